@@ -1,0 +1,3 @@
+//! The `guardian` binary.
+
+fn main() {}

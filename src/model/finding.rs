@@ -1,0 +1,153 @@
+//! Findings: what a prefilter saw, exactly where, and how sure it is.
+
+use std::fmt;
+use std::ops::Range;
+
+use super::{ContentId, Pointer, ReasonCode};
+
+macro_rules! ordered {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum $name { $($(#[$vdoc])* $variant),+ }
+
+        impl $name {
+            /// Every value, in order.
+            pub const ALL: &'static [$name] = &[$($name::$variant),+];
+
+            /// The name in policies, prompts and records.
+            pub const fn as_str(self) -> &'static str {
+                match self { $($name::$variant => $text),+ }
+            }
+
+            /// The value of this name.
+            pub fn from_name(name: &str) -> Option<Self> {
+                match name { $($text => Some($name::$variant),)+ _ => None }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+    };
+}
+pub(super) use ordered;
+
+ordered! {
+    /// How bad it is if the finding is right.
+    Severity {
+        /// Worth knowing.
+        Info = "info",
+        /// A nuisance.
+        Low = "low",
+        /// Some harm.
+        Medium = "medium",
+        /// Serious harm.
+        High = "high",
+        /// Harm that cannot be undone.
+        Critical = "critical",
+    }
+}
+
+ordered! {
+    /// How likely it is that the finding is right.
+    Confidence {
+        /// A hint.
+        Low = "low",
+        /// More likely than not.
+        Medium = "medium",
+        /// All but certain.
+        High = "high",
+    }
+}
+
+ordered! {
+    /// What is made of a finding, from the laxest to the strictest.
+    Treatment {
+        /// Settle the step as harmless, if nothing stricter applies.
+        Allow = "allow",
+        /// As if it had not been seen; it is still recorded.
+        Ignore = "ignore",
+        /// Tell the judge.
+        Evidence = "evidence",
+        /// Replace the span.
+        Mask = "mask",
+        /// Deny the step.
+        Deny = "deny",
+    }
+}
+
+ordered! {
+    /// The view of a text in which something was seen.
+    View {
+        /// The text as received.
+        Raw = "raw",
+        /// Compatibility-normalised (NFKC) and stripped of invisible characters.
+        Normalized = "normalized",
+        /// Look-alikes folded to what they look like, in lower case.
+        Folded = "folded",
+        /// Text hidden in tag characters, variation selectors or the like.
+        Hidden = "hidden",
+        /// Decoded from base64, hexadecimal, percent, HTML entities or escapes.
+        Decoded = "decoded",
+        /// A string inside JSON inside a string.
+        Json = "json",
+        /// The shape of the step, not the text of a content.
+        Structure = "structure",
+    }
+}
+
+/// What a prefilter saw.
+///
+/// A finding never carries the text that it found: a record of a secret must not be a second copy of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// The rule, `family.rule`.
+    pub rule: String,
+    /// Why it matters.
+    pub reason: ReasonCode,
+    /// How bad it is if it is right.
+    pub severity: Severity,
+    /// How likely it is right.
+    pub confidence: Confidence,
+    /// The content, unless it is about the step's shape.
+    pub content: Option<ContentId>,
+    /// Where the content stands in the request.
+    pub pointer: Pointer,
+    /// Bytes of the content's raw text (UTF-8, unescaped) that the finding is about.
+    pub span: Range<usize>,
+    /// The view in which it was seen.
+    pub view: View,
+    /// What the rule suggests; the organisation's policy decides.
+    pub suggested: Treatment,
+    /// What was seen, in one sentence for a person, without the sensitive text itself.
+    pub explanation: String,
+}
+
+/// What was examined, so that a verdict can prove what it looked at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Coverage {
+    /// Contents examined.
+    pub contents: usize,
+    /// Bytes of raw text examined.
+    pub bytes: usize,
+    /// Bytes of derived views examined.
+    pub derived_bytes: usize,
+    /// Bytes that were left out because a cap was reached.
+    pub cut_bytes: usize,
+    /// The contents of which something was left out.
+    pub cut: Vec<Pointer>,
+    /// The views in which contents were examined, in order, without repetition.
+    pub views: Vec<View>,
+}
+
+/// The result of screening a step.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Screening {
+    /// What was seen, in document order.
+    pub findings: Vec<Finding>,
+    /// What was looked at.
+    pub coverage: Coverage,
+}

@@ -1,0 +1,22 @@
+//! The words of the domain: steps, contents, findings, edits, verdicts.
+//!
+//! Everything here is plain data. This module knows no wire format, no serialisation, no clock, no I/O and
+//! no async: every other module can import it, and it imports none of them.
+
+mod content;
+mod edit;
+mod finding;
+mod identity;
+mod method;
+mod reason;
+mod step;
+mod verdict;
+
+pub use content::{Content, ContentId, Form, Origin, Place, Pointer};
+pub use edit::{Edit, EditError};
+pub use finding::{Confidence, Coverage, Finding, Screening, Severity, Treatment, View};
+pub use identity::{AgentId, Caller, OrganisationId, RequestId, SessionId, UserId};
+pub use method::{Kind, Method, Posture};
+pub use reason::ReasonCode;
+pub use step::{Agent, Argument, ArgumentDefinition, Original, Remark, Step, Tool, ToolCall};
+pub use verdict::{Authorization, Decision, Diagnostic, Risk, Source, Verdict};

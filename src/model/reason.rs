@@ -1,0 +1,295 @@
+//! Reason codes: the closed list that verdicts are explained with.
+
+use std::fmt;
+
+/// Why a step was denied, modified or remarked on.
+///
+/// The list is closed; organisations add their own under `org.`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ReasonCode {
+    /// Content without authority gives instructions.
+    PromptInjection,
+    /// The user tries to talk the agent out of its rules.
+    Jailbreak,
+    /// The agent follows somebody who is not its user.
+    GoalHijack,
+    /// A request for something harmful.
+    HarmfulRequest,
+    /// Something harmful is about to be said.
+    HarmfulContent,
+    /// Against the organisation's policy.
+    PolicyViolation,
+    /// Outside what the agent is for.
+    OutOfScope,
+    /// Data leaves to where it should not.
+    DataExfiltration,
+    /// A credential is in the open.
+    SecretExposure,
+    /// Personal data is in the open.
+    PersonalData,
+    /// Something would be destroyed.
+    DestructiveAction,
+    /// Code that harms.
+    MaliciousCode,
+    /// More rights than were granted.
+    PrivilegeEscalation,
+    /// The tool is not to be used.
+    ToolNotAllowed,
+    /// Arguments that the tool does not declare, or of another type.
+    InvalidArguments,
+    /// A tool's description manipulates the agent.
+    ToolPoisoning,
+    /// A memory manipulates the agent.
+    MemoryPoisoning,
+    /// Data or a call goes to a place that is not trusted.
+    UntrustedDestination,
+    /// Something is hidden or disguised.
+    Obfuscation,
+    /// The request contradicts itself or its protocol.
+    MalformedPayload,
+    /// Too large to be examined whole.
+    Oversized,
+    /// A modification was needed but could not be made.
+    ModificationRefused,
+    /// No judge could decide.
+    JudgeUnavailable,
+    /// A person has to approve.
+    ApprovalRequired,
+    /// An organisation's own code; the text begins with `org.`.
+    Organisation(String),
+}
+
+struct Entry {
+    code: ReasonCode,
+    name: &'static str,
+    owasp: &'static [&'static str],
+    meaning: &'static str,
+}
+
+macro_rules! entry {
+    ($code:ident, $name:literal, [$($owasp:literal),*], $meaning:literal) => {
+        Entry { code: ReasonCode::$code, name: $name, owasp: &[$($owasp),*], meaning: $meaning }
+    };
+}
+
+/// Ids: OWASP Top 10 for LLM Applications 2025 (`LLM01`…) and OWASP Top 10 for Agentic Applications 2026 (`ASI01`…).
+const LIST: &[Entry] = &[
+    entry!(
+        PromptInjection,
+        "prompt_injection",
+        ["LLM01", "ASI01"],
+        "Content without authority gives instructions."
+    ),
+    entry!(
+        Jailbreak,
+        "jailbreak",
+        ["LLM01"],
+        "The user tries to talk the agent out of its rules."
+    ),
+    entry!(
+        GoalHijack,
+        "goal_hijack",
+        ["ASI01", "LLM06"],
+        "The agent follows somebody who is not its user."
+    ),
+    entry!(
+        HarmfulRequest,
+        "harmful_request",
+        ["ASI09"],
+        "The user asks for something harmful."
+    ),
+    entry!(
+        HarmfulContent,
+        "harmful_content",
+        ["LLM05", "ASI09"],
+        "Something harmful is about to be said."
+    ),
+    entry!(
+        PolicyViolation,
+        "policy_violation",
+        ["ASI10"],
+        "It is against the organisation's policy."
+    ),
+    entry!(
+        OutOfScope,
+        "out_of_scope",
+        ["LLM06"],
+        "It is outside what the agent is for."
+    ),
+    entry!(
+        DataExfiltration,
+        "data_exfiltration",
+        ["LLM02", "ASI02"],
+        "Data would leave to where it should not."
+    ),
+    entry!(
+        SecretExposure,
+        "secret_exposure",
+        ["LLM02", "ASI03"],
+        "A credential is in the open."
+    ),
+    entry!(
+        PersonalData,
+        "personal_data",
+        ["LLM02"],
+        "Personal data is in the open."
+    ),
+    entry!(
+        DestructiveAction,
+        "destructive_action",
+        ["LLM06", "ASI02"],
+        "Something would be destroyed."
+    ),
+    entry!(
+        MaliciousCode,
+        "malicious_code",
+        ["LLM05", "ASI05"],
+        "The code would do harm."
+    ),
+    entry!(
+        PrivilegeEscalation,
+        "privilege_escalation",
+        ["LLM06", "ASI03"],
+        "It takes more rights than were granted."
+    ),
+    entry!(
+        ToolNotAllowed,
+        "tool_not_allowed",
+        ["LLM06", "ASI02"],
+        "The tool is not to be used."
+    ),
+    entry!(
+        InvalidArguments,
+        "invalid_arguments",
+        ["LLM05", "ASI02"],
+        "The arguments are not those that the tool declares."
+    ),
+    entry!(
+        ToolPoisoning,
+        "tool_poisoning",
+        ["LLM03", "ASI04"],
+        "A tool's description manipulates the agent."
+    ),
+    entry!(
+        MemoryPoisoning,
+        "memory_poisoning",
+        ["LLM04", "ASI06"],
+        "A memory manipulates the agent."
+    ),
+    entry!(
+        UntrustedDestination,
+        "untrusted_destination",
+        ["LLM02", "ASI02"],
+        "It goes to a place that is not trusted."
+    ),
+    entry!(
+        Obfuscation,
+        "obfuscation",
+        ["LLM01"],
+        "Something is hidden or disguised."
+    ),
+    entry!(
+        MalformedPayload,
+        "malformed_payload",
+        ["ASI07"],
+        "The request contradicts itself or its protocol."
+    ),
+    entry!(
+        Oversized,
+        "oversized",
+        ["LLM10"],
+        "It is too large to be examined whole."
+    ),
+    entry!(
+        ModificationRefused,
+        "modification_refused",
+        ["LLM05"],
+        "A modification was needed but could not be made."
+    ),
+    entry!(
+        JudgeUnavailable,
+        "judge_unavailable",
+        ["ASI08"],
+        "No judge could decide."
+    ),
+    entry!(
+        ApprovalRequired,
+        "approval_required",
+        ["ASI09"],
+        "A person has to approve."
+    ),
+];
+
+impl ReasonCode {
+    /// Every published code, in the order of the documentation.
+    pub fn all() -> impl Iterator<Item = ReasonCode> {
+        LIST.iter().map(|entry| entry.code.clone())
+    }
+
+    /// The code as it is sent.
+    pub fn as_str(&self) -> &str {
+        match self {
+            ReasonCode::Organisation(name) => name,
+            published => Self::entry(published).map_or("", |entry| entry.name),
+        }
+    }
+
+    /// The code of this name: a published one, or an organisation's own (`org.` and at most 60 of `a-z 0-9 _ . -`).
+    pub fn parse(name: &str) -> Option<Self> {
+        if let Some(entry) = LIST.iter().find(|entry| entry.name == name) {
+            return Some(entry.code.clone());
+        }
+        let own = name.strip_prefix("org.")?;
+        let fits = !own.is_empty()
+            && own.len() <= 60
+            && own
+                .bytes()
+                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'_' | b'.' | b'-'));
+        fits.then(|| ReasonCode::Organisation(name.to_owned()))
+    }
+
+    /// Ids in the OWASP Top 10 for LLM applications (`LLM01`) and for agentic applications (`ASI01`).
+    pub fn owasp(&self) -> &'static [&'static str] {
+        Self::entry(self).map_or(&[], |entry| entry.owasp)
+    }
+
+    /// What the code means, in one sentence.
+    pub fn meaning(&self) -> &'static str {
+        Self::entry(self).map_or("A code of the organisation's own.", |entry| entry.meaning)
+    }
+
+    fn entry(code: &ReasonCode) -> Option<&'static Entry> {
+        LIST.iter().find(|entry| entry.code == *code)
+    }
+}
+
+impl fmt::Display for ReasonCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_reads_back_and_names_an_owasp_id() {
+        for code in ReasonCode::all() {
+            assert_eq!(ReasonCode::parse(code.as_str()), Some(code.clone()));
+            assert!(!code.owasp().is_empty(), "{code}");
+        }
+        assert_eq!(ReasonCode::all().count(), 24);
+    }
+
+    #[test]
+    fn organisations_add_codes_under_their_prefix_only() {
+        assert_eq!(
+            ReasonCode::parse("org.four_eyes"),
+            Some(ReasonCode::Organisation("org.four_eyes".into()))
+        );
+        for bad in ["four_eyes", "org.", "org.Four", "org.a b", "Prompt_Injection", ""] {
+            assert_eq!(ReasonCode::parse(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! A step: one thing an agent is about to do or has just received (AOS section 1).
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::{AgentId, Content, ContentId, Edit, EditError, Kind, Method, Origin, Pointer, SessionId, UserId};
+
+/// One thing an agent is about to do or has just received, in whatever protocol it came.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// The method, canonical.
+    pub method: Method,
+    /// The kind of step.
+    pub kind: Kind,
+    /// The agent, when the protocol says who it is.
+    pub agent: Option<Agent>,
+    /// The session it belongs to, when the protocol says so.
+    pub session: Option<SessionId>,
+    /// The user behind it, when the protocol says so.
+    pub user: Option<UserId>,
+    /// The tool call it carries: of `steps/toolCallRequest`, or of an MCP `tools/call`.
+    pub tool_call: Option<ToolCall>,
+    /// Tools that the step itself announces (an MCP `tools/list` answer).
+    pub announced_tools: Vec<Tool>,
+    /// Every string of the request's parameters, in document order.
+    ///
+    /// INVARIANT: the content at index `i` has the id [`ContentId::from_index`]`(i)`.
+    pub contents: Vec<Content>,
+    /// What was odd, but no error, in the way the step was written.
+    pub remarks: Vec<Remark>,
+    /// The document it came from.
+    pub original: Arc<dyn Original>,
+}
+
+impl Step {
+    /// The content of this id.
+    pub fn content(&self, id: ContentId) -> Option<&Content> {
+        self.contents.get(id.index())
+    }
+
+    /// The contents of this origin, in document order.
+    pub fn contents_of(&self, origin: Origin) -> impl Iterator<Item = &Content> {
+        self.contents.iter().filter(move |content| content.origin == origin)
+    }
+
+    /// Every tool whose definition the step carries: the agent's own, then announced ones.
+    pub fn tools(&self) -> impl Iterator<Item = &Tool> {
+        self.agent
+            .iter()
+            .flat_map(|agent| &agent.tools)
+            .chain(&self.announced_tools)
+    }
+
+    /// Bytes of text over all contents.
+    pub fn text_bytes(&self) -> usize {
+        self.contents.iter().map(|content| content.text.len()).sum()
+    }
+}
+
+/// The agent that takes the step (AOS 3.1).
+#[derive(Clone, Debug, Default)]
+pub struct Agent {
+    /// Its `id`, or its `name` where it has no id.
+    pub id: Option<AgentId>,
+    /// Its name.
+    pub name: Option<String>,
+    /// The tools it says it has.
+    pub tools: Vec<Tool>,
+}
+
+/// A tool's definition (AOS 3.2, MCP `Tool`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tool {
+    /// The id by which calls name it; where there is none, its name.
+    pub id: String,
+    /// The name for people.
+    pub name: String,
+    /// The description that the model reads.
+    pub description: Option<String>,
+    /// Its arguments; `None` when not declared.
+    pub arguments: Option<Vec<ArgumentDefinition>>,
+}
+
+/// One argument of a tool's definition (AOS 3.2.1).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArgumentDefinition {
+    /// Its name.
+    pub name: String,
+    /// Its JSON type, as declared.
+    pub type_name: Option<String>,
+    /// Whether it must be there.
+    pub required: bool,
+}
+
+/// A call of a tool (AOS 3.15, MCP `tools/call`).
+#[derive(Clone, Debug)]
+pub struct ToolCall {
+    /// The tool's id, as written.
+    pub tool: String,
+    /// The content that holds the tool's id.
+    pub content: Option<ContentId>,
+    /// The arguments, in document order.
+    pub arguments: Vec<Argument>,
+}
+
+/// One argument of a call.
+#[derive(Clone, Debug)]
+pub struct Argument {
+    /// Its name, as written; empty when there was none.
+    pub name: String,
+    /// Where its value stands.
+    pub pointer: Pointer,
+    /// The value as it is written in the document: JSON.
+    pub json: String,
+}
+
+/// Something odd in the way a step was written. Screening turns remarks into findings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// Where.
+    pub pointer: Pointer,
+    /// What, in one sentence, without quoting content at length.
+    pub what: String,
+}
+
+/// The document that a step was decoded from. It can be edited, and decoded again.
+pub trait Original: fmt::Debug + Send + Sync {
+    /// The request as JSON text: byte for byte as received, or as received with edits applied.
+    fn json(&self) -> &str;
+
+    /// Applies edits and decodes the result.
+    ///
+    /// The result differs from this document only in the string tokens of the edited contents.
+    ///
+    /// # Errors
+    ///
+    /// An [`EditError`] when an edit names no content, leaves its bounds, overlaps another, touches something
+    /// that cannot be edited, or when the edited document does not decode.
+    fn edited(&self, edits: &[Edit]) -> Result<Arc<Step>, EditError>;
+}

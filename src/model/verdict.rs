@@ -1,0 +1,113 @@
+//! Verdicts: the answer to a step, and where it came from.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::finding::ordered;
+use super::{Coverage, Edit, Finding, ReasonCode, Step};
+
+ordered! {
+    /// The answer, from the laxest to the strictest (AOS 5.1.1).
+    Decision {
+        /// The step may happen.
+        Allow = "allow",
+        /// The step may happen as modified.
+        Modify = "modify",
+        /// The step must not happen.
+        Deny = "deny",
+    }
+}
+
+ordered! {
+    /// How bad it would be if the step happened, as a judge sees it.
+    Risk {
+        /// Nothing.
+        None = "none",
+        /// A nuisance.
+        Low = "low",
+        /// Some harm.
+        Medium = "medium",
+        /// Serious harm.
+        High = "high",
+        /// Harm that cannot be undone.
+        Critical = "critical",
+    }
+}
+
+ordered! {
+    /// Whether the user asked for the step, as a judge sees it; from the strongest grant to none.
+    Authorization {
+        /// The user asked for exactly this.
+        Explicit = "explicit",
+        /// It follows from what the user asked for.
+        Implied = "implied",
+        /// Nothing is known of what the user asked for.
+        Unknown = "unknown",
+        /// The user asked for something else, or against it.
+        Contradicted = "contradicted",
+    }
+}
+
+ordered! {
+    /// Where a verdict came from.
+    Source {
+        /// Findings alone: prefilters with policy, or the local judge.
+        Rules = "rules",
+        /// An earlier verdict of the judge on an equal step.
+        Cache = "cache",
+        /// A model.
+        Judge = "judge",
+        /// Nobody could decide: the posture.
+        Fallback = "fallback",
+    }
+}
+
+/// Something that went wrong, or was noteworthy, on the way to a verdict.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// A stable name (`judge_timeout`, `edit_refused`, …).
+    pub code: &'static str,
+    /// One sentence for an operator. It holds no content of the step.
+    pub detail: String,
+}
+
+/// The answer to a step.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    /// The answer.
+    pub decision: Decision,
+    /// Where it came from.
+    pub source: Source,
+    /// One sentence for the agent and its user; it neither leaks a rule nor echoes an attack.
+    pub message: String,
+    /// The full explanation, for the audit record and for agents whose organisation shows it.
+    pub reasoning: String,
+    /// Why; empty for a plain allow.
+    pub reason_codes: Vec<ReasonCode>,
+    /// How sure, 0 to 1.
+    pub confidence: f64,
+    /// The judge's view of the risk, where a judge was asked.
+    pub risk: Option<Risk>,
+    /// The judge's view of the user's authorisation, where a judge was asked.
+    pub authorization: Option<Authorization>,
+    /// What prefilters saw.
+    pub findings: Vec<Finding>,
+    /// What was looked at.
+    pub coverage: Coverage,
+    /// The edits that made the modified step; empty unless the decision is `modify`.
+    pub edits: Vec<Edit>,
+    /// The step as modified.
+    ///
+    /// INVARIANT: present exactly when the decision is `modify`; it decoded and screened clean.
+    pub modified: Option<Arc<Step>>,
+    /// The version of the policy that applied.
+    pub policy_version: String,
+    /// The version of the prompts that applied.
+    pub prompt_version: String,
+    /// The model that judged, where one did.
+    pub model: Option<String>,
+    /// True when nobody could decide and the posture is to answer with an error (-32012).
+    pub undecided: bool,
+    /// What went wrong inside.
+    pub diagnostics: Vec<Diagnostic>,
+}

@@ -1,0 +1,361 @@
+//! The policy file: TOML in, a checked and compiled [`Policy`] out.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Disclosure, LocalJudgeRules, MaskStyle, NamePatterns, Policy, PostureTable, ToolRules, TreatmentEntry, Undeclared,
+};
+use crate::model::{Confidence, Kind, Method, Origin, Posture, ReasonCode, Severity, Treatment};
+
+/// Why a policy could not be used: the file, the key, what was expected, what was found.
+#[derive(Debug, thiserror::Error)]
+pub enum PolicyError {
+    /// The file could not be read.
+    #[error("{file}: cannot be read: {why}")]
+    Unreadable {
+        /// The file.
+        file: String,
+        /// What the system said.
+        why: String,
+    },
+    /// It is no TOML, or has a key that no policy has.
+    #[error("{file}: {why}")]
+    Malformed {
+        /// The file.
+        file: String,
+        /// Line, column and what was expected.
+        why: String,
+    },
+    /// A value is none of the possible ones.
+    #[error("{file}: `{key}`: {why}")]
+    Invalid {
+        /// The file.
+        file: String,
+        /// The key, with its place.
+        key: String,
+        /// What was expected and what was found.
+        why: String,
+    },
+    /// `extends` names no built-in profile.
+    #[error("there is no built-in profile `{0}`; there are {list}", list = super::PROFILE_NAMES.join(", "))]
+    UnknownProfile(String),
+}
+
+/// A policy file as it is written. Every key may be left out; what is left out comes from the profile that it extends.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct PolicyFile {
+    /// A name for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The built-in profile that this one builds on; `default` when left out. (`default` itself says `nothing`.)
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extends: Option<String>,
+    /// What the judge should know of the organisation, in its own words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub guidance: Option<String>,
+    /// What is made of findings. These come before those of the profile.
+    pub treatments: Vec<TreatmentLine>,
+    /// Which tools may be called.
+    pub tools: ToolLines,
+    /// Method (or `default`) to `deny`, `allow` or `error`.
+    pub posture: BTreeMap<String, String>,
+    /// How masked text is replaced.
+    pub mask: MaskLines,
+    /// How the local judge weighs findings.
+    pub local_judge: LocalJudgeLines,
+    /// What agents are shown.
+    pub disclosure: DisclosureLines,
+}
+
+/// One entry of `[[treatments]]`.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct TreatmentLine {
+    rules: Vec<String>,
+    reasons: Vec<String>,
+    origins: Vec<String>,
+    kinds: Vec<String>,
+    methods: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    min_severity: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    min_confidence: Option<String>,
+    treatment: String,
+}
+
+/// `[tools]`.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ToolLines {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    allow: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deny: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    undeclared: Option<String>,
+}
+
+/// `[mask]`.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct MaskLines {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    style: Option<String>,
+}
+
+/// `[local_judge]`.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct LocalJudgeLines {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deny_at: Option<f64>,
+}
+
+/// `[disclosure]`.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DisclosureLines {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    findings: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    coverage: Option<bool>,
+}
+
+impl PolicyFile {
+    /// Reads a file, without compiling it.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read, is no TOML, or has an unknown key.
+    pub fn read(path: &Path) -> Result<Self, PolicyError> {
+        let file = path.display().to_string();
+        let text = std::fs::read_to_string(path).map_err(|error| PolicyError::Unreadable {
+            file: file.clone(),
+            why: error.to_string(),
+        })?;
+        Self::parse(&text, &file)
+    }
+
+    /// Reads TOML; `file` is for messages.
+    ///
+    /// # Errors
+    ///
+    /// When it is no TOML or has an unknown key.
+    pub fn parse(text: &str, file: &str) -> Result<Self, PolicyError> {
+        toml::from_str(text).map_err(|error| PolicyError::Malformed {
+            file: file.to_owned(),
+            why: error.to_string().trim().to_owned(),
+        })
+    }
+
+    /// A built-in profile as it is written.
+    ///
+    /// # Errors
+    ///
+    /// When there is none of this name.
+    pub fn profile(name: &str) -> Result<Self, PolicyError> {
+        let text = super::profiles::source(name).ok_or_else(|| PolicyError::UnknownProfile(name.to_owned()))?;
+        Self::parse(text, &format!("profile `{name}`"))
+    }
+
+    /// Resolves what it extends, checks every value, compiles; `file` is for messages.
+    ///
+    /// # Errors
+    ///
+    /// When a value is none of the possible ones, or the profile it extends is not there.
+    pub fn compile(self, file: &str) -> Result<Policy, PolicyError> {
+        self.resolve(0)?.build(file)
+    }
+
+    /// This file over what it extends.
+    fn resolve(mut self, depth: usize) -> Result<Self, PolicyError> {
+        const DEEPEST: usize = 4;
+        match self.extends.take().as_deref().unwrap_or("default") {
+            "nothing" => Ok(self),
+            name if depth < DEEPEST => {
+                let base = Self::profile(name)?.resolve(depth + 1)?;
+                Ok(self.over(base))
+            }
+            name => Err(PolicyError::UnknownProfile(name.to_owned())),
+        }
+    }
+
+    fn over(self, base: Self) -> Self {
+        let mut posture = base.posture;
+        posture.extend(self.posture);
+        Self {
+            name: self.name.or(base.name),
+            extends: None,
+            guidance: self.guidance.or(base.guidance),
+            treatments: self.treatments.into_iter().chain(base.treatments).collect(),
+            tools: ToolLines {
+                allow: self.tools.allow.or(base.tools.allow),
+                deny: self.tools.deny.or(base.tools.deny),
+                undeclared: self.tools.undeclared.or(base.tools.undeclared),
+            },
+            posture,
+            mask: MaskLines {
+                style: self.mask.style.or(base.mask.style),
+            },
+            local_judge: LocalJudgeLines {
+                deny_at: self.local_judge.deny_at.or(base.local_judge.deny_at),
+            },
+            disclosure: DisclosureLines {
+                reasoning: self.disclosure.reasoning.or(base.disclosure.reasoning),
+                findings: self.disclosure.findings.or(base.disclosure.findings),
+                coverage: self.disclosure.coverage.or(base.disclosure.coverage),
+            },
+        }
+    }
+
+    fn build(self, file: &str) -> Result<Policy, PolicyError> {
+        let at = |key: &str, why: String| PolicyError::Invalid {
+            file: file.to_owned(),
+            key: key.to_owned(),
+            why,
+        };
+        let version = self.version().map_err(|why| at("policy", why))?;
+        let treatments = self
+            .treatments
+            .iter()
+            .enumerate()
+            .map(|(index, line)| {
+                line.build()
+                    .map_err(|(key, why)| at(&format!("treatments[{index}].{key}"), why))
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        let tools = ToolRules {
+            allow: match &self.tools.allow {
+                Some(list) => Some(NamePatterns::new(list).map_err(|why| at("tools.allow", why))?),
+                None => None,
+            },
+            deny: NamePatterns::new(self.tools.deny.as_deref().unwrap_or_default())
+                .map_err(|why| at("tools.deny", why))?,
+            undeclared: one_of(self.tools.undeclared.as_deref().unwrap_or("evidence"), UNDECLARED)
+                .map_err(|why| at("tools.undeclared", why))?,
+        };
+        let deny_at = self.local_judge.deny_at.unwrap_or(0.75);
+        if !(deny_at > 0.0 && deny_at <= 1.0) {
+            return Err(at(
+                "local_judge.deny_at",
+                format!("expected a number over 0 and up to 1, found `{deny_at}`"),
+            ));
+        }
+        Ok(Policy {
+            name: self.name.unwrap_or_else(|| "unnamed".to_owned()),
+            version,
+            treatments,
+            tools,
+            posture: posture_table(&self.posture).map_err(|(key, why)| at(&format!("posture.\"{key}\""), why))?,
+            mask: one_of(self.mask.style.as_deref().unwrap_or("stars"), MASKS).map_err(|why| at("mask.style", why))?,
+            local_judge: LocalJudgeRules { deny_at },
+            guidance: self.guidance.unwrap_or_default(),
+            disclosure: Disclosure {
+                reasoning: self.disclosure.reasoning.unwrap_or(true),
+                findings: self.disclosure.findings.unwrap_or(true),
+                coverage: self.disclosure.coverage.unwrap_or(true),
+            },
+        })
+    }
+
+    /// Twelve hexadecimal digits of a hash of what the resolved policy says.
+    fn version(&self) -> Result<String, String> {
+        let text = toml::to_string(self).map_err(|error| error.to_string())?;
+        Ok(blake3::hash(text.as_bytes()).to_hex().chars().take(12).collect())
+    }
+}
+
+impl TreatmentLine {
+    fn build(&self) -> Result<TreatmentEntry, (&'static str, String)> {
+        let reason = |name: &str| {
+            ReasonCode::parse(name)
+                .ok_or_else(|| format!("expected a published reason code or `org.…`, found `{name}`"))
+        };
+        Ok(TreatmentEntry {
+            rules: NamePatterns::new(&self.rules).map_err(|why| ("rules", why))?,
+            reasons: self
+                .reasons
+                .iter()
+                .map(|name| reason(name))
+                .collect::<Result<_, _>>()
+                .map_err(|w| ("reasons", w))?,
+            origins: all_named(&self.origins, Origin::ALL, |o| o.as_str()).map_err(|why| ("origins", why))?,
+            kinds: all_named(&self.kinds, Kind::ALL, |k| k.as_str()).map_err(|why| ("kinds", why))?,
+            methods: all_named(&self.methods, Method::ALL, |m| m.as_str()).map_err(|why| ("methods", why))?,
+            min_severity: match &self.min_severity {
+                Some(name) => named(name, Severity::ALL, |s| s.as_str()).map_err(|why| ("min_severity", why))?,
+                None => Severity::Info,
+            },
+            min_confidence: match &self.min_confidence {
+                Some(name) => named(name, Confidence::ALL, |c| c.as_str()).map_err(|why| ("min_confidence", why))?,
+                None => Confidence::Low,
+            },
+            treatment: named(&self.treatment, Treatment::ALL, |t| t.as_str()).map_err(|why| ("treatment", why))?,
+        })
+    }
+}
+
+const POSTURES: &[(&str, Posture)] = &[
+    ("deny", Posture::Deny),
+    ("allow", Posture::Allow),
+    ("error", Posture::Error),
+];
+const MASKS: &[(&str, MaskStyle)] = &[("stars", MaskStyle::Stars), ("placeholder", MaskStyle::Placeholder)];
+const UNDECLARED: &[(&str, Undeclared)] = &[
+    ("ignore", Undeclared::Ignore),
+    ("evidence", Undeclared::Evidence),
+    ("deny", Undeclared::Deny),
+];
+
+fn posture_table(lines: &BTreeMap<String, String>) -> Result<PostureTable, (String, String)> {
+    let mut table = PostureTable {
+        default: None,
+        per_method: BTreeMap::new(),
+    };
+    for (key, value) in lines {
+        let posture = one_of(value, POSTURES).map_err(|why| (key.clone(), why))?;
+        if key == "default" {
+            table.default = Some(posture);
+        } else {
+            let method = named(key, Method::ALL, |m| m.as_str()).map_err(|why| (key.clone(), why))?;
+            table.per_method.insert(method, posture);
+        }
+    }
+    Ok(table)
+}
+
+fn one_of<T: Copy>(name: &str, table: &[(&str, T)]) -> Result<T, String> {
+    table
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|(_, value)| *value)
+        .ok_or_else(|| {
+            format!(
+                "expected one of {}, found `{name}`",
+                list(table.iter().map(|(known, _)| *known))
+            )
+        })
+}
+
+fn named<T: Copy>(name: &str, all: &[T], as_str: fn(T) -> &'static str) -> Result<T, String> {
+    all.iter().copied().find(|value| as_str(*value) == name).ok_or_else(|| {
+        format!(
+            "expected one of {}, found `{name}`",
+            list(all.iter().map(|value| as_str(*value)))
+        )
+    })
+}
+
+fn all_named<T: Copy>(names: &[String], all: &[T], as_str: fn(T) -> &'static str) -> Result<Vec<T>, String> {
+    names.iter().map(|name| named(name, all, as_str)).collect()
+}
+
+fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,142 @@
+//! An organisation's policy: what is made of findings, which tools may be used, what happens when nobody can decide.
+//!
+//! A policy is data: a TOML file that extends a built-in profile (`profiles/*.toml`). It is read and checked once,
+//! compiled, given a version (a hash of what it says), and never changes afterwards; a reload makes a new one.
+//! This module knows no clock and no network, and no prefilter by name: rules are matched by pattern.
+
+mod file;
+mod names;
+mod profiles;
+mod treatment;
+
+use std::collections::BTreeMap;
+
+use crate::model::{Method, Posture};
+
+pub use file::{PolicyError, PolicyFile};
+pub use names::NamePatterns;
+pub use profiles::PROFILE_NAMES;
+pub use treatment::TreatmentEntry;
+
+/// A compiled policy.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    /// A name for people.
+    pub name: String,
+    /// Changes exactly when what the policy says changes.
+    pub version: String,
+    /// What is made of findings: the first entry that fits decides.
+    treatments: Vec<TreatmentEntry>,
+    /// Which tools may be called.
+    pub tools: ToolRules,
+    /// What happens when nobody can decide.
+    pub posture: PostureTable,
+    /// How masked text is replaced.
+    pub mask: MaskStyle,
+    /// How the local judge weighs findings.
+    pub local_judge: LocalJudgeRules,
+    /// What the organisation wants its judge to know, in its own words; rendered into the system prompt.
+    pub guidance: String,
+    /// What of a verdict the organisation shows to its agents.
+    pub disclosure: Disclosure,
+}
+
+/// Which tools may be called.
+#[derive(Clone, Debug)]
+pub struct ToolRules {
+    /// When given, only these.
+    pub allow: Option<NamePatterns>,
+    /// Never these.
+    pub deny: NamePatterns,
+    /// Calls of tools that the agent itself does not declare.
+    pub undeclared: Undeclared,
+}
+
+/// What is made of a call of a tool that the agent does not declare, although it declares some.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Undeclared {
+    /// Nothing.
+    Ignore,
+    /// A finding for the judge.
+    Evidence,
+    /// A finding that denies.
+    Deny,
+}
+
+/// The posture per method.
+#[derive(Clone, Debug)]
+pub struct PostureTable {
+    default: Option<Posture>,
+    per_method: BTreeMap<Method, Posture>,
+}
+
+impl PostureTable {
+    /// The posture for a step of this method: its own entry, else the policy's default, else `fallback`, which is the
+    /// server's own (`[judge] on_failure`).
+    pub fn of(&self, method: Method, fallback: Posture) -> Posture {
+        self.per_method
+            .get(&method)
+            .copied()
+            .or(self.default)
+            .unwrap_or(fallback)
+    }
+}
+
+/// How masked text is replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MaskStyle {
+    /// Twelve stars, as in the AOS examples.
+    Stars,
+    /// What stood there, by reason code: `[SECRET_EXPOSURE]`.
+    Placeholder,
+}
+
+/// How the local judge weighs findings; see [`crate::judge::local`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LocalJudgeRules {
+    /// Deny when the combined weight reaches this, 0 to 1.
+    pub deny_at: f64,
+}
+
+/// What of a verdict the organisation shows to its agents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Disclosure {
+    /// `result.reasoning`.
+    pub reasoning: bool,
+    /// `result.data.findings`.
+    pub findings: bool,
+    /// `result.data.coverage`.
+    pub coverage: bool,
+}
+
+impl Policy {
+    /// The policy that applies when nothing is configured.
+    ///
+    /// # Errors
+    ///
+    /// Never with the profiles that are compiled in; a test holds that.
+    pub fn standard() -> Result<Self, PolicyError> {
+        Self::profile("default")
+    }
+
+    /// A built-in profile.
+    ///
+    /// # Errors
+    ///
+    /// When there is no profile of this name.
+    pub fn profile(name: &str) -> Result<Self, PolicyError> {
+        PolicyFile::profile(name)?.compile(name)
+    }
+
+    /// Reads and compiles a policy file.
+    ///
+    /// # Errors
+    ///
+    /// [`PolicyError`] with the file, the key, what was expected and what was found.
+    pub fn load(path: &std::path::Path) -> Result<Self, PolicyError> {
+        PolicyFile::read(path)?.compile(&path.display().to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests;

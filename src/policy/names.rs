@@ -1,0 +1,69 @@
+//! Patterns for names: `*` stands for any characters, `?` for one.
+
+use regex::{RegexSet, RegexSetBuilder};
+
+/// A set of name patterns, compiled.
+#[derive(Clone, Debug)]
+pub struct NamePatterns {
+    set: RegexSet,
+}
+
+impl NamePatterns {
+    /// Compiles patterns. Names are compared exactly, letter case included.
+    ///
+    /// # Errors
+    ///
+    /// When a pattern is empty or too large to compile.
+    pub fn new(patterns: &[String]) -> Result<Self, String> {
+        let expressions = patterns
+            .iter()
+            .map(|pattern| Self::expression(pattern))
+            .collect::<Result<Vec<_>, _>>()?;
+        let set = RegexSetBuilder::new(expressions)
+            .build()
+            .map_err(|error| error.to_string())?;
+        Ok(Self { set })
+    }
+
+    /// Whether any pattern fits the whole name.
+    pub fn matches(&self, name: &str) -> bool {
+        self.set.is_match(name)
+    }
+
+    /// Whether there is no pattern at all.
+    pub fn is_empty(&self) -> bool {
+        self.set.is_empty()
+    }
+
+    fn expression(pattern: &str) -> Result<String, String> {
+        if pattern.is_empty() {
+            return Err("expected a name pattern, found an empty string".to_owned());
+        }
+        let body: String = pattern
+            .chars()
+            .map(|c| match c {
+                '*' => ".*".to_owned(),
+                '?' => ".".to_owned(),
+                other => regex::escape(other.encode_utf8(&mut [0; 4])),
+            })
+            .collect();
+        Ok(format!("(?s)^{body}$"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stars_and_question_marks_stand_for_characters_and_nothing_else_does() {
+        let patterns = NamePatterns::new(&["mail.*".into(), "r?ad".into(), "a+b".into()]).unwrap();
+        for yes in ["mail.send", "mail.", "read", "road", "a+b"] {
+            assert!(patterns.matches(yes), "{yes}");
+        }
+        for no in ["mailXsend", "xmail.send", "rad", "aab", "READ"] {
+            assert!(!patterns.matches(no), "{no}");
+        }
+        assert!(NamePatterns::new(&[String::new()]).is_err());
+    }
+}

@@ -1,0 +1,62 @@
+use super::*;
+
+#[test]
+fn every_profile_compiles_and_has_a_version_of_its_own() {
+    let versions: std::collections::BTreeSet<String> = PROFILE_NAMES
+        .iter()
+        .map(|name| Policy::profile(name).unwrap().version)
+        .collect();
+    assert_eq!(versions.len(), PROFILE_NAMES.len());
+}
+
+#[test]
+fn the_version_changes_exactly_when_the_policy_says_something_else() {
+    let compile = |text: &str| {
+        PolicyFile::parse(text, "p.toml")
+            .unwrap()
+            .compile("p.toml")
+            .unwrap()
+            .version
+    };
+    assert_eq!(
+        compile("# a comment\n[tools]\ndeny = [\"x\"]"),
+        compile("[tools]\ndeny=['x']")
+    );
+    assert_ne!(compile("[tools]\ndeny = [\"x\"]"), compile("[tools]\ndeny = [\"y\"]"));
+}
+
+#[test]
+fn errors_name_the_file_the_key_and_what_was_expected() {
+    let error = |text: &str| {
+        PolicyFile::parse(text, "acme.toml")
+            .and_then(|file| file.compile("acme.toml"))
+            .unwrap_err()
+            .to_string()
+    };
+    let unknown = error("[tools]\nforbid = []");
+    assert!(
+        unknown.starts_with("acme.toml: ") && unknown.contains("forbid") && unknown.contains("deny"),
+        "{unknown}"
+    );
+    assert_eq!(
+        error("[[treatments]]\nreasons = ['nonsense']\ntreatment = 'deny'"),
+        "acme.toml: `treatments[0].reasons`: expected a published reason code or `org.…`, found `nonsense`"
+    );
+    assert_eq!(
+        error("[posture]\ndefault = 'open'"),
+        "acme.toml: `posture.\"default\"`: expected one of `deny`, `allow`, `error`, found `open`"
+    );
+    assert!(error("[local_judge]\ndeny_at = 7.0").contains("local_judge.deny_at"));
+    assert!(error("extends = 'none'").contains("there are default, redact"));
+}
+
+#[test]
+fn a_methods_own_posture_wins_over_the_policys_and_that_over_the_servers() {
+    let table = |text: &str| PolicyFile::parse(text, "p").unwrap().compile("p").unwrap().posture;
+    let none = table("");
+    assert_eq!(none.of(Method::ToolCallRequest, Posture::Deny), Posture::Deny);
+    assert_eq!(none.of(Method::Message, Posture::Error), Posture::Error);
+    let own = table("[posture]\ndefault = 'deny'\n'steps/message' = 'allow'");
+    assert_eq!(own.of(Method::Message, Posture::Error), Posture::Allow);
+    assert_eq!(own.of(Method::ToolCallRequest, Posture::Error), Posture::Deny);
+}
