@@ -29,7 +29,10 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { filter: "warn,aos_guardian=info".to_owned(), format: LogFormat::Text }
+        Self {
+            filter: "warn,aos_guardian=info".to_owned(),
+            format: LogFormat::Text,
+        }
     }
 }
 
@@ -49,11 +52,20 @@ pub struct SetupError {
 ///
 /// When the filter is not understood.
 pub fn start_logging(settings: &Settings) -> Result<(), SetupError> {
-    let refused = |why: String| SetupError { filter: settings.filter.clone(), why };
+    let refused = |why: String| SetupError {
+        filter: settings.filter.clone(),
+        why,
+    };
     let filter = EnvFilter::try_new(&settings.filter)
         .map_err(|error| refused(error.to_string()))?
-        .add_directive("async_openai=off".parse().map_err(|_| refused("internal directive".to_owned()))?);
-    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+        .add_directive(
+            "async_openai=off"
+                .parse()
+                .map_err(|_| refused("internal directive".to_owned()))?,
+        );
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
     let started = match settings.format {
         LogFormat::Text => builder.with_ansi(false).try_init(),
         LogFormat::Json => builder.json().try_init(),
@@ -74,8 +86,9 @@ pub fn metrics_handle() -> Option<&'static PrometheusHandle> {
     static HANDLE: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
     HANDLE
         .get_or_init(|| {
-            let builder =
-                PrometheusBuilder::new().set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), SECONDS).ok()?;
+            let builder = PrometheusBuilder::new()
+                .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), SECONDS)
+                .ok()?;
             let handle = builder.install_recorder().ok()?;
             names::describe();
             Some(handle)

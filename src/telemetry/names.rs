@@ -20,7 +20,11 @@ pub const IN_FLIGHT: &str = "guardian_steps_in_flight";
 /// Tells the recorder what each metric means.
 pub fn describe() {
     metrics::describe_counter!(DECISIONS, "Verdicts given, by decision, source and method.");
-    metrics::describe_histogram!(DECISION_SECONDS, metrics::Unit::Seconds, "Time from step to verdict, by source.");
+    metrics::describe_histogram!(
+        DECISION_SECONDS,
+        metrics::Unit::Seconds,
+        "Time from step to verdict, by source."
+    );
     metrics::describe_counter!(JUDGE_CALLS, "Calls of the judge's endpoint, by outcome.");
     metrics::describe_counter!(CACHE, "Cache events: hit, miss, coalesced, evicted.");
     metrics::describe_counter!(FINDINGS, "Findings, by family and treatment.");
