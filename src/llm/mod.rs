@@ -115,6 +115,9 @@ impl ChatModel {
     pub async fn chat(&self, request: Request<'_>, deadline: Instant) -> Result<Reply, Failure> {
         let own = Instant::now() + self.shared.settings.timeout;
         let deadline = deadline.min(own);
+        if deadline <= Instant::now() {
+            return Err(Failure::Timeout);
+        }
         tokio::time::timeout_at(deadline, self.shared.converse(request, deadline))
             .await
             .unwrap_or(Err(Failure::Timeout))
