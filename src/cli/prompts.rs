@@ -78,7 +78,7 @@ fn render(file: &Path, organisation: &OrganisationArgument, config: &ConfigArgum
     let step = read_step(file, &config.wire)?;
     let screening = Prefilters::standard().screen(&step, &policy);
     let (budget_tokens, reasoning) = config.judge.as_ref().map_or_else(
-        || (crate::judge::DEFAULT_BUDGET_TOKENS, Reasoning::Shown),
+        || (crate::prompt::DEFAULT_BUDGET_TOKENS, Reasoning::Shown),
         |judge| (judge.budget_tokens, judge.reasoning),
     );
     let input = PromptInput {

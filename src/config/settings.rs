@@ -182,23 +182,20 @@ impl Reader<'_> {
         );
         llm.api_key = api_key;
         llm.timeout = self.timeout(Some(section))?;
-        llm.headers = section.headers.clone().into_iter().collect();
+        llm.headers =
+            section.headers.iter().map(|(name, value)| (name.clone(), SecretString::from(value.clone()))).collect();
         if let Some(tokens) = section.max_output_tokens {
-            llm.max_output_tokens = self.within("judge.max_output_tokens", tokens, 64, 32_768)?;
+            llm.max_output_tokens = tokens;
         }
         if let Some(temperature) = section.temperature {
-            llm.temperature = Some(self.within("judge.temperature", temperature, 0.0, 2.0)?);
+            llm.temperature = temperature;
         }
         if let Some(mode) = &section.structured_output {
-            const MODES: &[(&str, llm::StructuredOutput)] = &[
-                ("auto", llm::StructuredOutput::Auto),
-                ("json_schema", llm::StructuredOutput::JsonSchema),
-                ("json_object", llm::StructuredOutput::JsonObject),
-                ("text", llm::StructuredOutput::Text),
-            ];
-            llm.structured_output = self.one_of("judge.structured_output", mode, MODES)?;
+            let modes: Vec<_> = llm::StructuredOutput::ALL.iter().map(|mode| (mode.as_str(), *mode)).collect();
+            llm.structured_output = self.one_of("judge.structured_output", mode, &modes)?;
         }
-        let mut settings = judge::Settings::new(llm);
+        let mut settings =
+            judge::Settings { llm, budget_tokens: prompt::DEFAULT_BUDGET_TOKENS, reasoning: prompt::Reasoning::Shown };
         if let Some(tokens) = section.prompt_budget_tokens {
             settings.budget_tokens = self.within("judge.prompt_budget_tokens", tokens, 2_000, 1_000_000)?;
         }

@@ -51,6 +51,7 @@ pub struct Judge {
     schema: Schema<'static>,
     budget_tokens: usize,
     reasoning: Reasoning,
+    identity: String,
 }
 
 /// What is to be judged, and until when.
@@ -90,7 +91,12 @@ impl Judge {
     ///
     /// A [`SettingsError`] that names the setting, what was expected and what was found.
     pub fn new(settings: Settings) -> Result<Self, SettingsError> {
+        let identity = format!(
+            "{} {} {} {:?}",
+            settings.llm.base_url, settings.llm.model, settings.budget_tokens, settings.reasoning
+        );
         Ok(Self {
+            identity,
             model: ChatModel::new(settings.llm)?,
             schema: schema::schema().ok_or_else(|| SettingsError::Client("the answer schema is no JSON".to_owned()))?,
             budget_tokens: settings.budget_tokens,
@@ -101,6 +107,11 @@ impl Judge {
     /// The configured name of the model.
     pub fn model(&self) -> &str {
         self.model.name()
+    }
+
+    /// Everything about it that changes its answers, for fingerprints.
+    pub fn identity(&self) -> &str {
+        &self.identity
     }
 
     /// Asks the model about a case.
@@ -150,6 +161,17 @@ impl Judge {
             cut: scales.sight == Sight::Cut,
             notes,
         })
+    }
+}
+
+/// Judged cases are kept in a cache that is bounded in bytes.
+impl Judged {
+    /// Roughly how many bytes it takes.
+    pub fn weight(&self) -> u32 {
+        let assessment = &self.assessment;
+        let edits: usize = assessment.edits.iter().map(|edit| edit.replacement.len() + 64).sum();
+        let bytes = assessment.reasoning.len() + assessment.message.len() + self.model.len() + edits + 256;
+        u32::try_from(bytes).unwrap_or(u32::MAX)
     }
 }
 

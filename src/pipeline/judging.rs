@@ -7,7 +7,7 @@ use super::mask::Cleared;
 use super::{Admitted, Guardian};
 use crate::cache::{Fingerprint, Scope, Served, Unanswered};
 use crate::judge::{Assessment, Case, Judge, JudgeFailure, Judged, local};
-use crate::model::{Decision, Diagnostic, Posture, ReasonCode, Source};
+use crate::model::{Decision, Diagnostic, Posture, ReasonCode, Source, Treatment};
 
 impl Guardian {
     /// Asks whoever can decide. With an endpoint: the cache, then the model; without: the local judge.
@@ -31,8 +31,8 @@ impl Guardian {
                 draft(judged.assessment.clone(), Source::Cache, Some(&judged))
             }
             Ok(Err(Unanswered::Failed(failure))) => self.fall_back(admitted, cleared, &failure),
-            Ok(Err(Unanswered::Died)) => self.fall_back(admitted, cleared, &JudgeFailure::died()),
-            Err(_) => self.fall_back(admitted, cleared, &JudgeFailure::deadline()),
+            Ok(Err(Unanswered::Died)) => self.fall_back(admitted, cleared, &died()),
+            Err(_) => self.fall_back(admitted, cleared, &too_late()),
         }
     }
 
@@ -108,6 +108,7 @@ impl Guardian {
     }
 }
 
+/// A draft of what somebody assessed; the edits are those of the assessed step.
 fn draft(assessment: Assessment, source: Source, judged: Option<&Judged>) -> Draft {
     Draft {
         decision: assessment.decision,
@@ -121,6 +122,22 @@ fn draft(assessment: Assessment, source: Source, judged: Option<&Judged>) -> Dra
         edits: assessment.edits,
         model: judged.map(|judged| judged.model.clone()),
         undecided: false,
-        diagnostics: Vec::new(),
+        diagnostics: judged.map(|judged| judged.notes.clone()).unwrap_or_default(),
     }
+}
+
+fn limit_reached() -> JudgeFailure {
+    failure("judge_limit", "the caller's limit of judge calls is reached")
+}
+
+fn too_late() -> JudgeFailure {
+    failure("deadline", "there was no answer within the time that a decision may take")
+}
+
+fn died() -> JudgeFailure {
+    failure("judge_died", "the task that asked the judge died")
+}
+
+fn failure(code: &'static str, detail: &str) -> JudgeFailure {
+    JudgeFailure { code, detail: detail.to_owned() }
 }

@@ -30,7 +30,7 @@ pub use admission::{Admitted, Refused};
 pub use organisation::{Organisation, Organisations};
 
 use crate::audit::Audit;
-use crate::cache::AnswerCache;
+use crate::cache::{AnswerCache, Weigh};
 use crate::judge::{Judge, Judged};
 use crate::limit::RateLimits;
 use crate::model::{Caller, Posture, Step, Verdict};
@@ -162,6 +162,12 @@ impl Guardian {
             organisation: Organisation::default_id(),
             name: "local".to_owned(),
         }
+    }
+}
+
+impl Weigh for Judged {
+    fn weight(&self) -> u32 {
+        Judged::weight(self)
     }
 }
 
