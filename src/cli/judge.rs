@@ -187,6 +187,7 @@ impl Print {
                     id,
                     env!("CARGO_PKG_VERSION"),
                     &jiff::Timestamp::now().to_string(),
+                    &[],
                 ));
             }
             Print::Text => println!("pong     ping"),

@@ -64,7 +64,10 @@ fn check(dir: Option<&Path>, organisation: &OrganisationArgument, config: &Confi
         None => app::prompts(organisation.of(&config.load()?)?)?,
     };
     for template in prompts.check()? {
-        println!("{template}");
+        println!(
+            "{:24} about {:>5} tokens from a sample  ({})",
+            template.name, template.tokens, template.place
+        );
     }
     println!("all templates render; version {}", prompts.version());
     Ok(Ended::Done)

@@ -182,8 +182,11 @@ impl Reader<'_> {
         );
         llm.api_key = api_key;
         llm.timeout = self.timeout(Some(section))?;
-        llm.headers =
-            section.headers.iter().map(|(name, value)| (name.clone(), SecretString::from(value.clone()))).collect();
+        llm.headers = section
+            .headers
+            .iter()
+            .map(|(name, value)| (name.clone(), SecretString::from(value.clone())))
+            .collect();
         if let Some(tokens) = section.max_output_tokens {
             llm.max_output_tokens = tokens;
         }
@@ -191,11 +194,17 @@ impl Reader<'_> {
             llm.temperature = temperature;
         }
         if let Some(mode) = &section.structured_output {
-            let modes: Vec<_> = llm::StructuredOutput::ALL.iter().map(|mode| (mode.as_str(), *mode)).collect();
+            let modes: Vec<_> = llm::StructuredOutput::ALL
+                .iter()
+                .map(|mode| (mode.as_str(), *mode))
+                .collect();
             llm.structured_output = self.one_of("judge.structured_output", mode, &modes)?;
         }
-        let mut settings =
-            judge::Settings { llm, budget_tokens: prompt::DEFAULT_BUDGET_TOKENS, reasoning: prompt::Reasoning::Shown };
+        let mut settings = judge::Settings {
+            llm,
+            budget_tokens: prompt::DEFAULT_BUDGET_TOKENS,
+            reasoning: prompt::Reasoning::Shown,
+        };
         if let Some(tokens) = section.prompt_budget_tokens {
             settings.budget_tokens = self.within("judge.prompt_budget_tokens", tokens, 2_000, 1_000_000)?;
         }
@@ -206,9 +215,7 @@ impl Reader<'_> {
             ];
             settings.reasoning = self.one_of("judge.agent_reasoning", reasoning, SHOWN)?;
         }
-        settings
-            .check()
-            .map_err(|error| self.wrong("judge", error.to_string()))?;
+        judge::Judge::new(settings.clone()).map_err(|error| self.wrong("judge", error.to_string()))?;
         Ok(settings)
     }
 

@@ -47,9 +47,7 @@ impl Guardian {
         let (judge, limits) = (Arc::clone(judge), Arc::clone(&self.limits));
         let (admitted, step, evidence) = (admitted.clone(), Arc::clone(&cleared.step), cleared.evidence.clone());
         async move {
-            limits
-                .judge_call(&admitted.caller)
-                .map_err(|_| JudgeFailure::limit_reached())?;
+            limits.judge_call(&admitted.caller).map_err(|_| limit_reached())?;
             let organisation = &admitted.organisation;
             let case = Case {
                 step: &step,
@@ -63,11 +61,12 @@ impl Guardian {
     }
 
     fn local_assessment(&self, admitted: &Admitted, cleared: &Cleared) -> Assessment {
-        local::assess(
-            &cleared.step,
-            &cleared.evidence,
-            &admitted.organisation.policy.local_judge,
-        )
+        let evidence: Vec<_> = cleared
+            .evidence
+            .iter()
+            .map(|finding| (finding, Treatment::Evidence))
+            .collect();
+        local::assess(&cleared.step, &evidence, admitted.organisation.policy.local_judge)
     }
 
     /// Nobody could decide: the posture. Even an open one allows nothing that the local judge would deny.
@@ -131,7 +130,10 @@ fn limit_reached() -> JudgeFailure {
 }
 
 fn too_late() -> JudgeFailure {
-    failure("deadline", "there was no answer within the time that a decision may take")
+    failure(
+        "deadline",
+        "there was no answer within the time that a decision may take",
+    )
 }
 
 fn died() -> JudgeFailure {
@@ -139,5 +141,8 @@ fn died() -> JudgeFailure {
 }
 
 fn failure(code: &'static str, detail: &str) -> JudgeFailure {
-    JudgeFailure { code, detail: detail.to_owned() }
+    JudgeFailure {
+        code,
+        detail: detail.to_owned(),
+    }
 }

@@ -170,12 +170,11 @@ impl Server {
             .map_err(ServerError::Stopped)?
             .handle(self.handle);
         // Without a timer, silent and slow connections would stay for ever; only HTTP/1 knows a limit for both.
-        server
-            .http_builder()
-            .http1_only()
-            .http1()
+        let http = server.http_builder();
+        http.http1()
             .timer(TokioTimer::new())
             .header_read_timeout(HEADER_TIMEOUT);
+        *http = http.clone().http1_only();
         let ended = server.serve(service).await.map_err(ServerError::Stopped);
         upkeep.abort();
         self.shared.guardian.flush_audit();

@@ -77,12 +77,12 @@ impl Refusal {
                 RpcError::authentication("an API key is needed: send `Authorization: Bearer KEY` or `X-Api-Key: KEY`")
             }
             Refusal::WrongCredential => RpcError::authentication("the API key is not known here"),
-            Refusal::OrganisationGone => RpcError::authorisation("the key's organisation is not served here"),
+            Refusal::OrganisationGone => RpcError::authorization("the key's organisation is not served here"),
             Refusal::NotJson => RpcError::invalid_request("expected the header `Content-Type: application/json`"),
             Refusal::TooLarge(most) => RpcError::invalid_request(&format!("the body is larger than {most} bytes")),
             Refusal::TooSlow => RpcError::invalid_request("the body did not arrive in time"),
             Refusal::Broken => RpcError::invalid_request("the body broke off"),
-            Refusal::LimitReached(after) => RpcError::limit_reached(millis(*after)),
+            Refusal::LimitReached(after) => RpcError::rate_limited(millis(*after)),
             Refusal::Overloaded => RpcError::overloaded(1_000),
             Refusal::NoSuchPath => {
                 RpcError::invalid_request("there is nothing here: steps go to `POST /` or `POST /aos`")

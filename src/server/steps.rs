@@ -74,6 +74,7 @@ async fn answer_item(
             &id,
             env!("CARGO_PKG_VERSION"),
             &jiff::Timestamp::now().to_string(),
+            &[],
         )),
         Call::Step(step) => decide(shared, caller, &id, step, permit)
             .await
@@ -125,7 +126,7 @@ async fn decide(
 
 /// An error answer, counted.
 fn refused_body(id: Option<&RequestId>, error: &RpcError) -> Vec<u8> {
-    metrics::counter!(names::REFUSALS, "reason" => error.name()).increment(1);
+    metrics::counter!(names::REFUSALS, "reason" => error.code.to_string()).increment(1);
     wire::encode_error(id, error)
 }
 

@@ -10,7 +10,7 @@ pub const JUDGE_CALLS: &str = "guardian_judge_calls_total";
 pub const CACHE: &str = "guardian_cache_total";
 /// Findings, by `rule` family and `treatment`.
 pub const FINDINGS: &str = "guardian_findings_total";
-/// Requests that never became a step, by `reason`.
+/// Requests that never became a step, by `reason`: the name of the refusal, or the JSON-RPC error code.
 pub const REFUSALS: &str = "guardian_refusals_total";
 /// Audit records written, by `outcome`.
 pub const AUDIT_RECORDS: &str = "guardian_audit_records_total";

@@ -13,45 +13,45 @@ use wiremock::matchers::{method, path};
 use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
 /// A running guardian.
-pub struct TestGuardian {
-    pub url: String,
-    pub address: std::net::SocketAddr,
-    pub control: Control,
+pub(crate) struct TestGuardian {
+    pub(crate) url: String,
+    pub(crate) address: std::net::SocketAddr,
+    pub(crate) control: Control,
     http: reqwest::Client,
     folder: TempDir,
 }
 
 /// An answer over HTTP.
 #[derive(Debug)]
-pub struct Reply {
-    pub status: u16,
-    pub headers: reqwest::header::HeaderMap,
-    pub json: Value,
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) headers: reqwest::header::HeaderMap,
+    pub(crate) json: Value,
 }
 
 impl Reply {
-    pub fn result(&self) -> &Value {
+    pub(crate) fn result(&self) -> &Value {
         assert_eq!(self.status, 200, "{self:?}");
         &self.json["result"]
     }
 
-    pub fn decision(&self) -> &str {
+    pub(crate) fn decision(&self) -> &str {
         self.result()["decision"]
             .as_str()
             .unwrap_or_else(|| panic!("no decision: {self:?}"))
     }
 
-    pub fn error_code(&self) -> i64 {
+    pub(crate) fn error_code(&self) -> i64 {
         self.json["error"]["code"]
             .as_i64()
             .unwrap_or_else(|| panic!("no error: {self:?}"))
     }
 
-    pub fn source(&self) -> &str {
+    pub(crate) fn source(&self) -> &str {
         self.result()["data"]["source"].as_str().unwrap()
     }
 
-    pub fn reason_codes(&self) -> Vec<&str> {
+    pub(crate) fn reason_codes(&self) -> Vec<&str> {
         self.result()["reasonCode"]
             .as_array()
             .unwrap()
@@ -63,12 +63,12 @@ impl Reply {
 
 impl TestGuardian {
     /// With nothing configured.
-    pub async fn unconfigured() -> Self {
+    pub(crate) async fn unconfigured() -> Self {
         Self::with("").await
     }
 
     /// With a judge that answers as scripted, and whatever else the configuration says.
-    pub async fn with_judge(judge: &ScriptedJudge, more: &str) -> Self {
+    pub(crate) async fn with_judge(judge: &ScriptedJudge, more: &str) -> Self {
         Self::with(&format!(
             "{more}\n[judge]\nbase_url = \"{}/v1\"\nmodel = \"scripted\"\ntimeout_ms = 5000",
             judge.url()
@@ -77,7 +77,7 @@ impl TestGuardian {
     }
 
     /// With this configuration; audit records go to a file.
-    pub async fn with(toml: &str) -> Self {
+    pub(crate) async fn with(toml: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut config = ConfigFile::parse(toml, "test")
             .unwrap()
@@ -104,11 +104,11 @@ impl TestGuardian {
         }
     }
 
-    pub async fn post(&self, request: &Value) -> Reply {
+    pub(crate) async fn post(&self, request: &Value) -> Reply {
         self.post_text(request.to_string()).await
     }
 
-    pub async fn post_text(&self, body: impl Into<reqwest::Body>) -> Reply {
+    pub(crate) async fn post_text(&self, body: impl Into<reqwest::Body>) -> Reply {
         self.send(
             self.http
                 .post(&self.url)
@@ -118,7 +118,7 @@ impl TestGuardian {
         .await
     }
 
-    pub async fn post_as(&self, key: &str, request: &Value) -> Reply {
+    pub(crate) async fn post_as(&self, key: &str, request: &Value) -> Reply {
         let builder = self
             .http
             .post(&self.url)
@@ -127,16 +127,16 @@ impl TestGuardian {
         self.send(builder.body(request.to_string())).await
     }
 
-    pub async fn get(&self, path: &str) -> (u16, String) {
+    pub(crate) async fn get(&self, path: &str) -> (u16, String) {
         let reply = self.http.get(format!("{}{path}", self.url)).send().await.unwrap();
         (reply.status().as_u16(), reply.text().await.unwrap())
     }
 
-    pub fn request(&self) -> reqwest::RequestBuilder {
+    pub(crate) fn request(&self) -> reqwest::RequestBuilder {
         self.http.post(&self.url)
     }
 
-    pub async fn send(&self, builder: reqwest::RequestBuilder) -> Reply {
+    pub(crate) async fn send(&self, builder: reqwest::RequestBuilder) -> Reply {
         let reply = builder.send().await.unwrap();
         let (status, headers) = (reply.status().as_u16(), reply.headers().clone());
         let text = reply.text().await.unwrap();
@@ -145,7 +145,7 @@ impl TestGuardian {
     }
 
     /// The audit records, once there are as many as expected.
-    pub async fn records(&self, expected: usize) -> Vec<Value> {
+    pub(crate) async fn records(&self, expected: usize) -> Vec<Value> {
         let file = self.folder.path().join("audit.jsonl");
         for _ in 0..500 {
             let text = std::fs::read_to_string(&file).unwrap_or_default();
@@ -170,10 +170,10 @@ fn client() -> reqwest::Client {
 }
 
 /// What a scripted judge was asked.
-pub struct Asked {
-    pub system: String,
-    pub user: String,
-    pub canary: String,
+pub(crate) struct Asked {
+    pub(crate) system: String,
+    pub(crate) user: String,
+    pub(crate) canary: String,
 }
 
 impl Asked {
@@ -198,7 +198,7 @@ impl Asked {
     }
 
     /// The id under which the prompt shows this text.
-    pub fn id_of(&self, text: &str) -> String {
+    pub(crate) fn id_of(&self, text: &str) -> String {
         let at = self
             .user
             .find(text)
@@ -209,7 +209,7 @@ impl Asked {
     }
 
     /// An answer in the documented shape.
-    pub fn answer(&self, decision: &str, codes: &[&str], edits: Value) -> Value {
+    pub(crate) fn answer(&self, decision: &str, codes: &[&str], edits: Value) -> Value {
         let (risk, authorization) = if decision == "allow" {
             ("none", "implied")
         } else {
@@ -226,7 +226,7 @@ impl Asked {
 type Script = dyn Fn(&Asked) -> ResponseTemplate + Send + Sync;
 
 /// An OpenAI-compatible endpoint that answers as a test says.
-pub struct ScriptedJudge {
+pub(crate) struct ScriptedJudge {
     server: MockServer,
     asked: Arc<AtomicUsize>,
 }
@@ -245,12 +245,12 @@ impl Respond for Responder {
 
 impl ScriptedJudge {
     /// Answers with the JSON object that the script makes.
-    pub async fn answering(script: impl Fn(&Asked) -> Value + Send + Sync + 'static) -> Self {
+    pub(crate) async fn answering(script: impl Fn(&Asked) -> Value + Send + Sync + 'static) -> Self {
         Self::responding(move |asked| completion(&script(asked).to_string())).await
     }
 
     /// Answers with the HTTP response that the script makes.
-    pub async fn responding(script: impl Fn(&Asked) -> ResponseTemplate + Send + Sync + 'static) -> Self {
+    pub(crate) async fn responding(script: impl Fn(&Asked) -> ResponseTemplate + Send + Sync + 'static) -> Self {
         let server = MockServer::start().await;
         let asked = Arc::new(AtomicUsize::new(0));
         let responder = Responder {
@@ -265,17 +265,17 @@ impl ScriptedJudge {
         Self { server, asked }
     }
 
-    pub fn url(&self) -> String {
+    pub(crate) fn url(&self) -> String {
         self.server.uri()
     }
 
-    pub fn asked(&self) -> usize {
+    pub(crate) fn asked(&self) -> usize {
         self.asked.load(Ordering::SeqCst)
     }
 }
 
 /// A chat completion with this text.
-pub fn completion(text: &str) -> ResponseTemplate {
+pub(crate) fn completion(text: &str) -> ResponseTemplate {
     ResponseTemplate::new(200).set_body_json(json!({
         "id": "chatcmpl-1", "object": "chat.completion", "created": 1, "model": "scripted-1",
         "choices": [{"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}],
@@ -284,7 +284,7 @@ pub fn completion(text: &str) -> ResponseTemplate {
 }
 
 /// A step context with everything that the specification asks for.
-pub fn context() -> Value {
+pub(crate) fn context() -> Value {
     json!({
         "agent": {
             "id": "agent-1", "name": "Desk", "version": "1", "instructions": "Help the staff of a hardware shop.",
@@ -295,7 +295,7 @@ pub fn context() -> Value {
 }
 
 /// A message of the user.
-pub fn user_message(text: &str) -> Value {
+pub(crate) fn user_message(text: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": 1, "method": "steps/message", "params": {
         "context": context(),
         "message": {"id": "m1", "role": "user", "content": [{"kind": "text", "text": text}]},
@@ -303,7 +303,7 @@ pub fn user_message(text: &str) -> Value {
 }
 
 /// A tool call with one argument.
-pub fn tool_call(tool: &str, argument: &str, value: &Value) -> Value {
+pub(crate) fn tool_call(tool: &str, argument: &str, value: &Value) -> Value {
     json!({"jsonrpc": "2.0", "id": 2, "method": "steps/toolCallRequest", "params": {
         "context": context(),
         "toolCallRequest": {"executionId": "e1", "toolId": tool, "inputs": [{"name": argument, "value": value}]},
@@ -311,7 +311,7 @@ pub fn tool_call(tool: &str, argument: &str, value: &Value) -> Value {
 }
 
 /// A tool's answer.
-pub fn tool_result(text: &str) -> Value {
+pub(crate) fn tool_result(text: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": 3, "method": "steps/toolCallResult", "params": {
         "context": context(), "executionId": "e1",
         "result": {"outputs": [{"kind": "text", "text": text}], "isError": false},
@@ -319,7 +319,7 @@ pub fn tool_result(text: &str) -> Value {
 }
 
 /// An A2A message to a remote agent, as AOS carries it.
-pub fn a2a_message(id: u64, parts: Value) -> Value {
+pub(crate) fn a2a_message(id: u64, parts: Value) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": "message/send", "params": {
         "payload": {"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {
             "message": {"role": "agent", "parts": parts, "messageId": "9229e770-767c-417b-a0b0-f0741243c589"},
