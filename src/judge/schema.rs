@@ -1,8 +1,8 @@
 //! The JSON schema of the judge's answer.
 //!
 //! It is written by hand and sent as it stands. The order of its properties is the order in which models that are held
-//! to it write them: the reasoning comes before what it leads to. It keeps to what strict structured outputs support
-//! everywhere: no bounds, no patterns; those are checked in [`super::answer`].
+//! to it write them: that of the system prompt, where the reasoning comes before the decision that it leads to. It keeps
+//! to what strict structured outputs support everywhere: no bounds, no patterns; those are checked in [`super::answer`].
 
 use serde_json::value::RawValue;
 
@@ -15,12 +15,11 @@ const NAME: &str = "guardian_assessment";
 pub const ANSWER_SCHEMA: &str = r#"{
   "type": "object",
   "additionalProperties": false,
-  "required": ["canary", "reasoning", "risk", "authorization", "decision", "reason_codes", "confidence", "message", "edits"],
+  "required": ["risk", "authorization", "reasoning", "decision", "reason_codes", "confidence", "message", "edits", "canary"],
   "properties": {
-    "canary": { "type": "string", "description": "The value of the system message's canary line." },
-    "reasoning": { "type": "string", "description": "What the step does, who asked for it, what could go wrong. For the audit record." },
     "risk": { "type": "string", "enum": ["none", "low", "medium", "high", "critical"], "description": "How bad it would be if the step happened as it is." },
     "authorization": { "type": "string", "enum": ["explicit", "implied", "unknown", "contradicted"], "description": "Whether the user asked for this." },
+    "reasoning": { "type": "string", "description": "What the step does, who asked for it, what could go wrong. For the audit record." },
     "decision": { "type": "string", "enum": ["allow", "deny", "modify"] },
     "reason_codes": {
       "type": "array",
@@ -48,7 +47,8 @@ pub const ANSWER_SCHEMA: &str = r#"{
           "replace": { "type": "string", "description": "What stands there afterwards." }
         }
       }
-    }
+    },
+    "canary": { "type": "string", "description": "The value of the system message's canary line." }
   }
 }"#;
 
