@@ -4,6 +4,7 @@
 //! treatment of that. To add a family: one file in this folder, one line in [`Prefilters::standard`].
 
 mod rule;
+mod secret;
 mod subject;
 mod tidy;
 mod views;
@@ -38,7 +39,9 @@ pub struct Prefilters {
 impl Prefilters {
     /// Every family there is, in the order in which their findings are reported.
     pub fn standard() -> Self {
-        Self { families: Vec::new() }
+        Self {
+            families: vec![Box::new(secret::Secret)],
+        }
     }
 
     /// Every family.
