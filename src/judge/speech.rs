@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use super::assessment::stock_message;
 use crate::model::{Decision, Finding, Origin, ReasonCode, Step};
@@ -156,6 +156,8 @@ fn echoes(line: &str, step: &Step) -> bool {
     // Letter case is the cheapest disguise of an echo.
     AhoCorasick::builder()
         .ascii_case_insensitive(true)
+        // Used once: quick to build matters more than quick to run.
+        .kind(Some(AhoCorasickKind::NoncontiguousNFA))
         .build(windows)
         .is_ok_and(|quoted| {
             step.contents

@@ -93,8 +93,9 @@ fn jitter() -> f64 {
 /// What `Retry-After` asks for: seconds, or a date (RFC 9110 section 10.2.3).
 pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
-    if let Ok(seconds) = text.parse::<u64>() {
-        return Some(Duration::from_secs(seconds));
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        // More seconds than there are numbers for is long enough.
+        return Some(Duration::from_secs(text.parse().unwrap_or(u64::MAX)));
     }
     let date = rfc2822::DateTimeParser::new().parse_timestamp(text).ok()?;
     let seconds = date.as_second().saturating_sub(Timestamp::now().as_second());
@@ -116,6 +117,7 @@ mod tests {
         assert_eq!(asked("3600"), Some(Duration::from_secs(3600)));
         assert_eq!(asked("Wed, 21 Oct 2015 07:28:00 GMT"), Some(Duration::ZERO));
         assert!(asked("Tue, 21 Oct 2098 07:28:00 GMT").unwrap() > Duration::from_secs(3600));
+        assert_eq!(asked("99999999999999999999"), Some(Duration::from_secs(u64::MAX)));
         assert_eq!(asked("soon"), None);
         assert_eq!(asked("-3"), None);
     }

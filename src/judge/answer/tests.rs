@@ -91,7 +91,11 @@ fn what_is_no_json_object_is_told_apart() {
     assert_eq!(reading(&object.replace('"', "'")), Err(AnswerError::BrokenJson));
     assert_eq!(reading(&"{".repeat(1000)), Err(AnswerError::BrokenJson));
     for cut in 1..object.len() {
-        assert_eq!(reading(&object[..cut]), Err(AnswerError::TruncatedJson), "{cut}");
+        assert_eq!(
+            reading(object.get(..cut).unwrap()),
+            Err(AnswerError::TruncatedJson),
+            "{cut}"
+        );
     }
     let nested = "{\"a\":".repeat(10_000);
     assert!(reading(&nested).is_err());
@@ -107,7 +111,7 @@ fn keys_stand_once() {
     for twice in [
         object.replacen('{', r#"{"decision":"deny","#, 1),
         object.replacen('{', r#"{"d\u0065cision":"deny","#, 1),
-        object.replacen('{', &format!("{{\"canary\":\"other\","), 1),
+        object.replacen('{', r#"{"canary":"other","#, 1),
         object.replacen('{', r#"{"extra":[{"a":1,"a":2}],"#, 1),
         object.replace(
             "\"edits\":[]",
