@@ -78,7 +78,7 @@ impl Scales<'_> {
 
     /// The decision after the strictness table, with its reasons.
     fn raised(&self, answer: &Answer) -> Outcome {
-        let demand = table::demand(answer.risk, answer.authorization, self.step.kind);
+        let demand = table::demand(answer.risk, answer.authorization);
         let decision = demand.applied_to(answer.decision);
         let mut notes = Vec::new();
         if decision != answer.decision {
