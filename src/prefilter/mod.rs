@@ -3,7 +3,13 @@
 //! A prefilter sees; it never decides. What it sees becomes a [`Finding`], and the organisation's policy makes a
 //! treatment of that. To add a family: one file in this folder, one line in [`Prefilters::standard`].
 
+mod hidden_text;
+mod injected_instruction;
+mod obfuscation;
+mod oversize;
 mod rule;
+mod signals;
+mod structure;
 mod subject;
 mod tidy;
 mod views;
@@ -38,7 +44,15 @@ pub struct Prefilters {
 impl Prefilters {
     /// Every family there is, in the order in which their findings are reported.
     pub fn standard() -> Self {
-        Self { families: Vec::new() }
+        Self {
+            families: vec![
+                Box::new(injected_instruction::InjectedInstruction::new()),
+                Box::new(hidden_text::HiddenText::new()),
+                Box::new(obfuscation::Obfuscation::new()),
+                Box::new(oversize::Oversize::new()),
+                Box::new(structure::Structure::new()),
+            ],
+        }
     }
 
     /// Every family.
