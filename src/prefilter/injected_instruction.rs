@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use super::signals::{Cluster, HALVES, Hit, Signals};
 use super::views::is_invisible;
 use super::{Prefilter, Rule, Subject, ViewText};
-use crate::model::{Confidence, Finding, Origin, ReasonCode, Severity, Treatment, View};
+use crate::model::{Confidence, Finding, Origin, ReasonCode, Severity, Treatment};
 
 const FAMILY: &str = "injected_instruction";
 
@@ -343,6 +343,7 @@ fn is_disguised(subject: &Subject<'_>, view: &ViewText<'_>, hit: &Hit) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::View;
     use crate::prefilter::testing::{hold_examples, seen};
 
     #[test]

@@ -8,6 +8,7 @@ mod injected_instruction;
 mod obfuscation;
 mod oversize;
 mod rule;
+mod secret;
 mod signals;
 mod structure;
 mod subject;
@@ -49,6 +50,7 @@ impl Prefilters {
                 Box::new(injected_instruction::InjectedInstruction::new()),
                 Box::new(hidden_text::HiddenText::new()),
                 Box::new(obfuscation::Obfuscation::new()),
+                Box::new(secret::Secret),
                 Box::new(oversize::Oversize::new()),
                 Box::new(structure::Structure::new()),
             ],
