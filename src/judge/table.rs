@@ -80,7 +80,13 @@ mod tests {
         assert_eq!(after(Risk::Critical, Authorization::Explicit), Decision::Allow);
         assert_eq!(after(Risk::Medium, Authorization::Unknown), Decision::Allow);
         assert_eq!(after(Risk::Low, Authorization::Contradicted), Decision::Allow);
-        assert_eq!(demand(Risk::High, Authorization::Contradicted).applied_to(Decision::Modify), Decision::Modify);
-        assert_eq!(demand(Risk::Critical, Authorization::Unknown).applied_to(Decision::Modify), Decision::Deny);
+        assert_eq!(
+            demand(Risk::High, Authorization::Contradicted).applied_to(Decision::Modify),
+            Decision::Modify
+        );
+        assert_eq!(
+            demand(Risk::Critical, Authorization::Unknown).applied_to(Decision::Modify),
+            Decision::Deny
+        );
     }
 }

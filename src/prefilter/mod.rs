@@ -3,8 +3,14 @@
 //! A prefilter sees; it never decides. What it sees becomes a [`Finding`], and the organisation's policy makes a
 //! treatment of that. To add a family: one file in this folder, one line in [`Prefilters::standard`].
 
+mod hidden_text;
+mod injected_instruction;
+mod obfuscation;
+mod oversize;
 mod rule;
 mod secret;
+mod signals;
+mod structure;
 mod subject;
 mod tidy;
 mod views;
@@ -40,7 +46,14 @@ impl Prefilters {
     /// Every family there is, in the order in which their findings are reported.
     pub fn standard() -> Self {
         Self {
-            families: vec![Box::new(secret::Secret)],
+            families: vec![
+                Box::new(injected_instruction::InjectedInstruction::new()),
+                Box::new(hidden_text::HiddenText::new()),
+                Box::new(obfuscation::Obfuscation::new()),
+                Box::new(secret::Secret),
+                Box::new(oversize::Oversize::new()),
+                Box::new(structure::Structure::new()),
+            ],
         }
     }
 

@@ -30,6 +30,10 @@ use std::sync::Arc;
 use self::span_map::{Derived, SpanMap};
 use crate::model::{Content, Form, View};
 
+pub(super) use fold::fold_pattern;
+pub(super) use hidden::{FEWEST_BITS, is_zero_width, selector_byte};
+pub(super) use normalize::{escape_sequence_length, is_invisible};
+
 /// How many layers of encoding are taken off.
 const MOST_LAYERS: usize = 4;
 /// How many views a content may have.

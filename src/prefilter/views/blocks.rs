@@ -90,7 +90,7 @@ fn find(bytes: &[u8]) -> Vec<Vec<Range<usize>>> {
         if end - start < NOTICED {
             continue;
         }
-        let mut pieces = Vec::from([start..end]);
+        let mut pieces: Vec<Range<usize>> = std::iter::once(start..end).collect();
         let mut edge = end;
         while let Some(next) = next_piece(bytes, edge) {
             edge = next.end;

@@ -6,7 +6,7 @@ use super::span_map::{Derived, Writer};
 pub(in crate::prefilter) const FEWEST_BITS: usize = 16;
 
 /// A character spelled by a tag character.
-pub(in crate::prefilter) const fn tag_letter(c: char) -> Option<char> {
+const fn tag_letter(c: char) -> Option<char> {
     match c {
         '\u{e0020}'..='\u{e007e}' => char::from_u32(c as u32 - 0xe0000),
         _ => None,
@@ -28,7 +28,7 @@ pub(in crate::prefilter) const fn is_zero_width(c: char) -> bool {
 }
 
 /// How many bytes of `text`, which begins with a black flag, are the emoji of a region's flag (England, Scotland, …).
-pub(in crate::prefilter) fn region_flag(text: &str) -> Option<usize> {
+fn region_flag(text: &str) -> Option<usize> {
     let mut letters = 0;
     let mut flag = text.char_indices();
     flag.next().filter(|(_, c)| *c == '\u{1f3f4}')?;
