@@ -1,14 +1,16 @@
 //! What stands around a step and is worth showing: the agent, its tools, the call, and whatever a finding points at.
 
-use super::Reasoning;
 use super::context::{CallContext, DeclaredContext};
 use super::fence::{self, Fence};
-use crate::model::{Content, Form, Origin, Place, Step, Tool, ToolCall};
+use super::{Reasoning, tokens};
+use crate::model::{Argument, Content, Form, Origin, Place, Step, Tool, ToolCall};
 
 /// Tool names that are listed.
 const MAX_TOOLS: usize = 80;
 /// Arguments of a call that are listed.
 const MAX_ARGUMENTS: usize = 48;
+/// Tokens of an element's own text, and of a mark for what it leaves out.
+const FRAME: usize = 48;
 /// Characters of an argument's JSON.
 const MAX_JSON: usize = 400;
 /// Member names that say nothing beyond what pointers show.
@@ -57,9 +59,12 @@ impl<'a> Shelves<'a> {
         if !self.reasoning.shows(content.origin) {
             return Shelf::Nowhere;
         }
+        if self.called == Some(content.pointer.as_str()) {
+            // The call shows its tool; only a name that is too long for it has to stand by itself.
+            let whole = content.text.chars().nth(fence::MAX_ATTRIBUTE).is_none();
+            return if whole { Shelf::Nowhere } else { Shelf::Step };
+        }
         match content.place {
-            // The call shows its tool; a second element would only repeat it.
-            Place::Body if self.called == Some(content.pointer.as_str()) => Shelf::Nowhere,
             Place::Body if is_plain_key(content) => Shelf::Around,
             Place::Body => Shelf::Step,
             Place::Surroundings if self.is_of_tool(content) => Shelf::Tool,
@@ -80,29 +85,21 @@ impl<'a> Shelves<'a> {
 /// The call that a step makes: the tool, and every argument with its value or the content that holds it.
 ///
 /// Numbers and booleans are no contents, but an amount is often what matters most.
-pub(super) fn call(step: &Step, fence: &Fence<'_>) -> Option<CallContext> {
+pub(super) fn call(step: &Step, fence: &Fence<'_>, room: usize) -> Option<CallContext> {
     let call = step.tool_call.as_ref()?;
     let id = call.content.map(|id| format!(" {id}")).unwrap_or_default();
     let mut lines = vec![format!("tool{id}: {}", fence.quoted(&call.tool))];
-    for argument in call.arguments.iter().take(MAX_ARGUMENTS) {
-        let name = fence.quoted(&argument.name);
-        let held = step
-            .contents
-            .iter()
-            .find(|content| content.pointer == argument.pointer && content.form != Form::Key);
-        lines.push(match held {
-            Some(content) => format!("argument {name}: {}", content.id),
-            None => format!("argument {name} = {}", json(&argument.json, fence)),
-        });
-    }
-    if call.arguments.len() > MAX_ARGUMENTS {
-        let bytes = call
-            .arguments
-            .iter()
-            .skip(MAX_ARGUMENTS)
-            .map(|argument| argument.json.len())
-            .sum();
-        lines.push(fence::cut_mark(bytes));
+    let mut left = room.saturating_sub(FRAME + tokens::estimate(lines.concat().as_str()));
+    for (at, argument) in call.arguments.iter().enumerate() {
+        let line = self::argument(argument, step, fence);
+        let costs = tokens::estimate(&line) + 1;
+        if costs > left || at >= MAX_ARGUMENTS {
+            let hidden = call.arguments.iter().skip(at);
+            lines.push(fence::cut_mark(hidden.map(|argument| argument.json.len()).sum()));
+            break;
+        }
+        left -= costs;
+        lines.push(line);
     }
     Some(CallContext {
         fenced: fence.element("call", " authority=\"none\"", &lines.join("\n")),
@@ -110,19 +107,35 @@ pub(super) fn call(step: &Step, fence: &Fence<'_>) -> Option<CallContext> {
     })
 }
 
+fn argument(argument: &Argument, step: &Step, fence: &Fence<'_>) -> String {
+    let name = fence.quoted(&argument.name);
+    let held = step
+        .contents
+        .iter()
+        .find(|content| content.pointer == argument.pointer && content.form != Form::Key);
+    match held {
+        Some(content) => format!("argument {name}: {}", content.id),
+        None => format!("argument {name} = {}", json(&argument.json, fence)),
+    }
+}
+
 /// The names of the agent's tools, fenced; empty when it declares none.
-pub(super) fn tool_names(step: &Step, fence: &Fence<'_>) -> String {
+pub(super) fn tool_names(step: &Step, fence: &Fence<'_>, room: usize) -> String {
     let tools: &[Tool] = step.agent.as_ref().map_or(&[], |agent| &agent.tools);
     if tools.is_empty() {
         return String::new();
     }
-    let mut names: Vec<String> = tools
-        .iter()
-        .take(MAX_TOOLS)
-        .map(|tool| fence.quoted(&tool.id))
-        .collect();
-    if tools.len() > MAX_TOOLS {
-        names.push(format!("⟦… {} more …⟧", tools.len() - MAX_TOOLS));
+    let mut names = Vec::new();
+    let mut left = room.saturating_sub(FRAME);
+    for (at, tool) in tools.iter().enumerate() {
+        let name = fence.quoted(&tool.id);
+        let costs = tokens::estimate(&name) + 1;
+        if costs > left || at >= MAX_TOOLS {
+            names.push(format!("⟦… {} more …⟧", tools.len() - at));
+            break;
+        }
+        left -= costs;
+        names.push(name);
     }
     fence.element("tools", " authority=\"none\"", &names.join(", "))
 }
