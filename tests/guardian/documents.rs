@@ -16,7 +16,10 @@ fn the_readme_lists_every_reason_code_with_its_owasp_ids() {
     for code in ReasonCode::all() {
         writeln!(table, "| `{code}` | {} | {} |", code.meaning(), code.owasp().join(", ")).unwrap();
     }
-    assert!(read("README.md").contains(&table), "README.md should hold this table:\n\n{table}");
+    assert!(
+        read("README.md").contains(&table),
+        "README.md should hold this table:\n\n{table}"
+    );
 }
 
 #[test]
