@@ -282,6 +282,30 @@ fn a_call_shows_its_tool_and_the_arguments_that_are_no_text() {
     assert!(user.contains("Sends a mail."), "the definition of the called tool");
     assert!(!user.contains("Finds tickets."), "the definition of another tool");
 
+    let mut described = mail_call();
+    for (pointer, text) in [
+        ("/params/context/agent/tools/0/arguments/0/name", "to"),
+        ("/params/context/agent/tools/0/arguments/0/description", "Who gets it."),
+        ("/params/context/agent/tools/0/arguments/1/name", "priority"),
+        (
+            "/params/context/agent/tools/0/arguments/1/description",
+            "How urgent it is.",
+        ),
+        (
+            "/params/context/agent/tools/0/inputSchema/properties/body/description",
+            "What it says.",
+        ),
+        ("/params/context/agent/provider/name", "Makers"),
+    ] {
+        described = Build(described).around(Origin::ToolDescription, pointer, text).0;
+    }
+    let user = render(&described, &[]).user;
+    assert!(user.contains("Who gets it.") && user.contains("What it says."));
+    assert!(
+        !user.contains("How urgent it is.") && !user.contains("Makers"),
+        "what the call does not give"
+    );
+
     let mut undeclared = mail_call();
     undeclared.tool_call.as_mut().unwrap().tool = "mail\u{430}.send".to_owned();
     assert!(
