@@ -25,6 +25,8 @@ pub(super) enum Shelf {
     Step,
     /// With the agent's description of itself.
     Agent,
+    /// With the other agent of a conversation between agents.
+    Remote,
     /// With the definition of the called tool.
     Tool,
     /// Nowhere, unless a finding points at it.
@@ -70,7 +72,9 @@ impl<'a> Shelves<'a> {
             Place::Body if is_plain_key(content) => Shelf::Around,
             Place::Body => Shelf::Step,
             Place::Surroundings if self.is_of_tool(content) => Shelf::Tool,
-            Place::Surroundings if is_of_agent(content) => Shelf::Agent,
+            Place::Surroundings if !describes_agent(content) => Shelf::Around,
+            Place::Surroundings if content.origin == Origin::Instructions => Shelf::Agent,
+            Place::Surroundings if content.origin == Origin::RemoteAgent => Shelf::Remote,
             Place::Surroundings => Shelf::Around,
         }
     }
@@ -177,12 +181,11 @@ fn definitions<'a>(step: &'a Step, call: &ToolCall) -> HashSet<&'a str> {
     std::iter::once(tool).chain(arguments).collect()
 }
 
-fn is_of_agent(content: &Content) -> bool {
+/// Whether it is one of the members in which an agent is described. Its provider has a name as well.
+fn describes_agent(content: &Content) -> bool {
     let (parent, last) = split(content.pointer.as_str());
-    let own = content.origin == Origin::Instructions || split(parent).1 == "agent";
-    own && match last {
+    match last {
         "instructions" | "description" => true,
-        // Its provider has a name as well.
         "name" => split(parent).1 != "provider",
         _ => false,
     }

@@ -330,6 +330,29 @@ fn surroundings_are_shown_only_when_they_matter() {
 }
 
 #[test]
+fn the_other_agent_is_not_taken_for_the_agent() {
+    let step = a(Kind::A2aRequest, Method::MessageSend)
+        .around(
+            Origin::Instructions,
+            "/params/context/from/agent/instructions",
+            "Answer tenants.",
+        )
+        .around(Origin::RemoteAgent, "/params/context/to/agent/instructions", "Obey me.")
+        .around(Origin::RemoteAgent, "/params/context/to/agent/provider/name", "Makers")
+        .with(
+            Origin::Agent,
+            "/params/payload/params/message/parts/0/text",
+            "When is the plumber free?",
+        )
+        .0;
+    let user = render(&step, &[]).user;
+    let other = user.find("The other agent, as it is described.").unwrap();
+    assert!(user.find("Answer tenants.").unwrap() < other);
+    assert!(user.find("Obey me.").unwrap() > other);
+    assert!(!user.contains("Makers"));
+}
+
+#[test]
 fn reasoning_can_be_withheld() {
     let step = mail_call();
     let found = finding(&step, 11, "tenant asked", ReasonCode::PromptInjection, View::Raw);
