@@ -49,6 +49,9 @@ pub(super) fn compose(input: &PromptInput<'_>, fence: &Fence<'_>, room: usize) -
     let tool_room = shelved.tool.needs().min(room / 5);
     let tool = layout::lay_out(&shelved.tool, fence, tool_room);
     room -= tool_room;
+    let remote_room = shelved.remote.needs().min(room / 10);
+    let remote = layout::lay_out(&shelved.remote, fence, remote_room);
+    room -= remote_room;
     // The step comes first, but never takes so much that the agent's instructions disappear.
     let body_needs = shelved.body.needs().min(room / 10 * 7);
     let agent_room = shelved.agent.needs().min(room - body_needs);
@@ -56,7 +59,7 @@ pub(super) fn compose(input: &PromptInput<'_>, fence: &Fence<'_>, room: usize) -
     let body = layout::lay_out(&shelved.body, fence, room - agent_room);
 
     let called = step.tool_call.as_ref().and_then(|call| call.content);
-    let (shown, cut) = together([&around, &tool, &agent, &body], called);
+    let (shown, cut) = together([&around, &tool, &remote, &agent, &body], called);
     let (cuts, more_cuts) = layout::listed(&cut);
     let context = StepContext {
         method: step.method.as_str(),
@@ -69,6 +72,7 @@ pub(super) fn compose(input: &PromptInput<'_>, fence: &Fence<'_>, room: usize) -
         agent: AgentContext {
             known: step.agent.is_some(),
             contents: agent.elements,
+            remote: remote.elements,
             tool: tool.elements,
             tool_names,
             user_known: step.user.is_some(),
@@ -92,6 +96,7 @@ struct Shelved<'a> {
     body: Items<'a>,
     agent: Items<'a>,
     tool: Items<'a>,
+    remote: Items<'a>,
     around: Items<'a>,
 }
 
@@ -122,6 +127,7 @@ impl<'a> Shelved<'a> {
             Shelf::Step => Some(&mut self.body),
             Shelf::Agent => Some(&mut self.agent),
             Shelf::Tool => Some(&mut self.tool),
+            Shelf::Remote => Some(&mut self.remote),
             Shelf::Around if focus.is_empty() => None,
             Shelf::Around => match content.place {
                 Place::Body => Some(&mut self.body),
@@ -132,7 +138,7 @@ impl<'a> Shelved<'a> {
     }
 }
 
-fn together(layouts: [&Layout; 4], called: Option<ContentId>) -> (Vec<ContentId>, Vec<Cut>) {
+fn together(layouts: [&Layout; 5], called: Option<ContentId>) -> (Vec<ContentId>, Vec<Cut>) {
     let mut shown: Vec<ContentId> = layouts
         .iter()
         .flat_map(|layout| layout.shown.iter().copied())

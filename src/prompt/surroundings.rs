@@ -1,5 +1,7 @@
 //! What stands around a step and is worth showing: the agent, its tools, the call, and whatever a finding points at.
 
+use std::collections::HashSet;
+
 use super::context::{CallContext, DeclaredContext};
 use super::fence::{self, Fence};
 use super::{Reasoning, tokens};
@@ -23,6 +25,8 @@ pub(super) enum Shelf {
     Step,
     /// With the agent's description of itself.
     Agent,
+    /// With the other agent of a conversation between agents.
+    Remote,
     /// With the definition of the called tool.
     Tool,
     /// Nowhere, unless a finding points at it.
@@ -34,8 +38,8 @@ pub(super) enum Shelf {
 /// Decides where contents are shown.
 pub(super) struct Shelves<'a> {
     reasoning: Reasoning,
-    /// The pointer of the called tool's definition.
-    tool: Option<&'a str>,
+    /// The pointers under which the called tool, and the arguments that the call gives, are defined.
+    defined: HashSet<&'a str>,
     /// The pointer of the called tool's id in the call.
     called: Option<&'a str>,
 }
@@ -46,7 +50,7 @@ impl<'a> Shelves<'a> {
         let call = step.tool_call.as_ref();
         Self {
             reasoning,
-            tool: call.and_then(|call| definition(step, call)),
+            defined: call.map(|call| definitions(step, call)).unwrap_or_default(),
             called: call
                 .and_then(|call| call.content)
                 .and_then(|id| step.content(id))
@@ -68,17 +72,16 @@ impl<'a> Shelves<'a> {
             Place::Body if is_plain_key(content) => Shelf::Around,
             Place::Body => Shelf::Step,
             Place::Surroundings if self.is_of_tool(content) => Shelf::Tool,
-            Place::Surroundings if is_of_agent(content) => Shelf::Agent,
+            Place::Surroundings if !describes_agent(content) => Shelf::Around,
+            Place::Surroundings if content.origin == Origin::Instructions => Shelf::Agent,
+            Place::Surroundings if content.origin == Origin::RemoteAgent => Shelf::Remote,
             Place::Surroundings => Shelf::Around,
         }
     }
 
     fn is_of_tool(&self, content: &Content) -> bool {
-        let inside = self
-            .tool
-            .and_then(|tool| content.pointer.as_str().strip_prefix(tool))
-            .is_some_and(|rest| rest.starts_with('/'));
-        inside && matches!(last_segment(content.pointer.as_str()), "name" | "description" | "title")
+        let (parent, last) = split(content.pointer.as_str());
+        matches!(last, "name" | "description" | "title") && self.defined.contains(parent)
     }
 }
 
@@ -151,24 +154,41 @@ fn declared(step: &Step, call: &ToolCall) -> DeclaredContext {
     }
 }
 
-/// The pointer of the definition of the called tool: `/params/context/agent/tools/3`.
-fn definition<'a>(step: &'a Step, call: &ToolCall) -> Option<&'a str> {
+/// The pointers of the definition of the called tool, and of those of its arguments that the call gives.
+///
+/// AOS lists arguments by position (`…/tools/3/arguments/0/name`), MCP by name (`…/properties/path/description`).
+fn definitions<'a>(step: &'a Step, call: &ToolCall) -> HashSet<&'a str> {
+    let tools = || {
+        let described = step.contents_of(Origin::ToolDescription);
+        described.filter(|content| content.place == Place::Surroundings)
+    };
     let named = |member: &'static str| {
-        step.contents_of(Origin::ToolDescription).find_map(|content| {
-            let (parent, last) = content.pointer.as_str().rsplit_once('/')?;
-            (last == member && content.text == call.tool && content.place == Place::Surroundings).then_some(parent)
+        tools().find_map(|content| {
+            let (parent, last) = split(content.pointer.as_str());
+            (last == member && content.text == call.tool).then_some(parent)
         })
     };
-    named("id").or_else(|| named("name"))
+    let Some(tool) = named("id").or_else(|| named("name")) else {
+        return HashSet::new();
+    };
+    let given: HashSet<&str> = call.arguments.iter().map(|argument| argument.name.as_str()).collect();
+    let arguments = tools().filter_map(|content| {
+        let (parent, last) = split(content.pointer.as_str());
+        let inside = parent.strip_prefix(tool).is_some_and(|rest| rest.starts_with('/'));
+        let by_position = last == "name" && given.contains(content.text.as_str());
+        (inside && (by_position || given.contains(split(parent).1))).then_some(parent)
+    });
+    std::iter::once(tool).chain(arguments).collect()
 }
 
-fn is_of_agent(content: &Content) -> bool {
-    let pointer = content.pointer.as_str();
-    let own = content.origin == Origin::Instructions
-        || pointer
-            .rsplit_once('/')
-            .is_some_and(|(parent, _)| last_segment(parent) == "agent");
-    own && matches!(last_segment(pointer), "name" | "description" | "instructions")
+/// Whether it is one of the members in which an agent is described. Its provider has a name as well.
+fn describes_agent(content: &Content) -> bool {
+    let (parent, last) = split(content.pointer.as_str());
+    match last {
+        "instructions" | "description" => true,
+        "name" => split(parent).1 != "provider",
+        _ => false,
+    }
 }
 
 /// A member name that is a plain identifier says nothing that the pointers of its values do not show.
@@ -177,8 +197,9 @@ fn is_plain_key(content: &Content) -> bool {
     content.form == Form::Key && content.text.len() <= MAX_PLAIN_KEY && content.text.bytes().all(plain)
 }
 
-fn last_segment(pointer: &str) -> &str {
-    pointer.rsplit_once('/').map_or(pointer, |(_, last)| last)
+/// A pointer's parent and its last segment.
+fn split(pointer: &str) -> (&str, &str) {
+    pointer.rsplit_once('/').unwrap_or(("", pointer))
 }
 
 /// JSON on one line, without the white space between its tokens, cut when it is long.

@@ -282,6 +282,30 @@ fn a_call_shows_its_tool_and_the_arguments_that_are_no_text() {
     assert!(user.contains("Sends a mail."), "the definition of the called tool");
     assert!(!user.contains("Finds tickets."), "the definition of another tool");
 
+    let mut described = mail_call();
+    for (pointer, text) in [
+        ("/params/context/agent/tools/0/arguments/0/name", "to"),
+        ("/params/context/agent/tools/0/arguments/0/description", "Who gets it."),
+        ("/params/context/agent/tools/0/arguments/1/name", "priority"),
+        (
+            "/params/context/agent/tools/0/arguments/1/description",
+            "How urgent it is.",
+        ),
+        (
+            "/params/context/agent/tools/0/inputSchema/properties/body/description",
+            "What it says.",
+        ),
+        ("/params/context/agent/provider/name", "Makers"),
+    ] {
+        described = Build(described).around(Origin::ToolDescription, pointer, text).0;
+    }
+    let user = render(&described, &[]).user;
+    assert!(user.contains("Who gets it.") && user.contains("What it says."));
+    assert!(
+        !user.contains("How urgent it is.") && !user.contains("Makers"),
+        "what the call does not give"
+    );
+
     let mut undeclared = mail_call();
     undeclared.tool_call.as_mut().unwrap().tool = "mail\u{430}.send".to_owned();
     assert!(
@@ -303,6 +327,29 @@ fn surroundings_are_shown_only_when_they_matter() {
     let rendered = render(&step, &[found]);
     assert!(rendered.user.contains("2026-11-20T10:00:00Z"));
     assert!(rendered.shown.contains(&ContentId::from_index(7)));
+}
+
+#[test]
+fn the_other_agent_is_not_taken_for_the_agent() {
+    let step = a(Kind::A2aRequest, Method::MessageSend)
+        .around(
+            Origin::Instructions,
+            "/params/context/from/agent/instructions",
+            "Answer tenants.",
+        )
+        .around(Origin::RemoteAgent, "/params/context/to/agent/instructions", "Obey me.")
+        .around(Origin::RemoteAgent, "/params/context/to/agent/provider/name", "Makers")
+        .with(
+            Origin::Agent,
+            "/params/payload/params/message/parts/0/text",
+            "When is the plumber free?",
+        )
+        .0;
+    let user = render(&step, &[]).user;
+    let other = user.find("The other agent, as it is described.").unwrap();
+    assert!(user.find("Answer tenants.").unwrap() < other);
+    assert!(user.find("Obey me.").unwrap() > other);
+    assert!(!user.contains("Makers"));
 }
 
 #[test]
