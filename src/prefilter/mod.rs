@@ -3,8 +3,14 @@
 //! A prefilter sees; it never decides. What it sees becomes a [`Finding`], and the organisation's policy makes a
 //! treatment of that. To add a family: one file in this folder, one line in [`Prefilters::standard`].
 
+mod catalogue;
+mod destructive_command;
+mod locations;
 mod rule;
+mod sql;
 mod subject;
+#[cfg(test)]
+mod testing;
 mod views;
 
 use crate::model::{Finding, Screening, Step};
@@ -37,7 +43,12 @@ pub struct Prefilters {
 impl Prefilters {
     /// Every family there is, in the order in which their findings are reported.
     pub fn standard() -> Self {
-        Self { families: Vec::new() }
+        Self {
+            families: vec![
+                Box::new(destructive_command::DestructiveCommand::new()),
+                Box::new(sql::Sql::new()),
+            ],
+        }
     }
 
     /// Screens a step: every content, every view, every family.
