@@ -396,11 +396,11 @@ fn injected(text: &str) -> Option<Range<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::prefilter::testing::{hold_examples, screen, tool_call};
+    use crate::prefilter::testing::{hold_shaped_examples, screen, tool_call};
 
     #[test]
     fn every_rule_holds_its_examples() {
-        hold_examples(&Sql::new(), |_, text| tool_call("query_database", &[("query", text)]));
+        hold_shaped_examples(&Sql::new(), |_, text| tool_call("query_database", &[("query", text)]));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Steps made by hand, for the tests of rule families.
+//! Steps and contents for the tests of prefilters, and the check of every rule's own examples.
 
 use std::sync::Arc;
 
@@ -10,20 +10,101 @@ use crate::model::{
 use crate::policy::Policy;
 
 #[derive(Debug)]
-struct NoOriginal;
+struct NoDocument;
 
-impl Original for NoOriginal {
+impl Original for NoDocument {
     fn json(&self) -> &str {
         "{}"
     }
 
     fn edited(&self, _edits: &[Edit]) -> Result<Arc<Step>, EditError> {
-        Err(EditError::Undecodable("made by hand".to_owned()))
+        Err(EditError::Undecodable("there is no document".into()))
+    }
+}
+
+/// A tool's answer with these contents.
+pub(super) fn step(contents: impl IntoIterator<Item = (Origin, String)>) -> Step {
+    Step {
+        method: Method::ToolCallResult,
+        kind: Kind::ToolResult,
+        agent: None,
+        session: None,
+        user: None,
+        tool_call: None,
+        announced_tools: Vec::new(),
+        contents: contents
+            .into_iter()
+            .enumerate()
+            .map(|(index, (origin, text))| Content {
+                id: ContentId::from_index(index),
+                origin,
+                pointer: Pointer::new(format!("/params/result/outputs/{index}/text")),
+                label: None,
+                place: Place::Body,
+                form: Form::Text,
+                text,
+            })
+            .collect(),
+        remarks: Vec::new(),
+        original: Arc::new(NoDocument),
+    }
+}
+
+/// What a family sees in one text of this origin.
+pub(super) fn seen(family: &dyn Prefilter, origin: Origin, text: &str) -> Vec<Finding> {
+    let policy = Policy::standard().unwrap();
+    let step = step([(origin, text.to_owned())]);
+    let views = Views::of(&step.contents[0]);
+    let subject = Subject {
+        step: &step,
+        policy: &policy,
+        content: &step.contents[0],
+        views: &views,
+    };
+    let mut found = Vec::new();
+    family.screen_content(&subject, &mut found);
+    for finding in &found {
+        assert!(
+            text.get(finding.span.clone()).is_some(),
+            "{}: {:?} of {text:?}",
+            finding.rule,
+            finding.span
+        );
+    }
+    found
+}
+
+/// Holds every rule of a family to its examples, as texts of this origin; `chosen` picks the rules for which it is right.
+pub(super) fn hold_examples(family: &dyn Prefilter, origin: Origin, chosen: impl Fn(&str) -> bool) {
+    for rule in family.rules().iter().filter(|rule| chosen(&rule.id)) {
+        assert!(rule.id.starts_with(&format!("{}.", family.family())), "{}", rule.id);
+        assert!(
+            !rule.fires_on.is_empty() && !rule.silent_on.is_empty(),
+            "{} has no examples",
+            rule.id
+        );
+        for text in &rule.fires_on {
+            let found = seen(family, origin, text);
+            assert!(
+                found.iter().any(|finding| finding.rule == rule.id),
+                "{} is silent on {text:?}; found {:?}",
+                rule.id,
+                found.iter().map(|f| &f.rule).collect::<Vec<_>>()
+            );
+        }
+        for text in &rule.silent_on {
+            let found = seen(family, origin, text);
+            assert!(
+                found.iter().all(|finding| finding.rule != rule.id),
+                "{} fires on {text:?}",
+                rule.id
+            );
+        }
     }
 }
 
 /// A step of one kind without any content.
-pub(crate) fn step(kind: Kind, method: Method) -> Step {
+pub(super) fn empty(kind: Kind, method: Method) -> Step {
     Step {
         method,
         kind,
@@ -34,12 +115,12 @@ pub(crate) fn step(kind: Kind, method: Method) -> Step {
         announced_tools: Vec::new(),
         contents: Vec::new(),
         remarks: Vec::new(),
-        original: Arc::new(NoOriginal),
+        original: Arc::new(NoDocument),
     }
 }
 
 /// Adds a content to a step.
-pub(crate) fn with(mut step: Step, origin: Origin, label: Option<&str>, text: &str) -> Step {
+pub(super) fn with(mut step: Step, origin: Origin, label: Option<&str>, text: &str) -> Step {
     let index = step.contents.len();
     step.contents.push(Content {
         id: ContentId::from_index(index),
@@ -54,9 +135,9 @@ pub(crate) fn with(mut step: Step, origin: Origin, label: Option<&str>, text: &s
 }
 
 /// A tool's answer.
-pub(crate) fn tool_output(text: &str) -> Step {
+pub(super) fn tool_output(text: &str) -> Step {
     with(
-        step(Kind::ToolResult, Method::ToolCallResult),
+        empty(Kind::ToolResult, Method::ToolCallResult),
         Origin::ToolOutput,
         None,
         text,
@@ -64,13 +145,13 @@ pub(crate) fn tool_output(text: &str) -> Step {
 }
 
 /// An agent's answer.
-pub(crate) fn agent_message(text: &str) -> Step {
-    with(step(Kind::AgentMessage, Method::Message), Origin::Agent, None, text)
+pub(super) fn agent_message(text: &str) -> Step {
+    with(empty(Kind::AgentMessage, Method::Message), Origin::Agent, None, text)
 }
 
 /// A call of a tool with arguments that are strings.
-pub(crate) fn tool_call(tool: &str, arguments: &[(&str, &str)]) -> Step {
-    let mut made = step(Kind::ToolCall, Method::ToolCallRequest);
+pub(super) fn tool_call(tool: &str, arguments: &[(&str, &str)]) -> Step {
+    let mut made = empty(Kind::ToolCall, Method::ToolCallRequest);
     for (name, value) in arguments {
         made = with(made, Origin::ToolArguments, Some(name), value);
     }
@@ -92,7 +173,7 @@ pub(crate) fn tool_call(tool: &str, arguments: &[(&str, &str)]) -> Step {
 }
 
 /// What a family finds in a step, under a policy.
-pub(crate) fn screen_under(family: &dyn Prefilter, step: &Step, policy: &Policy) -> Vec<Finding> {
+pub(super) fn screen_under(family: &dyn Prefilter, step: &Step, policy: &Policy) -> Vec<Finding> {
     let mut found = Vec::new();
     for content in &step.contents {
         let views = Views::of(content);
@@ -111,12 +192,12 @@ pub(crate) fn screen_under(family: &dyn Prefilter, step: &Step, policy: &Policy)
 }
 
 /// What a family finds in a step, under the standard policy.
-pub(crate) fn screen(family: &dyn Prefilter, step: &Step) -> Vec<Finding> {
+pub(super) fn screen(family: &dyn Prefilter, step: &Step) -> Vec<Finding> {
     screen_under(family, step, &Policy::standard().unwrap())
 }
 
 /// Holds the examples of every rule of a family, each put into a step of the given shape.
-pub(crate) fn hold_examples(family: &dyn Prefilter, shape: impl Fn(&Rule, &str) -> Step) {
+pub(super) fn hold_shaped_examples(family: &dyn Prefilter, shape: impl Fn(&Rule, &str) -> Step) {
     let mut ids = std::collections::BTreeSet::new();
     let mut wrong = Vec::new();
     for rule in family.rules() {

@@ -552,8 +552,8 @@ static PROSE_GATE: LazyLock<Option<AhoCorasick>> =
 /// Looks at the lines of a text that hold what begins like a command.
 fn look_at_prose(text: &str, seen: &mut Seen) {
     let Some(gate) = PROSE_GATE.as_ref() else { return };
-    let text =
-        capped(text, LONGEST_PROSE).unwrap_or_else(|| text.get(..floor(text, LONGEST_PROSE)).unwrap_or_default());
+    let text = capped(text, LONGEST_PROSE)
+        .unwrap_or_else(|| text.get(..text.floor_char_boundary(LONGEST_PROSE)).unwrap_or_default());
     let mut done = 0;
     let mut lines = 0;
     for hit in gate.find_iter(text) {
@@ -585,13 +585,13 @@ fn quoted_line(text: &str, at: usize) -> (usize, usize) {
     let line_start = head
         .rfind('\n')
         .map_or(0, |newline| newline + 1)
-        .max(floor(text, at.saturating_sub(LONGEST_QUOTED_LINE)));
+        .max(text.floor_char_boundary(at.saturating_sub(LONGEST_QUOTED_LINE)));
     let tail = text.get(at..).unwrap_or_default();
     let line_end = at
         + tail
             .find('\n')
             .unwrap_or(tail.len())
-            .min(floor(tail, LONGEST_QUOTED_LINE));
+            .min(tail.floor_char_boundary(LONGEST_QUOTED_LINE));
     let before = text.get(line_start..at).unwrap_or_default();
     // A command in back-ticks, or after a prompt or a colon, begins there; else the whole line is read.
     let (start, quote) = match before.rfind('`') {
@@ -616,12 +616,4 @@ fn quoted_line(text: &str, at: usize) -> (usize, usize) {
 
 fn capped(text: &str, most: usize) -> Option<&str> {
     (text.len() <= most).then_some(text)
-}
-
-fn floor(text: &str, most: usize) -> usize {
-    let mut at = most.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
 }

@@ -489,7 +489,7 @@ impl Shell {
             .and_then(|bare| self.variables.get(bare).cloned())
             .unwrap_or_default();
         longer.push_str(value);
-        longer.truncate(floor(&longer, LONGEST_VALUE));
+        longer.truncate(longer.floor_char_boundary(LONGEST_VALUE));
         self.bytes += longer.len();
         self.variables.insert(bare.unwrap_or(name).to_owned(), longer);
     }
@@ -970,12 +970,4 @@ fn rot13(c: char) -> char {
         'n'..='z' | 'N'..='Z' => char::from_u32(u32::from(c) - 13).unwrap_or(c),
         other => other,
     }
-}
-
-fn floor(text: &str, most: usize) -> usize {
-    let mut at = most.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
 }

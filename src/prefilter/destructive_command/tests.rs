@@ -1,5 +1,5 @@
 use super::*;
-use crate::prefilter::testing::{agent_message, hold_examples, screen, tool_call, tool_output};
+use crate::prefilter::testing::{agent_message, hold_shaped_examples, screen, tool_call, tool_output};
 
 fn family() -> DestructiveCommand {
     DestructiveCommand::new()
@@ -12,7 +12,7 @@ fn rules_of(command: &str) -> Vec<String> {
 
 #[test]
 fn every_rule_holds_its_examples() {
-    hold_examples(&family(), |_, text| tool_call("bash", &[("command", text)]));
+    hold_shaped_examples(&family(), |_, text| tool_call("bash", &[("command", text)]));
 }
 
 #[test]

@@ -67,7 +67,7 @@ pub(super) fn read(text: &str) -> Reading {
         certain: true,
     };
     let span = 0..text.len();
-    let head = text.get(..floor(text, LONGEST)).unwrap_or_default();
+    let head = text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default();
     if splits_keyword(head) {
         reading.add(Trait::SplitKeyword, &span);
     }
@@ -480,7 +480,7 @@ fn joins_keyword(before: &str, after: &str) -> bool {
 
 fn without_inner_comments(text: &str) -> String {
     let mut bare = String::new();
-    let mut rest = text.get(..floor(text, 200)).unwrap_or_default();
+    let mut rest = text.get(..text.floor_char_boundary(200)).unwrap_or_default();
     while let Some((before, after)) = rest.split_once("/*") {
         bare.push_str(before);
         rest = after.split_once("*/").map_or("", |(_, after)| after);
@@ -551,12 +551,4 @@ fn blanked(text: &str) -> String {
         }
     }
     blank
-}
-
-fn floor(text: &str, most: usize) -> usize {
-    let mut at = most.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
 }

@@ -1,0 +1,342 @@
+//! Checks beyond a pattern: check sums, encodings, and whether a password is one.
+
+use std::ops::Range;
+
+use base64::Engine;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+use super::value;
+
+/// A check that a rule asks for by name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Check {
+    /// Nothing beyond the pattern.
+    #[default]
+    None,
+    /// The last six characters are the CRC-32 of the thirty before, in base 62 (GitHub, npm).
+    Crc32Base62,
+    /// A signed JSON Web Token: the header is JSON with an algorithm.
+    Jwt,
+    /// An encrypted JSON Web Token.
+    Jwe,
+    /// Base 58 with a check sum (Bitcoin).
+    Base58check,
+    /// Base64 of `user:password`.
+    BasicAuth,
+    /// An armoured key with a body.
+    Pem,
+    /// A password after an equals sign.
+    Password,
+    /// A password where words are more likely.
+    StrongPassword,
+    /// The password of a URL.
+    UrlPassword,
+    /// `user:password`.
+    UserPassword,
+    /// Too irregular for a word.
+    Random,
+    /// Twelve to twenty-four words.
+    SeedWords,
+}
+
+/// What a check says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Opinion {
+    /// It is not a secret.
+    Refuted,
+    /// It is one that everybody knows.
+    Weak,
+    /// It may well be one, though something does not fit.
+    Doubtful,
+    /// Nothing speaks against it.
+    Plausible,
+}
+
+/// Both alphabets occur where only one should; padding is often lost.
+const STANDARD: GeneralPurpose = GeneralPurpose::new(
+    &base64::alphabet::STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
+);
+const URL_SAFE: GeneralPurpose = GeneralPurpose::new(
+    &base64::alphabet::URL_SAFE,
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
+);
+
+impl Check {
+    /// What the check says of a value at its place.
+    pub(super) fn opinion(self, text: &[u8], span: Range<usize>) -> Opinion {
+        let Some(secret) = text.get(span.clone()) else {
+            return Opinion::Refuted;
+        };
+        match self {
+            Check::None => Opinion::Plausible,
+            Check::Crc32Base62 => crc32_base62(secret),
+            Check::Jwt => jwt(secret),
+            Check::Jwe => jwe(secret),
+            Check::Base58check => refuted_unless(base58check(secret)),
+            Check::BasicAuth => basic_auth(secret),
+            Check::Pem => refuted_unless(pem(secret)),
+            Check::Password => with_text(secret, password),
+            Check::StrongPassword => with_text(secret, |text| match password(text) {
+                Opinion::Plausible if value::looks_chosen(text) => Opinion::Plausible,
+                Opinion::Plausible | Opinion::Doubtful | Opinion::Refuted => Opinion::Refuted,
+                Opinion::Weak => Opinion::Weak,
+            }),
+            Check::UrlPassword => with_text(secret, url_password),
+            Check::UserPassword => with_text(secret, user_password),
+            Check::Random => with_text(secret, |text| {
+                refuted_unless(value::looks_random(text) && !value::is_reference(text))
+            }),
+            Check::SeedWords => with_text(secret, seed_words),
+        }
+    }
+}
+
+/// What a password after an equals sign is worth.
+pub(super) fn password(text: &str) -> Opinion {
+    let text = text.trim_matches(['"', '\'', '`']);
+    if text.chars().count() < 3 || value::is_reference(text) || value::is_common_password(text) || is_mask(text) {
+        return Opinion::Refuted;
+    }
+    if value::is_default_password(text) {
+        return Opinion::Weak;
+    }
+    refuted_unless(!value::is_placeholder(text.as_bytes()))
+}
+
+fn is_mask(text: &str) -> bool {
+    let mut chars = text.chars();
+    let first = chars.next();
+    chars.all(|c| Some(c) == first)
+        || text
+            .chars()
+            .all(|c| matches!(c, '*' | '.' | 'x' | 'X' | '-' | '_' | '•' | '…'))
+}
+
+fn url_password(text: &str) -> Opinion {
+    // `host:8080/…@…` and `host:443?…@…` are ports, not passwords.
+    let port = text.bytes().take_while(u8::is_ascii_digit).count();
+    if port > 0 && matches!(text.as_bytes().get(port), Some(b'?' | b'#' | b'/')) {
+        return Opinion::Refuted;
+    }
+    password(text)
+}
+
+fn user_password(text: &str) -> Opinion {
+    let Some((user, secret)) = text.split_once(':') else {
+        return Opinion::Refuted;
+    };
+    if value::is_reference(user) && !user.contains('"') && !user.starts_with('{') {
+        return Opinion::Refuted;
+    }
+    let bare = secret.trim_matches(['"', '{', '}']);
+    match password(bare) {
+        Opinion::Plausible if bare.chars().count() < 5 || is_mask(user) => Opinion::Refuted,
+        opinion => opinion,
+    }
+}
+
+fn basic_auth(secret: &[u8]) -> Opinion {
+    let decoded = STANDARD.decode(secret).or_else(|_| URL_SAFE.decode(secret)).ok();
+    match decoded.as_deref().map(std::str::from_utf8) {
+        Some(Ok(text)) if !text.chars().any(char::is_control) => user_password(text),
+        _ => Opinion::Refuted,
+    }
+}
+
+fn crc32_base62(secret: &[u8]) -> Opinion {
+    const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    let Some(body_at) = secret.iter().position(|b| *b == b'_') else {
+        return Opinion::Doubtful;
+    };
+    let body = secret.get(body_at + 1..).unwrap_or_default();
+    let (Some(random), Some(sum)) = (body.get(..30), body.get(30..)) else {
+        return Opinion::Doubtful;
+    };
+    if sum.len() != 6 {
+        return Opinion::Plausible;
+    }
+    let mut rest = crc32(random);
+    let fits = sum.iter().rev().all(|have| {
+        let want = BASE62.get((rest % 62) as usize);
+        rest /= 62;
+        want == Some(have)
+    });
+    if fits { Opinion::Plausible } else { Opinion::Doubtful }
+}
+
+/// CRC-32 as in Ethernet and ZIP (polynomial 0xEDB88320, reflected).
+fn crc32(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(u32::MAX, |mut crc, byte| {
+        crc ^= u32::from(*byte);
+        for _ in 0..8 {
+            crc = if crc & 1 == 1 {
+                (crc >> 1) ^ 0xEDB8_8320
+            } else {
+                crc >> 1
+            };
+        }
+        crc
+    })
+}
+
+fn jwt(secret: &[u8]) -> Opinion {
+    let mut parts = secret.split(|b| *b == b'.');
+    let (Some(header), Some(claims)) = (parts.next(), parts.next()) else {
+        return Opinion::Refuted;
+    };
+    let Some(header) = json(header) else {
+        return Opinion::Refuted;
+    };
+    if header.get("alg").is_none() {
+        return Opinion::Refuted;
+    }
+    let claims = json(claims);
+    let is = |name: &str, value: &str| claims.as_ref().and_then(|claims| claims.get(name)?.as_str()) == Some(value);
+    // The token of the introduction to the format, copied into a million documents.
+    if is("sub", "1234567890")
+        && (is("name", "John Doe") || claims.as_ref().is_some_and(|claims| claims.get("admin").is_some()))
+    {
+        return Opinion::Refuted;
+    }
+    if claims.is_some() {
+        Opinion::Plausible
+    } else {
+        Opinion::Doubtful
+    }
+}
+
+fn jwe(secret: &[u8]) -> Opinion {
+    let header = secret.split(|b| *b == b'.').next().and_then(json);
+    refuted_unless(header.is_some_and(|header| header.get("enc").is_some()))
+}
+
+fn json(part: &[u8]) -> Option<serde_json::Value> {
+    let bytes = URL_SAFE.decode(part).ok()?;
+    serde_json::from_slice::<serde_json::Value>(&bytes)
+        .ok()
+        .filter(serde_json::Value::is_object)
+}
+
+fn base58check(secret: &[u8]) -> bool {
+    const ALPHABET: &[u8; 58] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
+    // Little-endian base 256; the longest format has 82 bytes.
+    let mut number: Vec<u8> = Vec::with_capacity(90);
+    for byte in secret.iter().take(120) {
+        let Some(digit) = ALPHABET.iter().position(|have| have == byte) else {
+            return false;
+        };
+        let mut carry = digit as u32;
+        for place in &mut number {
+            carry += u32::from(*place) * 58;
+            *place = carry.to_le_bytes()[0];
+            carry >>= 8;
+        }
+        while carry > 0 {
+            number.push(carry.to_le_bytes()[0]);
+            carry >>= 8;
+        }
+    }
+    number.reverse();
+    let Some((payload, sum)) = number.split_last_chunk::<4>() else {
+        return false;
+    };
+    let twice = Sha256::digest(Sha256::digest(payload));
+    twice.get(..4) == Some(sum.as_slice())
+}
+
+fn pem(secret: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(secret);
+    let Some((_, rest)) = text.split_once("KEY-----").or_else(|| text.split_once("BLOCK-----")) else {
+        return false;
+    };
+    let rest = rest.strip_prefix(" BLOCK-----").unwrap_or(rest);
+    let body = rest.split_once("-----END").map_or(rest, |(body, _)| body);
+    let longest = body
+        .split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=')))
+        .map(str::len)
+        .max()
+        .unwrap_or(0);
+    let letters: Vec<u8> = body.bytes().filter(u8::is_ascii_alphanumeric).collect();
+    letters.len() >= 64 && longest >= 24 && value::entropy(&letters) >= 3.5
+}
+
+fn seed_words(text: &str) -> Opinion {
+    const NEVER: &[&str] = &[
+        "the", "and", "are", "for", "not", "was", "but", "her", "his", "our", "they", "from", "been",
+    ];
+    let words: Vec<&str> = text.split([' ', ',']).filter(|word| !word.is_empty()).collect();
+    let distinct: std::collections::BTreeSet<&str> = words.iter().copied().collect();
+    let fits = matches!(words.len(), 12 | 15 | 18 | 21 | 24)
+        && distinct.len() * 4 >= words.len() * 3
+        && !words.iter().any(|word| NEVER.contains(word));
+    refuted_unless(fits)
+}
+
+fn with_text(secret: &[u8], opinion: impl FnOnce(&str) -> Opinion) -> Opinion {
+    std::str::from_utf8(secret).map_or(Opinion::Refuted, opinion)
+}
+
+fn refuted_unless(holds: bool) -> Opinion {
+    if holds { Opinion::Plausible } else { Opinion::Refuted }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const ALL: &[Check] = &[
+        Check::None,
+        Check::Crc32Base62,
+        Check::Jwt,
+        Check::Jwe,
+        Check::Base58check,
+        Check::BasicAuth,
+        Check::Pem,
+        Check::Password,
+        Check::StrongPassword,
+        Check::UrlPassword,
+        Check::UserPassword,
+        Check::Random,
+        Check::SeedWords,
+    ];
+
+    #[test]
+    fn crc32_is_the_usual_one() {
+        assert_eq!(crc32(b"123456789"), 0xCBF4_3926);
+        assert_eq!(crc32(b""), 0);
+    }
+
+    #[test]
+    fn one_wrong_letter_breaks_a_base58_sum() {
+        assert!(base58check(b"5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ"));
+        assert!(!base58check(b"5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTK"));
+    }
+
+    #[test]
+    fn a_password_is_neither_a_reference_nor_a_stand_in() {
+        assert_eq!(password("t7Hq-22mV"), Opinion::Plausible);
+        assert_eq!(password("changeme"), Opinion::Weak);
+        for no in ["${DB_PASSWORD}", "********", "password", "xxxx", "<secret>", ""] {
+            assert_eq!(password(no), Opinion::Refuted, "{no}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_check_panics(bytes in proptest::collection::vec(any::<u8>(), 0..200), from in 0_usize..200, len in 0_usize..200) {
+            for check in ALL {
+                check.opinion(&bytes, from..from + len);
+            }
+        }
+    }
+}

@@ -1,0 +1,643 @@
+//! Values that their name calls a secret: `password = …`, `"api_key": "…"`, `--token …`, `my password is …`.
+//!
+//! A name alone proves little, so the value has to look like one: no reference to where the secret is kept, no stand-in, no
+//! plain word where a random value is meant.
+
+use std::ops::Range;
+
+use super::check::{self, Opinion};
+use super::value;
+use crate::model::Confidence;
+
+/// What a name promises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Label {
+    /// Something that a person may have chosen.
+    Password,
+    /// Something that a machine made.
+    Token,
+    /// Something that is only sometimes a secret.
+    Key,
+}
+
+/// A value with a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    pub label: Label,
+    pub span: Range<usize>,
+    pub confidence: Confidence,
+}
+
+const PASSWORDS: &[&str] = &[
+    "password",
+    "passwd",
+    "passphrase",
+    "passcode",
+    "pwd",
+    "passwort",
+    "kennwort",
+    "contrasena",
+    "mot de passe",
+    "senha",
+    "wachtwoord",
+    "haslo",
+];
+
+const TOKENS: &[&str] = &[
+    "secret",
+    "token",
+    "api_key",
+    "api-key",
+    "apikey",
+    "api key",
+    "access_key",
+    "access-key",
+    "accesskey",
+    "access key",
+    "private_key",
+    "private-key",
+    "privatekey",
+    "auth_key",
+    "auth-key",
+    "authkey",
+    "encryption_key",
+    "encryptionkey",
+    "encryption-key",
+    "signing_key",
+    "signingkey",
+    "signing-key",
+    "master_key",
+    "masterkey",
+    "master-key",
+    "credential",
+    "client_key",
+    "service_key",
+    "account_key",
+    "storage_key",
+    "license_key",
+    "webhook_key",
+    "jwt_key",
+    "session_key",
+    "sessionid",
+    "session_id",
+    "auth_code",
+    "bearer",
+];
+
+const KEYS: &[&str] = &["key"];
+
+/// Words after which a name does not stand for the secret itself.
+const NOT_AFTER: &[&str] = &[
+    "id",
+    "ids",
+    "name",
+    "names",
+    "url",
+    "uri",
+    "path",
+    "file",
+    "filename",
+    "type",
+    "count",
+    "length",
+    "len",
+    "size",
+    "limit",
+    "expiry",
+    "expires",
+    "expiration",
+    "ttl",
+    "hint",
+    "policy",
+    "field",
+    "fields",
+    "label",
+    "reset",
+    "change",
+    "changed",
+    "updated",
+    "at",
+    "in",
+    "index",
+    "prefix",
+    "suffix",
+    "ref",
+    "reference",
+    "arn",
+    "version",
+    "format",
+    "regex",
+    "pattern",
+    "provider",
+    "manager",
+    "store",
+    "validator",
+    "encoder",
+    "required",
+    "min",
+    "max",
+    "usage",
+    "budget",
+    "price",
+    "cost",
+    "rotation",
+    "age",
+    "status",
+    "error",
+    "endpoint",
+    "header",
+    "param",
+    "parameter",
+    "algorithm",
+    "env",
+    "var",
+    "variable",
+    "strength",
+    "rules",
+    "code",
+    "kind",
+    "scope",
+    "scopes",
+    "less",
+    "card",
+    "vault",
+    "engine",
+    "hash",
+    "fingerprint",
+    "map",
+    "list",
+    "set",
+    "pair",
+    "board",
+    "word",
+    "words",
+    "stone",
+    "note",
+    "press",
+    "down",
+    "up",
+    "frame",
+    "frames",
+    "value",
+    "values",
+    "er",
+    "ization",
+    "ize",
+];
+
+/// Words before which a name is not that of a secret.
+const NOT_BEFORE: &[&str] = &[
+    "public",
+    "page",
+    "next",
+    "prev",
+    "previous",
+    "pagination",
+    "continuation",
+    "cursor",
+    "sync",
+    "csrf",
+    "xsrf",
+    "max",
+    "min",
+    "num",
+    "total",
+    "input",
+    "output",
+    "prompt",
+    "completion",
+    "primary",
+    "foreign",
+    "sort",
+    "partition",
+    "cache",
+    "idempotency",
+    "hot",
+    "object",
+    "row",
+    "map",
+    "dict",
+    "unique",
+    "translation",
+    "i18n",
+    "registry",
+    "no",
+    "reset",
+    "forgot",
+    "special",
+    "stop",
+    "pad",
+    "eos",
+    "bos",
+    "unk",
+    "sep",
+    "mask",
+    "cancellation",
+    "change",
+    "dedupe",
+    "routing",
+    "answer",
+    "group",
+    "lookup",
+    "s3",
+    "issue",
+    "project",
+    "ssh_host",
+    "host",
+    "publishable",
+    "site",
+    "anon",
+    "meter",
+    "rsa",
+    "ed25519",
+    "turn",
+    "left",
+    "right",
+];
+
+/// The names of the gate, with what they promise.
+pub(super) fn keywords() -> impl Iterator<Item = (&'static str, Label)> {
+    let all = |names: &'static [&'static str], label| names.iter().map(move |name| (*name, label));
+    all(PASSWORDS, Label::Password)
+        .chain(all(TOKENS, Label::Token))
+        .chain(all(KEYS, Label::Key))
+}
+
+/// Bytes of a name on either side of its keyword.
+const NAME_REACH: usize = 48;
+/// Bytes of a value.
+const VALUE_REACH: usize = 300;
+
+/// How a value is tied to its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Tie {
+    /// `name = value`, `"name": "value"`, `--name value`, `<name>value<`.
+    Assigned,
+    /// `the name is value`.
+    Said,
+}
+
+/// The secret beside a name in running text.
+pub(super) fn beside(text: &str, keyword: Range<usize>, label: Label) -> Option<Found> {
+    let bytes = text.as_bytes();
+    let is_name = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'$');
+    let head = bytes.get(keyword.start.saturating_sub(NAME_REACH)..keyword.start)?;
+    let start = keyword.start - head.iter().rev().take_while(|b| is_name(b)).count();
+    let tail = bytes.get(keyword.end..bytes.len().min(keyword.end + NAME_REACH))?;
+    let is_name_tail = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
+    let end = keyword.end + tail.iter().take_while(|b| is_name_tail(b)).count();
+    let before = text.get(start..keyword.start)?;
+    let after = text.get(keyword.end..end)?;
+    if !names_a_secret(before, text.get(keyword.clone())?, after, label) {
+        return None;
+    }
+
+    let flag = before.starts_with("--") || (before == "-" && label == Label::Password);
+    let query = start
+        .checked_sub(1)
+        .and_then(|i| bytes.get(i))
+        .is_some_and(|b| matches!(b, b'?' | b'&'));
+    let opening = start.checked_sub(1).and_then(|i| bytes.get(i)).copied();
+    let rest = text.get(end..text.floor_char_boundary(text.len().min(end + VALUE_REACH + 40)))?;
+    let (skipped, tie) = tie(rest, flag, opening)?;
+    let from = end + skipped;
+    let (span, quoted) = literal(text, from, query)?;
+    let value = text.get(span.clone())?;
+    // A call or an index behind a bare word makes it code.
+    if !quoted && text.get(span.end..).is_some_and(|rest| rest.starts_with(['(', '['])) {
+        return None;
+    }
+    let confidence = judged(value, label, tie, quoted)?;
+    Some(Found {
+        label,
+        span,
+        confidence,
+    })
+}
+
+/// The secret that a whole string is, by its name in the document.
+pub(super) fn whole(name: &str, text: &str) -> Option<Found> {
+    let lower = name.to_ascii_lowercase();
+    let (keyword, label) = keywords()
+        .filter_map(|(keyword, label)| lower.rfind(keyword).map(|at| (at..at + keyword.len(), label)))
+        .max_by_key(|(range, label)| (*label != Label::Key, range.end, range.len()))?;
+    let (before, after) = (name.get(..keyword.start)?, name.get(keyword.end..)?);
+    let trimmed = text.trim();
+    if trimmed.len() > VALUE_REACH || trimmed.contains(char::is_whitespace) {
+        return None;
+    }
+    if !names_a_secret(before, name.get(keyword.clone())?, after, label) {
+        return None;
+    }
+    let confidence = judged(trimmed, label, Tie::Assigned, true)?;
+    let start = text.len() - text.trim_start().len();
+    Some(Found {
+        label,
+        span: start..start + trimmed.len(),
+        confidence,
+    })
+}
+
+/// Whether a name stands for the secret itself and not for something around it.
+fn names_a_secret(before: &str, keyword: &str, after: &str, label: Label) -> bool {
+    let following = words(after);
+    // `tokens`, `keyboard`, `secretary`: the keyword goes on as another word.
+    let goes_on = after.starts_with(|c: char| c.is_ascii_lowercase())
+        && !(keyword.ends_with(char::is_uppercase) || is_plain_suffix(after));
+    if goes_on || following.iter().any(|word| NOT_AFTER.contains(&word.as_str())) {
+        return false;
+    }
+    let preceding = words(before);
+    let closest = preceding.last().map(String::as_str);
+    if closest.is_some_and(|word| NOT_BEFORE.contains(&word)) {
+        return false;
+    }
+    match label {
+        // `monkey`, `donkey`: a bare `key` has to be a word of its own, in a longer name.
+        Label::Key => closest.is_some() && (before.ends_with(['_', '-', '.']) || keyword.starts_with('K')),
+        Label::Password | Label::Token => true,
+    }
+}
+
+fn is_plain_suffix(after: &str) -> bool {
+    after.bytes().take_while(u8::is_ascii_alphabetic).count() == 0
+}
+
+/// The words of a name in any of the usual spellings.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut last_small = false;
+    for c in name.chars() {
+        if !c.is_ascii_alphanumeric() {
+            words.push(String::new());
+            last_small = false;
+            continue;
+        }
+        if c.is_ascii_uppercase() && last_small {
+            words.push(String::new());
+        }
+        last_small = c.is_ascii_lowercase() || c.is_ascii_digit();
+        if let Some(word) = words.last_mut() {
+            word.push(c.to_ascii_lowercase());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// What stands between a name and its value: how many bytes, and how it ties them.
+fn tie(rest: &str, flag: bool, opening: Option<u8>) -> Option<(usize, Tie)> {
+    let mut at = 0;
+    let next = |at: usize| rest.as_bytes().get(at).copied();
+    let spaces = |at: usize, most: usize| {
+        rest.as_bytes()
+            .iter()
+            .skip(at)
+            .take(most)
+            .take_while(|b| matches!(b, b' ' | b'\t'))
+            .count()
+    };
+    // The closing quote or bracket of the name.
+    let mut quoted_name = false;
+    if next(at) == Some(b'\\') && matches!(next(at + 1), Some(b'"' | b'\'')) {
+        at += 1;
+    }
+    if matches!(next(at), Some(b'"' | b'\'' | b'`')) && opening == next(at) {
+        at += 1;
+        quoted_name = true;
+    }
+    if matches!(next(at), Some(b']' | b')')) && (quoted_name || next(at) == Some(b')')) {
+        at += 1;
+    }
+    let gap = spaces(at, 12);
+    at += gap;
+    let operator = rest.get(at..)?;
+    let long = ["=>", ":=", "==", "!=", "->", ":-"]
+        .iter()
+        .find(|sign| operator.starts_with(**sign));
+    if let Some(sign) = long {
+        if *sign == "!=" {
+            return None;
+        }
+        at += sign.len();
+    } else if operator.starts_with(['=', ':']) {
+        at += 1;
+    } else if operator.starts_with('>') && opening.is_some_and(|b| b == b'<' || b == b':') {
+        return Some((at + 1, Tie::Assigned));
+    } else if operator.starts_with(',') && quoted_name {
+        at += 1;
+    } else if operator.starts_with('(') && operator.as_bytes().get(1).is_some_and(|b| matches!(b, b'"' | b'\'')) {
+        at += 1;
+    } else if gap > 0 {
+        if flag {
+            return Some((at, Tie::Assigned));
+        }
+        let said = [
+            "is: ", "is ", "was ", "are ", "of ", "will be ", "set to ", "ist ", "es ", "est ",
+        ]
+        .iter()
+        .find(|word| operator.starts_with(**word));
+        return said.map(|word| (at + word.len() + spaces(at + word.len(), 4), Tie::Said));
+    } else {
+        return None;
+    }
+    at += spaces(at, 12);
+    if rest.get(at..)?.starts_with('\n') && quoted_name {
+        at += 1;
+        at += spaces(at, 40);
+    }
+    Some((at, Tie::Assigned))
+}
+
+/// The bytes of a value that begins here, without its quotes, and whether it had any.
+fn literal(text: &str, from: usize, query: bool) -> Option<(Range<usize>, bool)> {
+    let limit = text.floor_char_boundary(text.len().min(from + VALUE_REACH));
+    let mut rest = text.get(from..limit)?;
+    let mut at = from;
+    for scheme in ["Bearer ", "bearer ", "Basic ", "Token ", "token "] {
+        if let Some(stripped) = rest.strip_prefix(scheme) {
+            at += scheme.len();
+            rest = stripped;
+        }
+    }
+    // String prefixes of programming languages.
+    if matches!(
+        rest.as_bytes(),
+        [b'b' | b'r' | b'f' | b'u' | b'@' | b'L', b'"' | b'\'', ..]
+    ) {
+        at += 1;
+        rest = rest.get(1..)?;
+    }
+    for quote in ["\\\"", "\\'", "\"\"\"", "\"", "'", "`", "&quot;", "“"] {
+        let Some(inside) = rest.strip_prefix(quote) else {
+            continue;
+        };
+        let closing = if quote == "“" { "”" } else { quote };
+        let end = inside.find(closing)?;
+        let value = inside.get(..end)?;
+        if value.contains(['\n', '\r']) {
+            return None;
+        }
+        let mut start = at + quote.len();
+        let mut value = value;
+        for scheme in ["Bearer ", "Basic ", "Token "] {
+            if let Some(stripped) = value.strip_prefix(scheme) {
+                start += scheme.len();
+                value = stripped;
+            }
+        }
+        return Some((start..start + value.len(), true));
+    }
+    let stop = |c: char| {
+        c.is_whitespace()
+            || matches!(
+                c,
+                '"' | '\'' | '`' | '<' | '>' | ';' | '|' | '\\' | ',' | '(' | ')' | '[' | ']'
+            )
+            || (query && matches!(c, '&' | '#'))
+    };
+    let end = rest.find(stop).unwrap_or(rest.len());
+    let value = rest.get(..end)?.trim_end_matches(['.', ',', ':', '?']);
+    let value = if value.starts_with('{') {
+        value
+    } else {
+        value.trim_end_matches('}')
+    };
+    Some((at..at + value.len(), false))
+}
+
+/// How sure it is that a value is the secret its name promises; `None`: it is not.
+fn judged(text: &str, label: Label, tie: Tie, quoted: bool) -> Option<Confidence> {
+    if text.is_empty() || value::is_reference(text) || value::is_placeholder(text.as_bytes()) {
+        return None;
+    }
+    if !quoted && is_expression(text) {
+        return None;
+    }
+    match label {
+        Label::Password => {
+            if text.chars().count() > 128 || (text.contains(char::is_whitespace) && !value::looks_chosen(text)) {
+                return None;
+            }
+            match check::password(text) {
+                Opinion::Refuted => None,
+                Opinion::Weak | Opinion::Doubtful => Some(Confidence::Low),
+                Opinion::Plausible if value::looks_chosen(text) && !is_prose(text) => Some(Confidence::Medium),
+                Opinion::Plausible if tie == Tie::Assigned && quoted && text.len() >= 6 && !is_prose(text) => {
+                    Some(Confidence::Low)
+                }
+                Opinion::Plausible => None,
+            }
+        }
+        Label::Token => {
+            (text.len() >= 10 && value::looks_random(text) && !is_structured(text)).then_some(Confidence::Medium)
+        }
+        Label::Key => (text.len() >= 24
+            && tie == Tie::Assigned
+            && value::looks_random(text)
+            && !value::is_uuid(text)
+            && !is_structured(text)
+            && value::entropy(text.as_bytes()) >= 3.4)
+            .then_some(Confidence::Medium),
+    }
+}
+
+/// A bare word that is code rather than a literal: `user.password`, `getToken`, `nil`.
+fn is_expression(text: &str) -> bool {
+    let plain = text
+        .bytes()
+        .all(|b| b.is_ascii_alphabetic() || matches!(b, b'_' | b'.' | b'-' | b':' | b'/' | b'?' | b'!'));
+    let member = text.contains("::") || text.contains("->") || text.split('.').count() > 2 && plain;
+    let starts_as_member = [
+        "self.",
+        "this.",
+        "req.",
+        "request.",
+        "config.",
+        "settings.",
+        "user.",
+        "args.",
+        "params.",
+        "data.",
+        "ctx.",
+        "opts.",
+        "options.",
+    ]
+    .iter()
+    .any(|start| text.starts_with(start));
+    plain || member || starts_as_member
+}
+
+/// Several words of a sentence.
+fn is_prose(text: &str) -> bool {
+    text.split_whitespace().count() > 4
+}
+
+/// A path, a URL, an address, a date, a version: irregular, but no secret by its form.
+fn is_structured(text: &str) -> bool {
+    text.contains("://")
+        || text.starts_with(['/', '.', '~'])
+        || text.matches('/').count() > 3
+        || (text.contains('@') && text.contains('.'))
+        || text.contains(' ')
+        || text
+            .bytes()
+            .all(|b| b.is_ascii_digit() || matches!(b, b'-' | b':' | b'.' | b'T' | b'Z' | b'+' | b'/'))
+        || text.starts_with("sha256:")
+        || text.starts_with("sha512-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn find(text: &str) -> Option<(&str, Confidence)> {
+        keywords().find_map(|(keyword, label)| {
+            let at = text.to_ascii_lowercase().find(keyword)?;
+            let found = beside(text, at..at + keyword.len(), label)?;
+            Some((&text[found.span.clone()], found.confidence))
+        })
+    }
+
+    #[test]
+    fn the_span_is_exactly_the_value() {
+        for (text, value) in [
+            ("password = \"m0oring Line 42\"", "m0oring Line 42"),
+            ("{\"dbPassword\": \"t7Hq22mV\"}", "t7Hq22mV"),
+            ("{\\\"db_password\\\": \\\"t7Hq22mV\\\"}", "t7Hq22mV"),
+            ("PASSWORD=t7Hq22mV!\nUSER=x", "t7Hq22mV!"),
+            ("app --password q7Vt-Lm22 run", "q7Vt-Lm22"),
+            ("the password is gr8-Lanterns.", "gr8-Lanterns"),
+            ("conf['password'] = 't7Hq22mV'", "t7Hq22mV"),
+            ("<DbPassword>t7Hq22mV</DbPassword>", "t7Hq22mV"),
+            ("setPassword(\"t7Hq22mV\")", "t7Hq22mV"),
+        ] {
+            assert_eq!(find(text).map(|(value, _)| value), Some(value), "{text}");
+        }
+    }
+
+    #[test]
+    fn names_around_a_secret_are_not_its_name() {
+        for text in [
+            "password_hint = \"t7Hq22mV\"",
+            "max_tokens = 409612345",
+            "tokenizer = \"q8ZtVw3nYkR5xLp2Jd7s\"",
+            "primary_key = \"q8ZtVw3nYkR5xLp2Jd7s99ab\"",
+            "secretary: q8ZtVw3nYkR5xLp2Jd7s",
+            "monkey = q8ZtVw3nYkR5xLp2Jd7s99ab",
+        ] {
+            assert_eq!(find(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_member_of_that_name_is_the_secret_whole() {
+        assert_eq!(whole("dbPassword", " t7Hq22mV ").map(|found| found.span), Some(1..9));
+        assert_eq!(
+            whole("api_key", "q8ZtVw3nYkR5xLp2Jd7s").map(|found| found.span),
+            Some(0..20)
+        );
+        assert_eq!(whole("api_key_id", "q8ZtVw3nYkR5xLp2Jd7s"), None);
+        assert_eq!(whole("password", "please reset it tomorrow"), None);
+    }
+}

@@ -1,0 +1,111 @@
+//! Credentials in the open: keys of known formats, private keys, passwords in connection strings, and values whose name says
+//! what they are.
+//!
+//! The rules are data (`rules/secret/*.toml`); the folder holds the engine that runs them. Every view of a text is read, a
+//! secret that shows in several is reported once, and the span of a finding is exactly the secret, because masking replaces
+//! exactly the span. Whether a key is still live is not known here.
+
+mod check;
+mod data;
+mod labelled;
+mod seams;
+mod table;
+mod value;
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use self::table::{Hit, Reading, Table};
+use super::{Prefilter, Rule, Subject, ViewText};
+use crate::model::{Confidence, Finding, Origin, Step, View};
+use crate::policy::Policy;
+
+/// The family's name.
+const FAMILY: &str = "secret";
+
+/// The views in which secrets are looked for. Folding changes letter case and digits, so it cannot show a key.
+const VIEWS: &[View] = &[View::Raw, View::Normalized, View::Hidden, View::Decoded, View::Json];
+
+static TABLE: LazyLock<Result<Table, String>> = LazyLock::new(Table::load);
+
+/// The family of rules that find credentials.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Secret;
+
+impl Secret {
+    /// The table; a test holds that the embedded data is sound.
+    fn table() -> Option<&'static Table> {
+        TABLE.as_ref().ok()
+    }
+}
+
+impl Prefilter for Secret {
+    fn family(&self) -> &'static str {
+        FAMILY
+    }
+
+    fn rules(&self) -> &[Rule] {
+        Self::table().map_or(&[], Table::rules)
+    }
+
+    fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+        let Some(table) = Self::table() else { return };
+        let mut taken: Vec<Range<usize>> = Vec::new();
+        for view in subject.views.of_kind(VIEWS) {
+            let mut hits = table.hits(view.text(), Reading::Everything);
+            if view.view() == View::Raw
+                && let Some(hit) = by_name(table, subject)
+                && !hits.iter().any(|other| overlap(&other.span, &hit.span))
+            {
+                hits.push(hit);
+            }
+            for hit in hits {
+                let raw = view.raw_span(hit.span.clone());
+                if taken.iter().any(|other| overlap(other, &raw)) {
+                    continue;
+                }
+                found.extend(finding(table, subject, view, &hit));
+                taken.push(raw);
+            }
+        }
+    }
+
+    fn screen_step(&self, step: &Step, _policy: &Policy, found: &mut Vec<Finding>) {
+        if let Some(table) = Self::table() {
+            seams::screen(table, step, found);
+        }
+    }
+}
+
+/// The secret that the whole content is by the name it stands under.
+fn by_name(table: &Table, subject: &Subject<'_>) -> Option<Hit> {
+    let name = subject.content.label.as_deref()?;
+    let mut hit = table.hit_by_name(name, &subject.content.text)?;
+    if subject.content.origin == Origin::ToolArguments {
+        // An argument that a tool names so is where such a value belongs.
+        hit.confidence = Confidence::Low;
+    }
+    Some(hit)
+}
+
+fn finding(table: &Table, subject: &Subject<'_>, view: &ViewText<'_>, hit: &Hit) -> Option<Finding> {
+    let rule = table.rules().get(hit.rule)?;
+    let place = match view.view() {
+        View::Raw => "",
+        View::Normalized | View::Folded => ", disguised by look-alike or invisible characters",
+        View::Hidden => ", in hidden characters",
+        View::Decoded => ", encoded",
+        View::Json => ", in JSON inside a string",
+        View::Structure => ", in the shape of the step",
+    };
+    let mut finding = rule.at(subject, view, hit.span.clone(), format!("{}{place}.", rule.title));
+    finding.confidence = hit.confidence;
+    Some(finding)
+}
+
+fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
+    a.start < b.end && b.start < a.end
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,369 @@
+//! What a value looks like: how random it is, and whether it stands for a secret instead of being one.
+//!
+//! Nothing here knows a provider.
+
+/// Published example values: they look live and open nothing. Written in two halves, so that no scanner takes this file for a leak.
+const DOCUMENTED: &[&str] = &[
+    concat!("sk_test_4eC39HqLy", "jWDarjtT1zdp7dc"),
+    concat!("sk_test_BQokikJOv", "BiI2HlWgH4olfQ2"),
+    concat!("sk_test_26PHem9Ah", "JZvU623DfE1x4sd"),
+    concat!("wJalrXUtnFEMI/K7MDENG/", "bPxRfiCYEXAMPLEKEY"),
+    concat!("je7MtGbClwBF/2Zp9Utk/", "h3yCo8nvbEXAMPLEKEY"),
+    concat!("AIzaSyDaGmWKa4JsXZ-", "HjGw7ISLn_3namBGewQe"),
+    concat!("xoxb-1234-", "56789abcdefghijklmnop"),
+    concat!("5HueCGU8rMjxEXxiPuD5BDku4Mk", "FqeZyd4dZ1jvhTVqvbTLvyTJ"),
+    concat!("uRnmVdYLW0mD1W0tDZ", "-8ISTQ2iSDnf4H0w"),
+];
+
+/// Words that only stand-ins hold.
+const STAND_INS: &[&str] = &[
+    "example",
+    "placeholder",
+    "redacted",
+    "changeme",
+    "change_me",
+    "change-me",
+    "yourapi",
+    "your_",
+    "your-",
+    "my_secret",
+    "insert",
+    "replace",
+    "dummy",
+    "sample",
+    "********",
+    "......",
+    "notreal",
+    "not_real",
+    "not-real",
+    "secret_here",
+    "key_here",
+    "key-here",
+    "token_here",
+    "token-here",
+    "goes_here",
+    "goes-here",
+    "<",
+    ">",
+];
+
+/// Bits of information per byte, by the frequency of each byte (Shannon 1948).
+pub(super) fn entropy(value: &[u8]) -> f64 {
+    let mut counts = [0_u32; 256];
+    for byte in value {
+        if let Some(count) = counts.get_mut(usize::from(*byte)) {
+            *count += 1;
+        }
+    }
+    let total = value.len() as f64;
+    counts
+        .iter()
+        .filter(|count| **count > 0)
+        .map(|count| {
+            let share = f64::from(*count) / total;
+            -share * share.log2()
+        })
+        .sum()
+}
+
+/// Whether a value of a known format is a published example, a stand-in (`xxxx`, `<your-key>`), or a mere sequence.
+pub(super) fn is_placeholder(value: &[u8]) -> bool {
+    let lower = value.to_ascii_lowercase();
+    DOCUMENTED.iter().any(|known| known.as_bytes() == value)
+        || STAND_INS.iter().any(|word| contains(&lower, word.as_bytes()))
+        || longest_run(&lower) >= 6
+        || is_sequence(value)
+}
+
+/// Whether a value refers to where a secret is kept: a variable, a template, a call.
+pub(super) fn is_reference(value: &str) -> bool {
+    let value = value.trim_start_matches(['"', '\'', '`', '\\']);
+    let starts = [
+        "$",
+        "<",
+        "{",
+        "%(",
+        "%{",
+        "#{",
+        "@{",
+        "!",
+        "[",
+        "*",
+        "&",
+        "(",
+        "__",
+        "@Microsoft.KeyVault",
+        "env:",
+        "ENC[",
+    ];
+    if starts.iter().any(|start| value.starts_with(start)) {
+        return true;
+    }
+    if value.len() > 2 && value.starts_with('%') && value.ends_with('%') {
+        return true;
+    }
+    let lower = value.to_ascii_lowercase();
+    let inside = [
+        "${",
+        "{{",
+        "}}",
+        "$(",
+        "%s",
+        "{}",
+        "os.environ",
+        "process.env",
+        "getenv",
+        "env[",
+        "env(",
+        "env.",
+        "environ",
+        "secrets.",
+        "vault:",
+        "vault(",
+        "ssm:",
+        "keyring",
+        "keychain",
+        "secretmanager",
+        "secretsmanager",
+        "credentials(",
+        "op://",
+        "arn:aws",
+        "redacted",
+        "masked",
+        "hidden",
+        "[redact",
+        "filtered",
+        "removed",
+    ];
+    inside.iter().any(|part| lower.contains(part))
+}
+
+/// Words that everybody knows as passwords: stand-ins in documentation, and as bad as none where they are real.
+pub(super) fn is_common_password(value: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "password",
+        "passwd",
+        "pass",
+        "pwd",
+        "passphrase",
+        "secret",
+        "token",
+        "guest",
+        "anonymous",
+        "user",
+        "username",
+        "test",
+        "testing",
+        "foo",
+        "bar",
+        "baz",
+        "foobar",
+        "none",
+        "null",
+        "nil",
+        "true",
+        "false",
+        "undefined",
+        "string",
+        "optional",
+        "required",
+        "xxx",
+        "yyy",
+        "abc",
+        "pw",
+        "mypassword",
+        "mypass",
+        "yourpassword",
+        "hunter2",
+        "p@ssword",
+        "passw0rd",
+        "empty",
+        "unknown",
+        "demo",
+        "private",
+        "value",
+        "text",
+        "hidden",
+        "bearer",
+        "basic",
+        "oauth",
+        "jwt",
+        "invalid",
+    ];
+    let lower = value.to_ascii_lowercase();
+    WORDS.contains(&lower.as_str())
+}
+
+/// Words that are real passwords often enough to be worth a hint.
+pub(super) fn is_default_password(value: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "changeme",
+        "admin",
+        "root",
+        "postgres",
+        "mysql",
+        "sa",
+        "letmein",
+        "welcome",
+        "qwerty",
+        "default",
+        "123456",
+        "12345678",
+        "1234",
+        "12345",
+        "password1",
+        "password123",
+        "admin123",
+        "changeit",
+        "toor",
+        "minio",
+        "minioadmin",
+        "rabbitmq",
+        "redis",
+    ];
+    let lower = value.to_ascii_lowercase();
+    WORDS.contains(&lower.as_str())
+}
+
+/// Whether a value is too irregular for a word, a name or a path: letters and digits mixed within one piece, or a letter case
+/// that no word has.
+pub(super) fn looks_random(value: &str) -> bool {
+    if value.len() < 10 || !value.is_ascii() || is_placeholder(value.as_bytes()) {
+        return false;
+    }
+    let bits = entropy(value.as_bytes());
+    let floor = if value.len() >= 24 { 3.2 } else { 2.8 };
+    if bits < floor {
+        return false;
+    }
+    if is_uuid(value) {
+        return true;
+    }
+    let pieces = || {
+        value
+            .split(|c: char| !c.is_ascii_alphanumeric())
+            .filter(|piece| !piece.is_empty())
+    };
+    let digits = value.bytes().filter(u8::is_ascii_digit).count();
+    let letters = value.bytes().filter(u8::is_ascii_alphabetic).count();
+    let mixed = pieces().any(|piece| piece.len() >= 8 && changes(piece) >= 3);
+    let jumbled = pieces().any(|piece| piece.len() >= 16 && case_changes(piece) >= 5);
+    let total_changes: usize = pieces().map(changes).sum();
+    (digits >= 2 && letters >= 2 && (mixed || total_changes >= 5)) || jumbled
+}
+
+/// Whether a value is strong enough for a password that somebody chose: letters with digits or signs, or long.
+pub(super) fn looks_chosen(value: &str) -> bool {
+    let digits = value.bytes().any(|b| b.is_ascii_digit());
+    let letters = value.chars().any(char::is_alphabetic);
+    let signs = value
+        .bytes()
+        .any(|b| b.is_ascii_punctuation() && !matches!(b, b'_' | b'.' | b'-' | b'/' | b','));
+    value.chars().count() >= 6 && ((digits && letters) || (signs && (digits || letters)))
+}
+
+/// Whether a value is a UUID.
+pub(super) fn is_uuid(value: &str) -> bool {
+    value.len() == 36
+        && value.bytes().enumerate().all(|(i, b)| match i {
+            8 | 13 | 18 | 23 => b == b'-',
+            _ => b.is_ascii_hexdigit(),
+        })
+}
+
+/// How often a piece goes from letters to digits or back.
+fn changes(piece: &str) -> usize {
+    piece
+        .as_bytes()
+        .windows(2)
+        .filter(|pair| matches!(pair, [a, b] if a.is_ascii_digit() != b.is_ascii_digit()))
+        .count()
+}
+
+/// How often a piece goes from small to capital letters or back.
+fn case_changes(piece: &str) -> usize {
+    piece
+        .as_bytes()
+        .windows(2)
+        .filter(|pair| matches!(pair, [a, b] if a.is_ascii_uppercase() != b.is_ascii_uppercase()))
+        .count()
+}
+
+fn longest_run(value: &[u8]) -> usize {
+    let mut longest = 0;
+    let mut run = 0;
+    let mut last = None;
+    for byte in value {
+        run = if last == Some(*byte) { run + 1 } else { 1 };
+        last = Some(*byte);
+        longest = longest.max(run);
+    }
+    longest
+}
+
+/// Whether nearly every byte is the successor of the one before it (`abcdef`, `123456`).
+fn is_sequence(value: &[u8]) -> bool {
+    let steps = value
+        .windows(2)
+        .filter(|pair| matches!(pair, [a, b] if a.checked_add(1) == Some(*b) || (*a == b'9' && *b == b'0')))
+        .count();
+    value.len() >= 8 && steps * 5 >= (value.len() - 1) * 4
+}
+
+fn contains(text: &[u8], part: &[u8]) -> bool {
+    text.windows(part.len()).any(|window| window == part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entropy_is_that_of_shannon() {
+        assert_eq!(entropy(b""), 0.0);
+        assert_eq!(entropy(b"aaaa"), 0.0);
+        assert!((entropy(b"abab") - 1.0).abs() < 1e-9);
+        assert!((entropy(b"abcdefgh") - 3.0).abs() < 1e-9);
+        assert!((entropy(b"aab") - 0.918_295_8).abs() < 1e-6);
+    }
+
+    #[test]
+    fn words_and_paths_are_not_random_and_keys_are() {
+        for word in [
+            "service-account-token",
+            "GITHUB_TOKEN",
+            "my-app-v2-production",
+            "getClientCredentials",
+            "2026-05-06T09:08:54Z",
+            "orders/database/primary",
+            "1234567890123456",
+            "com.example.security.TokenProvider",
+        ] {
+            assert!(!looks_random(word), "{word}");
+        }
+        for key in [
+            "q8ZtVw3nYkR5xLp2Jd7s",
+            "9f2c7b1e8d4a6035fc19e7b2",
+            "3f8a1c52-9b7e-4d60-8a1f-72c4e95b0d13",
+        ] {
+            assert!(looks_random(key), "{key}");
+        }
+    }
+
+    #[test]
+    fn references_are_no_values() {
+        for reference in [
+            "${DB}",
+            "$DB",
+            "{{ x }}",
+            "<password>",
+            "%DB_PASSWORD%",
+            "os.environ['X']",
+            "process.env.X",
+            "!vault x",
+        ] {
+            assert!(is_reference(reference), "{reference}");
+        }
+        assert!(!is_reference("m0oring-Line-42"));
+    }
+}
