@@ -3,13 +3,17 @@
 //! A prefilter sees; it never decides. What it sees becomes a [`Finding`], and the organisation's policy makes a
 //! treatment of that. To add a family: one file in this folder, one line in [`Prefilters::standard`].
 
+mod catalogue;
+mod destructive_command;
 mod hidden_text;
 mod injected_instruction;
+mod locations;
 mod obfuscation;
 mod oversize;
 mod rule;
 mod secret;
 mod signals;
+mod sql;
 mod structure;
 mod subject;
 mod tidy;
@@ -53,6 +57,8 @@ impl Prefilters {
                 Box::new(secret::Secret),
                 Box::new(oversize::Oversize::new()),
                 Box::new(structure::Structure::new()),
+                Box::new(destructive_command::DestructiveCommand::new()),
+                Box::new(sql::Sql::new()),
             ],
         }
     }
