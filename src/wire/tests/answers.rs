@@ -191,6 +191,20 @@ fn row_24_a_modified_request_is_spliced_in_as_it_is_written() {
 }
 
 #[test]
+fn a_modified_request_may_be_nested_as_deep_as_a_request() {
+    let nested = format!("{}\"m\"{}", "[".repeat(120), "]".repeat(120));
+    let text = format!(
+        r#"{{"id":1,"jsonrpc":"2.0","method":"steps/memoryStore","params":{{"memory":[{nested}],"context":{{"agent":{{"id":"a"}}}}}}}}"#
+    );
+    let (id, step) = decode_step(&text, &Limits::default()).unwrap();
+    let mut modified = verdict(Decision::Modify);
+    modified.modified = Some(step);
+    let bytes = encode_verdict(&id, &modified, &facts(), &NOTHING);
+    let answer = String::from_utf8(bytes).unwrap();
+    assert!(answer.contains(r#""decision":"modify""#) && answer.contains(&text));
+}
+
+#[test]
 fn row_25_what_cannot_be_modified_is_denied() {
     for method in ["tasks/cancel", "tasks/pushNotificationConfig/get", "tasks/resubscribe"] {
         let payload = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": { "id": "t", "metadata": { "why": "secret" } } });
