@@ -18,6 +18,7 @@ mod structure;
 mod subject;
 mod tidy;
 mod views;
+mod warm_up;
 
 use crate::model::{Finding, Screening, Step, View};
 use crate::policy::Policy;
