@@ -538,6 +538,9 @@ impl Location {
             rooted
         };
         SYSTEM_INSIDE.iter().any(|top| rooted.starts_with(top))
+            || rooted
+                .strip_prefix("/usr/")
+                .is_some_and(|name| !name.contains('/') && name.contains('.'))
     }
 
     /// Whether it is a disk.

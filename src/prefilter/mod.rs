@@ -17,6 +17,7 @@ mod sql;
 mod structure;
 mod subject;
 mod tidy;
+mod tool;
 mod views;
 mod warm_up;
 
@@ -60,6 +61,7 @@ impl Prefilters {
                 Box::new(structure::Structure::new()),
                 Box::new(destructive_command::DestructiveCommand::new()),
                 Box::new(sql::Sql::new()),
+                Box::new(tool::Tool::new()),
             ],
         }
     }

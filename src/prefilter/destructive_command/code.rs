@@ -11,7 +11,7 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use regex::Regex;
 
 use super::files::{Depth, Written, deleted, written};
-use super::network::is_public;
+use super::network::{climbs_into_system, is_public, reads};
 use super::shell::Call;
 use super::{Danger, Seen};
 use crate::prefilter::locations::{Breadth, Location, Secret};
@@ -432,18 +432,25 @@ impl Sight {
 
     fn read(&mut self, path: &str, call: &Call, seen: &mut Seen) {
         let location = Location::of(path);
+        if climbs_into_system(path, &location) {
+            seen.add(
+                Danger::ClimbingPath,
+                call,
+                "climbs out of one directory into a place of the system",
+            );
+        }
         match location.secret() {
             Some(secret) if secret.is_key_material() => {
                 self.reads_secret = Some(call.span.clone());
-                seen.add(Danger::CredentialRead, call, secret.describe());
+                seen.add(Danger::CredentialRead, call, reads(secret));
             }
             Some(Secret::Environment) => {
                 self.reads_secret = Some(call.span.clone());
-                seen.add(Danger::EnvironmentRead, call, Secret::Environment.describe());
+                seen.add(Danger::EnvironmentRead, call, reads(Secret::Environment));
             }
             Some(secret) => {
                 self.reads_secret = Some(call.span.clone());
-                seen.add(Danger::AccountRead, call, secret.describe());
+                seen.add(Danger::AccountRead, call, reads(secret));
             }
             None if location.is_system() => {
                 self.reads_system = Some(call.span.clone());

@@ -1,6 +1,6 @@
 //! What calls do to files: delete, overwrite, open to everybody.
 
-use super::shell::{Call, Reading, Stdin};
+use super::shell::{Call, Reading, Stdin, program_name};
 use super::syntax::Direction;
 use super::{Danger, Seen, network};
 use crate::prefilter::locations::{Breadth, Location, Steering};
@@ -227,8 +227,18 @@ fn roots(find: &Call) -> Vec<(&str, bool)> {
 }
 
 fn find(call: &Call, seen: &mut Seen) {
-    let deletes = call.has("-delete")
-        || call.args.windows(2).any(|pair| matches!(pair, [exec, program] if exec.text.starts_with("-exec") && matches!(super::shell::program_name(&program.text).as_str(), "rm" | "shred" | "unlink")));
+    // `-exec rm {}.bak` deletes something else than what was found.
+    let removes_found = call.args.iter().enumerate().any(|(at, word)| {
+        let mut next = call.args.iter().skip(at + 1);
+        word.text.starts_with("-exec")
+            && next
+                .next()
+                .is_some_and(|program| matches!(program_name(&program.text).as_str(), "rm" | "shred" | "unlink"))
+            && next
+                .take_while(|word| !matches!(word.text.as_str(), ";" | "+"))
+                .any(|word| word.text == "{}")
+    });
+    let deletes = call.has("-delete") || removes_found;
     if !deletes {
         return;
     }

@@ -18,6 +18,7 @@ mod tests;
 mod windows;
 mod wrappers;
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -57,6 +58,7 @@ pub(super) enum Danger {
     EnvironmentRead,
     AccountRead,
     SystemRead,
+    ClimbingPath,
     Exfiltrate,
     UploadSystem,
     Upload,
@@ -89,17 +91,17 @@ pub(super) enum Danger {
 /// What was seen in one text.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
-    dangers: Vec<(Danger, Range<usize>, &'static str)>,
+    dangers: Vec<(Danger, Range<usize>, Cow<'static, str>)>,
     /// Set while a text that stands inside another is looked at: the span of the outer one.
     outer: Option<Range<usize>>,
 }
 
 impl Seen {
-    fn add(&mut self, danger: Danger, call: &Call, what: &'static str) {
+    fn add(&mut self, danger: Danger, call: &Call, what: impl Into<Cow<'static, str>>) {
         self.add_at(danger, call.span.clone(), what);
     }
 
-    fn add_at(&mut self, danger: Danger, span: Range<usize>, what: &'static str) {
+    fn add_at(&mut self, danger: Danger, span: Range<usize>, what: impl Into<Cow<'static, str>>) {
         const MOST: usize = 64;
         let span = self.outer.clone().unwrap_or(span);
         let known = self
@@ -107,7 +109,7 @@ impl Seen {
             .iter()
             .any(|(seen, at, _)| *seen == danger && at.start <= span.end && span.start <= at.end);
         if !known && self.dangers.len() < MOST {
-            self.dangers.push((danger, span, what));
+            self.dangers.push((danger, span, what.into()));
         }
     }
 }
@@ -566,16 +568,25 @@ fn look_at_prose(text: &str, seen: &mut Seen) {
         }
         let (from, end) = quoted_line(text, hit.start());
         done = end;
-        let Some(line) = text.get(from..end) else { continue };
         let before = seen.dangers.len();
-        let mut nested = Vec::new();
-        windows::look(line, seen);
-        code::look(line, seen, &mut nested);
-        look_at_shell(line, seen, &mut nested);
-        look_at_nested(nested, seen);
-        for (_, span, _) in seen.dangers.iter_mut().skip(before) {
-            *span = from + span.start.min(line.len())..from + span.end.min(line.len());
+        look_at_quotation(text, from..end, seen);
+        if seen.dangers.len() == before {
+            look_at_quotation(text, hit.start()..end, seen);
         }
+    }
+}
+
+fn look_at_quotation(text: &str, range: Range<usize>, seen: &mut Seen) {
+    let Some(line) = text.get(range.clone()) else { return };
+    let mut here = Seen::default();
+    let mut nested = Vec::new();
+    windows::look(line, &mut here);
+    code::look(line, &mut here, &mut nested);
+    look_at_shell(line, &mut here, &mut nested);
+    look_at_nested(nested, &mut here);
+    for (danger, span, what) in here.dangers {
+        let span = span.start.min(line.len())..span.end.min(line.len());
+        seen.add_at(danger, range.start + span.start..range.start + span.end, what);
     }
 }
 

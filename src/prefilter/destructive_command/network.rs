@@ -648,16 +648,35 @@ fn read_secret(reading: &Reading, call: &Call, seen: &mut Seen) {
             continue;
         }
         let location = Location::of(path);
+        if climbs_into_system(path, &location) {
+            seen.add(
+                Danger::ClimbingPath,
+                call,
+                "climbs out of one directory into a place of the system",
+            );
+        }
         match location.secret() {
-            Some(secret) if secret.is_key_material() => seen.add(Danger::CredentialRead, call, secret.describe()),
-            Some(Secret::Environment) => seen.add(Danger::EnvironmentRead, call, Secret::Environment.describe()),
-            Some(secret) => seen.add(Danger::AccountRead, call, secret.describe()),
+            Some(secret) if secret.is_key_material() => seen.add(Danger::CredentialRead, call, reads(secret)),
+            Some(Secret::Environment) => seen.add(Danger::EnvironmentRead, call, reads(Secret::Environment)),
+            Some(secret) => seen.add(Danger::AccountRead, call, reads(secret)),
             None if location.is_system() && !is_public(location.as_str()) => {
                 seen.add(Danger::SystemRead, call, "reads a file of the system");
             }
             None => {}
         }
     }
+}
+
+/// What reading a secret is called.
+pub(super) fn reads(secret: Secret) -> String {
+    format!("reads {}", secret.describe())
+}
+
+/// A path that climbs out of one directory into a place of the system.
+pub(super) fn climbs_into_system(path: &str, location: &Location) -> bool {
+    path.contains("..")
+        && path.starts_with(['/', '~', '.'])
+        && (location.is_system() || location.secret().is_some_and(Secret::is_key_material))
 }
 
 /// System files that everybody reads to learn where they are.

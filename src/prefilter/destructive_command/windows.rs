@@ -167,7 +167,7 @@ const PATTERNS: &[Pattern] = &[
     pattern(
         Danger::CredentialRead,
         r"(?i)\b(?:reg(?:\.exe)?\s+save\s+hklm\\(?:sam|security|system)|procdump\w*(?:\.exe)?\b[^\n]*lsass|comsvcs(?:\.dll)?[,\s][^\n]*minidump)",
-        "password hashes",
+        "reads password hashes",
     ),
     pattern(
         Danger::WipeFile,
@@ -202,7 +202,7 @@ pub(super) fn look(text: &str, seen: &mut Seen) {
     }
     for (danger, regex, what) in COMPILED.iter() {
         if let Some(hit) = regex.find(text) {
-            seen.add_at(*danger, hit.range(), what);
+            seen.add_at(*danger, hit.range(), *what);
         }
     }
     let Some(deletion) = DELETION.as_ref() else { return };
