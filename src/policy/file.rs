@@ -6,7 +6,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Disclosure, LocalJudgeRules, MaskStyle, NamePatterns, Policy, PostureTable, ToolRules, TreatmentEntry, Undeclared,
+    DestinationRules, Disclosure, LocalJudgeRules, MaskStyle, NamePatterns, Policy, PostureTable, ToolRules,
+    TreatmentEntry, Undeclared,
 };
 use crate::model::{Confidence, Kind, Method, Origin, Posture, ReasonCode, Severity, Treatment};
 
@@ -61,6 +62,8 @@ pub struct PolicyFile {
     pub treatments: Vec<TreatmentLine>,
     /// Which tools may be called.
     pub tools: ToolLines,
+    /// Which hosts data may go to.
+    pub destinations: DestinationLines,
     /// Method (or `default`) to `deny`, `allow` or `error`.
     pub posture: BTreeMap<String, String>,
     /// How masked text is replaced.
@@ -97,6 +100,16 @@ pub struct ToolLines {
     deny: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     undeclared: Option<String>,
+}
+
+/// `[destinations]`.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DestinationLines {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    allow: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deny: Option<Vec<String>>,
 }
 
 /// `[mask]`.
@@ -199,6 +212,10 @@ impl PolicyFile {
                 deny: self.tools.deny.or(base.tools.deny),
                 undeclared: self.tools.undeclared.or(base.tools.undeclared),
             },
+            destinations: DestinationLines {
+                allow: self.destinations.allow.or(base.destinations.allow),
+                deny: self.destinations.deny.or(base.destinations.deny),
+            },
             posture,
             mask: MaskLines {
                 style: self.mask.style.or(base.mask.style),
@@ -240,6 +257,14 @@ impl PolicyFile {
             undeclared: one_of(self.tools.undeclared.as_deref().unwrap_or("evidence"), UNDECLARED)
                 .map_err(|why| at("tools.undeclared", why))?,
         };
+        let hosts = |list: &Option<Vec<String>>| {
+            let lower: Vec<String> = list.iter().flatten().map(|host| host.to_ascii_lowercase()).collect();
+            NamePatterns::new(&lower)
+        };
+        let destinations = DestinationRules {
+            allow: hosts(&self.destinations.allow).map_err(|why| at("destinations.allow", why))?,
+            deny: hosts(&self.destinations.deny).map_err(|why| at("destinations.deny", why))?,
+        };
         let deny_at = self.local_judge.deny_at.unwrap_or(0.75);
         if !(deny_at > 0.0 && deny_at <= 1.0) {
             return Err(at(
@@ -252,6 +277,7 @@ impl PolicyFile {
             version,
             treatments,
             tools,
+            destinations,
             posture: posture_table(&self.posture).map_err(|(key, why)| at(&format!("posture.\"{key}\""), why))?,
             mask: one_of(self.mask.style.as_deref().unwrap_or("stars"), MASKS).map_err(|why| at("mask.style", why))?,
             local_judge: LocalJudgeRules { deny_at },

@@ -29,6 +29,8 @@ pub struct Policy {
     treatments: Vec<TreatmentEntry>,
     /// Which tools may be called.
     pub tools: ToolRules,
+    /// Which hosts data may go to.
+    pub destinations: DestinationRules,
     /// What happens when nobody can decide.
     pub posture: PostureTable,
     /// How masked text is replaced.
@@ -50,6 +52,15 @@ pub struct ToolRules {
     pub deny: NamePatterns,
     /// Calls of tools that the agent itself does not declare.
     pub undeclared: Undeclared,
+}
+
+/// Which hosts data may go to. A host that fits neither list is judged by what it is.
+#[derive(Clone, Debug)]
+pub struct DestinationRules {
+    /// Hosts that the organisation trusts: nothing is found there, whatever they look like.
+    pub allow: NamePatterns,
+    /// Hosts that nothing may go to. They come before allowed ones.
+    pub deny: NamePatterns,
 }
 
 /// What is made of a call of a tool that the agent does not declare, although it declares some.
