@@ -1,5 +1,58 @@
-//! A guardian for AI agents.
+//! # A guardian for AI agents
+//!
+//! Agents send every step they are about to take, or have just received, as JSON-RPC under the Agent Observability
+//! Standard (AOS). The guardian answers `allow`, `deny` or `modify`, with reasons, before the step happens.
+//!
+//! ## The path of a step
+//!
+//! ```text
+//! wire ─▶ decode ─▶ admit ─▶ screen ─▶ (settled?) ─▶ mask ─▶ cache ─▶ judge ─▶ settle ─▶ encode ─▶ wire
+//!         strict    key,     prefilters   yes: skip    what      single-  prompt,   edits applied,
+//!         JSON,     limits   on every     the judge    policy    flight   LLM,      re-screened,
+//!         one Step           content                   hides              schema    audited
+//! ```
+//!
+//! 1. [`wire::decode`] turns bytes into a [`model::Step`]: every string of the request becomes a content with its origin.
+//! 2. [`pipeline::Guardian::admit`] knows whose step it is and whether it is within its limits.
+//! 3. [`pipeline::Guardian::decide`] is the rest of the path, on one screen. It cannot fail.
+//! 4. [`wire::encode_verdict`] turns the verdict into bytes; a modified request is the original with edits applied.
+//!
+//! ## The map
+//!
+//! `ls src` reads as the path of a step. Imports point one way; `tests/imports.rs` holds the table.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`model`] | the words: step, content, origin, finding, treatment, edit, verdict; no serde, no async, no I/O |
+//! | [`telemetry`] | log set-up, the name of every metric |
+//! | [`wire`] | decode and encode; the only home of wire field names; pure |
+//! | [`policy`] | an organisation's policy: treatments, tools, posture; versioned |
+//! | [`prefilter`] | the trait, the one list, the text views, one file for each rule family |
+//! | [`prompt`] | templates, typed contexts, token budget, fences |
+//! | [`llm`] | chat with a model: request, deadline, retry; knows nothing of guarding |
+//! | [`judge`] | prompt + model + answer schema = assessment; and the local judge |
+//! | [`cache`] | fingerprint, store, single-flight |
+//! | [`limit`] | rate limits |
+//! | [`audit`] | one record for each decision; tickets that cannot be forgotten |
+//! | [`pipeline`] | the stages in order |
+//! | [`server`] | routes, credentials, health, metrics |
+//! | [`eval`] | labelled steps, figures, comparison |
+//! | [`config`] | the file and the environment, read once, into each component's own settings |
+//! | [`app`] | the composition root |
+//! | [`cli`] | commands; the only place that prints or exits |
+//!
+//! ## Invariants
+//!
+//! - Every text that a step carries reaches every applicable prefilter.
+//! - No content is ever parsed as a template, and no content can close the fence that marks it as untrusted in a prompt.
+//! - A verdict is never more permissive than the strictest `deny` treatment of its findings.
+//! - A modified request differs from the original only at the places of its edits, has the same id and method, and
+//!   decodes again.
+//! - Exactly one audit record for each step, also when the client hangs up, the judge times out or a task panics.
+//! - A step sees one version of policy and prompts from start to end; a broken file keeps the old version.
+//! - Nothing secret is logged: no keys, no masked values, no prompts.
 
+pub mod app;
 pub mod audit;
 pub mod cache;
 pub mod cli;

@@ -1,3 +1,11 @@
-//! The `guardian` binary.
+//! The `guardian` binary; see [`aos_guardian::cli`].
 
-fn main() {}
+use std::process::ExitCode;
+
+#[cfg(feature = "mimalloc")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    aos_guardian::cli::main()
+}

@@ -1,1 +1,152 @@
-//! To come.
+//! The command line: the only place that prints or exits.
+//!
+//! Exit codes: 0 allow (or: done), 10 modify, 20 deny, 1 error, 2 wrong usage, 3 an evaluation under its thresholds.
+
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is the place that prints")]
+
+mod config;
+mod eval;
+mod judge;
+mod prompts;
+mod serve;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::config::Config;
+use crate::telemetry;
+
+/// A guardian for AI agents: judges every step an agent is about to take.
+///
+/// Agents send it their steps as JSON-RPC under the Agent Observability Standard; it answers allow, deny or modify.
+/// With nothing configured, rules alone decide; `[judge]` in guardian.toml adds any OpenAI-compatible endpoint.
+#[derive(Debug, Parser)]
+#[command(name = "guardian", version, max_term_width = 110)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Answer steps over HTTP.
+    Serve(serve::Arguments),
+    /// Judge one request, or a whole trace, and say why.
+    Judge(judge::Arguments),
+    /// Check, show or write out prompt templates.
+    #[command(subcommand)]
+    Prompts(prompts::Command),
+    /// Show every setting, or check a configuration.
+    #[command(subcommand)]
+    Config(config::Command),
+    /// Measure verdicts against labelled steps.
+    #[command(subcommand)]
+    Eval(eval::Command),
+}
+
+/// Which configuration is used.
+#[derive(Clone, Debug, Args)]
+struct ConfigArgument {
+    /// The configuration file [default: guardian.toml, where there is one].
+    #[arg(long, value_name = "FILE", env = "GUARDIAN_CONFIG")]
+    config: Option<PathBuf>,
+}
+
+impl ConfigArgument {
+    fn load(&self) -> anyhow::Result<Config> {
+        Ok(crate::config::load(self.config.as_deref())?)
+    }
+}
+
+/// Which organisation a command speaks for.
+#[derive(Clone, Debug, Args)]
+struct OrganisationArgument {
+    /// The organisation whose policy and prompts apply [default: the first].
+    #[arg(long, value_name = "ID")]
+    organisation: Option<String>,
+}
+
+impl OrganisationArgument {
+    fn of<'a>(&self, config: &'a Config) -> anyhow::Result<&'a crate::config::OrganisationSettings> {
+        let found = match &self.organisation {
+            None => config.organisations.first(),
+            Some(id) => config
+                .organisations
+                .iter()
+                .find(|organisation| organisation.id.as_str() == id),
+        };
+        found.ok_or_else(|| {
+            let known: Vec<&str> = config.organisations.iter().map(|o| o.id.as_str()).collect();
+            anyhow::anyhow!(
+                "there is no organisation `{}`; there are: {}",
+                self.organisation.as_deref().unwrap_or_default(),
+                known.join(", ")
+            )
+        })
+    }
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Ended {
+    Done,
+    Modified,
+    Denied,
+    UnderThreshold,
+    Failed,
+}
+
+impl From<Ended> for ExitCode {
+    fn from(ended: Ended) -> Self {
+        ExitCode::from(match ended {
+            Ended::Done => 0,
+            Ended::Modified => 10,
+            Ended::Denied => 20,
+            Ended::UnderThreshold => 3,
+            Ended::Failed => 1,
+        })
+    }
+}
+
+/// Runs the command that the arguments name.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match run(cli.command) {
+        Ok(ended) => ended.into(),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            Ended::Failed.into()
+        }
+    }
+}
+
+fn run(command: Command) -> anyhow::Result<Ended> {
+    match command {
+        Command::Serve(arguments) => runtime()?.block_on(serve::run(&arguments)),
+        Command::Judge(arguments) => runtime()?.block_on(judge::run(&arguments)),
+        Command::Prompts(command) => prompts::run(&command),
+        Command::Config(command) => config::run(&command),
+        Command::Eval(command) => runtime()?.block_on(eval::run(&command)),
+    }
+}
+
+fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
+    Ok(tokio::runtime::Builder::new_multi_thread().enable_all().build()?)
+}
+
+/// Starts logging; one-shot commands say less than a server.
+fn start_logging(config: &Config, quiet: Quiet) -> anyhow::Result<()> {
+    let mut settings = config.log.clone();
+    if quiet == Quiet::Yes && settings.filter == telemetry::Settings::default().filter {
+        settings.filter = "error".to_owned();
+    }
+    Ok(telemetry::start_logging(&settings)?)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Quiet {
+    Yes,
+    No,
+}

@@ -1,1 +1,76 @@
-//! To come.
+//! The configuration: a TOML file and a few environment variables, read once, into each component's own settings.
+//!
+//! Every key has a default that works; a key that does not exist is refused, with the file and the place.
+//! Paths in the file are relative to the file. No component imports this module.
+
+mod file;
+mod keys;
+mod settings;
+
+use std::path::{Path, PathBuf};
+
+pub use file::ConfigFile;
+pub use keys::ApiKey;
+pub use settings::{Config, OrganisationSettings, PolicyChoice};
+
+/// Why a configuration could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file could not be read.
+    #[error("{}: cannot be read: {why}", file.display())]
+    Unreadable {
+        /// The file.
+        file: PathBuf,
+        /// What the system said.
+        why: std::io::Error,
+    },
+    /// It is no TOML, or has a key that does not exist.
+    #[error("{file}: {why}")]
+    Malformed {
+        /// The file.
+        file: String,
+        /// Line, column and what was expected.
+        why: String,
+    },
+    /// A value cannot be used.
+    #[error("{file}: `{key}`: {why}")]
+    Invalid {
+        /// The file, or `environment`.
+        file: String,
+        /// The key, or the variable.
+        key: String,
+        /// What was expected, what was found, what to do.
+        why: String,
+    },
+}
+
+/// The file that is read when none is named: `guardian.toml`, if there is one here.
+pub const DEFAULT_FILE: &str = "guardian.toml";
+
+/// Reads the configuration: the named file; else `guardian.toml` where there is one; else defaults.
+/// Environment variables (`GUARDIAN_…`) win over the file.
+///
+/// # Errors
+///
+/// [`ConfigError`] with file, key, what was expected and what was found.
+pub fn load(named: Option<&Path>) -> Result<Config, ConfigError> {
+    let file = match named {
+        Some(path) => Some(path.to_owned()),
+        None => Some(PathBuf::from(DEFAULT_FILE)).filter(|path| path.is_file()),
+    };
+    let Some(path) = file else {
+        return ConfigFile::default().resolve("environment", Path::new("."));
+    };
+    let text = std::fs::read_to_string(&path).map_err(|why| ConfigError::Unreadable {
+        file: path.clone(),
+        why,
+    })?;
+    let name = path.display().to_string();
+    ConfigFile::parse(&text, &name)?.resolve(&name, path.parent().unwrap_or(Path::new(".")))
+}
+
+/// Every key with its default and what it means, as a file that can be used.
+pub const REFERENCE: &str = include_str!("reference.toml");
+
+#[cfg(test)]
+mod tests;

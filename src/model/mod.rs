@@ -10,6 +10,8 @@ mod identity;
 mod method;
 mod reason;
 mod step;
+#[cfg(test)]
+pub(crate) mod testing;
 mod verdict;
 
 pub use content::{Content, ContentId, Form, Origin, Place, Pointer};

@@ -1,1 +1,184 @@
-//! To come.
+//! The path of a step: admit, screen, cache, judge, settle.
+//!
+//! [`Guardian::decide`] is the whole path on one screen; each stage is a file of its own:
+//!
+//! | stage | file | what it makes |
+//! |---|---|---|
+//! | admit | `admission.rs` | [`Admitted`]: a caller, its organisation as it stands now, within its limits |
+//! | screen | `screen.rs` | `Screened`: findings, and what the policy makes of each |
+//! | mask | `mask.rs` | `Cleared`: the step without what the policy masks; no judge ever sees that |
+//! | judge | `judging.rs` | a `Draft`: from the cache, a model, the local judge, or the posture |
+//! | settle | `settle.rs` | the [`Verdict`]: edits applied, decoded and screened again |
+//!
+//! Every front door — the AOS endpoint, the one-shot command, the evaluation — calls the one `decide`. It cannot
+//! fail: what went wrong inside is in the verdict's diagnostics and its source.
+
+mod admission;
+mod draft;
+mod judging;
+mod mask;
+mod organisation;
+mod screen;
+mod settle;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+
+pub use admission::{Admitted, Refused};
+pub use organisation::{Organisation, Organisations};
+
+use crate::audit::Audit;
+use crate::cache::{AnswerCache, Weigh};
+use crate::judge::{Judge, Judged};
+use crate::limit::RateLimits;
+use crate::model::{Caller, Posture, Step, Verdict};
+use crate::prefilter::Prefilters;
+use crate::telemetry::names;
+
+/// How the pipeline behaves.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The whole time that one decision may take, judge included.
+    pub timeout: Duration,
+    /// What happens when nobody could decide, unless the organisation's policy says otherwise.
+    pub on_failure: Posture,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            timeout: Duration::from_secs(10),
+            on_failure: Posture::Deny,
+        }
+    }
+}
+
+/// What a guardian is made of.
+pub struct Parts {
+    /// The prefilters.
+    pub prefilters: Prefilters,
+    /// The organisations it serves.
+    pub organisations: Organisations,
+    /// The judge; without one, the local judge decides from findings alone.
+    pub judge: Option<Judge>,
+    /// Where its answers are kept.
+    pub cache: AnswerCache<Judged>,
+    /// What is limited.
+    pub limits: Arc<dyn RateLimits>,
+    /// Where decisions are recorded.
+    pub audit: Audit,
+    /// How it behaves.
+    pub settings: Settings,
+}
+
+/// The guardian: answers steps with verdicts.
+pub struct Guardian {
+    prefilters: Arc<Prefilters>,
+    organisations: ArcSwap<Organisations>,
+    judge: Option<Arc<Judge>>,
+    cache: AnswerCache<Judged>,
+    limits: Arc<dyn RateLimits>,
+    audit: Audit,
+    settings: Settings,
+}
+
+/// A decided step.
+#[derive(Clone, Debug)]
+pub struct Decided {
+    /// The answer.
+    pub verdict: Verdict,
+    /// The id under which it is recorded.
+    pub decision_id: String,
+    /// How long it took.
+    pub duration: Duration,
+}
+
+impl Guardian {
+    /// Puts a guardian together.
+    pub fn new(parts: Parts) -> Self {
+        Self {
+            prefilters: Arc::new(parts.prefilters),
+            organisations: ArcSwap::from_pointee(parts.organisations),
+            judge: parts.judge.map(Arc::new),
+            cache: parts.cache,
+            limits: parts.limits,
+            audit: parts.audit,
+            settings: parts.settings,
+        }
+    }
+
+    /// Decides about a step. It cannot fail.
+    ///
+    /// INVARIANT: the ticket writes exactly one audit record, also when this future is dropped or panics.
+    pub async fn decide(&self, admitted: &Admitted, step: Arc<Step>) -> Decided {
+        let ticket = self.audit.open(&admitted.caller, &step);
+        let deadline = tokio::time::Instant::now() + self.settings.timeout;
+        let policy = &admitted.organisation.policy;
+
+        let screened = self.screen(step, policy).await;
+        let cleared = match screened.settled() {
+            Some(draft) => Err(draft),
+            None => self.mask(&screened, policy).await,
+        };
+        let verdict = match cleared {
+            Err(draft) => draft.into_verdict(None, Vec::new()),
+            Ok(cleared) => {
+                let draft = self.judge(admitted, &cleared, deadline).await;
+                self.settle(draft, cleared, policy).await
+            }
+        };
+        let verdict = screened.complete(verdict, &admitted.organisation);
+
+        let decision_id = ticket.decision_id().to_owned();
+        let duration = ticket.close(&verdict);
+        count(&verdict, screened.method(), duration);
+        Decided {
+            verdict,
+            decision_id,
+            duration,
+        }
+    }
+
+    /// Puts other organisations in place of the present ones. Steps under way keep what they started with.
+    pub fn replace_organisations(&self, organisations: Organisations) {
+        self.organisations.store(Arc::new(organisations));
+    }
+
+    /// Whether a model judges, rather than rules alone.
+    pub fn has_judge(&self) -> bool {
+        self.judge.is_some()
+    }
+
+    /// Waits until all audit records have reached their destination.
+    pub fn flush_audit(&self) {
+        self.audit.flush();
+    }
+
+    /// The only caller there is when no organisation is configured.
+    pub fn local_caller() -> Caller {
+        Caller {
+            organisation: Organisation::default_id(),
+            name: "local".to_owned(),
+        }
+    }
+}
+
+impl Weigh for Judged {
+    fn weight(&self) -> u32 {
+        Judged::weight(self)
+    }
+}
+
+fn count(verdict: &Verdict, method: crate::model::Method, duration: Duration) {
+    let source = verdict.source.as_str();
+    let decision = if verdict.undecided {
+        "error"
+    } else {
+        verdict.decision.as_str()
+    };
+    metrics::counter!(names::DECISIONS, "decision" => decision, "source" => source, "method" => method.as_str())
+        .increment(1);
+    metrics::histogram!(names::DECISION_SECONDS, "source" => source).record(duration.as_secs_f64());
+}

@@ -3,12 +3,19 @@
 //! A prefilter sees; it never decides. What it sees becomes a [`Finding`], and the organisation's policy makes a
 //! treatment of that. To add a family: one file in this folder, one line in [`Prefilters::standard`].
 
+mod hidden_text;
+mod injected_instruction;
+mod obfuscation;
+mod oversize;
 mod rule;
 mod secret;
+mod signals;
+mod structure;
 mod subject;
+mod tidy;
 mod views;
 
-use crate::model::{Finding, Screening, Step};
+use crate::model::{Finding, Screening, Step, View};
 use crate::policy::Policy;
 
 pub use rule::Rule;
@@ -39,15 +46,48 @@ impl Prefilters {
     /// Every family there is, in the order in which their findings are reported.
     pub fn standard() -> Self {
         Self {
-            families: vec![Box::new(secret::Secret)],
+            families: vec![
+                Box::new(injected_instruction::InjectedInstruction::new()),
+                Box::new(hidden_text::HiddenText::new()),
+                Box::new(obfuscation::Obfuscation::new()),
+                Box::new(secret::Secret),
+                Box::new(oversize::Oversize::new()),
+                Box::new(structure::Structure::new()),
+            ],
         }
     }
 
+    /// Every family.
+    pub fn families(&self) -> impl Iterator<Item = &dyn Prefilter> {
+        self.families.iter().map(AsRef::as_ref)
+    }
+
+    /// Every rule of every family.
+    pub fn rules(&self) -> impl Iterator<Item = &Rule> {
+        self.families.iter().flat_map(|family| family.rules())
+    }
+
     /// Screens a step: every content, every view, every family.
+    ///
+    /// Findings come in document order. Of very many only the gravest are kept: a step cannot drown a finding in others.
     pub fn screen(&self, step: &Step, policy: &Policy) -> Screening {
         let mut screening = Screening::default();
+        let mut found = Vec::new();
         for content in &step.contents {
             let views = Views::of(content);
+            let coverage = &mut screening.coverage;
+            coverage.contents += 1;
+            coverage.bytes += content.text.len();
+            coverage.derived_bytes += views.derived_bytes();
+            coverage.cut_bytes += views.cut_bytes();
+            if views.cut_bytes() > 0 {
+                coverage.cut.push(content.pointer.clone());
+            }
+            for view in views.iter().map(ViewText::view) {
+                if !coverage.views.contains(&view) {
+                    coverage.views.push(view);
+                }
+            }
             let subject = Subject {
                 step,
                 policy,
@@ -55,12 +95,26 @@ impl Prefilters {
                 views: &views,
             };
             for family in &self.families {
-                family.screen_content(&subject, &mut screening.findings);
+                family.screen_content(&subject, &mut found);
             }
+            screening
+                .findings
+                .append(&mut tidy::of_content(std::mem::take(&mut found)));
         }
         for family in &self.families {
-            family.screen_step(step, policy, &mut screening.findings);
+            family.screen_step(step, policy, &mut found);
         }
+        if !self.families.is_empty() {
+            screening.coverage.views.push(View::Structure);
+        }
+        screening.coverage.views.sort_unstable();
+        screening.findings.append(&mut found);
+        screening.findings = tidy::of_step(screening.findings);
         screening
     }
 }
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;

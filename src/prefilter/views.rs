@@ -1,15 +1,72 @@
 //! Views of a text: what it says once disguises are taken off, and the way back to the raw bytes.
+//!
+//! The raw text comes first. From it, and from everything that is decoded out of it, further views are made:
+//!
+//! - *normalized*: NFKC without invisible and control characters (left out when that changes nothing);
+//! - *folded*: look-alikes folded to ASCII, lower case (always there, one for each of the other texts);
+//! - *hidden*: what tag characters, variation selectors or zero-width bits spell;
+//! - *decoded*: base64, hexadecimal, escapes, rot13, the order shown under right-to-left overrides;
+//! - *json*: what a JSON text inside the string says, a `key: value` a line.
+//!
+//! So a rule that ignores case reads the folded views, and a rule that needs it reads all others. A text that an earlier
+//! view already has is not repeated. Work is bounded: derived text by a multiple of the raw text, layers and views by
+//! numbers; what was cut is counted, and what is still encoded at the last layer is said ([`Views::undecoded`]).
 
-use std::borrow::Cow;
+mod blocks;
+mod escapes;
+mod fold;
+mod hidden;
+mod json;
+mod likeness;
+mod normalize;
+mod rot13;
+mod scan;
+mod span_map;
+
+use std::collections::VecDeque;
 use std::ops::Range;
+use std::sync::Arc;
 
-use crate::model::{Content, View};
+use self::span_map::{Derived, SpanMap};
+use crate::model::{Content, Form, View};
+
+pub(super) use fold::fold_pattern;
+pub(super) use hidden::{FEWEST_BITS, is_zero_width, selector_byte};
+pub(super) use normalize::{escape_sequence_length, is_invisible};
+
+/// How many layers of encoding are taken off.
+const MOST_LAYERS: usize = 4;
+/// How many views a content may have.
+const MOST_VIEWS: usize = 64;
+/// Derived bytes per byte of raw text…
+const DERIVED_PER_BYTE: usize = 6;
+/// …and on top of that.
+const DERIVED_AT_LEAST: usize = 64 * 1024;
+
+#[derive(Clone, Debug)]
+enum Text<'a> {
+    Raw(&'a str),
+    Derived(Arc<str>),
+}
+
+impl Text<'_> {
+    fn as_str(&self) -> &str {
+        match self {
+            Text::Raw(text) => text,
+            Text::Derived(text) => text,
+        }
+    }
+}
 
 /// One text in one view.
 #[derive(Clone, Debug)]
 pub struct ViewText<'a> {
     view: View,
-    text: Cow<'a, str>,
+    text: Text<'a>,
+    raw: &'a str,
+    /// From this text back to the raw one.
+    maps: Vec<Arc<SpanMap>>,
+    path: Arc<str>,
 }
 
 impl ViewText<'_> {
@@ -20,12 +77,20 @@ impl ViewText<'_> {
 
     /// The text in this view.
     pub fn text(&self) -> &str {
-        &self.text
+        self.text.as_str()
+    }
+
+    /// What was decoded to get here, outermost first (`base64>escapes`); empty when nothing was.
+    pub fn path(&self) -> &str {
+        &self.path
     }
 
     /// The bytes of the raw text that a span of this view came from: the smallest span on character borders that covers it.
     pub fn raw_span(&self, span: Range<usize>) -> Range<usize> {
-        span
+        let start = span.start.min(self.text().len());
+        let end = span.end.clamp(start, self.text().len());
+        let source = self.maps.iter().fold(start..end, |span, map| map.source_span(span));
+        self.raw.floor_char_boundary(source.start)..self.raw.ceil_char_boundary(source.end.max(source.start))
     }
 }
 
@@ -33,17 +98,45 @@ impl ViewText<'_> {
 #[derive(Clone, Debug)]
 pub struct Views<'a> {
     views: Vec<ViewText<'a>>,
+    derived_bytes: usize,
+    cut_bytes: usize,
+    undecoded: Vec<Range<usize>>,
 }
 
 impl<'a> Views<'a> {
     /// Makes every view of a content.
     pub fn of(content: &'a Content) -> Self {
-        Self {
-            views: vec![ViewText {
-                view: View::Raw,
-                text: Cow::Borrowed(&content.text),
-            }],
+        let raw: &'a str = &content.text;
+        let mut maker = Maker {
+            room: raw
+                .len()
+                .saturating_mul(DERIVED_PER_BYTE)
+                .saturating_add(DERIVED_AT_LEAST),
+            waiting: VecDeque::new(),
+            made: Views {
+                views: Vec::with_capacity(2),
+                derived_bytes: 0,
+                cut_bytes: 0,
+                undecoded: Vec::new(),
+            },
+        };
+        let raw_view = ViewText {
+            view: View::Raw,
+            text: Text::Raw(raw),
+            raw,
+            maps: Vec::new(),
+            path: Arc::from(""),
+        };
+        match content.form {
+            Form::OpaqueFile { .. } => maker.made.views.push(raw_view),
+            Form::Text | Form::Key | Form::TextFile { .. } => {
+                maker.waiting.push_back((raw_view, 0));
+                while let Some((base, layers)) = maker.waiting.pop_front() {
+                    maker.look_into(base, layers);
+                }
+            }
         }
+        maker.made
     }
 
     /// Every view, the raw one first.
@@ -55,4 +148,178 @@ impl<'a> Views<'a> {
     pub fn of_kind<'v>(&'v self, kinds: &'v [View]) -> impl Iterator<Item = &'v ViewText<'a>> {
         self.views.iter().filter(|view| kinds.contains(&view.view))
     }
+
+    /// Every text once, as it was written: all views but the folded ones.
+    pub fn as_written(&self) -> impl Iterator<Item = &ViewText<'a>> {
+        self.views.iter().filter(|view| view.view != View::Folded)
+    }
+
+    /// The folded views: one for the raw text, one for each text decoded out of it.
+    pub fn folded(&self) -> impl Iterator<Item = &ViewText<'a>> {
+        self.views.iter().filter(|view| view.view == View::Folded)
+    }
+
+    /// Bytes of all views but the raw one; a view that equals its source costs none.
+    pub fn derived_bytes(&self) -> usize {
+        self.derived_bytes
+    }
+
+    /// Bytes that were left out because a cap was reached.
+    pub fn cut_bytes(&self) -> usize {
+        self.cut_bytes
+    }
+
+    /// Spans of the raw text that are still encoded after the last layer.
+    pub fn undecoded(&self) -> &[Range<usize>] {
+        &self.undecoded
+    }
 }
+
+/// Makes views until nothing is left to decode, or a cap is reached.
+struct Maker<'a> {
+    room: usize,
+    waiting: VecDeque<(ViewText<'a>, usize)>,
+    made: Views<'a>,
+}
+
+impl<'a> Maker<'a> {
+    /// Adds a text with its normalized and folded views, and queues what can be decoded out of it.
+    fn look_into(&mut self, base: ViewText<'a>, layers: usize) {
+        if self.made.views.len() + 3 > MOST_VIEWS {
+            self.made.cut_bytes += base.text().len();
+            return;
+        }
+        let normalized = normalize::normalize(base.text(), self.room)
+            .map(|derived| self.derive(&base, View::Normalized, "", derived));
+        let best = normalized.as_ref().unwrap_or(&base);
+        let folded = match fold::fold(best.text(), self.room) {
+            Some(derived) => self.derive(best, View::Folded, "", derived),
+            None => ViewText {
+                view: View::Folded,
+                ..best.clone()
+            },
+        };
+        let children = self.decode(&base, best, folded.text());
+        self.made.views.push(base);
+        self.made.views.extend(normalized);
+        self.made.views.push(folded);
+        for child in children {
+            if self.is_known(&child) {
+                continue;
+            }
+            if layers < MOST_LAYERS {
+                self.waiting.push_back((child, layers + 1));
+            } else {
+                self.made.undecoded.push(child.raw_span(0..child.text().len()));
+            }
+        }
+    }
+
+    /// Whether an earlier view has this text already.
+    fn is_known(&self, child: &ViewText<'a>) -> bool {
+        let waiting = self.waiting.iter().map(|(waiting, _)| waiting);
+        let mut known = self.made.as_written().chain(waiting);
+        known.any(|view| view.text() == child.text())
+    }
+
+    /// Everything that one layer of decoding gives: from the text as received what is hidden in it, from the cleaned one the rest.
+    fn decode(&mut self, received: &ViewText<'a>, cleaned: &ViewText<'a>, folded: &str) -> Vec<ViewText<'a>> {
+        let mut children = Vec::new();
+        let mut add = |maker: &mut Self, source: &ViewText<'a>, view: View, how: &str, derived: Option<Derived>| {
+            if let Some(derived) = derived {
+                children.push(maker.derive(source, view, how, derived));
+            }
+        };
+        if !received.text().is_ascii() {
+            add(
+                self,
+                received,
+                View::Hidden,
+                "tags",
+                hidden::tags(received.text(), self.room),
+            );
+            add(
+                self,
+                received,
+                View::Hidden,
+                "selectors",
+                hidden::selectors(received.text(), self.room),
+            );
+            add(
+                self,
+                received,
+                View::Hidden,
+                "zero-width",
+                hidden::bits(received.text(), self.room),
+            );
+            add(
+                self,
+                received,
+                View::Decoded,
+                "override",
+                hidden::shown_order(received.text(), self.room),
+            );
+        }
+        if let Some(inside) = json::inside(cleaned.text(), self.room) {
+            let said = self.derive(cleaned, View::Json, "json", inside.said);
+            for leaf in inside.nested {
+                let room = self.room;
+                let nested = said.text().get(leaf.clone()).and_then(|text| json::inside(text, room));
+                if let Some(nested) = nested {
+                    let mut view = self.derive(&said, View::Json, "json", nested.said);
+                    // The leaf begins somewhere inside what was said.
+                    view.maps.insert(1, Arc::new(SpanMap::Part(leaf)));
+                    children.push(view);
+                }
+            }
+            children.push(said);
+            return children;
+        }
+        add(
+            self,
+            cleaned,
+            View::Decoded,
+            "escapes",
+            escapes::unescape(cleaned.text(), self.room),
+        );
+        add(
+            self,
+            cleaned,
+            View::Decoded,
+            "block",
+            blocks::decode(cleaned.text(), self.room),
+        );
+        add(
+            self,
+            cleaned,
+            View::Decoded,
+            "rot13",
+            rot13::decode(cleaned.text(), folded, self.room),
+        );
+        children
+    }
+
+    /// A view made of another one; its bytes are counted.
+    fn derive(&mut self, source: &ViewText<'a>, view: View, how: &str, derived: Derived) -> ViewText<'a> {
+        self.room -= derived.text.len().min(self.room);
+        self.made.derived_bytes += derived.text.len();
+        self.made.cut_bytes += derived.cut;
+        let path = match (source.path(), how) {
+            (_, "") => source.path.clone(),
+            ("", how) => Arc::from(how),
+            (before, how) => Arc::from(format!("{before}>{how}")),
+        };
+        ViewText {
+            view,
+            text: Text::Derived(Arc::from(derived.text)),
+            raw: source.raw,
+            maps: std::iter::once(Arc::new(derived.map))
+                .chain(source.maps.iter().cloned())
+                .collect(),
+            path,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

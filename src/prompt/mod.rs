@@ -1,1 +1,124 @@
-//! To come.
+//! Prompts: what the judge's model reads.
+//!
+//! All prose stands in `prompts/*.md.j2`, compiled in and overridable file by file. This module chooses what of a step is
+//! shown, puts it behind a fence, and gives it to a template in a typed context. It knows no model and no network.
+//!
+//! **The system prompt** says who the judge is, how to decide, what the reason codes mean and what an answer looks like.
+//! It is the same for every call under one policy, so that providers can cache it; only its last lines, with the
+//! marks of the call, differ. **The user prompt** says what the kind of step is like, then shows the agent, the
+//! findings, and last the step.
+//!
+//! **The fence.** Every untrusted text stands in an element whose name ends in [`Marks::fence`], 128 bits that are fresh
+//! for every call. Characters that cannot be seen are shown as `⟨U+200B⟩`, text hidden in tag characters as
+//! `⟨hidden:…⟩`, and the first character of anything that looks like a fence or like a turn in some model's own
+//! format is shown as such an escape too. [`as_written`] takes all that back, so that what a judge quotes can be found in
+//! the content. Templates get untrusted text only with its fence on; no content is ever parsed as a template.
+//!
+//! **What is shown.** The step's body always. Of its surroundings: the agent's name, description and instructions, the
+//! definition of the called tool, the names of the others, and whatever a finding points at. Member names that are plain
+//! identifiers are left out: pointers show them. Secrets are shown as they are: only so can the judge tell a credential
+//! from a placeholder and name it in an edit; the excerpt of a finding shows no more than four characters of one.
+//! Who must not send secrets to a judge masks them by policy before it is asked.
+//!
+//! **The budget** counts estimated tokens of both prompts. Short contents are shown whole; long ones share what is
+//! left and keep their head, their tail and windows around findings. What was cut is marked where it was cut, told to the
+//! judge, and returned in [`Rendered::cut`]. A budget too small for anything still shows a minimum of the step.
+
+mod compose;
+mod context;
+mod error;
+mod evidence;
+mod fence;
+mod layout;
+mod marks;
+mod registry;
+mod reveal;
+mod sample;
+mod share;
+mod shown;
+mod sources;
+mod surroundings;
+mod tokens;
+mod window;
+
+use crate::model::{ContentId, Finding, Origin, Step};
+use crate::policy::Policy;
+
+pub use error::PromptError;
+pub use marks::Marks;
+pub use registry::{CheckedTemplate, Prompts};
+pub use shown::as_written;
+
+/// The budget of a prompt when nothing is configured, in estimated tokens.
+pub const DEFAULT_BUDGET_TOKENS: usize = 12_000;
+
+/// What a prompt is made of.
+#[derive(Clone, Copy, Debug)]
+pub struct PromptInput<'a> {
+    /// The step to be judged.
+    pub step: &'a Step,
+    /// What prefilters saw in it.
+    pub findings: &'a [Finding],
+    /// The organisation's policy.
+    pub policy: &'a Policy,
+    /// Estimated tokens that both prompts together may cost.
+    pub budget_tokens: usize,
+    /// Whether the agent's reasoning is shown.
+    pub reasoning: Reasoning,
+}
+
+/// Whether contents of [`Origin::Reasoning`] are shown to the judge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reasoning {
+    /// They are.
+    Shown,
+    /// They are not: an agent's arguments for its own step can only persuade.
+    Withheld,
+}
+
+impl Reasoning {
+    fn shows(self, origin: Origin) -> bool {
+        match self {
+            Reasoning::Shown => true,
+            Reasoning::Withheld => origin != Origin::Reasoning,
+        }
+    }
+}
+
+/// A prompt, ready to be sent.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Rendered {
+    /// The system message.
+    pub system: String,
+    /// The user message.
+    pub user: String,
+    /// The contents that are shown, whole or in part, in document order.
+    pub shown: Vec<ContentId>,
+    /// What was left out for want of room, in document order.
+    pub cut: Vec<Cut>,
+    /// Estimated tokens of both messages.
+    pub tokens: usize,
+}
+
+/// The text stays out of logs.
+impl std::fmt::Debug for Rendered {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Rendered")
+            .field("shown", &self.shown)
+            .field("cut", &self.cut)
+            .field("tokens", &self.tokens)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What was left out of a content.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// The content.
+    pub content: ContentId,
+    /// Bytes of its text that are not shown.
+    pub bytes: usize,
+}
+
+#[cfg(test)]
+mod tests;

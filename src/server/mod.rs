@@ -1,1 +1,234 @@
-//! To come.
+//! The HTTP server: `POST /` and `/aos` for steps, `GET /healthz`, `/readyz`, `/metrics`.
+//!
+//! ```text
+//! request ─▶ receive: credential, content type, size, time ─▶ wire::decode ─▶ per item: admit, decide ─▶ wire::encode
+//!               └─ Refusal: the one place where HTTP statuses other than 200 are made
+//! ```
+//!
+//! Every JSON-RPC answer is HTTP 200, errors included; other statuses are for what the transport refuses, and carry a
+//! JSON-RPC error as their body all the same. A step is decided in a task of its own: a client that hangs up takes
+//! nothing along but its own answer.
+
+mod authentication;
+mod health;
+mod receive;
+mod refusal;
+mod steps;
+
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use axum::Router;
+use axum::routing::{get, post};
+use axum_server::Handle;
+use hyper_util::rt::TokioTimer;
+use tokio::sync::Semaphore;
+
+pub use authentication::{Authentication, Keyring};
+pub use refusal::Refusal;
+
+use crate::pipeline::Guardian;
+use crate::{telemetry, wire};
+
+/// How the server behaves.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Where it listens.
+    pub listen: SocketAddr,
+    /// Who may ask.
+    pub authentication: Authentication,
+    /// The largest body, in bytes.
+    pub max_body_bytes: usize,
+    /// Requests that are worked on at the same time.
+    pub max_in_flight: usize,
+    /// How long a client may take to send a body.
+    pub body_timeout: Duration,
+    /// How long requests under way may still take when the server is told to stop.
+    pub drain_timeout: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 8787)),
+            authentication: Authentication::LoopbackOnly,
+            max_body_bytes: 1024 * 1024,
+            max_in_flight: 1024,
+            body_timeout: Duration::from_secs(10),
+            drain_timeout: Duration::from_secs(11),
+        }
+    }
+}
+
+/// Why the server cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    /// Nobody has a key, and the address can be reached by others.
+    #[error(
+        "refusing to listen on {0} without API keys: give `[[organisations]]` keys, listen on a loopback address, \
+         or set `allow_unauthenticated = true`"
+    )]
+    Unprotected(SocketAddr),
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {why}")]
+    Bind {
+        /// The address.
+        address: SocketAddr,
+        /// What the system said.
+        why: std::io::Error,
+    },
+    /// The server stopped.
+    #[error("the server stopped: {0}")]
+    Stopped(std::io::Error),
+}
+
+/// What every request handler needs.
+pub(crate) struct Shared {
+    guardian: Arc<Guardian>,
+    keyring: ArcSwap<Keyring>,
+    settings: Settings,
+    limits: wire::Limits,
+    in_flight: Arc<Semaphore>,
+}
+
+/// A server that is bound to its address.
+pub struct Server {
+    shared: Arc<Shared>,
+    listener: TcpListener,
+    address: SocketAddr,
+    handle: Handle<SocketAddr>,
+}
+
+/// Stops or changes a running server from outside.
+#[derive(Clone)]
+pub struct Control {
+    shared: Arc<Shared>,
+    handle: Handle<SocketAddr>,
+}
+
+impl Server {
+    /// Binds to the configured address.
+    ///
+    /// # Errors
+    ///
+    /// When the address is open to others and nobody needs a key, or cannot be bound.
+    pub fn bind(
+        settings: Settings,
+        limits: wire::Limits,
+        guardian: Arc<Guardian>,
+        keyring: Keyring,
+    ) -> Result<Self, ServerError> {
+        if settings.authentication == Authentication::LoopbackOnly && !settings.listen.ip().is_loopback() {
+            return Err(ServerError::Unprotected(settings.listen));
+        }
+        let failed = |why| ServerError::Bind {
+            address: settings.listen,
+            why,
+        };
+        let listener = TcpListener::bind(settings.listen).map_err(failed)?;
+        listener.set_nonblocking(true).map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        let shared = Arc::new(Shared {
+            guardian,
+            keyring: ArcSwap::from_pointee(keyring),
+            in_flight: Arc::new(Semaphore::new(settings.max_in_flight)),
+            settings,
+            limits,
+        });
+        Ok(Self {
+            shared,
+            listener,
+            address,
+            handle: Handle::new(),
+        })
+    }
+
+    /// The address it is bound to.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// A handle that stops or changes it while it runs.
+    pub fn control(&self) -> Control {
+        Control {
+            shared: Arc::clone(&self.shared),
+            handle: self.handle.clone(),
+        }
+    }
+
+    /// Serves until stopped.
+    ///
+    /// # Errors
+    ///
+    /// When accepting connections fails for good.
+    pub async fn run(self) -> Result<(), ServerError> {
+        let upkeep = tokio::spawn(metrics_upkeep());
+        let service = router(Arc::clone(&self.shared)).into_make_service();
+        let mut server = axum_server::from_tcp(self.listener)
+            .map_err(ServerError::Stopped)?
+            .handle(self.handle);
+        // Without a timer, silent and slow connections would stay for ever; only HTTP/1 knows a limit for both.
+        let http = server.http_builder();
+        http.http1()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEADER_TIMEOUT);
+        *http = http.clone().http1_only();
+        let ended = server.serve(service).await.map_err(ServerError::Stopped);
+        upkeep.abort();
+        self.shared.guardian.flush_audit();
+        ended
+    }
+}
+
+/// How long a client may take to send its headers.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+
+impl Control {
+    /// Stops accepting; requests under way are finished within the drain time.
+    pub fn stop(&self) {
+        self.handle.graceful_shutdown(Some(self.shared.settings.drain_timeout));
+    }
+
+    /// Puts other keys in place of the present ones.
+    ///
+    /// # Errors
+    ///
+    /// When there is no key any more and the server can be reached by others: the present keys stay.
+    pub fn replace_keyring(&self, keyring: Keyring) -> Result<(), ServerError> {
+        let settings = &self.shared.settings;
+        if keyring.is_empty()
+            && settings.authentication != Authentication::Nobody
+            && !settings.listen.ip().is_loopback()
+        {
+            return Err(ServerError::Unprotected(settings.listen));
+        }
+        self.shared.keyring.store(Arc::new(keyring));
+        Ok(())
+    }
+}
+
+/// The routes.
+pub(crate) fn router(shared: Arc<Shared>) -> Router {
+    Router::new()
+        .route("/", post(steps::answer))
+        .route("/aos", post(steps::answer))
+        .route("/healthz", get(health::alive))
+        .route("/readyz", get(health::ready))
+        .route("/metrics", get(health::metrics))
+        .method_not_allowed_fallback(async || Refusal::MethodNotAllowed)
+        .fallback(async || Refusal::NoSuchPath)
+        .layer(tower_http::catch_panic::CatchPanicLayer::custom(steps::panicked))
+        .with_state(shared)
+}
+
+async fn metrics_upkeep() {
+    let mut ticks = tokio::time::interval(Duration::from_secs(5));
+    loop {
+        ticks.tick().await;
+        if let Some(handle) = telemetry::metrics_handle() {
+            handle.run_upkeep();
+        }
+    }
+}

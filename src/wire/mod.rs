@@ -1,1 +1,106 @@
-//! To come.
+//! The wire: bytes become steps, verdicts become bytes.
+//!
+//! This is the only home of wire field names. It is pure — no clock, no I/O, no async — so that it can be fuzzed, and it
+//! knows nothing of policies, findings or judges beyond the words of [`crate::model`].
+//!
+//! The path of a request through here:
+//!
+//! 1. [`json`] makes a table of nodes over the received bytes, strictly.
+//! 2. [`jsonrpc`] reads the envelope; [`method_names`] says what the method is.
+//! 3. [`aos`], [`a2a`] or [`mcp`] checks the fields that must be there, finds agent, session, user and tool call, and puts
+//!    the places it knows into zones.
+//! 4. [`walk`] turns every string into a content, by zone. Nothing can be forgotten: what no protocol defines is a
+//!    content too, names included.
+//! 5. [`original`] keeps the bytes, and writes edits into them.
+//!
+//! [`encode`] goes the other way. Where the published texts disagree, every shape is understood and one is sent; a
+//! modified request goes back in the shape in which it came.
+
+mod a2a;
+mod aos;
+mod decode;
+mod draft;
+mod encode;
+mod file;
+mod json;
+mod jsonrpc;
+mod mcp;
+mod method_names;
+mod original;
+mod part;
+mod walk;
+mod wrapping;
+mod zone;
+
+use std::sync::Arc;
+
+use crate::model::{Method, RequestId, Step};
+
+pub use decode::{decode, decode_step};
+pub use encode::{Facts, Shown, encode_batch, encode_error, encode_ping, encode_verdict};
+pub use jsonrpc::{RpcError, code};
+
+/// How large a body may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Levels of arrays and objects.
+    pub max_depth: usize,
+    /// JSON values in the body, whole and parts alike.
+    pub max_nodes: usize,
+    /// Requests in a batch.
+    pub max_batch: usize,
+    /// Bytes.
+    pub max_body_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_depth: 128,
+            max_nodes: 200_000,
+            max_batch: 32,
+            max_body_bytes: 1 << 20,
+        }
+    }
+}
+
+/// What a body holds.
+#[derive(Debug)]
+pub enum Incoming {
+    /// One request.
+    One(Item),
+    /// Several; they are judged independently and answered together.
+    Batch(Vec<Item>),
+}
+
+/// One request of a body.
+#[derive(Debug)]
+pub struct Item {
+    /// Its id, where it has a usable one.
+    pub id: Option<RequestId>,
+    /// Its method, for metrics; `None` for `ping` and where it is unknown.
+    pub method_label: Option<Method>,
+    /// What it asks for, or why it is refused.
+    pub call: Result<Call, RpcError>,
+}
+
+/// What a request asks for.
+#[derive(Debug)]
+pub enum Call {
+    /// Whether we are there.
+    Ping(Ping),
+    /// Whether a step may happen.
+    Step(Arc<Step>),
+}
+
+/// The parameters of a `ping` (AOS 4.7); all of them may be missing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ping {
+    /// When it was sent, as the agent wrote it.
+    pub timestamp: Option<String>,
+    /// After how many milliseconds the agent gives us up.
+    pub timeout_ms: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests;

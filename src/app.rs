@@ -1,0 +1,177 @@
+//! The composition root: settings in, a guardian and its keys out. The only place that knows every component.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::audit::{self, Audit, AuditError};
+use crate::cache::AnswerCache;
+use crate::config::{Config, OrganisationSettings, PolicyChoice};
+use crate::judge::{self, Judge};
+use crate::limit::LocalRateLimits;
+use crate::model::OrganisationId;
+use crate::pipeline::{Guardian, Organisation, Organisations, Parts};
+use crate::policy::{PROFILE_NAMES, Policy, PolicyError};
+use crate::prefilter::Prefilters;
+use crate::prompt::{PromptError, Prompts};
+use crate::server::Keyring;
+
+/// Why a guardian could not be put together.
+#[derive(Debug, thiserror::Error)]
+pub enum AppError {
+    /// An organisation's policy cannot be used.
+    #[error("organisation `{organisation}`: {why}")]
+    Policy {
+        /// The organisation.
+        organisation: OrganisationId,
+        /// The file and what is wrong.
+        why: PolicyError,
+    },
+    /// An organisation's prompts cannot be used.
+    #[error("organisation `{organisation}`: {why}")]
+    Prompts {
+        /// The organisation.
+        organisation: OrganisationId,
+        /// The file and what is wrong.
+        why: PromptError,
+    },
+    /// The judge's settings cannot be used.
+    #[error("judge: {0}")]
+    Judge(judge::SettingsError),
+    /// Records cannot be written.
+    #[error(transparent)]
+    Audit(#[from] AuditError),
+}
+
+/// A guardian, as configured. `audit` is used where the configuration does not say where records go.
+///
+/// # Errors
+///
+/// The first policy, template or setting that cannot be used.
+pub fn guardian(config: &Config, audit: &audit::Settings) -> Result<Guardian, AppError> {
+    with_organisations(config, organisations(config)?, audit)
+}
+
+/// A guardian for evaluation: the first configured organisation, and beside it one for each built-in profile, which
+/// has that organisation's prompts and the profile as its policy. They are named as [`profile_organisation`] says.
+///
+/// # Errors
+///
+/// As [`guardian`].
+pub fn guardian_with_profiles(config: &Config, audit: &audit::Settings) -> Result<Guardian, AppError> {
+    let mut organisations = organisations(config)?;
+    if let Some(first) = config.organisations.first() {
+        for name in PROFILE_NAMES {
+            let settings = OrganisationSettings {
+                id: profile_organisation(name),
+                api_keys: Vec::new(),
+                prompts: first.prompts.clone(),
+                policy: PolicyChoice::Profile((*name).to_owned()),
+            };
+            organisations.insert(organisation(&settings, &mut BTreeMap::new())?);
+        }
+    }
+    with_organisations(config, organisations, audit)
+}
+
+/// The id of the organisation that stands for a built-in profile in an evaluation.
+pub fn profile_organisation(profile: &str) -> OrganisationId {
+    OrganisationId::new(format!("profile:{profile}"))
+}
+
+/// Every organisation, as configured.
+///
+/// # Errors
+///
+/// The first policy or template that cannot be used.
+pub fn organisations(config: &Config) -> Result<Organisations, AppError> {
+    let mut prompts = BTreeMap::new();
+    let mut organisations = Organisations::default();
+    for settings in &config.organisations {
+        organisations.insert(organisation(settings, &mut prompts)?);
+    }
+    Ok(organisations)
+}
+
+/// Every key, as configured.
+pub fn keyring(config: &Config) -> Keyring {
+    let mut keyring = Keyring::default();
+    for organisation in &config.organisations {
+        for key in &organisation.api_keys {
+            keyring.insert(*key.digest(), organisation.id.clone(), key.name());
+        }
+    }
+    keyring
+}
+
+/// The policy of an organisation.
+///
+/// # Errors
+///
+/// When it cannot be used.
+pub fn policy(settings: &OrganisationSettings) -> Result<Policy, AppError> {
+    match &settings.policy {
+        PolicyChoice::Profile(name) => Policy::profile(name),
+        PolicyChoice::File(path) => Policy::load(path),
+    }
+    .map_err(|why| AppError::Policy {
+        organisation: settings.id.clone(),
+        why,
+    })
+}
+
+/// The prompts of an organisation.
+///
+/// # Errors
+///
+/// When a template cannot be used.
+pub fn prompts(settings: &OrganisationSettings) -> Result<Prompts, AppError> {
+    match &settings.prompts {
+        Some(dir) => Prompts::load(dir),
+        None => Prompts::builtin(),
+    }
+    .map_err(|why| AppError::Prompts {
+        organisation: settings.id.clone(),
+        why,
+    })
+}
+
+/// One organisation; prompts of the same folder are read once.
+fn organisation(
+    settings: &OrganisationSettings,
+    read: &mut BTreeMap<Option<PathBuf>, Arc<Prompts>>,
+) -> Result<Organisation, AppError> {
+    let prompts = match read.get(&settings.prompts) {
+        Some(prompts) => Arc::clone(prompts),
+        None => {
+            let prompts = Arc::new(prompts(settings)?);
+            read.insert(settings.prompts.clone(), Arc::clone(&prompts));
+            prompts
+        }
+    };
+    Ok(Organisation {
+        id: settings.id.clone(),
+        policy: Arc::new(policy(settings)?),
+        prompts,
+    })
+}
+
+fn with_organisations(
+    config: &Config,
+    organisations: Organisations,
+    audit: &audit::Settings,
+) -> Result<Guardian, AppError> {
+    let judge = match &config.judge {
+        Some(settings) => Some(Judge::new(settings.clone()).map_err(AppError::Judge)?),
+        None => None,
+    };
+    Ok(Guardian::new(Parts {
+        prefilters: Prefilters::standard(),
+        organisations,
+        judge,
+        cache: AnswerCache::new(&config.cache),
+        limits: Arc::new(LocalRateLimits::new(&config.limits)),
+        audit: Audit::new(config.audit.as_ref().unwrap_or(audit))?,
+        settings: config.pipeline.clone(),
+    }))
+}

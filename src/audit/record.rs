@@ -1,0 +1,182 @@
+//! One record: what was decided about which step, by what, why, and how long it took.
+
+use serde::Serialize;
+
+use crate::model::{Caller, Finding, Step, Verdict};
+
+/// How the ticket ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// With a verdict.
+    Decided,
+    /// The caller went away, or the task was cancelled, before there was a verdict.
+    Abandoned,
+    /// Something panicked.
+    Panicked,
+}
+
+impl Outcome {
+    /// The name in records and metrics.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Outcome::Decided => "decided",
+            Outcome::Abandoned => "abandoned",
+            Outcome::Panicked => "panicked",
+        }
+    }
+}
+
+/// A finding, as recorded: where and why, never the text.
+#[derive(Clone, Debug, Serialize)]
+pub struct FindingLine {
+    /// The rule.
+    pub rule: String,
+    /// Its reason code.
+    pub reason_code: String,
+    /// How bad.
+    pub severity: &'static str,
+    /// How sure.
+    pub confidence: &'static str,
+    /// Where.
+    pub pointer: String,
+    /// Bytes of the raw text there.
+    pub span: [usize; 2],
+    /// In which view.
+    pub view: &'static str,
+}
+
+impl From<&Finding> for FindingLine {
+    fn from(finding: &Finding) -> Self {
+        Self {
+            rule: finding.rule.clone(),
+            reason_code: finding.reason.as_str().to_owned(),
+            severity: finding.severity.as_str(),
+            confidence: finding.confidence.as_str(),
+            pointer: finding.pointer.as_str().to_owned(),
+            span: [finding.span.start, finding.span.end],
+            view: finding.view.as_str(),
+        }
+    }
+}
+
+/// One audit record. Field names are stable; new ones may be added.
+#[derive(Clone, Debug, Serialize)]
+pub struct Record {
+    /// When the step arrived, RFC 3339 in UTC.
+    pub time: String,
+    /// The decision's id, as the agent was told.
+    pub decision_id: String,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Whose step it was.
+    pub organisation: String,
+    /// Which credential sent it.
+    pub caller: String,
+    /// The method.
+    pub method: &'static str,
+    /// The kind of step.
+    pub kind: &'static str,
+    /// The agent, where known.
+    pub agent: Option<String>,
+    /// The session, where known.
+    pub session: Option<String>,
+    /// The user, where known.
+    pub user: Option<String>,
+    /// The tool, where one is called.
+    pub tool: Option<String>,
+    /// Milliseconds from the decoded step to the end.
+    pub duration_ms: f64,
+    /// The verdict, where there was one.
+    #[serde(flatten)]
+    pub verdict: Option<VerdictLines>,
+}
+
+/// The verdict's part of a record.
+#[derive(Clone, Debug, Serialize)]
+pub struct VerdictLines {
+    /// `allow`, `modify`, `deny`.
+    pub decision: &'static str,
+    /// True when the posture answered with an error instead.
+    pub undecided: bool,
+    /// `rules`, `cache`, `judge`, `fallback`.
+    pub source: &'static str,
+    /// Why.
+    pub reason_codes: Vec<String>,
+    /// How sure.
+    pub confidence: f64,
+    /// The judge's view of the risk.
+    pub risk: Option<&'static str>,
+    /// The judge's view of the user's authorisation.
+    pub authorization: Option<&'static str>,
+    /// What the agent was told.
+    pub message: String,
+    /// The full explanation.
+    pub reasoning: String,
+    /// What prefilters saw.
+    pub findings: Vec<FindingLine>,
+    /// How many edits were applied.
+    pub edits: usize,
+    /// Bytes that were not examined.
+    pub cut_bytes: usize,
+    /// The policy's version.
+    pub policy_version: String,
+    /// The prompts' version.
+    pub prompt_version: String,
+    /// The model.
+    pub model: Option<String>,
+    /// What went wrong inside, by name.
+    pub diagnostics: Vec<String>,
+}
+
+impl Record {
+    /// The record of a step about which nothing has been decided yet.
+    pub(super) fn of(caller: &Caller, step: &Step, time: String, decision_id: String) -> Self {
+        Self {
+            time,
+            decision_id,
+            outcome: Outcome::Abandoned,
+            organisation: caller.organisation.as_str().to_owned(),
+            caller: caller.name.clone(),
+            method: step.method.as_str(),
+            kind: step.kind.as_str(),
+            agent: step
+                .agent
+                .as_ref()
+                .and_then(|agent| agent.id.as_ref())
+                .map(|id| id.as_str().to_owned()),
+            session: step.session.as_ref().map(|id| id.as_str().to_owned()),
+            user: step.user.as_ref().map(|id| id.as_str().to_owned()),
+            tool: step.tool_call.as_ref().map(|call| call.tool.clone()),
+            duration_ms: 0.0,
+            verdict: None,
+        }
+    }
+}
+
+impl From<&Verdict> for VerdictLines {
+    fn from(verdict: &Verdict) -> Self {
+        Self {
+            decision: verdict.decision.as_str(),
+            undecided: verdict.undecided,
+            source: verdict.source.as_str(),
+            reason_codes: verdict
+                .reason_codes
+                .iter()
+                .map(|code| code.as_str().to_owned())
+                .collect(),
+            confidence: verdict.confidence,
+            risk: verdict.risk.map(|risk| risk.as_str()),
+            authorization: verdict.authorization.map(|authorization| authorization.as_str()),
+            message: verdict.message.clone(),
+            reasoning: verdict.reasoning.clone(),
+            findings: verdict.findings.iter().map(FindingLine::from).collect(),
+            edits: verdict.edits.len(),
+            cut_bytes: verdict.coverage.cut_bytes,
+            policy_version: verdict.policy_version.clone(),
+            prompt_version: verdict.prompt_version.clone(),
+            model: verdict.model.clone(),
+            diagnostics: verdict.diagnostics.iter().map(|d| d.code.to_owned()).collect(),
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The fingerprint: everything that a judge would see, in 256 bits.
+//!
+//! Every part goes in with its length before it, so that no two different lists of parts read the same. Texts go in
+//! as they are: not normalised, not canonicalised. Left out is what no judge is shown — request ids, timestamps, turn
+//! and step ids — unless a finding points at it.
+
+use crate::model::{Content, Finding, OrganisationId, Origin, Place, Step};
+
+/// What surrounds a judgement: two equal steps in different scopes have different fingerprints.
+#[derive(Clone, Copy, Debug)]
+pub struct Scope<'a> {
+    /// The organisation.
+    pub organisation: &'a OrganisationId,
+    /// The version of its policy.
+    pub policy_version: &'a str,
+    /// The version of its prompts.
+    pub prompt_version: &'a str,
+    /// The judge: model and whatever else changes its answers.
+    pub judge: &'a str,
+}
+
+/// A fingerprint of a step in a scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Fingerprint([u8; 32]);
+
+impl Fingerprint {
+    /// The fingerprint of what a judge would see of a step.
+    pub fn of(scope: &Scope<'_>, step: &Step, findings: &[Finding]) -> Self {
+        let mut parts = Parts(blake3::Hasher::new());
+        parts.text(env!("CARGO_PKG_VERSION"));
+        parts.text(scope.organisation.as_str());
+        parts.text(scope.policy_version);
+        parts.text(scope.prompt_version);
+        parts.text(scope.judge);
+        parts.text(step.method.as_str());
+        parts.text(step.kind.as_str());
+        parts.number(u64::from(step.session.is_some()));
+        parts.number(u64::from(step.user.is_some()));
+        parts.option(step.agent.as_ref().and_then(|agent| agent.name.as_deref()));
+        parts.option(
+            step.agent
+                .as_ref()
+                .and_then(|agent| agent.id.as_ref())
+                .map(|id| id.as_str()),
+        );
+        parts.option(step.tool_call.as_ref().map(|call| call.tool.as_str()));
+        for argument in step.tool_call.iter().flat_map(|call| &call.arguments) {
+            parts.text(&argument.name);
+            parts.text(argument.pointer.as_str());
+            parts.text(&argument.json);
+        }
+        for content in step.contents.iter().filter(|content| is_seen(content, findings)) {
+            parts.content(content);
+        }
+        for finding in findings {
+            parts.text(&finding.rule);
+            parts.text(finding.pointer.as_str());
+            parts.number(finding.span.start as u64);
+            parts.number(finding.span.end as u64);
+            parts.text(finding.severity.as_str());
+            parts.text(finding.confidence.as_str());
+            parts.text(finding.suggested.as_str());
+        }
+        Self(*parts.0.finalize().as_bytes())
+    }
+}
+
+/// Whether a judge is shown a content: the step's body; of the surroundings what speaks, and what a finding points at.
+fn is_seen(content: &Content, findings: &[Finding]) -> bool {
+    let speaks = match content.place {
+        Place::Body => true,
+        Place::Surroundings => {
+            matches!(
+                content.origin,
+                Origin::Instructions | Origin::ToolDescription | Origin::Knowledge
+            )
+        }
+    };
+    speaks || findings.iter().any(|finding| finding.content == Some(content.id))
+}
+
+struct Parts(blake3::Hasher);
+
+impl Parts {
+    fn text(&mut self, text: &str) {
+        self.number(text.len() as u64);
+        self.0.update(text.as_bytes());
+    }
+
+    fn option(&mut self, text: Option<&str>) {
+        self.number(u64::from(text.is_some()));
+        self.text(text.unwrap_or_default());
+    }
+
+    fn number(&mut self, number: u64) {
+        self.0.update(&number.to_le_bytes());
+    }
+
+    /// The id goes in because edits name contents by it; the pointer tells where.
+    fn content(&mut self, content: &Content) {
+        self.number(content.id.index() as u64);
+        self.text(content.origin.as_str());
+        self.text(content.pointer.as_str());
+        self.option(content.label.as_deref());
+        self.text(match content.form {
+            crate::model::Form::Text => "text",
+            crate::model::Form::Key => "key",
+            crate::model::Form::TextFile { .. } => "text_file",
+            crate::model::Form::OpaqueFile { .. } => "opaque_file",
+        });
+        self.text(&content.text);
+    }
+}

@@ -1,0 +1,174 @@
+use std::sync::atomic::AtomicUsize;
+
+use super::*;
+
+#[derive(Debug, PartialEq)]
+struct Answer(usize);
+
+impl Weigh for Answer {
+    fn weight(&self) -> u32 {
+        8
+    }
+}
+
+fn key(n: u8) -> Fingerprint {
+    let organisation = crate::model::OrganisationId::new(format!("org-{n}"));
+    let scope = Scope {
+        organisation: &organisation,
+        policy_version: "",
+        prompt_version: "",
+        judge: "",
+    };
+    Fingerprint::of(&scope, &crate::model::testing::step(), &[])
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hundred_equal_look_ups_at_once_ask_once() {
+    let cache = AnswerCache::<Answer>::new(&Settings::default());
+    let asked = Arc::new(AtomicUsize::new(0));
+    let gate = Arc::new(tokio::sync::Notify::new());
+    let lookups: Vec<_> = (0..100)
+        .map(|_| {
+            let (cache, asked, gate) = (cache.clone(), Arc::clone(&asked), Arc::clone(&gate));
+            tokio::spawn(async move {
+                cache
+                    .get_or_ask::<(), _>(key(1), async move {
+                        gate.notified().await;
+                        Ok(Answer(asked.fetch_add(1, Ordering::SeqCst)))
+                    })
+                    .await
+                    .unwrap()
+            })
+        })
+        .collect();
+    tokio::task::yield_now().await;
+    gate.notify_one();
+    let mut fresh = 0;
+    for lookup in lookups {
+        let (answer, served) = lookup.await.unwrap();
+        assert_eq!(*answer, Answer(0));
+        fresh += usize::from(served == Served::Fresh);
+    }
+    assert_eq!((asked.load(Ordering::SeqCst), fresh), (1, 1));
+}
+
+#[tokio::test]
+async fn failures_are_told_and_not_stored() {
+    let cache = AnswerCache::<Answer>::new(&Settings::default());
+    let failed = cache.get_or_ask(key(1), async { Err::<Answer, _>("down") }).await;
+    assert!(matches!(failed, Err(Unanswered::Failed(why)) if *why == "down"));
+    let (answer, served) = cache
+        .get_or_ask::<(), _>(key(1), async { Ok(Answer(7)) })
+        .await
+        .unwrap();
+    assert_eq!((answer.0, served), (7, Served::Fresh));
+    let (answer, served) = cache
+        .get_or_ask(key(1), async { Err::<Answer, _>("never asked") })
+        .await
+        .unwrap();
+    assert_eq!((answer.0, served), (7, Served::Stored));
+}
+
+#[tokio::test]
+async fn a_caller_who_hangs_up_takes_nobody_s_answer_along() {
+    let cache = AnswerCache::<Answer>::new(&Settings::default());
+    let asked = Arc::new(AtomicUsize::new(0));
+    let (started, gate) = (
+        Arc::new(tokio::sync::Notify::new()),
+        Arc::new(tokio::sync::Notify::new()),
+    );
+    let leader = tokio::spawn({
+        let (cache, asked, started, gate) = (cache.clone(), asked.clone(), started.clone(), gate.clone());
+        async move {
+            let ask = async move {
+                asked.fetch_add(1, Ordering::SeqCst);
+                started.notify_one();
+                gate.notified().await;
+                Ok::<_, ()>(Answer(1))
+            };
+            cache.get_or_ask(key(1), ask).await
+        }
+    });
+    started.notified().await;
+    leader.abort();
+    let _ = leader.await;
+    let follower = tokio::spawn({
+        let (cache, asked) = (cache.clone(), asked.clone());
+        async move {
+            let ask = async move {
+                asked.fetch_add(1, Ordering::SeqCst);
+                Ok::<_, ()>(Answer(2))
+            };
+            cache.get_or_ask(key(1), ask).await
+        }
+    });
+    tokio::task::yield_now().await;
+    gate.notify_one();
+    assert_eq!(follower.await.unwrap().unwrap().0.0, 1);
+    assert_eq!(asked.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn a_panic_is_an_answer_to_nobody() {
+    let cache = AnswerCache::<Answer>::new(&Settings::default());
+    let died = cache.get_or_ask::<(), _>(key(1), async { panic!("bug") }).await;
+    assert!(matches!(died, Err(Unanswered::Died)));
+    assert!(cache.get_or_ask::<(), _>(key(1), async { Ok(Answer(1)) }).await.is_ok());
+}
+
+mod fingerprint {
+    use proptest::prelude::*;
+
+    use super::super::{Fingerprint, Scope};
+    use crate::model::testing;
+    use crate::model::{OrganisationId, Origin, Place, Step};
+
+    fn of(organisation: &str, policy: &str, prompt: &str, judge: &str, step: &Step) -> Fingerprint {
+        let organisation = OrganisationId::new(organisation);
+        let scope = Scope {
+            organisation: &organisation,
+            policy_version: policy,
+            prompt_version: prompt,
+            judge,
+        };
+        Fingerprint::of(&scope, step, &[])
+    }
+
+    #[test]
+    fn parts_cannot_run_together() {
+        let step = testing::step();
+        assert_ne!(of("ab", "c", "", "", &step), of("a", "bc", "", "", &step));
+        assert_ne!(of("a", "", "b", "", &step), of("a", "", "", "b", &step));
+    }
+
+    proptest! {
+        #[test]
+        fn any_relevant_change_changes_it(texts in proptest::collection::vec(".{0,20}", 1..4), which in 0usize..4, change in ".{1,5}") {
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            let step = testing::step_with(Origin::ToolOutput, &texts);
+            let base = of("o", "p", "t", "m", &step);
+            prop_assert_eq!(base, of("o", "p", "t", "m", &step));
+            let mut other = step.clone();
+            let index = which % other.contents.len();
+            let content = &mut other.contents[index];
+            content.text.push_str(&change);
+            prop_assert_ne!(base, of("o", "p", "t", "m", &other));
+            let mut other = step.clone();
+            other.contents[index].origin = Origin::User;
+            prop_assert_ne!(base, of("o", "p", "t", "m", &other));
+            for scope in [("O", "p", "t", "m"), ("o", "P", "t", "m"), ("o", "p", "T", "m"), ("o", "p", "t", "M")] {
+                prop_assert_ne!(base, of(scope.0, scope.1, scope.2, scope.3, &step));
+            }
+        }
+
+        #[test]
+        fn what_no_judge_sees_does_not(text in ".{0,20}", id in "[a-z0-9-]{1,30}") {
+            let mut step = testing::step_with(Origin::ToolOutput, &[&text, "turn-1"]);
+            step.contents[1].origin = Origin::Unknown;
+            step.contents[1].place = Place::Surroundings;
+            let base = of("o", "p", "t", "m", &step);
+            step.contents[1].text = id;
+            prop_assert_eq!(base, of("o", "p", "t", "m", &step));
+        }
+    }
+}

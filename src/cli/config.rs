@@ -1,0 +1,58 @@
+//! `guardian config`.
+
+use clap::Subcommand;
+
+use super::{ConfigArgument, Ended};
+use crate::{app, audit};
+
+/// Show every setting, or check a configuration.
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Print every key with its default and what it means, as a file to start from.
+    Print,
+    /// Read the configuration with its policies, prompts and keys, and say what is wrong.
+    Check(ConfigArgument),
+}
+
+pub(super) fn run(command: &Command) -> anyhow::Result<Ended> {
+    match command {
+        Command::Print => print!("{}", crate::config::REFERENCE),
+        Command::Check(argument) => check(argument)?,
+    }
+    Ok(Ended::Done)
+}
+
+fn check(argument: &ConfigArgument) -> anyhow::Result<()> {
+    let mut config = argument.load()?;
+    // Checking must not create the audit file.
+    config.audit = Some(audit::Settings::Off);
+    app::guardian(&config, &audit::Settings::Off)?;
+    println!(
+        "{} is in order",
+        if config.file == "environment" {
+            "the default configuration"
+        } else {
+            &config.file
+        }
+    );
+    println!(
+        "listen:        {} ({:?})",
+        config.server.listen, config.server.authentication
+    );
+    match &config.judge {
+        Some(judge) => println!("judge:         {} at {}", judge.llm.model, judge.llm.base_url),
+        None => println!("judge:         local rules"),
+    }
+    for organisation in &config.organisations {
+        let (policy, prompts) = (app::policy(organisation)?, app::prompts(organisation)?);
+        println!(
+            "organisation:  {} ({} keys), policy {} {}, prompts {}",
+            organisation.id,
+            organisation.api_keys.len(),
+            policy.name,
+            policy.version,
+            prompts.version()
+        );
+    }
+    Ok(())
+}

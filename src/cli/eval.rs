@@ -1,0 +1,127 @@
+//! `guardian eval`.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context;
+use clap::{Args, Subcommand};
+
+use super::{ConfigArgument, Ended, OrganisationArgument, Quiet, start_logging};
+use crate::eval::{self, Organisations, Report, Score};
+use crate::{app, audit};
+
+/// Measure verdicts against labelled steps.
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Run suites of labelled steps and print figures per method and source.
+    Run(RunArguments),
+    /// Compare two reports that `run --json` wrote.
+    Compare {
+        /// The earlier report.
+        before: PathBuf,
+        /// The later report.
+        after: PathBuf,
+        /// Exit with 3 when a case that was right is wrong now.
+        #[arg(long)]
+        fail_on_broken: bool,
+    },
+}
+
+/// Run suites of labelled steps and print figures per method and source.
+///
+/// Recall: of the steps that must not pass as they are, those denied or modified as they should be. False positives:
+/// of the steps that must pass, those that did not. Each case is judged under the built-in policy profile that it
+/// names, unless --organisation says whose policy applies.
+#[derive(Debug, Args)]
+pub(super) struct RunArguments {
+    /// Suites: `.jsonl` files, or folders of them.
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Write the whole report there.
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Print every wrong verdict.
+    #[arg(long)]
+    mistakes: bool,
+    /// Exit with 3 when less is caught, 0 to 1.
+    #[arg(long, value_name = "SHARE")]
+    min_recall: Option<f64>,
+    /// Exit with 3 when more is blocked wrongly, 0 to 1.
+    #[arg(long, value_name = "SHARE")]
+    max_false_positives: Option<f64>,
+    /// Cases that are judged at the same time.
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    at_once: usize,
+    #[command(flatten)]
+    organisation: OrganisationArgument,
+    #[command(flatten)]
+    config: ConfigArgument,
+}
+
+pub(super) async fn run(command: &Command) -> anyhow::Result<Ended> {
+    match command {
+        Command::Run(arguments) => run_suites(arguments).await,
+        Command::Compare {
+            before,
+            after,
+            fail_on_broken,
+        } => {
+            let comparison = eval::compare(&read_report(before)?, &read_report(after)?);
+            print!("{comparison}");
+            let broken = *fail_on_broken && !comparison.broken.is_empty();
+            Ok(if broken { Ended::UnderThreshold } else { Ended::Done })
+        }
+    }
+}
+
+async fn run_suites(arguments: &RunArguments) -> anyhow::Result<Ended> {
+    let config = arguments.config.load()?;
+    start_logging(&config, Quiet::Yes)?;
+    let cases = eval::read(&arguments.paths)?;
+    let organisations = match &arguments.organisation.organisation {
+        Some(_) => Organisations::Always(arguments.organisation.of(&config)?.id.clone()),
+        None => Organisations::PerProfile(app::profile_organisation),
+    };
+    let guardian = Arc::new(app::guardian_with_profiles(&config, &audit::Settings::Off)?);
+    let judge = config
+        .judge
+        .as_ref()
+        .map_or_else(|| "local rules".to_owned(), |judge| judge.llm.model.clone());
+    let mut limits = config.wire.clone();
+    limits.max_body_bytes = usize::MAX;
+    let outcomes = eval::run(&guardian, &cases, &organisations, &limits, arguments.at_once).await;
+    guardian.flush_audit();
+
+    let report = Report::new(judge, outcomes);
+    print!("{}", report.table());
+    if arguments.mistakes {
+        print!("\n{}", report.mistakes());
+    }
+    if let Some(file) = &arguments.json {
+        let json = serde_json::to_vec_pretty(&report)?;
+        std::fs::write(file, json).with_context(|| file.display().to_string())?;
+    }
+    Ok(under_threshold(arguments, &report.scores.overall))
+}
+
+fn under_threshold(arguments: &RunArguments, score: &Score) -> Ended {
+    let mut ended = Ended::Done;
+    if let (Some(least), Some(recall)) = (arguments.min_recall, score.recall())
+        && recall < least
+    {
+        eprintln!("under the threshold: recall is {recall:.3}, expected at least {least}");
+        ended = Ended::UnderThreshold;
+    }
+    if let (Some(most), Some(rate)) = (arguments.max_false_positives, score.false_positive_rate())
+        && rate > most
+    {
+        eprintln!("under the threshold: the false positive rate is {rate:.3}, expected at most {most}");
+        ended = Ended::UnderThreshold;
+    }
+    ended
+}
+
+fn read_report(file: &Path) -> anyhow::Result<Report> {
+    let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
+    serde_json::from_str(&text).with_context(|| format!("{}: expected a report of `eval run --json`", file.display()))
+}

@@ -1,0 +1,279 @@
+//! `guardian judge`.
+
+use std::io::{IsTerminal, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context;
+use clap::Args;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::{ConfigArgument, Ended, OrganisationArgument, Quiet, start_logging};
+use crate::model::{Caller, Decision, Finding, RequestId, Verdict};
+use crate::pipeline::{Decided, Guardian};
+use crate::wire::{self, Call, Facts, Incoming, Item, RpcError, Shown};
+use crate::{app, audit};
+
+/// Judge one request, or a whole trace, and say why.
+///
+/// Reads one JSON-RPC request, a batch, or JSON lines (a trace: one request a line; lines of evaluation suites work
+/// too). The exit code tells the strictest decision: 0 allow, 10 modify, 20 deny, 1 error.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// The file to read; `-` for standard input.
+    #[arg(value_name = "STEP.json | TRACE.jsonl | -", default_value = "-")]
+    file: PathBuf,
+    /// Print the JSON-RPC answers that a server would send, one a line.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    organisation: OrganisationArgument,
+    #[command(flatten)]
+    config: ConfigArgument,
+}
+
+pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
+    let config = arguments.config.load()?;
+    start_logging(&config, Quiet::Yes)?;
+    let input = read(&arguments.file)?;
+    let documents = documents(&input)?;
+    let guardian = Arc::new(app::guardian(&config, &audit::Settings::Off)?);
+    let organisation = arguments.organisation.of(&config)?.id.clone();
+    let caller = Caller {
+        organisation,
+        name: "command-line".to_owned(),
+    };
+    let mut limits = config.wire.clone();
+    limits.max_body_bytes = limits.max_body_bytes.max(input.len());
+
+    let mut worst = Ended::Done;
+    let print = if arguments.json { Print::Json } else { Print::Text };
+    for document in documents {
+        let items = match wire::decode(document, &limits) {
+            Err(error) => {
+                print.error(None, &error);
+                worst = worst.max(Ended::Failed);
+                continue;
+            }
+            Ok(Incoming::One(item)) => vec![item],
+            Ok(Incoming::Batch(items)) => items,
+        };
+        for item in items {
+            worst = worst.max(judge(&guardian, &caller, item, print).await?);
+        }
+    }
+    guardian.flush_audit();
+    Ok(worst)
+}
+
+async fn judge(guardian: &Guardian, caller: &Caller, item: Item, print: Print) -> anyhow::Result<Ended> {
+    let (id, step) = match (item.id, item.call) {
+        (id, Err(error)) => {
+            print.error(id.as_ref(), &error);
+            return Ok(Ended::Failed);
+        }
+        (Some(id), Ok(Call::Step(step))) => (id, step),
+        (id, Ok(_)) => {
+            let id = id.unwrap_or(RequestId::Text(String::new()));
+            print.pong(&id);
+            return Ok(Ended::Done);
+        }
+    };
+    let admitted = guardian.admit(caller)?;
+    let method = step.method.as_str();
+    let decided = guardian.decide(&admitted, step).await;
+    print.verdict(&id, method, &decided);
+    Ok(match decided.verdict.decision {
+        _ if decided.verdict.undecided => Ended::Failed,
+        Decision::Allow => Ended::Done,
+        Decision::Modify => Ended::Modified,
+        Decision::Deny => Ended::Denied,
+    })
+}
+
+/// More than this is no step and no trace.
+const LARGEST_INPUT: u64 = 256 * 1024 * 1024;
+
+fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
+    let mut input = Vec::new();
+    if file == Path::new("-") {
+        let stdin = std::io::stdin();
+        if stdin.is_terminal() {
+            eprintln!("reading a request from standard input; end it with Ctrl-D, or name a file (see --help)");
+        }
+        stdin
+            .lock()
+            .take(LARGEST_INPUT)
+            .read_to_end(&mut input)
+            .context("standard input")?;
+    } else {
+        let opened = std::fs::File::open(file).with_context(|| file.display().to_string())?;
+        opened
+            .take(LARGEST_INPUT)
+            .read_to_end(&mut input)
+            .with_context(|| file.display().to_string())?;
+    }
+    anyhow::ensure!(
+        !input.trim_ascii().is_empty(),
+        "{}: there is nothing in it; expected a JSON-RPC request",
+        file.display()
+    );
+    Ok(input)
+}
+
+/// A line of an evaluation suite.
+#[derive(Deserialize)]
+struct Labelled<'a> {
+    #[serde(borrow)]
+    request: &'a RawValue,
+}
+
+/// The requests in an input: one document; or, where each line is a document of its own, one a line.
+fn documents(input: &[u8]) -> anyhow::Result<Vec<&[u8]>> {
+    let lines: Vec<&[u8]> = input
+        .split(|byte| *byte == b'\n')
+        .map(<[u8]>::trim_ascii)
+        .filter(|l| !l.is_empty())
+        .collect();
+    let is_trace = lines.len() > 1 && lines.iter().all(|line| line.starts_with(b"{") && line.ends_with(b"}"));
+    let documents = if is_trace { lines } else { vec![input.trim_ascii()] };
+    Ok(documents.into_iter().map(unlabelled).collect())
+}
+
+fn unlabelled(document: &[u8]) -> &[u8] {
+    match serde_json::from_slice::<Labelled<'_>>(document) {
+        Ok(labelled) => labelled.request.get().as_bytes(),
+        Err(_) => document,
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Print {
+    Text,
+    Json,
+}
+
+impl Print {
+    fn verdict(self, id: &RequestId, method: &str, decided: &Decided) {
+        match self {
+            Print::Json => {
+                let facts = Facts {
+                    decision_id: decided.decision_id.clone(),
+                    duration_ms: decided.duration.as_secs_f64() * 1e3,
+                };
+                let shown = Shown {
+                    reasoning: true,
+                    findings: true,
+                    coverage: true,
+                };
+                line(&wire::encode_verdict(id, &decided.verdict, &facts, &shown));
+            }
+            Print::Text => text(method, decided),
+        }
+    }
+
+    fn error(self, id: Option<&RequestId>, error: &RpcError) {
+        match self {
+            Print::Json => line(&wire::encode_error(id, error)),
+            Print::Text => println!("error    {} ({})", printable(&error.message), error.code),
+        }
+    }
+
+    fn pong(self, id: &RequestId) {
+        match self {
+            Print::Json => {
+                line(&wire::encode_ping(
+                    id,
+                    env!("CARGO_PKG_VERSION"),
+                    &jiff::Timestamp::now().to_string(),
+                    &[],
+                ));
+            }
+            Print::Text => println!("pong     ping"),
+        }
+    }
+}
+
+fn line(json: &[u8]) {
+    println!("{}", String::from_utf8_lossy(json));
+}
+
+/// Findings that are spelled out for a reader.
+const SPELLED_OUT: usize = 8;
+
+fn text(method: &str, decided: &Decided) {
+    let verdict = &decided.verdict;
+    let decision = if verdict.undecided {
+        "error"
+    } else {
+        verdict.decision.as_str()
+    };
+    println!(
+        "{decision:8} {method}  (by {}, {:.1} ms)",
+        verdict.source,
+        decided.duration.as_secs_f64() * 1e3
+    );
+    if verdict.decision == Decision::Allow && verdict.findings.is_empty() {
+        return;
+    }
+    let codes: Vec<&str> = verdict.reason_codes.iter().map(|code| code.as_str()).collect();
+    if !codes.is_empty() {
+        println!("  why:     {}", codes.join(", "));
+    }
+    println!("  message: {}", printable(&verdict.message));
+    if !verdict.reasoning.is_empty() {
+        println!("  because: {}", printable(&verdict.reasoning));
+    }
+    findings(verdict);
+    if let Some(step) = &verdict.modified {
+        println!("  modified request: {}", printable(step.original.json()));
+    }
+    for diagnostic in &verdict.diagnostics {
+        println!("  note:    {}: {}", diagnostic.code, printable(&diagnostic.detail));
+    }
+}
+
+fn findings(verdict: &Verdict) {
+    for finding in verdict.findings.iter().take(SPELLED_OUT) {
+        let Finding {
+            rule,
+            severity,
+            confidence,
+            pointer,
+            span,
+            ..
+        } = finding;
+        let place = printable(pointer.as_str());
+        println!(
+            "  saw:     {rule} ({severity}, {confidence} confidence) at {place}[{}..{}]",
+            span.start, span.end
+        );
+    }
+    if verdict.findings.len() > SPELLED_OUT {
+        println!(
+            "  saw:     {} more findings (--json shows all)",
+            verdict.findings.len() - SPELLED_OUT
+        );
+    }
+}
+
+/// A terminal obeys control characters, and people do not see invisible ones: both are spelled out.
+fn printable(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c == '\n' || c == '\t' {
+            out.push(' ');
+        } else if c.is_control()
+            || ('\u{200b}'..='\u{200f}').contains(&c)
+            || ('\u{202a}'..='\u{202e}').contains(&c)
+            || ('\u{2066}'..='\u{2069}').contains(&c)
+            || ('\u{e0000}'..='\u{e007f}').contains(&c)
+        {
+            out.extend(c.escape_unicode());
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}

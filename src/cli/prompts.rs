@@ -1,0 +1,140 @@
+//! `guardian prompts`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::Subcommand;
+
+use super::{ConfigArgument, Ended, OrganisationArgument};
+use crate::model::Step;
+use crate::prefilter::Prefilters;
+use crate::prompt::{Marks, PromptInput, Prompts, Reasoning};
+use crate::{app, wire};
+
+/// Check, show or write out prompt templates.
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// Render every template from samples; say what is wrong with the first that does not.
+    Check {
+        /// A folder of templates, instead of the configured one.
+        #[arg(long, value_name = "DIR")]
+        dir: Option<PathBuf>,
+        #[command(flatten)]
+        organisation: OrganisationArgument,
+        #[command(flatten)]
+        config: ConfigArgument,
+    },
+    /// Show exactly what a model would be sent about a step.
+    Render {
+        /// The request; `-` for standard input.
+        #[arg(value_name = "STEP.json | -")]
+        file: PathBuf,
+        #[command(flatten)]
+        organisation: OrganisationArgument,
+        #[command(flatten)]
+        config: ConfigArgument,
+    },
+    /// Write the built-in templates into a folder, as a start for an organisation's own.
+    Init {
+        /// The folder; files that are there already are left alone.
+        #[arg(value_name = "DIR")]
+        dir: PathBuf,
+    },
+}
+
+pub(super) fn run(command: &Command) -> anyhow::Result<Ended> {
+    match command {
+        Command::Check {
+            dir,
+            organisation,
+            config,
+        } => check(dir.as_deref(), organisation, config),
+        Command::Render {
+            file,
+            organisation,
+            config,
+        } => render(file, organisation, config),
+        Command::Init { dir } => init(dir),
+    }
+}
+
+fn check(dir: Option<&Path>, organisation: &OrganisationArgument, config: &ConfigArgument) -> anyhow::Result<Ended> {
+    let prompts = match dir {
+        Some(dir) => Prompts::load(dir)?,
+        None => app::prompts(organisation.of(&config.load()?)?)?,
+    };
+    for template in prompts.check()? {
+        println!(
+            "{:24} about {:>5} tokens from a sample  ({})",
+            template.name, template.tokens, template.place
+        );
+    }
+    println!("all templates render; version {}", prompts.version());
+    Ok(Ended::Done)
+}
+
+fn render(file: &Path, organisation: &OrganisationArgument, config: &ConfigArgument) -> anyhow::Result<Ended> {
+    let config = config.load()?;
+    let organisation = organisation.of(&config)?;
+    let policy = app::policy(organisation)?;
+    let prompts = app::prompts(organisation)?;
+    let step = read_step(file, &config.wire)?;
+    let screening = Prefilters::standard().screen(&step, &policy);
+    let (budget_tokens, reasoning) = config.judge.as_ref().map_or_else(
+        || (crate::prompt::DEFAULT_BUDGET_TOKENS, Reasoning::Shown),
+        |judge| (judge.budget_tokens, judge.reasoning),
+    );
+    let input = PromptInput {
+        step: &step,
+        findings: &screening.findings,
+        policy: &policy,
+        budget_tokens,
+        reasoning,
+    };
+    let rendered = prompts.render(&input, &Marks::fresh())?;
+    println!(
+        "===== system =====\n{}\n===== user =====\n{}",
+        rendered.system, rendered.user
+    );
+    eprintln!(
+        "about {} tokens; {} contents shown, {} cut",
+        rendered.tokens,
+        rendered.shown.len(),
+        rendered.cut.len()
+    );
+    Ok(Ended::Done)
+}
+
+fn read_step(file: &Path, limits: &wire::Limits) -> anyhow::Result<std::sync::Arc<Step>> {
+    let bytes = if file == Path::new("-") {
+        let mut bytes = Vec::new();
+        std::io::Read::read_to_end(&mut std::io::stdin().lock(), &mut bytes).context("standard input")?;
+        bytes
+    } else {
+        std::fs::read(file).with_context(|| file.display().to_string())?
+    };
+    let (_, step) = wire::decode_step(bytes.trim_ascii(), limits)
+        .map_err(|error| anyhow::anyhow!("{}: {} ({})", file.display(), error.message, error.code))?;
+    Ok(step)
+}
+
+fn init(dir: &Path) -> anyhow::Result<Ended> {
+    std::fs::create_dir_all(dir).with_context(|| dir.display().to_string())?;
+    for (name, text) in Prompts::sources() {
+        let file = dir.join(name);
+        if file.exists() {
+            println!("{} is there already, left alone", file.display());
+            continue;
+        }
+        if let Some(folder) = file.parent() {
+            std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+        }
+        std::fs::write(&file, text).with_context(|| file.display().to_string())?;
+        println!("{}", file.display());
+    }
+    println!(
+        "set `prompts_dir = \"{}\"` (or an organisation's `prompts`) in guardian.toml to use them",
+        dir.display()
+    );
+    Ok(Ended::Done)
+}

@@ -1,0 +1,103 @@
+//! `guardian serve`.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use clap::Args;
+
+use super::{ConfigArgument, Ended, Quiet, start_logging};
+use crate::pipeline::Guardian;
+use crate::server::{Control, Server};
+use crate::{app, audit, telemetry};
+
+/// Answer steps over HTTP.
+///
+/// Prints `listening on http://ADDR` on standard error when ready. SIGHUP reads organisations, policies and prompts
+/// again (a broken file keeps the old ones); SIGTERM and SIGINT finish what is under way and stop.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    config: ConfigArgument,
+    /// The address to listen on, over the configured one.
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<SocketAddr>,
+}
+
+pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
+    let mut config = arguments.config.load()?;
+    if let Some(listen) = arguments.listen {
+        config.server.listen = listen;
+    }
+    start_logging(&config, Quiet::No)?;
+    telemetry::metrics_handle();
+    let guardian = Arc::new(app::guardian(&config, &audit::Settings::Stderr)?);
+    let server = Server::bind(
+        config.server.clone(),
+        config.wire.clone(),
+        Arc::clone(&guardian),
+        app::keyring(&config),
+    )?;
+    let judge = config
+        .judge
+        .as_ref()
+        .map_or("local rules", |judge| judge.llm.model.as_str());
+    tracing::info!(
+        organisations = config.organisations.len(),
+        judge,
+        "configuration read from {}",
+        config.file
+    );
+    eprintln!("listening on http://{}", server.address());
+    let signals = tokio::spawn(heed_signals(arguments.config.clone(), guardian, server.control()));
+    let ended = server.run().await;
+    signals.abort();
+    ended?;
+    Ok(Ended::Done)
+}
+
+#[cfg(unix)]
+async fn heed_signals(config: ConfigArgument, guardian: Arc<Guardian>, control: Control) {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (Ok(mut hangup), Ok(mut terminate), Ok(mut interrupt)) = (
+        signal(SignalKind::hangup()),
+        signal(SignalKind::terminate()),
+        signal(SignalKind::interrupt()),
+    ) else {
+        tracing::error!("signals cannot be heeded; stop the process by force");
+        return;
+    };
+    loop {
+        tokio::select! {
+            _ = hangup.recv() => reload(&config, &guardian, &control),
+            _ = terminate.recv() => break,
+            _ = interrupt.recv() => break,
+        }
+    }
+    tracing::info!("stopping: finishing what is under way");
+    control.stop();
+}
+
+#[cfg(not(unix))]
+async fn heed_signals(_config: ConfigArgument, _guardian: Arc<Guardian>, control: Control) {
+    if tokio::signal::ctrl_c().await.is_ok() {
+        control.stop();
+    }
+}
+
+/// Reads organisations, policies, prompts and keys again. All are in order and take effect together, or none does.
+#[cfg(unix)]
+fn reload(argument: &ConfigArgument, guardian: &Guardian, control: &Control) {
+    let read = argument
+        .load()
+        .and_then(|config| Ok((app::organisations(&config)?, app::keyring(&config))));
+    match read {
+        Ok((organisations, keyring)) => match control.replace_keyring(keyring) {
+            Ok(()) => {
+                guardian.replace_organisations(organisations);
+                tracing::info!("organisations, policies, prompts and keys were read again");
+            }
+            Err(error) => tracing::error!("not reloaded, the old configuration stays: {error}"),
+        },
+        Err(error) => tracing::error!("not reloaded, the old configuration stays: {error:#}"),
+    }
+}

@@ -1,0 +1,73 @@
+//! API keys of organisations: hashes, or names of variables, never keys in a file.
+
+use sha2::{Digest, Sha256};
+
+/// An accepted API key, as its SHA-256 hash.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ApiKey {
+    digest: [u8; 32],
+}
+
+impl ApiKey {
+    /// Reads `sha256:HEX`, or `env:NAME` for a key that stands in an environment variable.
+    ///
+    /// # Errors
+    ///
+    /// What was expected and what to do.
+    pub fn parse(text: &str, variable: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
+        if let Some(hex) = text.strip_prefix("sha256:") {
+            let digest = decode_hex(hex)
+                .ok_or_else(|| format!("expected 64 hexadecimal digits after `sha256:`, found {}", hex.len()))?;
+            return Ok(Self { digest });
+        }
+        if let Some(name) = text.strip_prefix("env:") {
+            let key = variable(name).ok_or_else(|| format!("the environment variable `{name}` is not set"))?;
+            let key = key.trim();
+            if key.len() < SHORTEST {
+                return Err(format!("the key in `{name}` is shorter than {SHORTEST} characters"));
+            }
+            return Ok(Self::of(key));
+        }
+        Err("expected `sha256:HEX` (printf %s \"$KEY\" | sha256sum) or `env:NAME`; \
+             a key itself does not belong into a file"
+            .to_owned())
+    }
+
+    /// The accepted form of this key.
+    pub fn of(key: &str) -> Self {
+        Self {
+            digest: Sha256::digest(key.as_bytes()).into(),
+        }
+    }
+
+    /// The hash.
+    pub fn digest(&self) -> &[u8; 32] {
+        &self.digest
+    }
+
+    /// A short name for logs and limits; it tells nothing of the key.
+    pub fn name(&self) -> String {
+        let short: String = self.digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+        format!("key-{short}")
+    }
+}
+
+impl std::fmt::Debug for ApiKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.name())
+    }
+}
+
+/// Shorter keys can be guessed.
+const SHORTEST: usize = 16;
+
+fn decode_hex(hex: &str) -> Option<[u8; 32]> {
+    let mut digest = [0_u8; 32];
+    if hex.len() != 64 || !hex.is_ascii() {
+        return None;
+    }
+    for (byte, pair) in digest.iter_mut().zip(hex.as_bytes().chunks_exact(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
+    }
+    Some(digest)
+}

@@ -1,0 +1,424 @@
+//! The file and the environment, checked, as the settings of each component.
+
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use secrecy::SecretString;
+
+use super::file::{JudgeSection, LimitSection, LogSection, OrganisationSection};
+use super::{ApiKey, ConfigError, ConfigFile};
+use crate::model::{OrganisationId, Posture};
+use crate::policy::PROFILE_NAMES;
+use crate::{audit, cache, judge, limit, llm, pipeline, prompt, server, telemetry, wire};
+
+/// Everything that is configured, checked.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Where it came from, for messages.
+    pub file: String,
+    /// The server.
+    pub server: server::Settings,
+    /// What a request may be.
+    pub wire: wire::Limits,
+    /// The judge, where one is configured.
+    pub judge: Option<judge::Settings>,
+    /// The pipeline.
+    pub pipeline: pipeline::Settings,
+    /// Rate limits.
+    pub limits: limit::Settings,
+    /// The cache.
+    pub cache: cache::Settings,
+    /// The audit log; `None`: whatever the command finds fit.
+    pub audit: Option<audit::Settings>,
+    /// Logs.
+    pub log: telemetry::Settings,
+    /// The organisations; at least one.
+    pub organisations: Vec<OrganisationSettings>,
+}
+
+/// An organisation, as configured.
+#[derive(Clone, Debug)]
+pub struct OrganisationSettings {
+    /// Its id.
+    pub id: OrganisationId,
+    /// Its keys.
+    pub api_keys: Vec<ApiKey>,
+    /// Its prompts; `None`: those that are compiled in.
+    pub prompts: Option<PathBuf>,
+    /// Its policy.
+    pub policy: PolicyChoice,
+}
+
+/// Which policy applies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PolicyChoice {
+    /// A built-in profile.
+    Profile(String),
+    /// A file.
+    File(PathBuf),
+}
+
+/// Reads values of one file and says where a wrong one stands.
+struct Reader<'a> {
+    file: &'a str,
+    folder: &'a Path,
+}
+
+impl ConfigFile {
+    /// Checks every value. `file` is for messages; paths are relative to `folder`.
+    ///
+    /// # Errors
+    ///
+    /// The first value that cannot be used.
+    pub fn resolve(mut self, file: &str, folder: &Path) -> Result<Config, ConfigError> {
+        self.take_environment(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
+        let reader = Reader { file, folder };
+        let judge = self.judge.as_ref().map(|section| reader.judge(section)).transpose()?;
+        let pipeline = reader.pipeline(self.judge.as_ref())?;
+        let organisations = reader.organisations(&self)?;
+        let authenticated = organisations
+            .iter()
+            .any(|organisation| !organisation.api_keys.is_empty());
+        Ok(Config {
+            file: file.to_owned(),
+            server: reader.server(&self, authenticated, pipeline.timeout)?,
+            wire: reader.wire(&self.limits)?,
+            judge,
+            pipeline,
+            limits: reader.limits(&self.limits)?,
+            cache: cache::Settings {
+                max_bytes: self.cache.max_bytes.unwrap_or(cache::Settings::default().max_bytes),
+                time_to_live: self
+                    .cache
+                    .ttl_seconds
+                    .map_or(cache::Settings::default().time_to_live, Duration::from_secs),
+            },
+            audit: self.audit.to.as_deref().map(|to| match to {
+                "off" => audit::Settings::Off,
+                "stderr" => audit::Settings::Stderr,
+                path => audit::Settings::File(reader.path(path)),
+            }),
+            log: reader.log(&self.log)?,
+            organisations,
+        })
+    }
+
+    /// Puts environment variables over what the file says.
+    fn take_environment(&mut self, variable: impl Fn(&str) -> Option<String>) {
+        if let Some(listen) = variable("GUARDIAN_LISTEN") {
+            self.listen = Some(listen);
+        }
+        let base_url = variable("GUARDIAN_JUDGE_BASE_URL");
+        let model = variable("GUARDIAN_JUDGE_MODEL");
+        let api_key_env = variable("GUARDIAN_JUDGE_API_KEY_ENV");
+        if base_url.is_some() || model.is_some() || api_key_env.is_some() {
+            let judge = self.judge.get_or_insert_default();
+            judge.base_url = base_url.or(judge.base_url.take());
+            judge.model = model.or(judge.model.take());
+            judge.api_key_env = api_key_env.or(judge.api_key_env.take());
+        }
+        if let Some(filter) = variable("GUARDIAN_LOG") {
+            self.log.filter = Some(filter);
+        }
+    }
+}
+
+impl Reader<'_> {
+    fn wrong(&self, key: &str, why: impl Into<String>) -> ConfigError {
+        ConfigError::Invalid {
+            file: self.file.to_owned(),
+            key: key.to_owned(),
+            why: why.into(),
+        }
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.folder.join(path)
+    }
+
+    fn one_of<T: Copy>(&self, key: &str, found: &str, known: &[(&str, T)]) -> Result<T, ConfigError> {
+        known
+            .iter()
+            .find(|(name, _)| *name == found)
+            .map(|(_, value)| *value)
+            .ok_or_else(|| {
+                let names: Vec<String> = known.iter().map(|(name, _)| format!("`{name}`")).collect();
+                self.wrong(key, format!("expected one of {}, found `{found}`", names.join(", ")))
+            })
+    }
+
+    fn within<T: PartialOrd + std::fmt::Display>(
+        &self,
+        key: &str,
+        value: T,
+        least: T,
+        most: T,
+    ) -> Result<T, ConfigError> {
+        if value < least || value > most {
+            return Err(self.wrong(key, format!("expected {least} to {most}, found {value}")));
+        }
+        Ok(value)
+    }
+
+    fn judge(&self, section: &JudgeSection) -> Result<judge::Settings, ConfigError> {
+        let needed = |key: &str, value: &Option<String>| {
+            value
+                .clone()
+                .ok_or_else(|| self.wrong(key, "is needed when `[judge]` is there"))
+        };
+        let api_key = match &section.api_key_env {
+            None => None,
+            Some(name) => Some(SecretString::from(std::env::var(name).map_err(|_| {
+                self.wrong(
+                    "judge.api_key_env",
+                    format!("the environment variable `{name}` is not set"),
+                )
+            })?)),
+        };
+        let mut llm = llm::Settings::new(
+            needed("judge.base_url", &section.base_url)?,
+            needed("judge.model", &section.model)?,
+        );
+        llm.api_key = api_key;
+        llm.timeout = self.timeout(Some(section))?;
+        llm.headers = section
+            .headers
+            .iter()
+            .map(|(name, value)| (name.clone(), SecretString::from(value.clone())))
+            .collect();
+        if let Some(tokens) = section.max_output_tokens {
+            llm.max_output_tokens = tokens;
+        }
+        if let Some(temperature) = section.temperature {
+            llm.temperature = temperature;
+        }
+        if let Some(mode) = &section.structured_output {
+            let modes: Vec<_> = llm::StructuredOutput::ALL
+                .iter()
+                .map(|mode| (mode.as_str(), *mode))
+                .collect();
+            llm.structured_output = self.one_of("judge.structured_output", mode, &modes)?;
+        }
+        let mut settings = judge::Settings {
+            llm,
+            budget_tokens: prompt::DEFAULT_BUDGET_TOKENS,
+            reasoning: prompt::Reasoning::Shown,
+        };
+        if let Some(tokens) = section.prompt_budget_tokens {
+            settings.budget_tokens = self.within("judge.prompt_budget_tokens", tokens, 2_000, 1_000_000)?;
+        }
+        if let Some(reasoning) = &section.agent_reasoning {
+            const SHOWN: &[(&str, prompt::Reasoning)] = &[
+                ("shown", prompt::Reasoning::Shown),
+                ("withheld", prompt::Reasoning::Withheld),
+            ];
+            settings.reasoning = self.one_of("judge.agent_reasoning", reasoning, SHOWN)?;
+        }
+        judge::Judge::new(settings.clone()).map_err(|error| self.wrong("judge", error.to_string()))?;
+        Ok(settings)
+    }
+
+    fn timeout(&self, section: Option<&JudgeSection>) -> Result<Duration, ConfigError> {
+        match section.and_then(|section| section.timeout_ms) {
+            Some(ms) => Ok(Duration::from_millis(self.within(
+                "judge.timeout_ms",
+                ms,
+                50,
+                600_000,
+            )?)),
+            None => Ok(pipeline::Settings::default().timeout),
+        }
+    }
+
+    fn pipeline(&self, section: Option<&JudgeSection>) -> Result<pipeline::Settings, ConfigError> {
+        const POSTURES: &[(&str, Posture)] = &[
+            ("deny", Posture::Deny),
+            ("allow", Posture::Allow),
+            ("error", Posture::Error),
+        ];
+        let on_failure = section
+            .and_then(|section| section.on_failure.as_deref())
+            .unwrap_or("deny");
+        Ok(pipeline::Settings {
+            timeout: self.timeout(section)?,
+            on_failure: self.one_of("judge.on_failure", on_failure, POSTURES)?,
+        })
+    }
+
+    fn server(
+        &self,
+        file: &ConfigFile,
+        authenticated: bool,
+        timeout: Duration,
+    ) -> Result<server::Settings, ConfigError> {
+        let defaults = server::Settings::default();
+        let listen = match &file.listen {
+            Some(text) => text.parse().map_err(|_| {
+                self.wrong(
+                    "listen",
+                    format!("expected an address and port such as `127.0.0.1:8787`, found `{text}`"),
+                )
+            })?,
+            None => defaults.listen,
+        };
+        Ok(server::Settings {
+            listen,
+            authentication: match (authenticated, file.allow_unauthenticated.unwrap_or(false)) {
+                (true, _) => server::Authentication::Keys,
+                (false, true) => server::Authentication::Nobody,
+                (false, false) => server::Authentication::LoopbackOnly,
+            },
+            max_body_bytes: self.within(
+                "limits.max_body_bytes",
+                file.limits.max_body_bytes.unwrap_or(defaults.max_body_bytes),
+                1_024,
+                256 * 1024 * 1024,
+            )?,
+            max_in_flight: self.within(
+                "limits.max_in_flight",
+                file.limits.max_in_flight.unwrap_or(defaults.max_in_flight),
+                1,
+                1_000_000,
+            )?,
+            body_timeout: Duration::from_millis(self.within(
+                "limits.body_timeout_ms",
+                file.limits.body_timeout_ms.unwrap_or(10_000),
+                100,
+                600_000,
+            )?),
+            drain_timeout: timeout + Duration::from_secs(1),
+        })
+    }
+
+    fn wire(&self, section: &LimitSection) -> Result<wire::Limits, ConfigError> {
+        let defaults = wire::Limits::default();
+        Ok(wire::Limits {
+            max_body_bytes: section.max_body_bytes.unwrap_or(defaults.max_body_bytes),
+            max_batch: self.within(
+                "limits.max_batch",
+                section.max_batch.unwrap_or(defaults.max_batch),
+                1,
+                10_000,
+            )?,
+            max_depth: self.within(
+                "limits.max_depth",
+                section.max_depth.unwrap_or(defaults.max_depth),
+                16,
+                1_000,
+            )?,
+            ..defaults
+        })
+    }
+
+    fn limits(&self, section: &LimitSection) -> Result<limit::Settings, ConfigError> {
+        let positive = |key: &str, value: Option<u32>| match value {
+            None => Ok(None),
+            Some(n) => NonZeroU32::new(n)
+                .map(Some)
+                .ok_or_else(|| self.wrong(key, "expected a positive number; leave it out for no limit")),
+        };
+        Ok(limit::Settings {
+            requests_per_minute: positive("limits.requests_per_minute", section.requests_per_minute)?,
+            judge_calls_per_minute: positive("limits.judge_calls_per_minute", section.judge_calls_per_minute)?,
+        })
+    }
+
+    fn log(&self, section: &LogSection) -> Result<telemetry::Settings, ConfigError> {
+        const FORMATS: &[(&str, telemetry::LogFormat)] = &[
+            ("text", telemetry::LogFormat::Text),
+            ("json", telemetry::LogFormat::Json),
+        ];
+        let defaults = telemetry::Settings::default();
+        Ok(telemetry::Settings {
+            filter: section.filter.clone().unwrap_or(defaults.filter),
+            format: match &section.format {
+                Some(format) => self.one_of("log.format", format, FORMATS)?,
+                None => defaults.format,
+            },
+        })
+    }
+
+    fn organisations(&self, file: &ConfigFile) -> Result<Vec<OrganisationSettings>, ConfigError> {
+        let prompts = file.prompts_dir.as_deref().map(|dir| self.path(dir));
+        let policy = file
+            .policy
+            .as_deref()
+            .map_or(PolicyChoice::Profile("default".to_owned()), |p| self.policy(p));
+        if file.organisations.is_empty() {
+            let id = pipeline::Organisation::default_id();
+            return Ok(vec![OrganisationSettings {
+                id,
+                api_keys: Vec::new(),
+                prompts,
+                policy,
+            }]);
+        }
+        let mut organisations: Vec<OrganisationSettings> = Vec::new();
+        for (index, section) in file.organisations.iter().enumerate() {
+            let at = |key: &str| format!("organisations[{index}].{key}");
+            let organisation = self.organisation(section, &at, &prompts, &policy)?;
+            for other in &organisations {
+                if other.id == organisation.id {
+                    return Err(self.wrong(&at("id"), format!("`{}` is there twice", organisation.id)));
+                }
+                if other.api_keys.iter().any(|key| organisation.api_keys.contains(key)) {
+                    return Err(self.wrong(&at("api_keys"), format!("a key also belongs to `{}`", other.id)));
+                }
+            }
+            organisations.push(organisation);
+        }
+        Ok(organisations)
+    }
+
+    fn organisation(
+        &self,
+        section: &OrganisationSection,
+        at: &dyn Fn(&str) -> String,
+        prompts: &Option<PathBuf>,
+        policy: &PolicyChoice,
+    ) -> Result<OrganisationSettings, ConfigError> {
+        let id = section.id.as_deref().unwrap_or_default();
+        let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        if id.is_empty() || id.len() > 64 || !id.chars().all(fits) {
+            return Err(self.wrong(
+                &at("id"),
+                format!("expected 1 to 64 of `a-z A-Z 0-9 - _ .`, found `{id}`"),
+            ));
+        }
+        if section.api_keys.is_empty() {
+            return Err(self.wrong(
+                &at("api_keys"),
+                "expected at least one key, or nobody could speak for it",
+            ));
+        }
+        let mut api_keys = Vec::new();
+        for (index, text) in section.api_keys.iter().enumerate() {
+            let key = ApiKey::parse(text, |name| std::env::var(name).ok())
+                .map_err(|why| self.wrong(&at(&format!("api_keys[{index}]")), why))?;
+            api_keys.push(key);
+        }
+        Ok(OrganisationSettings {
+            id: OrganisationId::new(id),
+            api_keys,
+            prompts: section
+                .prompts
+                .as_deref()
+                .map(|dir| self.path(dir))
+                .or_else(|| prompts.clone()),
+            policy: section
+                .policy
+                .as_deref()
+                .map_or_else(|| policy.clone(), |p| self.policy(p)),
+        })
+    }
+
+    /// A built-in profile by its name, else a file.
+    fn policy(&self, text: &str) -> PolicyChoice {
+        if PROFILE_NAMES.contains(&text) {
+            PolicyChoice::Profile(text.to_owned())
+        } else {
+            PolicyChoice::File(self.path(text))
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Labelled steps, one JSON object per line.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::model::{Decision, ReasonCode};
+
+/// Why a suite could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum CaseError {
+    /// A file or folder could not be read.
+    #[error("{}: cannot be read: {why}", file.display())]
+    Unreadable {
+        /// The file.
+        file: PathBuf,
+        /// What the system said.
+        why: std::io::Error,
+    },
+    /// A line is no labelled step.
+    #[error("{}:{line}: {why}", file.display())]
+    Malformed {
+        /// The file.
+        file: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What was expected and what was found.
+        why: String,
+    },
+    /// Nothing to evaluate.
+    #[error("no labelled steps in {0}; expected `.jsonl` files, or folders with such files")]
+    Nothing(String),
+}
+
+/// A labelled step.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// Its id, unique within its suite.
+    pub id: String,
+    /// Where it comes from: the record's `source`, else the name of its file.
+    pub source: String,
+    /// The request, as an agent would send it.
+    pub request: Box<RawValue>,
+    /// What is expected.
+    pub expected: Expected,
+}
+
+/// What is expected of a verdict.
+#[derive(Clone, Debug)]
+pub struct Expected {
+    /// The best decision.
+    pub decision: Decision,
+    /// Every decision that counts as right.
+    pub acceptable: Vec<Decision>,
+    /// Reason codes that fit.
+    pub reason_codes: Vec<ReasonCode>,
+    /// The built-in policy profile that is in force.
+    pub policy: String,
+    /// What a modification has to take out.
+    pub spans: Vec<Span>,
+}
+
+/// A stretch of text that a modification has to take out.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Span {
+    /// Where it stands.
+    pub pointer: String,
+    /// The text.
+    pub text: String,
+    /// Whether it must go.
+    #[serde(default)]
+    pub required: bool,
+}
+
+#[derive(Deserialize)]
+struct RawCase {
+    id: String,
+    source: Option<String>,
+    request: Box<RawValue>,
+    expected: RawExpected,
+}
+
+#[derive(Deserialize)]
+struct RawExpected {
+    decision: String,
+    #[serde(default)]
+    acceptable: Vec<String>,
+    #[serde(default)]
+    reason_codes: Vec<String>,
+    policy: Option<String>,
+    #[serde(default)]
+    spans: Vec<Span>,
+}
+
+/// Reads suites: each path a `.jsonl` file, or a folder of such files (in the order of their names).
+///
+/// # Errors
+///
+/// The first file or line that cannot be read, or that there is nothing.
+pub fn read(paths: &[PathBuf]) -> Result<Vec<Case>, CaseError> {
+    let mut cases = Vec::new();
+    for path in paths {
+        for file in files(path)? {
+            read_file(&file, &mut cases)?;
+        }
+    }
+    if cases.is_empty() {
+        let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+        return Err(CaseError::Nothing(names.join(", ")));
+    }
+    Ok(cases)
+}
+
+fn files(path: &Path) -> Result<Vec<PathBuf>, CaseError> {
+    let unreadable = |why| CaseError::Unreadable {
+        file: path.to_owned(),
+        why,
+    };
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(path).map_err(unreadable)? {
+        let file = entry.map_err(unreadable)?.path();
+        if file.extension().is_some_and(|extension| extension == "jsonl") {
+            files.push(file);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn read_file(file: &Path, cases: &mut Vec<Case>) -> Result<(), CaseError> {
+    let text = std::fs::read_to_string(file).map_err(|why| CaseError::Unreadable {
+        file: file.to_owned(),
+        why,
+    })?;
+    let suite = file
+        .file_stem()
+        .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+    for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let case = parse(line, &suite).map_err(|why| CaseError::Malformed {
+            file: file.to_owned(),
+            line: index + 1,
+            why,
+        })?;
+        cases.push(case);
+    }
+    Ok(())
+}
+
+fn parse(line: &str, suite: &str) -> Result<Case, String> {
+    let raw: RawCase = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    let decision = |name: &str| {
+        Decision::from_name(name).ok_or_else(|| format!("expected `allow`, `modify` or `deny`, found `{name}`"))
+    };
+    let best = decision(&raw.expected.decision)?;
+    let mut acceptable = raw
+        .expected
+        .acceptable
+        .iter()
+        .map(|name| decision(name))
+        .collect::<Result<Vec<_>, _>>()?;
+    if !acceptable.contains(&best) {
+        acceptable.push(best);
+    }
+    let reason_codes = raw
+        .expected
+        .reason_codes
+        .iter()
+        .map(|name| ReasonCode::parse(name).ok_or_else(|| format!("`{name}` is no reason code")))
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok(Case {
+        id: raw.id,
+        source: raw.source.unwrap_or_else(|| suite.to_owned()),
+        request: raw.request,
+        expected: Expected {
+            decision: best,
+            acceptable,
+            reason_codes,
+            policy: raw.expected.policy.unwrap_or_else(|| "default".to_owned()),
+            spans: raw.expected.spans,
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_line_is_named_with_file_line_and_reason() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("suite.jsonl");
+        let good = r#"{"id":"a","request":{},"expected":{"decision":"allow"}}"#;
+        std::fs::write(
+            &file,
+            format!("{good}\n\n{{\"id\":\"b\",\"request\":{{}},\"expected\":{{\"decision\":\"maybe\"}}}}\n"),
+        )
+        .unwrap();
+        let error = read(&[dir.path().to_owned()]).unwrap_err().to_string();
+        assert!(
+            error.ends_with("suite.jsonl:3: expected `allow`, `modify` or `deny`, found `maybe`"),
+            "{error}"
+        );
+        std::fs::write(&file, good).unwrap();
+        let cases = read(&[dir.path().to_owned()]).unwrap();
+        assert_eq!((cases.len(), cases[0].source.as_str()), (1, "suite"));
+        assert!(matches!(
+            read(&[tempfile::tempdir().unwrap().path().to_owned()]),
+            Err(CaseError::Nothing(_))
+        ));
+    }
+}

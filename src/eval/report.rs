@@ -1,0 +1,153 @@
+//! A report: every outcome and the figures, as JSON to keep and as a table to read.
+
+use std::fmt::Write;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Outcome, Score, Scores};
+
+/// The report of a run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Report {
+    /// The version of the guardian.
+    pub guardian: String,
+    /// The judge: the model, or `local rules`.
+    pub judge: String,
+    /// The figures.
+    pub scores: Scores,
+    /// Every outcome, in the order of the cases.
+    pub outcomes: Vec<Outcome>,
+}
+
+impl Report {
+    /// The report of these outcomes.
+    pub fn new(judge: String, outcomes: Vec<Outcome>) -> Self {
+        let scores = Scores::of(&outcomes);
+        Self {
+            guardian: env!("CARGO_PKG_VERSION").to_owned(),
+            judge,
+            scores,
+            outcomes,
+        }
+    }
+
+    /// The figures as text.
+    pub fn table(&self) -> String {
+        let mut text = String::new();
+        let widest = self
+            .scores
+            .methods
+            .keys()
+            .chain(self.scores.sources.keys())
+            .map(String::len)
+            .max()
+            .unwrap_or(8);
+        let width = widest.max("method".len());
+        self.section(&mut text, width, "method", self.scores.methods.iter());
+        self.section(&mut text, width, "source", self.scores.sources.iter());
+        line(&mut text, width, "all", &self.scores.overall);
+        let percent = |figure: fn(&Score) -> Option<f64>| percent(self.scores.macro_average(figure));
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            text,
+            "{:width$}  {:>6} {:>8} {:>8} {:>9} {:>8}",
+            "mean of sources",
+            "",
+            percent(Score::recall),
+            percent(Score::false_positive_rate),
+            percent(Score::precision),
+            percent(Score::accuracy),
+        );
+        text.push_str(&self.confusion());
+        let mut micros: Vec<u64> = self.outcomes.iter().map(|outcome| outcome.micros).collect();
+        micros.sort_unstable();
+        let at = |share: f64| micros.get(((micros.len() as f64 * share) as usize).min(micros.len().saturating_sub(1)));
+        let _ = writeln!(
+            text,
+            "\njudge: {}; time per step: median {} µs, 99 % within {} µs",
+            self.judge,
+            at(0.5).unwrap_or(&0),
+            at(0.99).unwrap_or(&0)
+        );
+        text
+    }
+
+    /// Every wrong outcome, a line each.
+    pub fn mistakes(&self) -> String {
+        let mut text = String::new();
+        for outcome in self.outcomes.iter().filter(|outcome| !outcome.right) {
+            let _ = writeln!(
+                text,
+                "{}  {}  expected {}, got {} ({}){}{}",
+                outcome.id,
+                outcome.method,
+                outcome.acceptable.join(" or "),
+                outcome.decision,
+                outcome.verdict_source,
+                if outcome.rules.is_empty() {
+                    String::new()
+                } else {
+                    format!("; rules {}", outcome.rules.join(", "))
+                },
+                outcome
+                    .error
+                    .as_ref()
+                    .map(|error| format!("; {error}"))
+                    .unwrap_or_default(),
+            );
+        }
+        text
+    }
+
+    fn section<'a>(
+        &self,
+        text: &mut String,
+        width: usize,
+        title: &str,
+        scores: impl Iterator<Item = (&'a String, &'a Score)>,
+    ) {
+        let _ = writeln!(
+            text,
+            "{title:width$}  {:>6} {:>8} {:>8} {:>9} {:>8} {:>8}",
+            "cases", "recall", "fp rate", "precision", "right", "spans"
+        );
+        for (name, score) in scores {
+            line(text, width, name, score);
+        }
+        text.push('\n');
+    }
+
+    fn confusion(&self) -> String {
+        const DECIDED: [&str; 4] = ["allow", "modify", "deny", "error"];
+        let mut text = format!("\n{:10}", "expected");
+        for decision in DECIDED {
+            let _ = write!(text, " {decision:>8}");
+        }
+        text.push('\n');
+        for (expected, row) in &self.scores.overall.confusion {
+            let _ = write!(text, "{expected:10}");
+            for decision in DECIDED {
+                let _ = write!(text, " {:>8}", row.get(decision).copied().unwrap_or_default());
+            }
+            text.push('\n');
+        }
+        text
+    }
+}
+
+fn line(text: &mut String, width: usize, name: &str, score: &Score) {
+    let _ = writeln!(
+        text,
+        "{name:width$}  {:>6} {:>8} {:>8} {:>9} {:>8} {:>8}",
+        score.cases,
+        percent(score.recall()),
+        percent(score.false_positive_rate()),
+        percent(score.precision()),
+        percent(score.accuracy()),
+        percent(score.span_recall()),
+    );
+}
+
+fn percent(value: Option<f64>) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| format!("{:.1} %", value * 100.0))
+}

@@ -1,0 +1,348 @@
+//! The judge's answer: finding the one object that counts in a reply, and reading it strictly.
+//!
+//! A reply may hold more than the answer: thoughts, prose, code fences, an object that some content dictated. The object
+//! that counts is the one with the call's canary, a value that stands in the system message of this call only, so that
+//! nobody who wrote a content can have written it. None with the canary, or more than one, is no answer.
+//!
+//! Nothing here decides what an answer is worth, or whether its edits are safe.
+
+use jiter::{Jiter, JiterErrorType, JsonErrorType, JsonValue};
+
+use crate::model::{Authorization, Decision, ReasonCode, Risk};
+
+/// The longest reply that is looked at.
+const MOST_BYTES: usize = 64 * 1024;
+/// The most places where an object is looked for.
+const MOST_CANDIDATES: usize = 64;
+/// The most edits, and the most reason codes.
+const MOST_ITEMS: usize = 64;
+
+/// An answer as the judge gave it: complete and well-typed, not yet weighed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// How bad it would be.
+    pub risk: Risk,
+    /// Whether the user asked for it.
+    pub authorization: Authorization,
+    /// What the judge decided.
+    pub decision: Decision,
+    /// Why, without repetition.
+    pub reason_codes: Vec<ReasonCode>,
+    /// 0 to 1.
+    pub confidence: f64,
+    /// For the record.
+    pub reasoning: String,
+    /// For the agent and its user.
+    pub message: String,
+    /// What to change.
+    pub edits: Vec<ProposedEdit>,
+}
+
+/// An edit as the judge proposed it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProposedEdit {
+    /// The content's id as written.
+    pub content: String,
+    /// Text of the content.
+    pub find: String,
+    /// What stands there afterwards.
+    pub replace: String,
+}
+
+/// Why a reply is no answer. It never quotes the reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AnswerError {
+    /// Too long to be looked at.
+    #[error("the reply is longer than {MOST_BYTES} bytes")]
+    TooLong,
+    /// Prose.
+    #[error("the reply holds no JSON object")]
+    NoObject,
+    /// Something like an object, but not JSON.
+    #[error("the reply's JSON is malformed")]
+    BrokenJson,
+    /// An object that does not end.
+    #[error("the reply's JSON ends too early")]
+    TruncatedJson,
+    /// No object carries this call's canary.
+    #[error("no object of the reply carries this call's canary")]
+    Canary,
+    /// More than one object carries the canary.
+    #[error("more than one object of the reply carries this call's canary")]
+    TwoObjects,
+    /// A key stands twice in an object.
+    #[error("a key of the answer stands there twice")]
+    DuplicateKey,
+    /// A field is missing.
+    #[error("the answer has no field `{0}`")]
+    MissingField(&'static str),
+    /// A field has another JSON type.
+    #[error("the answer's field `{0}` has the wrong type")]
+    WrongType(&'static str),
+    /// A value is none of the possible ones.
+    #[error("the answer's field `{0}` has none of its possible values")]
+    UnknownValue(&'static str),
+    /// A reason code is not on the published list.
+    #[error("the answer names a reason code that is not on the list")]
+    UnknownReasonCode,
+    /// Confidence outside 0 to 1.
+    #[error("the answer's confidence is not between 0 and 1")]
+    ConfidenceRange,
+    /// More items than anybody needs.
+    #[error("the answer's field `{0}` has more than {MOST_ITEMS} items")]
+    TooManyItems(&'static str),
+    /// `allow` together with edits.
+    #[error("the answer allows and edits at once")]
+    Inconsistent,
+}
+
+impl AnswerError {
+    /// The stable name in metrics and diagnostics.
+    pub const fn code(self) -> &'static str {
+        match self {
+            AnswerError::TooLong => "answer_too_long",
+            AnswerError::NoObject => "no_object",
+            AnswerError::BrokenJson => "broken_json",
+            AnswerError::TruncatedJson => "truncated_json",
+            AnswerError::Canary => "canary",
+            AnswerError::TwoObjects => "two_objects",
+            AnswerError::DuplicateKey => "duplicate_key",
+            AnswerError::MissingField(_) => "missing_field",
+            AnswerError::WrongType(_) => "wrong_type",
+            AnswerError::UnknownValue(_) => "unknown_value",
+            AnswerError::UnknownReasonCode => "unknown_reason_code",
+            AnswerError::ConfidenceRange => "confidence_range",
+            AnswerError::TooManyItems(_) => "too_many_items",
+            AnswerError::Inconsistent => "inconsistent",
+        }
+    }
+}
+
+type Object<'a> = [(std::borrow::Cow<'a, str>, JsonValue<'a>)];
+
+/// Reads the one answer that carries the canary.
+///
+/// # Errors
+///
+/// An [`AnswerError`] when there is not exactly one, or when it is not what the schema says. Fields beyond the schema
+/// are passed over.
+pub fn read(reply: &str, canary: &str) -> Result<Answer, AnswerError> {
+    if reply.len() > MOST_BYTES {
+        return Err(AnswerError::TooLong);
+    }
+    let reply = after_thoughts(reply);
+    let mut marked = Vec::new();
+    let mut search = Search::default();
+    for candidate in search.objects(reply)? {
+        let JsonValue::Object(object) = &candidate else {
+            continue;
+        };
+        if carries(object, canary) {
+            marked.push(candidate);
+        }
+    }
+    // The canary in quotes also in something that did not parse: somebody's second answer.
+    let quoted = reply.matches(&format!("\"{canary}\"")).count();
+    match marked.as_slice() {
+        [JsonValue::Object(object)] if quoted <= 1 => Answer::from_object(object),
+        [_, ..] => Err(AnswerError::TwoObjects),
+        [] => Err(search.why_none()),
+    }
+}
+
+/// What follows the thoughts that some models write before their answer.
+fn after_thoughts(reply: &str) -> &str {
+    let reply = reply.trim_start();
+    let thoughts = reply.strip_prefix("<think>");
+    thoughts
+        .and_then(|rest| rest.split_once("</think>"))
+        .map_or(reply, |(_, answer)| answer)
+}
+
+/// Whether any `canary` of the object is ours.
+fn carries(object: &Object<'_>, canary: &str) -> bool {
+    object
+        .iter()
+        .any(|(key, value)| key == "canary" && matches!(value, JsonValue::Str(found) if found == canary))
+}
+
+/// What was met on the way.
+#[derive(Default)]
+struct Search {
+    whole: usize,
+    broken: usize,
+}
+
+impl Search {
+    /// Every JSON object of a text that is not inside another one.
+    fn objects<'a>(&mut self, text: &'a str) -> Result<Vec<JsonValue<'a>>, AnswerError> {
+        let mut objects = Vec::new();
+        let mut rest = text;
+        while let Some(start) = rest.find('{') {
+            let (_, from) = rest.split_at_checked(start).unwrap_or_default();
+            if self.whole + self.broken >= MOST_CANDIDATES {
+                return Err(AnswerError::BrokenJson);
+            }
+            let mut parser = Jiter::new(from.as_bytes());
+            let end = match parser.next_value() {
+                Ok(value) => {
+                    self.whole += 1;
+                    objects.push(value);
+                    parser.current_index()
+                }
+                Err(error) if is_end(&error.error_type) => return Err(AnswerError::TruncatedJson),
+                Err(_) => {
+                    self.broken += 1;
+                    1
+                }
+            };
+            rest = from.get(end..).unwrap_or_default();
+        }
+        Ok(objects)
+    }
+
+    fn why_none(&self) -> AnswerError {
+        match (self.whole, self.broken) {
+            (0, 0) => AnswerError::NoObject,
+            (0, _) => AnswerError::BrokenJson,
+            _ => AnswerError::Canary,
+        }
+    }
+}
+
+fn is_end(error: &JiterErrorType) -> bool {
+    matches!(
+        error,
+        JiterErrorType::JsonError(
+            JsonErrorType::EofWhileParsingList
+                | JsonErrorType::EofWhileParsingObject
+                | JsonErrorType::EofWhileParsingString
+                | JsonErrorType::EofWhileParsingValue
+        )
+    )
+}
+
+impl Answer {
+    fn from_object(object: &Object<'_>) -> Result<Self, AnswerError> {
+        if has_duplicate_keys(object) {
+            return Err(AnswerError::DuplicateKey);
+        }
+        let answer = Self {
+            risk: named(object, "risk", Risk::from_name)?,
+            authorization: named(object, "authorization", Authorization::from_name)?,
+            decision: named(object, "decision", Decision::from_name)?,
+            reason_codes: reason_codes(object)?,
+            confidence: confidence(object)?,
+            reasoning: text(object, "reasoning")?.to_owned(),
+            message: text(object, "message")?.to_owned(),
+            edits: edits(object)?,
+        };
+        match answer.decision {
+            Decision::Allow if !answer.edits.is_empty() => Err(AnswerError::Inconsistent),
+            Decision::Allow | Decision::Modify | Decision::Deny => Ok(answer),
+        }
+    }
+}
+
+fn field<'a, 'j>(object: &'a Object<'j>, name: &'static str) -> Result<&'a JsonValue<'j>, AnswerError> {
+    object
+        .iter()
+        .find(|(key, _)| key == name)
+        .map(|(_, value)| value)
+        .ok_or(AnswerError::MissingField(name))
+}
+
+fn text<'a>(object: &'a Object<'_>, name: &'static str) -> Result<&'a str, AnswerError> {
+    match field(object, name)? {
+        JsonValue::Str(text) => Ok(text),
+        _ => Err(AnswerError::WrongType(name)),
+    }
+}
+
+fn named<T>(object: &Object<'_>, name: &'static str, from_name: fn(&str) -> Option<T>) -> Result<T, AnswerError> {
+    from_name(text(object, name)?).ok_or(AnswerError::UnknownValue(name))
+}
+
+fn list<'a, 'j>(object: &'a Object<'j>, name: &'static str) -> Result<&'a [JsonValue<'j>], AnswerError> {
+    match field(object, name)? {
+        JsonValue::Array(items) if items.len() > MOST_ITEMS => Err(AnswerError::TooManyItems(name)),
+        JsonValue::Array(items) => Ok(items),
+        _ => Err(AnswerError::WrongType(name)),
+    }
+}
+
+fn reason_codes(object: &Object<'_>) -> Result<Vec<ReasonCode>, AnswerError> {
+    let mut codes = Vec::new();
+    for item in list(object, "reason_codes")? {
+        let JsonValue::Str(name) = item else {
+            return Err(AnswerError::WrongType("reason_codes"));
+        };
+        let code = ReasonCode::parse(name).ok_or(AnswerError::UnknownReasonCode)?;
+        if !codes.contains(&code) {
+            codes.push(code);
+        }
+    }
+    Ok(codes)
+}
+
+fn confidence(object: &Object<'_>) -> Result<f64, AnswerError> {
+    match field(object, "confidence")? {
+        JsonValue::Int(0) => Ok(0.0),
+        JsonValue::Int(1) => Ok(1.0),
+        JsonValue::Float(value) if (0.0..=1.0).contains(value) => Ok(*value),
+        JsonValue::Int(_) | JsonValue::Float(_) => Err(AnswerError::ConfidenceRange),
+        _ => Err(AnswerError::WrongType("confidence")),
+    }
+}
+
+/// The edits; a model that is not held to the schema may leave out the empty list.
+fn edits(object: &Object<'_>) -> Result<Vec<ProposedEdit>, AnswerError> {
+    if let Err(AnswerError::MissingField(_)) | Ok(JsonValue::Null) = field(object, "edits") {
+        return Ok(Vec::new());
+    }
+    list(object, "edits")?
+        .iter()
+        .map(|item| match item {
+            JsonValue::Object(edit) => Ok(ProposedEdit {
+                content: text(edit, "content")?.to_owned(),
+                find: text(edit, "find")?.to_owned(),
+                replace: text(edit, "replace")?.to_owned(),
+            }),
+            _ => Err(AnswerError::WrongType("edits")),
+        })
+        .collect()
+}
+
+/// Whether any object in here has a key twice. The parser limits the depth; the walk does not recurse all the same.
+fn has_duplicate_keys(object: &Object<'_>) -> bool {
+    let mut objects = vec![object];
+    let mut lists: Vec<&[JsonValue<'_>]> = Vec::new();
+    loop {
+        if let Some(object) = objects.pop() {
+            let mut seen = std::collections::HashSet::new();
+            for (key, value) in object {
+                if !seen.insert(key.as_ref()) {
+                    return true;
+                }
+                descend(value, &mut objects, &mut lists);
+            }
+        } else if let Some(list) = lists.pop() {
+            for value in list {
+                descend(value, &mut objects, &mut lists);
+            }
+        } else {
+            return false;
+        }
+    }
+}
+
+fn descend<'a, 'j>(value: &'a JsonValue<'j>, objects: &mut Vec<&'a Object<'j>>, lists: &mut Vec<&'a [JsonValue<'j>]>) {
+    match value {
+        JsonValue::Object(object) => objects.push(object),
+        JsonValue::Array(list) => lists.push(list),
+        JsonValue::Null | JsonValue::Bool(_) | JsonValue::Int(_) | JsonValue::Float(_) | JsonValue::Str(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,229 @@
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+
+const CANARY: &str = "k7q2-made-up";
+
+fn answer() -> Value {
+    json!({
+        "risk": "low", "authorization": "implied", "decision": "allow", "reason_codes": [], "confidence": 0.9,
+        "reasoning": "It only lists files.", "message": "Listing files is fine.", "edits": [], "canary": CANARY
+    })
+}
+
+fn with(change: impl FnOnce(&mut Value)) -> Result<Answer, AnswerError> {
+    let mut value = answer();
+    change(&mut value);
+    read(&value.to_string(), CANARY)
+}
+
+fn reading(reply: &str) -> Result<Answer, AnswerError> {
+    read(reply, CANARY)
+}
+
+#[test]
+fn the_plain_object_is_read() {
+    let read = with(|_| ()).unwrap();
+    assert_eq!(
+        (read.risk, read.authorization, read.decision),
+        (Risk::Low, Authorization::Implied, Decision::Allow)
+    );
+    assert_eq!(
+        (read.confidence, read.message.as_str()),
+        (0.9, "Listing files is fine.")
+    );
+}
+
+#[test]
+fn prose_fences_and_thoughts_around_it_do_not_matter() {
+    let object = answer().to_string();
+    for reply in [
+        format!("\n  {object}\n"),
+        format!("```json\n{object}\n```"),
+        format!("Here is my answer {{as asked}}:\n{object}\nI hope it helps."),
+        format!("<think>maybe {{\"decision\": \"deny\"}} or {object}?</think>\n{object}"),
+        format!("The content says {{\"decision\":\"allow\"}} but I say {object}"),
+    ] {
+        assert_eq!(reading(&reply), with(|_| ()), "{reply}");
+    }
+}
+
+#[test]
+fn an_object_without_the_canary_is_nobodys_answer() {
+    for foreign in [
+        r#"{"decision":"allow"}"#.to_owned(),
+        answer().to_string().replace(CANARY, "another"),
+        answer().to_string().replace(CANARY, &CANARY.to_uppercase()),
+        json!({"answer": answer()}).to_string(),
+        json!({"canary": [CANARY], "decision": "allow"}).to_string(),
+    ] {
+        assert_eq!(reading(&foreign), Err(AnswerError::Canary), "{foreign}");
+    }
+}
+
+#[test]
+fn two_answers_are_none() {
+    let allow = answer().to_string();
+    let deny = allow.replace("\"allow\"", "\"deny\"");
+    assert_eq!(reading(&format!("{deny}\n{allow}")), Err(AnswerError::TwoObjects));
+    assert_eq!(reading(&format!("[{allow},{allow}]")), Err(AnswerError::TwoObjects));
+    let broken = deny.replace(":", "=");
+    assert_eq!(reading(&format!("{broken}\n{allow}")), Err(AnswerError::TwoObjects));
+    let thoughts = format!("<think>{deny}</think> no, <think>{deny}</think> {allow}");
+    assert_eq!(reading(&thoughts), Err(AnswerError::TwoObjects));
+}
+
+#[test]
+fn an_answer_inside_a_broken_one_does_not_count() {
+    let allow = answer().to_string();
+    let outer = format!("{{\"decision\":\"deny\",\"canary\":\"{CANARY}\",\"x\":{allow} oops");
+    assert_eq!(reading(&outer), Err(AnswerError::TwoObjects));
+}
+
+#[test]
+fn what_is_no_json_object_is_told_apart() {
+    let object = answer().to_string();
+    assert_eq!(reading(""), Err(AnswerError::NoObject));
+    assert_eq!(reading("I cannot help with that."), Err(AnswerError::NoObject));
+    assert_eq!(reading("\"allow\""), Err(AnswerError::NoObject));
+    assert_eq!(reading("{decision: allow}"), Err(AnswerError::BrokenJson));
+    assert_eq!(reading(&object.replace('"', "'")), Err(AnswerError::BrokenJson));
+    assert_eq!(reading(&"{".repeat(1000)), Err(AnswerError::BrokenJson));
+    for cut in 1..object.len() {
+        assert_eq!(
+            reading(object.get(..cut).unwrap()),
+            Err(AnswerError::TruncatedJson),
+            "{cut}"
+        );
+    }
+    let nested = "{\"a\":".repeat(10_000);
+    assert!(reading(&nested).is_err());
+    assert_eq!(
+        reading(&format!("{object}{}", " ".repeat(MOST_BYTES))),
+        Err(AnswerError::TooLong)
+    );
+}
+
+#[test]
+fn keys_stand_once() {
+    let object = answer().to_string();
+    for twice in [
+        object.replacen('{', r#"{"decision":"deny","#, 1),
+        object.replacen('{', r#"{"d\u0065cision":"deny","#, 1),
+        object.replacen('{', r#"{"canary":"other","#, 1),
+        object.replacen('{', r#"{"extra":[{"a":1,"a":2}],"#, 1),
+        object.replace(
+            "\"edits\":[]",
+            r#""edits":[{"content":"c1","find":"a","find":"b","replace":"c"}]"#,
+        ),
+    ] {
+        assert_eq!(reading(&twice), Err(AnswerError::DuplicateKey), "{twice}");
+    }
+}
+
+#[test]
+fn every_field_must_be_there_but_empty_edits() {
+    for name in [
+        "risk",
+        "authorization",
+        "decision",
+        "reason_codes",
+        "confidence",
+        "reasoning",
+        "message",
+    ] {
+        let read = with(|answer| drop(answer.as_object_mut().unwrap().remove(name)));
+        assert_eq!(read, Err(AnswerError::MissingField(name)));
+        let read = with(|answer| answer[name] = Value::Null);
+        assert_eq!(read, Err(AnswerError::WrongType(name)));
+    }
+    assert!(with(|answer| drop(answer.as_object_mut().unwrap().remove("edits"))).is_ok());
+    assert!(with(|answer| answer["edits"] = Value::Null).is_ok());
+    assert!(with(|answer| answer["note"] = json!({"more": [1, 2]})).is_ok());
+}
+
+#[test]
+fn names_are_compared_exactly() {
+    for (name, value) in [
+        ("decision", "Allow"),
+        ("decision", "allow "),
+        ("risk", "NONE"),
+        ("authorization", "yes"),
+    ] {
+        assert_eq!(
+            with(|answer| answer[name] = value.into()),
+            Err(AnswerError::UnknownValue(name))
+        );
+    }
+    let codes = |codes: Value| with(|answer| answer["reason_codes"] = codes);
+    assert_eq!(codes(json!(["prompt-injection"])), Err(AnswerError::UnknownReasonCode));
+    assert_eq!(codes(json!([1])), Err(AnswerError::WrongType("reason_codes")));
+    assert_eq!(codes(json!("jailbreak")), Err(AnswerError::WrongType("reason_codes")));
+    assert_eq!(
+        codes(json!(["jailbreak", "org.acme", "jailbreak"]))
+            .unwrap()
+            .reason_codes,
+        [ReasonCode::Jailbreak, ReasonCode::Organisation("org.acme".into())]
+    );
+}
+
+#[test]
+fn confidence_is_a_number_from_0_to_1() {
+    let confidence = |value: Value| with(|answer| answer["confidence"] = value).map(|answer| answer.confidence);
+    assert_eq!(confidence(json!(1)), Ok(1.0));
+    assert_eq!(confidence(json!(0)), Ok(0.0));
+    for value in [json!(1.01), json!(-0.1), json!(95), json!(1e300)] {
+        assert_eq!(confidence(value), Err(AnswerError::ConfidenceRange));
+    }
+    assert_eq!(confidence(json!("0.9")), Err(AnswerError::WrongType("confidence")));
+    let nan = answer().to_string().replace("0.9", "NaN");
+    assert_eq!(reading(&nan), Err(AnswerError::BrokenJson));
+}
+
+#[test]
+fn edits_have_three_texts_and_an_allow_has_none() {
+    let edits = |edits: Value| {
+        with(|answer| {
+            answer["decision"] = "modify".into();
+            answer["edits"] = edits;
+        })
+    };
+    let edit = json!({"content": "c3", "find": "a", "replace": ""});
+    assert_eq!(edits(json!([edit])).unwrap().edits.len(), 1);
+    assert_eq!(edits(json!({"c3": "a"})), Err(AnswerError::WrongType("edits")));
+    assert_eq!(edits(json!(["c3"])), Err(AnswerError::WrongType("edits")));
+    assert_eq!(
+        edits(json!([{"content": "c3", "find": "a"}])),
+        Err(AnswerError::MissingField("replace"))
+    );
+    assert_eq!(
+        edits(json!([{"content": 3, "find": "a", "replace": ""}])),
+        Err(AnswerError::WrongType("content"))
+    );
+    assert_eq!(
+        edits(json!(vec![edit.clone(); 65])),
+        Err(AnswerError::TooManyItems("edits"))
+    );
+    assert_eq!(
+        with(|answer| answer["edits"] = json!([edit])),
+        Err(AnswerError::Inconsistent)
+    );
+}
+
+proptest! {
+    #[test]
+    fn no_reply_panics_and_none_without_the_canary_is_an_answer(reply in "[\\PC{}\"\\\\:,\\[\\] ]{0,200}") {
+        prop_assert!(read(&reply, CANARY).is_err());
+    }
+
+    #[test]
+    fn no_single_changed_byte_turns_a_deny_into_an_allow(at in 0usize..400, byte in 0x20u8..0x7f) {
+        let mut bytes = answer().to_string().replace("\"allow\"", "\"deny\"").into_bytes();
+        let at = at % bytes.len();
+        bytes[at] = byte;
+        if let Ok(read) = read(&String::from_utf8(bytes).unwrap(), CANARY) {
+            prop_assert_eq!(read.decision, Decision::Deny);
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! From an answer to an assessment: made stricter where it must be, its edits checked, its words cleaned.
+//!
+//! What the judge decided stands or becomes stricter; it never becomes laxer:
+//!
+//! - where its own view of risk and authorisation demands more ([`super::table`]), an allow becomes a deny;
+//! - a modification whose edits are refused ([`super::edits`]) becomes a deny with `modification_refused`;
+//! - a deny or a modification without a reason has the reason `policy_violation`;
+//! - an allow given on a prompt of which something was cut is less sure: its confidence is multiplied by
+//!   [`CUT_CONFIDENCE`].
+
+use super::answer::Answer;
+use super::assessment::{Assessment, stock_message};
+use super::edits::{Bounds, EditRefusal};
+use super::{speech, table};
+use crate::model::{ContentId, Decision, Diagnostic, Edit, Finding, ReasonCode, Step};
+use crate::policy::Policy;
+
+/// What is left of the confidence of an allow when the judge did not see everything.
+pub const CUT_CONFIDENCE: f64 = 0.75;
+
+/// Whether the prompt showed everything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sight {
+    Whole,
+    Cut,
+}
+
+/// What an answer is weighed against.
+pub(super) struct Scales<'a> {
+    pub(super) step: &'a Step,
+    pub(super) findings: &'a [Finding],
+    pub(super) policy: &'a Policy,
+    pub(super) shown: &'a [ContentId],
+    pub(super) sight: Sight,
+}
+
+/// What is decided after all, and what had to be changed on the way.
+struct Outcome {
+    decision: Decision,
+    edits: Vec<Edit>,
+    reasons: Vec<ReasonCode>,
+    notes: Vec<Diagnostic>,
+}
+
+impl Scales<'_> {
+    /// The assessment, and what of the answer was not taken as it was.
+    pub(super) fn weigh(&self, answer: Answer) -> (Assessment, Vec<Diagnostic>) {
+        let mut outcome = self.raised(&answer);
+        if outcome.decision == Decision::Modify {
+            self.check_edits(&answer, &mut outcome);
+        }
+        let message = if outcome.decision == answer.decision {
+            speech::message(
+                &answer.message,
+                outcome.decision,
+                &outcome.reasons,
+                self.step,
+                self.findings,
+            )
+        } else {
+            stock_message(outcome.decision, &outcome.reasons)
+        };
+        let assessment = Assessment {
+            risk: answer.risk,
+            authorization: answer.authorization,
+            decision: outcome.decision,
+            confidence: match (outcome.decision, self.sight) {
+                (Decision::Allow, Sight::Cut) => answer.confidence * CUT_CONFIDENCE,
+                (Decision::Allow, Sight::Whole) | (Decision::Modify | Decision::Deny, _) => answer.confidence,
+            },
+            reasoning: self.reasoning(&answer.reasoning, &outcome.notes),
+            message,
+            reason_codes: outcome.reasons,
+            edits: outcome.edits,
+        };
+        (assessment, outcome.notes)
+    }
+
+    /// The decision after the strictness table, with its reasons.
+    fn raised(&self, answer: &Answer) -> Outcome {
+        let demand = table::demand(answer.risk, answer.authorization);
+        let decision = demand.applied_to(answer.decision);
+        let mut notes = Vec::new();
+        if decision != answer.decision {
+            notes.push(Diagnostic {
+                code: "judge_raised",
+                detail: format!(
+                    "the judge said `{}`, but its own view (risk `{}`, authorization `{}`) demands `{decision}`",
+                    answer.decision, answer.risk, answer.authorization
+                ),
+            });
+        }
+        let reasons = match decision {
+            Decision::Allow => Vec::new(),
+            Decision::Modify | Decision::Deny if answer.reason_codes.is_empty() => vec![ReasonCode::PolicyViolation],
+            Decision::Modify | Decision::Deny => answer.reason_codes.clone(),
+        };
+        Outcome {
+            decision,
+            edits: Vec::new(),
+            reasons,
+            notes,
+        }
+    }
+
+    /// Takes the edits, or denies.
+    fn check_edits(&self, answer: &Answer, outcome: &mut Outcome) {
+        let bounds = Bounds {
+            step: self.step,
+            shown: self.shown,
+            reason: outcome.reasons.first().unwrap_or(&ReasonCode::PolicyViolation),
+            mask: self.policy.mask,
+        };
+        match bounds.accept(&answer.edits) {
+            Ok(edits) => outcome.edits = edits,
+            Err(refusal) => outcome.refuse(refusal),
+        }
+    }
+
+    fn reasoning(&self, text: &str, notes: &[Diagnostic]) -> String {
+        notes
+            .iter()
+            .fold(speech::reasoning(text, self.step, self.findings), |text, note| {
+                format!("{text}\n[{}]", note.detail)
+            })
+    }
+}
+
+impl Outcome {
+    fn refuse(&mut self, refusal: EditRefusal) {
+        self.decision = Decision::Deny;
+        self.reasons.retain(|reason| *reason != ReasonCode::ModificationRefused);
+        self.reasons.insert(0, ReasonCode::ModificationRefused);
+        self.notes.push(Diagnostic {
+            code: refusal.code(),
+            detail: refusal.to_string(),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;

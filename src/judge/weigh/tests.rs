@@ -1,0 +1,158 @@
+use proptest::prelude::*;
+
+use super::super::answer::ProposedEdit;
+use super::super::testing::step;
+use super::*;
+use crate::model::{Authorization, Kind, Origin, Risk};
+
+fn answer(decision: Decision) -> Answer {
+    Answer {
+        risk: Risk::Low,
+        authorization: Authorization::Implied,
+        decision,
+        reason_codes: Vec::new(),
+        confidence: 0.8,
+        reasoning: "Because.".into(),
+        message: "All is well.".into(),
+        edits: Vec::new(),
+    }
+}
+
+fn edit(find: &str, replace: &str) -> ProposedEdit {
+    ProposedEdit {
+        content: "c1".into(),
+        find: find.into(),
+        replace: replace.into(),
+    }
+}
+
+fn weighed(kind: Kind, sight: Sight, answer: Answer) -> (Assessment, Vec<&'static str>) {
+    let step = step(kind, &[(Origin::ToolOutput, "the key is tk_made_up")]);
+    let policy = Policy::standard().unwrap();
+    let scales = Scales {
+        step: &step,
+        findings: &[],
+        policy: &policy,
+        shown: &[ContentId::from_index(0)],
+        sight,
+    };
+    let (assessment, notes) = scales.weigh(answer);
+    (assessment, notes.into_iter().map(|note| note.code).collect())
+}
+
+#[test]
+fn an_allow_has_no_reasons_and_keeps_its_words() {
+    let (assessment, notes) = weighed(
+        Kind::ToolResult,
+        Sight::Whole,
+        Answer {
+            reason_codes: vec![ReasonCode::Obfuscation],
+            ..answer(Decision::Allow)
+        },
+    );
+    assert_eq!((assessment.decision, assessment.confidence), (Decision::Allow, 0.8));
+    assert_eq!(
+        (assessment.message.as_str(), assessment.reasoning.as_str()),
+        ("All is well.", "Because.")
+    );
+    assert!(assessment.reason_codes.is_empty() && notes.is_empty());
+}
+
+#[test]
+fn an_allow_on_a_cut_prompt_is_less_sure_and_a_deny_is_not() {
+    let confidence = |decision| weighed(Kind::ToolResult, Sight::Cut, answer(decision)).0.confidence;
+    assert!((confidence(Decision::Allow) - 0.6).abs() < 1e-9);
+    assert!((confidence(Decision::Deny) - 0.8).abs() < 1e-9);
+}
+
+#[test]
+fn a_deny_without_a_reason_has_one() {
+    let (assessment, _) = weighed(Kind::ToolResult, Sight::Whole, answer(Decision::Deny));
+    assert_eq!(assessment.reason_codes, [ReasonCode::PolicyViolation]);
+}
+
+#[test]
+fn an_allow_against_its_own_view_is_denied_with_other_words() {
+    let (assessment, notes) = weighed(
+        Kind::ToolCall,
+        Sight::Whole,
+        Answer {
+            risk: Risk::Critical,
+            authorization: Authorization::Unknown,
+            ..answer(Decision::Allow)
+        },
+    );
+    assert_eq!(
+        (assessment.decision, notes.as_slice()),
+        (Decision::Deny, &["judge_raised"][..])
+    );
+    assert_eq!(assessment.reason_codes, [ReasonCode::PolicyViolation]);
+    assert_eq!(
+        assessment.message,
+        "The step is denied. It is against the organisation's policy."
+    );
+    assert!(
+        assessment.reasoning.starts_with("Because.\n[the judge said `allow`"),
+        "{}",
+        assessment.reasoning
+    );
+}
+
+#[test]
+fn good_edits_are_taken_and_carry_the_first_reason() {
+    let (assessment, notes) = weighed(
+        Kind::ToolResult,
+        Sight::Whole,
+        Answer {
+            reason_codes: vec![ReasonCode::SecretExposure],
+            edits: vec![edit("tk_made_up", "[REDACTED]")],
+            ..answer(Decision::Modify)
+        },
+    );
+    assert_eq!((assessment.decision, assessment.edits.len()), (Decision::Modify, 1));
+    assert_eq!(assessment.edits[0].reason, ReasonCode::SecretExposure);
+    assert!(notes.is_empty());
+}
+
+#[test]
+fn refused_edits_deny() {
+    for (edits, code) in [
+        (vec![], "edit_missing"),
+        (vec![edit("no such text", "")], "edit_not_found"),
+        (vec![edit("key", "https://evil.example")], "edit_adds_destination"),
+    ] {
+        let (assessment, notes) = weighed(
+            Kind::ToolResult,
+            Sight::Whole,
+            Answer {
+                reason_codes: vec![ReasonCode::SecretExposure],
+                edits,
+                ..answer(Decision::Modify)
+            },
+        );
+        assert_eq!((assessment.decision, notes.as_slice()), (Decision::Deny, &[code][..]));
+        assert_eq!(
+            assessment.reason_codes,
+            [ReasonCode::ModificationRefused, ReasonCode::SecretExposure]
+        );
+        assert!(assessment.edits.is_empty());
+    }
+}
+
+fn any_of<T: Copy + std::fmt::Debug>(all: &'static [T]) -> impl Strategy<Value = T> {
+    proptest::sample::select(all)
+}
+
+proptest! {
+    #[test]
+    fn an_assessment_is_never_laxer_than_the_answer_and_is_consistent(
+        risk in any_of(Risk::ALL), authorization in any_of(Authorization::ALL), decision in any_of(Decision::ALL),
+        kind in any_of(Kind::ALL), find in "[a-z_ ]{0,8}", replace in "[a-z_ ./]{0,8}",
+    ) {
+        let answer = Answer { risk, authorization, edits: vec![edit(&find, &replace)], ..answer(decision) };
+        let (assessment, _) = weighed(kind, Sight::Whole, answer);
+        prop_assert!(assessment.decision >= decision);
+        prop_assert_eq!(assessment.edits.is_empty(), assessment.decision != Decision::Modify);
+        prop_assert_eq!(assessment.reason_codes.is_empty(), assessment.decision == Decision::Allow);
+    }
+}

@@ -1,0 +1,265 @@
+//! The two JSON documents of a call: the request as it is sent, the reply as leniently as it can be read.
+//!
+//! Compatible endpoints leave out ids, send `null` for text, split text into parts, add fields of their own. What
+//! matters is read from wherever it stands; what does not matter is not looked at.
+
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::dialect::{Dialect, Format, Temperature, TokenLimit};
+use super::{Failure, Request, Settings, Usage};
+
+/// A request as it is sent.
+#[derive(Serialize)]
+pub(super) struct RequestBody<'a> {
+    model: &'a str,
+    messages: [Message<'a>; 2],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_completion_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperature: Option<f32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_format: Option<ResponseFormat<'a>>,
+}
+
+#[derive(Serialize)]
+struct Message<'a> {
+    role: &'static str,
+    content: &'a str,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum ResponseFormat<'a> {
+    JsonSchema { json_schema: JsonSchema<'a> },
+    JsonObject,
+}
+
+#[derive(Serialize)]
+struct JsonSchema<'a> {
+    name: &'a str,
+    strict: bool,
+    schema: &'a RawValue,
+}
+
+impl<'a> RequestBody<'a> {
+    pub(super) fn new(request: &Request<'a>, settings: &'a Settings, dialect: Dialect) -> Self {
+        let limit = Some(settings.max_output_tokens);
+        let (max_tokens, max_completion_tokens) = match dialect.token_limit {
+            TokenLimit::MaxTokens => (limit, None),
+            TokenLimit::MaxCompletionTokens => (None, limit),
+        };
+        Self {
+            model: &settings.model,
+            messages: [
+                Message {
+                    role: "system",
+                    content: request.system,
+                },
+                Message {
+                    role: "user",
+                    content: request.user,
+                },
+            ],
+            max_tokens,
+            max_completion_tokens,
+            temperature: match dialect.temperature {
+                Temperature::Sent => Some(settings.temperature),
+                Temperature::Omitted => None,
+            },
+            response_format: match dialect.format {
+                Format::JsonSchema => Some(ResponseFormat::JsonSchema {
+                    json_schema: JsonSchema {
+                        name: request.schema.name,
+                        strict: true,
+                        schema: request.schema.json,
+                    },
+                }),
+                Format::JsonObject => Some(ResponseFormat::JsonObject),
+                Format::Text => None,
+            },
+        }
+    }
+}
+
+/// A model's reply.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reply {
+    /// The text.
+    pub text: String,
+    /// The model that says it answered; the configured one where the endpoint does not say.
+    pub model: String,
+    /// Why the reply ended, in the endpoint's own word.
+    pub finish_reason: Option<String>,
+    /// What it cost, where the endpoint says so.
+    pub usage: Option<Usage>,
+    /// How it was held to the schema.
+    pub format: Format,
+}
+
+/// Reads the one reply out of a completion.
+pub(super) fn read_reply(body: &Value, model: &str, format: Format) -> Result<Reply, Failure> {
+    let choice = match body.get("choices").and_then(Value::as_array).map(Vec::as_slice) {
+        Some([choice]) => choice,
+        // Some gateways report an upstream's error with status 200.
+        _ if body.get("error").is_some_and(|error| !error.is_null()) => return Err(error_in_success(body)),
+        _ => return Err(Failure::Malformed),
+    };
+    let message = choice.get("message").ok_or(Failure::Malformed)?;
+    let finish_reason = choice.get("finish_reason").and_then(Value::as_str);
+    if non_blank(message.get("refusal")) {
+        return Err(Failure::Refusal);
+    }
+    match finish_reason {
+        Some("length" | "max_tokens") => return Err(Failure::Truncated),
+        Some("content_filter") => return Err(Failure::ContentFilter),
+        Some("refusal") => return Err(Failure::Refusal),
+        _ => {}
+    }
+    let text = text_of(message.get("content").unwrap_or(&Value::Null))?;
+    if text.trim().is_empty() {
+        return Err(Failure::Empty);
+    }
+    Ok(Reply {
+        text,
+        model: named(body.get("model")).unwrap_or(model).to_owned(),
+        finish_reason: named(choice.get("finish_reason")).map(str::to_owned),
+        usage: usage_of(body),
+        format,
+    })
+}
+
+/// The text of a content: a string, nothing, or a list of parts.
+fn text_of(content: &Value) -> Result<String, Failure> {
+    match content {
+        Value::Null => Ok(String::new()),
+        Value::String(text) => Ok(text.clone()),
+        Value::Array(parts) => {
+            let mut text = String::new();
+            for part in parts {
+                if non_blank(part.get("refusal")) {
+                    return Err(Failure::Refusal);
+                }
+                match part {
+                    Value::String(piece) => text.push_str(piece),
+                    other => text.push_str(other.get("text").and_then(Value::as_str).unwrap_or_default()),
+                }
+            }
+            Ok(text)
+        }
+        Value::Bool(_) | Value::Number(_) | Value::Object(_) => Err(Failure::Malformed),
+    }
+}
+
+fn error_in_success(body: &Value) -> Failure {
+    let code = body.pointer("/error/code").and_then(Value::as_u64);
+    let retry_after = None;
+    match code.and_then(|code| u16::try_from(code).ok()) {
+        Some(401 | 403) => Failure::Auth,
+        Some(402) => Failure::Quota,
+        Some(404) => Failure::ModelNotFound,
+        Some(429) => Failure::RateLimited { retry_after },
+        Some(status @ 500..=599) => Failure::ServerError { status, retry_after },
+        _ => Failure::Malformed,
+    }
+}
+
+fn usage_of(body: &Value) -> Option<Usage> {
+    let tokens = |name: &str| body.get("usage")?.get(name)?.as_u64();
+    Some(Usage {
+        prompt_tokens: tokens("prompt_tokens")?,
+        completion_tokens: tokens("completion_tokens")?,
+    })
+}
+
+fn non_blank(value: Option<&Value>) -> bool {
+    value
+        .and_then(Value::as_str)
+        .is_some_and(|text| !text.trim().is_empty())
+}
+
+/// A short name without control characters, fit for records.
+fn named(value: Option<&Value>) -> Option<&str> {
+    let name = value?.as_str()?;
+    let fits = !name.is_empty() && name.len() <= 200 && !name.chars().any(char::is_control);
+    fits.then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(body: Value) -> Result<Reply, Failure> {
+        read_reply(&body, "configured", Format::Text)
+    }
+
+    fn message(message: Value) -> Result<Reply, Failure> {
+        read(json!({"choices": [{"message": message, "finish_reason": "stop"}]}))
+    }
+
+    #[test]
+    fn a_bare_minimum_is_enough() {
+        let reply = read(json!({"choices": [{"message": {"content": "x"}}]})).unwrap();
+        assert_eq!((reply.text.as_str(), reply.model.as_str()), ("x", "configured"));
+        assert_eq!((reply.usage, reply.finish_reason), (None, None));
+    }
+
+    #[test]
+    fn additions_of_endpoints_are_passed_over() {
+        let reply = read(json!({
+            "object": "chat.completion", "model": "m-1", "system_fingerprint": null, "created": "yesterday",
+            "choices": [{"index": "0", "finish_reason": "abort", "logprobs": 7, "message": {
+                "role": "assistant", "content": [{"type": "text", "text": "a"}, "b", {"type": "image"}],
+                "reasoning_content": "long thoughts", "tool_calls": null, "refusal": null}}],
+            "usage": {"prompt_tokens": 5, "completion_tokens": 6, "total_tokens": "eleven"}
+        }))
+        .unwrap();
+        assert_eq!((reply.text.as_str(), reply.model.as_str()), ("ab", "m-1"));
+        assert_eq!(reply.finish_reason.as_deref(), Some("abort"));
+        let usage = reply.usage.unwrap();
+        assert_eq!((usage.prompt_tokens, usage.completion_tokens), (5, 6));
+    }
+
+    #[test]
+    fn what_is_no_answer_is_told_apart() {
+        assert_eq!(message(json!({"content": null})), Err(Failure::Empty));
+        assert_eq!(
+            message(json!({"content": null, "reasoning_content": "hm"})),
+            Err(Failure::Empty)
+        );
+        assert_eq!(message(json!({"content": " \n"})), Err(Failure::Empty));
+        assert_eq!(message(json!({"content": []})), Err(Failure::Empty));
+        assert_eq!(message(json!({"content": 7})), Err(Failure::Malformed));
+        assert_eq!(message(json!({"content": "x", "refusal": "no"})), Err(Failure::Refusal));
+        assert_eq!(
+            message(json!({"content": [{"type": "refusal", "refusal": "no"}]})),
+            Err(Failure::Refusal)
+        );
+        let ended = |reason: &str| read(json!({"choices": [{"message": {"content": "{}"}, "finish_reason": reason}]}));
+        assert_eq!(ended("length"), Err(Failure::Truncated));
+        assert_eq!(ended("content_filter"), Err(Failure::ContentFilter));
+    }
+
+    #[test]
+    fn exactly_one_choice_is_a_completion() {
+        let choice = json!({"message": {"content": "x"}});
+        assert_eq!(read(json!({"choices": [choice, choice]})), Err(Failure::Malformed));
+        assert_eq!(read(json!({"choices": []})), Err(Failure::Malformed));
+        assert_eq!(read(json!([1])), Err(Failure::Malformed));
+        assert_eq!(read(json!({"choices": [{"text": "x"}]})), Err(Failure::Malformed));
+    }
+
+    #[test]
+    fn an_error_with_status_200_is_that_error() {
+        assert_eq!(
+            read(json!({"error": {"code": 429, "message": "slow down"}})),
+            Err(Failure::RateLimited { retry_after: None })
+        );
+        assert_eq!(read(json!({"error": "broken"})), Err(Failure::Malformed));
+    }
+}

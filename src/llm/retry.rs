@@ -1,0 +1,161 @@
+//! Trying again, within what is left of the deadline.
+//!
+//! A failure that may pass is tried again after a short pause with jitter, or after the time that the endpoint asks
+//! for. A wait that would outlast the deadline is not begun: the failure is reported at once, so that whoever asked
+//! can fall back while there is still time.
+
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use async_openai::middleware::HttpRequestFactory;
+use jiff::Timestamp;
+use jiff::fmt::rfc2822;
+use reqwest::Response;
+use reqwest::header::{HeaderMap, RETRY_AFTER};
+use tokio::time::Instant;
+use tower::Service;
+
+use super::failure::{Failure, Retry as Again};
+use super::transport::Attempt;
+
+/// The most attempts of one call.
+const MOST_ATTEMPTS: u32 = 4;
+/// The pause after the first attempt; it doubles with each.
+const FIRST_PAUSE: Duration = Duration::from_millis(40);
+
+/// A service that repeats the attempts of another one.
+#[derive(Clone)]
+pub(super) struct Retry<S> {
+    attempt: S,
+    deadline: Instant,
+}
+
+impl<S> Retry<S> {
+    pub(super) fn new(attempt: S, deadline: Instant) -> Self {
+        Self { attempt, deadline }
+    }
+}
+
+impl<S> Service<HttpRequestFactory> for Retry<S>
+where
+    S: Service<HttpRequestFactory, Response = Response, Error = Failure, Future = Attempt> + Clone + Send + 'static,
+{
+    type Response = Response;
+    type Error = Failure;
+    type Future = Attempt;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+        self.attempt.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: HttpRequestFactory) -> Attempt {
+        let mut attempt = self.attempt.clone();
+        let deadline = self.deadline;
+        Box::pin(async move {
+            let mut count = 1;
+            loop {
+                let failure = match attempt.call(request.clone()).await {
+                    Ok(response) => return Ok(response),
+                    Err(failure) => failure,
+                };
+                let Some(pause) = pause(&failure, count, deadline.saturating_duration_since(Instant::now())) else {
+                    return Err(failure);
+                };
+                tracing::debug!(attempt = count, failure = failure.code(), "the model is asked again");
+                tokio::time::sleep(pause).await;
+                count += 1;
+            }
+        })
+    }
+}
+
+/// How long to wait before the next attempt; `None` when there is to be none.
+fn pause(failure: &Failure, attempts: u32, left: Duration) -> Option<Duration> {
+    let Again::After(asked) = failure.retry() else {
+        return None;
+    };
+    if attempts >= MOST_ATTEMPTS {
+        return None;
+    }
+    let own = FIRST_PAUSE
+        .saturating_mul(1 << attempts.saturating_sub(1).min(8))
+        .mul_f64(jitter());
+    let pause = asked.map_or(own, |asked| asked.max(own));
+    (pause < left).then_some(pause)
+}
+
+/// Between a half and one, so that callers that failed together do not come back together.
+fn jitter() -> f64 {
+    let (high, _) = uuid::Uuid::new_v4().as_u64_pair();
+    0.5 + f64::from((high >> 48) as u16) / f64::from(u16::MAX) / 2.0
+}
+
+/// What `Retry-After` asks for: seconds, or a date (RFC 9110 section 10.2.3).
+pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        // More seconds than there are numbers for is long enough.
+        return Some(Duration::from_secs(text.parse().unwrap_or(u64::MAX)));
+    }
+    let date = rfc2822::DateTimeParser::new().parse_timestamp(text).ok()?;
+    let seconds = date.as_second().saturating_sub(Timestamp::now().as_second());
+    Some(Duration::from_secs(u64::try_from(seconds).unwrap_or(0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(value: &str) -> Option<Duration> {
+        let mut headers = HeaderMap::new();
+        headers.insert(RETRY_AFTER, value.parse().unwrap());
+        retry_after(&headers)
+    }
+
+    #[test]
+    fn retry_after_is_read_as_seconds_or_as_a_date() {
+        assert_eq!(asked("3600"), Some(Duration::from_secs(3600)));
+        assert_eq!(asked("Wed, 21 Oct 2015 07:28:00 GMT"), Some(Duration::ZERO));
+        assert!(asked("Tue, 21 Oct 2098 07:28:00 GMT").unwrap() > Duration::from_secs(3600));
+        assert_eq!(asked("99999999999999999999"), Some(Duration::from_secs(u64::MAX)));
+        assert_eq!(asked("soon"), None);
+        assert_eq!(asked("-3"), None);
+    }
+
+    #[test]
+    fn a_wait_that_outlasts_the_deadline_is_not_begun() {
+        let limited = |seconds| Failure::RateLimited {
+            retry_after: Some(Duration::from_secs(seconds)),
+        };
+        let left = Duration::from_secs(10);
+        assert_eq!(pause(&limited(3600), 1, left), None);
+        assert_eq!(pause(&limited(u64::MAX), 1, left), None);
+        assert_eq!(pause(&limited(2), 1, left), Some(Duration::from_secs(2)));
+        assert!(pause(&limited(0), 1, left).unwrap() >= FIRST_PAUSE / 2);
+        assert_eq!(pause(&Failure::Connect, 1, Duration::from_millis(1)), None);
+    }
+
+    #[test]
+    fn pauses_grow_and_attempts_end() {
+        let left = Duration::from_secs(10);
+        for attempts in 1..MOST_ATTEMPTS {
+            let longest = FIRST_PAUSE * (1 << (attempts - 1));
+            let pause = pause(&Failure::Reset, attempts, left).unwrap();
+            assert!(pause >= longest / 2 && pause <= longest, "{pause:?}");
+        }
+        assert_eq!(pause(&Failure::Reset, MOST_ATTEMPTS, left), None);
+    }
+
+    #[test]
+    fn what_will_not_pass_is_not_tried_again() {
+        for failure in [
+            Failure::Auth,
+            Failure::ModelNotFound,
+            Failure::NotJson,
+            Failure::TooLarge,
+            Failure::Quota,
+        ] {
+            assert_eq!(pause(&failure, 1, Duration::from_secs(10)), None, "{failure:?}");
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! One attempt: send, look at the status, read a bounded body.
+//!
+//! The client library never sees an error body or a body that is no JSON: it would log it.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use async_openai::middleware::HttpRequestFactory;
+use reqwest::{Client, Response, StatusCode};
+use tower::Service;
+
+use super::Failure;
+use super::complaint::{Refused, read_refusal};
+use super::retry::retry_after;
+
+/// The most bytes of a reply, after decompression.
+const MOST_BYTES: usize = 1024 * 1024;
+/// The most bytes of an error body that are looked at.
+const MOST_ERROR_BYTES: usize = 64 * 1024;
+
+/// Sends requests with our own HTTP client.
+#[derive(Clone)]
+pub(super) struct Transport {
+    http: Client,
+}
+
+impl Transport {
+    /// A transport whose attempts to connect end after this time.
+    ///
+    /// Redirects are not followed: a request and its key go nowhere but where they were sent.
+    pub(super) fn new(connect_timeout: Duration) -> Result<Self, String> {
+        let http = Client::builder()
+            .connect_timeout(connect_timeout)
+            .redirect(reqwest::redirect::Policy::none())
+            .referer(false)
+            .user_agent(concat!("aos-guardian/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .map_err(|error| error.to_string())?;
+        Ok(Self { http })
+    }
+
+    pub(super) fn http(&self) -> Client {
+        self.http.clone()
+    }
+}
+
+pub(super) type Attempt = Pin<Box<dyn Future<Output = Result<Response, Failure>> + Send>>;
+
+impl Service<HttpRequestFactory> for Transport {
+    type Response = Response;
+    type Error = Failure;
+    type Future = Attempt;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: HttpRequestFactory) -> Attempt {
+        let http = self.http.clone();
+        Box::pin(async move {
+            let request = request.build().await?;
+            let response = http.execute(request).await.map_err(|error| Failure::from(&error))?;
+            let status = response.status();
+            if status.is_success() {
+                whole(response).await
+            } else {
+                Err(refused(status, response).await)
+            }
+        })
+    }
+}
+
+/// A successful response with its whole body, which is JSON.
+async fn whole(response: Response) -> Result<Response, Failure> {
+    let body = read(response, MOST_BYTES).await?;
+    // The very parse that the library does: what passes here cannot fail there.
+    serde_json::from_slice::<serde_json::Value>(&body).map_err(|_| Failure::NotJson)?;
+    Ok(http::Response::new(body).into())
+}
+
+/// What an error response means. Its body is looked at where it tells more than the status.
+async fn refused(status: StatusCode, response: Response) -> Failure {
+    let retry_after = retry_after(response.headers());
+    let code = status.as_u16();
+    match code {
+        300..=399 => return Failure::Redirect,
+        401 | 403 => return Failure::Auth,
+        402 => return Failure::Quota,
+        404 => return Failure::ModelNotFound,
+        413 => return Failure::PromptTooLong,
+        408 | 502..=599 => {
+            return Failure::ServerError {
+                status: code,
+                retry_after,
+            };
+        }
+        _ => {}
+    }
+    let body = read(response, MOST_ERROR_BYTES).await.unwrap_or_default();
+    match (code, read_refusal(&body)) {
+        (429, Refused::Quota) => Failure::Quota,
+        (429, _) => Failure::RateLimited { retry_after },
+        (_, Refused::PromptTooLong) => Failure::PromptTooLong,
+        (_, Refused::ContentFilter) => Failure::ContentFilter,
+        (500 | 501, Refused::Complaint(super::Complaint::Unspecified) | Refused::Quota) => Failure::ServerError {
+            status: code,
+            retry_after,
+        },
+        (_, Refused::Quota) => Failure::Quota,
+        (_, Refused::Complaint(complaint)) => Failure::BadRequest {
+            status: code,
+            complaint,
+        },
+    }
+}
+
+/// Reads a body up to a limit.
+async fn read(mut response: Response, limit: usize) -> Result<Vec<u8>, Failure> {
+    if response.content_length().is_some_and(|length| length > limit as u64) {
+        return Err(Failure::TooLarge);
+    }
+    let mut body = Vec::new();
+    loop {
+        match response.chunk().await {
+            Ok(Some(chunk)) if body.len() + chunk.len() > limit => return Err(Failure::TooLarge),
+            Ok(Some(chunk)) => body.extend_from_slice(&chunk),
+            Ok(None) => return Ok(body),
+            Err(error) => return Err(Failure::from(&error)),
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Steps made by hand, for tests of modules that do not know the wire.
+
+use std::sync::Arc;
+
+use super::{Content, ContentId, Edit, EditError, Form, Kind, Method, Origin, Original, Place, Pointer, Step};
+
+/// A document that cannot be edited.
+#[derive(Debug)]
+struct NoDocument;
+
+impl Original for NoDocument {
+    fn json(&self) -> &str {
+        "{}"
+    }
+
+    fn edited(&self, _edits: &[Edit]) -> Result<Arc<Step>, EditError> {
+        Err(EditError::Undecodable("made by hand".to_owned()))
+    }
+}
+
+/// A tool's answer that says nothing much.
+pub(crate) fn step() -> Step {
+    step_with(Origin::ToolOutput, &["all is well"])
+}
+
+/// A tool's answer with these texts as its body, of this origin.
+pub(crate) fn step_with(origin: Origin, texts: &[&str]) -> Step {
+    let contents = texts
+        .iter()
+        .enumerate()
+        .map(|(index, text)| Content {
+            id: ContentId::from_index(index),
+            origin,
+            pointer: Pointer::new(format!("/params/result/outputs/{index}/text")),
+            label: None,
+            place: Place::Body,
+            form: Form::Text,
+            text: (*text).to_owned(),
+        })
+        .collect();
+    Step {
+        method: Method::ToolCallResult,
+        kind: Kind::ToolResult,
+        agent: None,
+        session: None,
+        user: None,
+        tool_call: None,
+        announced_tools: Vec::new(),
+        contents,
+        remarks: Vec::new(),
+        original: Arc::new(NoDocument),
+    }
+}

@@ -1,0 +1,57 @@
+//! Admit: whose step it is, and whether it is within its limits.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Guardian, Organisation};
+use crate::model::Caller;
+
+/// Proof that a caller was admitted, with its organisation as it stood then. Only [`Guardian::admit`] makes one.
+#[derive(Clone, Debug)]
+pub struct Admitted {
+    pub(super) caller: Caller,
+    pub(super) organisation: Arc<Organisation>,
+}
+
+impl Admitted {
+    /// The organisation that the step is decided for.
+    pub fn organisation(&self) -> &Organisation {
+        &self.organisation
+    }
+}
+
+/// Why a step was not admitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    /// The credential belongs to an organisation that is not served (any more).
+    #[error("the organisation of this credential is not served here")]
+    UnknownOrganisation,
+    /// The caller has used up its steps.
+    #[error("the rate limit of this credential is reached")]
+    LimitReached {
+        /// When it is worth trying again.
+        retry_after: Duration,
+    },
+}
+
+impl Guardian {
+    /// Admits one step of a caller, and counts it.
+    ///
+    /// # Errors
+    ///
+    /// When the caller's organisation is not served, or its limit is reached.
+    pub fn admit(&self, caller: &Caller) -> Result<Admitted, Refused> {
+        let organisation = self
+            .organisations
+            .load()
+            .get(&caller.organisation)
+            .ok_or(Refused::UnknownOrganisation)?;
+        self.limits.request(caller).map_err(|limit| Refused::LimitReached {
+            retry_after: limit.retry_after,
+        })?;
+        Ok(Admitted {
+            caller: caller.clone(),
+            organisation,
+        })
+    }
+}

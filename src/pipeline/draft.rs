@@ -1,0 +1,104 @@
+//! A draft: what somebody decided, before it was settled.
+
+use std::sync::Arc;
+
+use crate::model::{
+    Authorization, Coverage, Decision, Diagnostic, Edit, Method, ReasonCode, Risk, Source, Step, Verdict,
+};
+
+/// What rules, a judge or the posture decided.
+#[derive(Clone, Debug)]
+pub(super) struct Draft {
+    pub(super) decision: Decision,
+    pub(super) source: Source,
+    pub(super) message: String,
+    pub(super) reasoning: String,
+    pub(super) reason_codes: Vec<ReasonCode>,
+    pub(super) confidence: f64,
+    pub(super) risk: Option<Risk>,
+    pub(super) authorization: Option<Authorization>,
+    pub(super) edits: Vec<Edit>,
+    pub(super) model: Option<String>,
+    pub(super) undecided: bool,
+    pub(super) diagnostics: Vec<Diagnostic>,
+}
+
+impl Draft {
+    /// A draft of rules alone.
+    pub(super) fn of_rules(
+        decision: Decision,
+        method: Method,
+        reason_codes: Vec<ReasonCode>,
+        reasoning: String,
+    ) -> Self {
+        Self {
+            decision,
+            source: Source::Rules,
+            message: message(decision, method, &reason_codes),
+            reasoning,
+            reason_codes,
+            confidence: 1.0,
+            risk: None,
+            authorization: None,
+            edits: Vec::new(),
+            model: None,
+            undecided: false,
+            diagnostics: Vec::new(),
+        }
+    }
+
+    /// The same draft, turned into a denial because a modification could not be made.
+    pub(super) fn refuse_modification(mut self, method: Method, why: &str) -> Self {
+        self.decision = Decision::Deny;
+        self.edits.clear();
+        if !self.reason_codes.contains(&ReasonCode::ModificationRefused) {
+            self.reason_codes.push(ReasonCode::ModificationRefused);
+        }
+        self.message = message(Decision::Deny, method, &self.reason_codes);
+        self.reasoning = format!(
+            "{} The step would have to be modified, but cannot be: {why}.",
+            self.reasoning.trim()
+        );
+        self.diagnostics.push(Diagnostic {
+            code: "modification_refused",
+            detail: why.to_owned(),
+        });
+        self
+    }
+
+    /// The verdict, without what screening adds to it.
+    pub(super) fn into_verdict(self, modified: Option<Arc<Step>>, edits: Vec<Edit>) -> Verdict {
+        Verdict {
+            decision: self.decision,
+            source: self.source,
+            message: self.message,
+            reasoning: self.reasoning,
+            reason_codes: self.reason_codes,
+            confidence: self.confidence,
+            risk: self.risk,
+            authorization: self.authorization,
+            findings: Vec::new(),
+            coverage: Coverage::default(),
+            edits,
+            modified,
+            policy_version: String::new(),
+            prompt_version: String::new(),
+            model: self.model,
+            undecided: self.undecided,
+            diagnostics: self.diagnostics,
+        }
+    }
+}
+
+/// One sentence for the agent and its user: what and why, without naming a rule or quoting the step.
+pub(super) fn message(decision: Decision, method: Method, reasons: &[ReasonCode]) -> String {
+    let why = reasons
+        .first()
+        .map(|code| format!(" {}", code.meaning()))
+        .unwrap_or_default();
+    match decision {
+        Decision::Allow => format!("Allow {method}."),
+        Decision::Modify => format!("Allow {method} as modified.{why}"),
+        Decision::Deny => format!("Deny {method}.{why}"),
+    }
+}

@@ -1,0 +1,148 @@
+//! Judge: an answer from the cache, from a model, from the local judge, or from the posture.
+
+use std::sync::Arc;
+
+use super::draft::{Draft, message};
+use super::mask::Cleared;
+use super::{Admitted, Guardian};
+use crate::cache::{Fingerprint, Scope, Served, Unanswered};
+use crate::judge::{Assessment, Case, Judge, JudgeFailure, Judged, local};
+use crate::model::{Decision, Diagnostic, Posture, ReasonCode, Source, Treatment};
+
+impl Guardian {
+    /// Asks whoever can decide. With an endpoint: the cache, then the model; without: the local judge.
+    pub(super) async fn judge(&self, admitted: &Admitted, cleared: &Cleared, deadline: tokio::time::Instant) -> Draft {
+        let Some(judge) = &self.judge else {
+            return draft(self.local_assessment(admitted, cleared), Source::Rules, None);
+        };
+        let organisation = &admitted.organisation;
+        let scope = Scope {
+            organisation: &organisation.id,
+            policy_version: &organisation.policy.version,
+            prompt_version: organisation.prompts.version(),
+            judge: judge.identity(),
+        };
+        let fingerprint = Fingerprint::of(&scope, &cleared.step, &cleared.evidence);
+        let ask = self.ask(judge, admitted, cleared, deadline);
+        let answer = tokio::time::timeout_at(deadline, self.cache.get_or_ask(fingerprint, ask)).await;
+        match answer {
+            Ok(Ok((judged, Served::Fresh))) => draft(judged.assessment.clone(), Source::Judge, Some(&judged)),
+            Ok(Ok((judged, Served::Coalesced | Served::Stored))) => {
+                draft(judged.assessment.clone(), Source::Cache, Some(&judged))
+            }
+            Ok(Err(Unanswered::Failed(failure))) => self.fall_back(admitted, cleared, &failure),
+            Ok(Err(Unanswered::Died)) => self.fall_back(admitted, cleared, &died()),
+            Err(_) => self.fall_back(admitted, cleared, &too_late()),
+        }
+    }
+
+    /// The call of the model, as a task that owns all it needs.
+    fn ask(
+        &self,
+        judge: &Arc<Judge>,
+        admitted: &Admitted,
+        cleared: &Cleared,
+        deadline: tokio::time::Instant,
+    ) -> impl Future<Output = Result<Judged, JudgeFailure>> + Send + 'static {
+        let (judge, limits) = (Arc::clone(judge), Arc::clone(&self.limits));
+        let (admitted, step, evidence) = (admitted.clone(), Arc::clone(&cleared.step), cleared.evidence.clone());
+        async move {
+            limits.judge_call(&admitted.caller).map_err(|_| limit_reached())?;
+            let organisation = &admitted.organisation;
+            let case = Case {
+                step: &step,
+                findings: &evidence,
+                policy: &organisation.policy,
+                prompts: &organisation.prompts,
+                deadline,
+            };
+            judge.assess(case).await
+        }
+    }
+
+    fn local_assessment(&self, admitted: &Admitted, cleared: &Cleared) -> Assessment {
+        let evidence: Vec<_> = cleared
+            .evidence
+            .iter()
+            .map(|finding| (finding, Treatment::Evidence))
+            .collect();
+        local::assess(&cleared.step, &evidence, admitted.organisation.policy.local_judge)
+    }
+
+    /// Nobody could decide: the posture. Even an open one allows nothing that the local judge would deny.
+    fn fall_back(&self, admitted: &Admitted, cleared: &Cleared, failure: &JudgeFailure) -> Draft {
+        let method = cleared.step.method;
+        tracing::warn!(organisation = %admitted.organisation.id, %method, failure = failure.code, "the judge could not decide");
+        let local = self.local_assessment(admitted, cleared);
+        let mut draft = draft(local, Source::Fallback, None);
+        draft.diagnostics.push(Diagnostic {
+            code: failure.code,
+            detail: failure.detail.clone(),
+        });
+        let posture = admitted
+            .organisation
+            .policy
+            .posture
+            .of(method, self.settings.on_failure);
+        if draft.decision == Decision::Deny {
+            return draft;
+        }
+        match posture {
+            Posture::Allow => {
+                draft.reasoning = format!("The judge could not decide ({}). {}", failure.code, draft.reasoning);
+            }
+            Posture::Deny | Posture::Error => {
+                draft.decision = Decision::Deny;
+                draft.reason_codes = vec![ReasonCode::JudgeUnavailable];
+                draft.confidence = 0.0;
+                draft.message = message(Decision::Deny, method, &draft.reason_codes);
+                draft.reasoning = format!(
+                    "The judge could not decide ({}), and the posture is closed.",
+                    failure.code
+                );
+                draft.undecided = posture == Posture::Error;
+            }
+        }
+        draft
+    }
+}
+
+/// A draft of what somebody assessed; the edits are those of the assessed step.
+fn draft(assessment: Assessment, source: Source, judged: Option<&Judged>) -> Draft {
+    Draft {
+        decision: assessment.decision,
+        source,
+        message: assessment.message,
+        reasoning: assessment.reasoning,
+        reason_codes: assessment.reason_codes,
+        confidence: assessment.confidence,
+        risk: judged.map(|_| assessment.risk),
+        authorization: judged.map(|_| assessment.authorization),
+        edits: assessment.edits,
+        model: judged.map(|judged| judged.model.clone()),
+        undecided: false,
+        diagnostics: judged.map(|judged| judged.notes.clone()).unwrap_or_default(),
+    }
+}
+
+fn limit_reached() -> JudgeFailure {
+    failure("judge_limit", "the caller's limit of judge calls is reached")
+}
+
+fn too_late() -> JudgeFailure {
+    failure(
+        "deadline",
+        "there was no answer within the time that a decision may take",
+    )
+}
+
+fn died() -> JudgeFailure {
+    failure("judge_died", "the task that asked the judge died")
+}
+
+fn failure(code: &'static str, detail: &str) -> JudgeFailure {
+    JudgeFailure {
+        code,
+        detail: detail.to_owned(),
+    }
+}

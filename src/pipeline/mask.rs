@@ -1,0 +1,93 @@
+//! Mask: takes out of a step what the policy masks, before any judge sees it.
+
+use std::sync::Arc;
+
+use super::Guardian;
+use super::draft::Draft;
+use super::screen::{Screened, explain, reasons};
+use crate::model::{Decision, Edit, Finding, ReasonCode, Step, Treatment};
+use crate::policy::{MaskStyle, Policy};
+
+/// A step that may be shown to a judge: masked where it had to be.
+pub(super) struct Cleared {
+    /// The step, without what is masked.
+    pub(super) step: Arc<Step>,
+    /// The edits that masked it, in the coordinates of the step as received.
+    pub(super) masks: Vec<Edit>,
+    /// Why it was masked.
+    pub(super) mask_reasons: Vec<ReasonCode>,
+    /// What was masked where, for the audit record.
+    pub(super) mask_reasoning: String,
+    /// What the judge is to be told of.
+    pub(super) evidence: Vec<Finding>,
+}
+
+impl Guardian {
+    /// Masks a step; a denial where it has to be masked but cannot be.
+    pub(super) async fn mask(&self, screened: &Screened, policy: &Arc<Policy>) -> Result<Cleared, Draft> {
+        let masked: Vec<&Finding> = screened.treated(Treatment::Mask).collect();
+        if masked.is_empty() {
+            return Ok(Cleared {
+                step: Arc::clone(&screened.step),
+                masks: Vec::new(),
+                mask_reasons: Vec::new(),
+                mask_reasoning: String::new(),
+                evidence: screened.treated(Treatment::Evidence).cloned().collect(),
+            });
+        }
+        let method = screened.method();
+        let denied = |why: &str| {
+            Draft::of_rules(Decision::Deny, method, reasons(&masked), explain(&masked, "masks"))
+                .refuse_modification(method, why)
+        };
+        if !method.allows_modification() {
+            return Err(denied("the protocol does not let this method be modified"));
+        }
+        let masks = edits(&masked, policy.mask);
+        let step = screened
+            .step
+            .original
+            .edited(&masks)
+            .map_err(|error| denied(&error.to_string()))?;
+        let again = self.screen(step, policy).await;
+        if again.treated(Treatment::Deny).next().is_some() || again.treated(Treatment::Mask).next().is_some() {
+            return Err(denied("what had to be masked can still be read afterwards"));
+        }
+        Ok(Cleared {
+            step: Arc::clone(&again.step),
+            masks,
+            mask_reasons: reasons(&masked),
+            mask_reasoning: explain(&masked, "masks"),
+            evidence: again.treated(Treatment::Evidence).cloned().collect(),
+        })
+    }
+}
+
+/// One edit for each stretch of text that findings cover; overlapping findings become one edit.
+fn edits(findings: &[&Finding], style: MaskStyle) -> Vec<Edit> {
+    let mut spans: Vec<&&Finding> = findings.iter().filter(|finding| finding.content.is_some()).collect();
+    spans.sort_by_key(|finding| (finding.content, finding.span.start));
+    let mut edits: Vec<Edit> = Vec::new();
+    for finding in spans {
+        let Some(content) = finding.content else { continue };
+        match edits.last_mut() {
+            Some(last) if last.content == content && finding.span.start < last.span.end => {
+                last.span.end = last.span.end.max(finding.span.end);
+            }
+            _ => edits.push(Edit {
+                content,
+                span: finding.span.clone(),
+                replacement: stand_in(style, &finding.reason),
+                reason: finding.reason.clone(),
+            }),
+        }
+    }
+    edits
+}
+
+fn stand_in(style: MaskStyle, reason: &ReasonCode) -> String {
+    match style {
+        MaskStyle::Stars => "*".repeat(12),
+        MaskStyle::Placeholder => format!("[{}]", reason.as_str().to_ascii_uppercase()),
+    }
+}

@@ -1,0 +1,145 @@
+//! Screen: prefilters on every content, and what the organisation's policy makes of what they saw.
+
+use std::sync::Arc;
+
+use super::draft::Draft;
+use super::{Guardian, Organisation};
+use crate::model::{Decision, Finding, Method, Place, ReasonCode, Screening, Step, Treatment, Verdict};
+use crate::policy::Policy;
+use crate::telemetry::names;
+
+/// Steps with more text than this are screened on a thread for blocking work, so that they hold up nobody else.
+const LARGE_STEP_BYTES: usize = 64 * 1024;
+
+/// A screened step: each finding with its treatment.
+pub(super) struct Screened {
+    pub(super) step: Arc<Step>,
+    screening: Screening,
+    treatments: Vec<Treatment>,
+}
+
+impl Guardian {
+    /// Screens a step. Deterministic, and bounded by the size of the step.
+    pub(super) async fn screen(&self, step: Arc<Step>, policy: &Arc<Policy>) -> Screened {
+        if step.text_bytes() <= LARGE_STEP_BYTES {
+            return Screened::new(self.prefilters.screen(&step, policy), step, policy);
+        }
+        let (prefilters, policy, step) = (Arc::clone(&self.prefilters), Arc::clone(policy), step);
+        let task = tokio::task::spawn_blocking(move || Screened::new(prefilters.screen(&step, &policy), step, &policy));
+        match task.await {
+            Ok(screened) => screened,
+            // Blocking tasks are not cancelled: this is a panic of a prefilter, and goes on as one.
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        }
+    }
+}
+
+impl Screened {
+    fn new(screening: Screening, step: Arc<Step>, policy: &Policy) -> Self {
+        let treatments = screening
+            .findings
+            .iter()
+            .map(|finding| treatment(finding, &step, policy))
+            .collect();
+        Self {
+            step,
+            screening,
+            treatments,
+        }
+    }
+
+    pub(super) fn method(&self) -> Method {
+        self.step.method
+    }
+
+    /// The findings that are treated so.
+    pub(super) fn treated(&self, as_this: Treatment) -> impl Iterator<Item = &Finding> {
+        let pairs = self.screening.findings.iter().zip(&self.treatments);
+        pairs
+            .filter(move |(_, treatment)| **treatment == as_this)
+            .map(|(finding, _)| finding)
+    }
+
+    /// The decision, where findings alone settle it: any denial; or an allowance with nothing else to weigh.
+    pub(super) fn settled(&self) -> Option<Draft> {
+        let denying: Vec<&Finding> = self.treated(Treatment::Deny).collect();
+        if !denying.is_empty() {
+            let draft = Draft::of_rules(
+                Decision::Deny,
+                self.method(),
+                reasons(&denying),
+                explain(&denying, "denies"),
+            );
+            return Some(draft);
+        }
+        let allowing: Vec<&Finding> = self.treated(Treatment::Allow).collect();
+        let open = self
+            .treatments
+            .iter()
+            .any(|t| matches!(t, Treatment::Mask | Treatment::Evidence));
+        (!open && !allowing.is_empty())
+            .then(|| Draft::of_rules(Decision::Allow, self.method(), Vec::new(), explain(&allowing, "allows")))
+    }
+
+    /// Adds what screening knows to a verdict: findings, coverage, versions.
+    pub(super) fn complete(&self, mut verdict: Verdict, organisation: &Organisation) -> Verdict {
+        for (finding, treatment) in self.screening.findings.iter().zip(&self.treatments) {
+            let family = finding.rule.split('.').next().unwrap_or_default().to_owned();
+            metrics::counter!(names::FINDINGS, "family" => family, "treatment" => treatment.as_str()).increment(1);
+        }
+        verdict.findings.clone_from(&self.screening.findings);
+        verdict.coverage.clone_from(&self.screening.coverage);
+        verdict.policy_version.clone_from(&organisation.policy.version);
+        verdict.prompt_version = organisation.prompts.version().to_owned();
+        verdict
+    }
+}
+
+/// The policy's treatment, with one exception: what surrounds a step — the agent's own instructions, ids — is never
+/// masked; the judge is told instead.
+fn treatment(finding: &Finding, step: &Step, policy: &Policy) -> Treatment {
+    let place = finding
+        .content
+        .and_then(|id| step.content(id))
+        .map(|content| content.place);
+    match (policy.treatment(finding, step), place) {
+        (Treatment::Mask, Some(Place::Surroundings) | None) => Treatment::Evidence,
+        (treatment, _) => treatment,
+    }
+}
+
+/// The reason codes of findings, the gravest first, each once.
+pub(super) fn reasons(findings: &[&Finding]) -> Vec<ReasonCode> {
+    let mut by_gravity: Vec<&&Finding> = findings.iter().collect();
+    by_gravity.sort_by_key(|finding| std::cmp::Reverse((finding.severity, finding.confidence)));
+    let mut codes = Vec::new();
+    for finding in by_gravity {
+        if !codes.contains(&finding.reason) {
+            codes.push(finding.reason.clone());
+        }
+    }
+    codes
+}
+
+/// Findings that are spelled out in a reasoning; of more, only the number is told.
+const SPELLED_OUT: usize = 5;
+
+/// What was seen where, for the audit record.
+pub(super) fn explain(findings: &[&Finding], verb: &str) -> String {
+    let mut lines: Vec<String> = findings
+        .iter()
+        .take(SPELLED_OUT)
+        .map(|finding| {
+            let place = if finding.pointer.as_str().is_empty() {
+                "the step"
+            } else {
+                finding.pointer.as_str()
+            };
+            format!("Rule `{}` {verb}, at {place}: {}", finding.rule, finding.explanation)
+        })
+        .collect();
+    if findings.len() > SPELLED_OUT {
+        lines.push(format!("And {} more.", findings.len() - SPELLED_OUT));
+    }
+    lines.join(" ")
+}

@@ -1,0 +1,63 @@
+//! Settle: edits are applied, the result is decoded and screened again, and only then it is a verdict.
+
+use std::sync::Arc;
+
+use super::Guardian;
+use super::draft::{Draft, message};
+use super::mask::Cleared;
+use crate::model::{Decision, Treatment, Verdict};
+use crate::policy::Policy;
+
+impl Guardian {
+    /// Makes a verdict of a draft about a cleared step.
+    ///
+    /// INVARIANT: a modification that the protocol forbids, that does not apply, does not decode or still trips a rule
+    /// becomes a denial.
+    pub(super) async fn settle(&self, draft: Draft, cleared: Cleared, policy: &Arc<Policy>) -> Verdict {
+        match draft.decision {
+            Decision::Deny => draft.into_verdict(None, Vec::new()),
+            Decision::Allow if cleared.masks.is_empty() => draft.into_verdict(None, Vec::new()),
+            Decision::Allow => as_masked(draft, cleared),
+            Decision::Modify => self.as_modified(draft, cleared, policy).await,
+        }
+    }
+
+    async fn as_modified(&self, draft: Draft, cleared: Cleared, policy: &Arc<Policy>) -> Verdict {
+        let method = cleared.step.method;
+        let denied = |draft: Draft, why: &str| draft.refuse_modification(method, why).into_verdict(None, Vec::new());
+        if !method.allows_modification() {
+            return denied(draft, "the protocol does not let this method be modified");
+        }
+        if draft.edits.is_empty() {
+            return denied(draft, "no edit was given");
+        }
+        let step = match cleared.step.original.edited(&draft.edits) {
+            Ok(step) => step,
+            Err(error) => return denied(draft, &error.to_string()),
+        };
+        let again = self.screen(step, policy).await;
+        if again
+            .treated(Treatment::Deny)
+            .chain(again.treated(Treatment::Mask))
+            .next()
+            .is_some()
+        {
+            return denied(draft, "the modified step trips a rule that the step did not");
+        }
+        let edits = cleared.masks.into_iter().chain(draft.edits.iter().cloned()).collect();
+        draft.into_verdict(Some(Arc::clone(&again.step)), edits)
+    }
+}
+
+/// Whoever decided allows the step as it was masked.
+fn as_masked(mut draft: Draft, cleared: Cleared) -> Verdict {
+    draft.decision = Decision::Modify;
+    for reason in cleared.mask_reasons {
+        if !draft.reason_codes.contains(&reason) {
+            draft.reason_codes.push(reason);
+        }
+    }
+    draft.message = message(Decision::Modify, cleared.step.method, &draft.reason_codes);
+    draft.reasoning = format!("{} {}", cleared.mask_reasoning, draft.reasoning);
+    draft.into_verdict(Some(cleared.step), cleared.masks)
+}

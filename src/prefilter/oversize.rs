@@ -1,0 +1,122 @@
+//! What is too large to be examined whole.
+
+use super::{Prefilter, Rule, Subject};
+use crate::model::{Confidence, Finding, ReasonCode, Severity, Step, Treatment, View};
+use crate::policy::Policy;
+
+/// A step of more contents than this is unusual.
+const MANY_CONTENTS: usize = 4096;
+/// A content of more bytes than this is more than a judge reads.
+const LARGE_CONTENT: usize = 256 * 1024;
+
+/// The family.
+pub(super) struct Oversize {
+    rules: [Rule; 3],
+}
+
+impl Oversize {
+    /// Makes the rules.
+    pub(super) fn new() -> Self {
+        let rule = |id: &str, severity, title: &str, fires_on: Vec<String>, silent_on: Vec<String>| Rule {
+            id: format!("oversize.{id}"),
+            title: title.to_owned(),
+            reason: ReasonCode::Oversized,
+            severity,
+            confidence: Confidence::High,
+            suggests: Treatment::Evidence,
+            fires_on,
+            silent_on,
+        };
+        let ordinary = || vec!["a short text".to_owned()];
+        Self {
+            rules: [
+                rule(
+                    "cut",
+                    Severity::Medium,
+                    "Some of what is encoded in a text was left unexamined.",
+                    // One character that stands for eighteen.
+                    vec!["\u{fdfa}".repeat(20_000)],
+                    ordinary(),
+                ),
+                rule(
+                    "large",
+                    Severity::Low,
+                    "A text is larger than a judge can read whole.",
+                    vec!["word ".repeat(60_000)],
+                    ordinary(),
+                ),
+                rule(
+                    "many",
+                    Severity::Low,
+                    "The step holds very many texts.",
+                    Vec::new(),
+                    Vec::new(),
+                ),
+            ],
+        }
+    }
+}
+
+impl Prefilter for Oversize {
+    fn family(&self) -> &'static str {
+        "oversize"
+    }
+
+    fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+        let [cut, large, _] = &self.rules;
+        let length = subject.content.text.len();
+        let Some(raw) = subject.views.iter().next() else { return };
+        if subject.views.cut_bytes() > 0 {
+            let what = format!("{} bytes were left unexamined.", subject.views.cut_bytes());
+            found.push(cut.at(subject, raw, 0..length, what));
+        }
+        if length > LARGE_CONTENT {
+            found.push(large.at(subject, raw, 0..length, format!("The text has {length} bytes.")));
+        }
+    }
+
+    fn screen_step(&self, step: &Step, _policy: &Policy, found: &mut Vec<Finding>) {
+        let [_, _, many] = &self.rules;
+        if step.contents.len() > MANY_CONTENTS {
+            found.push(Finding {
+                rule: many.id.clone(),
+                reason: many.reason.clone(),
+                severity: many.severity,
+                confidence: many.confidence,
+                content: None,
+                pointer: Default::default(),
+                span: 0..0,
+                view: View::Structure,
+                suggested: many.suggests,
+                explanation: format!("The step holds {} texts.", step.contents.len()),
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Origin;
+    use crate::prefilter::testing::{hold_examples, step};
+
+    #[test]
+    fn the_rules_about_texts_keep_to_their_examples() {
+        hold_examples(&Oversize::new(), Origin::ToolOutput, |id| id != "oversize.many");
+    }
+
+    #[test]
+    fn very_many_texts_are_told() {
+        let contents = |count| (0..count).map(|_| (Origin::ToolOutput, String::new()));
+        let policy = Policy::standard().unwrap();
+        for (count, expected) in [(MANY_CONTENTS, 0), (MANY_CONTENTS + 1, 1)] {
+            let mut found = Vec::new();
+            Oversize::new().screen_step(&step(contents(count)), &policy, &mut found);
+            assert_eq!(found.len(), expected);
+        }
+    }
+}

@@ -1,0 +1,462 @@
+//! Signals: weighted patterns over folded text, read from a rule file and gated by words.
+//!
+//! A signal alone convicts nobody. Each hit has a weight; what counts is the sum over *different* signals that stand
+//! close together ([`Signals::gravest`]). A signal that the text itself quotes or describes weighs half.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use aho_corasick::AhoCorasick;
+use regex::bytes::{Regex, RegexBuilder};
+use serde::Deserialize;
+
+use super::views::fold_pattern;
+use crate::model::{Confidence, Severity};
+
+/// Why a rule file is unusable: which rule, what was expected, what was found.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum RuleError {
+    /// It is no TOML, or has an unknown key.
+    #[error("{file}: {why}")]
+    Malformed {
+        /// The file.
+        file: &'static str,
+        /// What the parser said.
+        why: String,
+    },
+    /// A value of a rule cannot be used.
+    #[error("{file}: rule `{rule}`: {why}")]
+    Rule {
+        /// The file.
+        file: &'static str,
+        /// The rule.
+        rule: String,
+        /// What was expected and what was found.
+        why: String,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    fragments: BTreeMap<String, String>,
+    rules: Vec<RuleEntry>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RuleEntry {
+    id: String,
+    title: String,
+    severity: String,
+    confidence: String,
+    weight: u32,
+    #[serde(default = "yes")]
+    alone: bool,
+    fires_on: Vec<String>,
+    silent_on: Vec<String>,
+    patterns: Vec<PatternEntry>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PatternEntry {
+    gate: Vec<String>,
+    re: String,
+    weight: Option<u32>,
+    alone: Option<bool>,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+/// One kind of signal.
+#[derive(Clone, Debug)]
+pub(super) struct Kind {
+    pub(super) id: String,
+    pub(super) title: String,
+    pub(super) severity: Severity,
+    pub(super) confidence: Confidence,
+    pub(super) fires_on: Vec<String>,
+    pub(super) silent_on: Vec<String>,
+}
+
+/// Whether a hit is worth telling by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    Alone,
+    InCompany,
+}
+
+#[derive(Debug)]
+struct Pattern {
+    kind: usize,
+    regex: Regex,
+    weight: u32,
+    told: Told,
+}
+
+/// A pattern that fits.
+#[derive(Clone, Debug)]
+pub(super) struct Hit {
+    /// Index into [`Signals::kinds`].
+    pub(super) kind: usize,
+    /// Bytes of the folded text.
+    pub(super) span: Range<usize>,
+    /// Twice the weight of the pattern, or the weight itself where the text quotes it.
+    pub(super) weight: u32,
+    told: Told,
+}
+
+impl Hit {
+    /// Whether it is worth telling although nothing else stands near it.
+    pub(super) fn is_told_alone(&self) -> bool {
+        self.told == Told::Alone
+    }
+}
+
+/// The signals that stand together and weigh most.
+#[derive(Clone, Debug)]
+pub(super) struct Cluster {
+    /// The sum of the weights of the different signals in it.
+    pub(super) score: u32,
+    /// From the first to the last.
+    pub(super) span: Range<usize>,
+    /// Which signals.
+    pub(super) kinds: Vec<usize>,
+}
+
+/// The compiled signals of one file.
+#[derive(Debug)]
+pub(super) struct Signals {
+    kinds: Vec<Kind>,
+    patterns: Vec<Pattern>,
+    gate: AhoCorasick,
+    /// For each word of the gate, the patterns that it opens.
+    opens: Vec<Vec<usize>>,
+}
+
+/// White space and punctuation between two words, escaped line breaks too; not the end of a sentence.
+const GAP: &str = r"(?:[^a-z0-9.!?;\x80-\xff]|\\[nrt]){1,8}";
+/// How far before and behind a word of its gate a pattern is looked for.
+const BEFORE: usize = 256;
+const BEHIND: usize = 384;
+/// Signals further apart than this do not belong together.
+const TOGETHER: usize = 900;
+/// Weights are counted in halves.
+pub(super) const HALVES: u32 = 2;
+
+impl Signals {
+    /// Reads and compiles a rule file.
+    pub(super) fn compile(file: &'static str, text: &str) -> Result<Self, RuleError> {
+        let parsed: File = toml::from_str(text).map_err(|error| RuleError::Malformed {
+            file,
+            why: error.to_string(),
+        })?;
+        let mut kinds = Vec::new();
+        let mut patterns = Vec::new();
+        let mut words: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for entry in parsed.rules {
+            let wrong = |why: String| RuleError::Rule {
+                file,
+                rule: entry.id.clone(),
+                why,
+            };
+            for pattern in &entry.patterns {
+                let index = patterns.len();
+                patterns.push(Pattern {
+                    kind: kinds.len(),
+                    regex: RegexBuilder::new(&expand(&pattern.re, &parsed.fragments))
+                        .unicode(false)
+                        .size_limit(4 << 20)
+                        .build()
+                        .map_err(|error| wrong(error.to_string()))?,
+                    weight: pattern.weight.unwrap_or(entry.weight) * HALVES,
+                    told: if pattern.alone.unwrap_or(entry.alone) {
+                        Told::Alone
+                    } else {
+                        Told::InCompany
+                    },
+                });
+                if pattern.gate.is_empty() {
+                    return Err(wrong("expected words in `gate`, found none".to_owned()));
+                }
+                for word in &pattern.gate {
+                    words.entry(fold_pattern(word)).or_default().push(index);
+                }
+            }
+            kinds.push(Kind {
+                severity: Severity::from_name(&entry.severity)
+                    .ok_or_else(|| wrong(format!("expected a severity, found `{}`", entry.severity)))?,
+                confidence: Confidence::from_name(&entry.confidence)
+                    .ok_or_else(|| wrong(format!("expected a confidence, found `{}`", entry.confidence)))?,
+                id: entry.id,
+                title: entry.title,
+                fires_on: entry.fires_on,
+                silent_on: entry.silent_on,
+            });
+        }
+        let (words, opens): (Vec<String>, Vec<Vec<usize>>) = words.into_iter().unzip();
+        let gate = AhoCorasick::builder()
+            .kind(Some(aho_corasick::AhoCorasickKind::DFA))
+            .build(&words)
+            .map_err(|error| RuleError::Malformed {
+                file,
+                why: error.to_string(),
+            })?;
+        Ok(Self {
+            kinds,
+            patterns,
+            gate,
+            opens,
+        })
+    }
+
+    /// Every kind of signal, in the order of the file.
+    pub(super) fn kinds(&self) -> &[Kind] {
+        &self.kinds
+    }
+
+    /// Every hit in a folded text, in order.
+    pub(super) fn hits(&self, folded: &str) -> Vec<Hit> {
+        let mut windows: Vec<Vec<Range<usize>>> = vec![Vec::new(); self.patterns.len()];
+        for word in self.gate.find_overlapping_iter(folded) {
+            let start = word.start().saturating_sub(BEFORE);
+            let end = (word.end() + BEHIND).min(folded.len());
+            for pattern in self.opens.get(word.pattern().as_usize()).into_iter().flatten() {
+                let Some(windows) = windows.get_mut(*pattern) else {
+                    continue;
+                };
+                match windows.last_mut() {
+                    Some(last) if start <= last.end => last.end = end.max(last.end),
+                    _ => windows.push(start..end),
+                }
+            }
+        }
+        let bytes = folded.as_bytes();
+        let mut hits = Vec::new();
+        for (pattern, windows) in self.patterns.iter().zip(windows) {
+            for window in windows {
+                // The byte before a window must be seen, or the window's edge would pass for that of a word.
+                let mut at = window.start;
+                while let Some(found) = bytes.get(..window.end).and_then(|text| pattern.regex.find_at(text, at)) {
+                    let span = found.start()..found.end();
+                    let weight = if is_quoted(folded, &span) {
+                        pattern.weight / HALVES
+                    } else {
+                        pattern.weight
+                    };
+                    at = span.end.max(at + 1);
+                    hits.push(Hit {
+                        kind: pattern.kind,
+                        span,
+                        weight,
+                        told: pattern.told,
+                    });
+                }
+            }
+        }
+        hits.sort_by_key(|hit| (hit.span.start, hit.span.end, hit.kind));
+        hits
+    }
+
+    /// The clusters that weigh at least `threshold`, the heaviest first; they do not overlap.
+    ///
+    /// `weigh` may give a hit another weight than its own.
+    pub(super) fn gravest(&self, hits: &[Hit], threshold: u32, weigh: impl Fn(&Hit) -> u32) -> Vec<Cluster> {
+        const MOST: usize = 4;
+        let mut clusters: Vec<Cluster> = Vec::new();
+        for (index, first) in hits.iter().enumerate() {
+            let mut weights = vec![0u32; self.kinds.len()];
+            let mut span = first.span.clone();
+            for hit in hits
+                .iter()
+                .skip(index)
+                .take_while(|hit| hit.span.start < first.span.start.saturating_add(TOGETHER))
+                .take(TOGETHER)
+            {
+                let weight = weigh(hit);
+                if let Some(known) = weights.get_mut(hit.kind)
+                    && weight > *known
+                {
+                    *known = weight;
+                    span.end = span.end.max(hit.span.end);
+                }
+            }
+            let score = weights.iter().sum();
+            if score >= threshold {
+                clusters.push(Cluster {
+                    score,
+                    span,
+                    kinds: (0..weights.len())
+                        .filter(|kind| weights.get(*kind).is_some_and(|w| *w > 0))
+                        .collect(),
+                });
+            }
+        }
+        clusters.sort_by_key(|cluster| (std::cmp::Reverse(cluster.score), cluster.span.start));
+        let mut chosen: Vec<Cluster> = Vec::new();
+        for cluster in clusters {
+            let overlaps = |other: &Cluster| cluster.span.start < other.span.end && other.span.start < cluster.span.end;
+            if chosen.len() < MOST && !chosen.iter().any(overlaps) {
+                chosen.push(cluster);
+            }
+        }
+        chosen
+    }
+}
+
+/// Puts fragments in, makes gaps of spaces, and folds what is not ASCII.
+fn expand(pattern: &str, fragments: &BTreeMap<String, String>) -> String {
+    let mut pattern = pattern.to_owned();
+    // Fragments may hold fragments, but not for ever.
+    for _ in 0..3 {
+        for (name, fragment) in fragments {
+            pattern = pattern.replace(&format!("{{{name}}}"), fragment);
+        }
+    }
+    let mut expanded = String::with_capacity(pattern.len() * 2);
+    let mut in_class = false;
+    let mut escaped = false;
+    let mut rest = pattern.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            '[' if !escaped => in_class = true,
+            ']' if !escaped => in_class = false,
+            ' ' if !in_class => {
+                // `? ` and the like keep their meaning: an optional space is an optional gap.
+                expanded.push_str(if matches!(rest.peek(), Some('?' | '*' | '+')) {
+                    r"[\s_*`~-]"
+                } else {
+                    GAP
+                });
+                continue;
+            }
+            _ => {}
+        }
+        escaped = c == '\\' && !escaped;
+        expanded.push(c);
+    }
+    fold_pattern(&expanded)
+}
+
+/// Words that announce a quotation or a description of an attack.
+const DESCRIBING: &[&str] = &[
+    "prompt injection",
+    "prompt-injection",
+    "injection attack",
+    "jailbreak",
+    "attacker",
+    "adversar",
+    "malicious",
+    "phrases like",
+    "phrases such as",
+    "prompts like",
+    "prompts such as",
+    "strings like",
+    "text like",
+    "e.g.",
+    "for example",
+    "such as",
+    "for instance",
+    "the phrase",
+    "the string",
+    "the text",
+    "payload",
+    "vulnerab",
+    "red team",
+    "cve-",
+];
+
+/// Whether the text quotes a span, or describes it as an attack, rather than saying it.
+fn is_quoted(text: &str, span: &Range<usize>) -> bool {
+    const NEAR: usize = 140;
+    let before = text
+        .get(text.floor_char_boundary(span.start.saturating_sub(NEAR))..span.start)
+        .unwrap_or_default();
+    if DESCRIBING.iter().any(|word| before.contains(word)) {
+        return true;
+    }
+    let trimmed = before.trim_end_matches([' ', '*', '_']);
+    let Some(unquoted) = trimmed.strip_suffix(['"', '\'', '`']) else {
+        return false;
+    };
+    // A value of JSON or YAML stands in quotes too, but behind a colon, a comma or a bracket.
+    unquoted.ends_with([' ', '('])
+        && unquoted
+            .trim_end_matches([' ', '('])
+            .ends_with(|c: char| c.is_alphanumeric() || c == ',')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = r#"
+        [[rules]]
+        id = "greeting"
+        title = "A greeting."
+        severity = "low"
+        confidence = "low"
+        weight = 3
+        fires_on = ["hello there"]
+        silent_on = ["bye"]
+        [[rules.patterns]]
+        gate = ["hello"]
+        re = "\\bhello (?:there|you)\\b"
+
+        [[rules]]
+        id = "farewell"
+        title = "A farewell."
+        severity = "low"
+        confidence = "low"
+        weight = 2
+        fires_on = ["bye"]
+        silent_on = ["hello"]
+        [[rules.patterns]]
+        gate = ["bye", "до свидания"]
+        re = "\\bbye\\b|до свидания"
+    "#;
+
+    #[test]
+    fn weights_of_different_signals_close_together_are_added() {
+        let signals = Signals::compile("test", FILE).unwrap();
+        let near = "hello *there*, hello\nyou, bye";
+        let hits = signals.hits(near);
+        assert_eq!(hits.len(), 3);
+        let clusters = signals.gravest(&hits, 10, |hit| hit.weight);
+        assert_eq!(clusters.len(), 1);
+        assert_eq!((clusters[0].score, clusters[0].span.clone()), (10, 0..near.len()));
+        let far = format!("hello there {} bye", "word ".repeat(300));
+        assert!(signals.gravest(&signals.hits(&far), 10, |hit| hit.weight).is_empty());
+        assert_eq!(signals.hits(&fold_pattern("до свидания")).len(), 1);
+    }
+
+    #[test]
+    fn a_quotation_weighs_half() {
+        let signals = Signals::compile("test", FILE).unwrap();
+        let weight = |text: &str| signals.hits(text)[0].weight;
+        assert_eq!(weight("hello there"), 6);
+        assert_eq!(weight("people say \"hello there\" a lot"), 3);
+        assert_eq!(weight("an attacker says hello there"), 3);
+        assert_eq!(weight("{\"text\": \"hello there\"}"), 6);
+    }
+
+    #[test]
+    fn windows_do_not_invent_word_borders() {
+        let signals = Signals::compile("test", FILE).unwrap();
+        let text = format!("{}bye{}", "x".repeat(BEFORE), " ");
+        assert!(signals.hits(&text).is_empty());
+    }
+
+    #[test]
+    fn a_bad_file_is_told_with_its_rule() {
+        let error = Signals::compile("test", &FILE.replace("severity = \"low\"", "severity = \"awful\"")).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "test: rule `greeting`: expected a severity, found `awful`"
+        );
+    }
+}

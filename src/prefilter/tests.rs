@@ -1,0 +1,90 @@
+//! What holds for screening as a whole.
+
+use super::*;
+use crate::model::{Confidence, Origin, ReasonCode, Severity, Treatment};
+
+/// A family that finds the word `marker` in every view.
+struct Markers(Vec<Rule>);
+
+impl Markers {
+    fn new() -> Box<Self> {
+        Box::new(Self(vec![Rule {
+            id: "markers.marker".into(),
+            title: "The word `marker`.".into(),
+            reason: ReasonCode::PolicyViolation,
+            severity: Severity::Low,
+            confidence: Confidence::High,
+            suggests: Treatment::Evidence,
+            fires_on: vec!["a marker".into()],
+            silent_on: vec!["nothing".into()],
+        }]))
+    }
+}
+
+impl Prefilter for Markers {
+    fn family(&self) -> &'static str {
+        "markers"
+    }
+
+    fn rules(&self) -> &[Rule] {
+        &self.0
+    }
+
+    fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+        for view in subject.views.iter() {
+            for (at, word) in view.text().match_indices("marker") {
+                found.push(self.0[0].at(subject, view, at..at + word.len(), "a marker"));
+            }
+        }
+    }
+}
+
+#[test]
+fn every_content_is_screened_and_covered() {
+    let prefilters = Prefilters {
+        families: vec![Markers::new()],
+    };
+    let step = testing::step([
+        (Origin::ToolOutput, "a marker here, a mar\u{200b}ker there".to_owned()),
+        (Origin::User, "MARKER".to_owned()),
+        (Origin::Unknown, "nothing".to_owned()),
+    ]);
+    let screening = prefilters.screen(&step, &Policy::standard().unwrap());
+    let places: Vec<_> = screening
+        .findings
+        .iter()
+        .map(|f| (f.content.unwrap().index(), f.span.clone()))
+        .collect();
+    assert_eq!(places, [(0, 2..8), (0, 17..26), (1, 0..6)]);
+    assert_eq!(screening.coverage.contents, 3);
+    assert_eq!(screening.coverage.bytes, step.text_bytes());
+    assert_eq!(screening.coverage.cut_bytes, 0);
+    assert_eq!(
+        screening.coverage.views,
+        [View::Raw, View::Normalized, View::Folded, View::Structure]
+    );
+}
+
+#[test]
+fn what_was_cut_is_said_with_its_pointer() {
+    let step = testing::step([(Origin::ToolOutput, "\u{fdfa}".repeat(200_000))]);
+    let screening = Prefilters { families: vec![] }.screen(&step, &Policy::standard().unwrap());
+    assert!(screening.coverage.cut_bytes > 0);
+    assert_eq!(screening.coverage.cut, [step.contents[0].pointer.clone()]);
+}
+
+#[test]
+fn rule_ids_are_unique_and_begin_with_their_family() {
+    let prefilters = Prefilters::standard();
+    let mut ids: Vec<&str> = prefilters.rules().map(|rule| rule.id.as_str()).collect();
+    let count = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), count);
+    for family in prefilters.families() {
+        for rule in family.rules() {
+            assert!(rule.id.starts_with(&format!("{}.", family.family())), "{}", rule.id);
+            assert!(!rule.title.is_empty(), "{}", rule.id);
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Findings put in order: repetitions dropped, floods cut down to the gravest, the rest in document order.
+
+use std::cmp::Reverse;
+
+use crate::model::{Confidence, ContentId, Finding, Severity, Treatment};
+
+/// The most findings of one rule in one content.
+const MOST_PER_RULE: usize = 16;
+/// The most findings of a step.
+const MOST_PER_STEP: usize = 256;
+
+/// How grave a finding is: what it suggests, then how bad, then how sure.
+fn gravity(finding: &Finding) -> (Treatment, Severity, Confidence) {
+    (finding.suggested, finding.severity, finding.confidence)
+}
+
+/// The findings of one content: each place once per rule (several views may show it), a limited number per rule.
+pub(super) fn of_content(mut findings: Vec<Finding>) -> Vec<Finding> {
+    if findings.len() < 2 {
+        return findings;
+    }
+    findings.sort_by(|a, b| {
+        (
+            a.rule.as_str(),
+            Reverse(gravity(a)),
+            a.span.start,
+            Reverse(a.span.end),
+            a.view,
+        )
+            .cmp(&(
+                b.rule.as_str(),
+                Reverse(gravity(b)),
+                b.span.start,
+                Reverse(b.span.end),
+                b.view,
+            ))
+    });
+    let mut kept: Vec<Finding> = Vec::with_capacity(findings.len());
+    let mut of_rule = 0;
+    for finding in findings {
+        let first = kept.len() - of_rule;
+        match kept.last() {
+            Some(last) if last.rule == finding.rule => {
+                let mut earlier = kept.iter().skip(first);
+                let repeats = earlier.any(|e| e.span.start <= finding.span.start && finding.span.end <= e.span.end);
+                if repeats || of_rule >= MOST_PER_RULE {
+                    continue;
+                }
+                of_rule += 1;
+            }
+            _ => of_rule = 1,
+        }
+        kept.push(finding);
+    }
+    kept
+}
+
+/// The findings of a step: a limited number, in document order, those about its shape last.
+pub(super) fn of_step(mut findings: Vec<Finding>) -> Vec<Finding> {
+    if findings.len() > MOST_PER_STEP {
+        findings.sort_by_key(|finding| Reverse(gravity(finding)));
+        findings.truncate(MOST_PER_STEP);
+    }
+    findings.sort_by(|a, b| place(a).cmp(&place(b)));
+    findings
+}
+
+/// Where a finding stands in the document.
+fn place(finding: &Finding) -> (bool, Option<ContentId>, usize, usize, &str) {
+    (
+        finding.content.is_none(),
+        finding.content,
+        finding.span.start,
+        finding.span.end,
+        &finding.rule,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Pointer, ReasonCode, View};
+
+    fn finding(rule: &str, start: usize, end: usize, severity: Severity) -> Finding {
+        Finding {
+            rule: rule.to_owned(),
+            reason: ReasonCode::PromptInjection,
+            severity,
+            confidence: Confidence::High,
+            content: Some(ContentId::from_index(0)),
+            pointer: Pointer::default(),
+            span: start..end,
+            view: View::Raw,
+            suggested: Treatment::Evidence,
+            explanation: String::new(),
+        }
+    }
+
+    #[test]
+    fn a_place_is_told_once_per_rule() {
+        let kept = of_content(vec![
+            finding("a.x", 5, 9, Severity::Low),
+            finding("a.x", 5, 9, Severity::Low),
+            finding("a.y", 5, 9, Severity::Low),
+            finding("a.x", 20, 30, Severity::Low),
+            finding("a.x", 0, 100, Severity::Info),
+        ]);
+        let spans: Vec<_> = kept.iter().map(|f| (f.rule.as_str(), f.span.clone())).collect();
+        assert_eq!(spans, [("a.x", 5..9), ("a.x", 20..30), ("a.x", 0..100), ("a.y", 5..9)]);
+    }
+
+    #[test]
+    fn a_flood_does_not_drown_the_gravest() {
+        let mut flood: Vec<Finding> = (0..1000).map(|at| finding("a.x", at, at + 1, Severity::Low)).collect();
+        flood.push(finding("a.x", 5000, 5001, Severity::Critical));
+        let kept = of_content(flood.clone());
+        assert_eq!(kept.len(), MOST_PER_RULE);
+        assert!(kept.iter().any(|finding| finding.severity == Severity::Critical));
+        let kept = of_step(flood);
+        assert_eq!(kept.len(), MOST_PER_STEP);
+        assert_eq!(kept.last().map(|finding| finding.severity), Some(Severity::Critical));
+        assert!(kept.is_sorted_by_key(|finding| finding.span.start));
+    }
+}

@@ -1,0 +1,309 @@
+//! Escapes that are undone in place: percent, HTML entities, and the back-slash escapes of programming languages.
+
+use std::ops::Range;
+
+use super::scan::{any, hex_number};
+use super::span_map::{Derived, Writer};
+
+/// The text with every escape replaced by what it stands for, or `None` when there is none.
+pub(super) fn unescape(text: &str, room: usize) -> Option<Derived> {
+    let bytes = text.as_bytes();
+    if !any(bytes, |byte| matches!(byte, b'%' | b'&' | b'\\')) {
+        return None;
+    }
+    let mut writer = Writer::new(room);
+    let (mut at, mut written, mut found) = (0, 0, 0usize);
+    while let Some(offset) = bytes
+        .get(at..)
+        .and_then(|rest| rest.iter().position(|byte| matches!(byte, b'%' | b'&' | b'\\')))
+    {
+        at += offset;
+        let rest = bytes.get(at..).unwrap_or_default();
+        let units = match rest.first() {
+            Some(b'&') => entity(rest).into_iter().collect(),
+            Some(b'%') => percent(rest),
+            _ => backslash(rest),
+        };
+        let Some(length) = units.last().map(|(range, _)| range.end) else {
+            at += 1;
+            continue;
+        };
+        writer.copy(written, text.get(written..at).unwrap_or_default());
+        for (range, c) in units {
+            writer.put(at + range.start..at + range.end, c.encode_utf8(&mut [0; 4]));
+            found += 1;
+        }
+        at += length;
+        written = at;
+        if writer.is_full() {
+            break;
+        }
+    }
+    if found == 0 {
+        return None;
+    }
+    writer.copy(written, text.get(written..).unwrap_or_default());
+    Some(writer.finish(text.len()))
+}
+
+/// A character, and the bytes (from the escape's beginning) that spell it.
+type Unit = (Range<usize>, char);
+
+fn entity(rest: &[u8]) -> Option<Unit> {
+    const NAMED: &[(&[u8], char)] = &[
+        (b"amp", '&'),
+        (b"lt", '<'),
+        (b"gt", '>'),
+        (b"quot", '"'),
+        (b"apos", '\''),
+        (b"nbsp", ' '),
+        (b"sol", '/'),
+        (b"bsol", '\\'),
+        (b"colon", ':'),
+        (b"semi", ';'),
+        (b"period", '.'),
+        (b"comma", ','),
+        (b"excl", '!'),
+        (b"quest", '?'),
+        (b"lpar", '('),
+        (b"rpar", ')'),
+        (b"lsqb", '['),
+        (b"lbrack", '['),
+        (b"rsqb", ']'),
+        (b"rbrack", ']'),
+        (b"lcub", '{'),
+        (b"lbrace", '{'),
+        (b"rcub", '}'),
+        (b"rbrace", '}'),
+        (b"num", '#'),
+        (b"dollar", '$'),
+        (b"percnt", '%'),
+        (b"ast", '*'),
+        (b"plus", '+'),
+        (b"equals", '='),
+        (b"commat", '@'),
+        (b"hyphen", '-'),
+        (b"lowbar", '_'),
+        (b"grave", '`'),
+        (b"vert", '|'),
+        (b"verbar", '|'),
+        (b"Tab", '\t'),
+        (b"NewLine", '\n'),
+        (b"shy", '\u{ad}'),
+        (b"zwnj", '\u{200c}'),
+        (b"zwj", '\u{200d}'),
+        (b"ZeroWidthSpace", '\u{200b}'),
+    ];
+    if rest.get(1) == Some(&b'#') {
+        let hexadecimal = matches!(rest.get(2), Some(b'x' | b'X'));
+        let start = if hexadecimal { 3 } else { 2 };
+        let digits: usize = rest
+            .iter()
+            .skip(start)
+            .take(12)
+            .take_while(|b| {
+                if hexadecimal {
+                    b.is_ascii_hexdigit()
+                } else {
+                    b.is_ascii_digit()
+                }
+            })
+            .count();
+        let spelled = rest.get(start..start + digits)?;
+        let number = if hexadecimal {
+            let zeros = spelled
+                .iter()
+                .take_while(|b| **b == b'0')
+                .count()
+                .min(digits.saturating_sub(1));
+            hex_number(spelled.get(zeros..)?)?
+        } else {
+            std::str::from_utf8(spelled).ok()?.parse().ok()?
+        };
+        let end = start + digits;
+        let end = if rest.get(end) == Some(&b';') { end + 1 } else { end };
+        return Some((0..end, char::from_u32(number)?));
+    }
+    let length = rest.iter().skip(1).take(16).position(|byte| *byte == b';')?;
+    let name = rest.get(1..1 + length)?;
+    let (_, c) = NAMED.iter().find(|(known, _)| *known == name)?;
+    Some((0..length + 2, *c))
+}
+
+/// A run of `%XX`, read as UTF-8 (overlong forms too, which some decoders accept), or one `%uXXXX`.
+fn percent(rest: &[u8]) -> Vec<Unit> {
+    if matches!(rest.get(1), Some(b'u' | b'U')) {
+        return four_digits(rest, 2).map(|c| (0..6, c)).into_iter().collect();
+    }
+    let mut run = Vec::new();
+    let mut at = 0;
+    while run.len() < 4096
+        && rest.get(at) == Some(&b'%')
+        && let Some(byte) = rest.get(at + 1..at + 3).and_then(hex_number)
+    {
+        run.push((at..at + 3, byte as u8));
+        at += 3;
+    }
+    characters(&run)
+}
+
+fn backslash(rest: &[u8]) -> Vec<Unit> {
+    match rest.get(1) {
+        Some(b'u') if rest.get(2) == Some(&b'{') => {
+            let digits = rest
+                .iter()
+                .skip(3)
+                .take(8)
+                .take_while(|b| b.is_ascii_hexdigit())
+                .count();
+            let closed = rest.get(3 + digits) == Some(&b'}');
+            rest.get(3..3 + digits)
+                .filter(|_| closed)
+                .and_then(hex_number)
+                .and_then(char::from_u32)
+                .map(|c| (0..digits + 4, c))
+                .into_iter()
+                .collect()
+        }
+        Some(b'u') => surrogates(rest).into_iter().collect(),
+        Some(b'U') => rest
+            .get(2..10)
+            .and_then(hex_number)
+            .and_then(char::from_u32)
+            .map(|c| (0..10, c))
+            .into_iter()
+            .collect(),
+        Some(b'x') => {
+            let mut run = Vec::new();
+            let mut at = 0;
+            while run.len() < 4096
+                && rest.get(at..at + 2) == Some(b"\\x")
+                && let Some(byte) = rest.get(at + 2..at + 4).and_then(hex_number)
+            {
+                run.push((at..at + 4, byte as u8));
+                at += 4;
+            }
+            characters(&run)
+        }
+        Some(b'0'..=b'3') => {
+            let mut run = Vec::new();
+            let mut at = 0;
+            while run.len() < 4096
+                && rest.get(at) == Some(&b'\\')
+                && let Some(byte) = rest.get(at + 1..at + 4).and_then(octal)
+            {
+                run.push((at..at + 4, byte));
+                at += 4;
+            }
+            // A single one is more often a back-reference than a letter.
+            if run.len() < 3 { Vec::new() } else { characters(&run) }
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn octal(digits: &[u8]) -> Option<u8> {
+    let number = digits.iter().try_fold(0u32, |number, digit| match digit {
+        b'0'..=b'7' => Some(number * 8 + u32::from(digit - b'0')),
+        _ => None,
+    })?;
+    u8::try_from(number).ok()
+}
+
+fn four_digits(rest: &[u8], start: usize) -> Option<char> {
+    rest.get(start..start + 4).and_then(hex_number).and_then(char::from_u32)
+}
+
+fn surrogates(rest: &[u8]) -> Option<Unit> {
+    let first = rest.get(2..6).and_then(hex_number)?;
+    if let Some(c) = char::from_u32(first) {
+        return Some((0..6, c));
+    }
+    let second = rest
+        .get(6..8)
+        .filter(|slash| *slash == b"\\u")
+        .and_then(|_| rest.get(8..12))
+        .and_then(hex_number)?;
+    let pair = [u16::try_from(first).ok()?, u16::try_from(second).ok()?];
+    let c = char::decode_utf16(pair).next()?.ok()?;
+    Some((0..12, c))
+}
+
+/// Reads bytes as UTF-8, as far as they go; each character keeps the places of its bytes.
+fn characters(run: &[(Range<usize>, u8)]) -> Vec<Unit> {
+    let mut units = Vec::with_capacity(run.len());
+    let mut rest = run;
+    while let Some((place, first)) = rest.first() {
+        let length = match first {
+            0x00..=0x7f => 1,
+            0xc0..=0xdf => 2,
+            0xe0..=0xef => 3,
+            0xf0..=0xf7 => 4,
+            _ => break,
+        };
+        let Some((taken, remaining)) = rest.split_at_checked(length) else {
+            break;
+        };
+        let bytes: Vec<u8> = taken.iter().map(|(_, byte)| *byte).collect();
+        let c = match (std::str::from_utf8(&bytes), bytes.as_slice()) {
+            (Ok(text), _) => text.chars().next(),
+            (Err(_), [lead @ 0xc0..=0xc1, tail @ 0x80..=0xbf]) => {
+                char::from_u32(u32::from(lead & 1) << 6 | u32::from(tail & 0x3f))
+            }
+            _ => None,
+        };
+        let (Some(c), Some((last, _))) = (c, taken.last()) else {
+            break;
+        };
+        units.push((place.start..last.end, c));
+        rest = remaining;
+    }
+    units
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plain(text: &str) -> String {
+        unescape(text, 1 << 20).map_or_else(|| "-".to_owned(), |derived| derived.text)
+    }
+
+    #[test]
+    fn every_spelling_is_undone() {
+        for (escaped, expected) in [
+            ("a%20b%C3%A9", "a bé"),
+            ("%u0069gnore", "ignore"),
+            ("..%c0%af..", "../.."),
+            ("&lt;b&gt; &#105;&#x67;&#0000110;", "<b> ign"),
+            (r"\u0069\u{67}\x6e\U0000006f", "igno"),
+            (r"\ud83d\ude00", "😀"),
+            (r"\151\147\156", "ign"),
+        ] {
+            assert_eq!(plain(escaped), expected, "{escaped}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_escape_stays() {
+        for text in [
+            "100% sure",
+            "A & B; c",
+            r"C:\users\x",
+            "%zz",
+            "&unknown;",
+            r"\1 \2",
+            "%ff%fe",
+            "&#xffffffff;",
+        ] {
+            assert_eq!(plain(text), "-", "{text}");
+        }
+    }
+
+    #[test]
+    fn spans_cover_the_escape() {
+        let derived = unescape("x%41y", 100).unwrap();
+        assert_eq!(derived.map.source_span(1..2), 1..4);
+        assert_eq!(derived.map.source_span(2..3), 4..5);
+    }
+}

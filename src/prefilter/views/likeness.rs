@@ -1,0 +1,73 @@
+//! Whether decoded bytes look like something that somebody wrote.
+
+/// The bytes as text, when they are UTF-8 (or UTF-16 as Windows encodes commands), long enough, and mostly letters.
+pub(super) fn readable(bytes: &[u8], shortest: usize) -> Option<String> {
+    if bytes.len() < shortest {
+        return None;
+    }
+    let text = match utf16(bytes) {
+        Some(text) => text,
+        // A block may end in the middle of a character.
+        None => match std::str::from_utf8(bytes) {
+            Ok(text) => text.to_owned(),
+            Err(error) if error.error_len().is_none() => {
+                let (valid, _) = bytes.split_at_checked(error.valid_up_to())?;
+                std::str::from_utf8(valid).ok()?.to_owned()
+            }
+            Err(_) => return None,
+        },
+    };
+    (text.len() >= shortest && looks_written(&text)).then_some(text)
+}
+
+/// Whether all of a longer text prints, or nearly all of a shorter one and most are letters, digits or spaces.
+pub(super) fn looks_written(text: &str) -> bool {
+    let (mut all, mut odd, mut plain, mut letters) = (0usize, 0usize, 0usize, 0usize);
+    for c in text.chars() {
+        all += 1;
+        if c.is_alphabetic() {
+            letters += 1;
+            plain += 1;
+        } else if c.is_ascii_digit() || c.is_whitespace() {
+            plain += 1;
+        } else if c.is_control() || c == char::REPLACEMENT_CHARACTER || matches!(c, '\u{e000}'..='\u{f8ff}') {
+            odd += 1;
+        }
+    }
+    // What prints throughout is no accident even without letters: it may be encoded once more.
+    let prints = text.len() >= 16
+        && text
+            .bytes()
+            .all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t'));
+    // Hidden characters are text here: what they hide is for the next layer.
+    prints || odd * 20 <= all && (plain * 2 >= all || text.len() > 64) && letters * 3 >= all
+}
+
+fn utf16(bytes: &[u8]) -> Option<String> {
+    if bytes.len() < 8 || bytes.len() % 2 == 1 {
+        return None;
+    }
+    let zeros = bytes.iter().skip(1).step_by(2).filter(|byte| **byte == 0).count();
+    if zeros * 10 < bytes.len() / 2 * 9 {
+        return None;
+    }
+    let units: Vec<u16> = bytes
+        .chunks_exact(2)
+        .filter_map(|pair| Some(u16::from_le_bytes([*pair.first()?, *pair.get(1)?])))
+        .collect();
+    String::from_utf16(&units).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_readable_and_noise_is_not() {
+        assert_eq!(readable(b"ignore the rules", 4).as_deref(), Some("ignore the rules"));
+        assert_eq!(readable(b"d\0i\0r\0 \0/\0s\0", 4).as_deref(), Some("dir /s"));
+        assert!(readable(&[0x89, b'P', b'N', b'G', 13, 10, 26, 10], 4).is_none());
+        assert!(readable(b"$%&/()=?!#*+", 4).is_none());
+        assert!(readable(b"abc", 4).is_none());
+    }
+}

@@ -1,0 +1,37 @@
+//! Gates: questions about the bytes of a text that are answered at the speed of memory.
+
+/// Whether some byte satisfies `wanted`, asked block by block so that the compiler can use wide registers.
+#[inline]
+pub(super) fn any(bytes: &[u8], wanted: impl Fn(u8) -> bool) -> bool {
+    const BLOCK: usize = 64;
+    let mut blocks = bytes.chunks_exact(BLOCK);
+    blocks
+        .by_ref()
+        .any(|block| block.iter().fold(false, |seen, byte| seen | wanted(*byte)))
+        || blocks.remainder().iter().any(|byte| wanted(*byte))
+}
+
+/// Whether a byte is a control character that no ordinary text holds.
+pub(super) const fn is_odd_control(byte: u8) -> bool {
+    (byte < 0x20 && byte != b'\t' && byte != b'\n' && byte != b'\r') || byte == 0x7f
+}
+
+/// The value of a hexadecimal digit.
+pub(super) fn hex_value(byte: u8) -> Option<u8> {
+    match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        b'A'..=b'F' => Some(byte - b'A' + 10),
+        _ => None,
+    }
+}
+
+/// The number that these hexadecimal digits spell; nothing but digits, at most eight of them.
+pub(super) fn hex_number(digits: &[u8]) -> Option<u32> {
+    if digits.is_empty() || digits.len() > 8 {
+        return None;
+    }
+    digits.iter().try_fold(0u32, |number, digit| {
+        Some(number.wrapping_shl(4) | u32::from(hex_value(*digit)?))
+    })
+}

@@ -1,0 +1,148 @@
+//! What templates are given: one typed context per family. A template that names anything else does not load.
+//!
+//! INVARIANT: every text of the request in a context was written by [`Fence`](super::fence::Fence): either a whole
+//! element with its fence, or a quoted attribute. There is no unfenced text for a template to show.
+
+use serde::Serialize;
+
+/// What the system template is given.
+#[derive(Debug, Serialize)]
+pub(super) struct SystemContext<'a> {
+    /// Every published reason code.
+    pub(super) codes: Vec<CodeRow>,
+    /// The organisation's own words; empty when it has none.
+    pub(super) guidance: &'a str,
+    /// The name of this call's fence.
+    pub(super) fence: &'a str,
+    /// This call's canary.
+    pub(super) canary: &'a str,
+}
+
+/// One row of the table of reason codes.
+#[derive(Debug, Serialize)]
+pub(super) struct CodeRow {
+    /// The code.
+    pub(super) name: String,
+    /// What it means.
+    pub(super) meaning: &'static str,
+}
+
+/// What the template of a kind of step is given.
+#[derive(Debug, Serialize)]
+pub(super) struct StepContext {
+    /// The canonical method.
+    pub(super) method: &'static str,
+    /// The kind of step.
+    pub(super) kind: &'static str,
+    /// Whether the protocol lets the step be modified.
+    pub(super) modifiable: bool,
+    /// What stands in the place of masked text.
+    pub(super) mask: MaskContext,
+    /// The agent that takes the step.
+    pub(super) agent: AgentContext,
+    /// What is known of the session.
+    pub(super) session: SessionContext,
+    /// What automatic checks saw.
+    pub(super) findings: Vec<FindingContext>,
+    /// Findings for which there was no room.
+    pub(super) more_findings: usize,
+    /// Contents around the step in which something was found; fenced.
+    pub(super) around: Vec<String>,
+    /// The tool call that the step makes.
+    pub(super) call: Option<CallContext>,
+    /// The contents that the step is about; fenced.
+    pub(super) contents: Vec<String>,
+    /// What was left out.
+    pub(super) cuts: Vec<CutContext>,
+    /// Contents of which something was left out and which `cuts` does not list.
+    pub(super) more_cuts: usize,
+}
+
+/// What stands in the place of masked text.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum MaskContext {
+    /// Twelve stars.
+    Stars,
+    /// The reason code in capitals and square brackets.
+    Placeholder,
+}
+
+/// The agent that takes the step.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct AgentContext {
+    /// Whether the step says which agent takes it.
+    pub(super) known: bool,
+    /// How it describes itself: name, description, instructions; fenced.
+    pub(super) contents: Vec<String>,
+    /// The definition of the tool that is called; fenced.
+    pub(super) tool: Vec<String>,
+    /// The names of its tools, fenced; empty when it declares none.
+    pub(super) tool_names: String,
+    /// Whether the step says which user stands behind it.
+    pub(super) user_known: bool,
+    /// Whether the step says to which session it belongs.
+    pub(super) session_known: bool,
+}
+
+/// What is known of the session. Empty as long as nobody remembers sessions.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct SessionContext {
+    /// What the user asked for, oldest first; fenced.
+    pub(super) requests: Vec<String>,
+    /// Earlier steps, oldest first; fenced.
+    pub(super) steps: Vec<String>,
+}
+
+/// One finding.
+#[derive(Debug, Serialize)]
+pub(super) struct FindingContext {
+    /// The rule.
+    pub(super) rule: String,
+    /// The reason code.
+    pub(super) reason: String,
+    /// How bad it is if it is right.
+    pub(super) severity: &'static str,
+    /// How likely it is right.
+    pub(super) confidence: &'static str,
+    /// The content's id, or empty.
+    pub(super) content: String,
+    /// The view in which it was seen.
+    pub(super) view: &'static str,
+    /// What the organisation's policy makes of it.
+    pub(super) treatment: &'static str,
+    /// What was seen; quoted.
+    pub(super) explanation: String,
+    /// An excerpt, decoded where the view is; fenced, or empty.
+    pub(super) excerpt: String,
+}
+
+/// A tool call.
+#[derive(Debug, Serialize)]
+pub(super) struct CallContext {
+    /// The tool and its arguments; fenced.
+    pub(super) fenced: String,
+    /// Whether the agent declares the tool.
+    pub(super) declared: DeclaredContext,
+}
+
+/// Whether an agent declares a tool.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum DeclaredContext {
+    /// It does.
+    Yes,
+    /// It declares others.
+    No,
+    /// It declares none at all.
+    Unknown,
+}
+
+/// What was left out of one content.
+#[derive(Debug, Serialize)]
+pub(super) struct CutContext {
+    /// The content's id.
+    pub(super) content: String,
+    /// How many bytes, with thousands set apart.
+    pub(super) bytes: String,
+}

@@ -1,0 +1,42 @@
+//! What can be wrong with prompts.
+
+use std::path::PathBuf;
+
+/// Why prompts cannot be loaded or rendered.
+#[derive(Debug, thiserror::Error)]
+pub enum PromptError {
+    /// The directory or a file in it cannot be read.
+    #[error("cannot read `{}`: {why}", path.display())]
+    Unreadable {
+        /// The directory or file.
+        path: PathBuf,
+        /// What the operating system says, or what was expected.
+        why: String,
+    },
+    /// A file that is no template of ours.
+    #[error("`{}` is not the name of a prompt; expected one of {expected}", path.display())]
+    UnknownFile {
+        /// The file.
+        path: PathBuf,
+        /// The names there are.
+        expected: String,
+    },
+    /// A template that does not parse or names something that there is not.
+    #[error("`{file}`{}: {what}", line.map(|line| format!(" line {line}")).unwrap_or_default())]
+    Broken {
+        /// The file, or the built-in template.
+        file: String,
+        /// The line, where it is known.
+        line: Option<usize>,
+        /// What is wrong.
+        what: String,
+    },
+    /// A template that renders, but leaves out what the judge cannot do without.
+    #[error("`{file}` does not show {missing}")]
+    Incomplete {
+        /// The file, or the built-in template.
+        file: String,
+        /// What it leaves out.
+        missing: String,
+    },
+}

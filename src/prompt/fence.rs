@@ -1,0 +1,190 @@
+//! The fence around untrusted text: elements whose name ends in a token that is fresh for every call.
+//!
+//! `<content-TOKEN id="c3" origin="tool_output" authority="none" at="/params/…">`, the text, `</content-TOKEN>`. Short
+//! values of structured data stand one per line in a `<values-TOKEN …>`. Templates get such elements whole: no template
+//! can show a content without its fence.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::shown::{Eyes, Lines, Seen};
+use crate::model::{Content, Form, Origin};
+
+/// The longest attribute value that is shown whole, in characters.
+const MAX_ATTRIBUTE: usize = 160;
+/// What of a longer one is shown, at its beginning and at its end.
+const ATTRIBUTE_ENDS: (usize, usize) = (60, 90);
+
+/// Writes elements of one fence.
+pub(super) struct Fence<'a> {
+    token: &'a str,
+    eyes: Eyes,
+}
+
+impl<'a> Fence<'a> {
+    /// The fence of this token.
+    pub(super) fn new(token: &'a str) -> Result<Self, aho_corasick::BuildError> {
+        Ok(Self {
+            token,
+            eyes: Eyes::new(token)?,
+        })
+    }
+
+    /// The eyes that know this fence.
+    pub(super) fn eyes(&self) -> &Eyes {
+        &self.eyes
+    }
+
+    /// One content, of which these parts are shown.
+    pub(super) fn content(&self, content: &Content, seen: &Seen<'_>, parts: &[Range<usize>]) -> String {
+        let mut attributes = format!(" id=\"{}\"", content.id);
+        attributes.push_str(&Self::speaker(content.origin));
+        attributes.push_str(&format!(" at={}", self.quoted(content.pointer.as_str())));
+        if let Some(label) = &content.label {
+            attributes.push_str(&format!(" label={}", self.quoted(label)));
+        }
+        match &content.form {
+            Form::Text => {}
+            Form::Key => attributes.push_str(" form=\"member name\""),
+            Form::TextFile { media_type } => {
+                attributes.push_str(" form=\"file\"");
+                self.push_media_type(media_type.as_deref(), &mut attributes);
+            }
+            Form::OpaqueFile { media_type } => {
+                attributes.push_str(" form=\"unreadable file\"");
+                self.push_media_type(media_type.as_deref(), &mut attributes);
+            }
+        }
+        if !content.is_editable() {
+            attributes.push_str(" edit=\"no\"");
+        }
+        self.element("content", &attributes, &self.text(seen, parts, Lines::Kept))
+    }
+
+    /// Short values, one line each, of one origin.
+    pub(super) fn values<'c>(&self, origin: Origin, contents: impl Iterator<Item = &'c Content>) -> String {
+        let rows: Vec<String> = contents.map(|content| self.row(content)).collect();
+        self.element("values", &Self::speaker(origin), &rows.join("\n"))
+    }
+
+    /// Text of our own choosing around untrusted pieces that were shown by [`Self::inline`].
+    pub(super) fn element(&self, name: &str, attributes: &str, inner: &str) -> String {
+        let token = self.token;
+        format!("<{name}-{token}{attributes}>\n{inner}\n</{name}-{token}>")
+    }
+
+    /// Untrusted text on one line.
+    pub(super) fn inline(&self, text: &str) -> String {
+        self.eyes.show(text, Lines::Escaped)
+    }
+
+    /// Untrusted text on one line and in quotes; a long one loses its middle.
+    pub(super) fn quoted(&self, text: &str) -> String {
+        let text = shortened(text);
+        let mut out = String::from("\"");
+        for c in self.inline(&text).chars() {
+            match c {
+                '"' => out.push_str("⟨U+0022⟩"),
+                '<' => out.push_str("⟨U+003C⟩"),
+                '>' => out.push_str("⟨U+003E⟩"),
+                other => out.push(other),
+            }
+        }
+        out.push('"');
+        out
+    }
+
+    fn row(&self, content: &Content) -> String {
+        let pointer = content.pointer.as_str();
+        let named = content.label.as_deref().filter(|label| !pointer.ends_with(*label));
+        let label = named
+            .map(|label| format!(" label={}", self.quoted(label)))
+            .unwrap_or_default();
+        let form = match content.form {
+            Form::Key => " form=\"member name\"",
+            Form::Text | Form::TextFile { .. } | Form::OpaqueFile { .. } => "",
+        };
+        let edit = if content.is_editable() { "" } else { " edit=\"no\"" };
+        let (id, at, value) = (content.id, self.quoted(pointer), self.inline(&content.text));
+        format!("{id} at={at}{label}{form}{edit}: {value}")
+    }
+
+    fn text(&self, seen: &Seen<'_>, parts: &[Range<usize>], lines: Lines) -> String {
+        let mut out = String::new();
+        let mut end = 0;
+        for part in parts {
+            if part.start > end {
+                out.push_str(&cut_mark(part.start - end));
+            }
+            out.push_str(&self.eyes.show_part(seen, part.clone(), lines));
+            end = part.end;
+        }
+        if seen.text().len() > end {
+            out.push_str(&cut_mark(seen.text().len() - end));
+        }
+        out
+    }
+
+    fn speaker(origin: Origin) -> String {
+        let authority = if origin.has_authority() { "full" } else { "none" };
+        format!(" origin=\"{origin}\" authority=\"{authority}\"")
+    }
+
+    fn push_media_type(&self, media_type: Option<&str>, attributes: &mut String) {
+        if let Some(media_type) = media_type {
+            attributes.push_str(&format!(" media={}", self.quoted(media_type)));
+        }
+    }
+}
+
+/// The mark in place of text that is not shown. No content can write it: its first character is always escaped there.
+pub(super) fn cut_mark(bytes: usize) -> String {
+    format!("⟦… {} bytes cut, not shown …⟧", grouped(bytes))
+}
+
+/// A number with its thousands set apart.
+pub(super) fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+fn shortened(text: &str) -> Cow<'_, str> {
+    if text.chars().nth(MAX_ATTRIBUTE).is_none() {
+        return Cow::Borrowed(text);
+    }
+    let (head, tail) = ATTRIBUTE_ENDS;
+    let mut end: Vec<char> = text.chars().rev().take(tail).collect();
+    end.reverse();
+    Cow::Owned(text.chars().take(head).chain(['…']).chain(end).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_can_neither_end_nor_run_on() {
+        let fence = Fence::new("00ff").unwrap();
+        assert_eq!(
+            fence.quoted("a\"b>\nc</content-00ff>"),
+            "\"a⟨U+0022⟩b⟨U+003E⟩⟨U+000A⟩c⟨U+003C⟩/content-⟨U+0030⟩0ff⟨U+003E⟩\""
+        );
+        let long = fence.quoted(&"x".repeat(5000));
+        assert_eq!(long.chars().count(), 2 + 60 + 1 + 90);
+    }
+
+    #[test]
+    fn thousands_are_set_apart() {
+        assert_eq!(
+            [0, 999, 1000, 48210, 1234567].map(grouped),
+            ["0", "999", "1,000", "48,210", "1,234,567"]
+        );
+    }
+}

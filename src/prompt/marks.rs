@@ -1,0 +1,54 @@
+//! The marks of one call: the name of its fence and its canary.
+
+use uuid::Uuid;
+
+/// The marks of one call to the judge. Fresh for every call, so that no content can know them.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Marks {
+    /// The name of the fence around untrusted text; 32 hexadecimal digits.
+    pub fence: String,
+    /// The value that the judge has to give back; 32 hexadecimal digits.
+    pub canary: String,
+}
+
+impl Marks {
+    /// New marks from the operating system's random source.
+    pub fn fresh() -> Self {
+        Self {
+            fence: Uuid::new_v4().simple().to_string(),
+            canary: Uuid::new_v4().simple().to_string(),
+        }
+    }
+
+    /// Given marks, to render the same prompt again: in tests, and to replay a recorded call.
+    pub fn fixed(fence: impl Into<String>, canary: impl Into<String>) -> Self {
+        Self {
+            fence: fence.into(),
+            canary: canary.into(),
+        }
+    }
+}
+
+/// The values stay out of logs: whoever knows them during a call can write what the judge believes.
+impl std::fmt::Debug for Marks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Marks { .. }")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fresh_marks_are_hexadecimal_and_never_the_same() {
+        let (one, two) = (Marks::fresh(), Marks::fresh());
+        assert_ne!(one.fence, two.fence);
+        assert_ne!(one.canary, two.canary);
+        assert_ne!(one.fence, one.canary);
+        for mark in [&one.fence, &one.canary] {
+            assert_eq!(mark.len(), 32);
+            assert!(mark.bytes().all(|b| b.is_ascii_hexdigit()));
+        }
+    }
+}

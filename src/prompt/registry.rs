@@ -1,0 +1,317 @@
+//! The registry of templates: loaded once, checked by rendering every one of them, and never changed afterwards.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use minijinja::syntax::SyntaxConfig;
+use minijinja::value::Serde;
+use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
+use serde::Serialize;
+
+use super::compose::{self, Composed};
+use super::context::{CodeRow, SystemContext};
+use super::fence::Fence;
+use super::{Marks, PromptError, PromptInput, Rendered, sample, sources, tokens};
+use crate::model::{Kind, ReasonCode};
+
+/// Instructions that one template may execute.
+const FUEL: u64 = 400_000;
+/// Bytes that one template may write beyond what the budget allows for.
+const SPARE_BYTES: usize = 256 * 1024;
+/// Bytes of one file.
+const MAX_FILE_BYTES: u64 = 256 * 1024;
+/// The largest budget, in tokens.
+const MAX_BUDGET: usize = 1_000_000;
+
+/// Every prompt, compiled. A reload makes a new one, so that a step sees one version from start to end.
+pub struct Prompts {
+    environment: Environment<'static>,
+    version: String,
+    /// Where each template came from, for error messages.
+    places: BTreeMap<&'static str, String>,
+    /// Tokens of each kind's own prose.
+    prose: BTreeMap<Kind, usize>,
+}
+
+/// One template that renders.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckedTemplate {
+    /// Its name.
+    pub name: &'static str,
+    /// Where it came from: a file, or the built-in templates.
+    pub place: String,
+    /// Estimated tokens of the sample, marks included.
+    pub tokens: usize,
+}
+
+impl Prompts {
+    /// The prompts that are compiled in.
+    ///
+    /// # Errors
+    ///
+    /// Never with the templates of this crate; a test holds that.
+    pub fn builtin() -> Result<Self, PromptError> {
+        Self::compile(BTreeMap::new())
+    }
+
+    /// The prompts that are compiled in, with the files of a directory in place of those of the same name.
+    ///
+    /// Files whose name begins with a dot are passed over. Everything is rendered once from samples, so that prompts that
+    /// load also work.
+    ///
+    /// # Errors
+    ///
+    /// When the directory or a file cannot be read, when a file is none of our templates, when one does not parse, names
+    /// something that there is not, or leaves out what the judge cannot do without.
+    pub fn load(dir: &Path) -> Result<Self, PromptError> {
+        let mut files = BTreeMap::new();
+        let entries = std::fs::read_dir(dir).map_err(|error| unreadable(dir, &error))?;
+        for entry in entries {
+            let path = entry.map_err(|error| unreadable(dir, &error))?.path();
+            let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            if name.starts_with('.') {
+                continue;
+            }
+            let Some((known, _)) = sources::ALL.iter().find(|(known, _)| *known == name) else {
+                return Err(PromptError::UnknownFile {
+                    path,
+                    expected: sources::ALL
+                        .iter()
+                        .map(|(name, _)| *name)
+                        .collect::<Vec<_>>()
+                        .join(", "),
+                });
+            };
+            files.insert(*known, (path.display().to_string(), read(&path)?));
+        }
+        Self::compile(files)
+    }
+
+    /// Changes exactly when a template changes: 12 hexadecimal digits.
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// The built-in templates, by name, to be written out and edited.
+    pub fn sources() -> impl Iterator<Item = (&'static str, &'static str)> {
+        sources::ALL.iter().copied()
+    }
+
+    /// Renders every template from samples.
+    ///
+    /// # Errors
+    ///
+    /// When one does not render or leaves out what the judge cannot do without.
+    pub fn check(&self) -> Result<Vec<CheckedTemplate>, PromptError> {
+        let marks = sample::marks();
+        let system = self.system("", &marks)?;
+        self.holds(sources::SYSTEM, &system, &sample::needed_of_system(&marks))?;
+        let mut checked = vec![self.checked(sources::SYSTEM, &system)];
+        for kind in Kind::ALL {
+            let name = sources::of_kind(*kind);
+            self.write(name, &sample::bare(*kind), SPARE_BYTES)?;
+            let full = self.write(name, &sample::full(*kind), SPARE_BYTES)?;
+            self.holds(name, &full, &sample::needed_of_step())?;
+            checked.push(self.checked(name, &full));
+        }
+        Ok(checked)
+    }
+
+    /// Renders the prompt for a step.
+    ///
+    /// # Errors
+    ///
+    /// When a template fails on this step although it did not fail on the samples: a loop that runs out of fuel, an
+    /// output beyond all bounds.
+    pub fn render(&self, input: &PromptInput<'_>, marks: &Marks) -> Result<Rendered, PromptError> {
+        let budget = input.budget_tokens.min(MAX_BUDGET);
+        let system = self.system(&input.policy.guidance, marks)?;
+        let fence = Fence::new(&marks.fence).map_err(|error| PromptError::Broken {
+            file: sources::SYSTEM.to_owned(),
+            line: None,
+            what: format!("the fence cannot be watched for: {error}"),
+        })?;
+        let prose = self.prose.get(&input.step.kind).copied().unwrap_or_default();
+        let spent = tokens::estimate(&system) + prose;
+        let Composed { context, shown, cut } = compose::compose(input, &fence, budget.saturating_sub(spent));
+        let bound = SPARE_BYTES + budget.saturating_mul(8);
+        let user = self.write(sources::of_kind(input.step.kind), &context, bound)?;
+        let tokens = tokens::estimate(&system) + tokens::estimate(&user);
+        Ok(Rendered {
+            system,
+            user,
+            shown,
+            cut,
+            tokens,
+        })
+    }
+
+    fn compile(mut files: BTreeMap<&'static str, (String, String)>) -> Result<Self, PromptError> {
+        let mut environment = environment()?;
+        let mut places = BTreeMap::new();
+        let mut hash = blake3::Hasher::new();
+        for (name, builtin) in sources::ALL {
+            let (place, source) = files
+                .remove(name)
+                .unwrap_or_else(|| (format!("built-in {name}"), (*builtin).to_owned()));
+            for part in [name.as_bytes(), source.as_bytes()] {
+                hash.update(&u64::try_from(part.len()).unwrap_or(u64::MAX).to_le_bytes());
+                hash.update(part);
+            }
+            environment
+                .add_template_owned(*name, source)
+                .map_err(|error| broken(&place, &error))?;
+            places.insert(*name, place);
+        }
+        let version = hash.finalize().to_hex().chars().take(12).collect();
+        let mut prompts = Self {
+            environment,
+            version,
+            places,
+            prose: BTreeMap::new(),
+        };
+        prompts.check()?;
+        for kind in Kind::ALL {
+            let prose = prompts.write(sources::of_kind(*kind), &sample::full(*kind), SPARE_BYTES)?;
+            prompts.prose.insert(*kind, tokens::estimate(&prose));
+        }
+        Ok(prompts)
+    }
+
+    fn system(&self, guidance: &str, marks: &Marks) -> Result<String, PromptError> {
+        let codes = ReasonCode::all()
+            .map(|code| CodeRow {
+                name: code.as_str().to_owned(),
+                meaning: code.meaning(),
+            })
+            .collect();
+        let context = SystemContext {
+            codes,
+            guidance: guidance.trim(),
+            fence: &marks.fence,
+            canary: &marks.canary,
+        };
+        self.write(sources::SYSTEM, &context, SPARE_BYTES + guidance.len())
+    }
+
+    fn write(&self, name: &str, context: &impl Serialize, bound: usize) -> Result<String, PromptError> {
+        let written = self.environment.get_template(name).and_then(|template| {
+            let mut out = Bounded::new(bound);
+            template.render_captured_to(minijinja::Value::from(Serde(context)), &mut out)?;
+            String::from_utf8(out.bytes).map_err(|_| Error::new(ErrorKind::WriteFailure, "the output is not UTF-8"))
+        });
+        written.map_err(|error| broken(&self.place(error.name().unwrap_or(name)), &error))
+    }
+
+    fn place(&self, name: &str) -> String {
+        self.places.get(name).cloned().unwrap_or_else(|| name.to_owned())
+    }
+
+    fn holds(&self, name: &str, text: &str, needed: &[sample::Needed]) -> Result<(), PromptError> {
+        match needed.iter().find(|needed| !needed.is_in(text)) {
+            None => Ok(()),
+            Some(needed) => Err(PromptError::Incomplete {
+                file: self.place(name),
+                missing: needed.what.to_owned(),
+            }),
+        }
+    }
+
+    fn checked(&self, name: &'static str, text: &str) -> CheckedTemplate {
+        CheckedTemplate {
+            name,
+            place: self.place(name),
+            tokens: tokens::estimate(text),
+        }
+    }
+}
+
+impl std::fmt::Debug for Prompts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Prompts")
+            .field("version", &self.version)
+            .finish_non_exhaustive()
+    }
+}
+
+/// No loader: templates see each other, and no file.
+fn environment() -> Result<Environment<'static>, PromptError> {
+    let mut environment = Environment::new();
+    // Block tags on lines of their own leave no trace.
+    let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
+    environment.set_syntax(syntax.map_err(|error| broken("the syntax of templates", &error))?);
+    environment.set_undefined_behavior(UndefinedBehavior::Strict);
+    environment.set_auto_escape_callback(|_| AutoEscape::None);
+    environment.set_fuel(Some(FUEL));
+    // Error messages are logged; they must not hold what a template was given.
+    environment.set_debug(false);
+    environment.remove_global("debug");
+    Ok(environment)
+}
+
+fn broken(place: &str, error: &Error) -> PromptError {
+    // The innermost error says what is wrong, the outer ones only which template included which.
+    let mut inner: &(dyn std::error::Error + 'static) = error;
+    let mut innermost = error;
+    while let Some(next) = inner.source() {
+        inner = next;
+        if let Some(next) = next.downcast_ref::<Error>() {
+            innermost = next;
+        }
+    }
+    PromptError::Broken {
+        file: place.to_owned(),
+        line: innermost.line(),
+        what: match innermost.detail() {
+            Some(detail) => format!("{}: {detail}", innermost.kind()),
+            None => innermost.kind().to_string(),
+        },
+    }
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> PromptError {
+    PromptError::Unreadable {
+        path: path.to_owned(),
+        why: error.to_string(),
+    }
+}
+
+fn read(path: &Path) -> Result<String, PromptError> {
+    let about = std::fs::metadata(path).map_err(|error| unreadable(path, &error))?;
+    if !about.is_file() || about.len() > MAX_FILE_BYTES {
+        return Err(PromptError::Unreadable {
+            path: path.to_owned(),
+            why: format!("expected a file of at most {MAX_FILE_BYTES} bytes"),
+        });
+    }
+    std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))
+}
+
+/// A writer that fails rather than grow without end: fuel does not limit what is written.
+struct Bounded {
+    bytes: Vec<u8>,
+    bound: usize,
+}
+
+impl Bounded {
+    fn new(bound: usize) -> Self {
+        Self {
+            bytes: Vec::new(),
+            bound,
+        }
+    }
+}
+
+impl std::io::Write for Bounded {
+    fn write(&mut self, part: &[u8]) -> std::io::Result<usize> {
+        if self.bytes.len() + part.len() > self.bound {
+            return Err(std::io::Error::other("the output is too long"));
+        }
+        self.bytes.extend_from_slice(part);
+        Ok(part.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}

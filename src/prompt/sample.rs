@@ -1,0 +1,124 @@
+//! Samples from which every template is rendered before it is used: one with everything, one with nothing.
+
+use super::Marks;
+use super::context::{
+    AgentContext, CallContext, CutContext, DeclaredContext, FindingContext, MaskContext, SessionContext, StepContext,
+};
+use crate::model::Kind;
+
+/// Something that a rendered template has to show.
+pub(super) struct Needed {
+    /// What it is, for the error message.
+    pub(super) what: &'static str,
+    text: String,
+}
+
+impl Needed {
+    fn new(what: &'static str, text: impl Into<String>) -> Self {
+        Self {
+            what,
+            text: text.into(),
+        }
+    }
+
+    /// Whether a rendered template shows it.
+    pub(super) fn is_in(&self, text: &str) -> bool {
+        text.contains(&self.text)
+    }
+}
+
+/// The marks of samples.
+pub(super) fn marks() -> Marks {
+    Marks::fixed("5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a", "c4c4c4c4c4c4c4c4c4c4c4c4c4c4c4c4")
+}
+
+/// What the system prompt cannot do without.
+pub(super) fn needed_of_system(marks: &Marks) -> Vec<Needed> {
+    vec![
+        Needed::new("the name of the fence", marks.fence.as_str()),
+        Needed::new("the canary on a line of its own", format!("\ncanary: {}", marks.canary)),
+    ]
+}
+
+/// What the prompt of a step cannot do without.
+pub(super) fn needed_of_step() -> Vec<Needed> {
+    vec![
+        Needed::new("the step's contents", CONTENT),
+        Needed::new("the agent's contents", AGENT),
+        Needed::new("the findings", EXCERPT),
+        Needed::new("the contents around the step", AROUND),
+        Needed::new("the tool call", CALL),
+        Needed::new("the user's requests", REQUEST),
+        Needed::new("what was cut", "48,210"),
+    ]
+}
+
+const CONTENT: &str = "<content-5a id=\"c2\">\nsample\n</content-5a>";
+const AGENT: &str = "<content-5a id=\"c1\">\nsample agent\n</content-5a>";
+const AROUND: &str = "<content-5a id=\"c9\">\nsample name\n</content-5a>";
+const EXCERPT: &str = "<excerpt-5a of=\"c2\">\nsample\n</excerpt-5a>";
+const CALL: &str = "<call-5a>\ntool c3: \"sample\"\n</call-5a>";
+const REQUEST: &str = "<content-5a>\nsample request\n</content-5a>";
+
+/// A context with everything in it.
+pub(super) fn full(kind: Kind) -> StepContext {
+    StepContext {
+        agent: AgentContext {
+            known: true,
+            contents: vec![AGENT.to_owned()],
+            tool: vec!["<values-5a>\nsample tool\n</values-5a>".to_owned()],
+            tool_names: "<tools-5a>\n\"sample\"\n</tools-5a>".to_owned(),
+            user_known: true,
+            session_known: true,
+        },
+        session: SessionContext {
+            requests: vec![REQUEST.to_owned()],
+            steps: vec!["<content-5a>\nsample step\n</content-5a>".to_owned()],
+        },
+        findings: vec![FindingContext {
+            rule: "sample.rule".to_owned(),
+            reason: "obfuscation".to_owned(),
+            severity: "low",
+            confidence: "low",
+            content: "c2".to_owned(),
+            view: "raw",
+            treatment: "evidence",
+            explanation: "\"sample\"".to_owned(),
+            excerpt: EXCERPT.to_owned(),
+        }],
+        more_findings: 3,
+        around: vec![AROUND.to_owned()],
+        call: Some(CallContext {
+            fenced: CALL.to_owned(),
+            declared: DeclaredContext::No,
+        }),
+        contents: vec![CONTENT.to_owned()],
+        cuts: vec![CutContext {
+            content: "c2".to_owned(),
+            bytes: "48,210".to_owned(),
+        }],
+        more_cuts: 2,
+        modifiable: true,
+        mask: MaskContext::Stars,
+        ..bare(kind)
+    }
+}
+
+/// A context with nothing in it.
+pub(super) fn bare(kind: Kind) -> StepContext {
+    StepContext {
+        method: "steps/message",
+        kind: kind.as_str(),
+        modifiable: false,
+        mask: MaskContext::Placeholder,
+        agent: AgentContext::default(),
+        session: SessionContext::default(),
+        findings: Vec::new(),
+        more_findings: 0,
+        around: Vec::new(),
+        call: None,
+        contents: Vec::new(),
+        cuts: Vec::new(),
+        more_cuts: 0,
+    }
+}

@@ -1,0 +1,469 @@
+//! How untrusted text is shown: as it is, except for what a reader could not see or what could pass for our own marks.
+//!
+//! - A character that cannot be seen (control, zero-width, direction, filler) is shown as `⟨U+200B⟩`.
+//! - Text hidden in tag characters is shown as `⟨hidden:the text⟩`, in variation selectors as `⟨hidden-vs:the text⟩`.
+//! - `⟨` and `⟦`, which begin escapes and cut marks, are shown as escapes themselves.
+//! - The first character of whatever could open or close a fence, or begin a turn of a conversation in some model's
+//!   own format, is shown as an escape: `⟨U+003C⟩/content-`.
+//!
+//! Everything can be taken back: [`as_written`] of what is shown is the text. This module knows nothing of steps.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use aho_corasick::AhoCorasick;
+
+use super::tokens;
+
+/// What begins a fence of ours, or a turn in a model's own format. Compared without regard to ASCII case.
+const OPENERS: &[&str] = &[
+    "<content-",
+    "</content-",
+    "<values-",
+    "</values-",
+    "<excerpt-",
+    "</excerpt-",
+    "<call-",
+    "</call-",
+    "<tools-",
+    "</tools-",
+    "<|",
+    "<\u{ff5c}",
+    "<start_of_turn>",
+    "<end_of_turn>",
+    "[inst]",
+    "[/inst]",
+    "<<sys>>",
+    "<</sys>>",
+    "<s>",
+    "</s>",
+    "<bos>",
+    "<eos>",
+];
+
+const TAGS: &str = "hidden:";
+const SELECTORS: &str = "hidden-vs:";
+
+/// What becomes of line breaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lines {
+    /// They stay.
+    Kept,
+    /// They are shown as escapes: the text has to stay on one line.
+    Escaped,
+}
+
+/// Makes texts visible, for one fence.
+pub(super) struct Eyes {
+    openers: AhoCorasick,
+}
+
+/// A text, with the places at which it could pass for a mark of ours.
+pub(super) struct Seen<'t> {
+    text: &'t str,
+    starts: Vec<usize>,
+}
+
+impl Eyes {
+    /// Eyes that also see the name of this fence.
+    pub(super) fn new(fence: &str) -> Result<Self, aho_corasick::BuildError> {
+        let patterns = OPENERS.iter().copied().chain((!fence.is_empty()).then_some(fence));
+        let openers = AhoCorasick::builder().ascii_case_insensitive(true).build(patterns)?;
+        Ok(Self { openers })
+    }
+
+    /// Looks through a text once.
+    pub(super) fn see<'t>(&self, text: &'t str) -> Seen<'t> {
+        Seen {
+            text,
+            starts: self.starts(text),
+        }
+    }
+
+    /// The whole text, shown.
+    pub(super) fn show(&self, text: &str, lines: Lines) -> String {
+        self.show_part(&self.see(text), 0..text.len(), lines)
+    }
+
+    /// A part of a text, shown.
+    pub(super) fn show_part(&self, seen: &Seen<'_>, part: Range<usize>, lines: Lines) -> String {
+        let Some(text) = seen.text.get(part.clone()) else {
+            return String::new();
+        };
+        let mut out = String::with_capacity(text.len() + 16);
+        let mut rest = text.char_indices().peekable();
+        let mut before = None;
+        while let Some((at, c)) = rest.next() {
+            let after = rest.peek().map(|(_, c)| *c);
+            let shown = if seen.opens_at(part.start + at) {
+                Sight::Escaped
+            } else {
+                sight(c, before, after, lines)
+            };
+            match shown {
+                Sight::Plain => out.push(c),
+                Sight::Escaped => escape(c, &mut out),
+                Sight::Hidden(carrier, first) => {
+                    let mut hidden = String::from(first);
+                    while let Some((_, next)) = rest.peek() {
+                        let Some(letter) = carrier.letter(*next) else { break };
+                        hidden.push(letter);
+                        rest.next();
+                    }
+                    self.show_hidden(carrier, &hidden, &mut out);
+                }
+            }
+            before = Some(c);
+        }
+        out
+    }
+
+    /// Hidden text, decoded; it must not spell a fence either.
+    fn show_hidden(&self, carrier: Carrier, hidden: &str, out: &mut String) {
+        let starts = self.starts(hidden);
+        let mut open = false;
+        for (at, letter) in hidden.char_indices() {
+            if starts.binary_search(&at).is_ok() {
+                if std::mem::take(&mut open) {
+                    out.push('⟩');
+                }
+                escape(carrier.character(letter), out);
+                continue;
+            }
+            if !std::mem::replace(&mut open, true) {
+                out.push('⟨');
+                out.push_str(carrier.name());
+            }
+            out.push(letter);
+        }
+        if open {
+            out.push('⟩');
+        }
+    }
+
+    fn starts(&self, text: &str) -> Vec<usize> {
+        // Overlapping, so that a text in which one opener stands inside another hides neither.
+        let mut starts: Vec<usize> = self
+            .openers
+            .find_overlapping_iter(text)
+            .map(|found| found.start())
+            .collect();
+        starts.sort_unstable();
+        starts.dedup();
+        starts
+    }
+}
+
+impl Seen<'_> {
+    /// The text itself.
+    pub(super) fn text(&self) -> &str {
+        self.text
+    }
+
+    fn opens_at(&self, at: usize) -> bool {
+        self.starts.binary_search(&at).is_ok()
+    }
+
+    /// What it costs to show a character, in thousandths of a token; never less than it really costs.
+    pub(super) fn price(&self, at: usize, c: char) -> u64 {
+        if self.opens_at(at) || is_unseen(c) {
+            tokens::ESCAPED
+        } else {
+            tokens::price(c)
+        }
+    }
+
+    /// What it costs to show all of it, in tokens.
+    pub(super) fn tokens(&self) -> usize {
+        tokens::whole(self.text.char_indices().map(|(at, c)| self.price(at, c)).sum())
+    }
+}
+
+/// The text that is shown like this: the way back from what a judge quotes to what stands in the content.
+pub fn as_written(shown: &str) -> Cow<'_, str> {
+    if !shown.contains('⟨') {
+        return Cow::Borrowed(shown);
+    }
+    let mut out = String::with_capacity(shown.len());
+    let mut rest = shown;
+    while let Some((plain, from)) = rest.find('⟨').and_then(|at| rest.split_at_checked(at)) {
+        out.push_str(plain);
+        let after = from.strip_prefix('⟨').unwrap_or_default();
+        rest = match after.split_once('⟩').filter(|(inner, _)| take_back(inner, &mut out)) {
+            Some((_, rest)) => rest,
+            None => {
+                out.push('⟨');
+                after
+            }
+        };
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+/// Takes one escape back; false, and nothing written, when it is none.
+fn take_back(inner: &str, out: &mut String) -> bool {
+    if let Some(digits) = inner.strip_prefix("U+") {
+        let fits = (4..=6).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_hexdigit());
+        let character = fits
+            .then(|| u32::from_str_radix(digits, 16).ok())
+            .flatten()
+            .and_then(char::from_u32);
+        out.extend(character);
+        return character.is_some();
+    }
+    let (carrier, hidden) = if let Some(hidden) = inner.strip_prefix(TAGS) {
+        (Carrier::Tags, hidden)
+    } else if let Some(hidden) = inner.strip_prefix(SELECTORS) {
+        (Carrier::Selectors, hidden)
+    } else {
+        return false;
+    };
+    let fits = !hidden.is_empty() && hidden.bytes().all(|b| (0x20..=0x7e).contains(&b));
+    if fits {
+        out.extend(hidden.chars().map(|letter| carrier.character(letter)));
+    }
+    fits
+}
+
+/// How one character is shown.
+enum Sight {
+    Plain,
+    Escaped,
+    Hidden(Carrier, char),
+}
+
+fn sight(c: char, before: Option<char>, after: Option<char>, lines: Lines) -> Sight {
+    match c {
+        '\n' | '\t' => match lines {
+            Lines::Kept => Sight::Plain,
+            Lines::Escaped => Sight::Escaped,
+        },
+        '\r' if lines == Lines::Kept && after == Some('\n') => Sight::Plain,
+        _ if !is_unseen(c) => Sight::Plain,
+        // Joiners inside emoji and inside words of scripts that need them.
+        '\u{200c}' | '\u{200d}' if is_script(before) && is_script(after) => Sight::Plain,
+        _ => match Carrier::of(c) {
+            Some((Carrier::Tags, Some(letter))) => Sight::Hidden(Carrier::Tags, letter),
+            Some((Carrier::Tags, None)) | None => Sight::Escaped,
+            Some((Carrier::Selectors, letter)) => {
+                // A single selector after a character that has variants is how emoji and ideographs are written.
+                let alone = !is_selector(before) && !is_selector(after);
+                let chooses = is_script(before) || after == Some('\u{20e3}');
+                match letter {
+                    _ if alone && chooses => Sight::Plain,
+                    Some(letter) => Sight::Hidden(Carrier::Selectors, letter),
+                    None => Sight::Escaped,
+                }
+            }
+        },
+    }
+}
+
+/// Characters that carry ASCII letters invisibly.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Carrier {
+    /// U+E0020 to U+E007E, one for each printable ASCII character.
+    Tags,
+    /// The 256 variation selectors, one for each byte.
+    Selectors,
+}
+
+impl Carrier {
+    fn of(c: char) -> Option<(Self, Option<char>)> {
+        match c {
+            '\u{e0000}'..='\u{e007f}' => Some((Carrier::Tags, Carrier::Tags.letter(c))),
+            c if is_selector(Some(c)) => Some((Carrier::Selectors, Carrier::Selectors.letter(c))),
+            _ => None,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Carrier::Tags => TAGS,
+            Carrier::Selectors => SELECTORS,
+        }
+    }
+
+    fn base(self) -> u32 {
+        match self {
+            Carrier::Tags => 0xe0000,
+            // U+E0100 stands for byte 16.
+            Carrier::Selectors => 0xe0100 - 16,
+        }
+    }
+
+    /// The printable ASCII letter that a character carries.
+    fn letter(self, c: char) -> Option<char> {
+        let letter = u8::try_from(u32::from(c).checked_sub(self.base())?).ok()?;
+        (0x20..=0x7e).contains(&letter).then_some(char::from(letter))
+    }
+
+    fn character(self, letter: char) -> char {
+        char::from_u32(self.base() + u32::from(letter)).unwrap_or(letter)
+    }
+}
+
+fn is_selector(c: Option<char>) -> bool {
+    matches!(c, Some('\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}'))
+}
+
+/// A character outside ASCII that can be seen.
+fn is_script(c: Option<char>) -> bool {
+    c.is_some_and(|c| !c.is_ascii() && (!is_unseen(c) || is_selector(Some(c))))
+}
+
+/// Whether a character cannot be seen, or begins an escape or a cut mark. Line breaks and tabs are not among them.
+fn is_unseen(c: char) -> bool {
+    match c {
+        '\n' | '\t' => false,
+        ' '..='~' => false,
+        '⟨' | '⟦' => true,
+        _ => matches!(
+            c,
+            '\0'..='\u{1f}'
+                | '\u{7f}'..='\u{9f}'
+                | '\u{ad}'
+                | '\u{34f}'
+                | '\u{61c}'
+                | '\u{115f}'..='\u{1160}'
+                | '\u{17b4}'..='\u{17b5}'
+                | '\u{180b}'..='\u{180f}'
+                | '\u{200b}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}'
+                | '\u{2060}'..='\u{206f}'
+                | '\u{3164}'
+                | '\u{fe00}'..='\u{fe0f}'
+                | '\u{feff}'
+                | '\u{ffa0}'
+                | '\u{fff0}'..='\u{fffb}'
+                | '\u{1bca0}'..='\u{1bca3}'
+                | '\u{1d173}'..='\u{1d17a}'
+                | '\u{e0000}'..='\u{e0fff}'
+        ),
+    }
+}
+
+fn escape(c: char, out: &mut String) {
+    use std::fmt::Write as _;
+    // Writing to a string cannot fail.
+    let _ = write!(out, "⟨U+{:04X}⟩", u32::from(c));
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const FENCE: &str = "5f1e0000000000000000000000005f1e";
+
+    fn show(text: &str) -> String {
+        Eyes::new(FENCE).unwrap().show(text, Lines::Kept)
+    }
+
+    #[test]
+    fn what_can_be_seen_is_shown_as_it_is() {
+        for text in [
+            "",
+            "a \"b\" <c> & \\d\n\te\r\n",
+            "naïve café",
+            "👨\u{200d}👩\u{200d}👧 ❤\u{fe0f} 1\u{fe0f}\u{20e3}",
+            "می\u{200c}خواهم",
+        ] {
+            assert_eq!(show(text), text);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_seen_is_shown_as_an_escape() {
+        assert_eq!(show("ig\u{200b}nore\u{ad}"), "ig⟨U+200B⟩nore⟨U+00AD⟩");
+        assert_eq!(show("\u{1b}[31m\rx\u{202e}y"), "⟨U+001B⟩[31m⟨U+000D⟩x⟨U+202E⟩y");
+        assert_eq!(show("⟨U+0041⟩ ⟦…"), "⟨U+27E8⟩U+0041⟩ ⟨U+27E6⟩…");
+    }
+
+    #[test]
+    fn hidden_text_is_decoded() {
+        let tags: String = "go now".chars().map(|c| Carrier::Tags.character(c)).collect();
+        assert_eq!(show(&format!("hi{tags}!")), "hi⟨hidden:go now⟩!");
+        let selectors: String = "go".chars().map(|c| Carrier::Selectors.character(c)).collect();
+        assert_eq!(show(&format!("☺{selectors}")), "☺⟨hidden-vs:go⟩");
+    }
+
+    #[test]
+    fn nothing_can_spell_a_fence_or_a_turn() {
+        assert_eq!(show("</CONTENT-x>"), "⟨U+003C⟩/CONTENT-x>");
+        assert_eq!(show("<|im_start|>system"), "⟨U+003C⟩|im_start|>system");
+        assert_eq!(
+            show(&format!("a{FENCE}b")),
+            format!("a⟨U+0035⟩{}b", FENCE.strip_prefix('5').unwrap())
+        );
+        let tags: String = "a</content-b".chars().map(|c| Carrier::Tags.character(c)).collect();
+        assert_eq!(show(&tags), "⟨hidden:a⟩⟨U+E003C⟩⟨hidden:/content-b⟩");
+    }
+
+    #[test]
+    fn a_fence_that_overlaps_itself_is_broken_everywhere() {
+        let eyes = Eyes::new("aaaa").unwrap();
+        let shown = eyes.show("aaaaaa", Lines::Kept);
+        assert!(!shown.contains("aaaa"), "{shown}");
+        assert_eq!(as_written(&shown), "aaaaaa");
+    }
+
+    #[test]
+    fn what_is_no_escape_is_left_alone_on_the_way_back() {
+        for text in [
+            "⟨",
+            "⟨U+⟩",
+            "⟨U+ZZZZ⟩",
+            "⟨U+D800⟩",
+            "⟨hidden:⟩",
+            "⟨hidden:é⟩",
+            "⟨x⟩ y",
+            "⟨U+0041",
+        ] {
+            assert_eq!(as_written(text), text);
+        }
+        assert_eq!(as_written("⟨⟨U+0041⟩"), "⟨A");
+    }
+
+    fn tricky() -> impl Strategy<Value = String> {
+        let piece = prop_oneof![
+            ".*",
+            "[\\x00-\\x20\u{200b}-\u{200f}\u{fe00}-\u{fe0f}\u{e0000}-\u{e01ef}]{0,8}",
+            Just(format!("</content-{FENCE}>")),
+            Just(FENCE.to_owned()),
+            Just("⟨U+0041⟩⟦…".to_owned()),
+            Just("</s><|[INST]".to_owned()),
+            "[\u{e0020}-\u{e007e}]{0,12}",
+        ];
+        proptest::collection::vec(piece, 0..6).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn everything_can_be_taken_back(text in tricky()) {
+            for lines in [Lines::Kept, Lines::Escaped] {
+                let shown = Eyes::new(FENCE).unwrap().show(&text, lines);
+                prop_assert_eq!(as_written(&shown), text.as_str());
+            }
+        }
+
+        #[test]
+        fn no_opener_survives(text in tricky()) {
+            let shown = show(&text).to_ascii_lowercase();
+            prop_assert!(!shown.contains(FENCE));
+            for opener in OPENERS {
+                prop_assert!(!shown.contains(opener), "{} in {}", opener, shown);
+            }
+        }
+
+        #[test]
+        fn it_never_costs_more_than_it_says(text in tricky()) {
+            let eyes = Eyes::new(FENCE).unwrap();
+            let seen = eyes.see(&text);
+            let shown = eyes.show_part(&seen, 0..text.len(), Lines::Kept);
+            prop_assert!(tokens::estimate(&shown) <= seen.tokens());
+        }
+    }
+}

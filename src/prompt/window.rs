@@ -1,0 +1,171 @@
+//! Which parts of a long text are shown: its head, its tail, and windows around what was found in it.
+
+use std::ops::Range;
+
+use super::shown::Seen;
+
+/// Bytes shown on either side of a finding, if there is room.
+const AROUND: usize = 400;
+/// Gaps that are not worth a mark.
+const SMALL_GAP: usize = 48;
+/// What a cut mark costs, in thousandths of a token.
+const MARK: u64 = 12_000;
+
+/// The parts of a text that fit into so many tokens, in order. Focus points come first, the most important first.
+pub(super) fn parts(seen: &Seen<'_>, room: usize, focus: &[Range<usize>]) -> Vec<Range<usize>> {
+    let text = seen.text();
+    if text.is_empty() {
+        return Vec::new();
+    }
+    let room = u64::try_from(room).unwrap_or(u64::MAX / 1000).saturating_mul(1000);
+    if tokens_fit(seen, room) {
+        return std::iter::once(0..text.len()).collect();
+    }
+    let mut left = room.saturating_sub(2 * MARK);
+    let mut parts: Vec<Range<usize>> = Vec::new();
+    // Half of the room at most, so that a text full of findings still shows how it begins and ends.
+    let mut for_focus = left / 2;
+    for span in focus {
+        if for_focus <= MARK {
+            break;
+        }
+        // A short finding stands in the middle of its window; of a long one, the beginning does.
+        let middle = floor(text, span.start + (span.len() / 2).min(AROUND));
+        if parts
+            .iter()
+            .any(|part| part.contains(&span.start) && part.end >= span.end)
+        {
+            continue;
+        }
+        let start = floor(text, span.start.saturating_sub(AROUND));
+        let end = floor(text, span.end.saturating_add(AROUND));
+        let (before, before_costs) = backward(seen, start..middle, (for_focus - MARK) / 2);
+        let (after, after_costs) = forward(seen, middle..end, (for_focus - MARK) - before_costs);
+        for_focus = for_focus.saturating_sub(before_costs + after_costs + MARK);
+        left = left.saturating_sub(before_costs + after_costs + MARK);
+        parts.push(before..after);
+    }
+    let (head, head_costs) = forward(seen, 0..text.len(), left / 5 * 3);
+    let (tail, _) = backward(seen, head..text.len(), left.saturating_sub(head_costs));
+    parts.push(0..head);
+    parts.push(tail..text.len());
+    joined(parts)
+}
+
+fn tokens_fit(seen: &Seen<'_>, room: u64) -> bool {
+    let mut costs = 0u64;
+    seen.text().char_indices().all(|(at, c)| {
+        costs += seen.price(at, c);
+        costs <= room
+    })
+}
+
+/// How far one gets from the start of a range; where, and at what cost.
+fn forward(seen: &Seen<'_>, range: Range<usize>, room: u64) -> (usize, u64) {
+    let mut costs = 0;
+    for (at, c) in seen.text().get(range.clone()).unwrap_or_default().char_indices() {
+        let price = seen.price(range.start + at, c);
+        if costs + price > room {
+            return (range.start + at, costs);
+        }
+        costs += price;
+    }
+    (range.end, costs)
+}
+
+/// How far one gets from the end of a range towards its start.
+fn backward(seen: &Seen<'_>, range: Range<usize>, room: u64) -> (usize, u64) {
+    let mut costs = 0;
+    let mut reached = range.end;
+    for (at, c) in seen.text().get(range.clone()).unwrap_or_default().char_indices().rev() {
+        let price = seen.price(range.start + at, c);
+        if costs + price > room {
+            break;
+        }
+        costs += price;
+        reached = range.start + at;
+    }
+    (reached, costs)
+}
+
+fn joined(mut parts: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    parts.retain(|part| !part.is_empty());
+    parts.sort_by_key(|part| part.start);
+    let mut joined: Vec<Range<usize>> = Vec::with_capacity(parts.len());
+    for part in parts {
+        match joined.last_mut() {
+            Some(last) if part.start <= last.end + SMALL_GAP => last.end = last.end.max(part.end),
+            _ => joined.push(part),
+        }
+    }
+    joined
+}
+
+/// The nearest character border at or before this byte.
+pub(super) fn floor(text: &str, at: usize) -> usize {
+    text.floor_char_boundary(at)
+}
+
+/// The bytes of a text of this length that are not in these parts.
+pub(super) fn missing(len: usize, parts: &[Range<usize>]) -> usize {
+    len - parts.iter().map(|part| part.len()).sum::<usize>().min(len)
+}
+
+/// Tokens for which even the least useful part of a text can be shown.
+pub(super) const LEAST: usize = 48;
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::shown::{Eyes, Lines};
+    use super::super::tokens;
+    use super::*;
+
+    #[test]
+    fn a_text_that_fits_is_shown_whole() {
+        let eyes = Eyes::new("f").unwrap();
+        assert_eq!(
+            parts(&eyes.see("hello"), 10, &[]),
+            std::iter::once(0..5).collect::<Vec<_>>()
+        );
+        assert!(parts(&eyes.see(""), 10, &[]).is_empty());
+    }
+
+    #[test]
+    fn a_long_text_keeps_head_tail_and_what_was_found() {
+        let text = format!("HEAD{}NEEDLE{}TAIL", "a".repeat(50_000), "b".repeat(50_000));
+        let eyes = Eyes::new("f").unwrap();
+        let seen = eyes.see(&text);
+        let focus = 50_004..50_010;
+        let kept = parts(&seen, 1000, std::slice::from_ref(&focus));
+        assert_eq!(kept.len(), 3);
+        let shown: Vec<&str> = kept.iter().map(|part| text.get(part.clone()).unwrap()).collect();
+        assert!(shown[0].starts_with("HEAD"));
+        assert!(shown[1].contains("NEEDLE"));
+        assert!(shown[2].ends_with("TAIL"));
+    }
+
+    proptest! {
+        #[test]
+        fn parts_are_ordered_on_borders_and_within_the_room(
+            text in "[a-zé漢\u{200b}<|]{0,3000}", room in 0usize..900, at in proptest::collection::vec(0usize..9000, 0..5),
+        ) {
+            let eyes = Eyes::new("fence").unwrap();
+            let seen = eyes.see(&text);
+            let focus: Vec<Range<usize>> = at.iter().map(|at| { let at = floor(&text, *at); at..floor(&text, at + 9) }).collect();
+            let kept = parts(&seen, room, &focus);
+            let mut end = 0;
+            let mut costs = 0;
+            for part in &kept {
+                prop_assert!(part.start >= end && part.end > part.start);
+                prop_assert!(text.get(part.clone()).is_some());
+                costs += tokens::estimate(&eyes.show_part(&seen, part.clone(), Lines::Kept));
+                end = part.end;
+            }
+            prop_assert!(end <= text.len());
+            // Small gaps that were closed, and rounding.
+            prop_assert!(costs <= room + 6 * 4 * SMALL_GAP, "{} of {}", costs, room);
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! Whether the server is alive, whether it is ready, and what it has counted.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, StatusCode};
+
+use super::Shared;
+use crate::telemetry;
+
+/// `GET /healthz`: the process answers.
+pub(super) async fn alive() -> &'static str {
+    "ok\n"
+}
+
+/// `GET /readyz`: steps can be decided. Not ready while as many are under way as may be.
+pub(super) async fn ready(State(shared): State<Arc<Shared>>) -> Response {
+    if shared.in_flight.available_permits() == 0 {
+        return (StatusCode::SERVICE_UNAVAILABLE, "overloaded\n").into_response();
+    }
+    let judge = if shared.guardian.has_judge() {
+        "ready, judge: endpoint\n"
+    } else {
+        "ready, judge: local rules\n"
+    };
+    judge.into_response()
+}
+
+/// `GET /metrics`: Prometheus text.
+pub(super) async fn metrics() -> Response {
+    let Some(handle) = telemetry::metrics_handle() else {
+        return (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "another metrics recorder is installed\n",
+        )
+            .into_response();
+    };
+    let mut response = handle.render().into_response();
+    response.headers_mut().insert(
+        CONTENT_TYPE,
+        HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8"),
+    );
+    response
+}

@@ -1,0 +1,90 @@
+//! Receive: from an HTTP request to a caller and a body, within bounds of size and time.
+
+use axum::body::Body;
+use bytes::Bytes;
+use futures_util::StreamExt;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http::{HeaderMap, Request};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::{Refusal, Shared};
+use crate::model::Caller;
+
+/// A request whose credential and shape are in order.
+pub(super) struct Received {
+    pub(super) caller: Caller,
+    pub(super) body: Bytes,
+    /// Held until the last step of the request is decided.
+    pub(super) permit: OwnedSemaphorePermit,
+}
+
+/// Receives a request. What is wrong with its headers is said before its body is read.
+pub(super) async fn receive(shared: &Shared, request: Request<Body>) -> Result<Received, Refusal> {
+    let (head, body) = request.into_parts();
+    let most = shared.settings.max_body_bytes;
+    let checked = check(shared, &head.headers);
+    let permit = match checked {
+        Ok(permit) => permit,
+        Err(refusal) => {
+            drain(shared, body).await;
+            return Err(refusal);
+        }
+    };
+    let (caller, permit) = permit;
+    let read = tokio::time::timeout(shared.settings.body_timeout, Limited::new(body, most).collect()).await;
+    let body = match read {
+        Ok(Ok(collected)) => collected.to_bytes(),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => return Err(Refusal::TooLarge(most)),
+        Ok(Err(_)) => return Err(Refusal::Broken),
+        Err(_) => return Err(Refusal::TooSlow),
+    };
+    Ok(Received { caller, body, permit })
+}
+
+fn check(shared: &Shared, headers: &HeaderMap) -> Result<(Caller, OwnedSemaphorePermit), Refusal> {
+    let caller = shared.keyring.load().caller(headers)?;
+    if !is_json(headers) {
+        return Err(Refusal::NotJson);
+    }
+    let most = shared.settings.max_body_bytes;
+    if declared_length(headers).is_some_and(|length| length > most as u64) {
+        return Err(Refusal::TooLarge(most));
+    }
+    let permit = std::sync::Arc::clone(&shared.in_flight)
+        .try_acquire_owned()
+        .map_err(|_| Refusal::Overloaded)?;
+    Ok((caller, permit))
+}
+
+/// Whether the body is declared as JSON: `application/json` or `application/*+json`, with any parameters.
+fn is_json(headers: &HeaderMap) -> bool {
+    let Some(value) = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()) else {
+        return false;
+    };
+    let essence = value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json"))
+}
+
+fn declared_length(headers: &HeaderMap) -> Option<u64> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+/// How much of a refused body is read and thrown away, so that the client gets to read why.
+const DRAINED_BYTES: usize = 32 * 1024 * 1024;
+
+/// Reads a refused body without keeping it: a client that is still sending would otherwise see a reset connection.
+async fn drain(shared: &Shared, body: Body) {
+    let mut stream = body.into_data_stream();
+    let reading = async {
+        let mut left = DRAINED_BYTES;
+        while let Some(Ok(chunk)) = stream.next().await {
+            left = left.saturating_sub(chunk.len());
+            if left == 0 {
+                break;
+            }
+        }
+    };
+    // Out of time or not: the answer is the same.
+    let _ = tokio::time::timeout(shared.settings.body_timeout, reading).await;
+}

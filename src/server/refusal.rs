@@ -1,0 +1,132 @@
+//! What the transport refuses: each refusal once, with its HTTP status, its JSON-RPC code and its sentence.
+
+use std::time::Duration;
+
+use axum::response::{IntoResponse, Response};
+use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::{HeaderValue, StatusCode};
+
+use crate::telemetry::names;
+use crate::wire::{self, RpcError};
+
+/// A request that never became a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// 401: a key is needed and none was sent.
+    NoCredential,
+    /// 401: the key is none that is known.
+    WrongCredential,
+    /// 403: the key's organisation is not served any more.
+    OrganisationGone,
+    /// 415: the body is not declared as JSON.
+    NotJson,
+    /// 413: the body is larger than this many bytes.
+    TooLarge(usize),
+    /// 408: the body did not arrive in time.
+    TooSlow,
+    /// 400: the connection broke off inside the body.
+    Broken,
+    /// 429: the caller's limit is reached.
+    LimitReached(Duration),
+    /// 503: too much is being worked on.
+    Overloaded,
+    /// 404: steps go to `/` or `/aos`.
+    NoSuchPath,
+    /// 405: steps are posted.
+    MethodNotAllowed,
+}
+
+impl Refusal {
+    /// The HTTP status.
+    pub fn status(&self) -> StatusCode {
+        match self {
+            Refusal::NoCredential | Refusal::WrongCredential => StatusCode::UNAUTHORIZED,
+            Refusal::OrganisationGone => StatusCode::FORBIDDEN,
+            Refusal::NotJson => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Refusal::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+            Refusal::TooSlow => StatusCode::REQUEST_TIMEOUT,
+            Refusal::Broken => StatusCode::BAD_REQUEST,
+            Refusal::LimitReached(_) => StatusCode::TOO_MANY_REQUESTS,
+            Refusal::Overloaded => StatusCode::SERVICE_UNAVAILABLE,
+            Refusal::NoSuchPath => StatusCode::NOT_FOUND,
+            Refusal::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+        }
+    }
+
+    /// The name in metrics.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Refusal::NoCredential => "no_credential",
+            Refusal::WrongCredential => "wrong_credential",
+            Refusal::OrganisationGone => "organisation_gone",
+            Refusal::NotJson => "not_json",
+            Refusal::TooLarge(_) => "too_large",
+            Refusal::TooSlow => "too_slow",
+            Refusal::Broken => "broken",
+            Refusal::LimitReached(_) => "limit_reached",
+            Refusal::Overloaded => "overloaded",
+            Refusal::NoSuchPath => "no_such_path",
+            Refusal::MethodNotAllowed => "method_not_allowed",
+        }
+    }
+
+    /// The JSON-RPC error of its body.
+    pub fn error(&self) -> RpcError {
+        match self {
+            Refusal::NoCredential => {
+                RpcError::authentication("an API key is needed: send `Authorization: Bearer KEY` or `X-Api-Key: KEY`")
+            }
+            Refusal::WrongCredential => RpcError::authentication("the API key is not known here"),
+            Refusal::OrganisationGone => RpcError::authorization("the key's organisation is not served here"),
+            Refusal::NotJson => RpcError::invalid_request("expected the header `Content-Type: application/json`"),
+            Refusal::TooLarge(most) => RpcError::invalid_request(&format!("the body is larger than {most} bytes")),
+            Refusal::TooSlow => RpcError::invalid_request("the body did not arrive in time"),
+            Refusal::Broken => RpcError::invalid_request("the body broke off"),
+            Refusal::LimitReached(after) => RpcError::rate_limited(millis(*after)),
+            Refusal::Overloaded => RpcError::overloaded(1_000),
+            Refusal::NoSuchPath => {
+                RpcError::invalid_request("there is nothing here: steps go to `POST /` or `POST /aos`")
+            }
+            Refusal::MethodNotAllowed => RpcError::invalid_request("expected the HTTP method `POST`"),
+        }
+    }
+
+    /// The whole answer; `id` where the request got far enough to have one.
+    pub(super) fn answer(&self, id: Option<&crate::model::RequestId>) -> Response {
+        metrics::counter!(names::REFUSALS, "reason" => self.name()).increment(1);
+        let mut response = (self.status(), wire::encode_error(id, &self.error())).into_response();
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        match self {
+            Refusal::NoCredential | Refusal::WrongCredential => {
+                headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            }
+            Refusal::LimitReached(after) => {
+                headers.insert(RETRY_AFTER, HeaderValue::from(millis(*after).div_ceil(1_000)));
+            }
+            Refusal::Overloaded => {
+                headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+            }
+            Refusal::MethodNotAllowed => {
+                headers.insert(ALLOW, HeaderValue::from_static("POST"));
+            }
+            Refusal::OrganisationGone
+            | Refusal::NotJson
+            | Refusal::TooLarge(_)
+            | Refusal::TooSlow
+            | Refusal::Broken
+            | Refusal::NoSuchPath => {}
+        }
+        response
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        self.answer(None)
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX).max(1)
+}

@@ -1,0 +1,34 @@
+//! The names of every metric. Scripts and dashboards rely on them: add, don't rename.
+
+/// Verdicts given, by `decision`, `source` and `method`.
+pub const DECISIONS: &str = "guardian_decisions_total";
+/// Seconds from the decoded step to its verdict, by `source`.
+pub const DECISION_SECONDS: &str = "guardian_decision_seconds";
+/// Calls of a judge's endpoint, by `outcome`: `ok`, or the name of the failure.
+pub const JUDGE_CALLS: &str = "guardian_judge_calls_total";
+/// Cache events, by `event`: `hit`, `miss`, `coalesced`, `evicted`.
+pub const CACHE: &str = "guardian_cache_total";
+/// Findings, by `rule` family and `treatment`.
+pub const FINDINGS: &str = "guardian_findings_total";
+/// Requests that never became a step, by `reason`: the name of the refusal, or the JSON-RPC error code.
+pub const REFUSALS: &str = "guardian_refusals_total";
+/// Audit records written, by `outcome`.
+pub const AUDIT_RECORDS: &str = "guardian_audit_records_total";
+/// Steps being decided right now.
+pub const IN_FLIGHT: &str = "guardian_steps_in_flight";
+
+/// Tells the recorder what each metric means.
+pub fn describe() {
+    metrics::describe_counter!(DECISIONS, "Verdicts given, by decision, source and method.");
+    metrics::describe_histogram!(
+        DECISION_SECONDS,
+        metrics::Unit::Seconds,
+        "Time from step to verdict, by source."
+    );
+    metrics::describe_counter!(JUDGE_CALLS, "Calls of the judge's endpoint, by outcome.");
+    metrics::describe_counter!(CACHE, "Cache events: hit, miss, coalesced, evicted.");
+    metrics::describe_counter!(FINDINGS, "Findings, by family and treatment.");
+    metrics::describe_counter!(REFUSALS, "Requests that never became a step, by reason.");
+    metrics::describe_counter!(AUDIT_RECORDS, "Audit records written, by outcome.");
+    metrics::describe_gauge!(IN_FLIGHT, "Steps being decided right now.");
+}

@@ -1,0 +1,250 @@
+//! A2A, in all its revisions, and AgentVault: finding the message in a request, and telling requests from answers.
+
+mod shape;
+
+use crate::model::{Kind, Method, Origin, Place, SessionId};
+use crate::wire::aos::{self, Context};
+use crate::wire::draft::{Checked, Draft};
+use crate::wire::json::{self, NodeId, Table};
+use crate::wire::jsonrpc::{Envelope, RpcError};
+use crate::wire::method_names;
+use crate::wire::wrapping::{self, Found, Wrapping};
+use crate::wire::zone::{Anchors, Shape, Zone};
+
+pub(super) use shape::A2aShape;
+
+/// Reads a request that carries an A2A message.
+///
+/// # Errors
+///
+/// `-32602` when there is no message, or a field that we rely on has another type than A2A gives it.
+pub(super) fn read(
+    table: &Table<'_>,
+    envelope: &Envelope<'_>,
+    method: Method,
+    inner: Option<&str>,
+) -> Result<Draft, RpcError> {
+    let request = Checked {
+        table,
+        root: envelope.root,
+    };
+    let found = find(request, envelope, method, inner)?;
+    let direction = direction_of(table, &found, method);
+    let mut anchors = Anchors::default();
+    found.anchor_surroundings(&mut anchors);
+    let context = match found.context {
+        Some(context) => aos::read_context(table, envelope.root, context, &mut anchors)?,
+        None => Context::default(),
+    };
+    if let Some(message) = found.message {
+        anchors.set(message, direction.zone(found.wrapping));
+    }
+    let mut draft = Draft::new(direction.kind(), context, anchors);
+    found.remark(request, &mut draft);
+    if let Some(message) = found.message {
+        check(request, message, found.wrapping)?;
+        remark_method(request, message, method, inner, &mut draft);
+        if draft.session.is_none() {
+            draft.session = session_of(table, message, found.wrapping);
+        }
+    }
+    Ok(draft)
+}
+
+/// Which way a message goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Direction {
+    /// From the observed agent to a remote one.
+    Out,
+    /// From a remote agent to the observed one.
+    In,
+}
+
+impl Direction {
+    const fn kind(self) -> Kind {
+        match self {
+            Direction::Out => Kind::A2aRequest,
+            Direction::In => Kind::A2aResponse,
+        }
+    }
+
+    /// What the observed agent sends are its own words, whatever role A2A gives it; what it receives are another's.
+    const fn zone(self, wrapping: Wrapping) -> Zone {
+        let origin = match self {
+            Direction::Out => Origin::Agent,
+            Direction::In => Origin::RemoteAgent,
+        };
+        let shape = match wrapping {
+            Wrapping::Message => A2aShape::Message,
+            Wrapping::BareParams => A2aShape::Object,
+        };
+        Zone::new(Shape::A2a(shape), origin, Place::Body)
+    }
+}
+
+fn find(
+    request: Checked<'_, '_>,
+    envelope: &Envelope<'_>,
+    method: Method,
+    inner: Option<&str>,
+) -> Result<Found, RpcError> {
+    // `params.message` is the wrapped message where the method only says "A2A"; for `message/send` and the like it is
+    // usually the A2A message of raw A2A parameters.
+    let only_wraps = method == Method::ProtocolsA2a && inner.is_none();
+    let is_wrapped = |node| only_wraps || wrapping::is_rpc(request, node);
+    let found = wrapping::find(request, envelope, is_wrapped)?;
+    let bare_is_meant = match found.wrapping {
+        Wrapping::Message => true,
+        Wrapping::BareParams => found
+            .message
+            .is_some_and(|params| has_a2a_params(request.table, params, method)),
+    };
+    let needs_nothing = matches!(method, Method::AgentCard | Method::TasksList);
+    if bare_is_meant || needs_nothing {
+        return Ok(found);
+    }
+    let pointer = if only_wraps {
+        "/params/message"
+    } else {
+        "/params/payload"
+    };
+    Err(RpcError::invalid_params(
+        pointer,
+        "an object (the A2A message)",
+        "nothing",
+    ))
+}
+
+/// Whether the parameters of a raw A2A request are there.
+fn has_a2a_params(table: &Table<'_>, params: NodeId, method: Method) -> bool {
+    let names: &[&str] = match method {
+        Method::MessageSend | Method::MessageStream | Method::TasksSend => &["message"],
+        _ => &[
+            "id",
+            "taskId",
+            "name",
+            "parent",
+            "message",
+            "pushNotificationConfig",
+            "config",
+        ],
+    };
+    names.iter().any(|name| table.given(params, name).is_some())
+}
+
+/// A message with a method is a request. One without is an answer, unless it is the bare parameters of a request.
+fn direction_of(table: &Table<'_>, found: &Found, method: Method) -> Direction {
+    let Some(message) = found.message.filter(|_| found.wrapping == Wrapping::Message) else {
+        return Direction::Out;
+    };
+    let has = |name| table.member(message, name).is_some();
+    if has("method") {
+        return Direction::Out;
+    }
+    let answer = [
+        "result",
+        "error",
+        "statusUpdate",
+        "artifactUpdate",
+        "task",
+        "status",
+        "artifact",
+        "artifacts",
+        "state",
+    ]
+    .iter()
+    .any(|name| has(name))
+        || has("jsonrpc");
+    let event = table
+        .text_of(message, "kind")
+        .is_some_and(|kind| matches!(kind.as_ref(), "status-update" | "artifact-update" | "task" | "message"));
+    let subscription_event = method == Method::TasksSendSubscribe && has("taskId");
+    if answer || event || subscription_event {
+        Direction::In
+    } else {
+        Direction::Out
+    }
+}
+
+/// Checks the types of the fields that we rely on.
+fn check(request: Checked<'_, '_>, message: NodeId, wrapping: Wrapping) -> Result<(), RpcError> {
+    let params = match wrapping {
+        Wrapping::BareParams => message,
+        Wrapping::Message => {
+            request.string(message, "method")?;
+            match request.object(message, "params", "an object (A2A params)")? {
+                Some(params) => params,
+                None => return Ok(()),
+            }
+        }
+    };
+    let Some(inner) = request.object(params, "message", "an object (A2A Message)")? else {
+        return Ok(());
+    };
+    if let Some(parts) = request.table.given(inner, "parts") {
+        request.expect(parts, json::Kind::Array, "an array of parts")?;
+    }
+    Ok(())
+}
+
+fn remark_method(request: Checked<'_, '_>, message: NodeId, method: Method, inner: Option<&str>, draft: &mut Draft) {
+    let table = request.table;
+    let Some(node) = table.member(message, "method") else {
+        return;
+    };
+    let Some(name) = table.text(node) else { return };
+    let meant = method_names::a2a(&name);
+    let outer_says_nothing = method == Method::ProtocolsA2a && inner.is_none();
+    let known_spelling = inner == Some(name.as_ref());
+    if !outer_says_nothing && !known_spelling && meant != Some(method) {
+        draft.remark(
+            request.pointer(node),
+            "the method of the wrapped message is not the method of the request",
+        );
+    } else if meant.is_none() {
+        draft.remark(
+            request.pointer(node),
+            "the wrapped message has a method that A2A does not know",
+        );
+    }
+    for name in ["result", "error"] {
+        if let Some(answer) = table.member(message, name) {
+            draft.remark(
+                request.pointer(answer),
+                "the wrapped message is a request and an answer at once",
+            );
+        }
+    }
+}
+
+/// The conversation that a message belongs to: its context, else its task.
+fn session_of(table: &Table<'_>, message: NodeId, wrapping: Wrapping) -> Option<SessionId> {
+    let inside = |node: Option<NodeId>, name| node.and_then(|node| table.given(node, name));
+    let root = Some(message);
+    let params = match wrapping {
+        Wrapping::BareParams => root,
+        Wrapping::Message => inside(root, "params"),
+    };
+    let result = inside(root, "result");
+    let around = [params, result, root];
+    let holders = around.into_iter().flat_map(|holder| {
+        let named = ["message", "task", "statusUpdate", "artifactUpdate", "status"];
+        std::iter::once(holder).chain(named.map(|name| inside(holder, name)))
+    });
+    let holders: Vec<NodeId> = holders.flatten().collect();
+    let text = |name: &str| holders.iter().find_map(|holder| table.text_of(*holder, name));
+    let task = || {
+        // `id` is a task's only in parameters and results: elsewhere it is the id of a JSON-RPC message.
+        let bare_event = root.filter(|message| table.member(*message, "jsonrpc").is_none());
+        [params, result, inside(result, "task"), bare_event]
+            .into_iter()
+            .flatten()
+            .find_map(|holder| table.text_of(holder, "id"))
+    };
+    text("contextId")
+        .or_else(|| text("sessionId"))
+        .or_else(|| text("taskId"))
+        .or_else(task)
+        .filter(|id| !id.is_empty())
+        .map(|id| SessionId::new(id.into_owned()))
+}

@@ -1,0 +1,132 @@
+//! Which fields A2A 0.x, A2A 1.0 and AgentVault define.
+//!
+//! They use one name for one thing throughout, so one list of names serves every object of theirs.
+
+use crate::model::Origin;
+use crate::wire::part::PartShape;
+use crate::wire::zone::{Member, Shape, Zone};
+
+/// What the fields of an A2A object mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::wire) enum A2aShape {
+    /// A JSON-RPC message, or a bare stream event.
+    Message,
+    /// Anything inside.
+    Object,
+}
+
+impl A2aShape {
+    pub(in crate::wire) fn member(self, zone: Zone, member: Member<'_, '_>) -> Option<Zone> {
+        match (self, member.key) {
+            (A2aShape::Message, "jsonrpc" | "method") => Some(zone.aside()),
+            (A2aShape::Message, "params") => Some(zone.shaped(Shape::A2a(A2aShape::Object))),
+            (A2aShape::Message, "result" | "error") => {
+                Some(zone.by(Origin::RemoteAgent).shaped(Shape::A2a(A2aShape::Object)))
+            }
+            (A2aShape::Message | A2aShape::Object, key) => object_member(zone, key),
+        }
+    }
+}
+
+fn object_member(zone: Zone, key: &str) -> Option<Zone> {
+    Some(match key {
+        "parts" => PartShape::parts(zone),
+        "message"
+        | "messages"
+        | "history"
+        | "status"
+        | "artifact"
+        | "artifacts"
+        | "task"
+        | "tasks"
+        | "statusUpdate"
+        | "artifactUpdate"
+        | "configuration"
+        | "pushNotificationConfig"
+        | "taskPushNotificationConfig"
+        | "config"
+        | "configs"
+        | "authentication"
+        | "capabilities"
+        | "provider"
+        | "skills"
+        | "additionalInterfaces"
+        | "supportedInterfaces"
+        | "signatures"
+        | "authSchemes"
+        | "extendedAgentCard"
+        | "list"
+        | "extensions" => zone.shaped(Shape::A2a(A2aShape::Object)),
+        "id"
+        | "taskId"
+        | "contextId"
+        | "messageId"
+        | "artifactId"
+        | "sessionId"
+        | "referenceTaskIds"
+        | "pushNotificationConfigId"
+        | "kind"
+        | "type"
+        | "role"
+        | "state"
+        | "timestamp"
+        | "createdAt"
+        | "updatedAt"
+        | "lastUpdated"
+        | "statusTimestampAfter"
+        | "mimeType"
+        | "mediaType"
+        | "acceptedOutputModes"
+        | "defaultInputModes"
+        | "defaultOutputModes"
+        | "inputModes"
+        | "outputModes"
+        | "protocolVersion"
+        | "preferredTransport"
+        | "transport"
+        | "protocolBinding"
+        | "pageToken"
+        | "nextPageToken"
+        | "tenant"
+        | "schemaVersion"
+        | "agentVersion"
+        | "a2aVersion"
+        | "mcpVersion"
+        | "schemes"
+        | "scheme"
+        | "version" => zone.aside(),
+        "text" | "content" | "name" | "description" | "url" | "uri" | "token" | "credentials" | "filename" | "tags"
+        | "examples" | "code" | "reason" | "documentationUrl" | "iconUrl" | "organization" | "humanReadableId"
+        | "webhookUrl" | "tokenUrl" | "privacyPolicyUrl" | "termsOfServiceUrl" | "support_contact"
+        | "service_identifier" | "scopes" | "protected" | "signature" => zone.free(),
+        "data"
+        | "securitySchemes"
+        | "security"
+        | "securityRequirements"
+        | "header"
+        | "input_schema"
+        | "output_schema"
+        | "teeDetails" => zone.free(),
+        // Flags and counts: no strings, but names that are A2A's own.
+        "historyLength"
+        | "blocking"
+        | "returnImmediately"
+        | "final"
+        | "append"
+        | "lastChunk"
+        | "success"
+        | "error"
+        | "streaming"
+        | "pushNotifications"
+        | "stateTransitionHistory"
+        | "supportsAuthenticatedExtendedCard"
+        | "supportsPushNotifications"
+        | "pageSize"
+        | "totalSize"
+        | "includeArtifacts"
+        | "required"
+        | "supportedMessageParts" => zone.free(),
+        "metadata" => zone.decoration(),
+        _ => return None,
+    })
+}

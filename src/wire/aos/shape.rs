@@ -1,0 +1,226 @@
+//! Which fields AOS defines, and whose words stand in them.
+
+use crate::model::{Origin, Place};
+use crate::wire::json::Table;
+use crate::wire::part::PartShape;
+use crate::wire::zone::{Member, Shape, Zone};
+
+/// What the fields of an AOS object mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::wire) enum AosShape {
+    /// The parameters of a `steps/*` request.
+    Params,
+    /// The parameters of a request that wraps a message of another protocol.
+    Wrapper,
+    /// `StepContext` (3.8), or the later revision's `{from, to}`.
+    Context,
+    /// One side of `{from, to}`.
+    Party,
+    /// `Agent` (3.1) whose instructions are those of the observed agent.
+    Agent,
+    /// Things with an id, a name and a URL: organisations, providers, models, users, sessions, servers.
+    Entity,
+    /// `ToolDefinition` (3.2).
+    Tool,
+    /// `ToolArgumentDefinition`, `ToolOutputDefinition` (3.2.1, 3.2.2).
+    ToolField,
+    /// `Resource` (3.1.5).
+    Resource,
+    /// `Message` (3.3).
+    Message,
+    /// `AgentTrigger` (3.6).
+    Trigger,
+    /// `AgentTriggerEvent` (3.6.1).
+    TriggerEvent,
+    /// `KnowledgeRetrievalStepParams` (3.14).
+    Knowledge,
+    /// `KnowledgeRetrievalResult` (3.14.1).
+    KnowledgeResult,
+    /// `ToolCallRequest` (3.15).
+    Call,
+    /// `ToolArgumentValue` (3.15.1).
+    Input,
+    /// `ToolCallResult` (4.6.1.1), also when it is nested with its execution id.
+    Outcome,
+    /// `Source` (3.7).
+    Citation,
+}
+
+const fn aos(shape: AosShape) -> Shape {
+    Shape::Aos(shape)
+}
+
+/// Whose words the content of a message is, by the message's role. A system message is the guardrails' and the
+/// orchestrator's, not the agent's and not the user's: it carries no authority.
+pub(super) fn origin_of_role(role: Option<&str>) -> Origin {
+    match role {
+        Some("user") => Origin::User,
+        Some("agent") => Origin::Agent,
+        _ => Origin::Unknown,
+    }
+}
+
+impl AosShape {
+    pub(in crate::wire) fn member(self, zone: Zone, member: Member<'_, '_>) -> Option<Zone> {
+        let key = member.key;
+        match self {
+            AosShape::Params => params_member(zone, member),
+            AosShape::Wrapper => wrapper_member(zone, key),
+            AosShape::Context => context_member(zone, key),
+            AosShape::Party => match key {
+                "agent" => Some(zone.shaped(aos(AosShape::Agent))),
+                "role" => Some(zone.aside()),
+                _ => None,
+            },
+            AosShape::Agent => agent_member(zone, key),
+            AosShape::Entity => entity_member(zone, key),
+            AosShape::Tool => tool_member(zone, key),
+            AosShape::ToolField => match key {
+                "name" | "description" | "id" | "type" | "mimeType" => Some(zone.free()),
+                "required" => Some(zone.free()),
+                _ => None,
+            },
+            AosShape::Resource => match key {
+                "name" | "description" | "content" | "id" | "mimeType" => Some(zone.free()),
+                "metadata" => Some(zone.decoration()),
+                _ => None,
+            },
+            AosShape::Message => match key {
+                "id" | "role" => Some(zone.aside()),
+                "content" => Some(PartShape::parts(zone)),
+                "metadata" => Some(zone.decoration()),
+                _ => None,
+            },
+            AosShape::Trigger => match key {
+                "type" => Some(zone.aside()),
+                "event" => Some(zone.shaped(aos(AosShape::TriggerEvent))),
+                "content" => Some(PartShape::parts(zone)),
+                "metadata" => Some(zone.decoration()),
+                _ => None,
+            },
+            AosShape::TriggerEvent => matches!(key, "type" | "id").then(|| zone.aside()),
+            AosShape::Knowledge => match key {
+                "query" | "keywords" => Some(zone.by(Origin::Agent).free()),
+                "results" => Some(zone.shaped(aos(AosShape::KnowledgeResult))),
+                _ => None,
+            },
+            AosShape::KnowledgeResult => match key {
+                "id" | "mimeType" => Some(zone.aside()),
+                "content" => Some(PartShape::parts(zone)),
+                "metadata" => Some(zone.decoration()),
+                _ => None,
+            },
+            AosShape::Call => match key {
+                "executionId" | "toolId" => Some(zone.aside()),
+                "inputs" => Some(zone.shaped(aos(AosShape::Input))),
+                _ => None,
+            },
+            AosShape::Input => match key {
+                "name" | "id" => Some(zone.aside()),
+                "value" => Some(zone.shaped(Shape::ArgumentValue)),
+                _ => None,
+            },
+            AosShape::Outcome => match key {
+                "outputs" => Some(PartShape::parts(zone)),
+                "executionId" | "toolId" => Some(zone.aside()),
+                "result" => Some(zone),
+                "isError" => Some(zone.free()),
+                "metadata" => Some(zone.decoration()),
+                _ => None,
+            },
+            AosShape::Citation => match key {
+                "kind" | "id" => Some(zone.aside()),
+                "name" | "url" => Some(zone.free()),
+                _ => None,
+            },
+        }
+    }
+}
+
+fn params_member(zone: Zone, member: Member<'_, '_>) -> Option<Zone> {
+    let body = |shape, origin| Some(Zone::new(aos(shape), origin, Place::Body));
+    match member.key {
+        "trigger" => body(AosShape::Trigger, Origin::Trigger),
+        "knowledgeStep" => body(AosShape::Knowledge, Origin::Knowledge),
+        "memory" => Some(Zone::body(Origin::Memory)),
+        "message" => body(AosShape::Message, role_of(member.table, member)),
+        "citation" | "citations" => body(AosShape::Citation, Origin::Agent),
+        "toolCallRequest" => body(AosShape::Call, Origin::ToolArguments),
+        "result" | "toolCallResult" => body(AosShape::Outcome, Origin::ToolOutput),
+        "executionId" => Some(Zone::body(Origin::ToolOutput).aside()),
+        key => wrapper_member(zone, key),
+    }
+}
+
+fn wrapper_member(zone: Zone, key: &str) -> Option<Zone> {
+    match key {
+        "context" => Some(context_zone()),
+        "reasoning" => Some(Zone::body(Origin::Reasoning)),
+        "metadata" => Some(zone.decoration()),
+        _ => None,
+    }
+}
+
+fn role_of(table: &Table<'_>, member: Member<'_, '_>) -> Origin {
+    origin_of_role(table.text_of(member.value, "role").as_deref())
+}
+
+/// The zone of a context: screened, never edited; ids and names are nobody's words.
+pub(in crate::wire) const fn context_zone() -> Zone {
+    Zone::new(aos(AosShape::Context), Origin::Unknown, Place::Surroundings)
+}
+
+/// The zone of the side of `{from, to}` that is not the observed agent.
+pub(super) const fn remote_party_zone() -> Zone {
+    Zone::new(aos(AosShape::Party), Origin::RemoteAgent, Place::Surroundings)
+}
+
+fn context_member(zone: Zone, key: &str) -> Option<Zone> {
+    Some(match key {
+        "agent" => zone.shaped(aos(AosShape::Agent)),
+        "from" | "to" => zone.shaped(aos(AosShape::Party)),
+        "session" | "user" => zone.shaped(aos(AosShape::Entity)),
+        "turnId" | "stepId" | "timestamp" => zone.free(),
+        "metadata" => zone.decoration(),
+        _ => return None,
+    })
+}
+
+fn agent_member(zone: Zone, key: &str) -> Option<Zone> {
+    // What a remote agent says of itself instructs nobody.
+    let own = |origin| {
+        if zone.origin == Origin::RemoteAgent {
+            zone
+        } else {
+            zone.by(origin)
+        }
+    };
+    Some(match key {
+        "instructions" | "description" | "name" => own(Origin::Instructions).free(),
+        "id" | "version" => zone.free(),
+        "tools" => own(Origin::ToolDescription).shaped(aos(AosShape::Tool)),
+        "resources" => own(Origin::Knowledge).shaped(aos(AosShape::Resource)),
+        "provider" | "model" | "mcpServers" | "organization" => zone.shaped(aos(AosShape::Entity)),
+        "metadata" => zone.decoration(),
+        _ => return None,
+    })
+}
+
+fn entity_member(zone: Zone, key: &str) -> Option<Zone> {
+    Some(match key {
+        "id" | "name" | "url" | "version" | "email" | "maxTokens" | "contextWindow" | "stopSequences" => zone.free(),
+        "provider" | "organization" => zone.shaped(aos(AosShape::Entity)),
+        "defaultParams" | "metadata" => zone.decoration(),
+        _ => return None,
+    })
+}
+
+fn tool_member(zone: Zone, key: &str) -> Option<Zone> {
+    Some(match key {
+        "id" | "name" | "title" | "description" | "type" => zone.free(),
+        "arguments" | "outputs" => zone.shaped(aos(AosShape::ToolField)),
+        "inputSchema" | "outputSchema" | "parameters" | "annotations" => zone.free(),
+        "metadata" => zone.decoration(),
+        _ => return None,
+    })
+}

@@ -1,0 +1,129 @@
+//! What a protocol module makes of a request, before its strings are walked.
+
+use crate::model::{Agent, Argument, Kind, Pointer, Remark, SessionId, Tool, UserId};
+
+use super::aos::Context;
+use super::json::{self, NodeId, Table};
+use super::jsonrpc::RpcError;
+use super::zone::Anchors;
+
+/// A request, understood but for its strings.
+#[derive(Debug)]
+pub(super) struct Draft {
+    pub(super) kind: Kind,
+    pub(super) agent: Option<Agent>,
+    pub(super) session: Option<SessionId>,
+    pub(super) user: Option<UserId>,
+    pub(super) tool_call: Option<CallDraft>,
+    pub(super) announced_tools: Vec<Tool>,
+    pub(super) remarks: Vec<Remark>,
+    pub(super) anchors: Anchors,
+}
+
+/// A tool call, before the content that names the tool has an id.
+#[derive(Debug)]
+pub(super) struct CallDraft {
+    pub(super) tool: String,
+    pub(super) tool_node: NodeId,
+    pub(super) arguments: Vec<Argument>,
+}
+
+impl Draft {
+    /// A draft that knows its kind and its context.
+    pub(super) fn new(kind: Kind, context: Context, anchors: Anchors) -> Self {
+        Self {
+            kind,
+            agent: context.agent,
+            session: context.session,
+            user: context.user,
+            tool_call: None,
+            announced_tools: Vec::new(),
+            remarks: Vec::new(),
+            anchors,
+        }
+    }
+
+    /// Notes something odd that is no error.
+    pub(super) fn remark(&mut self, pointer: String, what: impl Into<String>) {
+        self.remarks.push(Remark {
+            pointer: Pointer::new(pointer),
+            what: what.into(),
+        });
+    }
+}
+
+/// A request whose fields are being checked.
+#[derive(Clone, Copy)]
+pub(super) struct Checked<'t, 'j> {
+    pub(super) table: &'t Table<'j>,
+    /// The request, from which pointers are counted.
+    pub(super) root: NodeId,
+}
+
+impl<'j> Checked<'_, 'j> {
+    /// The pointer to a node.
+    pub(super) fn pointer(self, node: NodeId) -> String {
+        self.table.pointer(self.root, node)
+    }
+
+    /// Refuses a node that is not of this kind.
+    pub(super) fn expect(self, node: NodeId, kind: json::Kind, expected: &str) -> Result<(), RpcError> {
+        if self.table.kind(node) == kind {
+            return Ok(());
+        }
+        Err(self.wrong(node, expected))
+    }
+
+    /// The member of this name, or a refusal.
+    pub(super) fn required(self, object: NodeId, name: &str, expected: &str) -> Result<NodeId, RpcError> {
+        self.table
+            .given(object, name)
+            .ok_or_else(|| self.missing(object, name, expected))
+    }
+
+    /// The member of this name, which must be an object.
+    pub(super) fn required_object(self, object: NodeId, name: &str, expected: &str) -> Result<NodeId, RpcError> {
+        let node = self.required(object, name, expected)?;
+        self.expect(node, json::Kind::Object, expected)?;
+        Ok(node)
+    }
+
+    /// The member of this name, which must be an object where it is given.
+    pub(super) fn object(self, object: NodeId, name: &str, expected: &str) -> Result<Option<NodeId>, RpcError> {
+        let node = self.table.given(object, name);
+        if let Some(node) = node {
+            self.expect(node, json::Kind::Object, expected)?;
+        }
+        Ok(node)
+    }
+
+    /// The text of a member, which must be a string where it is given.
+    pub(super) fn string(self, object: NodeId, name: &str) -> Result<Option<String>, RpcError> {
+        let Some(node) = self.table.given(object, name) else {
+            return Ok(None);
+        };
+        self.expect(node, json::Kind::String, "a string")?;
+        Ok(self.table.text(node).map(|text| text.into_owned()))
+    }
+
+    /// That a node is not what was expected.
+    pub(super) fn wrong(self, node: NodeId, expected: &str) -> RpcError {
+        RpcError::invalid_params(self.pointer(node), expected, self.table.describe(node))
+    }
+
+    /// That a member is missing or `null`.
+    pub(super) fn missing(self, object: NodeId, name: &str, expected: &str) -> RpcError {
+        let mut pointer = self.pointer(object);
+        json::push_key(&mut pointer, name);
+        RpcError::invalid_params(pointer, expected, self.table.describe_member(object, name))
+    }
+
+    /// One argument of a call; one without a value is `null`.
+    pub(super) fn argument(self, name: String, pointer: String, value: Option<NodeId>) -> Argument {
+        Argument {
+            name,
+            pointer: Pointer::new(pointer),
+            json: value.map_or("null", |value| self.table.raw(value)).to_owned(),
+        }
+    }
+}

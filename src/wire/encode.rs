@@ -1,0 +1,304 @@
+//! Verdicts and errors to bytes.
+//!
+//! The result of a step is `AOSSuccessResult` (5.1.1): `decision`, `message` and `reasonCode` always, `reasoning` where the
+//! organisation shows it, `modifiedRequest` exactly with `modify`. `data` is ours: its names are stable.
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::model::{Decision, Finding, ReasonCode, RequestId, Verdict};
+
+use super::jsonrpc::RpcError;
+
+/// What is known of a decision beside its verdict.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Facts {
+    /// The id under which the audit record of the decision is kept.
+    pub decision_id: String,
+    /// How long it took.
+    pub duration_ms: f64,
+}
+
+/// What of a verdict is shown to the agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// `result.reasoning`.
+    pub reasoning: bool,
+    /// `result.data.findings`.
+    pub findings: bool,
+    /// `result.data.coverage`.
+    pub coverage: bool,
+}
+
+/// The answer to a step.
+///
+/// `modify` is only sent with a modified request, and only where the method allows it; what would be a modification
+/// otherwise is a `deny`. A verdict that nobody could reach is an error (-32012).
+pub fn encode_verdict(id: &RequestId, verdict: &Verdict, facts: &Facts, shown: &Shown) -> Vec<u8> {
+    if verdict.undecided {
+        return encode_error(Some(id), &RpcError::undecided(&facts.decision_id));
+    }
+    let modified = match modified_request(verdict) {
+        Ok(modified) => modified,
+        Err(Unmodified) => return respond(id, &refusal(verdict, facts, shown)),
+    };
+    respond(id, &answer(verdict, modified, facts, shown))
+}
+
+/// An error as an answer; the id is `null` where none could be read.
+pub fn encode_error(id: Option<&RequestId>, error: &RpcError) -> Vec<u8> {
+    let error = ErrorBody {
+        code: error.code,
+        message: &error.message,
+        data: error.data.as_ref(),
+    };
+    to_bytes(&Failure {
+        jsonrpc: "2.0",
+        id: id.map(Id),
+        error,
+    })
+}
+
+/// The answer to a `ping` (5.3).
+pub fn encode_ping(id: &RequestId, version: &str, timestamp: &str, metadata: &[(&str, &str)]) -> Vec<u8> {
+    respond(
+        id,
+        &PingResult {
+            status: "connected",
+            version,
+            timestamp,
+            metadata: metadata.iter().copied().collect(),
+        },
+    )
+}
+
+/// The answers to a batch as one.
+pub fn encode_batch(answers: Vec<Vec<u8>>) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(answers.iter().map(|answer| answer.len() + 1).sum::<usize>() + 1);
+    bytes.push(b'[');
+    bytes.extend(answers.join(&b','));
+    bytes.push(b']');
+    bytes
+}
+
+/// A modification that cannot be sent.
+struct Unmodified;
+
+/// The modified request of a verdict that modifies; nothing for one that does not.
+fn modified_request(verdict: &Verdict) -> Result<Option<&RawValue>, Unmodified> {
+    if verdict.decision != Decision::Modify {
+        return Ok(None);
+    }
+    let step = verdict.modified.as_ref().ok_or(Unmodified)?;
+    if !step.method.allows_modification() {
+        return Err(Unmodified);
+    }
+    serde_json::from_str(step.original.json())
+        .map(Some)
+        .map_err(|_| Unmodified)
+}
+
+fn answer<'v>(
+    verdict: &'v Verdict,
+    modified_request: Option<&'v RawValue>,
+    facts: &'v Facts,
+    shown: &Shown,
+) -> VerdictResult<'v> {
+    VerdictResult {
+        decision: verdict.decision.as_str(),
+        message: &verdict.message,
+        reasoning: shown.reasoning.then_some(verdict.reasoning.as_str()),
+        reason_code: verdict.reason_codes.iter().map(ReasonCode::as_str).collect(),
+        modified_request,
+        data: data(verdict, facts, shown),
+    }
+}
+
+/// What is sent in place of a modification that cannot be.
+fn refusal<'v>(verdict: &'v Verdict, facts: &'v Facts, shown: &Shown) -> VerdictResult<'v> {
+    let mut result = answer(verdict, None, facts, shown);
+    result.decision = Decision::Deny.as_str();
+    result.message = "The request could only go ahead in a modified form, which is not possible here, so it is denied.";
+    let code = ReasonCode::ModificationRefused;
+    if !verdict.reason_codes.contains(&code) {
+        result.reason_code.push("modification_refused");
+    }
+    result
+}
+
+fn data<'v>(verdict: &'v Verdict, facts: &'v Facts, shown: &Shown) -> Data<'v> {
+    let mut owasp: Vec<&'static str> = Vec::new();
+    for id in verdict.reason_codes.iter().flat_map(|code| code.owasp()) {
+        if !owasp.contains(id) {
+            owasp.push(id);
+        }
+    }
+    Data {
+        decision_id: &facts.decision_id,
+        source: verdict.source.as_str(),
+        confidence: verdict.confidence,
+        risk: verdict.risk.map(|risk| risk.as_str()),
+        authorization: verdict.authorization.map(|authorization| authorization.as_str()),
+        owasp,
+        findings: shown
+            .findings
+            .then(|| verdict.findings.iter().map(ShownFinding::of).collect()),
+        coverage: shown.coverage.then(|| ShownCoverage::of(verdict)),
+        policy_version: &verdict.policy_version,
+        prompt_version: &verdict.prompt_version,
+        model: verdict.model.as_deref(),
+        duration_ms: facts.duration_ms,
+        diagnostics: verdict.diagnostics.iter().map(|diagnostic| diagnostic.code).collect(),
+    }
+}
+
+fn respond(id: &RequestId, result: &impl Serialize) -> Vec<u8> {
+    to_bytes(&Success {
+        jsonrpc: "2.0",
+        id: Id(id),
+        result,
+    })
+}
+
+fn to_bytes(response: &impl Serialize) -> Vec<u8> {
+    // Nothing here has a map with odd keys, which is all that can go wrong; a client that waits gets an error all the same.
+    serde_json::to_vec(response).unwrap_or_else(|_| {
+        br#"{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"internal error"}}"#.to_vec()
+    })
+}
+
+#[derive(Serialize)]
+struct Success<'v, T: Serialize> {
+    jsonrpc: &'static str,
+    id: Id<'v>,
+    result: &'v T,
+}
+
+#[derive(Serialize)]
+struct Failure<'v> {
+    jsonrpc: &'static str,
+    id: Option<Id<'v>>,
+    error: ErrorBody<'v>,
+}
+
+struct Id<'v>(&'v RequestId);
+
+impl Serialize for Id<'_> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            RequestId::Text(text) => serializer.serialize_str(text),
+            RequestId::Integer(digits) => match RawValue::from_string(digits.clone()) {
+                Ok(raw) => raw.serialize(serializer),
+                Err(error) => Err(serde::ser::Error::custom(error)),
+            },
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct ErrorBody<'v> {
+    code: i64,
+    message: &'v str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<&'v serde_json::Value>,
+}
+
+#[derive(Serialize)]
+struct PingResult<'v> {
+    status: &'static str,
+    version: &'v str,
+    timestamp: &'v str,
+    metadata: std::collections::BTreeMap<&'v str, &'v str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct VerdictResult<'v> {
+    decision: &'static str,
+    message: &'v str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning: Option<&'v str>,
+    reason_code: Vec<&'v str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    modified_request: Option<&'v RawValue>,
+    data: Data<'v>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Data<'v> {
+    decision_id: &'v str,
+    source: &'static str,
+    confidence: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    risk: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    authorization: Option<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    owasp: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    findings: Option<Vec<ShownFinding<'v>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    coverage: Option<ShownCoverage<'v>>,
+    policy_version: &'v str,
+    prompt_version: &'v str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<&'v str>,
+    duration_ms: f64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    diagnostics: Vec<&'static str>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ShownFinding<'v> {
+    rule: &'v str,
+    reason_code: &'v str,
+    severity: &'static str,
+    confidence: &'static str,
+    pointer: &'v str,
+    /// Bytes of the content's text, unescaped.
+    span: [usize; 2],
+    view: &'static str,
+    explanation: &'v str,
+}
+
+impl<'v> ShownFinding<'v> {
+    fn of(finding: &'v Finding) -> Self {
+        Self {
+            rule: &finding.rule,
+            reason_code: finding.reason.as_str(),
+            severity: finding.severity.as_str(),
+            confidence: finding.confidence.as_str(),
+            pointer: finding.pointer.as_str(),
+            span: [finding.span.start, finding.span.end],
+            view: finding.view.as_str(),
+            explanation: &finding.explanation,
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ShownCoverage<'v> {
+    contents: usize,
+    bytes: usize,
+    derived_bytes: usize,
+    cut_bytes: usize,
+    cut: Vec<&'v str>,
+    views: Vec<&'static str>,
+}
+
+impl<'v> ShownCoverage<'v> {
+    fn of(verdict: &'v Verdict) -> Self {
+        let coverage = &verdict.coverage;
+        Self {
+            contents: coverage.contents,
+            bytes: coverage.bytes,
+            derived_bytes: coverage.derived_bytes,
+            cut_bytes: coverage.cut_bytes,
+            cut: coverage.cut.iter().map(|pointer| pointer.as_str()).collect(),
+            views: coverage.views.iter().map(|view| view.as_str()).collect(),
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! From bytes to the table: one pass, an explicit stack, no recursion.
+
+use std::borrow::Cow;
+
+use jiter::{Jiter, JiterError, JiterErrorType, JsonErrorType, Peek};
+
+use super::escape::unescape;
+use super::fault::{Fault, FaultKind};
+use super::keys::{Names, Scope};
+use super::number::is_exact;
+use super::{Kind, Node, Table, push_index, push_key};
+
+/// How large a document may be.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::wire) struct Bounds {
+    /// Levels of arrays and objects.
+    pub(in crate::wire) depth: usize,
+    /// Values, whole and parts alike.
+    pub(in crate::wire) values: usize,
+    /// Bytes.
+    pub(in crate::wire) bytes: usize,
+}
+
+/// Reads a document.
+///
+/// # Errors
+///
+/// A [`Fault`] when it is not well-formed, when two readers could read it differently, or when it leaves its bounds.
+pub(in crate::wire) fn parse(body: &[u8], bounds: Bounds) -> Result<Table<'_>, Fault> {
+    // Offsets are 32-bit, one value is kept free.
+    let most_bytes = bounds.bytes.min(u32::MAX as usize - 1);
+    if body.len() > most_bytes {
+        return Err(Fault::new(FaultKind::TooLong(most_bytes), "", 0, ""));
+    }
+    let text = match std::str::from_utf8(body) {
+        Ok(text) => text,
+        Err(error) => {
+            let valid = body.get(..error.valid_up_to()).unwrap_or_default();
+            let text = std::str::from_utf8(valid).unwrap_or_default();
+            return Err(Fault::new(FaultKind::NotUtf8, text, text.len(), ""));
+        }
+    };
+    if text.starts_with('\u{feff}') {
+        return Err(Fault::new(FaultKind::ByteOrderMark, text, 0, ""));
+    }
+    Reader::new(text, bounds).read()
+}
+
+/// An array or object that has not ended.
+#[derive(Debug)]
+struct Open<'j> {
+    node: u32,
+    /// The names of an object's members so far; `None` in an array.
+    names: Option<Scope<'j>>,
+}
+
+/// A member's name, as a span; empty at 0 in arrays.
+#[derive(Clone, Copy, Default)]
+struct KeySpan {
+    start: u32,
+    end: u32,
+}
+
+/// Where the next value begins.
+struct Ahead {
+    peek: Peek,
+    key: KeySpan,
+}
+
+struct Reader<'j> {
+    text: &'j str,
+    jiter: Jiter<'j>,
+    bounds: Bounds,
+    nodes: Vec<Node>,
+    open: Vec<Open<'j>>,
+    names: Names<'j>,
+}
+
+impl<'j> Reader<'j> {
+    fn new(text: &'j str, bounds: Bounds) -> Self {
+        Self {
+            text,
+            jiter: Jiter::new(text.as_bytes()),
+            bounds,
+            nodes: Vec::with_capacity((text.len() / 24).clamp(16, 4096)),
+            open: Vec::with_capacity(16),
+            names: Names::default(),
+        }
+    }
+
+    fn read(mut self) -> Result<Table<'j>, Fault> {
+        let peek = self.jiter.peek().map_err(|error| self.malformed(&error))?;
+        let mut ahead = Ahead {
+            peek,
+            key: KeySpan::default(),
+        };
+        loop {
+            let mut next = self.value(&ahead)?;
+            while next.is_none() {
+                if self.open.is_empty() {
+                    self.jiter.finish().map_err(|error| self.malformed(&error))?;
+                    return Ok(Table {
+                        text: self.text,
+                        nodes: self.nodes,
+                    });
+                }
+                next = self.step()?;
+            }
+            if let Some(found) = next {
+                ahead = found;
+            }
+        }
+    }
+
+    /// Reads a scalar, or opens an array or object; gives the first value inside, where there is one.
+    fn value(&mut self, ahead: &Ahead) -> Result<Option<Ahead>, Fault> {
+        if self.nodes.len() >= self.bounds.values {
+            return Err(self.fault(FaultKind::TooManyValues(self.bounds.values)));
+        }
+        let start = self.jiter.current_index();
+        let kind = match ahead.peek {
+            Peek::String => Kind::String,
+            Peek::Object => Kind::Object,
+            Peek::Array => Kind::Array,
+            Peek::True | Peek::False => Kind::Bool,
+            Peek::Null => Kind::Null,
+            _ => Kind::Number,
+        };
+        let id = as_u32(self.nodes.len());
+        self.nodes.push(Node {
+            kind,
+            start: as_u32(start),
+            end: 0,
+            key_start: ahead.key.start,
+            key_end: ahead.key.end,
+            parent: self.open.last().map_or(0, |open| open.node),
+            after: 0,
+        });
+        let read = match kind {
+            Kind::Object => return self.open_object(id),
+            Kind::Array => return self.open_array(id),
+            Kind::String => self.jiter.next_bytes().map(|_| ()),
+            Kind::Bool => self.jiter.known_bool(ahead.peek).map(|_| ()),
+            Kind::Null => self.jiter.known_null(),
+            Kind::Number if ahead.peek.is_num() => self.jiter.known_number_bytes(ahead.peek).map(|_| ()),
+            Kind::Number => return Err(self.fault(FaultKind::Malformed("expected a value".into()))),
+        };
+        if let Err(error) = read {
+            return Err(self.malformed(&error));
+        }
+        let end = self.jiter.current_index();
+        if kind == Kind::Number && !is_exact(self.text.get(start..end).unwrap_or_default()) {
+            return Err(self.fault_at(FaultKind::LossyNumber, start));
+        }
+        self.end(id, end);
+        Ok(None)
+    }
+
+    fn open_object(&mut self, id: u32) -> Result<Option<Ahead>, Fault> {
+        self.descend(id, Some(self.names.open()))?;
+        let key = match self.jiter.next_object_bytes() {
+            Ok(Some(key)) => key_span(self.text, key),
+            Ok(None) => return self.close(),
+            Err(error) => return Err(self.malformed(&error)),
+        };
+        self.member(key)
+    }
+
+    fn open_array(&mut self, id: u32) -> Result<Option<Ahead>, Fault> {
+        self.descend(id, None)?;
+        match self.jiter.known_array() {
+            Ok(first) => self.item(first),
+            Err(error) => Err(self.malformed(&error)),
+        }
+    }
+
+    fn descend(&mut self, node: u32, names: Option<Scope<'j>>) -> Result<(), Fault> {
+        if self.open.len() >= self.bounds.depth {
+            return Err(self.fault(FaultKind::TooDeep(self.bounds.depth)));
+        }
+        self.open.push(Open { node, names });
+        Ok(())
+    }
+
+    /// Goes on in the innermost array or object; `None` when it has ended.
+    fn step(&mut self) -> Result<Option<Ahead>, Fault> {
+        if self.open.last().is_some_and(|open| open.names.is_some()) {
+            let key = match self.jiter.next_key_bytes() {
+                Ok(Some(key)) => key_span(self.text, key),
+                Ok(None) => return self.close(),
+                Err(error) => return Err(self.malformed(&error)),
+            };
+            self.member(key)
+        } else {
+            match self.jiter.array_step() {
+                Ok(next) => self.item(next),
+                Err(error) => Err(self.malformed(&error)),
+            }
+        }
+    }
+
+    fn item(&mut self, peek: Option<Peek>) -> Result<Option<Ahead>, Fault> {
+        match peek {
+            Some(peek) => Ok(Some(Ahead {
+                peek,
+                key: KeySpan::default(),
+            })),
+            None => self.close(),
+        }
+    }
+
+    fn member(&mut self, key: KeySpan) -> Result<Option<Ahead>, Fault> {
+        let raw = self.text.get(key.start as usize..key.end as usize).unwrap_or_default();
+        let name = if raw.contains('\\') {
+            unescape(raw)
+        } else {
+            Cow::Borrowed(raw)
+        };
+        let fresh = match self.open.last_mut().and_then(|open| open.names.as_mut()) {
+            Some(scope) => self.names.insert(scope, name),
+            None => true,
+        };
+        if !fresh {
+            return Err(self.fault_in(FaultKind::DuplicateKey, key.start as usize, Some(raw)));
+        }
+        match self.jiter.peek() {
+            Ok(peek) => Ok(Some(Ahead { peek, key })),
+            Err(error) => Err(self.malformed(&error)),
+        }
+    }
+
+    fn close(&mut self) -> Result<Option<Ahead>, Fault> {
+        if let Some(open) = self.open.pop() {
+            if let Some(scope) = &open.names {
+                self.names.close(scope);
+            }
+            self.end(open.node, self.jiter.current_index());
+        }
+        Ok(None)
+    }
+
+    fn end(&mut self, id: u32, end: usize) {
+        let after = as_u32(self.nodes.len());
+        if let Some(node) = self.nodes.get_mut(id as usize) {
+            node.end = as_u32(end);
+            node.after = after;
+        }
+    }
+
+    fn malformed(&self, error: &JiterError) -> Fault {
+        let index = error.index;
+        let kind = match &error.error_type {
+            JiterErrorType::JsonError(JsonErrorType::LoneLeadingSurrogateInHexEscape)
+            | JiterErrorType::JsonError(JsonErrorType::UnexpectedEndOfHexEscape) => FaultKind::LoneSurrogate,
+            JiterErrorType::JsonError(JsonErrorType::NumberOutOfRange) => FaultKind::LossyNumber,
+            JiterErrorType::JsonError(other) => FaultKind::Malformed(other.to_string()),
+            JiterErrorType::WrongType { .. } => FaultKind::Malformed("expected a value".into()),
+        };
+        self.fault_at(kind, index)
+    }
+
+    fn fault(&self, kind: FaultKind) -> Fault {
+        self.fault_at(kind, self.jiter.current_index())
+    }
+
+    fn fault_at(&self, kind: FaultKind, offset: usize) -> Fault {
+        self.fault_in(kind, offset, None)
+    }
+
+    /// Says where the reader stands: the open arrays and objects, then the innermost child.
+    fn fault_in(&self, kind: FaultKind, offset: usize, key: Option<&str>) -> Fault {
+        let table = Table {
+            text: self.text,
+            nodes: Vec::new(),
+        };
+        let mut pointer = String::new();
+        let chain = self.open.iter().map(|open| open.node).skip(1);
+        let innermost = self.open.last().map_or(0, |open| open.node);
+        let last = as_u32(self.nodes.len().saturating_sub(1));
+        let in_child = key.is_none() && last > innermost && self.node(last).end == 0;
+        for id in chain.chain(in_child.then_some(last)) {
+            let node = self.node(id);
+            if node.has_key() {
+                push_key(&mut pointer, &unescape(table.slice(node.key_start, node.key_end)));
+            } else {
+                push_index(&mut pointer, self.siblings_before(id));
+            }
+        }
+        if let Some(key) = key {
+            push_key(&mut pointer, &unescape(key));
+        }
+        Fault::new(kind, self.text, offset, &pointer)
+    }
+
+    fn siblings_before(&self, id: u32) -> usize {
+        let mut count = 0;
+        let mut at = self.node(id).parent + 1;
+        while at < id {
+            count += 1;
+            at = self.node(at).after.max(at + 1);
+        }
+        count
+    }
+
+    fn node(&self, id: u32) -> Node {
+        self.nodes.get(id as usize).copied().unwrap_or(Node::NOTHING)
+    }
+}
+
+/// The span of a name that the tokenizer cut out of the text.
+fn key_span(text: &str, key: &[u8]) -> KeySpan {
+    let start = key.as_ptr().addr().saturating_sub(text.as_ptr().addr());
+    KeySpan {
+        start: as_u32(start),
+        end: as_u32(start + key.len()),
+    }
+}
+
+/// Indices and offsets are at most the body's length, which was checked.
+fn as_u32(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
+}

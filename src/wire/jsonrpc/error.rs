@@ -1,0 +1,166 @@
+//! Errors as they are sent (AOS 3.13 and 6).
+
+use std::fmt;
+
+use serde_json::{Value, json};
+
+use crate::wire::json::{Fault, FaultKind};
+
+/// Error codes. The server-defined ones keep clear of AgentVault's, which agents may see from elsewhere.
+pub mod code {
+    /// The body is not well-formed JSON.
+    pub const PARSE: i64 = -32700;
+    /// The body is JSON, but no request that has one meaning.
+    pub const INVALID_REQUEST: i64 = -32600;
+    /// There is no such method.
+    pub const METHOD_NOT_FOUND: i64 = -32601;
+    /// The parameters are not those of the method.
+    pub const INVALID_PARAMS: i64 = -32602;
+    /// Something broke inside; never with detail.
+    pub const INTERNAL: i64 = -32603;
+    /// Nobody knows who is asking (as AgentVault uses it).
+    pub const AUTHENTICATION: i64 = -32002;
+    /// Who is asking may not (as AgentVault uses it).
+    pub const AUTHORIZATION: i64 = -32003;
+    /// A rate limit or a budget is exceeded; `data.retryAfterMs`.
+    pub const RATE_LIMITED: i64 = -32010;
+    /// The guardian is overloaded; `data.retryAfterMs`.
+    pub const OVERLOADED: i64 = -32011;
+    /// No decision could be made, and the posture is to say so; `data.decisionId`.
+    pub const UNDECIDED: i64 = -32012;
+}
+
+/// A JSON-RPC error object.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RpcError {
+    /// One of [`code`].
+    pub code: i64,
+    /// What was wrong, for a person.
+    pub message: String,
+    /// The same for a program.
+    pub data: Option<Value>,
+}
+
+/// Characters of received text that an error repeats.
+const REPEATED: usize = 64;
+
+impl RpcError {
+    /// The body is JSON, but no request.
+    pub fn invalid_request(message: impl Into<String>) -> Self {
+        Self::plain(code::INVALID_REQUEST, message)
+    }
+
+    /// There is no method of this name.
+    pub fn method_not_found(name: &str) -> Self {
+        Self::plain(
+            code::METHOD_NOT_FOUND,
+            format!("method not found: `{}`", repeatable(name)),
+        )
+    }
+
+    /// The parameters are not those of the method: what was expected where, and what stands there.
+    pub fn invalid_params(pointer: impl Into<String>, expected: &str, found: &str) -> Self {
+        let pointer = pointer.into();
+        Self {
+            code: code::INVALID_PARAMS,
+            message: format!("invalid params: expected {expected} at `{pointer}`, found {found}"),
+            data: Some(json!({ "pointer": pointer, "expected": expected, "found": found })),
+        }
+    }
+
+    /// Something broke inside. What it was is for the log, not for the client.
+    pub fn internal() -> Self {
+        Self::plain(code::INTERNAL, "internal error")
+    }
+
+    /// Nobody knows who is asking.
+    pub fn authentication(message: impl Into<String>) -> Self {
+        Self::plain(code::AUTHENTICATION, message)
+    }
+
+    /// Who is asking may not.
+    pub fn authorization(message: impl Into<String>) -> Self {
+        Self::plain(code::AUTHORIZATION, message)
+    }
+
+    /// A rate limit or a budget is exceeded.
+    pub fn rate_limited(retry_after_ms: u64) -> Self {
+        Self::later(code::RATE_LIMITED, "rate limit or budget exceeded", retry_after_ms)
+    }
+
+    /// The guardian is overloaded.
+    pub fn overloaded(retry_after_ms: u64) -> Self {
+        Self::later(code::OVERLOADED, "the guardian is overloaded", retry_after_ms)
+    }
+
+    /// No decision could be made, and the posture is to say so.
+    pub fn undecided(decision_id: &str) -> Self {
+        Self {
+            code: code::UNDECIDED,
+            message: format!("no decision could be made (decision {decision_id})"),
+            data: Some(json!({ "decisionId": decision_id })),
+        }
+    }
+
+    fn plain(code: i64, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            data: None,
+        }
+    }
+
+    fn later(code: i64, message: &str, retry_after_ms: u64) -> Self {
+        Self {
+            code,
+            message: message.to_owned(),
+            data: Some(json!({ "retryAfterMs": retry_after_ms })),
+        }
+    }
+}
+
+impl From<Fault> for RpcError {
+    fn from(fault: Fault) -> Self {
+        let code = match fault.kind {
+            FaultKind::Malformed(_) | FaultKind::ByteOrderMark | FaultKind::NotUtf8 | FaultKind::LoneSurrogate => {
+                code::PARSE
+            }
+            FaultKind::DuplicateKey
+            | FaultKind::TooDeep(_)
+            | FaultKind::TooManyValues(_)
+            | FaultKind::LossyNumber
+            | FaultKind::TooLong(_) => code::INVALID_REQUEST,
+        };
+        Self {
+            code,
+            message: fault.to_string(),
+            data: Some(json!({
+                "offset": fault.offset,
+                "line": fault.line,
+                "column": fault.column,
+                "pointer": fault.pointer,
+            })),
+        }
+    }
+}
+
+impl fmt::Display for RpcError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.message, self.code)
+    }
+}
+
+impl std::error::Error for RpcError {}
+
+/// Received text, short and without control characters, so that an error can repeat it.
+fn repeatable(text: &str) -> String {
+    let mut short: String = text
+        .chars()
+        .take(REPEATED)
+        .map(|character| if character.is_control() { '\u{fffd}' } else { character })
+        .collect();
+    if text.chars().nth(REPEATED).is_some() {
+        short.push('…');
+    }
+    short
+}

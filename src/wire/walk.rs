@@ -1,0 +1,238 @@
+//! The one walk over a request that turns every string into a content.
+
+use std::borrow::Cow;
+
+use crate::model::{Content, ContentId, Form, Place, Pointer, Remark};
+
+use super::file;
+use super::json::{Kind, NodeId, Table, push_index, push_key};
+use super::jsonrpc::RpcError;
+use super::original::{Token, TokenForm};
+use super::zone::{Anchors, Member, Shape, Zone};
+
+/// What a walk found.
+#[derive(Debug, Default)]
+pub(super) struct Walked {
+    /// Every string, in document order.
+    pub(super) contents: Vec<Content>,
+    /// For each content the token it came from.
+    pub(super) tokens: Vec<Token>,
+    /// What was odd.
+    pub(super) remarks: Vec<Remark>,
+}
+
+/// Where the label of a content comes from.
+#[derive(Clone, Copy)]
+enum Label {
+    None,
+    /// The name of this member.
+    KeyOf(NodeId),
+    /// The text of this string.
+    TextOf(NodeId),
+}
+
+/// An array or object that the walk is in.
+struct Frame {
+    after: NodeId,
+    kind: Kind,
+    zone: Zone,
+    node: NodeId,
+    label: Label,
+    /// Length of the pointer to it.
+    pointer: usize,
+    /// Children seen.
+    seen: usize,
+}
+
+/// Bytes of pointers and labels that a request may need, at least.
+const NAMING_BYTES: usize = 16 << 20;
+/// The same for each byte of the request.
+const NAMING_BYTES_PER_BYTE: usize = 16;
+
+/// Walks a request: every string below `root`, with the zone that its path gives it.
+///
+/// # Errors
+///
+/// `-32600` when long names around many values would make the request's pointers much larger than the request.
+pub(super) fn walk(table: &Table<'_>, root: NodeId, zone: Zone, anchors: Anchors) -> Result<Walked, RpcError> {
+    let mut walk = Walk {
+        table,
+        base: table.span(root).start,
+        pointer: String::with_capacity(96),
+        naming_left: table
+            .span(root)
+            .len()
+            .saturating_mul(NAMING_BYTES_PER_BYTE)
+            .max(NAMING_BYTES),
+        walked: Walked::default(),
+    };
+    walk.walked.contents.reserve(16);
+    walk.walked.tokens.reserve(16);
+    let mut anchors = anchors.into_sorted().into_iter().peekable();
+    let mut frames = vec![Frame {
+        after: table.after(root),
+        kind: table.kind(root),
+        zone,
+        node: root,
+        label: Label::None,
+        pointer: 0,
+        seen: 0,
+    }];
+    for node in table.below(root) {
+        while frames.last().is_some_and(|frame| frame.after <= node) {
+            frames.pop();
+        }
+        let anchor = anchors.next_if(|(at, _)| *at == node).map(|(_, zone)| zone);
+        let Some(frame) = frames.last_mut() else { break };
+        walk.pointer.truncate(frame.pointer);
+        let (zone, label) = walk.enter(frame, node, anchor)?;
+        match table.kind(node) {
+            Kind::String => walk.string(node, zone, label)?,
+            kind @ (Kind::Array | Kind::Object) => frames.push(Frame {
+                after: table.after(node),
+                kind,
+                zone,
+                node,
+                label,
+                pointer: walk.pointer.len(),
+                seen: 0,
+            }),
+            Kind::Null | Kind::Bool | Kind::Number => {}
+        }
+    }
+    Ok(walk.walked)
+}
+
+struct Walk<'t, 'j> {
+    table: &'t Table<'j>,
+    /// Where the request begins in the table's text.
+    base: usize,
+    /// The pointer to the current node; one buffer for all.
+    pointer: String,
+    /// Bytes of pointers and labels that are left.
+    naming_left: usize,
+    walked: Walked,
+}
+
+impl<'j> Walk<'_, 'j> {
+    /// Extends the pointer to a child of a frame and finds its zone and label. The name of a member that no protocol
+    /// defines is a content of its own, before its value.
+    fn enter(&mut self, frame: &mut Frame, node: NodeId, anchor: Option<Zone>) -> Result<(Zone, Label), RpcError> {
+        if frame.kind == Kind::Array {
+            push_index(&mut self.pointer, frame.seen);
+            frame.seen += 1;
+            return Ok((anchor.unwrap_or(frame.zone), frame.label));
+        }
+        let key = self.table.key(node).unwrap_or_default();
+        push_key(&mut self.pointer, &key);
+        let defined = anchor.or_else(|| {
+            frame.zone.member(Member {
+                table: self.table,
+                object: frame.node,
+                key: &key,
+                value: node,
+            })
+        });
+        match defined {
+            Some(zone) => Ok((zone, self.label_of_defined(frame.node, zone))),
+            None => {
+                let zone = frame.zone.undefined_member();
+                let label = label_of_undefined(frame, node, &key);
+                self.key(node, key, zone)?;
+                Ok((zone, label))
+            }
+        }
+    }
+
+    fn label_of_defined(&self, object: NodeId, zone: Zone) -> Label {
+        if zone.shape != Shape::ArgumentValue {
+            return Label::None;
+        }
+        self.table.member(object, "name").map_or(Label::None, Label::TextOf)
+    }
+
+    fn key(&mut self, node: NodeId, key: Cow<'j, str>, zone: Zone) -> Result<(), RpcError> {
+        self.push(node, zone, Label::None, Form::Key, key.into_owned(), TokenForm::Fixed)
+    }
+
+    fn string(&mut self, node: NodeId, zone: Zone, label: Label) -> Result<(), RpcError> {
+        if zone.shape == Shape::Nothing {
+            return Ok(());
+        }
+        let text = self.table.text(node).unwrap_or_default();
+        if zone.shape == Shape::FileBytes {
+            return self.file(node, zone, label, text);
+        }
+        let form = match zone.place {
+            Place::Body => TokenForm::Text,
+            Place::Surroundings => TokenForm::Fixed,
+        };
+        self.push(node, zone, label, Form::Text, text.into_owned(), form)
+    }
+
+    fn file(&mut self, node: NodeId, zone: Zone, label: Label, encoded: Cow<'j, str>) -> Result<(), RpcError> {
+        let media_type = file::declared_type(self.table, node);
+        let reading = file::read(&encoded, media_type.as_deref());
+        if reading == file::Reading::Broken {
+            self.walked.remarks.push(Remark {
+                pointer: Pointer::new(self.pointer.as_str()),
+                what: "a file is declared as text but does not hold text in base64".into(),
+            });
+        }
+        match reading {
+            file::Reading::Text { text, spelling } => {
+                let form = match zone.place {
+                    Place::Body => TokenForm::File(spelling),
+                    Place::Surroundings => TokenForm::Fixed,
+                };
+                self.push(node, zone, label, Form::TextFile { media_type }, text, form)
+            }
+            file::Reading::Opaque | file::Reading::Broken => {
+                let form = Form::OpaqueFile { media_type };
+                self.push(node, zone, label, form, encoded.into_owned(), TokenForm::Fixed)
+            }
+        }
+    }
+
+    fn push(
+        &mut self,
+        node: NodeId,
+        zone: Zone,
+        label: Label,
+        form: Form,
+        text: String,
+        token: TokenForm,
+    ) -> Result<(), RpcError> {
+        let label = match label {
+            Label::None => None,
+            Label::KeyOf(member) => self.table.key(member),
+            Label::TextOf(name) => self.table.text(name),
+        };
+        let naming = self.pointer.len() + label.as_ref().map_or(0, |label| label.len());
+        self.naming_left = self.naming_left.checked_sub(naming).ok_or_else(|| {
+            RpcError::invalid_request("invalid request: names are too long for the number of values that they hold")
+        })?;
+        let span = self.table.span(node);
+        self.walked.tokens.push(Token {
+            start: span.start.saturating_sub(self.base),
+            end: span.end.saturating_sub(self.base),
+            form: token,
+        });
+        self.walked.contents.push(Content {
+            id: ContentId::from_index(self.walked.contents.len()),
+            origin: zone.origin,
+            pointer: Pointer::new(self.pointer.as_str()),
+            label: label.map(Cow::into_owned),
+            place: zone.place,
+            form,
+            text,
+        });
+        Ok(())
+    }
+}
+
+/// The label of somebody's data is the nearest name; a value wrapped as `{"value": …}` keeps the name of its argument.
+fn label_of_undefined(frame: &Frame, node: NodeId, key: &str) -> Label {
+    let keeps_name = frame.zone.shape == Shape::ArgumentValue && key == "value";
+    if keeps_name { frame.label } else { Label::KeyOf(node) }
+}

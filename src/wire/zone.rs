@@ -1,0 +1,145 @@
+//! Zones: whose words stand where.
+//!
+//! Every node of a request lies in a zone, which says who wrote it, whether the step is about it, and what the fields
+//! below it mean. A protocol names the fields it defines; everything else is somebody's data, and of that the names are
+//! contents too. One walk ([`super::walk`]) applies this to every node, so that no string can be forgotten.
+
+use crate::model::{Origin, Place};
+
+use super::json::{NodeId, Table};
+use super::part::PartShape;
+use super::{a2a, aos, mcp};
+
+/// What the fields below a node mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// Somebody's data: no field is defined by a protocol.
+    Free,
+    /// Not content: `jsonrpc`, `id` and `method` of the envelope.
+    Nothing,
+    /// The members of a request.
+    Envelope,
+    /// A file in base64.
+    FileBytes,
+    /// The value of a tool's argument; its label is the argument's name.
+    ArgumentValue,
+    /// A part of a message.
+    Part(PartShape),
+    /// A field of AOS.
+    Aos(aos::AosShape),
+    /// A field of A2A or AgentVault.
+    A2a(a2a::A2aShape),
+    /// A field of MCP.
+    Mcp(mcp::McpShape),
+}
+
+/// Who wrote a node, whether the step is about it, and what its fields mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Zone {
+    pub(super) shape: Shape,
+    pub(super) origin: Origin,
+    pub(super) place: Place,
+}
+
+/// A member of an object whose zone is asked for.
+#[derive(Clone, Copy)]
+pub(super) struct Member<'t, 'j> {
+    pub(super) table: &'t Table<'j>,
+    /// The object.
+    pub(super) object: NodeId,
+    /// The member's name.
+    pub(super) key: &'t str,
+    /// The member's value.
+    pub(super) value: NodeId,
+}
+
+impl Zone {
+    pub(super) const fn new(shape: Shape, origin: Origin, place: Place) -> Self {
+        Self { shape, origin, place }
+    }
+
+    /// Words of this origin that the step is about.
+    pub(super) const fn body(origin: Origin) -> Self {
+        Self::new(Shape::Free, origin, Place::Body)
+    }
+
+    /// The same zone with other fields.
+    pub(super) const fn shaped(self, shape: Shape) -> Self {
+        Self::new(shape, self.origin, self.place)
+    }
+
+    /// Data or plain text of whoever wrote this zone.
+    pub(super) const fn free(self) -> Self {
+        self.shaped(Shape::Free)
+    }
+
+    /// An id, a discriminator, a timestamp: part of the protocol rather than of what is said.
+    pub(super) const fn aside(self) -> Self {
+        Self::new(Shape::Free, self.origin, Place::Surroundings)
+    }
+
+    /// The same place, in the words of another.
+    pub(super) const fn by(self, origin: Origin) -> Self {
+        Self::new(self.shape, origin, self.place)
+    }
+
+    /// Metadata and fields that no protocol defines. What decorates words from outside comes from outside too;
+    /// of the rest nobody knows the author, so it carries no authority.
+    pub(super) const fn decoration(self) -> Self {
+        let origin = if self.origin.is_external() {
+            self.origin
+        } else {
+            Origin::Unknown
+        };
+        Self::new(Shape::Free, origin, self.place)
+    }
+
+    /// The zone of a member that the protocol defines here; `None` for any other.
+    pub(super) fn member(self, member: Member<'_, '_>) -> Option<Zone> {
+        match self.shape {
+            Shape::Free | Shape::Nothing | Shape::FileBytes | Shape::ArgumentValue => None,
+            Shape::Envelope => match member.key {
+                "jsonrpc" | "id" | "method" => Some(self.shaped(Shape::Nothing)),
+                _ => None,
+            },
+            Shape::Part(shape) => shape.member(self, member),
+            Shape::Aos(shape) => shape.member(self, member),
+            Shape::A2a(shape) => shape.member(self, member),
+            Shape::Mcp(shape) => shape.member(self, member),
+        }
+    }
+
+    /// The zone of a member that no protocol defines here.
+    pub(super) fn undefined_member(self) -> Zone {
+        match self.shape {
+            Shape::Free | Shape::ArgumentValue => self,
+            Shape::Nothing
+            | Shape::Envelope
+            | Shape::FileBytes
+            | Shape::Part(_)
+            | Shape::Aos(_)
+            | Shape::A2a(_)
+            | Shape::Mcp(_) => self.decoration(),
+        }
+    }
+}
+
+/// Nodes that a decoder has found and whose zones it knows better than the fields above them, in document order.
+#[derive(Debug, Default)]
+pub(super) struct Anchors {
+    anchors: Vec<(NodeId, Zone)>,
+}
+
+impl Anchors {
+    /// Puts a node into a zone.
+    pub(super) fn set(&mut self, node: NodeId, zone: Zone) {
+        self.anchors.push((node, zone));
+    }
+
+    /// The anchors in document order; of two on one node the first set counts.
+    pub(super) fn into_sorted(mut self) -> Vec<(NodeId, Zone)> {
+        self.anchors.sort_by_key(|(node, _)| *node);
+        self.anchors.dedup_by_key(|(node, _)| *node);
+        self.anchors
+    }
+}

@@ -1,0 +1,12 @@
+//! The judge against endpoints of every kind: obliging, fussy, broken, hostile.
+// `cfg(test)` says to clippy that these modules, helpers included, may unwrap.
+
+#[cfg(test)]
+mod assess;
+#[cfg(test)]
+mod chat;
+#[cfg(test)]
+mod step;
+#[cfg(test)]
+#[path = "../support/mod.rs"]
+mod support;
