@@ -7,6 +7,7 @@ mod hidden_text;
 mod injected_instruction;
 mod obfuscation;
 mod oversize;
+mod personal_data;
 mod rule;
 mod secret;
 mod signals;
@@ -51,6 +52,7 @@ impl Prefilters {
                 Box::new(hidden_text::HiddenText::new()),
                 Box::new(obfuscation::Obfuscation::new()),
                 Box::new(secret::Secret),
+                Box::new(personal_data::PersonalData),
                 Box::new(oversize::Oversize::new()),
                 Box::new(structure::Structure::new()),
             ],

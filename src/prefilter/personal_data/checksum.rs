@@ -78,7 +78,9 @@ pub(super) fn verhoeff(number: &[u8]) -> bool {
 
 /// International bank account number (ISO 13616): ISO 7064 mod 97-10.
 pub(super) fn iban(number: &[u8]) -> bool {
-    let Some((head, tail)) = number.split_at_checked(4) else { return false };
+    let Some((head, tail)) = number.split_at_checked(4) else {
+        return false;
+    };
     let mut rest = 0_u32;
     for byte in tail.iter().chain(head) {
         rest = match byte {
@@ -94,15 +96,94 @@ pub(super) fn iban(number: &[u8]) -> bool {
 /// Characters of an IBAN by its country; `None`: no such country.
 pub(super) fn iban_length(country: [u8; 2]) -> Option<usize> {
     const LENGTHS: &[(&str, usize)] = &[
-        ("NO", 15), ("BE", 16), ("BI", 27), ("DK", 18), ("FI", 18), ("FO", 18), ("GL", 18), ("NL", 18), ("SD", 18), ("FK", 18),
-        ("MK", 19), ("SI", 19), ("AT", 20), ("BA", 20), ("EE", 20), ("KZ", 20), ("LT", 20), ("LU", 20), ("XK", 20), ("MN", 20),
-        ("CH", 21), ("HR", 21), ("LI", 21), ("LV", 21), ("BG", 22), ("BH", 22), ("CR", 22), ("DE", 22), ("GB", 22), ("GE", 22),
-        ("IE", 22), ("ME", 22), ("RS", 22), ("VA", 22), ("AE", 23), ("GI", 23), ("IL", 23), ("IQ", 23), ("TL", 23), ("OM", 23),
-        ("SO", 23), ("AD", 24), ("CZ", 24), ("ES", 24), ("MD", 24), ("PK", 24), ("RO", 24), ("SA", 24), ("SE", 24), ("SK", 24),
-        ("TN", 24), ("VG", 24), ("LY", 25), ("PT", 25), ("ST", 25), ("IS", 26), ("TR", 26), ("FR", 27), ("GR", 27), ("IT", 27),
-        ("MC", 27), ("MR", 27), ("SM", 27), ("DJ", 27), ("AL", 28), ("AZ", 28), ("BY", 28), ("CY", 28), ("DO", 28), ("GT", 28),
-        ("HU", 28), ("LB", 28), ("PL", 28), ("SV", 28), ("NI", 28), ("BR", 29), ("EG", 29), ("PS", 29), ("QA", 29), ("UA", 29),
-        ("JO", 30), ("KW", 30), ("MU", 30), ("YE", 30), ("MT", 31), ("SC", 31), ("LC", 32), ("RU", 33),
+        ("NO", 15),
+        ("BE", 16),
+        ("BI", 27),
+        ("DK", 18),
+        ("FI", 18),
+        ("FO", 18),
+        ("GL", 18),
+        ("NL", 18),
+        ("SD", 18),
+        ("FK", 18),
+        ("MK", 19),
+        ("SI", 19),
+        ("AT", 20),
+        ("BA", 20),
+        ("EE", 20),
+        ("KZ", 20),
+        ("LT", 20),
+        ("LU", 20),
+        ("XK", 20),
+        ("MN", 20),
+        ("CH", 21),
+        ("HR", 21),
+        ("LI", 21),
+        ("LV", 21),
+        ("BG", 22),
+        ("BH", 22),
+        ("CR", 22),
+        ("DE", 22),
+        ("GB", 22),
+        ("GE", 22),
+        ("IE", 22),
+        ("ME", 22),
+        ("RS", 22),
+        ("VA", 22),
+        ("AE", 23),
+        ("GI", 23),
+        ("IL", 23),
+        ("IQ", 23),
+        ("TL", 23),
+        ("OM", 23),
+        ("SO", 23),
+        ("AD", 24),
+        ("CZ", 24),
+        ("ES", 24),
+        ("MD", 24),
+        ("PK", 24),
+        ("RO", 24),
+        ("SA", 24),
+        ("SE", 24),
+        ("SK", 24),
+        ("TN", 24),
+        ("VG", 24),
+        ("LY", 25),
+        ("PT", 25),
+        ("ST", 25),
+        ("IS", 26),
+        ("TR", 26),
+        ("FR", 27),
+        ("GR", 27),
+        ("IT", 27),
+        ("MC", 27),
+        ("MR", 27),
+        ("SM", 27),
+        ("DJ", 27),
+        ("AL", 28),
+        ("AZ", 28),
+        ("BY", 28),
+        ("CY", 28),
+        ("DO", 28),
+        ("GT", 28),
+        ("HU", 28),
+        ("LB", 28),
+        ("PL", 28),
+        ("SV", 28),
+        ("NI", 28),
+        ("BR", 29),
+        ("EG", 29),
+        ("PS", 29),
+        ("QA", 29),
+        ("UA", 29),
+        ("JO", 30),
+        ("KW", 30),
+        ("MU", 30),
+        ("YE", 30),
+        ("MT", 31),
+        ("SC", 31),
+        ("LC", 32),
+        ("RU", 33),
     ];
     let country = country.to_ascii_uppercase();
     LENGTHS
@@ -122,7 +203,9 @@ pub(super) fn uk_nhs(number: &[u8]) -> bool {
 /// German Steuer-Identifikationsnummer: ISO 7064 mod 11,10.
 pub(super) fn de_steuer_id(number: &[u8]) -> bool {
     let Some(d) = digits::<11>(number) else { return false };
-    let Some((last, body)) = d.split_last() else { return false };
+    let Some((last, body)) = d.split_last() else {
+        return false;
+    };
     if body.first() == Some(&0) {
         return false;
     }
@@ -143,24 +226,33 @@ pub(super) fn de_steuer_id(number: &[u8]) -> bool {
 
 /// French numéro de sécurité sociale (NIR) with its key: 97 minus the number modulo 97.
 pub(super) fn fr_nir(number: &[u8]) -> bool {
-    let Some((body, key)) = number.split_at_checked(13) else { return false };
+    let Some((body, key)) = number.split_at_checked(13) else {
+        return false;
+    };
     if key.len() != 2 || !matches!(body.first(), Some(b'1' | b'2')) {
         return false;
     }
     // Corsica: 2A counts as 19, 2B as 18.
-    let text = String::from_utf8_lossy(body).to_ascii_uppercase().replace("2A", "19").replace("2B", "18");
+    let text = String::from_utf8_lossy(body)
+        .to_ascii_uppercase()
+        .replace("2A", "19")
+        .replace("2B", "18");
     let month = text.get(3..5).and_then(|month| month.parse::<u32>().ok());
     if !month.is_some_and(|month| matches!(month, 1..=12 | 20..=42 | 50..=99)) {
         return false;
     }
-    let (Ok(body), Ok(key)) = (text.parse::<u64>(), String::from_utf8_lossy(key).parse::<u64>()) else { return false };
+    let (Ok(body), Ok(key)) = (text.parse::<u64>(), String::from_utf8_lossy(key).parse::<u64>()) else {
+        return false;
+    };
     97 - body % 97 == key
 }
 
 /// Spanish DNI and NIE: a letter from the number modulo 23.
 pub(super) fn es_dni(number: &[u8]) -> bool {
     const LETTERS: &[u8; 23] = b"TRWAGMYFPDXBNJZSQVHLCKE";
-    let Some((letter, body)) = number.split_last() else { return false };
+    let Some((letter, body)) = number.split_last() else {
+        return false;
+    };
     let text = match body.split_first() {
         Some((b'X' | b'x', rest)) => [b"0", rest].concat(),
         Some((b'Y' | b'y', rest)) => [b"1", rest].concat(),
@@ -178,7 +270,9 @@ pub(super) fn it_codice_fiscale(number: &[u8]) -> bool {
         1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23,
     ];
     let number = number.to_ascii_uppercase();
-    let Some((check, body)) = number.split_last() else { return false };
+    let Some((check, body)) = number.split_last() else {
+        return false;
+    };
     if body.len() != 15 {
         return false;
     }
@@ -201,7 +295,9 @@ pub(super) fn it_codice_fiscale(number: &[u8]) -> bool {
 /// Dutch burgerservicenummer: the test of eleven.
 pub(super) fn nl_bsn(number: &[u8]) -> bool {
     let Some(d) = digits::<9>(number) else { return false };
-    let Some((last, body)) = d.split_last() else { return false };
+    let Some((last, body)) = d.split_last() else {
+        return false;
+    };
     let sum = weighted(body, &[9, 8, 7, 6, 5, 4, 3, 2]);
     sum > 0 && sum % 11 == *last
 }
@@ -238,7 +334,9 @@ pub(super) fn se_personnummer(number: &[u8]) -> bool {
         12 => number.get(2..),
         _ => None,
     };
-    let Some(d) = short.and_then(digits::<10>) else { return false };
+    let Some(d) = short.and_then(digits::<10>) else {
+        return false;
+    };
     let [_, _, m1, m2, d1, d2, ..] = d;
     let (month, day) = (m1 * 10 + m2, d1 * 10 + d2);
     (1..=12).contains(&month) && ((1..=31).contains(&day) || (61..=91).contains(&day)) && short.is_some_and(luhn)
@@ -260,21 +358,27 @@ pub(super) fn au_tfn(number: &[u8]) -> bool {
 
 /// Australian Medicare number: weights modulo 10, first digit 2 to 6.
 pub(super) fn au_medicare(number: &[u8]) -> bool {
-    let Some(d) = number.get(..10).filter(|_| number.len() <= 11).and_then(digits::<10>) else { return false };
+    let Some(d) = number.get(..10).filter(|_| number.len() <= 11).and_then(digits::<10>) else {
+        return false;
+    };
     let [first, _, _, _, _, _, _, _, check, _] = d;
     (2..=6).contains(&first) && weighted(&d, &[1, 3, 7, 9, 1, 3, 7, 9]) % 10 == check
 }
 
 /// United States social security number: areas and groups that were never issued are none.
 pub(super) fn us_ssn(number: &[u8]) -> bool {
-    let Some([a, b, c, d, e, f, g, h, i]) = digits::<9>(number) else { return false };
+    let Some([a, b, c, d, e, f, g, h, i]) = digits::<9>(number) else {
+        return false;
+    };
     let (area, group, serial) = (a * 100 + b * 10 + c, d * 10 + e, f * 1000 + g * 100 + h * 10 + i);
     area != 0 && area != 666 && area < 900 && group != 0 && serial != 0 && (area, group, serial) != (78, 5, 1120)
 }
 
 /// United States individual taxpayer number: area 900 and above, groups in their ranges.
 pub(super) fn us_itin(number: &[u8]) -> bool {
-    let Some([a, _, _, d, e, ..]) = digits::<9>(number) else { return false };
+    let Some([a, _, _, d, e, ..]) = digits::<9>(number) else {
+        return false;
+    };
     a == 9 && matches!(d * 10 + e, 50..=65 | 70..=88 | 90..=92 | 94..=99)
 }
 
@@ -343,10 +447,23 @@ mod tests {
     type Checks = [(&'static str, fn(&[u8]) -> bool); 17];
 
     const CHECKS: Checks = [
-        ("luhn", luhn), ("verhoeff", verhoeff), ("iban", iban), ("uk_nhs", uk_nhs), ("de_steuer_id", de_steuer_id),
-        ("fr_nir", fr_nir), ("es_dni", es_dni), ("it_codice_fiscale", it_codice_fiscale), ("nl_bsn", nl_bsn),
-        ("pl_pesel", pl_pesel), ("br_cpf", br_cpf), ("se_personnummer", se_personnummer), ("ch_ahv", ch_ahv),
-        ("au_tfn", au_tfn), ("au_medicare", au_medicare), ("ca_sin", ca_sin), ("us_ssn", us_ssn),
+        ("luhn", luhn),
+        ("verhoeff", verhoeff),
+        ("iban", iban),
+        ("uk_nhs", uk_nhs),
+        ("de_steuer_id", de_steuer_id),
+        ("fr_nir", fr_nir),
+        ("es_dni", es_dni),
+        ("it_codice_fiscale", it_codice_fiscale),
+        ("nl_bsn", nl_bsn),
+        ("pl_pesel", pl_pesel),
+        ("br_cpf", br_cpf),
+        ("se_personnummer", se_personnummer),
+        ("ch_ahv", ch_ahv),
+        ("au_tfn", au_tfn),
+        ("au_medicare", au_medicare),
+        ("ca_sin", ca_sin),
+        ("us_ssn", us_ssn),
     ];
 
     proptest! {

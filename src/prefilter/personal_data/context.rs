@@ -29,7 +29,9 @@ impl Context {
 
     /// Whether one of these words, each with nothing of a word before it, stands before the value or is in its name.
     pub(super) fn says(&self, words: &[&str]) -> bool {
-        words.iter().any(|word| begins_a_word(&self.before, word) || begins_a_word(&self.name, word))
+        words
+            .iter()
+            .any(|word| begins_a_word(&self.before, word) || begins_a_word(&self.name, word))
     }
 
     /// Whether one of these words stands right behind the value.
@@ -50,8 +52,11 @@ impl Context {
 }
 
 fn begins_a_word(text: &str, word: &str) -> bool {
-    text.match_indices(word)
-        .any(|(at, _)| !text.get(..at).is_some_and(|before| before.ends_with(|c: char| c.is_alphanumeric())))
+    text.match_indices(word).any(|(at, _)| {
+        !text
+            .get(..at)
+            .is_some_and(|before| before.ends_with(|c: char| c.is_alphanumeric()))
+    })
 }
 
 /// The words of a name in any of the usual spellings, with blanks between them: `dateOfBirth`, `date-of-birth` → `date of birth`.

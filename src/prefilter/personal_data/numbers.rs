@@ -14,18 +14,95 @@ use crate::model::Confidence::{self, High, Low, Medium};
 const MOST_GROUPS: usize = 8;
 
 const CARD_WORDS: &[&str] = &[
-    "card", "credit", "debit", "visa", "mastercard", "amex", "american express", "maestro", "cc number", "cc num", "cc:", "pan:",
-    "kreditkarte", "carte", "tarjeta", "kartennummer", "discover", "diners", "jcb",
+    "card",
+    "credit",
+    "debit",
+    "visa",
+    "mastercard",
+    "amex",
+    "american express",
+    "maestro",
+    "cc number",
+    "cc num",
+    "cc:",
+    "pan:",
+    "kreditkarte",
+    "carte",
+    "tarjeta",
+    "kartennummer",
+    "discover",
+    "diners",
+    "jcb",
+];
+const CARD_NUMBER_WORDS: &[&str] = &[
+    "card number",
+    "card no",
+    "credit card",
+    "debit card",
+    "kreditkarte",
+    "card_number",
+    "cardnumber",
 ];
 const PHONE_WORDS: &[&str] = &[
-    "phone", "telephone", "mobile", "cell", "tel", "fax", "whatsapp", "desk:", "landline", "hotline", "telefon", "téléphone",
-    "teléfono", "telefone", "handy", "móvil", "mobil", "mob.", "ph:", "ph.", "sms", "call me", "call us", "call him", "call her",
-    "call them", "ring me", "ring us", "text me", "reach me", "reach us", "reach him", "reach her", "contact number",
-    "phone_number", "callback",
+    "phone",
+    "telephone",
+    "mobile",
+    "cell",
+    "tel",
+    "fax",
+    "whatsapp",
+    "desk:",
+    "landline",
+    "hotline",
+    "telefon",
+    "téléphone",
+    "teléfono",
+    "telefone",
+    "handy",
+    "móvil",
+    "mobil",
+    "mob.",
+    "ph:",
+    "ph.",
+    "sms",
+    "call me",
+    "call us",
+    "call him",
+    "call her",
+    "call them",
+    "ring me",
+    "ring us",
+    "text me",
+    "reach me",
+    "reach us",
+    "reach him",
+    "reach her",
+    "contact number",
+    "phone_number",
+    "callback",
 ];
 const CALL_WORDS: &[&str] = &[
-    "call", "dial", "ring", "reach", "contact", "answering", "text", "messages to", "message to", "message on", "messages on", "registered",
-    "office", "home", "work", "number is", "my number", "his number", "her number", "their number", "your number",
+    "call",
+    "dial",
+    "ring",
+    "reach",
+    "contact",
+    "answering",
+    "text",
+    "messages to",
+    "message to",
+    "message on",
+    "messages on",
+    "registered",
+    "office",
+    "home",
+    "work",
+    "number is",
+    "my number",
+    "his number",
+    "her number",
+    "their number",
+    "your number",
 ];
 const PHONE_AFTER: &[&str] = &["office", "fax", "mobile", "home", "work", "cell", "phone", "tel"];
 
@@ -34,7 +111,13 @@ pub(super) fn find(text: &str, name: &str, hits: &mut Vec<Hit>) {
     let mut at = 0;
     while let Some(island) = next_island(text.as_bytes(), at) {
         at = island.end.max(at + 1);
-        let digits = text.as_bytes().get(island.clone()).unwrap_or_default().iter().filter(|b| b.is_ascii_digit()).count();
+        let digits = text
+            .as_bytes()
+            .get(island.clone())
+            .unwrap_or_default()
+            .iter()
+            .filter(|b| b.is_ascii_digit())
+            .count();
         if digits >= 7 {
             read_island(text, island, name, hits);
         }
@@ -91,7 +174,12 @@ impl<'a> Candidate<'a> {
 
     /// The lengths of the groups are these.
     fn is_grouped(&self, lengths: &[usize]) -> bool {
-        self.groups.len() == lengths.len() && self.groups.iter().zip(lengths).all(|(group, length)| group.len() == *length)
+        self.groups.len() == lengths.len()
+            && self
+                .groups
+                .iter()
+                .zip(lengths)
+                .all(|(group, length)| group.len() == *length)
     }
 
     fn separated_by(&self, separators: &[&str]) -> bool {
@@ -144,7 +232,9 @@ impl<'a> Candidate<'a> {
 fn read_island(text: &str, island: Range<usize>, name: &str, hits: &mut Vec<Hit>) {
     cards(text, island.clone(), name, hits);
     for span in segments(text, island) {
-        let Some(candidate) = Candidate::of(text, span) else { continue };
+        let Some(candidate) = Candidate::of(text, span) else {
+            continue;
+        };
         if candidate.digits.len() < 7 {
             continue;
         }
@@ -197,14 +287,29 @@ fn segments(text: &str, island: Range<usize>) -> Vec<Range<usize>> {
 
 /// Payment cards: fixed groupings, the issuer's range, Luhn.
 fn cards(text: &str, island: Range<usize>, name: &str, hits: &mut Vec<Hit>) {
-    const GROUPINGS: &[&[usize]] = &[&[4, 4, 4, 4], &[4, 6, 5], &[4, 6, 4], &[4, 4, 4, 4, 3], &[4, 4, 4, 1], &[4, 4, 4, 3], &[4, 4, 4], &[6, 13], &[4, 4, 5]];
+    const GROUPINGS: &[&[usize]] = &[
+        &[4, 4, 4, 4],
+        &[4, 6, 5],
+        &[4, 6, 4],
+        &[4, 4, 4, 4, 3],
+        &[4, 4, 4, 1],
+        &[4, 4, 4, 3],
+        &[4, 4, 4],
+        &[6, 13],
+        &[4, 4, 5],
+    ];
     let bytes = text.as_bytes();
     let part = bytes.get(island.clone()).unwrap_or_default();
     let mut groups: Vec<Range<usize>> = Vec::new();
     let mut at = 0;
     while let Some(skip) = part.get(at..).and_then(|rest| rest.iter().position(u8::is_ascii_digit)) {
         let start = at + skip;
-        let len = part.get(start..).unwrap_or_default().iter().take_while(|b| b.is_ascii_digit()).count();
+        let len = part
+            .get(start..)
+            .unwrap_or_default()
+            .iter()
+            .take_while(|b| b.is_ascii_digit())
+            .count();
         groups.push(island.start + start..island.start + start + len);
         at = start + len;
     }
@@ -213,7 +318,9 @@ fn cards(text: &str, island: Range<usize>, name: &str, hits: &mut Vec<Hit>) {
         let mut taken = 1;
         let single = std::iter::once(1);
         for count in single.chain(GROUPINGS.iter().map(|grouping| grouping.len())) {
-            let Some(run) = groups.get(next..next + count) else { continue };
+            let Some(run) = groups.get(next..next + count) else {
+                continue;
+            };
             let lengths: Vec<usize> = run.iter().map(Range::len).collect();
             let fits = if count == 1 {
                 (12..=19).contains(&first.len())
@@ -223,9 +330,13 @@ fn cards(text: &str, island: Range<usize>, name: &str, hits: &mut Vec<Hit>) {
                 });
                 joint && GROUPINGS.contains(&lengths.as_slice())
             };
-            let Some(last) = run.last().filter(|_| fits) else { continue };
+            let Some(last) = run.last().filter(|_| fits) else {
+                continue;
+            };
             let span = first.start..last.end;
-            let Some(candidate) = Candidate::of(text, span).filter(Candidate::stands_alone) else { continue };
+            let Some(candidate) = Candidate::of(text, span).filter(Candidate::stands_alone) else {
+                continue;
+            };
             let context = Context::of(text, &candidate.span, name);
             if let Some(confidence) = card(&candidate, &context) {
                 hits.push(candidate.hit(Datum::PaymentCard, confidence));
@@ -239,21 +350,19 @@ fn cards(text: &str, island: Range<usize>, name: &str, hits: &mut Vec<Hit>) {
 
 fn card(candidate: &Candidate<'_>, context: &Context) -> Option<Confidence> {
     let digits = &candidate.digits;
-    if !checksum::is_card_issuer(digits) {
-        return None;
-    }
-    let said = context.says(CARD_WORDS);
     let first = digits.first().copied();
     if digits.iter().all(|digit| Some(*digit) == first) {
         return None;
     }
-    match (checksum::luhn(digits), said) {
-        (true, true) => Some(High),
+    let issued = checksum::is_card_issuer(digits);
+    match (checksum::luhn(digits), context.says(CARD_WORDS)) {
+        (true, true) if issued => Some(High),
+        // New issuers come faster than tables; the word and the check digit do without.
+        (true, true) => Some(Medium),
         // Shorter numbers are as often something else, so they need their word.
-        (true, false) if digits.len() >= 15 => Some(High),
-        (true, false) => Some(Low),
-        (false, true) if (15..=16).contains(&digits.len()) && context.says(&["card number", "card no", "credit card", "debit card", "kreditkarte"]) => Some(Medium),
-        (false, _) => None,
+        (true, false) if issued => Some(if digits.len() >= 15 { High } else { Low }),
+        (false, true) if issued && (15..=16).contains(&digits.len()) && context.says(CARD_NUMBER_WORDS) => Some(Medium),
+        (true | false, _) => None,
     }
 }
 
@@ -266,51 +375,144 @@ fn national(candidate: &Candidate<'_>, context: &Context) -> Option<Hit> {
     let said = |words: &[&str]| context.says(words);
     let rated = |datum, valid: bool, said: bool, unsaid: Option<Confidence>| {
         let confidence = if said { Some(High) } else { unsaid };
-        confidence.filter(|_| valid).map(|confidence| candidate.hit(datum, confidence))
+        confidence
+            .filter(|_| valid)
+            .map(|confidence| candidate.hit(datum, confidence))
     };
-    match digits.len() {
+    let swedish = |dashed: bool| {
+        let words = said(&["personnummer", "personnr", "personal identity", "pnr"]);
+        let form = dashed || candidate.is_bare();
+        rated(
+            Datum::SePersonnummer,
+            form && checksum::se_personnummer(digits),
+            words,
+            dashed.then_some(High),
+        )
+    };
+    let candidates = match digits.len() {
         9 => {
-            let dashed = candidate.is_grouped(&[3, 2, 4]) && (candidate.all_separators("-") || candidate.all_separators(" ") || candidate.all_separators("."));
-            let ssn = said(&["social security", "ssn", "ss#", "social sec", "taxpayer", "tax id", "itin", "social"]);
-            let form = candidate.all_separators("-") && !candidate.is_bare();
+            let dashed =
+                candidate.is_grouped(&[3, 2, 4]) && ["-", " ", "."].iter().any(|sign| candidate.all_separators(sign));
+            let words = said(&[
+                "social security",
+                "ssn",
+                "ss#",
+                "social sec",
+                "taxpayer",
+                "tax id",
+                "itin",
+                "social",
+            ]);
+            let american = dashed || (words && candidate.is_bare());
+            let unsaid = (dashed && candidate.all_separators("-")).then_some(Medium);
             let triple = candidate.is_grouped(&[3, 3, 3]);
-            rated(Datum::UsSsn, checksum::us_ssn(digits) && (dashed || (ssn && candidate.is_bare())), ssn, form.then_some(Medium))
-                .or_else(|| rated(Datum::UsItin, checksum::us_itin(digits) && (dashed || (ssn && candidate.is_bare())), ssn, form.then_some(Medium)))
-                .or_else(|| rated(Datum::CaSin, checksum::ca_sin(digits) && (triple || candidate.is_bare()), said(&["social insurance", "sin:", "sin number", "sin is", "sin "]) , triple.then_some(Low)))
-                .or_else(|| rated(Datum::NlBsn, checksum::nl_bsn(digits), said(&["bsn", "burgerservice", "sofinummer", "sofi"]), None))
-                .or_else(|| rated(Datum::AuTfn, checksum::au_tfn(digits), said(&["tfn", "tax file"]), None))
+            let canadian = triple || candidate.is_bare();
+            vec![
+                rated(Datum::UsSsn, american && checksum::us_ssn(digits), words, unsaid),
+                rated(Datum::UsItin, american && checksum::us_itin(digits), words, unsaid),
+                rated(
+                    Datum::CaSin,
+                    canadian && checksum::ca_sin(digits),
+                    said(&["social insurance", "sin:", "sin number", "sin is", "sin "]),
+                    triple.then_some(Low),
+                ),
+                rated(
+                    Datum::NlBsn,
+                    checksum::nl_bsn(digits),
+                    said(&["bsn", "burgerservice", "sofinummer", "sofi"]),
+                    None,
+                ),
+                rated(Datum::AuTfn, checksum::au_tfn(digits), said(&["tfn", "tax file"]), None),
+            ]
         }
         10 => {
-            let personal = candidate.is_grouped(&[6, 4]) && matches!(candidate.separators.as_slice(), ["-" | "+"]);
-            rated(Datum::SePersonnummer, checksum::se_personnummer(digits) && (personal || candidate.is_bare()), said(&["personnummer", "personnr", "personal identity", "pnr"]), personal.then_some(High))
-                .or_else(|| rated(Datum::UkNhs, checksum::uk_nhs(digits) && (candidate.is_bare() || candidate.is_grouped(&[3, 3, 4])), said(&["nhs"]), None))
-                .or_else(|| rated(Datum::AuMedicare, checksum::au_medicare(digits), said(&["medicare"]), None))
+            let dashed = candidate.is_grouped(&[6, 4]) && matches!(candidate.separators.as_slice(), ["-" | "+"]);
+            let british = candidate.is_bare() || candidate.is_grouped(&[3, 3, 4]);
+            vec![
+                swedish(dashed),
+                rated(Datum::UkNhs, british && checksum::uk_nhs(digits), said(&["nhs"]), None),
+                rated(
+                    Datum::AuMedicare,
+                    checksum::au_medicare(digits),
+                    said(&["medicare"]),
+                    None,
+                ),
+            ]
         }
         11 => {
-            let cpf = candidate.is_grouped(&[3, 3, 3, 2]) && candidate.separated_by(&[".", ".", "-"]);
-            rated(Datum::BrCpf, checksum::br_cpf(digits) && (cpf || candidate.is_bare()), said(&["cpf", "cadastro de pessoa"]), cpf.then_some(High))
-                .or_else(|| rated(Datum::DeSteuerId, checksum::de_steuer_id(digits), said(&["steuer", "idnr", "tax id", "tin", "identifikationsnummer"]), Some(Low)))
-                .or_else(|| rated(Datum::PlPesel, checksum::pl_pesel(digits) && candidate.is_bare(), said(&["pesel"]), Some(Low)))
-                .or_else(|| rated(Datum::AuMedicare, checksum::au_medicare(digits), said(&["medicare"]), None))
+            let dotted = candidate.is_grouped(&[3, 3, 3, 2]) && candidate.separated_by(&[".", ".", "-"]);
+            let brazilian = dotted || candidate.is_bare();
+            vec![
+                rated(
+                    Datum::BrCpf,
+                    brazilian && checksum::br_cpf(digits),
+                    said(&["cpf", "cadastro de pessoa"]),
+                    dotted.then_some(High),
+                ),
+                rated(
+                    Datum::DeSteuerId,
+                    checksum::de_steuer_id(digits),
+                    said(&["steuer", "idnr", "tax id", "tin", "identifikationsnummer"]),
+                    Some(Low),
+                ),
+                rated(
+                    Datum::PlPesel,
+                    candidate.is_bare() && checksum::pl_pesel(digits),
+                    said(&["pesel"]),
+                    Some(Low),
+                ),
+                rated(
+                    Datum::AuMedicare,
+                    checksum::au_medicare(digits),
+                    said(&["medicare"]),
+                    None,
+                ),
+            ]
         }
         12 => {
-            let aadhaar = candidate.is_grouped(&[4, 4, 4]) && (candidate.all_separators(" ") || candidate.all_separators("-"));
-            let first = matches!(digits.first(), Some(b'2'..=b'9'));
-            let personal = candidate.is_grouped(&[8, 4]) && matches!(candidate.separators.as_slice(), ["-" | "+"]);
+            let grouped =
+                candidate.is_grouped(&[4, 4, 4]) && ["-", " "].iter().any(|sign| candidate.all_separators(sign));
+            let indian = matches!(digits.first(), Some(b'2'..=b'9')) && (grouped || candidate.is_bare());
+            let dashed = candidate.is_grouped(&[8, 4]) && matches!(candidate.separators.as_slice(), ["-" | "+"]);
             let century = digits.starts_with(b"19") || digits.starts_with(b"20");
-            rated(Datum::SePersonnummer, century && checksum::se_personnummer(digits) && (personal || candidate.is_bare()), said(&["personnummer", "personnr", "personal identity", "pnr"]), personal.then_some(High))
-                .or_else(|| rated(Datum::InAadhaar, first && checksum::verhoeff(digits) && (aadhaar || candidate.is_bare()), said(&["aadhaar", "aadhar", "uidai", "uid"]), aadhaar.then_some(Medium)))
+            vec![
+                swedish(dashed).filter(|_| century),
+                rated(
+                    Datum::InAadhaar,
+                    indian && checksum::verhoeff(digits),
+                    said(&["aadhaar", "aadhar", "uidai", "uid"]),
+                    grouped.then_some(Medium),
+                ),
+            ]
         }
         13 => {
-            let ahv = candidate.is_grouped(&[3, 4, 4, 2]);
-            rated(Datum::ChAhv, checksum::ch_ahv(digits) && (ahv || candidate.is_bare()), said(&["ahv", "avs", "social security"]), Some(if ahv { High } else { Medium }))
+            let grouped = candidate.is_grouped(&[3, 4, 4, 2]);
+            let unsaid = if grouped { High } else { Medium };
+            vec![rated(
+                Datum::ChAhv,
+                (grouped || candidate.is_bare()) && checksum::ch_ahv(digits),
+                said(&["ahv", "avs", "social security"]),
+                Some(unsaid),
+            )]
         }
         15 => {
-            let grouped = candidate.groups.len() > 1;
-            rated(Datum::FrNir, checksum::fr_nir(digits), said(&["sécurité sociale", "securite sociale", "nir", "insee", "social security", "sécu"]), Some(if grouped { High } else { Medium }))
+            let unsaid = if candidate.groups.len() > 1 { High } else { Medium };
+            let words = said(&[
+                "sécurité sociale",
+                "securite sociale",
+                "nir",
+                "insee",
+                "social security",
+                "sécu",
+            ]);
+            vec![rated(Datum::FrNir, checksum::fr_nir(digits), words, Some(unsaid))]
         }
-        _ => None,
-    }
+        _ => Vec::new(),
+    };
+    candidates
+        .into_iter()
+        .flatten()
+        .max_by_key(|hit| (hit.confidence, std::cmp::Reverse(hit.datum)))
 }
 
 /// Phone numbers: international, North American, national with a trunk zero, or by the words around them.
@@ -322,9 +524,14 @@ fn phone(text: &str, candidate: &Candidate<'_>, name: &str) -> Option<Hit> {
     }
     span.end += extension(text.get(span.end..).unwrap_or_default());
     let context = Context::of(text, &span, name);
-    let plus = text.get(span.clone()).is_some_and(|part| part.trim_start_matches('(').starts_with('+'));
+    let plus = text
+        .get(span.clone())
+        .is_some_and(|part| part.trim_start_matches('(').starts_with('+'));
     let loose = loosely_alone(&context, plus);
-    let (strong, weak) = (context.says(PHONE_WORDS) || context.goes_on_with(PHONE_AFTER), context.says(CALL_WORDS));
+    let (strong, weak) = (
+        context.says(PHONE_WORDS) || context.goes_on_with(PHONE_AFTER),
+        context.says(CALL_WORDS),
+    );
     let slashed = candidate.separators.contains(&"/");
     let dotted = candidate.separators.contains(&".");
     let grouped = candidate.groups.len() >= 2 && candidate.groups.iter().skip(1).all(|group| group.len() >= 2);
@@ -340,10 +547,13 @@ fn phone(text: &str, candidate: &Candidate<'_>, name: &str) -> Option<Hit> {
     } else {
         let international = candidate.digits.starts_with(b"00") && digits >= 11 && candidate.groups.len() >= 3;
         let national = zero && (9..=11).contains(&digits) && candidate.groups.len() >= 3 && grouped;
-        let area = bracketed && candidate.separators.first() == Some(&"(") && digits >= 8 && candidate.groups.len() >= 2;
+        let area =
+            bracketed && candidate.separators.first() == Some(&"(") && digits >= 8 && candidate.groups.len() >= 2;
         international || national || area || north_american(candidate)
     };
-    let told = loose && ((strong && digits >= 7) || (weak && !dotted && !slashed && (candidate.groups.len() >= 2 && grouped || digits >= 10 && zero)));
+    let told = loose
+        && ((strong && digits >= 7)
+            || (weak && !dotted && !slashed && (candidate.groups.len() >= 2 && grouped || digits >= 10 && zero)));
     (clear || told).then(|| Hit {
         datum: Datum::Phone,
         span,
@@ -359,8 +569,13 @@ fn north_american(candidate: &Candidate<'_>) -> bool {
     };
     let area = |group: &str| group.len() == 3 && group.starts_with(|c| matches!(c, '2'..='9'));
     let uniform = {
-        let plain: Vec<&&str> = candidate.separators.iter().filter(|separator| !separator.contains(['(', ')'])).collect();
-        plain.windows(2).all(|pair| matches!(pair, [a, b] if a == b)) || candidate.separators.iter().any(|s| s.contains(')'))
+        let plain: Vec<&&str> = candidate
+            .separators
+            .iter()
+            .filter(|separator| !separator.contains(['(', ')']))
+            .collect();
+        plain.windows(2).all(|pair| matches!(pair, [a, b] if a == b))
+            || candidate.separators.iter().any(|s| s.contains(')'))
     };
     matches!(groups, [a, b, c] if area(a) && b.len() == 3 && c.len() == 4) && uniform
 }
@@ -389,11 +604,19 @@ fn extension(rest: &str) -> usize {
     let lower: String = rest.chars().take(14).collect::<String>().to_ascii_lowercase();
     let trimmed = lower.trim_start_matches(' ');
     let spaces = lower.len() - trimmed.len();
-    let Some(word) = ["extension", "ext.", "ext", "x"].iter().find(|word| trimmed.starts_with(**word)) else { return 0 };
+    let Some(word) = ["extension", "ext.", "ext", "x"]
+        .iter()
+        .find(|word| trimmed.starts_with(**word))
+    else {
+        return 0;
+    };
     let number = trimmed.get(word.len()..).unwrap_or_default();
     let gap = number.len() - number.trim_start_matches([' ', ':']).len();
     let digits = number.bytes().skip(gap).take_while(u8::is_ascii_digit).count();
-    let ends = number.as_bytes().get(gap + digits).is_none_or(|b| !b.is_ascii_alphanumeric());
+    let ends = number
+        .as_bytes()
+        .get(gap + digits)
+        .is_none_or(|b| !b.is_ascii_alphanumeric());
     if spaces <= 1 && gap <= 1 && (1..=6).contains(&digits) && ends {
         spaces + word.len() + gap + digits
     } else {
@@ -404,7 +627,9 @@ fn extension(rest: &str) -> usize {
 /// `2026-05-11`, `11.05.2026`, `05/11/2026`, also with more behind; ranges of years.
 fn looks_like_a_date(candidate: &Candidate<'_>) -> bool {
     let year = |group: &str| group.len() == 4 && matches!(group.get(..2), Some("19" | "20"));
-    let small = |group: &str, most: u32| group.len() <= 2 && group.parse::<u32>().is_ok_and(|value| (1..=most).contains(&value));
+    let small = |group: &str, most: u32| {
+        group.len() <= 2 && group.parse::<u32>().is_ok_and(|value| (1..=most).contains(&value))
+    };
     match candidate.groups.as_slice() {
         [y, m, d, ..] if year(y) && small(m, 12) && small(d, 31) => true,
         [a, b, y, ..] if year(y) && small(a, 31) && small(b, 31) => true,
