@@ -11,6 +11,7 @@ mod joined;
 mod locations;
 mod obfuscation;
 mod oversize;
+mod personal_data;
 mod rule;
 mod secret;
 mod signals;
@@ -58,6 +59,7 @@ impl Prefilters {
                 Box::new(hidden_text::HiddenText::new()),
                 Box::new(obfuscation::Obfuscation::new()),
                 Box::new(secret::Secret),
+                Box::new(personal_data::PersonalData),
                 Box::new(oversize::Oversize::new()),
                 Box::new(structure::Structure::new()),
                 Box::new(destructive_command::DestructiveCommand::new()),
