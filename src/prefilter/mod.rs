@@ -18,6 +18,7 @@ mod structure;
 mod subject;
 mod tidy;
 mod tool;
+mod untrusted_destination;
 mod views;
 
 use crate::model::{Finding, Screening, Step, View};
@@ -61,6 +62,7 @@ impl Prefilters {
                 Box::new(destructive_command::DestructiveCommand::new()),
                 Box::new(sql::Sql::new()),
                 Box::new(tool::Tool::new()),
+                Box::new(untrusted_destination::UntrustedDestination::new()),
             ],
         }
     }
