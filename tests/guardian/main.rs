@@ -8,5 +8,6 @@ mod documents;
 mod organisations;
 mod posture;
 mod scenarios;
+#[path = "../support/guardian.rs"]
 mod support;
 mod unconfigured;
