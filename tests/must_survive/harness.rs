@@ -140,7 +140,10 @@ impl Answer {
     /// The ids of all rules that fired.
     pub(crate) fn rules(&self) -> Vec<&str> {
         let findings = self.json["result"]["data"]["findings"].as_array();
-        let rules = findings.into_iter().flatten().filter_map(|finding| finding["rule"].as_str());
+        let rules = findings
+            .into_iter()
+            .flatten()
+            .filter_map(|finding| finding["rule"].as_str());
         rules.collect()
     }
 
@@ -210,7 +213,11 @@ impl Cases {
                 "- {name}\n    expected {expected}, found {} {:?}{}",
                 answer.decision(),
                 answer.rules(),
-                if answer.decision() == "error" { short } else { String::new() }
+                if answer.decision() == "error" {
+                    short
+                } else {
+                    String::new()
+                }
             ));
         }
     }

@@ -77,7 +77,10 @@ pub(crate) fn trigger(text: &str) -> Value {
 
 /// A tool's answer with these outputs.
 pub(crate) fn tool_outputs(outputs: Value) -> Value {
-    step("toolCallResult", json!({"executionId": "e1", "result": {"outputs": outputs, "isError": false}}))
+    step(
+        "toolCallResult",
+        json!({"executionId": "e1", "result": {"outputs": outputs, "isError": false}}),
+    )
 }
 
 /// A JSON-RPC message of MCP.
