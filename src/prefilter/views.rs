@@ -33,6 +33,7 @@ use crate::model::{Content, Form, View};
 
 pub(super) use fold::fold_pattern;
 pub(super) use hidden::{FEWEST_BITS, is_zero_width, selector_byte};
+pub(super) use json::{Leaf, leaves};
 pub(super) use normalize::{escape_sequence_length, is_invisible};
 
 /// How many layers of encoding are taken off.
