@@ -44,7 +44,7 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
         organisation,
         name: "command-line".to_owned(),
     };
-    let mut limits = config.wire.clone();
+    let mut limits = config.wire;
     limits.max_body_bytes = limits.max_body_bytes.max(input.len());
 
     let mut worst = Ended::Done;

@@ -102,7 +102,7 @@ pub enum MaskStyle {
     Placeholder,
 }
 
-/// How the local judge weighs findings; see [`crate::judge::local`].
+/// How the local judge weighs findings; the judge's own documentation has the rule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LocalJudgeRules {
     /// Deny when the combined weight reaches this, 0 to 1.
