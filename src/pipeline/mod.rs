@@ -118,7 +118,7 @@ impl Guardian {
         let policy = &admitted.organisation.policy;
 
         let screened = self.screen(step, policy).await;
-        let cleared = match screened.settled() {
+        let cleared = match screened.settled(policy) {
             Some(draft) => Err(draft),
             None => self.mask(&screened, policy).await,
         };

@@ -6,6 +6,7 @@ mod cache;
 mod commands;
 mod documents;
 mod organisations;
+mod policies;
 mod posture;
 mod scenarios;
 mod support;
