@@ -5,6 +5,7 @@
 
 mod hidden_text;
 mod injected_instruction;
+mod joined;
 mod obfuscation;
 mod oversize;
 mod personal_data;
@@ -102,6 +103,21 @@ impl Prefilters {
             screening
                 .findings
                 .append(&mut tidy::of_content(std::mem::take(&mut found)));
+        }
+        for joined in joined::joined(step) {
+            let views = Views::of(&joined.whole);
+            screening.coverage.derived_bytes += views.derived_bytes();
+            let subject = Subject {
+                step,
+                policy,
+                content: &joined.whole,
+                views: &views,
+            };
+            for family in &self.families {
+                family.screen_content(&subject, &mut found);
+            }
+            let findings = tidy::of_content(std::mem::take(&mut found));
+            screening.findings.extend(joined.on_pieces(findings));
         }
         for family in &self.families {
             family.screen_step(step, policy, &mut found);
