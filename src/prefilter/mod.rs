@@ -10,6 +10,7 @@ mod injected_instruction;
 mod locations;
 mod obfuscation;
 mod oversize;
+mod path;
 mod rule;
 mod secret;
 mod signals;
@@ -61,6 +62,7 @@ impl Prefilters {
                 Box::new(structure::Structure::new()),
                 Box::new(destructive_command::DestructiveCommand::new()),
                 Box::new(sql::Sql::new()),
+                Box::new(path::Path::new()),
                 Box::new(tool::Tool::new()),
                 Box::new(untrusted_destination::UntrustedDestination::new()),
             ],
