@@ -39,6 +39,7 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     let input = read(&arguments.file)?;
     let documents = documents(&input)?;
     let guardian = Arc::new(app::guardian(&config, &audit::Settings::Off)?);
+    guardian.warm_up();
     let organisation = arguments.organisation.of(&config)?.id.clone();
     let caller = Caller {
         organisation,
