@@ -92,13 +92,13 @@ impl Screened {
     }
 
     /// Adds what screening knows to a verdict: findings, coverage, versions.
-    pub(super) fn complete(&self, mut verdict: Verdict, organisation: &Organisation) -> Verdict {
+    pub(super) fn complete(self, mut verdict: Verdict, organisation: &Organisation) -> Verdict {
         for (finding, treatment) in self.screening.findings.iter().zip(&self.treatments) {
             let family = finding.rule.split('.').next().unwrap_or_default().to_owned();
             metrics::counter!(names::FINDINGS, "family" => family, "treatment" => treatment.as_str()).increment(1);
         }
-        verdict.findings.clone_from(&self.screening.findings);
-        verdict.coverage.clone_from(&self.screening.coverage);
+        verdict.findings = self.screening.findings;
+        verdict.coverage = self.screening.coverage;
         verdict.policy_version.clone_from(&organisation.policy.version);
         verdict.prompt_version = organisation.prompts.version().to_owned();
         verdict

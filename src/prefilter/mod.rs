@@ -25,7 +25,7 @@ mod untrusted_destination;
 mod views;
 mod warm_up;
 
-use crate::model::{Finding, Screening, Step, View};
+use crate::model::{Examined, Finding, Screening, Step, View};
 use crate::policy::Policy;
 
 pub use rule::Rule;
@@ -99,6 +99,10 @@ impl Prefilters {
             if views.cut_bytes() > 0 {
                 coverage.cut.push(content.pointer.clone());
             }
+            coverage.examined.push(Examined {
+                pointer: content.pointer.clone(),
+                views: views.iter().map(ViewText::view).collect(),
+            });
             for view in views.iter().map(ViewText::view) {
                 if !coverage.views.contains(&view) {
                     coverage.views.push(view);
