@@ -34,6 +34,9 @@ const NAMES: &[(&str, Datum)] = &[
     ("driver’s licence", Datum::DriverLicence),
     ("driving license", Datum::DriverLicence),
     ("driving licence", Datum::DriverLicence),
+    ("license number", Datum::DriverLicence),
+    ("licence number", Datum::DriverLicence),
+    ("dl", Datum::DriverLicence),
     ("dl number", Datum::DriverLicence),
     ("dl no", Datum::DriverLicence),
     ("dl#", Datum::DriverLicence),
@@ -73,6 +76,7 @@ const NAMES: &[(&str, Datum)] = &[
     ("acct no", Datum::BankAccount),
     ("bank account", Datum::BankAccount),
     ("routing number", Datum::BankAccount),
+    ("routing", Datum::BankAccount),
     ("sort code", Datum::BankAccount),
     ("kontonummer", Datum::BankAccount),
     ("national id", Datum::NationalId),
@@ -210,7 +214,7 @@ pub(super) fn find(text: &str, hits: &mut Vec<Hit>) {
             continue;
         };
         // In prose a birth is a date like others.
-        let said = *datum == Datum::DateOfBirth && !quoted && bytes.get(found.end()).is_some_and(|b| *b == b' ');
+        let said = matches!(bytes.get(found.range()), Some(b"born on" | b"geboren am" | b"birthday")) && !quoted;
         let confidence = if said { Low } else { confidence };
         let hit = Hit {
             datum: *datum,

@@ -104,6 +104,33 @@ const CALL_WORDS: &[&str] = &[
     "their number",
     "your number",
 ];
+const CALL_VERBS: &[&str] = &[
+    "call",
+    "dial",
+    "ring",
+    "text",
+    "sms",
+    "phone",
+    "call me at",
+    "call me on",
+];
+/// Words right before numbers that are grouped like phone numbers and are none.
+const OTHER_NUMBERS: &[&str] = &[
+    "order",
+    "invoice",
+    "ticket",
+    "ref",
+    "reference",
+    "tracking",
+    "sku",
+    "part",
+    "serial",
+    "case",
+    "account",
+    "item",
+    "model",
+    "isbn",
+];
 const PHONE_AFTER: &[&str] = &["office", "fax", "mobile", "home", "work", "cell", "phone", "tel"];
 
 /// Finds numbers in a text that stands under a name (plain words; may be empty).
@@ -554,7 +581,9 @@ fn phone(text: &str, candidate: &Candidate<'_>, name: &str) -> Option<Hit> {
     let told = loose
         && ((strong && digits >= 7)
             || (weak && !dotted && !slashed && (candidate.groups.len() >= 2 && grouped || digits >= 10 && zero)));
-    (clear || told).then(|| Hit {
+    let called = context.ends_with(CALL_VERBS) && (10..=13).contains(&digits) && loose;
+    let clear = clear && (plus || strong || !context.ends_near(OTHER_NUMBERS));
+    (clear || told || called).then(|| Hit {
         datum: Datum::Phone,
         span,
         confidence: Medium,

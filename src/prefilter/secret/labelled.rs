@@ -33,7 +33,9 @@ const PASSWORDS: &[&str] = &[
     "passwd",
     "passphrase",
     "passcode",
+    "pass",
     "pwd",
+    "pw",
     "passwort",
     "kennwort",
     "contrasena",
@@ -380,8 +382,17 @@ fn names_a_secret(before: &str, keyword: &str, after: &str, label: Label) -> boo
     match label {
         // `monkey`, `donkey`: a bare `key` has to be a word of its own, in a longer name.
         Label::Key => closest.is_some() && (before.ends_with(['_', '-', '.']) || keyword.starts_with('K')),
-        Label::Password | Label::Token => true,
+        // `bypass`, `compass`: a short word has to be a word of its own.
+        Label::Password => keyword.len() > 4 || alone(before, keyword, after),
+        Label::Token => true,
     }
+}
+
+/// Whether a keyword is a whole word of its name.
+fn alone(before: &str, keyword: &str, after: &str) -> bool {
+    let begins = !before.ends_with(|c: char| c.is_ascii_alphanumeric())
+        || (keyword.starts_with(char::is_uppercase) && before.ends_with(|c: char| c.is_ascii_lowercase()));
+    begins && !after.starts_with(|c: char| c.is_ascii_alphanumeric())
 }
 
 fn is_plain_suffix(after: &str) -> bool {
@@ -462,7 +473,9 @@ fn tie(rest: &str, flag: bool, opening: Option<u8>) -> Option<(usize, Tie)> {
         ]
         .iter()
         .find(|word| operator.starts_with(**word));
-        return said.map(|word| (at + word.len() + spaces(at + word.len(), 4), Tie::Said));
+        return said
+            .map(|word| (at + word.len() + spaces(at + word.len(), 4), Tie::Said))
+            .or_else(|| said_of(operator).map(|skipped| (at + skipped, Tie::Said)));
     } else {
         return None;
     }
@@ -472,6 +485,34 @@ fn tie(rest: &str, flag: bool, opening: Option<u8>) -> Option<(usize, Tie)> {
         at += spaces(at, 40);
     }
     Some((at, Tie::Assigned))
+}
+
+/// `for the orders account is …`, `to the vault: …`: a few plain words between a name and its value.
+fn said_of(text: &str) -> Option<usize> {
+    if !["for ", "to ", "of ", "on ", "in "]
+        .iter()
+        .any(|word| text.starts_with(word))
+    {
+        return None;
+    }
+    let mut skipped = 0;
+    for word in text.split_inclusive(' ').take(7) {
+        let bare = word.trim_end();
+        skipped += word.len();
+        if skipped > 60 {
+            return None;
+        }
+        if matches!(bare, "is" | "=" | ":" | "is:") || bare.ends_with(':') {
+            return Some(skipped);
+        }
+        if !bare
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'\'' | b'-' | b'_' | b'.' | b'@'))
+        {
+            return None;
+        }
+    }
+    None
 }
 
 /// The bytes of a value that begins here, without its quotes, and whether it had any.
@@ -635,6 +676,8 @@ mod tests {
             ("conf['password'] = 't7Hq22mV'", "t7Hq22mV"),
             ("<DbPassword>t7Hq22mV</DbPassword>", "t7Hq22mV"),
             ("setPassword(\"t7Hq22mV\")", "t7Hq22mV"),
+            ("DB_PASS=t7Hq22mV", "t7Hq22mV"),
+            ("the password for the orders account is gr8-Lanterns", "gr8-Lanterns"),
         ] {
             assert_eq!(find(text).map(|(value, _)| value), Some(value), "{text}");
         }
@@ -649,6 +692,8 @@ mod tests {
             "primary_key = \"q8ZtVw3nYkR5xLp2Jd7s99ab\"",
             "secretary: q8ZtVw3nYkR5xLp2Jd7s",
             "monkey = q8ZtVw3nYkR5xLp2Jd7s99ab",
+            "bypass = t7Hq22mV",
+            "passing: t7Hq22mV",
         ] {
             assert_eq!(find(text), None, "{text}");
         }

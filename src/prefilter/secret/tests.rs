@@ -223,6 +223,36 @@ fn a_member_that_its_name_calls_a_secret_is_one_whole() {
     assert_eq!(seen, [(0..8, Confidence::Medium), (0..8, Confidence::Low)]);
 }
 
+#[test]
+fn a_value_whose_name_stands_beside_it_is_a_secret() {
+    let mut step = testing::step([
+        (Origin::ToolOutput, "ORDERS_DB_PASSWORD".to_owned()),
+        (Origin::ToolOutput, "t7Hq22mV".to_owned()),
+    ]);
+    for (content, member) in step.contents.iter_mut().zip(["name", "value"]) {
+        content.pointer = Pointer::new(format!("/env/0/{member}"));
+        content.label = Some(member.to_owned());
+    }
+    let policy = Policy::standard().unwrap();
+    let content = &step.contents[1];
+    let views = Views::of(content);
+    let mut found = Vec::new();
+    Secret.screen_content(
+        &Subject {
+            step: &step,
+            policy: &policy,
+            content,
+            views: &views,
+        },
+        &mut found,
+    );
+    assert_eq!(found.len(), 1);
+    assert_eq!(
+        (found[0].rule.as_str(), found[0].span.clone()),
+        ("secret.labelled_password", 0..8)
+    );
+}
+
 fn across(pieces: &[(&str, &str)]) -> Vec<Finding> {
     let mut step = testing::step(pieces.iter().map(|(_, text)| (Origin::ToolOutput, (*text).to_owned())));
     for (content, (pointer, _)) in step.contents.iter_mut().zip(pieces) {
