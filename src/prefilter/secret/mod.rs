@@ -7,7 +7,9 @@
 
 mod check;
 mod data;
+mod format;
 mod labelled;
+mod names;
 mod seams;
 mod table;
 mod value;
@@ -15,7 +17,8 @@ mod value;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use self::table::{Hit, Reading, Table};
+use self::format::Hit;
+use self::table::{Reading, Table};
 use super::{Prefilter, Rule, Subject, ViewText};
 use crate::model::{Confidence, Content, Finding, Origin, Step, View};
 use crate::policy::Policy;
