@@ -118,7 +118,7 @@ impl Guardian {
         let policy = &admitted.organisation.policy;
 
         let screened = self.screen(step, policy).await;
-        let cleared = match screened.settled() {
+        let cleared = match screened.settled(policy) {
             Some(draft) => Err(draft),
             None => self.mask(&screened, policy).await,
         };
@@ -144,6 +144,14 @@ impl Guardian {
     /// Puts other organisations in place of the present ones. Steps under way keep what they started with.
     pub fn replace_organisations(&self, organisations: Organisations) {
         self.organisations.store(Arc::new(organisations));
+    }
+
+    /// Compiles what would otherwise be compiled for the first step.
+    pub fn warm_up(&self) {
+        let organisations = self.organisations.load();
+        if let Some(organisation) = organisations.ids().next().and_then(|id| organisations.get(id)) {
+            self.prefilters.warm_up(&organisation.policy);
+        }
     }
 
     /// Whether a model judges, rather than rules alone.

@@ -60,8 +60,8 @@ impl Screened {
             .map(|(finding, _)| finding)
     }
 
-    /// The decision, where findings alone settle it: any denial; or an allowance with nothing else to weigh.
-    pub(super) fn settled(&self) -> Option<Draft> {
+    /// The decision, where rules alone settle it: any denial; or what is named as harmless, with nothing to weigh against it.
+    pub(super) fn settled(&self, policy: &Policy) -> Option<Draft> {
         let denying: Vec<&Finding> = self.treated(Treatment::Deny).collect();
         if !denying.is_empty() {
             let draft = Draft::of_rules(
@@ -72,13 +72,23 @@ impl Screened {
             );
             return Some(draft);
         }
-        let allowing: Vec<&Finding> = self.treated(Treatment::Allow).collect();
         let open = self
             .treatments
             .iter()
             .any(|t| matches!(t, Treatment::Mask | Treatment::Evidence));
-        (!open && !allowing.is_empty())
-            .then(|| Draft::of_rules(Decision::Allow, self.method(), Vec::new(), explain(&allowing, "allows")))
+        if open {
+            return None;
+        }
+        let allowing: Vec<&Finding> = self.treated(Treatment::Allow).collect();
+        let reasoning = match policy.harmless(&self.step) {
+            Some(entry) => format!(
+                "The policy names this step as harmless (`{}`), and nothing was seen in it.",
+                entry.name
+            ),
+            None if allowing.is_empty() => return None,
+            None => explain(&allowing, "allows"),
+        };
+        Some(Draft::of_rules(Decision::Allow, self.method(), Vec::new(), reasoning))
     }
 
     /// Adds what screening knows to a verdict: findings, coverage, versions.
@@ -135,7 +145,8 @@ pub(super) fn explain(findings: &[&Finding], verb: &str) -> String {
             } else {
                 finding.pointer.as_str()
             };
-            format!("Rule `{}` {verb}, at {place}: {}", finding.rule, finding.explanation)
+            let what = finding.explanation.trim_end_matches('.');
+            format!("Rule `{}` {verb}, at {place}: {what}.", finding.rule)
         })
         .collect();
     if findings.len() > SPELLED_OUT {

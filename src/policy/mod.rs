@@ -5,6 +5,8 @@
 //! This module knows no clock and no network, and no prefilter by name: rules are matched by pattern.
 
 mod file;
+mod harmless;
+mod mask;
 mod names;
 mod profiles;
 mod treatment;
@@ -14,6 +16,8 @@ use std::collections::BTreeMap;
 use crate::model::{Method, Posture};
 
 pub use file::{PolicyError, PolicyFile};
+pub use harmless::HarmlessEntry;
+pub use mask::MaskStyle;
 pub use names::NamePatterns;
 pub use profiles::PROFILE_NAMES;
 pub use treatment::TreatmentEntry;
@@ -27,8 +31,12 @@ pub struct Policy {
     pub version: String,
     /// What is made of findings: the first entry that fits decides.
     treatments: Vec<TreatmentEntry>,
+    /// What needs no judge when nothing was seen in it.
+    harmless: Vec<HarmlessEntry>,
     /// Which tools may be called.
     pub tools: ToolRules,
+    /// Which hosts data may go to.
+    pub destinations: DestinationRules,
     /// What happens when nobody can decide.
     pub posture: PostureTable,
     /// How masked text is replaced.
@@ -50,6 +58,15 @@ pub struct ToolRules {
     pub deny: NamePatterns,
     /// Calls of tools that the agent itself does not declare.
     pub undeclared: Undeclared,
+}
+
+/// Which hosts data may go to. A host that fits neither list is judged by what it is.
+#[derive(Clone, Debug)]
+pub struct DestinationRules {
+    /// Hosts that the organisation trusts: nothing is found there, whatever they look like.
+    pub allow: NamePatterns,
+    /// Hosts that nothing may go to. They come before allowed ones.
+    pub deny: NamePatterns,
 }
 
 /// What is made of a call of a tool that the agent does not declare, although it declares some.
@@ -82,16 +99,7 @@ impl PostureTable {
     }
 }
 
-/// How masked text is replaced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MaskStyle {
-    /// Twelve stars, as in the AOS examples.
-    Stars,
-    /// What stood there, by reason code: `[SECRET_EXPOSURE]`.
-    Placeholder,
-}
-
-/// How the local judge weighs findings; see [`crate::judge::local`].
+/// How the local judge weighs findings; the judge's own documentation has the rule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LocalJudgeRules {
     /// Deny when the combined weight reaches this, 0 to 1.

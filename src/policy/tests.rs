@@ -60,3 +60,25 @@ fn a_methods_own_posture_wins_over_the_policys_and_that_over_the_servers() {
     assert_eq!(own.of(Method::Message, Posture::Error), Posture::Allow);
     assert_eq!(own.of(Method::ToolCallRequest, Posture::Error), Posture::Deny);
 }
+
+#[test]
+fn destinations_are_patterns_of_hosts_in_lower_case() {
+    let policy = PolicyFile::parse(
+        "[destinations]\nallow = ['*.Acme.test']\ndeny = ['paste.acme.test']",
+        "p",
+    )
+    .unwrap()
+    .compile("p")
+    .unwrap();
+    assert!(policy.destinations.allow.matches("api.acme.test"));
+    assert!(!policy.destinations.allow.matches("acme.test.example"));
+    assert!(policy.destinations.deny.matches("paste.acme.test"));
+    let error = PolicyFile::parse("[destinations]\ndeny = ['']", "p")
+        .unwrap()
+        .compile("p")
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "p: `destinations.deny`: expected a name pattern, found an empty string"
+    );
+}

@@ -3,19 +3,27 @@
 //! A prefilter sees; it never decides. What it sees becomes a [`Finding`], and the organisation's policy makes a
 //! treatment of that. To add a family: one file in this folder, one line in [`Prefilters::standard`].
 
+mod catalogue;
+mod destructive_command;
 mod hidden_text;
 mod injected_instruction;
 mod joined;
+mod locations;
 mod obfuscation;
 mod oversize;
+mod path;
 mod personal_data;
 mod rule;
 mod secret;
 mod signals;
+mod sql;
 mod structure;
 mod subject;
 mod tidy;
+mod tool;
+mod untrusted_destination;
 mod views;
+mod warm_up;
 
 use crate::model::{Finding, Screening, Step, View};
 use crate::policy::Policy;
@@ -56,6 +64,11 @@ impl Prefilters {
                 Box::new(personal_data::PersonalData),
                 Box::new(oversize::Oversize::new()),
                 Box::new(structure::Structure::new()),
+                Box::new(destructive_command::DestructiveCommand::new()),
+                Box::new(sql::Sql::new()),
+                Box::new(path::Path::new()),
+                Box::new(tool::Tool::new()),
+                Box::new(untrusted_destination::UntrustedDestination::new()),
             ],
         }
     }

@@ -1,0 +1,959 @@
+//! Code of other languages, mostly Python and JavaScript: what it calls with what, as far as constants tell.
+//!
+//! Light and lexical on purpose: strings and comments are told from code, constants are followed through simple
+//! assignments and joins, nothing is parsed. A keyword alone never makes a finding.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use regex::Regex;
+
+use super::files::{Depth, Written, deleted, written};
+use super::network::{climbs_into_system, is_public, reads};
+use super::shell::Call;
+use super::{Danger, Seen};
+use crate::prefilter::locations::{Breadth, Location, Secret};
+
+const LONGEST_ARGUMENTS: usize = 4 * 1024;
+const MOST_CALLS: usize = 200;
+
+/// What a callee does with its first arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Deed {
+    /// Hands a text or a list of words to a shell or a program.
+    Run,
+    /// Runs code.
+    Evaluate,
+    /// Deletes one path.
+    Delete,
+    /// Deletes a tree.
+    DeleteTree,
+    /// Opens a file; the mode tells for what.
+    Open,
+    /// Reads a file.
+    Read,
+    /// Writes a file.
+    Write,
+    /// Copies or moves a file.
+    Copy,
+    /// Sends something out.
+    Send,
+    /// Changes rights.
+    Permissions,
+}
+
+const CALLEES: &[(&str, Deed)] = &[
+    ("os.system(", Deed::Run),
+    (".system(", Deed::Run),
+    ("system(", Deed::Run),
+    ("os.popen(", Deed::Run),
+    ("subprocess.run(", Deed::Run),
+    ("subprocess.call(", Deed::Run),
+    ("subprocess.Popen(", Deed::Run),
+    ("subprocess.check_output(", Deed::Run),
+    ("subprocess.check_call(", Deed::Run),
+    ("subprocess.getoutput(", Deed::Run),
+    ("subprocess.getstatusoutput(", Deed::Run),
+    ("Popen(", Deed::Run),
+    ("check_output(", Deed::Run),
+    ("create_subprocess_shell(", Deed::Run),
+    ("create_subprocess_exec(", Deed::Run),
+    ("os.execv(", Deed::Run),
+    ("os.execl(", Deed::Run),
+    ("pty.spawn(", Deed::Run),
+    ("execSync(", Deed::Run),
+    ("execFileSync(", Deed::Run),
+    ("spawnSync(", Deed::Run),
+    ("spawn(", Deed::Run),
+    ("child_process.exec(", Deed::Run),
+    ("').exec(", Deed::Run),
+    ("\").exec(", Deed::Run),
+    ("shell_exec(", Deed::Run),
+    ("passthru(", Deed::Run),
+    ("proc_open(", Deed::Run),
+    ("popen(", Deed::Run),
+    ("getRuntime().exec(", Deed::Run),
+    ("eval(", Deed::Evaluate),
+    ("exec(", Deed::Evaluate),
+    ("compile(", Deed::Evaluate),
+    ("Function(", Deed::Evaluate),
+    ("shutil.rmtree(", Deed::DeleteTree),
+    ("rmtree(", Deed::DeleteTree),
+    ("os.removedirs(", Deed::DeleteTree),
+    ("fs.rmSync(", Deed::DeleteTree),
+    ("fs.rm(", Deed::DeleteTree),
+    ("fs.rmdirSync(", Deed::DeleteTree),
+    ("fs.rmdir(", Deed::DeleteTree),
+    ("rimraf(", Deed::DeleteTree),
+    ("rimraf.sync(", Deed::DeleteTree),
+    ("fse.removeSync(", Deed::DeleteTree),
+    ("FileUtils.rm_rf(", Deed::DeleteTree),
+    ("FileUtils.remove_dir(", Deed::DeleteTree),
+    ("os.remove(", Deed::Delete),
+    ("os.unlink(", Deed::Delete),
+    ("os.rmdir(", Deed::Delete),
+    ("fs.unlinkSync(", Deed::Delete),
+    ("fs.unlink(", Deed::Delete),
+    ("unlinkSync(", Deed::Delete),
+    ("File.delete(", Deed::Delete),
+    ("unlink(", Deed::Delete),
+    ("open(", Deed::Open),
+    ("fopen(", Deed::Open),
+    ("readFileSync(", Deed::Read),
+    ("readFile(", Deed::Read),
+    ("file_get_contents(", Deed::Read),
+    ("File.read(", Deed::Read),
+    ("writeFileSync(", Deed::Write),
+    ("writeFile(", Deed::Write),
+    ("appendFileSync(", Deed::Write),
+    ("appendFile(", Deed::Write),
+    ("file_put_contents(", Deed::Write),
+    ("shutil.copy(", Deed::Copy),
+    ("shutil.copy2(", Deed::Copy),
+    ("shutil.copyfile(", Deed::Copy),
+    ("shutil.copytree(", Deed::Copy),
+    ("shutil.move(", Deed::Copy),
+    ("requests.post(", Deed::Send),
+    ("requests.put(", Deed::Send),
+    ("requests.patch(", Deed::Send),
+    ("httpx.post(", Deed::Send),
+    ("httpx.put(", Deed::Send),
+    ("session.post(", Deed::Send),
+    ("axios.post(", Deed::Send),
+    ("axios.put(", Deed::Send),
+    ("urllib.request.Request(", Deed::Send),
+    ("Request(", Deed::Send),
+    ("urlopen(", Deed::Send),
+    ("fetch(", Deed::Send),
+    (".sendall(", Deed::Send),
+    (".sendmail(", Deed::Send),
+    (".send_message(", Deed::Send),
+    (".storbinary(", Deed::Send),
+    (".upload_file(", Deed::Send),
+    (".send(", Deed::Send),
+    ("http.request(", Deed::Send),
+    ("https.request(", Deed::Send),
+    ("os.chmod(", Deed::Permissions),
+    ("fs.chmodSync(", Deed::Permissions),
+];
+
+static FINDER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    AhoCorasick::builder()
+        .match_kind(MatchKind::LeftmostLongest)
+        .build(CALLEES.iter().map(|(callee, _)| callee))
+        .ok()
+});
+
+fn expression(text: &str) -> Option<Regex> {
+    Regex::new(text).ok()
+}
+
+static ASSIGNMENT: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    expression(r"(?m)^[ \t]*(?:const |let |var |my |export )?\$?([A-Za-z_]\w*)(?:\s*:\s*\w+)?\s*=\s*([^=\n][^\n]*)$")
+});
+static METHOD: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    expression(
+        r"((?:pathlib\.)?Path\([^()\n]*(?:\([^()]*\))?[^()\n]*\)|[A-Za-z_]\w*)\.(unlink|rmdir|read_text|read_bytes|write_text|write_bytes|open)\(",
+    )
+});
+static PROCESS_OBJECT: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    expression(
+        r"(?i)getattr\(\s*(?:os|subprocess|builtins|__builtins__|__import__\([^)]*\))\s*,|__import__\(\s*['\x22](?:os|subprocess|socket|pty)['\x22]\s*\)\s*\.|globals\(\)\[['\x22]__builtins__|require\(\s*['\x22]child_process['\x22]\s*\)\s*\.\s*exec|process\.mainModule|\[\s*['\x22]constructor['\x22]\s*\]",
+    )
+});
+static FORKS: LazyLock<Option<Regex>> =
+    LazyLock::new(|| expression(r"while\s*\(?\s*(?:True|1|true)\s*\)?\s*[:{]\s*(?:os\.)?fork\("));
+static ENVIRONMENT_SENT: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    expression(
+        r"(?:dict|str|json\.dumps)\(\s*os\.environ|(?:json|data)\s*=\s*(?:dict\()?os\.environ|os\.environ\.(?:items|copy)\(|JSON\.stringify\(\s*process\.env|body:\s*process\.env",
+    )
+});
+static JUPYTER: LazyLock<Option<Regex>> = LazyLock::new(|| expression(r"(?m)^\s*!([^=\n][^\n]*)$"));
+
+/// Shell texts found in code, with where they stand.
+pub(super) type Nested = Vec<(String, Range<usize>)>;
+
+/// Whether a text is code of another language rather than shell.
+pub(super) fn is_code(text: &str) -> bool {
+    if let Some(first) = text.trim_start().strip_prefix("#!") {
+        let line = first.lines().next().unwrap_or_default();
+        return ["python", "node", "perl", "ruby", "php", "deno", "lua"]
+            .iter()
+            .any(|name| line.contains(name));
+    }
+    let signs = text.lines().take(80).filter(|line| {
+        let line = line.trim_start();
+        [
+            "import ",
+            "from ",
+            "def ",
+            "class ",
+            "print(",
+            "const ",
+            "let ",
+            "var ",
+            "async ",
+            "return ",
+            "<?php",
+            "require ",
+            "use strict",
+            "try:",
+            "with open(",
+            "console.",
+            "puts ",
+            "package ",
+        ]
+        .iter()
+        .any(|sign| line.starts_with(sign))
+            || line.contains("require(")
+            || line.contains("=> {")
+            || line.contains("= await ")
+            || line.starts_with("shutil.")
+            || line.starts_with("os.")
+            || line.starts_with("subprocess.")
+            || line.starts_with("fs.")
+            || line.starts_with("__import__(")
+            || line.starts_with("exec(")
+            || line.starts_with("open(")
+            || (line.contains("(") && (line.ends_with("):") || line.ends_with(");")) && !line.contains("()"))
+    });
+    signs.count() > 0
+}
+
+/// Looks at a text.
+pub(super) fn look(text: &str, seen: &mut Seen, nested: &mut Nested) {
+    let Some(finder) = FINDER.as_ref() else { return };
+    if !text.contains('(') && !text.contains('!') {
+        return;
+    }
+    let hits = finder.find_iter(text);
+    let methods = METHOD
+        .as_ref()
+        .filter(|_| text.contains("Path") || text.contains(".unlink("));
+    let mask = Mask::of(text);
+    let constants = constants(text, &mask);
+    let mut sight = Sight::default();
+    let mut count = 0;
+    for hit in hits {
+        let Some((callee, deed)) = CALLEES.get(hit.pattern().as_usize()) else {
+            continue;
+        };
+        let before = text.get(..hit.start()).and_then(|head| head.chars().next_back());
+        let glued = before.is_some_and(|c| c.is_alphanumeric() || c == '_' || (c == '.' && !callee.starts_with('.')));
+        // `os.open(`, `self.open(`, `re.compile(`, `db.exec(` are other functions; `fs.promises.readFile(` is not.
+        let strict = matches!(
+            *callee,
+            "open("
+                | "eval("
+                | "exec("
+                | "compile("
+                | "system("
+                | "unlink("
+                | "fetch("
+                | "spawn("
+                | "popen("
+                | "Function("
+                | "Request("
+        );
+        if (glued && (strict || before.is_some_and(|c| c != '.'))) || mask.is_text(hit.start()) {
+            continue;
+        }
+        count += 1;
+        if count > MOST_CALLS {
+            break;
+        }
+        let arguments = arguments(text, hit.end());
+        let span = hit.start()
+            ..hit.end()
+                + arguments
+                    .iter()
+                    .map(|argument| argument.len() + 1)
+                    .sum::<usize>()
+                    .min(200);
+        sight.take(*deed, callee, &arguments, &constants, &span, seen, nested);
+    }
+    if let Some(methods) = methods {
+        for hit in methods.captures_iter(text).take(MOST_CALLS) {
+            let (Some(whole), Some(object), Some(method)) = (hit.get(0), hit.get(1), hit.get(2)) else {
+                continue;
+            };
+            if mask.is_text(whole.start()) {
+                continue;
+            }
+            let Some(path) = value(object.as_str(), &constants, 0).filter(|path| path.contains(['/', '~', '.', '\\']))
+            else {
+                continue;
+            };
+            let deed = match method.as_str() {
+                "unlink" | "rmdir" => Deed::Delete,
+                "write_text" | "write_bytes" => Deed::Write,
+                "open" => Deed::Open,
+                _ => Deed::Read,
+            };
+            let mut arguments = vec![format!("{path:?}")];
+            if deed == Deed::Open {
+                arguments.extend(self::arguments(text, whole.end()));
+            }
+            sight.take(deed, "Path", &arguments, &constants, &whole.range(), seen, nested);
+        }
+    }
+    sight.conclude(text, seen);
+    if let Some(jupyter) = JUPYTER.as_ref() {
+        for hit in jupyter.captures_iter(text).take(32) {
+            if let (Some(whole), Some(line)) = (hit.get(0), hit.get(1))
+                && !mask.is_text(whole.start())
+            {
+                nested.push((line.as_str().to_owned(), whole.range()));
+            }
+        }
+    }
+}
+
+/// What was seen in one text, for conclusions over all of it.
+#[derive(Default)]
+struct Sight {
+    sends: Option<Range<usize>>,
+    reads_secret: Option<Range<usize>>,
+    reads_system: Option<Range<usize>>,
+}
+
+impl Sight {
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "one place where a call is taken apart; a struct would only rename the list"
+    )]
+    fn take(
+        &mut self,
+        deed: Deed,
+        callee: &str,
+        arguments: &[String],
+        constants: &HashMap<String, String>,
+        span: &Range<usize>,
+        seen: &mut Seen,
+        nested: &mut Nested,
+    ) {
+        let first = arguments.first().map_or("", String::as_str);
+        let call = Call {
+            span: span.clone(),
+            ..Call::default()
+        };
+        match deed {
+            Deed::Run => {
+                if let Some(script) = script(first, arguments.get(1).map(String::as_str), constants) {
+                    nested.push((script, span.clone()));
+                }
+            }
+            Deed::Evaluate => evaluate(callee, first, constants, span, seen, nested),
+            Deed::Delete | Deed::DeleteTree => {
+                if let Some(path) = value(first, constants, 0) {
+                    let depth = if deed == Deed::DeleteTree {
+                        Depth::Recursive
+                    } else {
+                        Depth::Flat
+                    };
+                    deleted(&path, depth, &call, seen);
+                }
+            }
+            Deed::Open => {
+                let Some(path) = value(first, constants, 0) else { return };
+                let mode = arguments
+                    .iter()
+                    .skip(1)
+                    .find(|argument| !argument.contains("encoding"))
+                    .map(|argument| {
+                        argument
+                            .trim_start_matches("mode=")
+                            .trim_matches([' ', '\'', '"'])
+                            .to_owned()
+                    })
+                    .unwrap_or_default();
+                if mode.len() <= 3 && mode.contains(['w', 'a', 'x', '+']) {
+                    let how = if mode.contains('a') {
+                        Written::Extended
+                    } else {
+                        Written::Replaced
+                    };
+                    written(&path, how, &call, seen);
+                } else {
+                    self.read(&path, &call, seen);
+                }
+            }
+            Deed::Read => {
+                if let Some(path) = value(first, constants, 0) {
+                    self.read(&path, &call, seen);
+                }
+            }
+            Deed::Write => {
+                if let Some(path) = value(first, constants, 0) {
+                    written(&path, Written::Replaced, &call, seen);
+                }
+            }
+            Deed::Copy => {
+                if let Some(path) = value(first, constants, 0) {
+                    self.read(&path, &call, seen);
+                }
+                if let Some(path) = arguments.get(1).and_then(|argument| value(argument, constants, 0)) {
+                    written(&path, Written::Replaced, &call, seen);
+                }
+            }
+            Deed::Send => {
+                let carries = match callee {
+                    "urlopen(" => arguments.len() > 1,
+                    "Request(" | "urllib.request.Request(" => arguments
+                        .iter()
+                        .skip(1)
+                        .any(|argument| !argument.trim_start().starts_with("headers")),
+                    "fetch(" => arguments
+                        .iter()
+                        .any(|argument| argument.to_ascii_lowercase().contains("post") || argument.contains("body")),
+                    _ => true,
+                };
+                if carries {
+                    self.sends = Some(span.clone());
+                }
+            }
+            Deed::Permissions => {
+                let mode = arguments.get(1).map_or("", String::as_str);
+                if let Some(path) = value(first, constants, 0)
+                    && mode.ends_with("777")
+                    && (Location::of(&path).is_system()
+                        || matches!(
+                            Location::of(&path).breadth(),
+                            Breadth::Everything | Breadth::SystemDirectory
+                        ))
+                {
+                    seen.add(Danger::OpenPermissions, &call, "lets everybody write a system file");
+                }
+            }
+        }
+    }
+
+    fn read(&mut self, path: &str, call: &Call, seen: &mut Seen) {
+        let location = Location::of(path);
+        if climbs_into_system(path, &location) {
+            seen.add(
+                Danger::ClimbingPath,
+                call,
+                "climbs out of one directory into a place of the system",
+            );
+        }
+        match location.secret() {
+            Some(secret) if secret.is_key_material() => {
+                self.reads_secret = Some(call.span.clone());
+                seen.add(Danger::CredentialRead, call, reads(secret));
+            }
+            Some(Secret::Environment) => {
+                self.reads_secret = Some(call.span.clone());
+                seen.add(Danger::EnvironmentRead, call, reads(Secret::Environment));
+            }
+            Some(secret) => {
+                self.reads_secret = Some(call.span.clone());
+                seen.add(Danger::AccountRead, call, reads(secret));
+            }
+            None if location.is_system() => {
+                self.reads_system = Some(call.span.clone());
+                if !is_public(location.as_str()) {
+                    seen.add(Danger::SystemRead, call, "reads a file of the system");
+                }
+            }
+            None => {}
+        }
+    }
+
+    fn conclude(&self, text: &str, seen: &mut Seen) {
+        let has = |any: &[&str]| any.iter().any(|part| text.contains(part));
+        if let Some(span) = &self.sends {
+            if self.reads_secret.is_some() || ENVIRONMENT_SENT.as_ref().is_some_and(|regex| regex.is_match(text)) {
+                seen.add_at(
+                    Danger::Exfiltrate,
+                    span.clone(),
+                    "reads secrets and sends something to another machine",
+                );
+            } else if self.reads_system.is_some() {
+                seen.add_at(
+                    Danger::UploadSystem,
+                    span.clone(),
+                    "reads system files and sends something to another machine",
+                );
+            }
+        }
+        let whole = || 0..text.len().min(1);
+        let socket = has(&[
+            "socket.socket",
+            "socket.create_connection",
+            "net.Socket(",
+            "net.connect(",
+            "net.createConnection(",
+            "TCPSocket",
+            "fsockopen(",
+            "IO::Socket",
+            "SOCK_STREAM",
+            "Net.Sockets",
+        ]);
+        if socket {
+            let runs = has(&[
+                "subprocess",
+                "os.system",
+                "os.popen",
+                "child_process",
+                "pty.spawn",
+                "shell_exec",
+                "proc_open",
+                "exec(",
+                "exec \"",
+                "popen(",
+            ]);
+            let takes_over = has(&[
+                "os.dup2(",
+                ".pipe(",
+                "pty.spawn(",
+                "STDIN->fdopen",
+                "open(STDIN",
+                "exec(\"/bin/",
+                "exec \"/bin/",
+                "proc_open(",
+            ]) && has(&[
+                "/bin/sh",
+                "/bin/bash",
+                "'sh'",
+                "\"sh\"",
+                "cmd.exe",
+                "powershell",
+                "bash -i",
+                "'bash'",
+                "\"bash\"",
+                "sh -i",
+            ]);
+            let obeys = runs
+                && has(&["recv(", ".on('data'", ".on(\"data\"", "fgets(", ".gets"])
+                && has(&[
+                    "shell=True",
+                    "os.popen(",
+                    "os.system(",
+                    "check_output(",
+                    "exec(",
+                    "Popen(",
+                ])
+                && has(&[".send(", ".sendall(", ".write(", "puts"]);
+            if (takes_over && runs) || obeys {
+                let at = text.find("connect").map_or_else(whole, |at| at..at + 7);
+                seen.add_at(Danger::ReverseShell, at, "hands a shell to another machine");
+            }
+        }
+        if has(&[
+            "pynput",
+            "keyboard.on_press",
+            "pyHook",
+            "GetAsyncKeyState",
+            "keyboard.hook(",
+            "SetWindowsHookEx",
+        ]) && has(&["write(", "send", "post(", "append("])
+        {
+            seen.add_at(Danger::Keylogger, whole(), "records what is typed");
+        }
+        let walks = has(&["os.walk(", "rglob(", "glob.glob(", "os.listdir(", "readdirSync("]);
+        let encrypts = has(&["Fernet(", "AES.new(", "encrypt(", "createCipheriv("]);
+        let replaces = has(&[
+            "os.remove(",
+            "os.rename(",
+            ".unlink(",
+            "'wb'",
+            "\"wb\"",
+            "unlinkSync(",
+            ".encrypted",
+            ".locked",
+        ]);
+        let broad = has(&["'/'", "\"/\"", "expanduser", "Path.home()", "/home", "C:\\\\", "~"])
+            || has(&["ransom", "bitcoin", ".locked", ".encrypted"]);
+        if walks && encrypts && replaces && broad {
+            seen.add_at(
+                Danger::Ransom,
+                whole(),
+                "walks over files, encrypts them and replaces them",
+            );
+        }
+        if let Some(hit) = FORKS.as_ref().and_then(|regex| regex.find(text)) {
+            seen.add_at(Danger::ForkBomb, hit.range(), "starts copies of itself without end");
+        }
+        if let Some(hit) = PROCESS_OBJECT.as_ref().and_then(|regex| regex.find(text)) {
+            seen.add_at(
+                Danger::DisguisedWord,
+                hit.range(),
+                "reaches a system function in a roundabout way",
+            );
+        }
+        let encodes = has(&[
+            "b64encode(",
+            "btoa(",
+            "toString('base64')",
+            "codecs.encode(",
+            "zlib.compress(",
+        ]) && has(&[".write(", "writeFile", "write_bytes("]);
+        let holds_code = has(&[
+            "import os",
+            "import shutil",
+            "import socket",
+            "import subprocess",
+            "rmtree(",
+            "/etc/passwd",
+            "os.system",
+            "rm -rf",
+            "powershell",
+        ]);
+        let mentions = [
+            "\"import ",
+            "'import ",
+            "\"with open",
+            "'with open",
+            "'rm -",
+            "\"rm -",
+            "\"os.",
+            "'os.",
+        ]
+        .iter()
+        .any(|part| text.contains(part));
+        if encodes && holds_code && mentions {
+            seen.add_at(
+                Danger::EncodedPayload,
+                whole(),
+                "hides code in an encoding and writes it to a file",
+            );
+        }
+    }
+}
+
+fn evaluate(
+    callee: &str,
+    first: &str,
+    constants: &HashMap<String, String>,
+    span: &Range<usize>,
+    seen: &mut Seen,
+    nested: &mut Nested,
+) {
+    let has = |any: &[&str]| any.iter().any(|part| first.contains(part));
+    if has(&[
+        "requests.get(",
+        "urlopen(",
+        "httpx.get(",
+        "fetch(",
+        "urllib.request",
+        ".get(\"http",
+        ".get('http",
+        "curl",
+    ]) {
+        seen.add_at(
+            Danger::PipeToShell,
+            span.clone(),
+            "runs what another machine sends, unseen",
+        );
+        return;
+    }
+    if has(&[
+        "b64decode(",
+        "fromhex(",
+        "codecs.decode(",
+        "zlib.decompress(",
+        "marshal.loads(",
+        "atob(",
+        "'base64')",
+        "\"base64\")",
+        "unhexlify(",
+        "base64_decode(",
+        "gzinflate(",
+    ]) {
+        seen.add_at(Danger::DecodedRun, span.clone(), "decodes a text and runs it");
+        return;
+    }
+    if callee == "exec("
+        && let Some(text) = value(first, constants, 0).filter(|text| !text.contains('\n') && text.contains(' '))
+    {
+        nested.push((text, span.clone()));
+    }
+}
+
+/// A shell text, or a list of words as one.
+fn script(first: &str, second: Option<&str>, constants: &HashMap<String, String>) -> Option<String> {
+    let first = first.trim();
+    let list = |text: &str| -> Option<String> {
+        let inside = text.trim().strip_prefix('[')?.strip_suffix(']')?;
+        let words: Vec<String> = split_arguments(inside)
+            .iter()
+            .map(|item| value(item, constants, 0).unwrap_or_else(|| "$unknown".to_owned()))
+            .map(|word| format!("'{}'", word.replace('\'', "'\\''")))
+            .collect();
+        Some(words.join(" "))
+    };
+    if let Some(words) = list(first) {
+        return Some(words);
+    }
+    let program = value(first, constants, 0)?;
+    // `spawn('rm', ['-rf', '/'])`
+    match second.and_then(list) {
+        Some(words) => Some(format!("{program} {words}")),
+        None => Some(program),
+    }
+}
+
+/// Simple assignments of known texts.
+fn constants(text: &str, mask: &Mask) -> HashMap<String, String> {
+    let mut constants = HashMap::new();
+    let Some(assignment) = ASSIGNMENT.as_ref() else {
+        return constants;
+    };
+    for hit in assignment.captures_iter(text).take(MOST_CALLS) {
+        let (Some(whole), Some(name), Some(expression)) = (hit.get(0), hit.get(1), hit.get(2)) else {
+            continue;
+        };
+        if mask.is_text(whole.start()) {
+            continue;
+        }
+        if let Some(known) = value(expression.as_str().trim_end().trim_end_matches(';'), &constants, 0) {
+            constants.insert(name.as_str().to_owned(), known);
+        }
+    }
+    constants
+}
+
+/// The value of an expression, when it is a literal, a known name, or a join of such.
+fn value(expression: &str, constants: &HashMap<String, String>, depth: usize) -> Option<String> {
+    const DEEPEST: usize = 4;
+    if depth > DEEPEST || expression.len() > LONGEST_ARGUMENTS {
+        return None;
+    }
+    let expression = expression.trim();
+    if let Some(known) = constants.get(expression.trim_start_matches('$')) {
+        return Some(known.clone());
+    }
+    for join in [
+        "os.path.join(",
+        "path.join(",
+        "Path(",
+        "pathlib.Path(",
+        "str(",
+        "os.path.expanduser(",
+        "os.path.abspath(",
+        "os.path.realpath(",
+        "bytes(",
+        "repr(",
+    ] {
+        if let Some(inside) = expression.strip_prefix(join).and_then(|rest| rest.strip_suffix(')')) {
+            let parts: Option<Vec<String>> = split_arguments(inside)
+                .iter()
+                .map(|part| value(part, constants, depth + 1))
+                .collect();
+            let mut joined = String::new();
+            for part in parts? {
+                if part.starts_with('/') || joined.is_empty() {
+                    joined = part;
+                } else {
+                    joined = format!("{}/{part}", joined.trim_end_matches('/'));
+                }
+            }
+            return Some(joined);
+        }
+    }
+    if matches!(expression, "Path.home()" | "os.homedir()" | "pathlib.Path.home()") {
+        return Some("~".to_owned());
+    }
+    if let Some((text, rest)) = literal(expression) {
+        let text = if expression.starts_with(['f', 'F', '`']) {
+            interpolated(&text, constants)
+        } else {
+            text
+        };
+        let rest = rest.trim_start();
+        if rest.is_empty() {
+            return Some(text);
+        }
+        if let Some(after) = rest.strip_prefix(['+', '/']) {
+            let more = value(after, constants, depth + 1)?;
+            return Some(if rest.starts_with('/') {
+                format!("{text}/{more}")
+            } else {
+                format!("{text}{more}")
+            });
+        }
+        return None;
+    }
+    for sign in [" + ", " / "] {
+        if let Some((left, right)) = expression.split_once(sign) {
+            let left = value(left, constants, depth + 1)?;
+            let right = value(right, constants, depth + 1)?;
+            return Some(if sign == " / " {
+                format!("{left}/{right}")
+            } else {
+                format!("{left}{right}")
+            });
+        }
+    }
+    None
+}
+
+/// A string literal at the head of a text, and what follows it.
+fn literal(text: &str) -> Option<(String, &str)> {
+    let bare = text.trim_start_matches(['r', 'R', 'b', 'B', 'f', 'F', 'u', 'U']);
+    let prefix = text.len() - bare.len();
+    let raw = text.get(..prefix)?.contains(['r', 'R']);
+    if prefix > 2 {
+        return None;
+    }
+    let quote = ["\"\"\"", "'''", "\"", "'", "`"]
+        .into_iter()
+        .find(|quote| bare.starts_with(quote))?;
+    let inside = bare.strip_prefix(quote)?;
+    let mut text = String::new();
+    let mut rest = inside;
+    loop {
+        if let Some(after) = rest.strip_prefix(quote) {
+            return Some((text, after));
+        }
+        let mut chars = rest.chars();
+        let c = chars.next()?;
+        if c == '\\' && !raw {
+            let escaped = chars.next()?;
+            match escaped {
+                'n' => text.push('\n'),
+                't' => text.push('\t'),
+                'x' => {
+                    let digits: String = chars.clone().take(2).collect();
+                    if let Some(decoded) = u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32) {
+                        text.push(decoded);
+                        chars.nth(1);
+                    }
+                }
+                other => text.push(other),
+            }
+        } else {
+            text.push(c);
+        }
+        rest = chars.as_str();
+    }
+}
+
+fn interpolated(text: &str, constants: &HashMap<String, String>) -> String {
+    let mut result = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('{') {
+        result.push_str(before.strip_suffix('$').unwrap_or(before));
+        let Some((name, tail)) = after.split_once('}') else {
+            rest = after;
+            break;
+        };
+        match constants.get(name.trim()) {
+            Some(known) => result.push_str(known),
+            None => result.push_str("$unknown"),
+        }
+        rest = tail;
+    }
+    result.push_str(rest);
+    result
+}
+
+/// The arguments of a call whose opening parenthesis ends at a place.
+fn arguments(text: &str, from: usize) -> Vec<String> {
+    let rest = text.get(from..).unwrap_or_default();
+    let mut depth = 1_usize;
+    let mut quote: Option<char> = None;
+    let mut chars = rest.char_indices().take(LONGEST_ARGUMENTS);
+    let mut end = rest.len();
+    while let Some((at, c)) = chars.next() {
+        match (quote, c) {
+            (Some(_), '\\') => {
+                chars.next();
+            }
+            (Some(open), c) if c == open => quote = None,
+            (Some(_), _) => {}
+            (None, '\'' | '"' | '`') => quote = Some(c),
+            (None, '(' | '[' | '{') => depth += 1,
+            (None, ')' | ']' | '}') => {
+                depth -= 1;
+                if depth == 0 {
+                    end = at;
+                    break;
+                }
+            }
+            (None, _) => {}
+        }
+    }
+    let inside = rest.get(..end).unwrap_or_default();
+    split_arguments(inside.get(..inside.len().min(LONGEST_ARGUMENTS)).unwrap_or_default())
+}
+
+fn split_arguments(inside: &str) -> Vec<String> {
+    let mut parts = Vec::new();
+    let mut current = String::new();
+    let mut depth = 0_usize;
+    let mut quote: Option<char> = None;
+    let mut chars = inside.chars();
+    while let Some(c) = chars.next() {
+        match (quote, c) {
+            (Some(_), '\\') => {
+                current.push(c);
+                current.extend(chars.next());
+                continue;
+            }
+            (Some(open), c) if c == open => quote = None,
+            (Some(_), _) => {}
+            (None, '\'' | '"' | '`') => quote = Some(c),
+            (None, '(' | '[' | '{') => depth += 1,
+            (None, ')' | ']' | '}') => depth = depth.saturating_sub(1),
+            (None, ',') if depth == 0 => {
+                parts.push(std::mem::take(&mut current).trim().to_owned());
+                continue;
+            }
+            (None, _) => {}
+        }
+        current.push(c);
+    }
+    if !current.trim().is_empty() {
+        parts.push(current.trim().to_owned());
+    }
+    parts
+}
+
+/// Which bytes of a text stand in strings or comments.
+struct Mask {
+    texts: Vec<Range<usize>>,
+}
+
+impl Mask {
+    fn of(text: &str) -> Self {
+        let mut texts = Vec::new();
+        let mut rest = text;
+        let mut at = 0;
+        while let Some(c) = rest.chars().next() {
+            let length = match c {
+                '#' => rest.find('\n').unwrap_or(rest.len()),
+                '/' if rest.starts_with("//") && !text.get(..at).is_some_and(|head| head.ends_with(':')) => {
+                    rest.find('\n').unwrap_or(rest.len())
+                }
+                '"' | '\'' => match literal(rest) {
+                    // A quote that does not end on its line is an apostrophe, unless it is a long string.
+                    Some((_, after)) => {
+                        let length = rest.len() - after.len();
+                        let long = rest.starts_with("\"\"\"") || rest.starts_with("'''");
+                        let broken = !long && rest.get(..length).is_some_and(|inside| inside.contains('\n'));
+                        if broken { 1 } else { length }
+                    }
+                    None => 1,
+                },
+                _ => c.len_utf8(),
+            };
+            if length > c.len_utf8() {
+                texts.push(at..at + length);
+            }
+            at += length;
+            rest = rest.get(length..).unwrap_or_default();
+        }
+        Self { texts }
+    }
+
+    fn is_text(&self, at: usize) -> bool {
+        let index = self.texts.partition_point(|range| range.end <= at);
+        self.texts
+            .get(index)
+            .is_some_and(|range| range.start < at && at < range.end)
+    }
+}

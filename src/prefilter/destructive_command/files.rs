@@ -1,0 +1,477 @@
+//! What calls do to files: delete, overwrite, open to everybody.
+
+use super::shell::{Call, Reading, Stdin, program_name};
+use super::syntax::Direction;
+use super::{Danger, Seen, network};
+use crate::prefilter::locations::{Breadth, Location, Steering};
+
+/// Looks at one call.
+pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
+    match call.program.as_str() {
+        "rm" | "unlink" | "rmdir" | "srm" | "trash" => remove(reading, call, seen),
+        "find" => find(call, seen),
+        "mv" => {
+            if call.args.last().is_some_and(|word| word.text == "/dev/null") {
+                remove(reading, call, seen);
+            } else {
+                let broad = call
+                    .operands()
+                    .any(|word| matches!(Location::of(&word.text).breadth(), Breadth::Everything));
+                if broad {
+                    seen.add(Danger::DeleteRoot, call, "moves the whole file system away");
+                }
+            }
+            copied_to(call, seen);
+        }
+        "cp" | "install" | "ln" | "rsync" => copied_to(call, seen),
+        "shred" | "wipe" => shred(call, seen),
+        "dd" => {
+            for word in &call.args {
+                if let Some(target) = word.text.strip_prefix("of=") {
+                    written(target, Written::Replaced, call, seen);
+                }
+            }
+        }
+        "truncate" => {
+            for word in call.operands() {
+                written(&word.text, Written::Emptied, call, seen);
+            }
+        }
+        "curl" | "wget" => {
+            for target in network::written_by_fetch(call) {
+                written(&target, Written::Replaced, call, seen);
+            }
+        }
+        "tee" | "sponge" => {
+            let how = if call.has_short(&['a']) || call.has("--append") {
+                Written::Extended
+            } else {
+                Written::Replaced
+            };
+            for word in call.operands() {
+                written(&word.text, how, call, seen);
+            }
+        }
+        "sed" | "perl" | "ed"
+            if call.program == "ed"
+                || call
+                    .args
+                    .iter()
+                    .any(|word| word.text.starts_with("-i") || word.text == "--in-place" || word.text == "-pi") =>
+        {
+            for word in call
+                .operands()
+                .filter(|word| word.text.contains('/') || word.text.starts_with('.'))
+            {
+                written(&word.text, Written::Changed, call, seen);
+            }
+        }
+        "chmod" | "chown" | "chgrp" => permissions(call, seen),
+        "wipefs" | "blkdiscard" | "mke2fs" | "mkswap" | "cryptsetup" | "hdparm" | "badblocks" | "sgdisk" | "parted"
+        | "diskutil" => {
+            disk_tool(call, seen);
+        }
+        program if program.starts_with("mkfs") || program.starts_with("newfs") => disk_tool(call, seen),
+        "diskpart" | "zpool" | "lvremove" | "vgremove" => storage_pool(call, seen),
+        _ => {}
+    }
+    redirects(call, seen);
+}
+
+fn is_recursive(call: &Call) -> bool {
+    call.has_short(&['r', 'R']) || call.has("--recursive") || call.program == "mv" || call.program == "trash"
+}
+
+fn remove(reading: &Reading, call: &Call, seen: &mut Seen) {
+    let recursive = is_recursive(call);
+    if call.has("--no-preserve-root") {
+        seen.add(
+            Danger::DeleteRoot,
+            call,
+            "deletes with the protection of the root switched off",
+        );
+        return;
+    }
+    let targets = call
+        .operands()
+        .filter(|word| !(call.program == "mv" && word.text == "/dev/null"));
+    for word in targets {
+        deleted(&word.text, Depth::of(recursive), call, seen);
+    }
+    if call.fed_arguments
+        && let Some(find) = reading.upstream(call).into_iter().find(|from| from.program == "find")
+    {
+        for (root, narrowed) in roots(find) {
+            if !narrowed {
+                deleted(root, Depth::Recursive, call, seen);
+            }
+        }
+    }
+}
+
+/// Whether a deletion takes what lies below as well.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Depth {
+    /// One file, or the files of a pattern.
+    Flat,
+    /// A whole tree.
+    Recursive,
+}
+
+impl Depth {
+    fn of(recursive: bool) -> Self {
+        if recursive { Depth::Recursive } else { Depth::Flat }
+    }
+}
+
+/// One path is deleted.
+pub(super) fn deleted(path: &str, depth: Depth, call: &Call, seen: &mut Seen) {
+    let location = Location::of(path);
+    let wildcard = path.contains('*');
+    if is_log(&location) {
+        seen.add(Danger::LogWipe, call, "deletes logs or a command history");
+        return;
+    }
+    if location.secret().is_some_and(|secret| secret.is_key_material()) {
+        seen.add(Danger::DeleteSystem, call, "deletes keys or password files");
+        return;
+    }
+    match (location.breadth(), depth) {
+        (Breadth::Everything, Depth::Recursive) => seen.add(Danger::DeleteRoot, call, "deletes the whole file system"),
+        (Breadth::Home, Depth::Recursive) => seen.add(Danger::DeleteRoot, call, "deletes a whole home directory"),
+        (Breadth::SystemDirectory, Depth::Recursive) => {
+            seen.add(Danger::DeleteRoot, call, "deletes a directory that the system lives in")
+        }
+        (Breadth::SystemFile, _) | (Breadth::SystemDirectory, Depth::Flat) => {
+            seen.add(Danger::DeleteSystem, call, "deletes files that belong to the system");
+        }
+        (Breadth::Everything | Breadth::Home, Depth::Flat) => {
+            if wildcard {
+                seen.add(
+                    Danger::DeleteBroad,
+                    call,
+                    "deletes all files of the root or of a home directory",
+                );
+            }
+        }
+        (Breadth::Surroundings, Depth::Recursive) => {
+            seen.add(
+                Danger::DeleteBroad,
+                call,
+                "deletes everything around, or the version history",
+            );
+        }
+        (Breadth::Surroundings, Depth::Flat) if !wildcard => {}
+        (Breadth::Surroundings, Depth::Flat) | (Breadth::Other, Depth::Recursive) => {
+            seen.add(Danger::DeleteFiles, call, "deletes a directory, or all files here");
+        }
+        (Breadth::Disposable, _) | (Breadth::Other, Depth::Flat) => {}
+    }
+}
+
+fn is_log(location: &Location) -> bool {
+    let path = location.as_str();
+    path.starts_with("/var/log/")
+        || path == "/var/log"
+        || matches!(location.secret(), Some(crate::prefilter::locations::Secret::History))
+}
+
+/// Where a `find` starts, and whether tests narrow it down.
+fn roots(find: &Call) -> Vec<(&str, bool)> {
+    const NARROWING: &[&str] = &[
+        "-name",
+        "-iname",
+        "-path",
+        "-ipath",
+        "-wholename",
+        "-regex",
+        "-iregex",
+        "-mtime",
+        "-atime",
+        "-ctime",
+        "-mmin",
+        "-amin",
+        "-cmin",
+        "-size",
+        "-newer",
+        "-empty",
+        "-user",
+        "-uid",
+        "-gid",
+        "-group",
+        "-perm",
+        "-nouser",
+        "-nogroup",
+        "-inum",
+        "-links",
+        "-samefile",
+        "-lname",
+        "-newermt",
+        "-anewer",
+        "-cnewer",
+        "-used",
+        "-fstype",
+    ];
+    let narrowed = find.args.iter().any(|word| NARROWING.contains(&word.text.as_str()));
+    let mut roots: Vec<(&str, bool)> = find
+        .args
+        .iter()
+        .skip_while(|word| matches!(word.text.as_str(), "-L" | "-H" | "-P"))
+        .take_while(|word| !word.text.starts_with(['-', '(', '!']))
+        .map(|word| (word.text.as_str(), narrowed))
+        .collect();
+    if roots.is_empty() {
+        roots.push((".", narrowed));
+    }
+    roots
+}
+
+fn find(call: &Call, seen: &mut Seen) {
+    // `-exec rm {}.bak` deletes something else than what was found.
+    let removes_found = call.args.iter().enumerate().any(|(at, word)| {
+        let mut next = call.args.iter().skip(at + 1);
+        word.text.starts_with("-exec")
+            && next
+                .next()
+                .is_some_and(|program| matches!(program_name(&program.text).as_str(), "rm" | "shred" | "unlink"))
+            && next
+                .take_while(|word| !matches!(word.text.as_str(), ";" | "+"))
+                .any(|word| word.text == "{}")
+    });
+    let deletes = call.has("-delete") || removes_found;
+    if !deletes {
+        return;
+    }
+    for (root, narrowed) in roots(call) {
+        if !narrowed {
+            deleted(root, Depth::Recursive, call, seen);
+        } else if Location::of(root).breadth() == Breadth::Everything {
+            seen.add(
+                Danger::DeleteFiles,
+                call,
+                "deletes matching files anywhere in the file system",
+            );
+        }
+    }
+}
+
+fn shred(call: &Call, seen: &mut Seen) {
+    for word in call.operands() {
+        let location = Location::of(&word.text);
+        if location.is_disk() {
+            seen.add(Danger::DiskOverwrite, call, "overwrites a disk");
+        } else if is_log(&location) {
+            seen.add(Danger::LogWipe, call, "overwrites logs or a command history");
+        } else if location.is_system() {
+            seen.add(Danger::DeleteSystem, call, "overwrites files that belong to the system");
+        } else {
+            seen.add(
+                Danger::WipeFile,
+                call,
+                "overwrites files so that they cannot be restored",
+            );
+        }
+    }
+}
+
+/// How a file is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Written {
+    /// Its content is replaced.
+    Replaced,
+    /// Something is added at its end.
+    Extended,
+    /// Parts of it are changed.
+    Changed,
+    /// It is emptied.
+    Emptied,
+}
+
+/// One path is written.
+pub(super) fn written(path: &str, how: Written, call: &Call, seen: &mut Seen) {
+    let location = Location::of(path);
+    let text = location.as_str();
+    if text.starts_with("/dev/tcp/") || text.starts_with("/dev/udp/") || text.starts_with("/dev/pts") || path.is_empty()
+    {
+        return;
+    }
+    if location.is_disk() {
+        seen.add(Danger::DiskOverwrite, call, "writes over a disk");
+        return;
+    }
+    if text.starts_with("/proc/sysrq-trigger") {
+        seen.add(Danger::Shutdown, call, "makes the kernel stop or restart at once");
+        return;
+    }
+    if how == Written::Emptied && is_log(&location) {
+        seen.add(Danger::LogWipe, call, "empties logs or a command history");
+        return;
+    }
+    match location.steering() {
+        Some(Steering::Login) => seen.add(Danger::Persistence, call, "changes who may log in"),
+        Some(Steering::Privilege) => seen.add(
+            Danger::Accounts,
+            call,
+            "changes accounts or who may become administrator",
+        ),
+        Some(Steering::Startup)
+            if text.starts_with('~') && !text.contains("/.config/") && !text.contains("/launch") =>
+        {
+            seen.add(Danger::ShellStartup, call, "changes what runs when a shell starts");
+        }
+        Some(Steering::Startup) => seen.add(
+            Danger::Persistence,
+            call,
+            "installs something that runs at boot, at login or on a timer",
+        ),
+        Some(Steering::Agent | Steering::Hook | Steering::Pipeline) => {
+            seen.add(
+                Danger::SteeringWrite,
+                call,
+                "changes a file that agents, hooks or build servers obey",
+            );
+        }
+        None if location.is_system() => seen.add(
+            Danger::SystemWrite,
+            call,
+            "writes into a directory that belongs to the system",
+        ),
+        None => {}
+    }
+}
+
+fn copied_to(call: &Call, seen: &mut Seen) {
+    let operands: Vec<&str> = call.operands().map(|word| word.text.as_str()).collect();
+    if let Some((target, sources)) = operands.split_last()
+        && !sources.is_empty()
+    {
+        let how = if sources.contains(&"/dev/null") {
+            Written::Emptied
+        } else {
+            Written::Replaced
+        };
+        let source_name = |source: &&str| source.rsplit('/').next().unwrap_or_default().to_owned();
+        let names: Vec<String> = sources.iter().map(source_name).collect();
+        written(target, how, call, seen);
+        // Into a directory: the file keeps its name there.
+        for name in names.iter().take(8) {
+            let inside = format!("{}/{name}", target.trim_end_matches('/'));
+            if Location::of(target).steering().is_none() && Location::of(&inside).steering().is_some() {
+                written(&inside, how, call, seen);
+            }
+        }
+    }
+}
+
+fn permissions(call: &Call, seen: &mut Seen) {
+    let recursive = call.has_short(&['R']) || call.has("--recursive");
+    let mut operands = call.args.iter().filter(|word| {
+        !word.text.starts_with("--")
+            && !matches!(
+                word.text.as_str(),
+                "-R" | "-v" | "-f" | "-c" | "-h" | "-Rf" | "-fR" | "-Rv"
+            )
+    });
+    let mode = operands.next().map_or("", |word| word.text.as_str());
+    let is_mode = call.program == "chmod";
+    let setuid = is_mode
+        && (mode.contains("+s")
+            || mode.contains("u=s")
+            || (mode.len() == 4 && mode.starts_with(['4', '6']) && mode.bytes().all(|b| b.is_ascii_digit())));
+    let open = is_mode
+        && (mode.ends_with('7') && mode.len() >= 3
+            || mode.ends_with('6') && mode.len() >= 3
+            || matches!(mode, "a+rwx" | "a+w" | "o+w" | "ugo+rwx" | "+w" | "o+rwx"));
+    for word in operands {
+        let location = Location::of(&word.text);
+        let breadth = location.breadth();
+        if setuid && !recursive && (mode.starts_with(['u', '+']) || mode.starts_with(['4', '6'])) {
+            seen.add(Danger::Setuid, call, "lets a program run with its owner's rights");
+        }
+        match breadth {
+            Breadth::Everything => seen.add(
+                Danger::OpenPermissions,
+                call,
+                "changes rights or owners of the whole file system",
+            ),
+            Breadth::SystemDirectory
+                if recursive
+                    && (open || !is_mode)
+                    && !location.as_str().starts_with("/opt")
+                    && !location.as_str().starts_with("/srv")
+                    && location.as_str() != "/usr/local" =>
+            {
+                seen.add(
+                    Danger::OpenPermissions,
+                    call,
+                    "changes rights or owners of a system directory",
+                );
+            }
+            Breadth::SystemFile if open && location.as_str().starts_with("/etc/") => {
+                seen.add(Danger::OpenPermissions, call, "lets everybody write a system file");
+            }
+            Breadth::Home
+            | Breadth::SystemDirectory
+            | Breadth::SystemFile
+            | Breadth::Surroundings
+            | Breadth::Disposable
+            | Breadth::Other => {}
+        }
+    }
+}
+
+fn disk_tool(call: &Call, seen: &mut Seen) {
+    let destroys = match call.program.as_str() {
+        "cryptsetup" => call
+            .args
+            .iter()
+            .any(|word| matches!(word.text.as_str(), "luksFormat" | "luksErase" | "erase")),
+        "hdparm" => call.args.iter().any(|word| word.text.starts_with("--security-erase")),
+        "badblocks" => call.has_short(&['w']),
+        "sgdisk" => call.has("--zap-all") || call.has("-Z") || call.has("-o"),
+        "parted" => call
+            .args
+            .iter()
+            .any(|word| matches!(word.text.as_str(), "mklabel" | "rm" | "mktable")),
+        "diskutil" => call
+            .args
+            .iter()
+            .any(|word| word.text.to_ascii_lowercase().starts_with("erase")),
+        _ => true,
+    };
+    let disk = call.args.iter().any(|word| {
+        Location::of(&word.text).is_disk() || (call.program == "diskutil" && word.text.starts_with("disk"))
+    });
+    if destroys && disk {
+        seen.add(Danger::DiskOverwrite, call, "formats or erases a disk");
+    }
+}
+
+fn storage_pool(call: &Call, seen: &mut Seen) {
+    let destroys = match call.program.as_str() {
+        "zpool" => call.has("destroy"),
+        "lvremove" | "vgremove" => call.operands().next().is_some(),
+        _ => matches!(&call.stdin, Stdin::Text(text) if text.contains("clean")),
+    };
+    if destroys {
+        seen.add(Danger::DiskOverwrite, call, "destroys a storage pool or volume");
+    }
+}
+
+fn redirects(call: &Call, seen: &mut Seen) {
+    let prints_nothing = matches!(call.program.as_str(), "" | ":" | "true")
+        || (call.program == "cat" && call.has("/dev/null"))
+        || (call.program == "echo" && call.operands().all(|word| word.text.is_empty()));
+    for redirect in &call.redirects {
+        let how = match redirect.direction {
+            Direction::Out | Direction::Both if prints_nothing => Written::Emptied,
+            Direction::Out | Direction::Both => Written::Replaced,
+            Direction::Duplicate if !redirect.target.text.bytes().all(|b| b.is_ascii_digit() || b == b'-') => {
+                Written::Replaced
+            }
+            Direction::Append => Written::Extended,
+            Direction::Duplicate | Direction::In | Direction::Text => continue,
+        };
+        written(&redirect.target.text, how, call, seen);
+    }
+}

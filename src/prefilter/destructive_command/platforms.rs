@@ -1,0 +1,144 @@
+//! What calls do to platforms: clouds, clusters, repositories, databases.
+
+use super::shell::{Call, Stdin};
+use super::{Danger, Seen};
+use crate::prefilter::sql;
+
+/// Looks at one call.
+pub(super) fn look(call: &Call, seen: &mut Seen) {
+    platforms(call, seen);
+    version_control(call, seen);
+    databases(call, seen);
+}
+
+fn any(call: &Call, texts: &[&str]) -> bool {
+    call.args.iter().any(|word| texts.contains(&word.text.as_str()))
+}
+
+fn platforms(call: &Call, seen: &mut Seen) {
+    let destroys = match call.program.as_str() {
+        "kubectl" | "oc" => {
+            call.has("delete")
+                && (any(
+                    call,
+                    &[
+                        "ns",
+                        "namespace",
+                        "namespaces",
+                        "--all",
+                        "-A",
+                        "--all-namespaces",
+                        "node",
+                        "nodes",
+                        "pv",
+                        "crd",
+                        "project",
+                        "pvc",
+                    ],
+                ))
+        }
+        "terraform" | "tofu" | "terragrunt" | "pulumi" | "cdk" | "serverless" | "sst" => {
+            any(call, &["destroy", "-destroy", "run-all", "remove"])
+                && (call.has("destroy") || call.has("-destroy") || call.program == "serverless")
+        }
+        "aws" => {
+            (call.has("s3") && call.has("rm") && call.has("--recursive"))
+                || (call.has("s3") && call.has("rb") && call.has("--force"))
+                || call.args.iter().any(|word| {
+                    let text = word.text.as_str();
+                    text.starts_with("delete-")
+                        && !text.starts_with("delete-message")
+                        && !text.starts_with("delete-tags")
+                        || text == "terminate-instances"
+                        || text == "schedule-key-deletion"
+                })
+        }
+        "gcloud" => call.has("delete"),
+        "gsutil" => call.has("rm") && (call.has_short(&['r', 'R']) || call.has("-m")) || call.has("rb"),
+        "az" => call.has("delete") || call.has("purge"),
+        "doctl" | "linode-cli" | "hcloud" | "scw" => call.has("delete"),
+        "heroku" => call
+            .args
+            .iter()
+            .any(|word| word.text.ends_with(":destroy") || word.text.ends_with(":reset")),
+        "helm" => any(call, &["uninstall", "delete"]),
+        "docker" | "podman" => {
+            (call.has("volume") && any(call, &["rm", "prune"]))
+                || (call.has("system") && call.has("prune") && (call.has("--volumes") || call.has_short(&['a'])))
+                || (any(call, &["rm", "rmi", "kill", "stop"]) && call.args.iter().any(|word| !word.inside.is_empty()))
+        }
+        "redis-cli" => call
+            .args
+            .iter()
+            .any(|word| matches!(word.text.to_ascii_lowercase().as_str(), "flushall" | "flushdb")),
+        "dropdb" | "dropuser" => call.operands().next().is_some(),
+        "mysqladmin" => call.has("drop"),
+        "etcdctl" => call.has("del") && call.has("--prefix"),
+        "gh" => call.has("repo") && call.has("delete"),
+        "npm" => call.has("unpublish"),
+        "kafka-topics" | "kafka-topics.sh" => call.has("--delete"),
+        "vssadmin" => any(call, &["delete", "Delete"]),
+        _ => false,
+    };
+    if destroys {
+        seen.add(Danger::DestroyResources, call, "destroys resources of a platform");
+    }
+}
+
+fn version_control(call: &Call, seen: &mut Seen) {
+    if call.program != "git" {
+        return;
+    }
+    let rewrites = (call.has("push")
+        && (any(call, &["--force", "-f", "--mirror", "--delete", "-d"])
+            || call
+                .args
+                .iter()
+                .any(|word| word.text.starts_with('+') || word.text.starts_with(':'))))
+        || (call.has("reset") && call.has("--hard"))
+        || (call.has("clean") && call.has_short(&['f']))
+        || (call.has("branch") && call.has("-D"))
+        || any(call, &["filter-branch", "filter-repo"])
+        || (call.has("reflog") && call.has("expire"))
+        || (call.has("update-ref") && call.has("-d"))
+        || (call.has("stash") && any(call, &["clear", "drop"]));
+    if rewrites {
+        seen.add(
+            Danger::HistoryRewrite,
+            call,
+            "throws work or history of a repository away",
+        );
+    }
+}
+
+fn databases(call: &Call, seen: &mut Seen) {
+    let statements: Vec<String> = match call.program.as_str() {
+        "psql" | "cockroach" => call
+            .values(&["-c", "--command", "-e", "--execute"])
+            .map(|(_, text)| text.to_owned())
+            .collect(),
+        "mysql" | "mariadb" | "clickhouse-client" | "snowsql" => call
+            .values(&["-e", "--execute", "-q", "--query"])
+            .map(|(_, text)| text.to_owned())
+            .collect(),
+        "sqlite3" | "duckdb" | "sqlcmd" | "bq" => call.operands().skip(1).map(|word| word.text.clone()).collect(),
+        "mongo" | "mongosh" => {
+            if call.values(&["--eval"]).any(|(_, code)| {
+                code.contains("dropDatabase(") || code.contains(".drop(") || code.contains("deleteMany({})")
+            }) {
+                seen.add(Danger::DatabaseLoss, call, "deletes data of a database");
+            }
+            Vec::new()
+        }
+        _ => return,
+    };
+    let piped = match &call.stdin {
+        Stdin::Text(text) => Some(text.clone()),
+        Stdin::Calls(_) | Stdin::File(_) | Stdin::Unknown => None,
+    };
+    for text in statements.into_iter().chain(piped) {
+        if sql::destroys(&text) {
+            seen.add(Danger::DatabaseLoss, call, "deletes data of a database");
+        }
+    }
+}

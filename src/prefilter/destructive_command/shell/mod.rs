@@ -1,0 +1,229 @@
+//! What a shell text would run, as far as that can be known without running it.
+//!
+//! Quotes are taken off, constants are followed through variables, functions, substitutions, pipes and files that the
+//! text itself writes; wrappers such as `sudo` and `xargs` are peeled; what is handed to another shell is read again.
+//! Everything has a budget. This module judges nothing: it says what is called with what.
+
+mod expand;
+mod print;
+mod run;
+
+use std::ops::Range;
+
+use super::syntax::Direction;
+
+/// A word after expansion.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Word {
+    /// Its text; what is not known is left as it was written.
+    pub text: String,
+    /// Whether all of it stood in quotes.
+    pub quoted: bool,
+    /// The calls inside it whose output, or whose file, it is.
+    pub inside: Vec<Range<usize>>,
+    /// Whether quotes or escapes split a plain name.
+    pub disguised: bool,
+}
+
+impl Word {
+    /// A word that is known.
+    pub(super) fn known(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            ..Self::default()
+        }
+    }
+}
+
+/// Where a call reads its input from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum Stdin {
+    /// Nowhere in particular.
+    #[default]
+    Unknown,
+    /// From these calls.
+    Calls(Range<usize>),
+    /// This text.
+    Text(String),
+    /// This file.
+    File(String),
+}
+
+/// A redirection to or from a file.
+#[derive(Clone, Debug)]
+pub(super) struct Redirect {
+    pub direction: Direction,
+    pub target: Word,
+}
+
+/// A program that would be called.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Call {
+    /// Its bare name in lower case; empty for redirections and assignments alone.
+    pub program: String,
+    /// Its name as written.
+    pub path: String,
+    pub args: Vec<Word>,
+    /// Variables set for it.
+    pub environment: Vec<(String, Word)>,
+    pub redirects: Vec<Redirect>,
+    pub stdin: Stdin,
+    /// What it prints, where that is known.
+    pub prints: Option<String>,
+    /// What of that the next command reads: nothing, when it goes to a file.
+    pub output: Option<String>,
+    /// Bytes of the outermost text.
+    pub span: Range<usize>,
+    /// Whether quotes or escapes split its name.
+    pub disguised: bool,
+    /// Whether another call takes what it prints.
+    pub captured: bool,
+    /// Whether more arguments come from elsewhere (`xargs`, `find -exec`).
+    pub fed_arguments: bool,
+}
+
+impl Call {
+    /// Whether any argument is this.
+    pub(super) fn has(&self, flag: &str) -> bool {
+        self.args.iter().any(|word| word.text == flag)
+    }
+
+    /// Whether any of these short flags is given, alone or bundled.
+    pub(super) fn has_short(&self, flags: &[char]) -> bool {
+        self.args.iter().any(|word| {
+            word.text.strip_prefix('-').is_some_and(|rest| {
+                !rest.starts_with('-') && rest.chars().all(|c| c.is_ascii_alphanumeric()) && rest.contains(flags)
+            })
+        })
+    }
+
+    /// The arguments that are no options.
+    pub(super) fn operands(&self) -> impl Iterator<Item = &Word> {
+        self.args
+            .iter()
+            .filter(|word| !word.text.starts_with('-') || word.text == "-")
+    }
+
+    /// The value of an option: the next argument, or what follows `=` or a short flag.
+    pub(super) fn values<'a>(&'a self, names: &'a [&'a str]) -> impl Iterator<Item = (&'a Word, &'a str)> {
+        self.args.iter().enumerate().filter_map(move |(index, word)| {
+            names.iter().find_map(|name| {
+                let rest = word.text.strip_prefix(name)?;
+                if rest.is_empty() {
+                    return self.args.get(index + 1).map(|next| (next, next.text.as_str()));
+                }
+                if let Some(value) = rest.strip_prefix('=') {
+                    return Some((word, value));
+                }
+                (name.len() == 2 && !name.starts_with("--")).then_some((word, rest))
+            })
+        })
+    }
+
+    /// All arguments as one text.
+    pub(super) fn line(&self) -> String {
+        let mut line = self.program.clone();
+        for word in &self.args {
+            line.push(' ');
+            line.push_str(&word.text);
+        }
+        line
+    }
+}
+
+/// Code of another language that would be run.
+#[derive(Clone, Debug)]
+pub(super) struct Embedded {
+    pub code: String,
+    /// Bytes of the outermost text.
+    pub span: Range<usize>,
+}
+
+/// What a text would run.
+#[derive(Debug, Default)]
+pub(super) struct Reading {
+    pub calls: Vec<Call>,
+    pub embedded: Vec<Embedded>,
+    /// Spans of text that was handed to a shell after decoding.
+    pub decoded_runs: Vec<Range<usize>>,
+    /// Spans of functions that feed themselves to themselves.
+    pub fork_bombs: Vec<Range<usize>>,
+    /// Spans where code was encoded and written to a file.
+    pub encoded_files: Vec<Range<usize>>,
+    /// Whether a budget was used up.
+    pub cut: bool,
+}
+
+impl Reading {
+    /// The calls of a range.
+    pub(super) fn range(&self, range: &Range<usize>) -> impl Iterator<Item = &Call> {
+        self.calls.get(range.clone()).unwrap_or_default().iter()
+    }
+
+    /// Every call whose output reaches this one's input, nearest first.
+    pub(super) fn upstream(&self, call: &Call) -> Vec<&Call> {
+        let mut seen = vec![false; self.calls.len()];
+        let mut open: Vec<usize> = Vec::new();
+        let mut found = Vec::new();
+        let push = |from: &Call, open: &mut Vec<usize>| {
+            if let Stdin::Calls(range) = &from.stdin {
+                open.extend(range.clone());
+            }
+        };
+        push(call, &mut open);
+        while let Some(index) = open.pop() {
+            if let (Some(flag), Some(from)) = (seen.get_mut(index), self.calls.get(index))
+                && !std::mem::replace(flag, true)
+            {
+                found.push(from);
+                push(from, &mut open);
+                for word in &from.args {
+                    open.extend(word.inside.iter().cloned().flatten());
+                }
+            }
+        }
+        found
+    }
+
+    /// Every call inside the substitutions of a word, and what feeds those.
+    pub(super) fn within(&self, word: &Word) -> Vec<&Call> {
+        let mut found = Vec::new();
+        for range in &word.inside {
+            for call in self.range(range) {
+                found.push(call);
+            }
+        }
+        found
+    }
+}
+
+/// Reads a text.
+pub(super) fn read(text: &str) -> Reading {
+    run::read(text)
+}
+
+/// The bare name of a program.
+pub(super) fn program_name(path: &str) -> String {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or(path).to_ascii_lowercase();
+    for end in [".exe", ".cmd", ".bat", ".com"] {
+        if let Some(bare) = name.strip_suffix(end) {
+            return bare.to_owned();
+        }
+    }
+    name
+}
+
+/// Whether a call turns unreadable text into readable text.
+pub(super) fn is_decoder(call: &Call) -> bool {
+    match call.program.as_str() {
+        "base64" | "base32" | "basenc" => call.has_short(&['d', 'D']) || call.has("--decode"),
+        "xxd" => call.has_short(&['r']),
+        "openssl" => call.has("-d"),
+        "uudecode" | "rev" => true,
+        "tr" => call
+            .args
+            .first()
+            .is_some_and(|word| word.text.contains("-z") || word.text.contains("-Z")),
+        _ => false,
+    }
+}

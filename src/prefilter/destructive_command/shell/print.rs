@@ -1,0 +1,176 @@
+//! What printing and decoding programs print, where their input is known.
+
+use base64::Engine as _;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+
+use super::super::code::is_code;
+use super::super::syntax::{self, Direction};
+use super::run::{LONGEST_VALUE, MOST_FIELDS, Shell};
+use super::{Call, Word};
+
+/// Marks a text that was encoded here; what it would spell is of no use, that it was encoded is.
+const ENCODED: &str = "\u{2}encoded:";
+
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &base64::alphabet::STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
+);
+
+impl Shell {
+    /// What a call prints, when it only prints or decodes what is known.
+    pub(super) fn printed(&self, call: &Call, stdin: Option<&str>) -> Option<String> {
+        let joined = |words: &[&Word]| {
+            words
+                .iter()
+                .map(|word| word.text.as_str())
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        match call.program.as_str() {
+            "echo" => {
+                let words: Vec<&Word> = call
+                    .args
+                    .iter()
+                    .skip_while(|word| matches!(word.text.as_str(), "-n" | "-e" | "-ne" | "-en" | "-E"))
+                    .collect();
+                let text = joined(&words);
+                Some(
+                    if call
+                        .args
+                        .iter()
+                        .any(|word| matches!(word.text.as_str(), "-e" | "-ne" | "-en"))
+                    {
+                        unescaped(&text)
+                    } else {
+                        text
+                    },
+                )
+            }
+            "printf" => {
+                let (format, values) = call.args.split_first()?;
+                let mut values = values.iter();
+                let mut text = String::new();
+                let mut rest = format.text.as_str();
+                while let Some((before, after)) = rest.split_once('%') {
+                    text.push_str(before);
+                    let kind = after.chars().next();
+                    match kind {
+                        Some('s' | 'b' | 'd' | 'c' | 'q') => {
+                            text.push_str(values.next().map_or("", |word| &word.text));
+                        }
+                        Some('%') => text.push('%'),
+                        Some(other) => {
+                            text.push('%');
+                            text.push(other);
+                        }
+                        None => {}
+                    }
+                    rest = after.get(kind.map_or(0, char::len_utf8)..).unwrap_or_default();
+                }
+                text.push_str(rest);
+                for value in values {
+                    text.push_str(&value.text);
+                }
+                Some(unescaped(&text))
+            }
+            "cat" | "tac" => {
+                let mut operands = call.operands().peekable();
+                if operands.peek().is_none() {
+                    return stdin.map(str::to_owned);
+                }
+                operands.find_map(|word| self.files.get(&word.text).cloned())
+            }
+            "tee" => stdin.map(str::to_owned),
+            "rev" => stdin.map(|text| {
+                text.lines()
+                    .map(|line| line.chars().rev().collect::<String>())
+                    .collect::<Vec<_>>()
+                    .join("\n")
+            }),
+            "base64" if call.has("-d") || call.has("-D") || call.has("--decode") || call.has_short(&['d', 'D']) => {
+                decode_base64(stdin?)
+            }
+            "openssl" if call.has("base64") && call.has("-d") => decode_base64(stdin?),
+            "xxd" if call.has_short(&['r']) || call.has("-r") => decode_hex(stdin?),
+            "base64" | "gzip" | "xxd" => stdin.map(|text| format!("{ENCODED}{text}")),
+            "tr" => {
+                let (from, to) = (call.args.first()?, call.args.get(1)?);
+                let stdin = stdin?;
+                match (from.text.as_str(), to.text.as_str()) {
+                    ("A-Za-z", "N-ZA-Mn-za-m") | ("a-zA-Z", "n-za-mN-ZA-M") => Some(stdin.chars().map(rot13).collect()),
+                    ("-d", remove) => Some(stdin.chars().filter(|c| !remove.contains(*c)).collect()),
+                    (from, to) if from.chars().count() == 1 && to.chars().count() == 1 => Some(stdin.replace(from, to)),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    pub(super) fn note_written_files(&mut self, call: &Call) {
+        let Some(text) = &call.prints else { return };
+        let targets = call
+            .redirects
+            .iter()
+            .filter(|redirect| matches!(redirect.direction, Direction::Out | Direction::Append))
+            .map(|redirect| redirect.target.text.clone());
+        let tees = call
+            .args
+            .iter()
+            .filter(|word| call.program == "tee" && !word.text.starts_with('-'));
+        let targets: Vec<String> = targets.chain(tees.map(|word| word.text.clone())).collect();
+        if !targets.is_empty() && text.strip_prefix(ENCODED).is_some_and(is_code) {
+            self.reading.encoded_files.push(call.span.clone());
+        }
+        for target in targets {
+            if self.files.len() < MOST_FIELDS {
+                let written = self.files.entry(target).or_default();
+                if written.len() + text.len() < LONGEST_VALUE {
+                    written.push_str(text);
+                    written.push('\n');
+                }
+            }
+        }
+    }
+}
+
+fn decode_base64(text: &str) -> Option<String> {
+    let packed: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+    BASE64
+        .decode(packed)
+        .ok()
+        .and_then(|bytes| String::from_utf8(bytes).ok())
+}
+
+fn decode_hex(text: &str) -> Option<String> {
+    let digits: Vec<u8> = text
+        .replace("\\x", "")
+        .chars()
+        .filter_map(|c| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok()))
+        .collect();
+    let bytes = digits
+        .chunks_exact(2)
+        .filter_map(|pair| match pair {
+            [high, low] => Some(high << 4 | low),
+            _ => None,
+        })
+        .collect();
+    String::from_utf8(bytes).ok()
+}
+
+fn unescaped(text: &str) -> String {
+    if !text.contains('\\') {
+        return text.to_owned();
+    }
+    syntax::literal(&syntax::ansi(text))
+}
+
+fn rot13(c: char) -> char {
+    match c {
+        'a'..='m' | 'A'..='M' => char::from_u32(u32::from(c) + 13).unwrap_or(c),
+        'n'..='z' | 'N'..='Z' => char::from_u32(u32::from(c) - 13).unwrap_or(c),
+        other => other,
+    }
+}

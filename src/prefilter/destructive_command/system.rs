@@ -1,0 +1,384 @@
+//! What calls do to the machine and its platforms: rights, protections, traces, jobs.
+
+use super::shell::{Call, Stdin};
+use super::{Danger, Seen};
+
+/// Looks at one call.
+pub(super) fn look(call: &Call, seen: &mut Seen) {
+    scheduled(call, seen);
+    accounts(call, seen);
+    protections(call, seen);
+    traces(call, seen);
+    power(call, seen);
+    containers(call, seen);
+    hidden_execution(call, seen);
+    miners(call, seen);
+    if call.disguised {
+        seen.add(
+            Danger::DisguisedWord,
+            call,
+            "spells a program's name with quotes or escapes inside",
+        );
+    }
+}
+
+fn any(call: &Call, texts: &[&str]) -> bool {
+    call.args.iter().any(|word| texts.contains(&word.text.as_str()))
+}
+
+fn scheduled(call: &Call, seen: &mut Seen) {
+    let installs = match call.program.as_str() {
+        "crontab" => {
+            let asks = any(call, &["-l", "-e", "-h", "--help"]);
+            if call.has("-r") {
+                seen.add(Danger::DeleteSystem, call, "removes all scheduled jobs");
+            }
+            !asks && !call.has("-r") && (call.operands().next().is_some() || !matches!(call.stdin, Stdin::Unknown))
+        }
+        "schtasks" => call.args.iter().any(|word| word.text.eq_ignore_ascii_case("/create")),
+        "launchctl" => any(call, &["load", "bootstrap", "submit"]),
+        _ => false,
+    };
+    if installs {
+        seen.add(Danger::Persistence, call, "installs a scheduled job");
+    }
+}
+
+fn accounts(call: &Call, seen: &mut Seen) {
+    const STRONG: &[&str] = &[
+        "sudo",
+        "wheel",
+        "root",
+        "docker",
+        "admin",
+        "administrators",
+        "adm",
+        "lxd",
+        "disk",
+        "shadow",
+    ];
+    let strong_group = || {
+        call.args.iter().any(|word| {
+            word.text
+                .split(',')
+                .any(|group| STRONG.contains(&group.to_ascii_lowercase().as_str()))
+        })
+    };
+    let grants = match call.program.as_str() {
+        "usermod" | "useradd" | "adduser" | "gpasswd" => {
+            let uid_zero = call.values(&["-u", "--uid"]).any(|(_, value)| value == "0");
+            uid_zero
+                || ((call.has_short(&['G', 'a', 'g'])
+                    || call.program == "adduser"
+                    || any(call, &["--groups", "--append"]))
+                    && strong_group())
+        }
+        "chpasswd" => true,
+        "passwd" => call.operands().any(|word| word.text == "root") || any(call, &["-d", "--delete"]),
+        "net" => {
+            let adds = call.args.iter().any(|word| word.text.eq_ignore_ascii_case("/add"));
+            adds && call
+                .args
+                .iter()
+                .any(|word| matches!(word.text.to_ascii_lowercase().as_str(), "user" | "localgroup"))
+        }
+        "setcap" => call.args.iter().any(|word| {
+            word.text.contains("setuid") || word.text.contains("sys_admin") || word.text.contains("dac_override")
+        }),
+        "dscl" => call.args.iter().any(|word| word.text.contains("admin")) && any(call, &["-append", ".", "-create"]),
+        "aws" => {
+            call.args.iter().any(|word| word.text.contains("AdministratorAccess"))
+                || (call.has("iam")
+                    && any(
+                        call,
+                        &["create-access-key", "create-login-profile", "attach-user-policy"],
+                    ))
+        }
+        "gcloud" => {
+            call.args.iter().any(|word| word.text == "add-iam-policy-binding")
+                && call.args.iter().any(|word| word.text.contains("roles/owner"))
+        }
+        "kubectl" => {
+            any(call, &["clusterrolebinding"]) && call.args.iter().any(|word| word.text.contains("cluster-admin"))
+        }
+        _ => false,
+    };
+    if grants {
+        seen.add(
+            Danger::Accounts,
+            call,
+            "grants administrator rights or changes passwords",
+        );
+    }
+    if matches!(call.program.as_str(), "insmod" | "kextload") {
+        seen.add(Danger::KernelModule, call, "loads code into the kernel");
+    }
+}
+
+fn protections(call: &Call, seen: &mut Seen) {
+    const GUARDS: &[&str] = &[
+        "auditd",
+        "firewalld",
+        "ufw",
+        "apparmor",
+        "falcon-sensor",
+        "clamav-daemon",
+        "clamd",
+        "rsyslog",
+        "fail2ban",
+        "syslog",
+        "osqueryd",
+        "wazuh-agent",
+        "auditbeat",
+        "crowdstrike",
+        "iptables",
+        "nftables",
+        "windefend",
+        "mpssvc",
+        "sense",
+        "selinux",
+        "sysmon",
+    ];
+    let names_guard = || {
+        call.args.iter().any(|word| {
+            let name = word.text.to_ascii_lowercase();
+            GUARDS.contains(&name.strip_suffix(".service").unwrap_or(&name))
+        })
+    };
+    let off = match call.program.as_str() {
+        "ufw" => any(call, &["disable", "reset"]),
+        "setenforce" => any(call, &["0", "permissive", "Permissive"]),
+        "iptables" | "ip6tables" => {
+            any(call, &["-F", "--flush"]) || (any(call, &["-P", "--policy"]) && call.has("ACCEPT"))
+        }
+        "nft" => call.has("flush"),
+        "systemctl" | "service" | "chkconfig" | "rc-service" => {
+            any(call, &["stop", "disable", "mask", "off"]) && names_guard()
+        }
+        "sc" => any(call, &["stop", "delete", "config"]) && names_guard(),
+        "auditctl" => any(call, &["-D"]) || call.values(&["-e"]).any(|(_, value)| value == "0"),
+        "spctl" => call.has("--master-disable"),
+        "csrutil" => call.has("disable"),
+        "aa-disable" | "aa-teardown" => true,
+        "netsh" => call.line().to_ascii_lowercase().contains("state off") || any(call, &["disable"]),
+        "pkill" | "killall" => names_guard(),
+        "sysctl" => call
+            .args
+            .iter()
+            .any(|word| word.text.ends_with("randomize_va_space=0") || word.text.ends_with("yama.ptrace_scope=0")),
+        _ => false,
+    };
+    if off {
+        seen.add(Danger::DefenceOff, call, "switches a protection off");
+    }
+}
+
+fn traces(call: &Call, seen: &mut Seen) {
+    let sets_history = |name: &str, value: &str| {
+        (name == "HISTFILE" && (value == "/dev/null" || value.is_empty()))
+            || (matches!(name, "HISTSIZE" | "HISTFILESIZE") && value == "0")
+    };
+    let wipes = match call.program.as_str() {
+        "history" => call.has_short(&['c', 'w']) && call.has_short(&['c']),
+        "unset" => any(call, &["HISTFILE", "HISTSIZE"]),
+        "set" => call.has("+o") && call.has("history"),
+        "wevtutil" => any(call, &["cl", "clear-log"]),
+        "export" => call.args.iter().any(|word| {
+            word.text
+                .split_once('=')
+                .is_some_and(|(name, value)| sets_history(name, value))
+        }),
+        "" => call
+            .environment
+            .iter()
+            .any(|(name, word)| sets_history(name, &word.text)),
+        "fsutil" => call.has("deletejournal"),
+        _ => false,
+    };
+    if wipes {
+        seen.add(Danger::LogWipe, call, "removes traces of what was done");
+    }
+}
+
+fn power(call: &Call, seen: &mut Seen) {
+    let minus_one = call.args.last().is_some_and(|word| word.text == "-1") && call.args.len() >= 2;
+    match call.program.as_str() {
+        "kill" if minus_one => seen.add(Danger::Shutdown, call, "ends every process"),
+        "killall5" => seen.add(Danger::Shutdown, call, "ends every process"),
+        "shutdown" | "poweroff" | "halt" | "reboot" if !any(call, &["-c", "--help", "/a", "-a"]) => {
+            seen.add(Danger::Shutdown, call, "stops or restarts the machine");
+        }
+        "init" | "telinit" if any(call, &["0", "6"]) => {
+            seen.add(Danger::Shutdown, call, "stops or restarts the machine")
+        }
+        "systemctl" if any(call, &["poweroff", "reboot", "halt", "kexec"]) => {
+            seen.add(Danger::Shutdown, call, "stops or restarts the machine")
+        }
+        _ => {}
+    }
+}
+
+fn containers(call: &Call, seen: &mut Seen) {
+    match call.program.as_str() {
+        "docker" | "podman" | "nerdctl" if any(call, &["run", "create", "exec"]) => {
+            let mounts_root = call.values(&["-v", "--volume", "--mount"]).any(|(_, value)| {
+                value.starts_with("/:")
+                    || value.contains("source=/,")
+                    || value.contains("src=/,")
+                    || value.starts_with("/etc:")
+                    || value.starts_with("/var/run/docker.sock")
+                    || value.starts_with("/root:")
+            });
+            let privileged =
+                call.has("--privileged") || any(call, &["--pid=host", "--cap-add=ALL", "--cap-add=SYS_ADMIN"]);
+            if mounts_root || privileged {
+                seen.add(
+                    Danger::ContainerEscape,
+                    call,
+                    "gives a container the rights or the files of its host",
+                );
+            }
+        }
+        "nsenter" if call.values(&["-t", "--target"]).any(|(_, value)| value == "1") => {
+            seen.add(Danger::ContainerEscape, call, "enters the host from a container");
+        }
+        _ => {}
+    }
+}
+
+fn hidden_execution(call: &Call, seen: &mut Seen) {
+    const GIT_KEYS: &[&str] = &[
+        "core.sshcommand",
+        "core.fsmonitor",
+        "core.hookspath",
+        "core.gitproxy",
+        "diff.external",
+        "uploadpack.packobjectshook",
+        "protocol.ext.allow",
+        "gpg.program",
+        "sequence.editor",
+        "core.alternaterefscommand",
+    ];
+    let executes = match call.program.as_str() {
+        "git" => {
+            let configures = call.has("config")
+                || call.has("-c")
+                || call.args.iter().any(|word| word.text.starts_with("--config-env"));
+            let mut words = call.args.iter().map(|word| word.text.to_ascii_lowercase()).peekable();
+            let mut risky = false;
+            while let Some(word) = words.next() {
+                let (key, value) = word
+                    .split_once('=')
+                    .map_or((word.as_str(), None), |(key, value)| (key, Some(value.to_owned())));
+                let value = value.or_else(|| words.peek().cloned());
+                let shell_value = value.as_deref().is_some_and(|value| value.starts_with('!'));
+                risky |= GIT_KEYS.contains(&key) && value.is_some();
+                risky |= (key.starts_with("alias.") || key.starts_with("credential.")) && shell_value;
+                risky |= key.starts_with("filter.")
+                    && (key.ends_with(".clean") || key.ends_with(".smudge") || key.ends_with(".process"))
+                    && !word.contains("lfs")
+                    && value.is_some_and(|value| !value.contains("lfs"));
+            }
+            (configures && risky)
+                || call.args.iter().any(|word| {
+                    word.text.starts_with("ext::")
+                        || word.text.starts_with("--upload-pack=")
+                        || word.text.starts_with("--receive-pack=")
+                })
+        }
+        "tar" => call.args.iter().any(|word| {
+            word.text.starts_with("--checkpoint-action=exec")
+                || word.text.starts_with("--to-command")
+                || word.text.starts_with("--use-compress-program=sh")
+        }),
+        "ssh" | "scp" | "sftp" | "rsync" => {
+            let option = call.values(&["-o", "-e", "--rsh"]).any(|(_, value)| {
+                let value = value.to_ascii_lowercase();
+                [
+                    "proxycommand=",
+                    "proxycommand ",
+                    "localcommand=",
+                    "permitlocalcommand=",
+                    "knownhostscommand=",
+                ]
+                .iter()
+                .any(|name| value.starts_with(name))
+                    || value.starts_with("sh -c")
+                    || value.starts_with("bash -c")
+            });
+            option
+                && !call
+                    .args
+                    .iter()
+                    .any(|word| word.text.to_ascii_lowercase().contains("proxycommand=none"))
+        }
+        "zip" => call.values(&["-TT", "--unzip-command"]).next().is_some(),
+        _ => false,
+    };
+    let preload = |name: &str| {
+        matches!(
+            name,
+            "LD_PRELOAD"
+                | "LD_AUDIT"
+                | "DYLD_INSERT_LIBRARIES"
+                | "BASH_ENV"
+                | "PROMPT_COMMAND"
+                | "GIT_SSH_COMMAND"
+                | "PYTHONSTARTUP"
+                | "NODE_OPTIONS"
+                | "PERL5OPT"
+        )
+    };
+    let injected = call.environment.iter().any(|(name, word)| {
+        preload(name)
+            && !word.text.is_empty()
+            && (!matches!(name.as_str(), "NODE_OPTIONS" | "GIT_SSH_COMMAND")
+                || word.text.contains("--require")
+                || word.text.contains("sh -c")
+                || word.text.contains(';'))
+    }) || (call.program == "export"
+        && call.args.iter().any(|word| {
+            word.text.starts_with("LD_PRELOAD=")
+                || word.text.starts_with("BASH_ENV=")
+                || word.text.starts_with("DYLD_INSERT_LIBRARIES=")
+        }));
+    if executes {
+        seen.add(
+            Danger::HiddenExecution,
+            call,
+            "uses an option that makes a harmless program run a command",
+        );
+    }
+    if injected {
+        seen.add(
+            Danger::HiddenExecution,
+            call,
+            "loads code into programs through an environment variable",
+        );
+    }
+}
+
+fn miners(call: &Call, seen: &mut Seen) {
+    let named = matches!(
+        call.program.as_str(),
+        "xmrig"
+            | "minerd"
+            | "cpuminer"
+            | "ethminer"
+            | "t-rex"
+            | "nbminer"
+            | "xmr-stak"
+            | "ccminer"
+            | "phoenixminer"
+            | "cgminer"
+            | "bfgminer"
+    );
+    if named
+        || call
+            .args
+            .iter()
+            .any(|word| word.text.contains("stratum+tcp://") || word.text.contains("stratum+ssl://"))
+    {
+        seen.add(Danger::Miner, call, "mines a currency");
+    }
+}

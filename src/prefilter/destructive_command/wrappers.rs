@@ -1,0 +1,468 @@
+//! Programs that run other programs: what they would run, taken out of their arguments.
+
+use std::collections::HashMap;
+
+use super::shell::{Call, Word, program_name};
+
+/// What a call would run in turn.
+#[derive(Clone, Debug)]
+pub(super) enum Inner {
+    /// Another program, with arguments; more of them may come from elsewhere.
+    Call { words: Vec<Word>, fed_arguments: bool },
+    /// A shell text.
+    Shell(String),
+    /// Code of another language.
+    Code(String),
+}
+
+/// How a wrapper's own arguments are told from those of what it runs.
+struct Wrapper {
+    name: &'static str,
+    /// Options that take the next word as value.
+    valued: &'static [&'static str],
+    /// Words that come before the program and are no options.
+    operands: usize,
+}
+
+const fn wrapper(name: &'static str, valued: &'static [&'static str], operands: usize) -> Wrapper {
+    Wrapper { name, valued, operands }
+}
+
+const WRAPPERS: &[Wrapper] = &[
+    wrapper(
+        "sudo",
+        &[
+            "-u", "-g", "-h", "-p", "-C", "-D", "-R", "-T", "-r", "-t", "-U", "--user", "--group",
+        ],
+        0,
+    ),
+    wrapper("doas", &["-u", "-C"], 0),
+    wrapper("nohup", &[], 0),
+    wrapper("setsid", &[], 0),
+    wrapper("time", &["-f", "-o"], 0),
+    wrapper("command", &[], 0),
+    wrapper("builtin", &[], 0),
+    wrapper("exec", &["-a"], 0),
+    wrapper("busybox", &[], 0),
+    wrapper("toybox", &[], 0),
+    wrapper("nice", &["-n"], 0),
+    wrapper("ionice", &["-c", "-n"], 0),
+    wrapper("chrt", &[], 1),
+    wrapper("taskset", &["-c"], 1),
+    wrapper("stdbuf", &["-o", "-e", "-i"], 0),
+    wrapper("timeout", &["-s", "-k", "--signal", "--kill-after"], 1),
+    wrapper("gtimeout", &["-s", "-k"], 1),
+    wrapper("watch", &["-n", "--interval"], 0),
+    wrapper("strace", &["-o", "-e", "-p", "-s"], 0),
+    wrapper("ltrace", &["-o", "-e"], 0),
+    wrapper("unbuffer", &[], 0),
+    wrapper("proxychains", &["-f"], 0),
+    wrapper("proxychains4", &["-f"], 0),
+    wrapper("torsocks", &[], 0),
+    wrapper("chroot", &[], 1),
+    wrapper("unshare", &[], 0),
+    wrapper("setarch", &[], 1),
+    wrapper("xvfb-run", &["-s", "-n"], 0),
+    wrapper("caffeinate", &["-t"], 0),
+    wrapper("winpty", &[], 0),
+    wrapper("wsl", &["-d", "-u"], 0),
+    wrapper("systemd-run", &["-p", "--unit"], 0),
+    wrapper("pkexec", &["--user"], 0),
+];
+
+const SHELLS: &[&str] = &[
+    "sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "mksh", "rbash", "csh", "tcsh",
+];
+
+/// Whether it is a program that reads shell text.
+pub(super) fn is_shell(program: &str) -> bool {
+    SHELLS.contains(&program)
+}
+
+/// Whether it is a program that runs code of another language.
+pub(super) fn is_interpreter(program: &str) -> bool {
+    let bare = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    matches!(
+        bare,
+        "python"
+            | "pypy"
+            | "perl"
+            | "ruby"
+            | "node"
+            | "nodejs"
+            | "php"
+            | "lua"
+            | "deno"
+            | "bun"
+            | "osascript"
+            | "powershell"
+            | "pwsh"
+            | "tclsh"
+    )
+}
+
+/// What a call would run, given what is known of its input and of the files that the text has written.
+pub(super) fn peel(call: &Call, stdin: Option<&str>, files: &HashMap<String, String>) -> Vec<Inner> {
+    let program = call.program.as_str();
+    if let Some(wrapper) = WRAPPERS.iter().find(|wrapper| wrapper.name == program) {
+        let words = after_options(&call.args, wrapper.valued, wrapper.operands);
+        // `command -v` and `sudo -l` ask, they run nothing.
+        if program == "command" && (call.has("-v") || call.has("-V")) {
+            return Vec::new();
+        }
+        return inner_call(words, false);
+    }
+    if is_shell(program) {
+        return shell(call, stdin, files);
+    }
+    if is_interpreter(program) {
+        return interpreter(call, stdin, files);
+    }
+    match program {
+        "env" => environment(call),
+        "xargs" | "parallel" => xargs(call, stdin),
+        "find" | "fd" | "fdfind" => find(call),
+        "eval" | "iex" => vec![here(joined(&call.args))],
+        "trap" => call
+            .args
+            .first()
+            .map(|word| here(word.text.clone()))
+            .into_iter()
+            .collect(),
+        "su" | "runuser" | "script" | "sg" | "flock" => command_option(call),
+        "ssh" | "sshpass" | "mosh" => secure_shell(call),
+        "docker" | "podman" | "nerdctl" | "kubectl" | "oc" | "docker-compose" | "lxc" => container(call),
+        "nsenter" => inner_call(after_double_dash(&call.args), false),
+        "cmd" => command_prompt(call),
+        "source" | "." => {
+            let known = call.args.first().and_then(|word| files.get(&word.text));
+            known.map(|text| here(text.clone())).into_iter().collect()
+        }
+        "at" | "batch" => stdin.map(|text| here(text.to_owned())).into_iter().collect(),
+        "awk" | "gawk" | "mawk" | "nawk" | "vim" | "vi" | "ex" | "emacs" | "sed" | "gdb" | "make" => escapes(call),
+        _ => files
+            .get(&call.path)
+            .or_else(|| call.path.strip_prefix("./").and_then(|bare| files.get(bare)))
+            .map(|text| here(text.clone()))
+            .into_iter()
+            .collect(),
+    }
+}
+
+fn here(script: String) -> Inner {
+    Inner::Shell(script)
+}
+
+fn joined(words: &[Word]) -> String {
+    words
+        .iter()
+        .map(|word| word.text.as_str())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+fn inner_call(words: &[Word], fed_arguments: bool) -> Vec<Inner> {
+    if words.is_empty() {
+        Vec::new()
+    } else {
+        vec![Inner::Call {
+            words: words.to_vec(),
+            fed_arguments,
+        }]
+    }
+}
+
+/// What is left after options, `NAME=value` and a number of operands.
+fn after_options<'a>(args: &'a [Word], valued: &[&str], mut operands: usize) -> &'a [Word] {
+    let mut rest = args;
+    while let Some((word, tail)) = rest.split_first() {
+        let text = word.text.as_str();
+        if text == "--" {
+            rest = tail;
+            continue;
+        }
+        if valued.contains(&text) {
+            rest = tail.get(1..).unwrap_or_default();
+        } else if text.starts_with('-') && text.len() > 1 || is_assignment(text) {
+            rest = tail;
+        } else if operands > 0 {
+            operands -= 1;
+            rest = tail;
+        } else {
+            break;
+        }
+    }
+    rest
+}
+
+fn is_assignment(text: &str) -> bool {
+    text.split_once('=')
+        .is_some_and(|(name, _)| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'))
+}
+
+fn after_double_dash(args: &[Word]) -> &[Word] {
+    match args.iter().position(|word| word.text == "--") {
+        Some(at) => args.get(at + 1..).unwrap_or_default(),
+        None => after_options(args, &["-t", "--target", "-S", "-G"], 0),
+    }
+}
+
+/// Where `-c` (also bundled, as in `-lc`) puts its text.
+fn script_argument(args: &[Word], flag: char) -> Option<&Word> {
+    let at = args
+        .iter()
+        .take_while(|word| word.text.starts_with(['-', '+']))
+        .position(|word| {
+            word.text
+                .strip_prefix('-')
+                .is_some_and(|rest| !rest.starts_with('-') && rest.ends_with(flag))
+        })?;
+    args.get(at + 1)
+}
+
+fn shell(call: &Call, stdin: Option<&str>, files: &HashMap<String, String>) -> Vec<Inner> {
+    if let Some(script) = script_argument(&call.args, 'c').or_else(|| {
+        let at = call.args.iter().position(|word| word.text == "-c")?;
+        call.args.get(at + 1)
+    }) {
+        return vec![here(script.text.clone())];
+    }
+    let operand = after_options(&call.args, &["-o", "-O", "--rcfile", "--init-file"], 0).first();
+    match operand {
+        Some(file) => files
+            .get(&file.text)
+            .map(|text| here(text.clone()))
+            .into_iter()
+            .collect(),
+        None => stdin.map(|text| here(text.to_owned())).into_iter().collect(),
+    }
+}
+
+fn interpreter(call: &Call, stdin: Option<&str>, files: &HashMap<String, String>) -> Vec<Inner> {
+    let program = call.program.as_str();
+    if matches!(program, "powershell" | "pwsh") {
+        // What follows -Command is code; the rules see an encoded command by its option.
+        return vec![Inner::Code(format!("{program} {}", joined(&call.args)))];
+    }
+    let flags: &[char] = match program.chars().next() {
+        Some('p') if program.starts_with("py") => &['c'],
+        Some('p') if program.starts_with("php") => &['r'],
+        _ => &['e', 'E', 'p'],
+    };
+    for flag in flags {
+        if let Some(code) = script_argument(&call.args, *flag) {
+            return vec![Inner::Code(code.text.clone())];
+        }
+    }
+    if let Some(at) = call
+        .args
+        .iter()
+        .position(|word| matches!(word.text.as_str(), "eval" | "--eval" | "--print"))
+    {
+        return call
+            .args
+            .get(at + 1)
+            .map(|word| Inner::Code(word.text.clone()))
+            .into_iter()
+            .collect();
+    }
+    match call.operands().find(|word| word.text != "-") {
+        Some(file) => files
+            .get(&file.text)
+            .map(|text| Inner::Code(text.clone()))
+            .into_iter()
+            .collect(),
+        None => stdin.map(|text| Inner::Code(text.to_owned())).into_iter().collect(),
+    }
+}
+
+fn environment(call: &Call) -> Vec<Inner> {
+    if let Some((_, text)) = call.values(&["-S", "--split-string"]).next() {
+        return vec![here(text.to_owned())];
+    }
+    inner_call(after_options(&call.args, &["-u", "-C", "--unset", "--chdir"], 0), false)
+}
+
+fn xargs(call: &Call, stdin: Option<&str>) -> Vec<Inner> {
+    const VALUED: &[&str] = &[
+        "-I",
+        "-n",
+        "-P",
+        "-L",
+        "-d",
+        "-s",
+        "-a",
+        "-E",
+        "-j",
+        "--max-args",
+        "--max-procs",
+        "--arg-file",
+    ];
+    let words = after_options(&call.args, VALUED, 0);
+    if words.is_empty() {
+        return Vec::new();
+    }
+    let Some(stdin) = stdin else {
+        return vec![Inner::Call {
+            words: words.to_vec(),
+            fed_arguments: true,
+        }];
+    };
+    let placeholder = call
+        .values(&["-I", "--replace"])
+        .map(|(_, value)| value.to_owned())
+        .next()
+        .or_else(|| {
+            words
+                .iter()
+                .any(|word| word.text.contains("{}"))
+                .then(|| "{}".to_owned())
+        });
+    let values = stdin.split_whitespace().take(64);
+    let words = match placeholder {
+        Some(placeholder) => values
+            .take(8)
+            .flat_map(|value| words.iter().map(move |word| (word, value)))
+            .map(|(word, value)| Word {
+                text: word.text.replace(&placeholder, value),
+                ..word.clone()
+            })
+            .collect(),
+        None => words.iter().cloned().chain(values.map(Word::known)).collect(),
+    };
+    vec![Inner::Call {
+        words,
+        fed_arguments: true,
+    }]
+}
+
+fn find(call: &Call) -> Vec<Inner> {
+    let mut inner = Vec::new();
+    let mut rest = call.args.as_slice();
+    while let Some(at) = rest.iter().position(|word| {
+        matches!(
+            word.text.as_str(),
+            "-exec" | "-execdir" | "-ok" | "-okdir" | "-x" | "-X" | "--exec"
+        )
+    }) {
+        rest = rest.get(at + 1..).unwrap_or_default();
+        let end = rest
+            .iter()
+            .position(|word| matches!(word.text.as_str(), ";" | "+" | "\\"))
+            .unwrap_or(rest.len());
+        let (words, after) = rest.split_at_checked(end).unwrap_or((rest, &[]));
+        inner.extend(inner_call(words, true));
+        rest = after;
+    }
+    inner
+}
+
+fn command_option(call: &Call) -> Vec<Inner> {
+    match call.values(&["-c", "--command"]).next() {
+        Some((_, text)) => vec![here(text.to_owned())],
+        None if call.program == "flock" => inner_call(after_options(&call.args, &["-w", "-E"], 1), false),
+        None => Vec::new(),
+    }
+}
+
+fn secure_shell(call: &Call) -> Vec<Inner> {
+    const VALUED: &[&str] = &[
+        "-i", "-p", "-o", "-l", "-F", "-J", "-L", "-R", "-D", "-b", "-c", "-e", "-m", "-E", "-S", "-W", "-B", "-I",
+        "-Q", "-w",
+    ];
+    if call.program == "sshpass" {
+        return inner_call(after_options(&call.args, &["-p", "-f", "-e"], 0), false);
+    }
+    let words = after_options(&call.args, VALUED, 1);
+    if words.is_empty() {
+        return Vec::new();
+    }
+    vec![Inner::Shell(joined(words))]
+}
+
+fn container(call: &Call) -> Vec<Inner> {
+    let Some(verb) = call
+        .args
+        .iter()
+        .position(|word| matches!(word.text.as_str(), "exec" | "run"))
+    else {
+        return Vec::new();
+    };
+    let rest = call.args.get(verb + 1..).unwrap_or_default();
+    if let Some(at) = rest.iter().position(|word| word.text == "--") {
+        return inner_call(rest.get(at + 1..).unwrap_or_default(), false);
+    }
+    const VALUED: &[&str] = &[
+        "-u",
+        "-w",
+        "-e",
+        "-v",
+        "-p",
+        "-n",
+        "-c",
+        "-l",
+        "-h",
+        "-m",
+        "--name",
+        "--network",
+        "--user",
+        "--workdir",
+        "--env",
+        "--volume",
+        "--mount",
+        "--namespace",
+        "--container",
+        "--entrypoint",
+        "--publish",
+        "--label",
+        "--memory",
+        "--cpus",
+        "--pid",
+        "--ipc",
+        "--cap-add",
+        "--security-opt",
+        "--device",
+        "--env-file",
+        "--platform",
+        "--add-host",
+        "--hostname",
+    ];
+    inner_call(after_options(rest, VALUED, 1), false)
+}
+
+fn command_prompt(call: &Call) -> Vec<Inner> {
+    let at = call
+        .args
+        .iter()
+        .position(|word| matches!(word.text.to_ascii_lowercase().as_str(), "/c" | "/k" | "/r"));
+    match at.and_then(|at| call.args.get(at + 1..)) {
+        Some(words) if !words.is_empty() => vec![here(joined(words))],
+        _ => Vec::new(),
+    }
+}
+
+/// Editors and text tools whose own language can run programs.
+fn escapes(call: &Call) -> Vec<Inner> {
+    call.args
+        .iter()
+        .filter_map(|word| {
+            let text = word.text.as_str();
+            if let Some(at) = text.find("system(") {
+                return text.get(at..).map(|code| Inner::Code(code.to_owned()));
+            }
+            if call.program.starts_with("vi") || call.program == "ex" {
+                return text
+                    .trim_start_matches([':', '+', '-', 'c'])
+                    .strip_prefix('!')
+                    .map(|script| here(script.to_owned()));
+            }
+            None
+        })
+        .collect()
+}
+
+/// Whether a path names a shell.
+pub(super) fn names_shell(path: &str) -> bool {
+    let name = program_name(path);
+    is_shell(&name) || matches!(name.as_str(), "cmd" | "powershell" | "pwsh")
+}

@@ -1,0 +1,101 @@
+//! How the arguments of a call fit the tool's declaration.
+
+use std::collections::HashSet;
+
+use crate::model::{Pointer, Tool, ToolCall};
+
+/// More misfits than this say nothing new.
+const MOST: usize = 8;
+
+/// In which way arguments do not fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Misfit {
+    /// Not declared.
+    Unknown,
+    /// Required, but not there.
+    Missing,
+    /// Of another JSON type.
+    Type,
+    /// Given twice.
+    Duplicate,
+}
+
+/// Every misfit of a call, with the place of the argument.
+pub(super) fn misfits(call: &ToolCall, tool: &Tool) -> Vec<(Misfit, Option<Pointer>, String)> {
+    let mut found = Vec::new();
+    let mut seen = HashSet::new();
+    for argument in &call.arguments {
+        if !argument.name.is_empty() && !seen.insert(argument.name.as_str()) {
+            found.push((
+                Misfit::Duplicate,
+                Some(argument.pointer.clone()),
+                "an argument is given twice".to_owned(),
+            ));
+        }
+    }
+    let Some(declared) = &tool.arguments else { return found };
+    for argument in call.arguments.iter().filter(|argument| !argument.name.is_empty()) {
+        match declared.iter().find(|definition| definition.name == argument.name) {
+            None => found.push((
+                Misfit::Unknown,
+                Some(argument.pointer.clone()),
+                "the tool does not declare this argument".to_owned(),
+            )),
+            Some(definition) => {
+                let found_type = json_type(&argument.json);
+                if let Some(expected) = definition
+                    .type_name
+                    .as_deref()
+                    .filter(|expected| !fits(expected, &argument.json))
+                {
+                    let expected = expected.chars().take(24).collect::<String>();
+                    found.push((
+                        Misfit::Type,
+                        Some(argument.pointer.clone()),
+                        format!("an argument is declared as `{expected}`, found {found_type}"),
+                    ));
+                }
+            }
+        }
+    }
+    // Without any names (positional arguments, or one object for all) nothing can be said to be missing.
+    let named = call.arguments.iter().any(|argument| !argument.name.is_empty()) || call.arguments.is_empty();
+    let missing = declared
+        .iter()
+        .filter(|definition| definition.required && !seen.contains(definition.name.as_str()))
+        .count();
+    if named && missing > 0 {
+        found.push((Misfit::Missing, None, format!("{missing} required argument(s) missing")));
+    }
+    found.truncate(MOST);
+    found
+}
+
+fn json_type(json: &str) -> &'static str {
+    match json.trim_start().bytes().next() {
+        Some(b'"') => "string",
+        Some(b'{') => "object",
+        Some(b'[') => "array",
+        Some(b't' | b'f') => "boolean",
+        Some(b'-' | b'0'..=b'9') => "number",
+        Some(b'n') => "null",
+        _ => "nothing",
+    }
+}
+
+/// Whether a value fits a declared type, as generously as agents need it: numbers and booleans may come as strings.
+fn fits(expected: &str, json: &str) -> bool {
+    let found = json_type(json);
+    let inside = json.trim().trim_matches('"').trim();
+    if matches!(found, "null" | "nothing") {
+        return true;
+    }
+    match expected.to_ascii_lowercase().as_str() {
+        "string" | "str" | "text" => matches!(found, "string" | "number" | "boolean"),
+        "integer" | "int" | "number" | "float" | "double" => found == "number" || inside.parse::<f64>().is_ok(),
+        "boolean" | "bool" => found == "boolean" || matches!(inside, "true" | "false" | "True" | "False" | "0" | "1"),
+        "array" | "list" => found == "array" || inside.starts_with('['),
+        "object" | "dict" | "map" => found == "object" || inside.starts_with('{'),
+        _ => true,
+    }
+}
