@@ -417,6 +417,8 @@ impl Location {
                         parts.push("home");
                     }
                 }
+                // `~alice` is a home like any other; a name may end with a tilde, but not begin with one.
+                other if parts.is_empty() && !absolute && climbs == 0 && is_home(other) => parts.push("~"),
                 other => parts.push(other),
             }
         }
@@ -488,6 +490,19 @@ impl Location {
             return Breadth::Home;
         }
         let top = bare.strip_prefix('/').unwrap_or(bare);
+        if let Some((known, _)) = rooted
+            .strip_prefix('/')
+            .filter(|name| !name.contains('/'))
+            .and_then(|name| name.split_once(['*', '?', '[']))
+        {
+            // `/???`, `/e*`: a pattern right below the root.
+            if known.is_empty() {
+                return Breadth::Everything;
+            }
+            if SYSTEM_TOPS.iter().any(|top| top.starts_with(known)) {
+                return Breadth::SystemDirectory;
+            }
+        }
         if SYSTEM_TOPS.contains(&top) || SYSTEM_DEEPER.contains(&bare) {
             return Breadth::SystemDirectory;
         }
@@ -505,12 +520,12 @@ impl Location {
     }
 
     fn is_disposable(&self) -> bool {
-        let name = self.text.trim_end_matches(['*', '/']);
-        let name = name.rsplit('/').next().unwrap_or(name);
-        DISPOSABLE.contains(&name)
+        let bare = self.text.trim_end_matches(['*', '/']);
+        let name = bare.rsplit('/').next().unwrap_or(bare);
+        bare.split('/').any(|part| DISPOSABLE.contains(&part))
             || [".pyc", ".o", ".tmp", ".log", ".swp", ".bak", "~", ".egg-info", ".class"]
                 .iter()
-                .any(|end| name.ends_with(end))
+                .any(|end| name.ends_with(end) && name.len() > end.len())
             || matches!(self.text.as_str(), "/tmp" | "/tmp/*" | "/var/tmp" | "/var/tmp/*")
     }
 
@@ -725,6 +740,13 @@ fn homely(text: String) -> String {
         Some(rest) if rest.starts_with('/') => format!("~root{rest}"),
         _ => text,
     }
+}
+
+fn is_home(part: &str) -> bool {
+    part.strip_prefix('~').is_some_and(|user| {
+        user.chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
+    })
 }
 
 fn percent_decoded(text: &str) -> String {
