@@ -4,6 +4,7 @@ mod audit;
 mod bad_input;
 mod cache;
 mod commands;
+mod coverage;
 mod documents;
 mod organisations;
 mod policies;
