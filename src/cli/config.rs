@@ -29,7 +29,7 @@ fn check(argument: &ConfigArgument) -> anyhow::Result<()> {
     app::guardian(&config, &audit::Settings::Off)?;
     println!(
         "{} is in order",
-        if config.file == "environment" {
+        if config.file.starts_with("defaults") {
             "the default configuration"
         } else {
             &config.file

@@ -87,8 +87,9 @@ async fn run_suites(arguments: &RunArguments) -> anyhow::Result<Ended> {
         .judge
         .as_ref()
         .map_or_else(|| "local rules".to_owned(), |judge| judge.llm.model.clone());
-    let mut limits = config.wire.clone();
+    let mut limits = config.wire;
     limits.max_body_bytes = usize::MAX;
+    guardian.warm_up();
     let outcomes = eval::run(&guardian, &cases, &organisations, &limits, arguments.at_once).await;
     guardian.flush_audit();
 

@@ -39,12 +39,13 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     let input = read(&arguments.file)?;
     let documents = documents(&input)?;
     let guardian = Arc::new(app::guardian(&config, &audit::Settings::Off)?);
+    guardian.warm_up();
     let organisation = arguments.organisation.of(&config)?.id.clone();
     let caller = Caller {
         organisation,
         name: "command-line".to_owned(),
     };
-    let mut limits = config.wire.clone();
+    let mut limits = config.wire;
     limits.max_body_bytes = limits.max_body_bytes.max(input.len());
 
     let mut worst = Ended::Done;

@@ -208,3 +208,34 @@ fn step(text: &str, standing: Standing, tool: &str, argument: &str) -> anyhow::R
     let (_, step) = wire::decode_step(request, &limits).map_err(|error| anyhow::anyhow!("{}", error.message))?;
     Ok(step)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documentation_of_the_rules_is_made_of_the_rules() {
+        let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/prefilter/rules/README.md");
+        let written = std::fs::read_to_string(file).unwrap_or_default();
+        assert!(
+            written == documentation(&Prefilters::standard()),
+            "run: cargo run -- rules list --markdown > src/prefilter/rules/README.md"
+        );
+    }
+
+    #[test]
+    fn every_rule_has_an_id_of_its_own_and_examples_of_both_kinds() {
+        let mut ids = std::collections::BTreeSet::new();
+        for family in Prefilters::standard().families() {
+            for rule in family.rules() {
+                assert!(ids.insert(rule.id.clone()), "{} is there twice", rule.id);
+                assert!(rule.id.starts_with(&format!("{}.", family.family())), "{}", rule.id);
+                assert!(
+                    !rule.fires_on.is_empty() && !rule.silent_on.is_empty(),
+                    "{} lacks examples",
+                    rule.id
+                );
+            }
+        }
+    }
+}

@@ -34,7 +34,7 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     guardian.warm_up();
     let server = Server::bind(
         config.server.clone(),
-        config.wire.clone(),
+        config.wire,
         Arc::clone(&guardian),
         app::keyring(&config),
     )?;

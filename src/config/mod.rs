@@ -35,7 +35,7 @@ pub enum ConfigError {
     /// A value cannot be used.
     #[error("{file}: `{key}`: {why}")]
     Invalid {
-        /// The file, or `environment`.
+        /// The file, or `defaults and environment`.
         file: String,
         /// The key, or the variable.
         key: String,
@@ -59,7 +59,7 @@ pub fn load(named: Option<&Path>) -> Result<Config, ConfigError> {
         None => Some(PathBuf::from(DEFAULT_FILE)).filter(|path| path.is_file()),
     };
     let Some(path) = file else {
-        return ConfigFile::default().resolve("environment", Path::new("."));
+        return ConfigFile::default().resolve("defaults and environment", Path::new("."));
     };
     let text = std::fs::read_to_string(&path).map_err(|why| ConfigError::Unreadable {
         file: path.clone(),

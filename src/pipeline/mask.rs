@@ -43,7 +43,7 @@ impl Guardian {
         if !method.allows_modification() {
             return Err(denied("the protocol does not let this method be modified"));
         }
-        let masks = edits(&masked, policy.mask);
+        let masks = edits(&masked, &screened.step, &policy.mask);
         let step = screened
             .step
             .original
@@ -64,7 +64,7 @@ impl Guardian {
 }
 
 /// One edit for each stretch of text that findings cover; overlapping findings become one edit.
-fn edits(findings: &[&Finding], style: MaskStyle) -> Vec<Edit> {
+fn edits(findings: &[&Finding], step: &Step, style: &MaskStyle) -> Vec<Edit> {
     let mut spans: Vec<&&Finding> = findings.iter().filter(|finding| finding.content.is_some()).collect();
     spans.sort_by_key(|finding| (finding.content, finding.span.start));
     let mut edits: Vec<Edit> = Vec::new();
@@ -77,7 +77,7 @@ fn edits(findings: &[&Finding], style: MaskStyle) -> Vec<Edit> {
             _ => edits.push(Edit {
                 content,
                 span: finding.span.clone(),
-                replacement: stand_in(style, &finding.reason),
+                replacement: style.stand_in(finding, covered(step, finding)),
                 reason: finding.reason.clone(),
             }),
         }
@@ -85,9 +85,10 @@ fn edits(findings: &[&Finding], style: MaskStyle) -> Vec<Edit> {
     edits
 }
 
-fn stand_in(style: MaskStyle, reason: &ReasonCode) -> String {
-    match style {
-        MaskStyle::Stars => "*".repeat(12),
-        MaskStyle::Placeholder => format!("[{}]", reason.as_str().to_ascii_uppercase()),
-    }
+/// The text that a finding is about.
+fn covered<'a>(step: &'a Step, finding: &Finding) -> &'a str {
+    let content = finding.content.and_then(|id| step.content(id));
+    content
+        .and_then(|content| content.text.get(finding.span.clone()))
+        .unwrap_or_default()
 }

@@ -118,7 +118,7 @@ impl Guardian {
         let policy = &admitted.organisation.policy;
 
         let screened = self.screen(step, policy).await;
-        let cleared = match screened.settled() {
+        let cleared = match screened.settled(policy) {
             Some(draft) => Err(draft),
             None => self.mask(&screened, policy).await,
         };
@@ -129,11 +129,12 @@ impl Guardian {
                 self.settle(draft, cleared, policy).await
             }
         };
+        let method = screened.method();
         let verdict = screened.complete(verdict, &admitted.organisation);
 
         let decision_id = ticket.decision_id().to_owned();
         let duration = ticket.close(&verdict);
-        count(&verdict, screened.method(), duration);
+        count(&verdict, method, duration);
         Decided {
             verdict,
             decision_id,

@@ -64,6 +64,19 @@ impl Secret {
         }
     }
 
+    /// What a file with it is, for an explanation.
+    pub(super) const fn describe_path(self) -> &'static str {
+        match self {
+            Secret::PasswordHashes => "the file holds password hashes",
+            Secret::PrivateKey => "the file holds private keys",
+            Secret::Credentials => "the file holds stored credentials",
+            Secret::Vault => "the file holds saved passwords, cookies or wallets",
+            Secret::Environment => "the file holds environment variables, where keys are kept",
+            Secret::History => "the file holds a command history",
+            Secret::Accounts => "the file lists accounts",
+        }
+    }
+
     /// Whether nobody reads it by the way: losing it means losing an account.
     pub(super) const fn is_key_material(self) -> bool {
         match self {
@@ -88,20 +101,6 @@ pub(super) enum Steering {
     Login,
     /// Who may become administrator.
     Privilege,
-}
-
-impl Steering {
-    /// What it is, for an explanation.
-    pub(super) const fn describe(self) -> &'static str {
-        match self {
-            Steering::Agent => "the instructions or settings of an agent",
-            Steering::Hook => "a hook or task that runs by itself",
-            Steering::Pipeline => "what a build server runs",
-            Steering::Startup => "what runs at login, at boot or on a timer",
-            Steering::Login => "who may log in",
-            Steering::Privilege => "who may become administrator",
-        }
-    }
 }
 
 const SYSTEM_TOPS: &[&str] = &[
@@ -418,6 +417,8 @@ impl Location {
                         parts.push("home");
                     }
                 }
+                // `~alice` is a home like any other; a name may end with a tilde, but not begin with one.
+                other if parts.is_empty() && !absolute && climbs == 0 && is_home(other) => parts.push("~"),
                 other => parts.push(other),
             }
         }
@@ -463,11 +464,6 @@ impl Location {
         self.text.rsplit('/').next().unwrap_or_default()
     }
 
-    /// Whether the path names one place, wherever the agent stands.
-    pub(super) fn is_anchored(&self) -> bool {
-        self.text.starts_with(['/', '~']) || self.text.get(1..2) == Some(":") || self.climbs >= 2
-    }
-
     /// How much a deletion would take away.
     pub(super) fn breadth(&self) -> Breadth {
         let bare = self.text.trim_end_matches(['*', '.']).trim_end_matches('/');
@@ -494,6 +490,19 @@ impl Location {
             return Breadth::Home;
         }
         let top = bare.strip_prefix('/').unwrap_or(bare);
+        if let Some((known, _)) = rooted
+            .strip_prefix('/')
+            .filter(|name| !name.contains('/'))
+            .and_then(|name| name.split_once(['*', '?', '[']))
+        {
+            // `/???`, `/e*`: a pattern right below the root.
+            if known.is_empty() {
+                return Breadth::Everything;
+            }
+            if SYSTEM_TOPS.iter().any(|top| top.starts_with(known)) {
+                return Breadth::SystemDirectory;
+            }
+        }
         if SYSTEM_TOPS.contains(&top) || SYSTEM_DEEPER.contains(&bare) {
             return Breadth::SystemDirectory;
         }
@@ -511,12 +520,12 @@ impl Location {
     }
 
     fn is_disposable(&self) -> bool {
-        let name = self.text.trim_end_matches(['*', '/']);
-        let name = name.rsplit('/').next().unwrap_or(name);
-        DISPOSABLE.contains(&name)
+        let bare = self.text.trim_end_matches(['*', '/']);
+        let name = bare.rsplit('/').next().unwrap_or(bare);
+        bare.split('/').any(|part| DISPOSABLE.contains(&part))
             || [".pyc", ".o", ".tmp", ".log", ".swp", ".bak", "~", ".egg-info", ".class"]
                 .iter()
-                .any(|end| name.ends_with(end))
+                .any(|end| name.ends_with(end) && name.len() > end.len())
             || matches!(self.text.as_str(), "/tmp" | "/tmp/*" | "/var/tmp" | "/var/tmp/*")
     }
 
@@ -731,6 +740,13 @@ fn homely(text: String) -> String {
         Some(rest) if rest.starts_with('/') => format!("~root{rest}"),
         _ => text,
     }
+}
+
+fn is_home(part: &str) -> bool {
+    part.strip_prefix('~').is_some_and(|user| {
+        user.chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
+    })
 }
 
 fn percent_decoded(text: &str) -> String {

@@ -12,6 +12,7 @@ mod joined;
 mod locations;
 mod obfuscation;
 mod oversize;
+mod path;
 mod personal_data;
 mod rule;
 mod secret;
@@ -25,7 +26,7 @@ mod untrusted_destination;
 mod views;
 mod warm_up;
 
-use crate::model::{Finding, Screening, Step, View};
+use crate::model::{Examined, Finding, Screening, Step, View};
 use crate::policy::Policy;
 
 pub use rule::Rule;
@@ -66,6 +67,7 @@ impl Prefilters {
                 Box::new(structure::Structure::new()),
                 Box::new(destructive_command::DestructiveCommand::new()),
                 Box::new(sql::Sql::new()),
+                Box::new(path::Path::new()),
                 Box::new(tool::Tool::new()),
                 Box::new(untrusted_destination::UntrustedDestination::new()),
             ],
@@ -98,6 +100,10 @@ impl Prefilters {
             if views.cut_bytes() > 0 {
                 coverage.cut.push(content.pointer.clone());
             }
+            coverage.examined.push(Examined {
+                pointer: content.pointer.clone(),
+                views: views.iter().map(ViewText::view).collect(),
+            });
             for view in views.iter().map(ViewText::view) {
                 if !coverage.views.contains(&view) {
                     coverage.views.push(view);

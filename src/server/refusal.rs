@@ -79,7 +79,7 @@ impl Refusal {
             Refusal::WrongCredential => RpcError::authentication("the API key is not known here"),
             Refusal::OrganisationGone => RpcError::authorization("the key's organisation is not served here"),
             Refusal::NotJson => RpcError::invalid_request("expected the header `Content-Type: application/json`"),
-            Refusal::TooLarge(most) => RpcError::invalid_request(&format!("the body is larger than {most} bytes")),
+            Refusal::TooLarge(most) => RpcError::invalid_request(format!("the body is larger than {most} bytes")),
             Refusal::TooSlow => RpcError::invalid_request("the body did not arrive in time"),
             Refusal::Broken => RpcError::invalid_request("the body broke off"),
             Refusal::LimitReached(after) => RpcError::rate_limited(millis(*after)),

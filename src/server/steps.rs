@@ -29,7 +29,7 @@ pub(super) async fn answer(State(shared): State<Arc<Shared>>, request: Request<B
         Err(refusal) => return refusal.into_response(),
     };
     let permit = Arc::new(permit);
-    match decode(body, shared.limits.clone()).await {
+    match decode(body, shared.limits).await {
         Err(error) => json(refused_body(None, &error)),
         Ok(Incoming::One(item)) => match answer_item(&shared, &caller, item, permit).await {
             Ok(body) => json(body),

@@ -4,8 +4,10 @@ mod audit;
 mod bad_input;
 mod cache;
 mod commands;
+mod coverage;
 mod documents;
 mod organisations;
+mod policies;
 mod posture;
 mod scenarios;
 #[path = "../support/guardian.rs"]

@@ -381,6 +381,10 @@ const STARTS: &[&str] = &[
     "find",
     "python",
     "python3",
+    "node",
+    "php",
+    "ruby",
+    "awk",
     "perl",
     "mkfs",
     "cat",
@@ -430,7 +434,7 @@ fn look(text: &str, seen: &mut Seen) {
     let code = code::is_code(text);
     let mut nested = Vec::new();
     code::look(text, seen, &mut nested);
-    if !code {
+    if !code || begins_like_command(text) {
         look_at_shell(text, seen, &mut nested);
     }
     look_at_nested(nested, seen);

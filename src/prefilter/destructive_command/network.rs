@@ -1,6 +1,6 @@
 //! What calls do over the network: run what they fetch, hand a shell to somebody, carry data out.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::shell::{Call, Reading, Stdin, Word, is_decoder};
 use super::syntax::Direction;
@@ -59,31 +59,94 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
     tunnel(call, seen);
 }
 
-/// Looks at all calls together: what is fetched into a file and run later.
+/// Looks at all calls together: what is fetched into a file and run later, what is copied into a file and sent later.
 pub(super) fn look_across(reading: &Reading, seen: &mut Seen) {
     let mut fetched: HashSet<String> = HashSet::new();
+    let mut laden: HashMap<String, Cargo> = HashMap::new();
     for call in &reading.calls {
-        if !fetched.is_empty() {
-            let runs_file = fetched.contains(bare(&call.path))
-                || ((is_shell(&call.program)
-                    || is_interpreter(&call.program)
-                    || matches!(call.program.as_str(), "source" | "."))
-                    && call
-                        .operands()
-                        .next()
-                        .is_some_and(|word| fetched.contains(bare(&word.text))));
-            if runs_file {
-                seen.add(
-                    Danger::DownloadRun,
-                    call,
-                    "runs a file that was fetched from the network just before",
-                );
-            }
+        let runs_text =
+            is_shell(&call.program) || is_interpreter(&call.program) || matches!(call.program.as_str(), "source" | ".");
+        let runs_file = fetched.contains(bare(&call.path))
+            || (runs_text
+                && call
+                    .operands()
+                    .next()
+                    .is_some_and(|word| fetched.contains(bare(&word.text))));
+        if !fetched.is_empty() && runs_file {
+            seen.add(
+                Danger::DownloadRun,
+                call,
+                "runs a file that was fetched from the network just before",
+            );
         }
         if is_fetch(call) {
             fetched.extend(written_by_fetch(call));
         }
+        if !laden.is_empty() && is_sender(call) {
+            let sent = sent_words(call).into_iter().flat_map(|word| paths_in(&word.text));
+            let from_input = match &call.stdin {
+                Stdin::File(path) => Some(path.as_str()),
+                Stdin::Calls(_) | Stdin::Text(_) | Stdin::Unknown => None,
+            };
+            let piped: Vec<&Call> = reading.upstream(call);
+            let read = piped
+                .iter()
+                .flat_map(|from| from.operands())
+                .map(|word| word.text.as_str());
+            let cargo = sent
+                .chain(from_input)
+                .chain(read)
+                .filter_map(|path| laden.get(bare(path)).copied())
+                .max();
+            match cargo {
+                Some(Cargo::Secret) => seen.add(
+                    Danger::Exfiltrate,
+                    call,
+                    "sends a copy of keys or passwords to another machine",
+                ),
+                Some(Cargo::System) => seen.add(
+                    Danger::UploadSystem,
+                    call,
+                    "sends a copy of system files to another machine",
+                ),
+                Some(Cargo::Output | Cargo::File) | None => {}
+            }
+        }
+        let cargo = reading
+            .upstream(call)
+            .into_iter()
+            .chain([call])
+            .filter_map(cargo_of_call)
+            .max();
+        if let Some(cargo @ (Cargo::Secret | Cargo::System)) = cargo {
+            for file in written_by_copy(call) {
+                laden.insert(file, cargo);
+            }
+        }
     }
+}
+
+/// The files that a call may copy what it reads into.
+fn written_by_copy(call: &Call) -> Vec<String> {
+    let redirected = call
+        .redirects
+        .iter()
+        .filter(|redirect| matches!(redirect.direction, Direction::Out | Direction::Append))
+        .map(|redirect| redirect.target.text.as_str());
+    let copies = matches!(
+        call.program.as_str(),
+        "cp" | "mv" | "install" | "tar" | "zip" | "7z" | "gpg" | "openssl" | "gzip" | "tee" | "dd"
+    );
+    let named = call
+        .operands()
+        .filter(|_| copies)
+        .map(|word| word.text.strip_prefix("of=").unwrap_or(&word.text));
+    redirected
+        .chain(named)
+        .filter(|path| Location::of(path).secret().is_none())
+        .take(8)
+        .map(|path| bare(path).to_owned())
+        .collect()
 }
 
 fn bare(path: &str) -> &str {
@@ -149,12 +212,14 @@ fn run_fetched(reading: &Reading, call: &Call, seen: &mut Seen) {
     if !shell && !interpreter && !evaluates {
         return;
     }
-    let reads_stdin = (shell && (call.operands().next().is_none() || call.has("-s")) && !call.has_short(&['c']))
-        || (interpreter
-            && !call.has_short(&['c', 'e', 'm', 'r', 'p', 'n', 'E'])
-            && call.operands().all(|word| word.text == "-"));
+    let only_dashes = call.operands().all(|word| word.text == "-");
+    let reads_stdin = (shell && (only_dashes || call.has("-s")) && !call.has_short(&['c']))
+        || (interpreter && !call.has_short(&['c', 'e', 'm', 'r', 'p', 'n', 'E']) && only_dashes);
+    // `… | xargs sh -c`: what is read becomes the script.
+    let takes_script =
+        shell && call.fed_arguments && call.has_short(&['c']) && (call.operands().next().is_none() || call.has("{}"));
     let mut sources: Vec<&Call> = Vec::new();
-    if reads_stdin {
+    if reads_stdin || takes_script {
         sources.extend(reading.upstream(call));
     }
     for word in &call.args {
@@ -321,7 +386,12 @@ fn carry_out(reading: &Reading, call: &Call, seen: &mut Seen) {
             .iter()
             .flat_map(|word| reading.within(word))
             .collect::<Vec<_>>();
-        let cargo = data.iter().filter_map(|from| cargo_of_call(from)).max();
+        let upstream = reading.upstream(call);
+        let cargo = data
+            .iter()
+            .chain(&upstream)
+            .filter_map(|from| cargo_of_call(from))
+            .max();
         match cargo {
             Some(Cargo::Secret) => seen.add(
                 Danger::Exfiltrate,
@@ -348,7 +418,8 @@ fn carry_out(reading: &Reading, call: &Call, seen: &mut Seen) {
         .redirects
         .iter()
         .any(|redirect| redirect.target.text.contains("/dev/tcp/") && redirect.direction != Direction::In);
-    if !is_sender(call) && !socket {
+    let fed = call.fed_arguments && matches!(call.program.as_str(), "curl" | "wget");
+    if !is_sender(call) && !socket && !fed {
         return;
     }
     let mut cargo: Option<Cargo> = None;
@@ -378,6 +449,7 @@ fn carry_out(reading: &Reading, call: &Call, seen: &mut Seen) {
     if socket && matches!(call.program.as_str(), "cat" | "tar" | "env" | "printenv") {
         carry(cargo_of_call(call));
     }
+    let sends = is_sender(call) || socket;
     match cargo {
         Some(Cargo::Secret) => seen.add(
             Danger::Exfiltrate,
@@ -389,13 +461,13 @@ fn carry_out(reading: &Reading, call: &Call, seen: &mut Seen) {
             call,
             "sends system files, or all files of somebody, to another machine",
         ),
-        Some(Cargo::Output) => seen.add(
+        Some(Cargo::Output) if sends => seen.add(
             Danger::CommandInRequest,
             call,
             "sends a command's output to another machine",
         ),
-        Some(Cargo::File) => seen.add(Danger::Upload, call, "sends a file to another machine"),
-        None => {}
+        Some(Cargo::File) if sends => seen.add(Danger::Upload, call, "sends a file to another machine"),
+        Some(Cargo::Output | Cargo::File) | None => {}
     }
 }
 
@@ -647,7 +719,7 @@ fn read_secret(reading: &Reading, call: &Call, seen: &mut Seen) {
         if path.contains(' ') || path.starts_with("of=") {
             continue;
         }
-        let location = Location::of(path);
+        let location = Location::of(&call.place(path));
         if climbs_into_system(path, &location) {
             seen.add(
                 Danger::ClimbingPath,

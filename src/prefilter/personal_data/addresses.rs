@@ -7,44 +7,11 @@ use super::{Datum, Hit};
 use crate::model::Confidence::{self, High, Low, Medium};
 
 /// Ends of file names that look like domains.
+#[rustfmt::skip]
 const FILE_ENDS: &[&str] = &[
-    "png",
-    "jpg",
-    "jpeg",
-    "gif",
-    "svg",
-    "webp",
-    "js",
-    "ts",
-    "css",
-    "html",
-    "htm",
-    "json",
-    "xml",
-    "yml",
-    "yaml",
-    "py",
-    "rs",
-    "go",
-    "java",
-    "txt",
-    "md",
-    "pdf",
-    "zip",
-    "gz",
-    "tar",
-    "exe",
-    "dll",
-    "so",
-    "local",
-    "localhost",
-    "internal",
-    "invalid",
-    "toml",
-    "lock",
-    "log",
-    "conf",
-    "service",
+    "png", "jpg", "jpeg", "gif", "svg", "webp", "js", "ts", "css", "html", "htm", "json", "xml", "yml", "yaml", "py",
+    "rs", "go", "java", "txt", "md", "pdf", "zip", "gz", "tar", "exe", "dll", "so", "local", "localhost", "internal",
+    "invalid", "toml", "lock", "log", "conf", "service",
 ];
 
 /// Finds e-mail addresses.

@@ -4,11 +4,17 @@
 //! how sure the form is: check digits are sure, a bare row of digits is a hint. Whether a person is real is not known here.
 
 mod addresses;
+mod cards;
 mod checksum;
 mod context;
+mod islands;
 mod labelled;
+mod names;
+mod national;
 mod numbers;
+mod phones;
 mod tokens;
+mod values;
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -243,7 +249,7 @@ fn has_personal_siblings(subject: &Subject<'_>) -> bool {
     own.is_some()
         && around
             .filter(|other| other.pointer != subject.content.pointer && container(other) == own)
-            .any(|other| other.label.as_deref().is_some_and(labelled::is_personal))
+            .any(|other| other.label.as_deref().is_some_and(names::is_personal))
 }
 
 #[cfg(test)]

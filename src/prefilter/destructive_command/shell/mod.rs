@@ -8,6 +8,7 @@ mod expand;
 mod print;
 mod run;
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::syntax::Direction;
@@ -74,6 +75,8 @@ pub(super) struct Call {
     pub output: Option<String>,
     /// Bytes of the outermost text.
     pub span: Range<usize>,
+    /// Where the text had gone by `cd` before; relative paths begin there.
+    pub directory: Option<String>,
     /// Whether quotes or escapes split its name.
     pub disguised: bool,
     /// Whether another call takes what it prints.
@@ -118,6 +121,16 @@ impl Call {
                 (name.len() == 2 && !name.starts_with("--")).then_some((word, rest))
             })
         })
+    }
+
+    /// A path as seen from where the call is made.
+    pub(super) fn place<'a>(&self, path: &'a str) -> Cow<'a, str> {
+        match &self.directory {
+            Some(directory) if !path.starts_with(['/', '~', '$', '"']) && !path.contains(':') => {
+                Cow::Owned(format!("{directory}/{path}"))
+            }
+            _ => Cow::Borrowed(path),
+        }
     }
 
     /// All arguments as one text.
