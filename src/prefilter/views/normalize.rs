@@ -140,6 +140,8 @@ pub(in crate::prefilter) fn escape_sequence_length(text: &str) -> usize {
                 match byte {
                     0x07 => return index + 3,
                     b'\\' if before == 0x1b => return index + 3,
+                    // Any other sequence cancels the string; so does the end of the line.
+                    _ if before == 0x1b => return 2,
                     b'\n' => return 2,
                     other => before = *other,
                 }
