@@ -25,6 +25,7 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 
 use super::catalogue::Catalogue;
+use super::locations::{Location, Steering};
 use super::{Prefilter, Rule, Subject, ViewText};
 use crate::model::{Confidence, Finding, Origin, Severity, Treatment, View};
 use shell::{Call, Stdin};
@@ -338,6 +339,9 @@ fn role(subject: &Subject<'_>) -> Option<Role> {
     if runs && !OTHER_LABELS.contains(&label.as_str()) {
         return Some(Role::Command);
     }
+    if !OTHER_LABELS.contains(&label.as_str()) && lands_where_it_runs(subject) {
+        return Some(Role::Command);
+    }
     Some(
         if begins_like_command(&content.text) && !OTHER_LABELS.contains(&label.as_str()) {
             Role::Likely
@@ -345,6 +349,35 @@ fn role(subject: &Subject<'_>) -> Option<Role> {
             Role::Prose
         },
     )
+}
+
+/// Labels of arguments that say where a text is written to.
+const PLACE_LABELS: &[&str] = &[
+    "path",
+    "file",
+    "filename",
+    "file_path",
+    "filepath",
+    "target",
+    "target_file",
+    "destination",
+    "dest",
+    "to",
+];
+
+/// Whether the call writes this text to a file that is run by itself: at login, at boot, on a timer, by a hook.
+fn lands_where_it_runs(subject: &Subject<'_>) -> bool {
+    const LONGEST_PATH: usize = 512;
+    let mut places = subject.step.contents_of(Origin::ToolArguments).filter(|content| {
+        let label = content.label.as_deref().unwrap_or_default().to_ascii_lowercase();
+        content.text.len() <= LONGEST_PATH && PLACE_LABELS.contains(&label.as_str())
+    });
+    places.any(|place| {
+        matches!(
+            Location::of(&place.text).steering(),
+            Some(Steering::Startup | Steering::Hook)
+        )
+    })
 }
 
 fn runs_things(tool: &str) -> bool {
