@@ -62,8 +62,7 @@ fn s1_keys_that_are_there_twice_are_refused() {
     let mut request = tool_call("bash", "command", &json!("ls"));
     request["params"]["toolCallRequest"]["Inputs"] =
         json!([{"name": "command", "value": "rm -rf / --no-preserve-root"}]);
-    let answer = answer_to(&request);
-    assert_ne!(answer.decision(), "error");
+    denied([request]);
 }
 
 #[test]

@@ -465,7 +465,7 @@ fn look(text: &str, seen: &mut Seen) {
     };
     windows::look(text, seen);
     let code = code::is_code(text);
-    let mut nested = Vec::new();
+    let mut nested: code::Nested = wrappers::jobs(text).map(|(job, span)| (job.to_owned(), span)).collect();
     code::look(text, seen, &mut nested);
     if !code || begins_like_command(text) {
         look_at_shell(text, seen, &mut nested);
