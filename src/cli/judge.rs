@@ -176,7 +176,7 @@ impl Print {
     fn error(self, id: Option<&RequestId>, error: &RpcError) {
         match self {
             Print::Json => line(&wire::encode_error(id, error)),
-            Print::Text => println!("error    {} ({})", printable(&error.message), error.code),
+            Print::Text => println!("error    {} ({})", super::printable(&error.message), error.code),
         }
     }
 
@@ -221,16 +221,20 @@ fn text(method: &str, decided: &Decided) {
     if !codes.is_empty() {
         println!("  why:     {}", codes.join(", "));
     }
-    println!("  message: {}", printable(&verdict.message));
+    println!("  message: {}", super::printable(&verdict.message));
     if !verdict.reasoning.is_empty() {
-        println!("  because: {}", printable(&verdict.reasoning));
+        println!("  because: {}", super::printable(&verdict.reasoning));
     }
     findings(verdict);
     if let Some(step) = &verdict.modified {
-        println!("  modified request: {}", printable(step.original.json()));
+        println!("  modified request: {}", super::printable(step.original.json()));
     }
     for diagnostic in &verdict.diagnostics {
-        println!("  note:    {}: {}", diagnostic.code, printable(&diagnostic.detail));
+        println!(
+            "  note:    {}: {}",
+            diagnostic.code,
+            super::printable(&diagnostic.detail)
+        );
     }
 }
 
@@ -244,7 +248,7 @@ fn findings(verdict: &Verdict) {
             span,
             ..
         } = finding;
-        let place = printable(pointer.as_str());
+        let place = super::printable(pointer.as_str());
         println!(
             "  saw:     {rule} ({severity}, {confidence} confidence) at {place}[{}..{}]",
             span.start, span.end
@@ -256,24 +260,4 @@ fn findings(verdict: &Verdict) {
             verdict.findings.len() - SPELLED_OUT
         );
     }
-}
-
-/// A terminal obeys control characters, and people do not see invisible ones: both are spelled out.
-fn printable(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c == '\n' || c == '\t' {
-            out.push(' ');
-        } else if c.is_control()
-            || ('\u{200b}'..='\u{200f}').contains(&c)
-            || ('\u{202a}'..='\u{202e}').contains(&c)
-            || ('\u{2066}'..='\u{2069}').contains(&c)
-            || ('\u{e0000}'..='\u{e007f}').contains(&c)
-        {
-            out.extend(c.escape_unicode());
-        } else {
-            out.push(c);
-        }
-    }
-    out
 }

@@ -8,6 +8,7 @@ mod config;
 mod eval;
 mod judge;
 mod prompts;
+mod rules;
 mod serve;
 
 use std::path::PathBuf;
@@ -38,6 +39,9 @@ enum Command {
     /// Check, show or write out prompt templates.
     #[command(subcommand)]
     Prompts(prompts::Command),
+    /// Show what rules there are, what one means, or what fires on a text.
+    #[command(subcommand)]
+    Rules(rules::Command),
     /// Show every setting, or check a configuration.
     #[command(subcommand)]
     Config(config::Command),
@@ -127,6 +131,7 @@ fn run(command: Command) -> anyhow::Result<Ended> {
         Command::Serve(arguments) => runtime()?.block_on(serve::run(&arguments)),
         Command::Judge(arguments) => runtime()?.block_on(judge::run(&arguments)),
         Command::Prompts(command) => prompts::run(&command),
+        Command::Rules(command) => rules::run(&command),
         Command::Config(command) => config::run(&command),
         Command::Eval(command) => runtime()?.block_on(eval::run(&command)),
     }
@@ -149,4 +154,24 @@ fn start_logging(config: &Config, quiet: Quiet) -> anyhow::Result<()> {
 enum Quiet {
     Yes,
     No,
+}
+
+/// A terminal obeys control characters, and people do not see invisible ones: both are spelled out.
+fn printable(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c == '\n' || c == '\t' {
+            out.push(' ');
+        } else if c.is_control()
+            || ('\u{200b}'..='\u{200f}').contains(&c)
+            || ('\u{202a}'..='\u{202e}').contains(&c)
+            || ('\u{2066}'..='\u{2069}').contains(&c)
+            || ('\u{e0000}'..='\u{e007f}').contains(&c)
+        {
+            out.extend(c.escape_unicode());
+        } else {
+            out.push(c);
+        }
+    }
+    out
 }

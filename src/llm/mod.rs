@@ -1,8 +1,8 @@
 //! Chat with a model behind an OpenAI-compatible endpoint: one request, one reply, before a deadline.
 //!
-//! A call passes, from the outside in: the deadline; the dialect (what the endpoint takes: [`dialect`]); further tries
-//! within what is left of the deadline ([`retry`]); one attempt with a bounded body ([`transport`]). Every way in which
-//! it can fail has a name in [`Failure`].
+//! A call passes, from the outside in: the deadline; the dialect, which is what the endpoint takes (`dialect.rs`); further
+//! tries within what is left of the deadline (`retry.rs`); one attempt with a bounded body (`transport.rs`). Every way
+//! in which it can fail has a name in [`Failure`].
 //!
 //! This module knows nothing of guarding, and logs neither requests nor replies nor keys.
 

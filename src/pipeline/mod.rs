@@ -146,6 +146,14 @@ impl Guardian {
         self.organisations.store(Arc::new(organisations));
     }
 
+    /// Compiles what would otherwise be compiled for the first step.
+    pub fn warm_up(&self) {
+        let organisations = self.organisations.load();
+        if let Some(organisation) = organisations.ids().next().and_then(|id| organisations.get(id)) {
+            self.prefilters.warm_up(&organisation.policy);
+        }
+    }
+
     /// Whether a model judges, rather than rules alone.
     pub fn has_judge(&self) -> bool {
         self.judge.is_some()

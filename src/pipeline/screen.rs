@@ -135,7 +135,8 @@ pub(super) fn explain(findings: &[&Finding], verb: &str) -> String {
             } else {
                 finding.pointer.as_str()
             };
-            format!("Rule `{}` {verb}, at {place}: {}", finding.rule, finding.explanation)
+            let what = finding.explanation.trim_end_matches('.');
+            format!("Rule `{}` {verb}, at {place}: {what}.", finding.rule)
         })
         .collect();
     if findings.len() > SPELLED_OUT {

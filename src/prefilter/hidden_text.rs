@@ -346,6 +346,10 @@ fn hidden_markup(folded: &str) -> Vec<Range<usize>> {
     let mut spans = Vec::new();
     for found in opening.captures_iter(folded) {
         let Some(whole) = found.get(0) else { continue };
+        // What opens inside something hidden is part of it.
+        if spans.last().is_some_and(|last: &Range<usize>| whole.start() < last.end) {
+            continue;
+        }
         let reach = folded.floor_char_boundary(whole.end().saturating_add(LONGEST));
         let rest = folded.get(whole.end()..reach).unwrap_or_default();
         let length = match found.get(1) {

@@ -7,10 +7,12 @@ mod catalogue;
 mod destructive_command;
 mod hidden_text;
 mod injected_instruction;
+mod joined;
 mod locations;
 mod obfuscation;
 mod oversize;
 mod path;
+mod personal_data;
 mod rule;
 mod secret;
 mod signals;
@@ -21,6 +23,7 @@ mod tidy;
 mod tool;
 mod untrusted_destination;
 mod views;
+mod warm_up;
 
 use crate::model::{Finding, Screening, Step, View};
 use crate::policy::Policy;
@@ -58,6 +61,7 @@ impl Prefilters {
                 Box::new(hidden_text::HiddenText::new()),
                 Box::new(obfuscation::Obfuscation::new()),
                 Box::new(secret::Secret),
+                Box::new(personal_data::PersonalData),
                 Box::new(oversize::Oversize::new()),
                 Box::new(structure::Structure::new()),
                 Box::new(destructive_command::DestructiveCommand::new()),
@@ -112,6 +116,21 @@ impl Prefilters {
             screening
                 .findings
                 .append(&mut tidy::of_content(std::mem::take(&mut found)));
+        }
+        for joined in joined::joined(step) {
+            let views = Views::of(&joined.whole);
+            screening.coverage.derived_bytes += views.derived_bytes();
+            let subject = Subject {
+                step,
+                policy,
+                content: &joined.whole,
+                views: &views,
+            };
+            for family in &self.families {
+                family.screen_content(&subject, &mut found);
+            }
+            let findings = tidy::of_content(std::mem::take(&mut found));
+            screening.findings.extend(joined.on_pieces(findings));
         }
         for family in &self.families {
             family.screen_step(step, policy, &mut found);

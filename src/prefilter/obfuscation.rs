@@ -317,8 +317,15 @@ fn digits(text: &str) -> Vec<Range<usize>> {
         .chars()
         .map(|c| u8::try_from(c).ok().and_then(letter_of).map_or(c, char::from))
         .collect();
+    let plain = telling(text);
+    let is_plain = |span: &Range<usize>| {
+        plain
+            .iter()
+            .any(|known| known.start < span.end && span.start < known.end)
+    };
     telling(&read)
         .into_iter()
+        .filter(|span| !is_plain(span))
         .filter(|span| {
             let written = text.get(span.clone()).unwrap_or_default();
             written.bytes().filter(|byte| is_sign(*byte)).count() >= FEWEST

@@ -108,9 +108,15 @@ pub(super) struct Hit {
     /// Twice the weight of the pattern, or the weight itself where the text quotes it.
     pub(super) weight: u32,
     told: Told,
+    quoted: bool,
 }
 
 impl Hit {
+    /// Whether the text names or describes it rather than saying it.
+    pub(super) fn is_quoted(&self) -> bool {
+        self.quoted
+    }
+
     /// Whether it is worth telling although nothing else stands near it.
     pub(super) fn is_told_alone(&self) -> bool {
         self.told == Told::Alone
@@ -139,7 +145,7 @@ pub(super) struct Signals {
 }
 
 /// White space and punctuation between two words, escaped line breaks too; not the end of a sentence.
-const GAP: &str = r"(?:[^a-z0-9.!?;\x80-\xff]|\\[nrt]){1,8}";
+const GAP: &str = r"(?:[^a-z0-9.!?;\x80-\xff]|\\[nrt])+";
 /// How far before and behind a word of its gate a pattern is looked for.
 const BEFORE: usize = 256;
 const BEHIND: usize = 384;
@@ -243,7 +249,8 @@ impl Signals {
                 let mut at = window.start;
                 while let Some(found) = bytes.get(..window.end).and_then(|text| pattern.regex.find_at(text, at)) {
                     let span = found.start()..found.end();
-                    let weight = if is_quoted(folded, &span) {
+                    let quoted = is_quoted(folded, &span);
+                    let weight = if quoted {
                         pattern.weight / HALVES
                     } else {
                         pattern.weight
@@ -254,6 +261,7 @@ impl Signals {
                         span,
                         weight,
                         told: pattern.told,
+                        quoted,
                     });
                 }
             }
@@ -368,27 +376,67 @@ const DESCRIBING: &[&str] = &[
     "vulnerab",
     "red team",
     "cve-",
+    "jail-break",
+    "detect",
+    "blocked",
 ];
 
 /// Whether the text quotes a span, or describes it as an attack, rather than saying it.
 fn is_quoted(text: &str, span: &Range<usize>) -> bool {
-    const NEAR: usize = 140;
+    const NEAR: usize = 200;
     let before = text
         .get(text.floor_char_boundary(span.start.saturating_sub(NEAR))..span.start)
         .unwrap_or_default();
     if DESCRIBING.iter().any(|word| before.contains(word)) {
         return true;
     }
+    // Who reports what somebody tries to do does not ask for it; who says what one has to do does.
+    if let Some(verb) = before.strip_suffix("to ").map(str::trim_end) {
+        let word = verb.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+        return !DEMANDING.contains(&word);
+    }
     let trimmed = before.trim_end_matches([' ', '*', '_']);
-    let Some(unquoted) = trimmed.strip_suffix(['"', '\'', '`']) else {
+    let Some(quote) = trimmed.chars().next_back().filter(|c| matches!(c, '"' | '\'' | '`')) else {
         return false;
     };
+    // Nothing but the phrase stands between the quotes: it is named, not said.
+    let behind = text.get(span.end..).unwrap_or_default();
+    if behind.trim_start_matches(['.', '!', ',']).starts_with(quote) {
+        return true;
+    }
     // A value of JSON or YAML stands in quotes too, but behind a colon, a comma or a bracket.
+    let unquoted = trimmed.trim_end_matches(quote);
     unquoted.ends_with([' ', '('])
         && unquoted
             .trim_end_matches([' ', '('])
             .ends_with(|c: char| c.is_alphanumeric() || c == ',')
 }
+
+/// Words before `to` with which something is asked of the reader.
+const DEMANDING: &[&str] = &[
+    "need",
+    "needs",
+    "have",
+    "has",
+    "want",
+    "you",
+    "must",
+    "required",
+    "instructed",
+    "ordered",
+    "asked",
+    "told",
+    "remember",
+    "sure",
+    "going",
+    "free",
+    "allowed",
+    "got",
+    "ought",
+    "commanded",
+    "directed",
+    "is",
+];
 
 #[cfg(test)]
 mod tests {
@@ -441,7 +489,10 @@ mod tests {
         assert_eq!(weight("hello there"), 6);
         assert_eq!(weight("people say \"hello there\" a lot"), 3);
         assert_eq!(weight("an attacker says hello there"), 3);
-        assert_eq!(weight("{\"text\": \"hello there\"}"), 6);
+        assert_eq!(weight("{\"text\": \"hello there, friend\"}"), 6);
+        assert_eq!(weight("patterns = [\"hello there\", \"bye\"]"), 3);
+        assert_eq!(weight("tries to hello there"), 3);
+        assert_eq!(weight("you have to hello there"), 6);
     }
 
     #[test]

@@ -88,3 +88,22 @@ fn rule_ids_are_unique_and_begin_with_their_family() {
         }
     }
 }
+
+proptest::proptest! {
+    #[test]
+    fn any_step_is_screened_with_spans_inside_its_texts(
+        texts in proptest::collection::vec(
+            r#"(\PC|[\u{200b}\u{202e}\u{fe0f}\u{e0041}\u{1b}]|<!-- ?|-->|ignore |previous |instructions|i g n o r e |1gn0r3 |aWdub3Jl|%69|\\u0069|["{}:]){0,40}"#,
+            1..4,
+        ),
+        origin in 0usize..Origin::ALL.len(),
+    ) {
+        let origin = Origin::ALL[origin];
+        let step = testing::step(texts.into_iter().map(|text| (origin, text)));
+        let screening = Prefilters::standard().screen(&step, &Policy::standard().unwrap());
+        for finding in screening.findings {
+            let content = step.content(finding.content.unwrap()).unwrap();
+            proptest::prop_assert!(content.text.get(finding.span.clone()).is_some(), "{}: {:?}", finding.rule, finding.span);
+        }
+    }
+}

@@ -1,8 +1,11 @@
 //! Composes the context of a step's template from the step, its findings and the budget.
 
+use std::collections::HashMap;
+use std::ops::Range;
+
 use super::context::{AgentContext, MaskContext, SessionContext, StepContext};
 use super::fence::Fence;
-use super::layout::{self, Layout, Wish};
+use super::layout::{self, Items, Layout};
 use super::surroundings::{self, Shelf, Shelves};
 use super::{Cut, PromptInput, evidence, tokens};
 use crate::model::{Content, ContentId, Finding, Place, Treatment};
@@ -35,30 +38,28 @@ pub(super) fn compose(input: &PromptInput<'_>, fence: &Fence<'_>, room: usize) -
         .iter()
         .map(|finding| 40 + tokens::estimate(&finding.explanation) + tokens::estimate(&finding.excerpt))
         .sum::<usize>();
-    let call = surroundings::call(step, fence);
-    let tool_names = surroundings::tool_names(step, fence);
-    let fixed = call.as_ref().map_or(0, |call| tokens::estimate(&call.fenced)) + tokens::estimate(&tool_names);
-    room = room.saturating_sub(fixed).max(LEAST_ROOM / 2);
+    let call = surroundings::call(step, fence, room / 4);
+    let tool_names = surroundings::tool_names(step, fence, room / 10);
+    room -= call.as_ref().map_or(0, |call| tokens::estimate(&call.fenced)) + tokens::estimate(&tool_names);
 
-    let shelves = Shelves::of(step, input.reasoning);
-    let mut shelved = Shelved::default();
-    for content in &step.contents {
-        shelved.put(content, shelves.shelf(content), &admitted);
-    }
-    let around_room = layout::needs(&shelved.around, fence).min(AROUND_ROOM).min(room / 5);
+    let shelved = Shelved::of(input, &admitted, fence);
+    let around_room = shelved.around.needs().min(AROUND_ROOM).min(room / 5);
     let around = layout::lay_out(&shelved.around, fence, around_room);
     room -= around_room;
-    let tool_room = layout::needs(&shelved.tool, fence).min(room / 5);
+    let tool_room = shelved.tool.needs().min(room / 5);
     let tool = layout::lay_out(&shelved.tool, fence, tool_room);
     room -= tool_room;
+    let remote_room = shelved.remote.needs().min(room / 10);
+    let remote = layout::lay_out(&shelved.remote, fence, remote_room);
+    room -= remote_room;
     // The step comes first, but never takes so much that the agent's instructions disappear.
-    let body_needs = layout::needs(&shelved.body, fence).min(room / 10 * 7);
-    let agent_needs = layout::needs(&shelved.agent, fence).min(room - body_needs);
-    let agent = layout::lay_out(&shelved.agent, fence, agent_needs);
-    let body = layout::lay_out(&shelved.body, fence, room - agent_needs);
+    let body_needs = shelved.body.needs().min(room / 10 * 7);
+    let agent_room = shelved.agent.needs().min(room - body_needs);
+    let agent = layout::lay_out(&shelved.agent, fence, agent_room);
+    let body = layout::lay_out(&shelved.body, fence, room - agent_room);
 
     let called = step.tool_call.as_ref().and_then(|call| call.content);
-    let (shown, cut) = together([&around, &tool, &agent, &body], called);
+    let (shown, cut) = together([&around, &tool, &remote, &agent, &body], called);
     let (cuts, more_cuts) = layout::listed(&cut);
     let context = StepContext {
         method: step.method.as_str(),
@@ -71,6 +72,7 @@ pub(super) fn compose(input: &PromptInput<'_>, fence: &Fence<'_>, room: usize) -
         agent: AgentContext {
             known: step.agent.is_some(),
             contents: agent.elements,
+            remote: remote.elements,
             tool: tool.elements,
             tool_names,
             user_known: step.user.is_some(),
@@ -91,33 +93,52 @@ pub(super) fn compose(input: &PromptInput<'_>, fence: &Fence<'_>, room: usize) -
 /// Contents by where they are shown.
 #[derive(Default)]
 struct Shelved<'a> {
-    body: Vec<Wish<'a>>,
-    agent: Vec<Wish<'a>>,
-    tool: Vec<Wish<'a>>,
-    around: Vec<Wish<'a>>,
+    body: Items<'a>,
+    agent: Items<'a>,
+    tool: Items<'a>,
+    remote: Items<'a>,
+    around: Items<'a>,
 }
 
 impl<'a> Shelved<'a> {
-    fn put(&mut self, content: &'a Content, shelf: Shelf, admitted: &[(&Finding, Treatment)]) {
-        let focus: Vec<_> = admitted
-            .iter()
-            .filter(|(finding, _)| finding.content == Some(content.id))
-            .map(|(finding, _)| evidence::span(finding, content))
-            .collect();
-        let found = !focus.is_empty();
-        let wish = Wish { content, focus };
+    fn of(input: &PromptInput<'a>, admitted: &[(&Finding, Treatment)], fence: &Fence<'_>) -> Self {
+        let mut focus: HashMap<ContentId, Vec<Range<usize>>> = HashMap::new();
+        for (finding, _) in admitted {
+            if let Some(content) = finding.content.and_then(|id| input.step.content(id)) {
+                focus
+                    .entry(content.id)
+                    .or_default()
+                    .push(evidence::span(finding, content));
+            }
+        }
+        let shelves = Shelves::of(input.step, input.reasoning);
+        let mut shelved = Self::default();
+        for content in &input.step.contents {
+            let focus = focus.remove(&content.id).unwrap_or_default();
+            if let Some(items) = shelved.items_of(content, shelves.shelf(content), &focus) {
+                items.push(content, focus, fence);
+            }
+        }
+        shelved
+    }
+
+    fn items_of(&mut self, content: &Content, shelf: Shelf, focus: &[Range<usize>]) -> Option<&mut Items<'a>> {
         match shelf {
-            Shelf::Step => self.body.push(wish),
-            Shelf::Agent => self.agent.push(wish),
-            Shelf::Tool => self.tool.push(wish),
-            Shelf::Around if found && content.place == Place::Body => self.body.push(wish),
-            Shelf::Around if found && self.around.len() < MAX_AROUND => self.around.push(wish),
-            Shelf::Around | Shelf::Nowhere => {}
+            Shelf::Step => Some(&mut self.body),
+            Shelf::Agent => Some(&mut self.agent),
+            Shelf::Tool => Some(&mut self.tool),
+            Shelf::Remote => Some(&mut self.remote),
+            Shelf::Around if focus.is_empty() => None,
+            Shelf::Around => match content.place {
+                Place::Body => Some(&mut self.body),
+                Place::Surroundings => (self.around.len() < MAX_AROUND).then_some(&mut self.around),
+            },
+            Shelf::Nowhere => None,
         }
     }
 }
 
-fn together(layouts: [&Layout; 4], called: Option<ContentId>) -> (Vec<ContentId>, Vec<Cut>) {
+fn together(layouts: [&Layout; 5], called: Option<ContentId>) -> (Vec<ContentId>, Vec<Cut>) {
     let mut shown: Vec<ContentId> = layouts
         .iter()
         .flat_map(|layout| layout.shown.iter().copied())

@@ -75,6 +75,8 @@ pub(super) struct AgentContext {
     pub(super) known: bool,
     /// How it describes itself: name, description, instructions; fenced.
     pub(super) contents: Vec<String>,
+    /// How the other agent of a conversation between agents is described; fenced.
+    pub(super) remote: Vec<String>,
     /// The definition of the tool that is called; fenced.
     pub(super) tool: Vec<String>,
     /// The names of its tools, fenced; empty when it declares none.

@@ -11,7 +11,7 @@ use super::shown::{Eyes, Lines, Seen};
 use crate::model::{Content, Form, Origin};
 
 /// The longest attribute value that is shown whole, in characters.
-const MAX_ATTRIBUTE: usize = 160;
+pub(super) const MAX_ATTRIBUTE: usize = 160;
 /// What of a longer one is shown, at its beginning and at its end.
 const ATTRIBUTE_ENDS: (usize, usize) = (60, 90);
 
@@ -61,10 +61,29 @@ impl<'a> Fence<'a> {
         self.element("content", &attributes, &self.text(seen, parts, Lines::Kept))
     }
 
-    /// Short values, one line each, of one origin.
-    pub(super) fn values<'c>(&self, origin: Origin, contents: impl Iterator<Item = &'c Content>) -> String {
-        let rows: Vec<String> = contents.map(|content| self.row(content)).collect();
-        self.element("values", &Self::speaker(origin), &rows.join("\n"))
+    /// Short values of one origin, one line each.
+    pub(super) fn values(&self, origin: Option<Origin>, rows: &[String]) -> String {
+        self.element(
+            "values",
+            &Self::speaker(origin.unwrap_or(Origin::Unknown)),
+            &rows.join("\n"),
+        )
+    }
+
+    /// One short value on a line: its id, its place, the value.
+    pub(super) fn row(&self, content: &Content) -> String {
+        let pointer = content.pointer.as_str();
+        let named = content.label.as_deref().filter(|label| !pointer.ends_with(*label));
+        let label = named
+            .map(|label| format!(" label={}", self.quoted(label)))
+            .unwrap_or_default();
+        let form = match content.form {
+            Form::Key => " form=\"member name\"",
+            Form::Text | Form::TextFile { .. } | Form::OpaqueFile { .. } => "",
+        };
+        let edit = if content.is_editable() { "" } else { " edit=\"no\"" };
+        let (id, at, value) = (content.id, self.quoted(pointer), self.inline(&content.text));
+        format!("{id} at={at}{label}{form}{edit}: {value}")
     }
 
     /// Text of our own choosing around untrusted pieces that were shown by [`Self::inline`].
@@ -92,21 +111,6 @@ impl<'a> Fence<'a> {
         }
         out.push('"');
         out
-    }
-
-    fn row(&self, content: &Content) -> String {
-        let pointer = content.pointer.as_str();
-        let named = content.label.as_deref().filter(|label| !pointer.ends_with(*label));
-        let label = named
-            .map(|label| format!(" label={}", self.quoted(label)))
-            .unwrap_or_default();
-        let form = match content.form {
-            Form::Key => " form=\"member name\"",
-            Form::Text | Form::TextFile { .. } | Form::OpaqueFile { .. } => "",
-        };
-        let edit = if content.is_editable() { "" } else { " edit=\"no\"" };
-        let (id, at, value) = (content.id, self.quoted(pointer), self.inline(&content.text));
-        format!("{id} at={at}{label}{form}{edit}: {value}")
     }
 
     fn text(&self, seen: &Seen<'_>, parts: &[Range<usize>], lines: Lines) -> String {

@@ -1,4 +1,8 @@
 //! How contents are laid out within a budget: which are shown, how much of each, and which share an element.
+//!
+//! Contents are gathered into units: a text that stands by itself, or a run of short values of one origin. Each unit gets
+//! a share of the budget. A text that needs more keeps its head, its tail and windows around findings; a run keeps the
+//! values in which something was found, its first and its last ones.
 
 use std::ops::Range;
 
@@ -16,16 +20,17 @@ const FILE_HEAD: usize = 48;
 /// Tokens of an element's own text.
 const ELEMENT: usize = 48;
 /// Tokens of a value's own text.
-const ROW: usize = 10;
+const ROW: usize = 14;
+/// Tokens of a line that stands for contents left out.
+const GAP: usize = 24;
 /// Cuts that are listed one by one.
 const MAX_CUTS: usize = 12;
 
-/// A content that wants to be shown, and the spans in it that matter most.
-pub(super) struct Wish<'a> {
-    /// The content.
-    pub(super) content: &'a Content,
-    /// Spans of findings, the gravest first.
-    pub(super) focus: Vec<Range<usize>>,
+/// Contents that are to be shown together, in document order.
+#[derive(Default)]
+pub(super) struct Items<'a> {
+    units: Vec<Unit<'a>>,
+    contents: usize,
 }
 
 /// Contents as they are shown.
@@ -39,63 +44,51 @@ pub(super) struct Layout {
     pub(super) cut: Vec<Cut>,
 }
 
-struct Item<'a> {
-    content: &'a Content,
-    seen: Seen<'a>,
-    focus: Vec<Range<usize>>,
-    /// Tokens of what stands around the text.
-    header: usize,
-    /// Tokens of the text.
-    text: usize,
-    compact: bool,
-}
+impl<'a> Items<'a> {
+    /// Adds the next content, with the spans of findings in it, the gravest first.
+    pub(super) fn push(&mut self, content: &'a Content, focus: Vec<Range<usize>>, fence: &Fence<'_>) {
+        let item = Item::new(content, focus, fence);
+        self.contents += 1;
+        if !is_short(content) {
+            return self.units.push(Unit::Text(item));
+        }
+        match self.units.last_mut() {
+            Some(Unit::Values(run)) if run.last().is_some_and(|last| last.content.origin == content.origin) => {
+                run.push(item);
+            }
+            _ => self.units.push(Unit::Values(vec![item])),
+        }
+    }
 
-/// What it costs to show all of these whole, in tokens.
-pub(super) fn needs(wishes: &[Wish<'_>], fence: &Fence<'_>) -> usize {
-    wishes
-        .iter()
-        .map(|wish| {
-            let item = Item::new(wish, fence);
-            item.header + item.text
-        })
-        .sum()
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.contents
+    }
+
+    /// What it costs to show all of them whole, in tokens.
+    pub(super) fn needs(&self) -> usize {
+        self.units.iter().map(|unit| unit.need().whole).sum()
+    }
 }
 
 /// Lays contents out within so many tokens.
-pub(super) fn lay_out(wishes: &[Wish<'_>], fence: &Fence<'_>, room: usize) -> Layout {
-    let items: Vec<Item<'_>> = wishes.iter().map(|wish| Item::new(wish, fence)).collect();
-    let needs: Vec<Need> = items.iter().map(Item::need).collect();
-    let given = share::out(room, &needs);
+pub(super) fn lay_out(items: &Items<'_>, fence: &Fence<'_>, room: usize) -> Layout {
+    let needs: Vec<Need> = items.units.iter().map(Unit::need).collect();
     let mut layout = Layout::default();
-    let mut waiting: Vec<&Item<'_>> = Vec::new();
     let mut gap = Gap::default();
-    for (item, share) in items.iter().zip(given) {
-        let Some(share) = share else {
-            flush(&mut waiting, fence, &mut layout);
-            gap.add(item.content, &mut layout);
-            continue;
-        };
-        gap.flush(&mut layout);
-        layout.shown.push(item.content.id);
-        if waiting.last().is_some_and(|last| !last.stands_with(item)) {
-            flush(&mut waiting, fence, &mut layout);
+    for (unit, share) in items.units.iter().zip(share::out(room, &needs)) {
+        match (share, unit) {
+            (None, unit) => unit.items().for_each(|item| gap.add(item.content, &mut layout)),
+            (Some(share), unit) => {
+                layout.elements.extend(gap.close());
+                match unit {
+                    Unit::Text(item) => item.lay_out(share, fence, &mut layout),
+                    Unit::Values(run) => lay_out_run(run, share, fence, &mut layout),
+                }
+            }
         }
-        if item.compact {
-            waiting.push(item);
-            continue;
-        }
-        let parts = item.parts(share.saturating_sub(item.header));
-        let bytes = window::missing(item.content.text.len(), &parts);
-        if bytes > 0 && !item.is_unreadable() {
-            layout.cut.push(Cut {
-                content: item.content.id,
-                bytes,
-            });
-        }
-        layout.elements.push(fence.content(item.content, &item.seen, &parts));
     }
-    flush(&mut waiting, fence, &mut layout);
-    gap.flush(&mut layout);
+    layout.elements.extend(gap.close());
     layout
 }
 
@@ -115,60 +108,159 @@ pub(super) fn listed(cuts: &[Cut]) -> (Vec<CutContext>, usize) {
     (listed, cuts.len().saturating_sub(MAX_CUTS))
 }
 
-impl<'a> Item<'a> {
-    fn new(wish: &Wish<'a>, fence: &Fence<'_>) -> Self {
-        let content = wish.content;
-        let seen = fence.eyes().see(&content.text);
-        let compact = is_short(content);
-        let names = tokens::estimate(&fence.quoted(content.pointer.as_str()))
-            + content
-                .label
-                .as_deref()
-                .map_or(0, |label| 4 + tokens::estimate(&fence.quoted(label)));
-        let unreadable = matches!(content.form, Form::OpaqueFile { .. });
-        let text = if unreadable { FILE_HEAD / 2 } else { seen.tokens() };
-        Self {
-            content,
-            focus: wish.focus.clone(),
-            header: names + if compact { ROW } else { ELEMENT },
-            text,
-            seen,
-            compact,
-        }
-    }
+/// What gets one share of the budget.
+enum Unit<'a> {
+    /// A text that stands by itself.
+    Text(Item<'a>),
+    /// Short values of one origin that follow each other.
+    Values(Vec<Item<'a>>),
+}
 
-    fn is_unreadable(&self) -> bool {
-        matches!(self.content.form, Form::OpaqueFile { .. })
+impl<'a> Unit<'a> {
+    fn items(&self) -> impl Iterator<Item = &Item<'a>> {
+        match self {
+            Unit::Text(item) => std::slice::from_ref(item),
+            Unit::Values(run) => run.as_slice(),
+        }
+        .iter()
     }
 
     fn need(&self) -> Need {
-        let whole = self.header + self.text;
-        Need {
-            whole,
-            least: if self.compact {
-                whole
+        let found = self.items().any(|item| !item.focus.is_empty());
+        let rank = if found { Rank::Found } else { Rank::Plain };
+        let (whole, least) = match self {
+            Unit::Text(item) => {
+                let header = ELEMENT + item.names;
+                (header + item.text, header + window::LEAST)
+            }
+            Unit::Values(run) => {
+                let dearest = run.iter().map(Item::row).max().unwrap_or_default();
+                let whole = ELEMENT + run.iter().map(Item::row).sum::<usize>();
+                (whole, ELEMENT + 2 * GAP + dearest)
+            }
+        };
+        Need { whole, least, rank }
+    }
+}
+
+/// One content that is to be shown.
+struct Item<'a> {
+    content: &'a Content,
+    seen: Seen<'a>,
+    /// Spans of findings, the gravest first.
+    focus: Vec<Range<usize>>,
+    /// Tokens of its pointer, label and media type.
+    names: usize,
+    /// Tokens of its text.
+    text: usize,
+}
+
+impl<'a> Item<'a> {
+    fn new(content: &'a Content, focus: Vec<Range<usize>>, fence: &Fence<'_>) -> Self {
+        let seen = fence.eyes().see(&content.text);
+        let media_type = match &content.form {
+            Form::Text | Form::Key => None,
+            Form::TextFile { media_type } | Form::OpaqueFile { media_type } => media_type.as_deref(),
+        };
+        let attributes = [Some(content.pointer.as_str()), content.label.as_deref(), media_type];
+        Self {
+            content,
+            focus,
+            names: attributes
+                .into_iter()
+                .flatten()
+                .map(|value| 4 + tokens::estimate(&fence.quoted(value)))
+                .sum(),
+            text: if is_unreadable(content) {
+                FILE_HEAD
             } else {
-                self.header + window::LEAST
+                seen.tokens()
             },
-            rank: if self.focus.is_empty() {
-                Rank::Plain
-            } else {
-                Rank::Found
-            },
+            seen,
         }
     }
 
-    fn parts(&self, room: usize) -> Vec<Range<usize>> {
-        if self.is_unreadable() {
-            let head = self.content.text.floor_char_boundary(FILE_HEAD);
-            return std::iter::once(0..head).filter(|part| !part.is_empty()).collect();
-        }
-        window::parts(&self.seen, room, &self.focus)
+    /// Tokens of a line for it.
+    fn row(&self) -> usize {
+        ROW + self.names + self.text
     }
 
-    fn stands_with(&self, next: &Item<'_>) -> bool {
-        next.compact && self.content.origin == next.content.origin
+    fn lay_out(&self, share: usize, fence: &Fence<'_>, layout: &mut Layout) {
+        let text = &self.content.text;
+        let parts: Vec<Range<usize>> = if is_unreadable(self.content) {
+            std::iter::once(0..text.floor_char_boundary(FILE_HEAD)).collect()
+        } else {
+            window::parts(&self.seen, share.saturating_sub(ELEMENT + self.names), &self.focus)
+        };
+        let bytes = window::missing(text.len(), &parts);
+        // Nobody could have read the rest of such a file.
+        if bytes > 0 && !is_unreadable(self.content) {
+            layout.cut.push(Cut {
+                content: self.content.id,
+                bytes,
+            });
+        }
+        layout.shown.push(self.content.id);
+        layout.elements.push(fence.content(self.content, &self.seen, &parts));
     }
+}
+
+fn lay_out_run(run: &[Item<'_>], share: usize, fence: &Fence<'_>, layout: &mut Layout) {
+    let kept = kept_of(run, share.saturating_sub(ELEMENT));
+    let mut rows: Vec<String> = Vec::new();
+    let mut gap = Gap::default();
+    for (item, kept) in run.iter().zip(&kept) {
+        match kept {
+            Kept::Shown => {
+                rows.extend(gap.close());
+                rows.push(fence.row(item.content));
+                layout.shown.push(item.content.id);
+            }
+            Kept::Cut => gap.add(item.content, layout),
+        }
+    }
+    rows.extend(gap.close());
+    let element = match run {
+        // One alone gets an element of its own.
+        [one] => fence.content(one.content, &one.seen, &window::whole(&one.content.text)),
+        _ => fence.values(run.first().map(|first| first.content.origin), &rows),
+    };
+    layout.elements.push(element);
+}
+
+/// Whether a value of a run is shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kept {
+    Shown,
+    Cut,
+}
+
+/// Which values of a run are shown: those in which something was found, then from both ends towards the middle.
+fn kept_of(run: &[Item<'_>], room: usize) -> Vec<Kept> {
+    let costs: usize = run.iter().map(Item::row).sum();
+    if run.len() == 1 || costs <= room {
+        return vec![Kept::Shown; run.len()];
+    }
+    let found = (0..run.len()).filter(|at| run.get(*at).is_some_and(|item| !item.focus.is_empty()));
+    let ends = (0..run.len().div_ceil(2)).flat_map(|at| [at, run.len() - 1 - at]);
+    let mut kept = vec![Kept::Cut; run.len()];
+    let mut left = room;
+    // A value among others that are cut brings a line for its gap along.
+    for (at, extra) in found.map(|at| (at, GAP)).chain(ends.map(|at| (at, 0))) {
+        let (Some(item), Some(kept)) = (run.get(at), kept.get_mut(at)) else {
+            continue;
+        };
+        let costs = item.row() + extra;
+        if *kept == Kept::Cut && costs + GAP <= left {
+            *kept = Kept::Shown;
+            left -= costs;
+        }
+    }
+    kept
+}
+
+fn is_unreadable(content: &Content) -> bool {
+    matches!(content.form, Form::OpaqueFile { .. })
 }
 
 /// Whether a content can stand on a line with others.
@@ -180,49 +272,33 @@ fn is_short(content: &Content) -> bool {
     form && !content.text.contains(['\n', '\r']) && content.text.chars().nth(MAX_VALUE).is_none()
 }
 
-/// Writes the values that were waiting for others of their kind. One alone gets an element of its own.
-fn flush(waiting: &mut Vec<&Item<'_>>, fence: &Fence<'_>, layout: &mut Layout) {
-    let element = match waiting.as_slice() {
-        [] => return,
-        [one] => {
-            let whole: Vec<Range<usize>> = one.parts(usize::MAX);
-            fence.content(one.content, &one.seen, &whole)
-        }
-        [first, ..] => fence.values(first.content.origin, waiting.iter().map(|item| item.content)),
-    };
-    layout.elements.push(element);
-    waiting.clear();
-}
-
 /// Contents in a row for which there was no room at all.
 #[derive(Default)]
 struct Gap {
-    first: Option<ContentId>,
-    last: Option<ContentId>,
+    ends: Option<(ContentId, ContentId)>,
     contents: usize,
     bytes: usize,
 }
 
 impl Gap {
     fn add(&mut self, content: &Content, layout: &mut Layout) {
-        let bytes = content.text.len();
-        layout.cut.push(Cut {
-            content: content.id,
-            bytes,
-        });
-        self.first.get_or_insert(content.id);
-        self.last = Some(content.id);
+        let (id, bytes) = (content.id, content.text.len());
+        layout.cut.push(Cut { content: id, bytes });
+        self.ends = Some((self.ends.map_or(id, |(first, _)| first), id));
         self.contents += 1;
         self.bytes += bytes;
     }
 
-    fn flush(&mut self, layout: &mut Layout) {
-        if let (Some(first), Some(last)) = (self.first, self.last) {
-            let (contents, bytes) = (fence::grouped(self.contents), fence::grouped(self.bytes));
-            layout.elements.push(format!(
-                "⟦… {first} to {last}: {contents} contents, {bytes} bytes cut, not shown …⟧"
-            ));
-        }
-        *self = Self::default();
+    /// The line that stands for them, if there are any.
+    fn close(&mut self) -> Option<String> {
+        let Self { ends, contents, bytes } = std::mem::take(self);
+        let (first, last) = ends?;
+        let bytes = fence::grouped(bytes);
+        Some(if first == last {
+            format!("⟦… {first}: {bytes} bytes cut, not shown …⟧")
+        } else {
+            let contents = fence::grouped(contents);
+            format!("⟦… {first} to {last}: {contents} contents, {bytes} bytes cut, not shown …⟧")
+        })
     }
 }

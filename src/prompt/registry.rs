@@ -160,7 +160,7 @@ impl Prompts {
             }
             environment
                 .add_template_owned(*name, source)
-                .map_err(|error| broken(&place, &error))?;
+                .map_err(|error| broken(innermost(&error), place.clone(), None))?;
             places.insert(*name, place);
         }
         let version = hash.finalize().to_hex().chars().take(12).collect();
@@ -200,7 +200,18 @@ impl Prompts {
             template.render_captured_to(minijinja::Value::from(Serde(context)), &mut out)?;
             String::from_utf8(out.bytes).map_err(|_| Error::new(ErrorKind::WriteFailure, "the output is not UTF-8"))
         });
-        written.map_err(|error| broken(&self.place(error.name().unwrap_or(name)), &error))
+        written.map_err(|error| self.broken(&error, name))
+    }
+
+    fn broken(&self, error: &Error, name: &str) -> PromptError {
+        let error = innermost(error);
+        let name = error.name().unwrap_or(name);
+        let template = self.environment.get_template(name).ok();
+        let expression = template
+            .as_ref()
+            .zip(error.range())
+            .and_then(|(template, range)| template.source().get(range));
+        broken(error, self.place(name), expression)
     }
 
     fn place(&self, name: &str) -> String {
@@ -239,7 +250,7 @@ fn environment() -> Result<Environment<'static>, PromptError> {
     let mut environment = Environment::new();
     // Block tags on lines of their own leave no trace.
     let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
-    environment.set_syntax(syntax.map_err(|error| broken("the syntax of templates", &error))?);
+    environment.set_syntax(syntax.map_err(|error| broken(&error, "the syntax of templates".to_owned(), None))?);
     environment.set_undefined_behavior(UndefinedBehavior::Strict);
     environment.set_auto_escape_callback(|_| AutoEscape::None);
     environment.set_fuel(Some(FUEL));
@@ -249,23 +260,32 @@ fn environment() -> Result<Environment<'static>, PromptError> {
     Ok(environment)
 }
 
-fn broken(place: &str, error: &Error) -> PromptError {
-    // The innermost error says what is wrong, the outer ones only which template included which.
-    let mut inner: &(dyn std::error::Error + 'static) = error;
+/// The innermost error says what is wrong; the outer ones only say which template included which.
+fn innermost(error: &Error) -> &Error {
     let mut innermost = error;
-    while let Some(next) = inner.source() {
-        inner = next;
-        if let Some(next) = next.downcast_ref::<Error>() {
-            innermost = next;
-        }
+    let mut source = std::error::Error::source(error);
+    while let Some(inner) = source {
+        innermost = inner.downcast_ref().unwrap_or(innermost);
+        source = inner.source();
+    }
+    innermost
+}
+
+fn broken(error: &Error, file: String, expression: Option<&str>) -> PromptError {
+    let mut what = error.kind().to_string();
+    if let Some(detail) = error.detail() {
+        what.push_str(&format!(": {detail}"));
+    }
+    if let Some(cause) = std::error::Error::source(error) {
+        what.push_str(&format!(": {cause}"));
+    }
+    if let Some(expression) = expression.map(str::trim).filter(|expression| !expression.is_empty()) {
+        what.push_str(&format!(" in `{expression}`"));
     }
     PromptError::Broken {
-        file: place.to_owned(),
-        line: innermost.line(),
-        what: match innermost.detail() {
-            Some(detail) => format!("{}: {detail}", innermost.kind()),
-            None => innermost.kind().to_string(),
-        },
+        file,
+        line: error.line(),
+        what,
     }
 }
 
@@ -305,7 +325,8 @@ impl Bounded {
 impl std::io::Write for Bounded {
     fn write(&mut self, part: &[u8]) -> std::io::Result<usize> {
         if self.bytes.len() + part.len() > self.bound {
-            return Err(std::io::Error::other("the output is too long"));
+            let bound = self.bound;
+            return Err(std::io::Error::other(format!("it is longer than {bound} bytes")));
         }
         self.bytes.extend_from_slice(part);
         Ok(part.len())

@@ -66,6 +66,7 @@ pub(super) fn full(kind: Kind) -> StepContext {
         agent: AgentContext {
             known: true,
             contents: vec![AGENT.to_owned()],
+            remote: vec!["<content-5a>\nsample other\n</content-5a>".to_owned()],
             tool: vec!["<values-5a>\nsample tool\n</values-5a>".to_owned()],
             tool_names: "<tools-5a>\n\"sample\"\n</tools-5a>".to_owned(),
             user_known: true,

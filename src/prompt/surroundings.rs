@@ -1,14 +1,18 @@
 //! What stands around a step and is worth showing: the agent, its tools, the call, and whatever a finding points at.
 
-use super::Reasoning;
+use std::collections::HashSet;
+
 use super::context::{CallContext, DeclaredContext};
 use super::fence::{self, Fence};
-use crate::model::{Content, Form, Origin, Place, Step, Tool, ToolCall};
+use super::{Reasoning, tokens};
+use crate::model::{Argument, Content, Form, Origin, Place, Step, Tool, ToolCall};
 
 /// Tool names that are listed.
 const MAX_TOOLS: usize = 80;
 /// Arguments of a call that are listed.
 const MAX_ARGUMENTS: usize = 48;
+/// Tokens of an element's own text, and of a mark for what it leaves out.
+const FRAME: usize = 48;
 /// Characters of an argument's JSON.
 const MAX_JSON: usize = 400;
 /// Member names that say nothing beyond what pointers show.
@@ -21,6 +25,8 @@ pub(super) enum Shelf {
     Step,
     /// With the agent's description of itself.
     Agent,
+    /// With the other agent of a conversation between agents.
+    Remote,
     /// With the definition of the called tool.
     Tool,
     /// Nowhere, unless a finding points at it.
@@ -32,8 +38,8 @@ pub(super) enum Shelf {
 /// Decides where contents are shown.
 pub(super) struct Shelves<'a> {
     reasoning: Reasoning,
-    /// The pointer of the called tool's definition.
-    tool: Option<&'a str>,
+    /// The pointers under which the called tool, and the arguments that the call gives, are defined.
+    defined: HashSet<&'a str>,
     /// The pointer of the called tool's id in the call.
     called: Option<&'a str>,
 }
@@ -44,7 +50,7 @@ impl<'a> Shelves<'a> {
         let call = step.tool_call.as_ref();
         Self {
             reasoning,
-            tool: call.and_then(|call| definition(step, call)),
+            defined: call.map(|call| definitions(step, call)).unwrap_or_default(),
             called: call
                 .and_then(|call| call.content)
                 .and_then(|id| step.content(id))
@@ -57,52 +63,46 @@ impl<'a> Shelves<'a> {
         if !self.reasoning.shows(content.origin) {
             return Shelf::Nowhere;
         }
+        if self.called == Some(content.pointer.as_str()) {
+            // The call shows its tool; only a name that is too long for it has to stand by itself.
+            let whole = content.text.chars().nth(fence::MAX_ATTRIBUTE).is_none();
+            return if whole { Shelf::Nowhere } else { Shelf::Step };
+        }
         match content.place {
-            // The call shows its tool; a second element would only repeat it.
-            Place::Body if self.called == Some(content.pointer.as_str()) => Shelf::Nowhere,
             Place::Body if is_plain_key(content) => Shelf::Around,
             Place::Body => Shelf::Step,
             Place::Surroundings if self.is_of_tool(content) => Shelf::Tool,
-            Place::Surroundings if is_of_agent(content) => Shelf::Agent,
+            Place::Surroundings if !describes_agent(content) => Shelf::Around,
+            Place::Surroundings if content.origin == Origin::Instructions => Shelf::Agent,
+            Place::Surroundings if content.origin == Origin::RemoteAgent => Shelf::Remote,
             Place::Surroundings => Shelf::Around,
         }
     }
 
     fn is_of_tool(&self, content: &Content) -> bool {
-        let inside = self
-            .tool
-            .and_then(|tool| content.pointer.as_str().strip_prefix(tool))
-            .is_some_and(|rest| rest.starts_with('/'));
-        inside && matches!(last_segment(content.pointer.as_str()), "name" | "description" | "title")
+        let (parent, last) = split(content.pointer.as_str());
+        matches!(last, "name" | "description" | "title") && self.defined.contains(parent)
     }
 }
 
 /// The call that a step makes: the tool, and every argument with its value or the content that holds it.
 ///
 /// Numbers and booleans are no contents, but an amount is often what matters most.
-pub(super) fn call(step: &Step, fence: &Fence<'_>) -> Option<CallContext> {
+pub(super) fn call(step: &Step, fence: &Fence<'_>, room: usize) -> Option<CallContext> {
     let call = step.tool_call.as_ref()?;
     let id = call.content.map(|id| format!(" {id}")).unwrap_or_default();
     let mut lines = vec![format!("tool{id}: {}", fence.quoted(&call.tool))];
-    for argument in call.arguments.iter().take(MAX_ARGUMENTS) {
-        let name = fence.quoted(&argument.name);
-        let held = step
-            .contents
-            .iter()
-            .find(|content| content.pointer == argument.pointer && content.form != Form::Key);
-        lines.push(match held {
-            Some(content) => format!("argument {name}: {}", content.id),
-            None => format!("argument {name} = {}", json(&argument.json, fence)),
-        });
-    }
-    if call.arguments.len() > MAX_ARGUMENTS {
-        let bytes = call
-            .arguments
-            .iter()
-            .skip(MAX_ARGUMENTS)
-            .map(|argument| argument.json.len())
-            .sum();
-        lines.push(fence::cut_mark(bytes));
+    let mut left = room.saturating_sub(FRAME + tokens::estimate(lines.concat().as_str()));
+    for (at, argument) in call.arguments.iter().enumerate() {
+        let line = self::argument(argument, step, fence);
+        let costs = tokens::estimate(&line) + 1;
+        if costs > left || at >= MAX_ARGUMENTS {
+            let hidden = call.arguments.iter().skip(at);
+            lines.push(fence::cut_mark(hidden.map(|argument| argument.json.len()).sum()));
+            break;
+        }
+        left -= costs;
+        lines.push(line);
     }
     Some(CallContext {
         fenced: fence.element("call", " authority=\"none\"", &lines.join("\n")),
@@ -110,19 +110,35 @@ pub(super) fn call(step: &Step, fence: &Fence<'_>) -> Option<CallContext> {
     })
 }
 
+fn argument(argument: &Argument, step: &Step, fence: &Fence<'_>) -> String {
+    let name = fence.quoted(&argument.name);
+    let held = step
+        .contents
+        .iter()
+        .find(|content| content.pointer == argument.pointer && content.form != Form::Key);
+    match held {
+        Some(content) => format!("argument {name}: {}", content.id),
+        None => format!("argument {name} = {}", json(&argument.json, fence)),
+    }
+}
+
 /// The names of the agent's tools, fenced; empty when it declares none.
-pub(super) fn tool_names(step: &Step, fence: &Fence<'_>) -> String {
+pub(super) fn tool_names(step: &Step, fence: &Fence<'_>, room: usize) -> String {
     let tools: &[Tool] = step.agent.as_ref().map_or(&[], |agent| &agent.tools);
     if tools.is_empty() {
         return String::new();
     }
-    let mut names: Vec<String> = tools
-        .iter()
-        .take(MAX_TOOLS)
-        .map(|tool| fence.quoted(&tool.id))
-        .collect();
-    if tools.len() > MAX_TOOLS {
-        names.push(format!("⟦… {} more …⟧", tools.len() - MAX_TOOLS));
+    let mut names = Vec::new();
+    let mut left = room.saturating_sub(FRAME);
+    for (at, tool) in tools.iter().enumerate() {
+        let name = fence.quoted(&tool.id);
+        let costs = tokens::estimate(&name) + 1;
+        if costs > left || at >= MAX_TOOLS {
+            names.push(format!("⟦… {} more …⟧", tools.len() - at));
+            break;
+        }
+        left -= costs;
+        names.push(name);
     }
     fence.element("tools", " authority=\"none\"", &names.join(", "))
 }
@@ -138,24 +154,41 @@ fn declared(step: &Step, call: &ToolCall) -> DeclaredContext {
     }
 }
 
-/// The pointer of the definition of the called tool: `/params/context/agent/tools/3`.
-fn definition<'a>(step: &'a Step, call: &ToolCall) -> Option<&'a str> {
+/// The pointers of the definition of the called tool, and of those of its arguments that the call gives.
+///
+/// AOS lists arguments by position (`…/tools/3/arguments/0/name`), MCP by name (`…/properties/path/description`).
+fn definitions<'a>(step: &'a Step, call: &ToolCall) -> HashSet<&'a str> {
+    let tools = || {
+        let described = step.contents_of(Origin::ToolDescription);
+        described.filter(|content| content.place == Place::Surroundings)
+    };
     let named = |member: &'static str| {
-        step.contents_of(Origin::ToolDescription).find_map(|content| {
-            let (parent, last) = content.pointer.as_str().rsplit_once('/')?;
-            (last == member && content.text == call.tool && content.place == Place::Surroundings).then_some(parent)
+        tools().find_map(|content| {
+            let (parent, last) = split(content.pointer.as_str());
+            (last == member && content.text == call.tool).then_some(parent)
         })
     };
-    named("id").or_else(|| named("name"))
+    let Some(tool) = named("id").or_else(|| named("name")) else {
+        return HashSet::new();
+    };
+    let given: HashSet<&str> = call.arguments.iter().map(|argument| argument.name.as_str()).collect();
+    let arguments = tools().filter_map(|content| {
+        let (parent, last) = split(content.pointer.as_str());
+        let inside = parent.strip_prefix(tool).is_some_and(|rest| rest.starts_with('/'));
+        let by_position = last == "name" && given.contains(content.text.as_str());
+        (inside && (by_position || given.contains(split(parent).1))).then_some(parent)
+    });
+    std::iter::once(tool).chain(arguments).collect()
 }
 
-fn is_of_agent(content: &Content) -> bool {
-    let pointer = content.pointer.as_str();
-    let own = content.origin == Origin::Instructions
-        || pointer
-            .rsplit_once('/')
-            .is_some_and(|(parent, _)| last_segment(parent) == "agent");
-    own && matches!(last_segment(pointer), "name" | "description" | "instructions")
+/// Whether it is one of the members in which an agent is described. Its provider has a name as well.
+fn describes_agent(content: &Content) -> bool {
+    let (parent, last) = split(content.pointer.as_str());
+    match last {
+        "instructions" | "description" => true,
+        "name" => split(parent).1 != "provider",
+        _ => false,
+    }
 }
 
 /// A member name that is a plain identifier says nothing that the pointers of its values do not show.
@@ -164,8 +197,9 @@ fn is_plain_key(content: &Content) -> bool {
     content.form == Form::Key && content.text.len() <= MAX_PLAIN_KEY && content.text.bytes().all(plain)
 }
 
-fn last_segment(pointer: &str) -> &str {
-    pointer.rsplit_once('/').map_or(pointer, |(_, last)| last)
+/// A pointer's parent and its last segment.
+fn split(pointer: &str) -> (&str, &str) {
+    pointer.rsplit_once('/').unwrap_or(("", pointer))
 }
 
 /// JSON on one line, without the white space between its tokens, cut when it is long.

@@ -19,7 +19,7 @@ pub(super) fn parts(seen: &Seen<'_>, room: usize, focus: &[Range<usize>]) -> Vec
     }
     let room = u64::try_from(room).unwrap_or(u64::MAX / 1000).saturating_mul(1000);
     if tokens_fit(seen, room) {
-        return std::iter::once(0..text.len()).collect();
+        return whole(text);
     }
     let mut left = room.saturating_sub(2 * MARK);
     let mut parts: Vec<Range<usize>> = Vec::new();
@@ -50,6 +50,11 @@ pub(super) fn parts(seen: &Seen<'_>, room: usize, focus: &[Range<usize>]) -> Vec
     parts.push(0..head);
     parts.push(tail..text.len());
     joined(parts)
+}
+
+/// All of a text.
+pub(super) fn whole(text: &str) -> Vec<Range<usize>> {
+    std::iter::once(0..text.len()).collect()
 }
 
 fn tokens_fit(seen: &Seen<'_>, room: u64) -> bool {

@@ -98,10 +98,8 @@ async fn decide(
     // A task of its own: it goes on when the client hangs up, and a panic in it is an answer like any other.
     let task = tokio::spawn(async move {
         let _permit = permit;
-        metrics::gauge!(names::IN_FLIGHT).increment(1);
-        let decided = guardian.decide(&admitted, step).await;
-        metrics::gauge!(names::IN_FLIGHT).decrement(1);
-        decided
+        let _counted = InFlight::count();
+        guardian.decide(&admitted, step).await
     });
     let Ok(Decided {
         verdict,
@@ -122,6 +120,22 @@ async fn decide(
         coverage: disclosure.coverage,
     };
     Ok(wire::encode_verdict(id, &verdict, &facts, &shown))
+}
+
+/// A step under way, as the gauge counts it; also when deciding about it panics.
+struct InFlight;
+
+impl InFlight {
+    fn count() -> Self {
+        metrics::gauge!(names::IN_FLIGHT).increment(1);
+        Self
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        metrics::gauge!(names::IN_FLIGHT).decrement(1);
+    }
 }
 
 /// An error answer, counted.

@@ -147,7 +147,7 @@ fn data<'v>(verdict: &'v Verdict, facts: &'v Facts, shown: &Shown) -> Data<'v> {
         policy_version: &verdict.policy_version,
         prompt_version: &verdict.prompt_version,
         model: verdict.model.as_deref(),
-        duration_ms: facts.duration_ms,
+        duration_ms: (facts.duration_ms * 1e3).round() / 1e3,
         diagnostics: verdict.diagnostics.iter().map(|diagnostic| diagnostic.code).collect(),
     }
 }

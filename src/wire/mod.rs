@@ -5,15 +5,15 @@
 //!
 //! The path of a request through here:
 //!
-//! 1. [`json`] makes a table of nodes over the received bytes, strictly.
-//! 2. [`jsonrpc`] reads the envelope; [`method_names`] says what the method is.
-//! 3. [`aos`], [`a2a`] or [`mcp`] checks the fields that must be there, finds agent, session, user and tool call, and puts
+//! 1. `json` makes a table of nodes over the received bytes, strictly.
+//! 2. `jsonrpc` reads the envelope; `method_names` says what the method is.
+//! 3. `aos`, `a2a` or `mcp` checks the fields that must be there, finds agent, session, user and tool call, and puts
 //!    the places it knows into zones.
-//! 4. [`walk`] turns every string into a content, by zone. Nothing can be forgotten: what no protocol defines is a
+//! 4. `walk` turns every string into a content, by zone. Nothing can be forgotten: what no protocol defines is a
 //!    content too, names included.
-//! 5. [`original`] keeps the bytes, and writes edits into them.
+//! 5. `original` keeps the bytes, and writes edits into them.
 //!
-//! [`encode`] goes the other way. Where the published texts disagree, every shape is understood and one is sent; a
+//! `encode` goes the other way. Where the published texts disagree, every shape is understood and one is sent; a
 //! modified request goes back in the shape in which it came.
 
 mod a2a;

@@ -66,8 +66,8 @@ pub(super) fn walk(table: &Table<'_>, root: NodeId, zone: Zone, anchors: Anchors
             .max(NAMING_BYTES),
         walked: Walked::default(),
     };
-    walk.walked.contents.reserve(16);
-    walk.walked.tokens.reserve(16);
+    walk.walked.contents.reserve(table.strings());
+    walk.walked.tokens.reserve(table.strings());
     let mut anchors = anchors.into_sorted().into_iter().peekable();
     let mut frames = vec![Frame {
         after: table.after(root),

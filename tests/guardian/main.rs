@@ -4,6 +4,7 @@ mod audit;
 mod bad_input;
 mod cache;
 mod commands;
+mod documents;
 mod organisations;
 mod posture;
 mod scenarios;

@@ -103,3 +103,45 @@ fn an_open_address_without_keys_is_refused_unless_asked_for() {
     assert!(bind("listen = \"0.0.0.0:0\"\nallow_unauthenticated = true").is_ok());
     assert!(bind("listen = \"127.0.0.1:0\"").is_ok());
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn its_guidance_reaches_its_judge_and_no_other() {
+    let judge = ScriptedJudge::answering(|asked| {
+        let decision = if asked.system.contains("Refunds need the word Walnut.") {
+            "deny"
+        } else {
+            "allow"
+        };
+        asked.answer(
+            decision,
+            if decision == "deny" { &["policy_violation"] } else { &[] },
+            json!([]),
+        )
+    })
+    .await;
+    let folder = tempfile::tempdir().unwrap();
+    let policy = folder.path().join("acme.toml");
+    std::fs::write(&policy, "guidance = \"Refunds need the word Walnut.\"\n").unwrap();
+    let guardian = TestGuardian::with_judge(&judge, &two_organisations(policy.to_str().unwrap())).await;
+    let request = user_message("Please refund my order.");
+    assert_eq!(guardian.post_as(ACME, &request).await.decision(), "deny");
+    assert_eq!(guardian.post_as(GLOBEX, &request).await.decision(), "allow");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_are_replaced_while_it_runs() {
+    let guardian = TestGuardian::with(&two_organisations("default")).await;
+    let request = user_message("hello");
+    assert_eq!(guardian.post_as(ACME, &request).await.status, 200);
+    let new = format!(
+        "[[organisations]]\nid = \"acme\"\napi_keys = [\"sha256:{}\"]\n",
+        hash("acme-key-of-tomorrow")
+    );
+    let config = ConfigFile::parse(&new, "t")
+        .unwrap()
+        .resolve("t", std::path::Path::new("."))
+        .unwrap();
+    guardian.control.replace_keyring(app::keyring(&config)).unwrap();
+    assert_eq!(guardian.post_as(ACME, &request).await.status, 401);
+    assert_eq!(guardian.post_as("acme-key-of-tomorrow", &request).await.status, 200);
+}

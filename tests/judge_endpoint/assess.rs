@@ -293,3 +293,20 @@ async fn settings_are_checked_before_anything_is_asked() {
         .to_string();
     assert!(error.contains("trailing newline"), "{error}");
 }
+
+#[tokio::test]
+async fn every_call_is_counted_by_its_outcome() {
+    let recorder = metrics_exporter_prometheus::PrometheusBuilder::new().build_recorder();
+    let handle = recorder.handle();
+    let _guard = metrics::set_default_local_recorder(&recorder);
+    judged(answer("allow").to_string()).await.unwrap();
+    failure("no").await;
+    failure("no").await;
+    let page = handle.render();
+    for line in [
+        r#"guardian_judge_calls_total{outcome="ok"} 1"#,
+        r#"guardian_judge_calls_total{outcome="no_object"} 2"#,
+    ] {
+        assert!(page.contains(line), "{page}");
+    }
+}

@@ -138,7 +138,7 @@ fn user_password(text: &str) -> Opinion {
     }
     let bare = secret.trim_matches(['"', '{', '}']);
     match password(bare) {
-        Opinion::Plausible if bare.chars().count() < 5 || is_mask(user) => Opinion::Refuted,
+        Opinion::Plausible if bare.chars().count() < 5 || (!user.is_empty() && is_mask(user)) => Opinion::Refuted,
         opinion => opinion,
     }
 }

@@ -511,7 +511,7 @@ fn judged(text: &str, label: Label, tie: Tie, quoted: bool) -> Option<Confidence
     if text.is_empty() || value::is_reference(text) || value::is_placeholder(text.as_bytes()) {
         return None;
     }
-    if !quoted && is_expression(text) {
+    if text.contains("://") || text.starts_with('?') || (!quoted && is_expression(text)) {
         return None;
     }
     match label {
@@ -575,8 +575,7 @@ fn is_prose(text: &str) -> bool {
 
 /// A path, a URL, an address, a date, a version: irregular, but no secret by its form.
 fn is_structured(text: &str) -> bool {
-    text.contains("://")
-        || text.starts_with(['/', '.', '~'])
+    text.starts_with(['/', '.', '~'])
         || text.matches('/').count() > 3
         || (text.contains('@') && text.contains('.'))
         || text.contains(' ')

@@ -6,18 +6,49 @@ use std::borrow::Cow;
 ///
 /// The token has been checked by the parser; an escape that is none is left out.
 pub(super) fn unescape(raw: &str) -> Cow<'_, str> {
-    let Some((plain, escaped)) = raw.split_once('\\') else {
+    let Some(mut split) = split_at_backslash(raw) else {
         return Cow::Borrowed(raw);
     };
     let mut text = String::with_capacity(raw.len());
-    text.push_str(plain);
-    let mut rest = push_escape(&mut text, escaped);
-    while let Some((plain, escaped)) = rest.split_once('\\') {
+    loop {
+        let (plain, escaped) = split;
         text.push_str(plain);
-        rest = push_escape(&mut text, escaped);
+        let rest = push_escape(&mut text, escaped);
+        match split_at_backslash(rest) {
+            Some(next) => split = next,
+            None => {
+                text.push_str(rest);
+                return Cow::Owned(text);
+            }
+        }
     }
-    text.push_str(rest);
-    Cow::Owned(text)
+}
+
+/// What stands before the next backslash, and what after it.
+fn split_at_backslash(text: &str) -> Option<(&str, &str)> {
+    let at = find_backslash(text.as_bytes())?;
+    Some((text.get(..at)?, text.get(at + 1..)?))
+}
+
+/// The place of the first backslash, eight bytes at a time: escapes come thick in texts that have any, and a library
+/// search costs more to set up than it saves on the short way to the next one.
+fn find_backslash(bytes: &[u8]) -> Option<usize> {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    const HIGH: u64 = u64::from_le_bytes([0x80; 8]);
+    const BACKSLASHES: u64 = u64::from_le_bytes([b'\\'; 8]);
+    let mut rest = bytes;
+    while let Some((chunk, tail)) = rest.split_first_chunk::<8>() {
+        // A byte that is a backslash becomes zero; a zero byte borrows into its own high bit.
+        let word = u64::from_le_bytes(*chunk) ^ BACKSLASHES;
+        let hits = word.wrapping_sub(ONES) & !word & HIGH;
+        if hits != 0 {
+            let before = bytes.len() - rest.len();
+            return Some(before + hits.trailing_zeros() as usize / 8);
+        }
+        rest = tail;
+    }
+    let before = bytes.len() - rest.len();
+    rest.iter().position(|byte| *byte == b'\\').map(|at| before + at)
 }
 
 /// Reads one escape, whose backslash has been taken off, and gives back what follows it.
@@ -52,7 +83,10 @@ fn push_unicode<'j>(text: &mut String, digits: &'j str) -> &'j str {
 
 fn hex(digits: &str) -> Option<(u32, &str)> {
     let (four, rest) = digits.split_at_checked(4)?;
-    Some((u32::from_str_radix(four, 16).ok()?, rest))
+    let value = four
+        .bytes()
+        .try_fold(0, |value, digit| Some(value * 16 + char::from(digit).to_digit(16)?))?;
+    Some((value, rest))
 }
 
 /// The string token, quotes included, of a text.
@@ -85,6 +119,19 @@ mod tests {
     #[test]
     fn plain_strings_are_not_copied() {
         assert!(matches!(unescape("plain \u{1f600}"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn the_first_backslash_is_found_at_any_distance() {
+        for before in 0..40 {
+            for odd in ["x", "\u{0}", "\u{7f}", "é", "]", "[", "\u{1f600}"] {
+                let text: String = odd.chars().cycle().take(before).collect();
+                assert_eq!(split_at_backslash(&text), None);
+                let escaped = format!("{text}\\n{text}\\");
+                let tail = format!("n{text}\\");
+                assert_eq!(split_at_backslash(&escaped), Some((text.as_str(), tail.as_str())));
+            }
+        }
     }
 
     proptest! {

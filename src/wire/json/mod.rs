@@ -47,6 +47,17 @@ struct Node {
     parent: u32,
     /// The index of the first node after this one and everything in it.
     after: u32,
+    /// How the name is spelled.
+    key_spelling: Spelling,
+}
+
+/// How a name is spelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Spelling {
+    /// As it is.
+    Plain,
+    /// With escapes.
+    Escaped,
 }
 
 impl Node {
@@ -59,6 +70,7 @@ impl Node {
         key_end: 0,
         parent: 0,
         after: 0,
+        key_spelling: Spelling::Plain,
     };
 
     fn has_key(&self) -> bool {
@@ -71,9 +83,15 @@ impl Node {
 pub(super) struct Table<'j> {
     text: &'j str,
     nodes: Vec<Node>,
+    strings: usize,
 }
 
 impl<'j> Table<'j> {
+    /// How many of its values are strings.
+    pub(super) fn strings(&self) -> usize {
+        self.strings
+    }
+
     /// The whole document.
     pub(super) const ROOT: NodeId = NodeId(0);
 
@@ -105,8 +123,14 @@ impl<'j> Table<'j> {
     /// The name of the member that this node is, unescaped.
     pub(super) fn key(&self, id: NodeId) -> Option<Cow<'j, str>> {
         let node = self.node(id);
-        node.has_key()
-            .then(|| escape::unescape(self.slice(node.key_start, node.key_end)))
+        if !node.has_key() {
+            return None;
+        }
+        let raw = self.slice(node.key_start, node.key_end);
+        Some(match node.key_spelling {
+            Spelling::Plain => Cow::Borrowed(raw),
+            Spelling::Escaped => escape::unescape(raw),
+        })
     }
 
     /// The value of a string node, unescaped.
@@ -147,7 +171,10 @@ impl<'j> Table<'j> {
         self.children(id).find(|child| {
             let node = self.node(*child);
             let raw = self.slice(node.key_start, node.key_end);
-            raw == name || (raw.contains('\\') && escape::unescape(raw) == name)
+            match node.key_spelling {
+                Spelling::Plain => raw == name,
+                Spelling::Escaped => escape::unescape(raw) == name,
+            }
         })
     }
 
@@ -224,7 +251,7 @@ impl Iterator for Children<'_, '_> {
 /// Appends a member's name to a JSON Pointer (RFC 6901).
 pub(super) fn push_key(pointer: &mut String, key: &str) {
     pointer.push('/');
-    if !key.contains(['~', '/']) {
+    if !key.bytes().any(|byte| matches!(byte, b'~' | b'/')) {
         pointer.push_str(key);
         return;
     }

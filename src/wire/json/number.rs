@@ -19,9 +19,10 @@ pub(super) fn is_exact(number: &str) -> bool {
         return false;
     };
     // An integer is meant to the last digit, zeros included; a fraction's trailing zeros mean nothing.
-    let count = match number.contains(['.', 'e', 'E']) {
-        true => written.digits.trim_end_matches('0').len(),
-        false => written.digits.len(),
+    let count = if number.contains(['.', 'e', 'E']) {
+        written.digits.trim_end_matches('0').len()
+    } else {
+        written.digits.len()
     };
     if count == 0 {
         return true;

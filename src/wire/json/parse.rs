@@ -8,7 +8,7 @@ use super::escape::unescape;
 use super::fault::{Fault, FaultKind};
 use super::keys::{Names, Scope};
 use super::number::is_exact;
-use super::{Kind, Node, Table, push_index, push_key};
+use super::{Kind, Node, Spelling, Table, push_index, push_key};
 
 /// How large a document may be.
 #[derive(Clone, Copy, Debug)]
@@ -55,10 +55,19 @@ struct Open<'j> {
 }
 
 /// A member's name, as a span; empty at 0 in arrays.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 struct KeySpan {
     start: u32,
     end: u32,
+    spelling: Spelling,
+}
+
+impl KeySpan {
+    const NONE: KeySpan = KeySpan {
+        start: 0,
+        end: 0,
+        spelling: Spelling::Plain,
+    };
 }
 
 /// Where the next value begins.
@@ -72,6 +81,7 @@ struct Reader<'j> {
     jiter: Jiter<'j>,
     bounds: Bounds,
     nodes: Vec<Node>,
+    strings: usize,
     open: Vec<Open<'j>>,
     names: Names<'j>,
 }
@@ -83,6 +93,7 @@ impl<'j> Reader<'j> {
             jiter: Jiter::new(text.as_bytes()),
             bounds,
             nodes: Vec::with_capacity((text.len() / 24).clamp(16, 4096)),
+            strings: 0,
             open: Vec::with_capacity(16),
             names: Names::default(),
         }
@@ -92,7 +103,7 @@ impl<'j> Reader<'j> {
         let peek = self.jiter.peek().map_err(|error| self.malformed(&error))?;
         let mut ahead = Ahead {
             peek,
-            key: KeySpan::default(),
+            key: KeySpan::NONE,
         };
         loop {
             let mut next = self.value(&ahead)?;
@@ -102,6 +113,7 @@ impl<'j> Reader<'j> {
                     return Ok(Table {
                         text: self.text,
                         nodes: self.nodes,
+                        strings: self.strings,
                     });
                 }
                 next = self.step()?;
@@ -135,11 +147,15 @@ impl<'j> Reader<'j> {
             key_end: ahead.key.end,
             parent: self.open.last().map_or(0, |open| open.node),
             after: 0,
+            key_spelling: ahead.key.spelling,
         });
         let read = match kind {
             Kind::Object => return self.open_object(id),
             Kind::Array => return self.open_array(id),
-            Kind::String => self.jiter.next_bytes().map(|_| ()),
+            Kind::String => {
+                self.strings += 1;
+                self.jiter.known_bytes().map(|_| ())
+            }
             Kind::Bool => self.jiter.known_bool(ahead.peek).map(|_| ()),
             Kind::Null => self.jiter.known_null(),
             Kind::Number if ahead.peek.is_num() => self.jiter.known_number_bytes(ahead.peek).map(|_| ()),
@@ -203,19 +219,18 @@ impl<'j> Reader<'j> {
         match peek {
             Some(peek) => Ok(Some(Ahead {
                 peek,
-                key: KeySpan::default(),
+                key: KeySpan::NONE,
             })),
             None => self.close(),
         }
     }
 
-    fn member(&mut self, key: KeySpan) -> Result<Option<Ahead>, Fault> {
+    fn member(&mut self, mut key: KeySpan) -> Result<Option<Ahead>, Fault> {
         let raw = self.text.get(key.start as usize..key.end as usize).unwrap_or_default();
-        let name = if raw.contains('\\') {
-            unescape(raw)
-        } else {
-            Cow::Borrowed(raw)
-        };
+        let name = unescape(raw);
+        if matches!(name, Cow::Owned(_)) {
+            key.spelling = Spelling::Escaped;
+        }
         let fresh = match self.open.last_mut().and_then(|open| open.names.as_mut()) {
             Some(scope) => self.names.insert(scope, name),
             None => true,
@@ -272,6 +287,7 @@ impl<'j> Reader<'j> {
         let table = Table {
             text: self.text,
             nodes: Vec::new(),
+            strings: 0,
         };
         let mut pointer = String::new();
         let chain = self.open.iter().map(|open| open.node).skip(1);
@@ -313,6 +329,7 @@ fn key_span(text: &str, key: &[u8]) -> KeySpan {
     KeySpan {
         start: as_u32(start),
         end: as_u32(start + key.len()),
+        spelling: Spelling::Plain,
     }
 }
 

@@ -1,0 +1,210 @@
+//! `guardian rules`.
+
+use std::fmt::Write;
+
+use anyhow::Context;
+use clap::{Subcommand, ValueEnum};
+use serde_json::json;
+
+use super::Ended;
+use crate::model::{Finding, Step};
+use crate::policy::Policy;
+use crate::prefilter::{Prefilters, Rule};
+use crate::wire;
+
+/// Show what rules there are, what one means, or what fires on a text.
+#[derive(Debug, Subcommand)]
+pub(super) enum Command {
+    /// List every rule: id, reason code, severity, confidence, what it suggests.
+    List {
+        /// Only rules of this family (the part of the id before the dot).
+        #[arg(long, value_name = "FAMILY")]
+        family: Option<String>,
+        /// Print Markdown, with meanings: the documentation of the rules.
+        #[arg(long)]
+        markdown: bool,
+    },
+    /// Say what a rule means, with texts on which it fires and look-alikes on which it does not.
+    Explain {
+        /// The rule's id.
+        id: String,
+    },
+    /// Say which rules fire on a text, where, and why. Exits with 20 when the built-in policy would deny for one of them.
+    Test {
+        /// The text.
+        text: String,
+        /// Where the text stands.
+        #[arg(long, value_enum, default_value_t = Standing::ToolResult)]
+        r#as: Standing,
+        /// The tool, for an argument.
+        #[arg(long, default_value = "bash")]
+        tool: String,
+        /// The argument's name, for an argument.
+        #[arg(long, default_value = "command")]
+        argument: String,
+    },
+}
+
+/// Where a tested text stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Standing {
+    /// A message of the user.
+    User,
+    /// An answer of the agent.
+    Agent,
+    /// An argument of a tool call.
+    Argument,
+    /// A tool's answer.
+    ToolResult,
+    /// A memory that was retrieved.
+    Memory,
+}
+
+pub(super) fn run(command: &Command) -> anyhow::Result<Ended> {
+    let prefilters = Prefilters::standard();
+    match command {
+        Command::List { family, markdown } => list(&prefilters, family.as_deref(), *markdown),
+        Command::Explain { id } => explain(&prefilters, id),
+        Command::Test {
+            text,
+            r#as,
+            tool,
+            argument,
+        } => test(&prefilters, step(text, *r#as, tool, argument)?.as_ref()),
+    }
+}
+
+fn list(prefilters: &Prefilters, family: Option<&str>, markdown: bool) -> anyhow::Result<Ended> {
+    let of_family = |name: &str| family.is_none_or(|wanted| wanted == name);
+    let known: Vec<&str> = prefilters.families().map(|known| known.family()).collect();
+    if let Some(wanted) = family.filter(|wanted| !known.contains(wanted)) {
+        anyhow::bail!("there is no family `{wanted}`; there are: {}", known.join(", "));
+    }
+    if markdown {
+        print!("{}", documentation(prefilters));
+        return Ok(Ended::Done);
+    }
+    for family in prefilters.families().filter(|family| of_family(family.family())) {
+        for rule in family.rules() {
+            println!(
+                "{:48} {:22} {:9} {:7} {}",
+                rule.id, rule.reason, rule.severity, rule.confidence, rule.suggests
+            );
+        }
+    }
+    Ok(Ended::Done)
+}
+
+/// The documentation of every rule, made of the rules themselves.
+pub(crate) fn documentation(prefilters: &Prefilters) -> String {
+    let mut text = String::from(
+        "# The rules\n\nMade by `guardian rules list --markdown`; a test holds it to the rules. What follows from a finding is the\n\
+         policy's to say: the last column is what the rule itself suggests.\n",
+    );
+    for family in prefilters.families() {
+        // Writing to a String cannot fail.
+        let _ = write!(
+            text,
+            "\n## {}\n\n| rule | looks for | reason | severity | confidence | suggests |\n|---|---|---|---|---|---|\n",
+            family.family()
+        );
+        for rule in family.rules() {
+            let _ = writeln!(
+                text,
+                "| `{}` | {} | `{}` | {} | {} | {} |",
+                rule.id,
+                rule.title.replace('|', "\\|").trim_end_matches('.'),
+                rule.reason,
+                rule.severity,
+                rule.confidence,
+                rule.suggests
+            );
+        }
+    }
+    text
+}
+
+fn explain(prefilters: &Prefilters, id: &str) -> anyhow::Result<Ended> {
+    let rule: &Rule = prefilters
+        .rules()
+        .find(|rule| rule.id == id)
+        .with_context(|| format!("there is no rule `{id}`; `guardian rules list` shows all"))?;
+    println!("{}", rule.id);
+    println!("  {}", rule.title);
+    println!("  reason:     {}: {}", rule.reason, rule.reason.meaning());
+    println!("  OWASP:      {}", rule.reason.owasp().join(", "));
+    println!("  severity:   {}, if it is right", rule.severity);
+    println!("  confidence: {} that it is right", rule.confidence);
+    println!("  suggests:   {} (the organisation's policy decides)", rule.suggests);
+    for (title, texts) in [("fires on", &rule.fires_on), ("silent on", &rule.silent_on)] {
+        println!("  {title}:");
+        for text in texts {
+            println!("    {}", super::printable(text));
+        }
+    }
+    Ok(Ended::Done)
+}
+
+fn test(prefilters: &Prefilters, step: &Step) -> anyhow::Result<Ended> {
+    let policy = Policy::standard()?;
+    let screening = prefilters.screen(step, &policy);
+    let mut denied = false;
+    for finding in &screening.findings {
+        let treatment = policy.treatment(finding, step);
+        denied |= treatment == crate::model::Treatment::Deny;
+        let Finding {
+            rule,
+            severity,
+            confidence,
+            span,
+            view,
+            explanation,
+            ..
+        } = finding;
+        println!(
+            "{rule}  ({severity}, {confidence} confidence, {view} view) at bytes {}..{}",
+            span.start, span.end
+        );
+        println!("  {}", super::printable(explanation));
+        println!("  the built-in policy makes of it: {treatment}");
+    }
+    if screening.findings.is_empty() {
+        println!("no rule fires");
+    }
+    let views: Vec<&str> = screening.coverage.views.iter().map(|view| view.as_str()).collect();
+    println!("looked at: {}", views.join(", "));
+    Ok(if denied { Ended::Denied } else { Ended::Done })
+}
+
+/// A request with this text in it, decoded as every request is.
+fn step(text: &str, standing: Standing, tool: &str, argument: &str) -> anyhow::Result<std::sync::Arc<Step>> {
+    let message = |role: &str| {
+        (
+            "steps/message",
+            json!({"message": {"role": role, "content": [{"kind": "text", "text": text}]}}),
+        )
+    };
+    let (method, mut params) = match standing {
+        Standing::User => message("user"),
+        Standing::Agent => message("agent"),
+        Standing::Argument => (
+            "steps/toolCallRequest",
+            json!({"toolCallRequest": {"executionId": "e", "toolId": tool, "inputs": [{"name": argument, "value": text}]}}),
+        ),
+        Standing::ToolResult => (
+            "steps/toolCallResult",
+            json!({"executionId": "e", "result": {"outputs": [{"kind": "text", "text": text}]}}),
+        ),
+        Standing::Memory => ("steps/memoryContextRetrieval", json!({"memory": [text]})),
+    };
+    if let Some(params) = params.as_object_mut() {
+        params.insert("context".to_owned(), json!({"agent": {"id": "test"}}));
+    }
+    let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
+    let limits = wire::Limits {
+        max_body_bytes: usize::MAX,
+        ..wire::Limits::default()
+    };
+    let (_, step) = wire::decode_step(request, &limits).map_err(|error| anyhow::anyhow!("{}", error.message))?;
+    Ok(step)
+}

@@ -1,0 +1,496 @@
+//! Check digits of cards, accounts and national numbers: pure functions over ASCII digits.
+//!
+//! Each takes the characters of one number without separators and says whether it is consistent with itself. Anything else,
+//! also a wrong length, is `false`.
+
+/// The digits of a number, if it has nothing else and this length.
+fn digits<const N: usize>(number: &[u8]) -> Option<[u32; N]> {
+    let number: [u8; N] = number.try_into().ok()?;
+    number
+        .iter()
+        .all(u8::is_ascii_digit)
+        .then(|| number.map(|b| u32::from(b - b'0')))
+}
+
+fn weighted(digits: &[u32], weights: &[u32]) -> u32 {
+    digits.iter().zip(weights).map(|(digit, weight)| digit * weight).sum()
+}
+
+/// Luhn's formula (ISO/IEC 7812-1): payment cards, Canadian SIN, Swedish personnummer.
+pub(super) fn luhn(number: &[u8]) -> bool {
+    if number.len() < 2 || !number.iter().all(u8::is_ascii_digit) {
+        return false;
+    }
+    let sum: u32 = number
+        .iter()
+        .rev()
+        .enumerate()
+        .map(|(place, b)| {
+            let digit = u32::from(b - b'0');
+            match (place % 2 == 1, digit * 2) {
+                (false, _) => digit,
+                (true, double) if double > 9 => double - 9,
+                (true, double) => double,
+            }
+        })
+        .sum();
+    sum.is_multiple_of(10)
+}
+
+/// Verhoeff's scheme: Indian Aadhaar.
+pub(super) fn verhoeff(number: &[u8]) -> bool {
+    const PRODUCT: [[u8; 10]; 10] = [
+        [0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
+        [1, 2, 3, 4, 0, 6, 7, 8, 9, 5],
+        [2, 3, 4, 0, 1, 7, 8, 9, 5, 6],
+        [3, 4, 0, 1, 2, 8, 9, 5, 6, 7],
+        [4, 0, 1, 2, 3, 9, 5, 6, 7, 8],
+        [5, 9, 8, 7, 6, 0, 4, 3, 2, 1],
+        [6, 5, 9, 8, 7, 1, 0, 4, 3, 2],
+        [7, 6, 5, 9, 8, 2, 1, 0, 4, 3],
+        [8, 7, 6, 5, 9, 3, 2, 1, 0, 4],
+        [9, 8, 7, 6, 5, 4, 3, 2, 1, 0],
+    ];
+    const PERMUTATION: [[u8; 10]; 8] = [
+        [0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
+        [1, 5, 7, 6, 2, 8, 3, 0, 9, 4],
+        [5, 8, 0, 3, 7, 9, 6, 1, 4, 2],
+        [8, 9, 1, 6, 0, 4, 3, 5, 2, 7],
+        [9, 4, 5, 3, 1, 2, 6, 8, 7, 0],
+        [4, 2, 8, 6, 5, 7, 3, 9, 0, 1],
+        [2, 7, 9, 3, 8, 0, 6, 4, 1, 5],
+        [7, 0, 4, 6, 9, 1, 3, 2, 5, 8],
+    ];
+    let mut check = 0_u8;
+    for (place, byte) in number.iter().rev().enumerate() {
+        if !byte.is_ascii_digit() {
+            return false;
+        }
+        let permuted = PERMUTATION
+            .get(place % 8)
+            .and_then(|row| row.get(usize::from(byte - b'0')));
+        let next = permuted.and_then(|permuted| PRODUCT.get(usize::from(check))?.get(usize::from(*permuted)));
+        let Some(next) = next else { return false };
+        check = *next;
+    }
+    check == 0 && number.len() > 1
+}
+
+/// International bank account number (ISO 13616): ISO 7064 mod 97-10.
+pub(super) fn iban(number: &[u8]) -> bool {
+    let Some((head, tail)) = number.split_at_checked(4) else {
+        return false;
+    };
+    let mut rest = 0_u32;
+    for byte in tail.iter().chain(head) {
+        rest = match byte {
+            b'0'..=b'9' => (rest * 10 + u32::from(byte - b'0')) % 97,
+            b'A'..=b'Z' => (rest * 100 + u32::from(byte - b'A') + 10) % 97,
+            b'a'..=b'z' => (rest * 100 + u32::from(byte - b'a') + 10) % 97,
+            _ => return false,
+        };
+    }
+    rest == 1
+}
+
+/// Characters of an IBAN by its country; `None`: no such country.
+pub(super) fn iban_length(country: [u8; 2]) -> Option<usize> {
+    const LENGTHS: &[(&str, usize)] = &[
+        ("NO", 15),
+        ("BE", 16),
+        ("BI", 27),
+        ("DK", 18),
+        ("FI", 18),
+        ("FO", 18),
+        ("GL", 18),
+        ("NL", 18),
+        ("SD", 18),
+        ("FK", 18),
+        ("MK", 19),
+        ("SI", 19),
+        ("AT", 20),
+        ("BA", 20),
+        ("EE", 20),
+        ("KZ", 20),
+        ("LT", 20),
+        ("LU", 20),
+        ("XK", 20),
+        ("MN", 20),
+        ("CH", 21),
+        ("HR", 21),
+        ("LI", 21),
+        ("LV", 21),
+        ("BG", 22),
+        ("BH", 22),
+        ("CR", 22),
+        ("DE", 22),
+        ("GB", 22),
+        ("GE", 22),
+        ("IE", 22),
+        ("ME", 22),
+        ("RS", 22),
+        ("VA", 22),
+        ("AE", 23),
+        ("GI", 23),
+        ("IL", 23),
+        ("IQ", 23),
+        ("TL", 23),
+        ("OM", 23),
+        ("SO", 23),
+        ("AD", 24),
+        ("CZ", 24),
+        ("ES", 24),
+        ("MD", 24),
+        ("PK", 24),
+        ("RO", 24),
+        ("SA", 24),
+        ("SE", 24),
+        ("SK", 24),
+        ("TN", 24),
+        ("VG", 24),
+        ("LY", 25),
+        ("PT", 25),
+        ("ST", 25),
+        ("IS", 26),
+        ("TR", 26),
+        ("FR", 27),
+        ("GR", 27),
+        ("IT", 27),
+        ("MC", 27),
+        ("MR", 27),
+        ("SM", 27),
+        ("DJ", 27),
+        ("AL", 28),
+        ("AZ", 28),
+        ("BY", 28),
+        ("CY", 28),
+        ("DO", 28),
+        ("GT", 28),
+        ("HU", 28),
+        ("LB", 28),
+        ("PL", 28),
+        ("SV", 28),
+        ("NI", 28),
+        ("BR", 29),
+        ("EG", 29),
+        ("PS", 29),
+        ("QA", 29),
+        ("UA", 29),
+        ("JO", 30),
+        ("KW", 30),
+        ("MU", 30),
+        ("YE", 30),
+        ("MT", 31),
+        ("SC", 31),
+        ("LC", 32),
+        ("RU", 33),
+    ];
+    let country = country.to_ascii_uppercase();
+    LENGTHS
+        .iter()
+        .find(|(name, _)| name.as_bytes() == country)
+        .map(|(_, length)| *length)
+}
+
+/// United Kingdom NHS number: mod 11.
+pub(super) fn uk_nhs(number: &[u8]) -> bool {
+    let Some(d) = digits::<10>(number) else { return false };
+    let check = 11 - weighted(&d, &[10, 9, 8, 7, 6, 5, 4, 3, 2]) % 11;
+    let last = d.last().copied();
+    check != 10 && Some(check % 11) == last && d.iter().any(|x| *x != 0)
+}
+
+/// German Steuer-Identifikationsnummer: ISO 7064 mod 11,10.
+pub(super) fn de_steuer_id(number: &[u8]) -> bool {
+    let Some(d) = digits::<11>(number) else { return false };
+    let Some((last, body)) = d.split_last() else {
+        return false;
+    };
+    if body.first() == Some(&0) {
+        return false;
+    }
+    // Of the ten digits one comes two or three times, so at least one is missing.
+    let distinct = (0..10).filter(|digit| body.contains(digit)).count();
+    if !(8..=9).contains(&distinct) {
+        return false;
+    }
+    let product = body.iter().fold(10, |product, digit| {
+        let sum = match (digit + product) % 10 {
+            0 => 10,
+            sum => sum,
+        };
+        sum * 2 % 11
+    });
+    (11 - product) % 10 == *last
+}
+
+/// French numéro de sécurité sociale (NIR) with its key: 97 minus the number modulo 97.
+pub(super) fn fr_nir(number: &[u8]) -> bool {
+    let Some((body, key)) = number.split_at_checked(13) else {
+        return false;
+    };
+    if key.len() != 2 || !matches!(body.first(), Some(b'1' | b'2')) {
+        return false;
+    }
+    // Corsica: 2A counts as 19, 2B as 18.
+    let text = String::from_utf8_lossy(body)
+        .to_ascii_uppercase()
+        .replace("2A", "19")
+        .replace("2B", "18");
+    let month = text.get(3..5).and_then(|month| month.parse::<u32>().ok());
+    if !month.is_some_and(|month| matches!(month, 1..=12 | 20..=42 | 50..=99)) {
+        return false;
+    }
+    let (Ok(body), Ok(key)) = (text.parse::<u64>(), String::from_utf8_lossy(key).parse::<u64>()) else {
+        return false;
+    };
+    97 - body % 97 == key
+}
+
+/// Spanish DNI and NIE: a letter from the number modulo 23.
+pub(super) fn es_dni(number: &[u8]) -> bool {
+    const LETTERS: &[u8; 23] = b"TRWAGMYFPDXBNJZSQVHLCKE";
+    let Some((letter, body)) = number.split_last() else {
+        return false;
+    };
+    let text = match body.split_first() {
+        Some((b'X' | b'x', rest)) => [b"0", rest].concat(),
+        Some((b'Y' | b'y', rest)) => [b"1", rest].concat(),
+        Some((b'Z' | b'z', rest)) => [b"2", rest].concat(),
+        _ => body.to_vec(),
+    };
+    let Some(d) = digits::<8>(&text) else { return false };
+    let value = d.iter().fold(0, |value, digit| value * 10 + digit);
+    LETTERS.get((value % 23) as usize) == Some(&letter.to_ascii_uppercase())
+}
+
+/// Italian codice fiscale: a letter from odd and even places.
+pub(super) fn it_codice_fiscale(number: &[u8]) -> bool {
+    const ODD: [u32; 26] = [
+        1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23,
+    ];
+    let number = number.to_ascii_uppercase();
+    let Some((check, body)) = number.split_last() else {
+        return false;
+    };
+    if body.len() != 15 {
+        return false;
+    }
+    let mut sum = 0;
+    for (place, byte) in body.iter().enumerate() {
+        let value = match byte {
+            b'0'..=b'9' => byte - b'0',
+            b'A'..=b'Z' => byte - b'A',
+            _ => return false,
+        };
+        sum += if place % 2 == 0 {
+            ODD.get(usize::from(value)).copied().unwrap_or(0)
+        } else {
+            u32::from(value)
+        };
+    }
+    u32::from(*check) == u32::from(b'A') + sum % 26
+}
+
+/// Dutch burgerservicenummer: the test of eleven.
+pub(super) fn nl_bsn(number: &[u8]) -> bool {
+    let Some(d) = digits::<9>(number) else { return false };
+    let Some((last, body)) = d.split_last() else {
+        return false;
+    };
+    let sum = weighted(body, &[9, 8, 7, 6, 5, 4, 3, 2]);
+    sum > 0 && sum % 11 == *last
+}
+
+/// Polish PESEL: weights 1-3-7-9, and a birth date.
+pub(super) fn pl_pesel(number: &[u8]) -> bool {
+    let Some(d) = digits::<11>(number) else { return false };
+    let [_, _, m1, m2, d1, d2, ..] = d;
+    let (month, day) = ((m1 * 10 + m2) % 20, d1 * 10 + d2);
+    let check = (10 - weighted(&d, &[1, 3, 7, 9, 1, 3, 7, 9, 1, 3]) % 10) % 10;
+    (1..=12).contains(&month) && (1..=31).contains(&day) && d.last() == Some(&check)
+}
+
+/// Brazilian CPF: two digits modulo 11.
+pub(super) fn br_cpf(number: &[u8]) -> bool {
+    let Some(d) = digits::<11>(number) else { return false };
+    let first = d.first().copied();
+    if d.iter().all(|x| Some(*x) == first) {
+        return false;
+    }
+    let check = |sum: u32| match sum * 10 % 11 {
+        10 => 0,
+        other => other,
+    };
+    let one = check(weighted(&d, &[10, 9, 8, 7, 6, 5, 4, 3, 2]));
+    let two = check(weighted(&d, &[11, 10, 9, 8, 7, 6, 5, 4, 3, 2]));
+    matches!(d, [.., a, b] if a == one && b == two)
+}
+
+/// Swedish personnummer: Luhn over the last ten digits, and a birth date (co-ordination numbers add 60 to the day).
+pub(super) fn se_personnummer(number: &[u8]) -> bool {
+    let short = match number.len() {
+        10 => Some(number),
+        12 => number.get(2..),
+        _ => None,
+    };
+    let Some(d) = short.and_then(digits::<10>) else {
+        return false;
+    };
+    let [_, _, m1, m2, d1, d2, ..] = d;
+    let (month, day) = (m1 * 10 + m2, d1 * 10 + d2);
+    (1..=12).contains(&month) && ((1..=31).contains(&day) || (61..=91).contains(&day)) && short.is_some_and(luhn)
+}
+
+/// Swiss AHV number: EAN-13 with the country code 756.
+pub(super) fn ch_ahv(number: &[u8]) -> bool {
+    let Some(d) = digits::<13>(number) else { return false };
+    let check = (10 - weighted(&d, &[1, 3, 1, 3, 1, 3, 1, 3, 1, 3, 1, 3]) % 10) % 10;
+    number.starts_with(b"756") && d.last() == Some(&check)
+}
+
+/// Australian tax file number: weights modulo 11.
+pub(super) fn au_tfn(number: &[u8]) -> bool {
+    let Some(d) = digits::<9>(number) else { return false };
+    let sum = weighted(&d, &[1, 4, 3, 7, 5, 8, 6, 9, 10]);
+    sum > 0 && sum.is_multiple_of(11)
+}
+
+/// Australian Medicare number: weights modulo 10, first digit 2 to 6.
+pub(super) fn au_medicare(number: &[u8]) -> bool {
+    let Some(d) = number.get(..10).filter(|_| number.len() <= 11).and_then(digits::<10>) else {
+        return false;
+    };
+    let [first, _, _, _, _, _, _, _, check, _] = d;
+    (2..=6).contains(&first) && weighted(&d, &[1, 3, 7, 9, 1, 3, 7, 9]) % 10 == check
+}
+
+/// United States social security number: areas and groups that were never issued are none.
+pub(super) fn us_ssn(number: &[u8]) -> bool {
+    let Some([a, b, c, d, e, f, g, h, i]) = digits::<9>(number) else {
+        return false;
+    };
+    let (area, group, serial) = (a * 100 + b * 10 + c, d * 10 + e, f * 1000 + g * 100 + h * 10 + i);
+    area != 0 && area != 666 && area < 900 && group != 0 && serial != 0 && (area, group, serial) != (78, 5, 1120)
+}
+
+/// United States individual taxpayer number: area 900 and above, groups in their ranges.
+pub(super) fn us_itin(number: &[u8]) -> bool {
+    let Some([a, _, _, d, e, ..]) = digits::<9>(number) else {
+        return false;
+    };
+    a == 9 && matches!(d * 10 + e, 50..=65 | 70..=88 | 90..=92 | 94..=99)
+}
+
+/// Canadian social insurance number: Luhn, and a first digit that is in use.
+pub(super) fn ca_sin(number: &[u8]) -> bool {
+    number.len() == 9 && !matches!(number.first(), Some(b'0' | b'8')) && luhn(number)
+}
+
+/// The brands of payment cards by the first digits and length (ISO/IEC 7812 issuer ranges).
+pub(super) fn is_card_issuer(number: &[u8]) -> bool {
+    let prefix = |len: usize| {
+        number
+            .get(..len)
+            .and_then(|head| std::str::from_utf8(head).ok())
+            .and_then(|head| head.parse::<u32>().ok())
+            .unwrap_or(0)
+    };
+    let (two, three, four, six) = (prefix(2), prefix(3), prefix(4), prefix(6));
+    let leading_zero = number.first() == Some(&b'0');
+    match number.len() {
+        12 => matches!(four, 5018 | 5020 | 5038 | 5893 | 6304 | 6759 | 6761..=6763) || (leading_zero && four == 604),
+        13 => number.first() == Some(&b'4'),
+        14 => matches!(three, 300..=305 | 309) || matches!(two, 36 | 38 | 39),
+        15 => matches!(two, 34 | 37) || matches!(four, 1800 | 2131),
+        16..=19 => {
+            number.first() == Some(&b'4')
+                || matches!(two, 36 | 38 | 39 | 50 | 51..=55 | 56..=58 | 60 | 62 | 63 | 65 | 67)
+                || matches!(three, 300..=305 | 644..=649 | 817..=820)
+                || matches!(four, 2200..=2204 | 2221..=2720 | 3528..=3589 | 6011 | 9792)
+                || matches!(six, 606_282 | 637_095)
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn published_examples_pass() {
+        assert!(luhn(b"4539578763621486") && is_card_issuer(b"4539578763621486"));
+        assert!(luhn(b"79927398713"));
+        assert!(verhoeff(b"2363"));
+        assert!(iban(b"GB82WEST12345698765432"));
+        assert!(iban(b"DE89370400440532013000"));
+        assert!(uk_nhs(b"9434765919"));
+        assert!(de_steuer_id(b"86095742719"));
+        assert!(fr_nir(b"255081416802538"));
+        assert!(es_dni(b"12345678Z") && es_dni(b"X1234567L"));
+        assert!(it_codice_fiscale(b"RSSMRA85T10A562S"));
+        assert!(nl_bsn(b"111222333"));
+        assert!(pl_pesel(b"44051401359"));
+        assert!(br_cpf(b"52998224725"));
+        assert!(se_personnummer(b"8112189876") && se_personnummer(b"198112189876"));
+        assert!(ch_ahv(b"7569217076985"));
+        assert!(au_tfn(b"123456782"));
+        assert!(au_medicare(b"2123456701"));
+        assert!(ca_sin(b"130692544"));
+        assert!(us_ssn(b"219099999") && !us_ssn(b"666123456") && !us_ssn(b"078051120"));
+        assert!(us_itin(b"900700000") && !us_itin(b"900660000"));
+    }
+
+    type Checks = [(&'static str, fn(&[u8]) -> bool); 17];
+
+    const CHECKS: Checks = [
+        ("luhn", luhn),
+        ("verhoeff", verhoeff),
+        ("iban", iban),
+        ("uk_nhs", uk_nhs),
+        ("de_steuer_id", de_steuer_id),
+        ("fr_nir", fr_nir),
+        ("es_dni", es_dni),
+        ("it_codice_fiscale", it_codice_fiscale),
+        ("nl_bsn", nl_bsn),
+        ("pl_pesel", pl_pesel),
+        ("br_cpf", br_cpf),
+        ("se_personnummer", se_personnummer),
+        ("ch_ahv", ch_ahv),
+        ("au_tfn", au_tfn),
+        ("au_medicare", au_medicare),
+        ("ca_sin", ca_sin),
+        ("us_ssn", us_ssn),
+    ];
+
+    proptest! {
+        #[test]
+        fn nothing_panics(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
+            for (_, check) in CHECKS {
+                check(&bytes);
+            }
+            is_card_issuer(&bytes);
+            us_itin(&bytes);
+        }
+
+        #[test]
+        fn one_wrong_digit_never_passes_luhn_or_verhoeff(body in "[0-9]{8,18}", place in 0_usize..18, shift in 1_u8..10) {
+            for check in [luhn as fn(&[u8]) -> bool, verhoeff] {
+                let whole = (b'0'..=b'9').map(|last| [body.as_bytes(), &[last]].concat()).find(|number| check(number));
+                let mut number = whole.expect("some check digit fits");
+                let place = place % number.len();
+                number[place] = b'0' + (number[place] - b'0' + shift) % 10;
+                prop_assert!(!check(&number));
+            }
+        }
+
+        #[test]
+        fn exactly_one_pair_of_digits_completes_an_iban(tail in "[A-Z]{4}[0-9]{14}") {
+            let fitting = (2..99).filter(|check| iban(format!("GB{check:02}{tail}").as_bytes())).count();
+            prop_assert_eq!(fitting, 1);
+        }
+    }
+}

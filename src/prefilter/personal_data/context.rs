@@ -1,0 +1,102 @@
+//! What stands around a value: the words before and after it, and the name it has in the document.
+
+use std::ops::Range;
+
+/// Bytes before a value that can say what it is.
+const BEFORE: usize = 56;
+/// Bytes after it.
+const AFTER: usize = 16;
+
+/// The surroundings of a value, in lower case.
+pub(super) struct Context {
+    before: String,
+    after: String,
+    name: String,
+}
+
+impl Context {
+    /// The surroundings of these bytes of a text that stands under this name.
+    pub(super) fn of(text: &str, span: &Range<usize>, name: &str) -> Self {
+        let from = text.ceil_char_boundary(span.start.saturating_sub(BEFORE));
+        let to = text.floor_char_boundary(text.len().min(span.end.saturating_add(AFTER)));
+        let lower = |range: Range<usize>| text.get(range).unwrap_or_default().to_lowercase();
+        Self {
+            before: lower(from..span.start),
+            after: lower(span.end..to),
+            name: name.to_owned(),
+        }
+    }
+
+    /// Whether one of these words, each with nothing of a word before it, stands before the value or is in its name.
+    pub(super) fn says(&self, words: &[&str]) -> bool {
+        words
+            .iter()
+            .any(|word| begins_a_word(&self.before, word) || begins_a_word(&self.name, word))
+    }
+
+    /// Whether one of these words stands right behind the value.
+    pub(super) fn goes_on_with(&self, words: &[&str]) -> bool {
+        let after = self.after.trim_start_matches(|c: char| !c.is_alphanumeric());
+        words.iter().any(|word| after.starts_with(word))
+    }
+
+    /// The last characters before the value.
+    pub(super) fn before(&self) -> &str {
+        &self.before
+    }
+
+    /// The first characters after it.
+    pub(super) fn after(&self) -> &str {
+        &self.after
+    }
+}
+
+fn begins_a_word(text: &str, word: &str) -> bool {
+    text.match_indices(word).any(|(at, _)| {
+        !text
+            .get(..at)
+            .is_some_and(|before| before.ends_with(|c: char| c.is_alphanumeric()))
+    })
+}
+
+/// The words of a name in any of the usual spellings, with blanks between them: `dateOfBirth`, `date-of-birth` → `date of birth`.
+pub(super) fn plain_name(name: &str) -> String {
+    let mut plain = String::with_capacity(name.len() + 4);
+    let mut last_small = false;
+    for c in name.chars().take(80) {
+        if !c.is_alphanumeric() {
+            if !plain.ends_with(' ') && !plain.is_empty() {
+                plain.push(' ');
+            }
+            last_small = false;
+            continue;
+        }
+        if c.is_uppercase() && last_small {
+            plain.push(' ');
+        }
+        last_small = c.is_lowercase() || c.is_numeric();
+        plain.extend(c.to_lowercase());
+    }
+    plain.truncate(plain.trim_end().len());
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_read_alike_in_every_spelling() {
+        for name in ["dateOfBirth", "date_of_birth", "Date-Of-Birth", "date of birth"] {
+            assert_eq!(plain_name(name), "date of birth", "{name}");
+        }
+    }
+
+    #[test]
+    fn a_word_counts_only_from_its_beginning() {
+        let text = "headset 450 0840";
+        assert!(!Context::of(text, &(8..16), "").says(&["set"]));
+        assert!(Context::of("tel 450 0840", &(4..12), "").says(&["tel"]));
+        assert!(Context::of("450 0840", &(0..8), "office phone").says(&["phone"]));
+    }
+}

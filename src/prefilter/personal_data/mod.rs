@@ -1,0 +1,250 @@
+//! Personal data: addresses, phones, cards, accounts and national numbers by their form, other data by its name.
+//!
+//! Ordinary customer data must flow, so a finding here is evidence unless the organisation's policy masks it. Confidence says
+//! how sure the form is: check digits are sure, a bare row of digits is a hint. Whether a person is real is not known here.
+
+mod addresses;
+mod checksum;
+mod context;
+mod labelled;
+mod numbers;
+mod tokens;
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use super::{Prefilter, Rule, Subject};
+use crate::model::{Confidence, Content, Finding, ReasonCode, Severity, Treatment, View};
+
+/// The family's name.
+const FAMILY: &str = "personal_data";
+
+/// The views that are read.
+const VIEWS: &[View] = &[View::Raw, View::Normalized, View::Hidden, View::Decoded, View::Json];
+
+/// Findings of one content that are reported one by one.
+const MOST_HITS: usize = 1000;
+
+/// Contents on either side that may be members of the same record.
+const RECORD_REACH: usize = 48;
+
+macro_rules! data {
+    ($($variant:ident = $name:literal),+ $(,)?) => {
+        /// A kind of personal data, one rule each; where two fit alike, the earlier is meant.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        enum Datum { $($variant),+ }
+
+        impl Datum {
+            #[cfg(test)]
+            const ALL: &'static [Datum] = &[$(Datum::$variant),+];
+
+            /// The rule's name within the family.
+            const fn name(self) -> &'static str {
+                match self { $(Datum::$variant => $name),+ }
+            }
+        }
+    };
+}
+
+data! {
+    PaymentCard = "payment_card",
+    Iban = "iban",
+    Email = "email",
+    UsSsn = "us_ssn",
+    UsItin = "us_itin",
+    CaSin = "ca_sin",
+    UkNhs = "uk_nhs",
+    UkNino = "uk_nino",
+    DeSteuerId = "de_steuer_id",
+    FrNir = "fr_nir",
+    EsDni = "es_dni",
+    EsNie = "es_nie",
+    ItCodiceFiscale = "it_codice_fiscale",
+    NlBsn = "nl_bsn",
+    PlPesel = "pl_pesel",
+    BrCpf = "br_cpf",
+    SePersonnummer = "se_personnummer",
+    ChAhv = "ch_ahv",
+    InAadhaar = "in_aadhaar",
+    InPan = "in_pan",
+    AuTfn = "au_tfn",
+    AuMedicare = "au_medicare",
+    IpAddress = "ip_address",
+    DriverLicence = "driver_licence",
+    Passport = "passport",
+    HealthId = "health_id",
+    InsuranceId = "insurance_id",
+    NationalId = "national_id",
+    BankAccount = "bank_account",
+    DateOfBirth = "date_of_birth",
+    Phone = "phone",
+    Name = "name",
+    PostalAddress = "postal_address",
+    Flood = "flood",
+}
+
+/// Personal data in one text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Hit {
+    datum: Datum,
+    /// The bytes of exactly the value, on character borders.
+    span: Range<usize>,
+    confidence: Confidence,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    rule: Vec<Data>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Data {
+    id: String,
+    title: String,
+    severity: String,
+    confidence: String,
+    fires_on: Vec<String>,
+    silent_on: Vec<String>,
+}
+
+static RULES: LazyLock<Result<Vec<Rule>, String>> = LazyLock::new(read);
+
+/// Reads the rules' documentation.
+fn read() -> Result<Vec<Rule>, String> {
+    let file: File = toml::from_str(include_str!("../rules/personal_data.toml")).map_err(|error| error.to_string())?;
+    file.rule
+        .into_iter()
+        .map(|data| {
+            Ok(Rule {
+                severity: Severity::from_name(&data.severity)
+                    .ok_or_else(|| format!("rule `{}`: no severity", data.id))?,
+                confidence: Confidence::from_name(&data.confidence)
+                    .ok_or_else(|| format!("rule `{}`: no confidence", data.id))?,
+                id: format!("{FAMILY}.{}", data.id),
+                title: data.title,
+                reason: ReasonCode::PersonalData,
+                suggests: Treatment::Evidence,
+                fires_on: data.fires_on,
+                silent_on: data.silent_on,
+            })
+        })
+        .collect()
+}
+
+/// The family of rules that find personal data.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PersonalData;
+
+impl Prefilter for PersonalData {
+    fn family(&self) -> &'static str {
+        FAMILY
+    }
+
+    fn rules(&self) -> &[Rule] {
+        RULES.as_ref().map_or(&[], Vec::as_slice)
+    }
+
+    fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+        let name = subject
+            .content
+            .label
+            .as_deref()
+            .map(context::plain_name)
+            .unwrap_or_default();
+        let mut taken: Vec<Range<usize>> = Vec::new();
+        for view in subject.views.of_kind(VIEWS) {
+            let mut hits = hits(view.text(), &name);
+            if view.view() == View::Raw {
+                hits = best(hits.into_iter().chain(by_name(subject)).collect());
+            }
+            for hit in hits {
+                let raw = view.raw_span(hit.span.clone());
+                if taken.iter().any(|other| other.start < raw.end && raw.start < other.end) {
+                    continue;
+                }
+                let id = hit.datum.name();
+                let rule = self
+                    .rules()
+                    .iter()
+                    .find(|rule| rule.id.strip_prefix(FAMILY).and_then(|rest| rest.strip_prefix('.')) == Some(id));
+                let Some(rule) = rule else { continue };
+                let mut finding = rule.at(subject, view, hit.span, rule.title.clone());
+                finding.confidence = hit.confidence;
+                found.push(finding);
+                taken.push(raw);
+            }
+        }
+    }
+}
+
+/// Everything personal in a text, in its order, without overlaps.
+fn hits(text: &str, name: &str) -> Vec<Hit> {
+    let mut hits = Vec::new();
+    labelled::find(text, &mut hits);
+    if text.contains('@') {
+        addresses::emails(text, &mut hits);
+    }
+    if text.bytes().any(|b| b.is_ascii_digit()) {
+        addresses::ips(text, name, &mut hits);
+        numbers::find(text, name, &mut hits);
+        tokens::find(text, name, &mut hits);
+    }
+    let hits = best(hits);
+    if hits.len() > MOST_HITS {
+        return vec![Hit {
+            datum: Datum::Flood,
+            span: 0..text.len(),
+            confidence: Confidence::Medium,
+        }];
+    }
+    hits
+}
+
+/// Keeps, of overlapping hits, the surest; among equally sure ones the more specific kind.
+fn best(mut hits: Vec<Hit>) -> Vec<Hit> {
+    hits.sort_by_key(|hit| (std::cmp::Reverse(hit.confidence), hit.datum, hit.span.start));
+    let mut kept: std::collections::BTreeMap<usize, Hit> = std::collections::BTreeMap::new();
+    for hit in hits {
+        let before = kept.range(..hit.span.end).next_back();
+        if before.is_none_or(|(_, before)| before.span.end <= hit.span.start) {
+            kept.insert(hit.span.start, hit);
+        }
+    }
+    kept.into_values().collect()
+}
+
+/// What the whole content is by the name it stands under.
+fn by_name(subject: &Subject<'_>) -> Option<Hit> {
+    let name = subject.content.label.as_deref()?;
+    labelled::whole(name, &subject.content.text, || has_personal_siblings(subject))
+}
+
+/// Whether other members of the content's container describe a person.
+fn has_personal_siblings(subject: &Subject<'_>) -> bool {
+    let container = |content: &Content| {
+        content
+            .pointer
+            .as_str()
+            .rsplit_once('/')
+            .map(|(container, _)| container.to_owned())
+    };
+    let own = container(subject.content);
+    let at = subject.content.id.index();
+    let around = subject
+        .step
+        .contents
+        .iter()
+        .skip(at.saturating_sub(RECORD_REACH))
+        .take(2 * RECORD_REACH);
+    own.is_some()
+        && around
+            .filter(|other| other.pointer != subject.content.pointer && container(other) == own)
+            .any(|other| other.label.as_deref().is_some_and(labelled::is_personal))
+}
+
+#[cfg(test)]
+mod tests;
