@@ -140,8 +140,13 @@ impl HiddenText {
                         "safe\u{1b}[2K\u{1b}[1Grm -rf",
                         "\u{1b}]0;title\u{7}",
                         "\u{1b}[8mhidden\u{1b}[0m",
+                        "\u{9b}2Jgone",
                     ],
-                    &["\u{1b}[31merror\u{1b}[0m: expected", "\u{1b}[1;32mok\u{1b}[m"],
+                    &[
+                        "\u{1b}[31merror\u{1b}[0m: expected",
+                        "\u{1b}[1;32mok\u{1b}[m",
+                        "\u{9b}31merror\u{9b}0m",
+                    ],
                 ),
             ],
         }
@@ -303,13 +308,14 @@ fn overrides(text: &str) -> Vec<Range<usize>> {
 fn terminal_escapes(text: &str) -> Vec<Range<usize>> {
     let mut spans = Vec::new();
     let mut at = 0;
-    while let Some(offset) = text.get(at..).and_then(|rest| rest.find('\u{1b}')) {
+    while let Some(offset) = text.get(at..).and_then(|rest| rest.find(['\u{1b}', '\u{9b}'])) {
         let start = at + offset;
         let rest = text.get(start..).unwrap_or_default();
         let length = escape_sequence_length(rest);
-        let code = rest.get(1..length).unwrap_or_default();
+        let code = rest.get(..length).unwrap_or_default();
         let colour = code
-            .strip_prefix('[')
+            .strip_prefix("\u{1b}[")
+            .or_else(|| code.strip_prefix('\u{9b}'))
             .and_then(|parameters| parameters.strip_suffix('m'))
             .is_some_and(|parameters| parameters.split(';').all(|parameter| parameter != "8"));
         if length > 1 && !colour {

@@ -6,6 +6,7 @@
 mod catalogue;
 mod destructive_command;
 mod hidden_text;
+mod implied;
 mod injected_instruction;
 mod joined;
 mod locations;
@@ -135,6 +136,22 @@ impl Prefilters {
             }
             let findings = tidy::of_content(std::mem::take(&mut found));
             screening.findings.extend(joined.on_pieces(findings));
+        }
+        for implied in implied::implied(step) {
+            let views = Views::of(&implied.whole);
+            screening.coverage.derived_bytes += implied.whole.text.len() + views.derived_bytes();
+            let subject = Subject {
+                step,
+                policy,
+                content: &implied.whole,
+                views: &views,
+            };
+            for family in self.families.iter().filter(|family| implied.concerns(family.family())) {
+                family.screen_content(&subject, &mut found);
+            }
+            let findings = tidy::of_content(std::mem::take(&mut found));
+            let new = implied.on_contents(findings, &screening.findings);
+            screening.findings.extend(new);
         }
         for family in &self.families {
             family.screen_step(step, policy, &mut found);

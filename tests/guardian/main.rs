@@ -10,5 +10,6 @@ mod organisations;
 mod policies;
 mod posture;
 mod scenarios;
+#[path = "../support/guardian.rs"]
 mod support;
 mod unconfigured;

@@ -188,9 +188,10 @@ impl Prefilter for DestructiveCommand {
                 continue;
             }
             let mut seen = Seen::default();
-            // What had to be decoded first is not what a shell would run as it stands.
+            // What had to be decoded first is not what a shell would run as it stands; but an argument that is nothing but
+            // an encoded command is decoded by whoever runs it.
             let role = match (role, view.view()) {
-                (Role::Command, View::Decoded) => Role::Likely,
+                (Role::Command, View::Decoded) if !is_encoded_whole(subject, view) => Role::Likely,
                 (role, _) => role,
             };
             match role {
@@ -202,6 +203,14 @@ impl Prefilter for DestructiveCommand {
     }
 }
 
+/// Whether an argument as received is one word, or lines of one word each, that decodes to several.
+fn is_encoded_whole(subject: &Subject<'_>, view: &ViewText<'_>) -> bool {
+    let raw = subject.content.text.trim();
+    let decoded = view.text().trim();
+    let span = view.raw_span(0..view.text().len());
+    let covers = span.len() + 4 >= raw.len();
+    covers && !raw.contains([' ', '\t']) && decoded.contains(char::is_whitespace)
+}
 /// Looks at a text that is run.
 fn look(text: &str, seen: &mut Seen) {
     if text.len() > LONGEST_COMMAND {
