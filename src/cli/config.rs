@@ -9,14 +9,19 @@ use crate::{app, audit};
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Print every key with its default and what it means, as a file to start from.
-    Print,
+    Print {
+        /// Those of a policy, instead of those of guardian.toml.
+        #[arg(long)]
+        policy: bool,
+    },
     /// Read the configuration with its policies, prompts and keys, and say what is wrong.
     Check(ConfigArgument),
 }
 
 pub(super) fn run(command: &Command) -> anyhow::Result<Ended> {
     match command {
-        Command::Print => print!("{}", crate::config::REFERENCE),
+        Command::Print { policy: false } => print!("{}", crate::config::REFERENCE),
+        Command::Print { policy: true } => print!("{}", crate::policy::REFERENCE),
         Command::Check(argument) => check(argument)?,
     }
     Ok(Ended::Done)

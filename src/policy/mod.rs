@@ -22,6 +22,9 @@ pub use names::NamePatterns;
 pub use profiles::PROFILE_NAMES;
 pub use treatment::TreatmentEntry;
 
+/// Every key of a policy with what it does when left out, as a file that can be used.
+pub const REFERENCE: &str = include_str!("reference.toml");
+
 /// A compiled policy.
 #[derive(Clone, Debug)]
 pub struct Policy {

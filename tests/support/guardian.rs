@@ -204,7 +204,7 @@ impl Asked {
             .find(text)
             .unwrap_or_else(|| panic!("`{text}` is not in the prompt:\n{}", self.user));
         let before = &self.user[..at];
-        let header = regex::Regex::new(r#"(?m)(?:id="|^)(c[0-9]+)(?:"| at=)"#).unwrap();
+        let header = regex::Regex::new(r#"(?m)(?:(?:id|of)="|^)(c[0-9]+)(?:"| at=)"#).unwrap();
         header.captures_iter(before).last().expect("an id before the text")[1].to_owned()
     }
 

@@ -1,6 +1,6 @@
 //! Addresses of the network: e-mail and IP.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::context::Context;
 use super::{Datum, Hit};

@@ -178,7 +178,7 @@ impl Prefilter for PersonalData {
                     .iter()
                     .find(|rule| rule.id.strip_prefix(FAMILY).and_then(|rest| rest.strip_prefix('.')) == Some(id));
                 let Some(rule) = rule else { continue };
-                let mut finding = rule.at(subject, view, hit.span, rule.title.clone());
+                let mut finding = rule.at(subject, view, hit.span, format!("{}.", rule.title));
                 finding.confidence = hit.confidence;
                 found.push(finding);
                 taken.push(raw);

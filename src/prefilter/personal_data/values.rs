@@ -141,5 +141,5 @@ pub(super) fn is_address(text: &str) -> bool {
         && !text.contains('@')
         && !text.contains("://")
         && !text.starts_with("0x")
-        && text.parse::<std::net::IpAddr>().is_err()
+        && text.parse::<core::net::IpAddr>().is_err()
 }

@@ -69,7 +69,7 @@ fn spells_text(value: &str) -> bool {
     if value.len() < SHORTEST_ENCODED {
         return false;
     }
-    if value.len() % 2 == 0 && value.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+    if value.len().is_multiple_of(2) && value.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return from_hex(value).is_some_and(|bytes| is_readable(&bytes));
     }
     let packed = value
@@ -85,7 +85,7 @@ fn label_spells_text(label: &str) -> bool {
     if label.len() < SHORTEST_ENCODED || label.starts_with("xn--") {
         return false;
     }
-    let hex = label.len() % 2 == 0 && from_hex(label).is_some_and(|bytes| is_readable(&bytes));
+    let hex = label.len().is_multiple_of(2) && from_hex(label).is_some_and(|bytes| is_readable(&bytes));
     hex || from_base32(label).is_some_and(|bytes| is_readable(&bytes))
 }
 

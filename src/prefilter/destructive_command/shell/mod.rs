@@ -235,7 +235,7 @@ const OFTEN_GLOBBED: &[&str] = &[
 /// The program that a shell would find for a name with `?`, `*` or `[…]` in it, somewhere under the root.
 fn globbed(path: &str, name: &str) -> Option<&'static str> {
     let is_pattern = name.contains(['?', '*', '[']) && name.contains(|c: char| c.is_ascii_alphanumeric());
-    if !is_pattern || !(path.starts_with('/') || !path.contains('/')) {
+    if !is_pattern || (path.contains('/') && !path.starts_with('/')) {
         return None;
     }
     OFTEN_GLOBBED

@@ -245,7 +245,6 @@ impl Shell {
                 positional,
                 depth: frame.depth + 1,
                 span: Some(call.span.clone()),
-                ..frame.clone()
             };
             self.push(call);
             self.run_simples(body, &inner);
