@@ -88,7 +88,7 @@ impl TestGuardian {
         let guardian = Arc::new(app::guardian(&config, &log).unwrap());
         let server = Server::bind(
             config.server.clone(),
-            config.wire.clone(),
+            config.wire,
             guardian,
             app::keyring(&config),
         )
