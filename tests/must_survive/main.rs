@@ -3,6 +3,8 @@
 // `cfg(test)` says to clippy that these modules, helpers included, may unwrap.
 
 #[cfg(test)]
+mod beyond;
+#[cfg(test)]
 mod harness;
 #[cfg(test)]
 mod infrastructure;

@@ -211,6 +211,7 @@ fn is_encoded_whole(subject: &Subject<'_>, view: &ViewText<'_>) -> bool {
     let covers = span.len() + 4 >= raw.len();
     covers && !raw.contains([' ', '\t']) && decoded.contains(char::is_whitespace)
 }
+
 /// Looks at a text that is run.
 fn look(text: &str, seen: &mut Seen) {
     if text.len() > LONGEST_COMMAND {
@@ -219,7 +220,7 @@ fn look(text: &str, seen: &mut Seen) {
     }
     windows::look(text, seen);
     let code = code::is_code(text);
-    let mut nested = Vec::new();
+    let mut nested: code::Nested = wrappers::jobs(text).map(|(job, span)| (job.to_owned(), span)).collect();
     code::look(text, seen, &mut nested);
     if !code || begins_like_command(text) {
         look_at_shell(text, seen, &mut nested);

@@ -2,6 +2,7 @@
 
 use crate::model::Origin;
 use crate::prefilter::Subject;
+use crate::prefilter::locations::{Location, Steering};
 
 /// How a content relates to commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,6 +131,9 @@ pub(super) fn role(subject: &Subject<'_>) -> Option<Role> {
     if runs && !OTHER_LABELS.contains(&label.as_str()) {
         return Some(Role::Command);
     }
+    if !OTHER_LABELS.contains(&label.as_str()) && lands_where_it_runs(subject) {
+        return Some(Role::Command);
+    }
     Some(
         if begins_like_command(&content.text) && !OTHER_LABELS.contains(&label.as_str()) {
             Role::Likely
@@ -137,6 +141,35 @@ pub(super) fn role(subject: &Subject<'_>) -> Option<Role> {
             Role::Prose
         },
     )
+}
+
+/// Labels of arguments that say where a text is written to.
+const PLACE_LABELS: &[&str] = &[
+    "path",
+    "file",
+    "filename",
+    "file_path",
+    "filepath",
+    "target",
+    "target_file",
+    "destination",
+    "dest",
+    "to",
+];
+
+/// Whether the call writes this text to a file that is run by itself: at login, at boot, on a timer, by a hook.
+fn lands_where_it_runs(subject: &Subject<'_>) -> bool {
+    const LONGEST_PATH: usize = 512;
+    let mut places = subject.step.contents_of(Origin::ToolArguments).filter(|content| {
+        let label = content.label.as_deref().unwrap_or_default().to_ascii_lowercase();
+        content.text.len() <= LONGEST_PATH && PLACE_LABELS.contains(&label.as_str())
+    });
+    places.any(|place| {
+        matches!(
+            Location::of(&place.text).steering(),
+            Some(Steering::Startup | Steering::Hook)
+        )
+    })
 }
 
 fn runs_things(tool: &str) -> bool {

@@ -1,6 +1,7 @@
 //! Programs that run other programs: what they would run, taken out of their arguments.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::shell::{Call, Word, program_name};
 
@@ -480,16 +481,47 @@ fn command_prompt(call: &Call) -> Vec<Inner> {
 
 /// The commands of a table of jobs.
 fn scheduled(table: &str) -> impl Iterator<Item = Inner> {
+    jobs(table).map(|(command, _)| here(command.to_owned()))
+}
+
+/// The commands of a table of jobs, with their places; in tables of the system a user stands first, so the rest
+/// behind the first word is another.
+pub(super) fn jobs(table: &str) -> impl Iterator<Item = (&str, Range<usize>)> {
     const MOST: usize = 32;
-    table.lines().take(MOST).filter_map(|line| {
-        let line = line.trim();
-        let times = if line.starts_with('@') { 1 } else { 5 };
-        let mut rest = line;
-        for _ in 0..times {
-            rest = rest.split_once(char::is_whitespace)?.1.trim_start();
-        }
-        (!line.starts_with('#')).then(|| here(rest.to_owned()))
-    })
+    let is_time = |field: &str| {
+        field
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'*' | b'/' | b',' | b'-'))
+    };
+    let mut start = 0;
+    table
+        .split_inclusive('\n')
+        .filter_map(move |whole| {
+            let begin = start;
+            start += whole.len();
+            let line = whole.trim();
+            let first = line.bytes().next()?;
+            if !(first == b'@' || first == b'*' || first.is_ascii_digit()) {
+                return None;
+            }
+            let times = if first == b'@' { 1 } else { 5 };
+            let mut rest = line;
+            for field in 0..times {
+                let (time, behind) = rest.split_once(char::is_whitespace)?;
+                if (field > 0 || first != b'@') && !is_time(time) {
+                    return None;
+                }
+                rest = behind.trim_start();
+            }
+            let span = begin..begin + whole.len();
+            let without_user = rest
+                .split_once(char::is_whitespace)
+                .map(|(_, command)| command.trim_start());
+            Some([Some((rest, span.clone())), without_user.map(|command| (command, span))])
+        })
+        .flatten()
+        .flatten()
+        .take(MOST)
 }
 
 /// Commands in the options of programs that otherwise run none.
