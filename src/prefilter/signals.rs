@@ -1,7 +1,8 @@
 //! Signals: weighted patterns over folded text, read from a rule file and gated by words.
 //!
 //! A signal alone convicts nobody. Each hit has a weight; what counts is the sum over *different* signals that stand
-//! close together ([`Signals::gravest`]). A signal that the text itself quotes or describes weighs half.
+//! close together ([`Signals::gravest`]). A signal that the text itself quotes or describes weighs half; one that stands in
+//! a code block or a literal of a text about attacks or tests weighs a quarter.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -125,7 +126,7 @@ pub(super) struct Hit {
     pub(super) kind: usize,
     /// Bytes of the folded text.
     pub(super) span: Range<usize>,
-    /// Twice the weight of the pattern, or the weight itself where the text quotes it.
+    /// Twice the weight of the pattern; where the text quotes it the weight itself, where it shows it as an example half of that.
     pub(super) weight: u32,
     told: Told,
     quoted: bool,
@@ -274,11 +275,12 @@ impl Signals {
                         at = span.end.max(at + 1);
                         continue;
                     }
-                    let quoted = is_quoted(folded, &span);
-                    let weight = if quoted {
-                        pattern.weight / HALVES
-                    } else {
-                        pattern.weight
+                    let shown = is_shown(folded, &span);
+                    let quoted = shown || is_quoted(folded, &span);
+                    let weight = match (shown, quoted) {
+                        (true, _) => pattern.weight / (2 * HALVES),
+                        (false, true) => pattern.weight / HALVES,
+                        (false, false) => pattern.weight,
                     };
                     at = span.end.max(at + 1);
                     hits.push(Hit {
@@ -412,7 +414,7 @@ fn is_quoted(text: &str, span: &Range<usize>) -> bool {
     let before = text
         .get(text.floor_char_boundary(span.start.saturating_sub(NEAR))..span.start)
         .unwrap_or_default();
-    if DESCRIBING.iter().any(|word| before.contains(word)) || is_shown(text, span) {
+    if DESCRIBING.iter().any(|word| before.contains(word)) {
         return true;
     }
     // Who reports what somebody tries to do does not ask for it; who says what one has to do does.
@@ -558,16 +560,16 @@ mod tests {
     }
 
     #[test]
-    fn what_a_manual_or_a_test_shows_weighs_half() {
+    fn what_a_manual_or_a_test_shows_weighs_a_quarter() {
         let signals = Signals::compile("test", FILE).unwrap();
         let weight = |text: &str| signals.hits(text)[0].weight;
         assert_eq!(
             weight("try it:\n```text\n/check hello there\n```\nthis is found by the scanner."),
-            3
+            1
         );
         assert_eq!(
             weight("attacks = [\n    'hello there and more',\n]\ndef test_it(): pass"),
-            3
+            1
         );
         assert_eq!(weight("try it:\n```text\n/check hello there\n```\nthis is fun."), 6);
         assert_eq!(weight("the scanner found:\n```text\nnothing\n```\nhello there"), 6);
