@@ -47,6 +47,11 @@ pub enum ConfigError {
 /// The file that is read when none is named: `guardian.toml`, if there is one here.
 pub const DEFAULT_FILE: &str = "guardian.toml";
 
+/// The default file, where there is one here.
+pub fn default_file() -> Option<PathBuf> {
+    Some(PathBuf::from(DEFAULT_FILE)).filter(|path| path.exists())
+}
+
 /// Reads the configuration: the named file; else `guardian.toml` where there is one; else defaults.
 /// Environment variables (`GUARDIAN_…`) win over the file.
 ///
@@ -54,10 +59,7 @@ pub const DEFAULT_FILE: &str = "guardian.toml";
 ///
 /// [`ConfigError`] with file, key, what was expected and what was found.
 pub fn load(named: Option<&Path>) -> Result<Config, ConfigError> {
-    let file = match named {
-        Some(path) => Some(path.to_owned()),
-        None => Some(PathBuf::from(DEFAULT_FILE)).filter(|path| path.is_file()),
-    };
+    let file = named.map(Path::to_owned).or_else(default_file);
     let Some(path) = file else {
         return ConfigFile::default().resolve("defaults and environment", Path::new("."));
     };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Guardian;
 use super::draft::Draft;
 use super::screen::{Screened, explain, reasons};
-use crate::model::{Decision, Edit, Finding, ReasonCode, Step, Treatment};
+use crate::model::{Decision, Edit, Finding, Origin, ReasonCode, Step, Treatment};
 use crate::policy::{MaskStyle, Policy};
 
 /// A step that may be shown to a judge: masked where it had to be.
@@ -77,12 +77,25 @@ fn edits(findings: &[&Finding], step: &Step, style: &MaskStyle) -> Vec<Edit> {
             _ => edits.push(Edit {
                 content,
                 span: finding.span.clone(),
-                replacement: style.stand_in(finding, covered(step, finding)),
+                replacement: replacement(finding, step, style),
                 reason: finding.reason.clone(),
             }),
         }
     }
     edits
+}
+
+/// What stands for the text afterwards: in a part of an argument one plain word, elsewhere as the policy says.
+fn replacement(finding: &Finding, step: &Step, style: &MaskStyle) -> String {
+    let content = finding.content.and_then(|id| step.content(id));
+    let part_of_argument = content
+        .is_some_and(|content| content.origin == Origin::ToolArguments && finding.span.len() < content.text.len());
+    let text = covered(step, finding);
+    if part_of_argument {
+        style.word(finding, text)
+    } else {
+        style.stand_in(finding, text)
+    }
 }
 
 /// The text that a finding is about.

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::draft::Draft;
+use super::withhold::Withheld;
 use super::{Guardian, Organisation};
-use crate::model::{Decision, Finding, Method, Place, ReasonCode, Screening, Step, Treatment, Verdict};
+use crate::model::{Decision, Finding, Method, Origin, Place, ReasonCode, Screening, Step, Treatment, Verdict};
 use crate::policy::Policy;
 use crate::telemetry::names;
 
@@ -91,6 +92,14 @@ impl Screened {
         Some(Draft::of_rules(Decision::Allow, self.method(), Vec::new(), reasoning))
     }
 
+    /// What must not be repeated by whoever tells of this step.
+    pub(super) fn withheld(&self) -> Withheld {
+        Withheld::of(
+            &self.step,
+            self.screening.findings.iter().zip(self.treatments.iter().copied()),
+        )
+    }
+
     /// Adds what screening knows to a verdict: findings, coverage, versions.
     pub(super) fn complete(self, mut verdict: Verdict, organisation: &Organisation) -> Verdict {
         for (finding, treatment) in self.screening.findings.iter().zip(&self.treatments) {
@@ -105,15 +114,16 @@ impl Screened {
     }
 }
 
-/// The policy's treatment, with one exception: what surrounds a step — the agent's own instructions, ids — is never
-/// masked; the judge is told instead.
+/// The policy's treatment, with two exceptions. What surrounds a step — the agent's own instructions, ids — is never masked;
+/// the judge is told instead. And in what a call is made of, only data is masked: a command without the words that a rule
+/// objects to is another command, so such a step is denied.
 fn treatment(finding: &Finding, step: &Step, policy: &Policy) -> Treatment {
-    let place = finding
-        .content
-        .and_then(|id| step.content(id))
-        .map(|content| content.place);
-    match (policy.treatment(finding, step), place) {
-        (Treatment::Mask, Some(Place::Surroundings) | None) => Treatment::Evidence,
+    let content = finding.content.and_then(|id| step.content(id));
+    let is_data = matches!(finding.reason, ReasonCode::SecretExposure | ReasonCode::PersonalData);
+    match (policy.treatment(finding, step), content) {
+        (Treatment::Mask, None) => Treatment::Evidence,
+        (Treatment::Mask, Some(content)) if content.place == Place::Surroundings => Treatment::Evidence,
+        (Treatment::Mask, Some(content)) if content.origin == Origin::ToolArguments && !is_data => Treatment::Deny,
         (treatment, _) => treatment,
     }
 }

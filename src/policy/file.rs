@@ -336,6 +336,13 @@ impl TreatmentLine {
             ReasonCode::parse(name)
                 .ok_or_else(|| format!("expected a published reason code or `org.…`, found `{name}`"))
         };
+        let lists = [&self.rules, &self.reasons, &self.origins, &self.kinds, &self.methods];
+        if lists.iter().all(|list| list.is_empty()) && self.min_severity.is_none() && self.min_confidence.is_none() {
+            return Err((
+                "treatment",
+                "expected at least one condition, or the entry would fit every finding".to_owned(),
+            ));
+        }
         Ok(TreatmentEntry {
             rules: NamePatterns::new(&self.rules).map_err(|why| ("rules", why))?,
             reasons: self

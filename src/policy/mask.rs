@@ -40,6 +40,17 @@ impl MaskStyle {
         }
     }
 
+    /// What stands in for a part of an argument: one plain word in every style. Stars and brackets mean something to a shell,
+    /// a path or a pattern.
+    pub fn word(&self, finding: &Finding, text: &str) -> String {
+        let stand_in = self.stand_in(finding, text);
+        let plain: String = stand_in
+            .chars()
+            .filter(|c| c.is_ascii_alphanumeric() || *c == '_')
+            .collect();
+        format!("MASKED{plain}")
+    }
+
     /// What stands in for a text that a finding wants masked.
     pub fn stand_in(&self, finding: &Finding, text: &str) -> String {
         let what = finding.rule.rsplit('.').next().unwrap_or_default().to_ascii_uppercase();
@@ -98,6 +109,11 @@ mod tests {
         assert_eq!(of(&MaskStyle::LastFour, "4111 1111 1111 1234"), "********1234");
         assert_eq!(of(&MaskStyle::LastFour, "Jane Doe"), "************");
         assert_eq!(of(&MaskStyle::LastFour, "1234"), "************");
+        assert_eq!(MaskStyle::Stars.word(&card, "4111 1111 1111 1234"), "MASKED");
+        assert_eq!(
+            MaskStyle::Placeholder.word(&card, "4111 1111 1111 1234"),
+            "MASKEDPAYMENT_CARD"
+        );
         let (one, other) = (MaskStyle::Hash { key: [1; 32] }, MaskStyle::Hash { key: [2; 32] });
         assert_eq!(of(&one, "a"), of(&one, "a"));
         assert_ne!(of(&one, "a"), of(&one, "b"));

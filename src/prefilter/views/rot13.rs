@@ -28,6 +28,11 @@ const WORDS: &[&str] = &[
     "confirm",
     "immediately",
     "please",
+    "assistant",
+    "rules",
+    "forward",
+    "export",
+    "unlock",
 ];
 
 static TURNED: LazyLock<Option<AhoCorasick>> =
