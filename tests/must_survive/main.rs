@@ -1,5 +1,6 @@
 //! What a guardian must survive: classes of attack, several concrete cases of each, with the honest work that looks
 //! alike beside them. Everything goes through the front door: bytes are decoded, admitted, decided, encoded.
+
 // `cfg(test)` says to clippy that these modules, helpers included, may unwrap.
 
 #[cfg(test)]
