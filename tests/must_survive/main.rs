@@ -3,6 +3,8 @@
 
 // `cfg(test)` says to clippy that these modules, helpers included, may unwrap.
 
+#![allow(clippy::string_slice, reason = "in a test, a wrong slice is a failed test")]
+
 #[cfg(test)]
 mod beyond;
 #[cfg(test)]
