@@ -52,7 +52,7 @@ impl Door {
             .unwrap();
         Self {
             guardian: app::guardian(&config, &audit::Settings::Off).unwrap(),
-            limits: config.wire.clone(),
+            limits: config.wire,
         }
     }
 
@@ -66,7 +66,7 @@ impl Door {
             .unwrap();
         Self {
             guardian: app::guardian(&config, &audit::Settings::Off).unwrap(),
-            limits: config.wire.clone(),
+            limits: config.wire,
         }
     }
 
@@ -152,19 +152,10 @@ impl Answer {
         self.rules().iter().any(|seen| seen.starts_with(rule))
     }
 
-    pub(crate) fn reason_codes(&self) -> Vec<&str> {
-        let codes = self.json["result"]["reasonCode"].as_array();
-        codes.into_iter().flatten().filter_map(Value::as_str).collect()
-    }
-
     /// What the pipeline noted for operators.
     pub(crate) fn notes(&self) -> Vec<&str> {
         let notes = self.json["notes"].as_array();
         notes.into_iter().flatten().filter_map(Value::as_str).collect()
-    }
-
-    pub(crate) fn has_note(&self, code: &str) -> bool {
-        self.notes().iter().any(|note| note.split(':').next() == Some(code))
     }
 
     /// The request that may be sent instead.

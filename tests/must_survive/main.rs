@@ -1,6 +1,9 @@
 //! What a guardian must survive: classes of attack, several concrete cases of each, with the honest work that looks
 //! alike beside them. Everything goes through the front door: bytes are decoded, admitted, decided, encoded.
+
 // `cfg(test)` says to clippy that these modules, helpers included, may unwrap.
+
+#![allow(clippy::string_slice, reason = "in a test, a wrong slice is a failed test")]
 
 #[cfg(test)]
 mod beyond;

@@ -86,13 +86,7 @@ impl TestGuardian {
         config.server.listen.set_port(0);
         let log = audit::Settings::File(folder.path().join("audit.jsonl"));
         let guardian = Arc::new(app::guardian(&config, &log).unwrap());
-        let server = Server::bind(
-            config.server.clone(),
-            config.wire.clone(),
-            guardian,
-            app::keyring(&config),
-        )
-        .unwrap();
+        let server = Server::bind(config.server.clone(), config.wire, guardian, app::keyring(&config)).unwrap();
         let (address, control) = (server.address(), server.control());
         tokio::spawn(server.run());
         Self {
