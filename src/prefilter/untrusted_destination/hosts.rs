@@ -1,6 +1,6 @@
 //! What a host is: an address inside, a cloud's metadata service, a collector, somebody's look-alike.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::{Ipv4Net, Ipv6Net};
 
