@@ -20,6 +20,7 @@ mod structure;
 mod subject;
 mod tidy;
 mod tool;
+mod untrusted_destination;
 mod views;
 mod warm_up;
 
@@ -65,6 +66,7 @@ impl Prefilters {
                 Box::new(destructive_command::DestructiveCommand::new()),
                 Box::new(sql::Sql::new()),
                 Box::new(tool::Tool::new()),
+                Box::new(untrusted_destination::UntrustedDestination::new()),
             ],
         }
     }

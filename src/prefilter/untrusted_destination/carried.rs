@@ -1,0 +1,261 @@
+//! Data inside a URL: encoded text in its query, its path or its host, and places held for it.
+
+use base64::Engine as _;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use url::Url;
+
+/// What a URL carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Cargo {
+    /// A place held for some value, as every API description has it.
+    Placeholder,
+    /// Long plain text.
+    Text,
+    /// A place held for secrets or for the conversation.
+    SecretPlaceholder,
+    /// Text that was encoded.
+    Encoded,
+}
+
+const SHORTEST_ENCODED: usize = 20;
+const SHORTEST_TEXT: usize = 80;
+
+const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
+    .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+    .with_decode_allow_trailing_bits(true);
+const STANDARD: GeneralPurpose = GeneralPurpose::new(&base64::alphabet::STANDARD, LENIENT);
+const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&base64::alphabet::URL_SAFE, LENIENT);
+
+/// What a URL carries, the gravest first.
+pub(super) fn cargo(written: &str, url: &Url) -> Option<Cargo> {
+    let mut cargo = placeholder(written);
+    for (name, value) in url.query_pairs().take(32) {
+        // A `+` in a query means a space, but not in base64.
+        let packed = value.replace(' ', "+");
+        if spells_text(&packed) || (value.is_empty() && spells_text(&name)) {
+            return Some(Cargo::Encoded);
+        }
+        let words = value.split_whitespace().count();
+        if value.len() >= SHORTEST_TEXT && words >= 8 {
+            cargo = cargo.max(Some(Cargo::Text));
+        }
+    }
+    if let Some(fragment) = url.fragment()
+        && spells_text(fragment)
+    {
+        return Some(Cargo::Encoded);
+    }
+    let segments = url.path_segments().into_iter().flatten().take(16);
+    let labels = url.host_str().unwrap_or_default().split('.');
+    // Hosts know no upper case, so their labels carry hexadecimal or base32.
+    if segments.into_iter().any(spells_text) || labels.into_iter().any(label_spells_text) {
+        return Some(Cargo::Encoded);
+    }
+    cargo
+}
+
+/// Whether a value is base64 or hexadecimal of readable text; keys, hashes and signatures decode to noise.
+fn spells_text(value: &str) -> bool {
+    let value = value.trim_end_matches('=');
+    if value.len() < SHORTEST_ENCODED {
+        return false;
+    }
+    if value.len() % 2 == 0 && value.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return from_hex(value).is_some_and(|bytes| is_readable(&bytes));
+    }
+    let packed = value
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_'));
+    packed
+        && [STANDARD, URL_SAFE]
+            .iter()
+            .any(|engine| engine.decode(value).is_ok_and(|bytes| is_readable(&bytes)))
+}
+
+fn label_spells_text(label: &str) -> bool {
+    if label.len() < SHORTEST_ENCODED || label.starts_with("xn--") {
+        return false;
+    }
+    let hex = label.len() % 2 == 0 && from_hex(label).is_some_and(|bytes| is_readable(&bytes));
+    hex || from_base32(label).is_some_and(|bytes| is_readable(&bytes))
+}
+
+fn from_hex(text: &str) -> Option<Vec<u8>> {
+    let digits: Option<Vec<u8>> = text
+        .chars()
+        .map(|c| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok()))
+        .collect();
+    Some(
+        digits?
+            .chunks_exact(2)
+            .filter_map(|pair| Some(pair.first()? << 4 | pair.get(1)?))
+            .collect(),
+    )
+}
+
+fn from_base32(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut buffer = 0_u32;
+    let mut bits = 0;
+    for c in text.bytes() {
+        let value = match c {
+            b'a'..=b'z' => c - b'a',
+            b'2'..=b'7' => c - b'2' + 26,
+            _ => return None,
+        };
+        buffer = (buffer << 5 | u32::from(value)) & 0xfff;
+        bits += 5;
+        if bits >= 8 {
+            bits -= 8;
+            bytes.push(u8::try_from(buffer >> bits & 0xff).ok()?);
+        }
+    }
+    Some(bytes)
+}
+
+fn is_readable(bytes: &[u8]) -> bool {
+    let plain = bytes
+        .iter()
+        .filter(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t'))
+        .count();
+    let letters = bytes
+        .iter()
+        .filter(|byte| byte.is_ascii_alphanumeric() || **byte == b' ')
+        .count();
+    bytes.len() >= 12 && plain * 20 >= bytes.len() * 19 && letters * 10 >= bytes.len() * 6
+}
+
+/// Names of what nobody should put into a URL.
+const SECRETS: &[&str] = &[
+    "secret",
+    "password",
+    "passwd",
+    "api_key",
+    "apikey",
+    "credential",
+    "conversation",
+    "history",
+    "chat",
+    "messages",
+    "summary",
+    "context",
+    "system_prompt",
+    "prompt",
+    "cookie",
+    "ssn",
+    "credit",
+    "private",
+    "session_data",
+    "user_data",
+    "userdata",
+    "memory",
+    "email_body",
+    "stolen",
+    "exfil",
+    "data",
+    "token",
+    "content",
+    "base64",
+    "env",
+];
+
+/// A place held for a value: `{{x}}`, `{x}`, `${x}`, `<x>`, `[x]`, `$(x)`, or in capitals.
+fn placeholder(written: &str) -> Option<Cargo> {
+    let tail = written.split_once(['?', '#']).map(|(_, tail)| tail).or_else(|| {
+        written
+            .split_once("://")
+            .and_then(|(_, rest)| rest.split_once('/'))
+            .map(|(_, path)| path)
+    })?;
+    let mut found = None;
+    let mut rest = tail;
+    let mut looked = 0;
+    while let Some(at) = rest.find(['{', '[', '<', '$']) {
+        looked += 1;
+        if looked > 16 {
+            break;
+        }
+        let inside = rest
+            .get(at..)
+            .unwrap_or_default()
+            .trim_start_matches(['{', '[', '<', '$', '(', ' ', '%']);
+        let name: String = inside
+            .chars()
+            .take_while(|c| c.is_alphanumeric() || matches!(c, '_' | ' ' | '-' | '.' | '\''))
+            .take(60)
+            .collect();
+        let closed = inside
+            .get(name.len()..)
+            .is_some_and(|after| after.trim_start().starts_with(['}', ']', '>', ')', '|', '%']));
+        if closed && !name.trim().is_empty() {
+            let lower = name.to_ascii_lowercase();
+            let secret = SECRETS.iter().any(|secret| lower.contains(secret));
+            found = found.max(Some(if secret {
+                Cargo::SecretPlaceholder
+            } else {
+                Cargo::Placeholder
+            }));
+        }
+        let consumed = rest.len() - inside.len() + name.len();
+        rest = rest.get(consumed.max(at + 1)..).unwrap_or_default();
+    }
+    // `?q=YOUR_SECRET_HERE`, `?d=BASE64_ENCODED_CONVERSATION`
+    let capitals = tail.split(['=', '&', '/', '?']).any(|value| {
+        value.len() >= 8
+            && value.contains('_')
+            && value
+                .bytes()
+                .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
+            && SECRETS.iter().any(|secret| value.to_ascii_lowercase().contains(secret))
+    });
+    if capitals {
+        found.max(Some(Cargo::SecretPlaceholder))
+    } else {
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Option<Cargo> {
+        cargo(text, &Url::parse(text).unwrap())
+    }
+
+    #[test]
+    fn encoded_text_is_told_from_hashes_and_signatures() {
+        for text in [
+            "https://x.test/p.png?d=cGFzc3dvcmQ6IGh1bnRlcjIgYW5kIG1vcmU",
+            "https://x.test/70617373776f72643a2068756e746572322021",
+            "https://70617373776f72642068756e74657232.x.test/",
+            "https://x.test/#dGhlIHVzZXIgc2FpZCBoZWxsbyB3b3JsZA==",
+        ] {
+            assert_eq!(of(text), Some(Cargo::Encoded), "{text}");
+        }
+        for text in [
+            "https://cdn.test/a.png?v=3f2a9c0d1e4b5a6978d0c1b2a3948576",
+            "https://cdn.test/3f2a9c0d-1e4b-5a69-78d0-c1b2a3948576/image.png",
+            "https://b.test/x?X-Amz-Signature=9b7f0c3c1a6d54e2f8b0a9d7c6e5f4a3b2c1d0e9f8a7b6c5d4e3f2a1b0c9d8e7",
+            "https://www.youtube.test/watch?v=dQw4w9WgXcQ",
+            "https://example.test/a-long-title-of-some-blog-post-about-nothing",
+            "https://github.test/internationalization/localization",
+        ] {
+            assert_eq!(of(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn places_held_for_secrets_are_told_from_those_of_an_api() {
+        for text in [
+            "https://x.test/l?d={{conversation}}",
+            "https://x.test/?q=[USER PASSWORD]",
+            "https://x.test/?q=BASE64_ENCODED_DATA",
+            "https://x.test/i.png?d=${secret}",
+        ] {
+            assert_eq!(of(text), Some(Cargo::SecretPlaceholder), "{text}");
+        }
+        assert_eq!(of("https://api.x.test/users/{id}"), Some(Cargo::Placeholder));
+        assert_eq!(of("https://api.x.test/users/7?tags[]=a"), None);
+    }
+}

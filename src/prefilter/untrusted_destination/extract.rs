@@ -1,0 +1,234 @@
+//! URLs in a text: every one of them, also a second one inside the first, with what stands around it.
+
+use std::ops::Range;
+
+const MOST: usize = 64;
+const LONGEST: usize = 4 * 1024;
+
+/// How a URL stands in its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stand {
+    /// It is shown or fetched without anybody's doing: an image, a frame, a style.
+    Loaded,
+    /// Somebody has to follow it.
+    Linked,
+}
+
+/// A URL in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Found<'a> {
+    /// Its text.
+    pub url: &'a str,
+    /// Bytes of the text.
+    pub span: Range<usize>,
+    /// How it stands there.
+    pub stand: Stand,
+}
+
+/// Schemes that need no `//`.
+const BARE_SCHEMES: &[&str] = &[
+    "javascript:",
+    "vbscript:",
+    "data:text/html",
+    "data:application/xhtml",
+    "data:image/svg+xml",
+    "file:/",
+    "ldap:",
+    "jar:",
+];
+
+/// Every URL of a text, in order.
+pub(super) fn urls(text: &str) -> Vec<Found<'_>> {
+    let mut found: Vec<Found<'_>> = Vec::new();
+    for (at, _) in text.match_indices("://") {
+        if found.len() >= MOST {
+            break;
+        }
+        let head = text
+            .get(at.saturating_sub(24).max(floor_start(text, at))..at)
+            .unwrap_or_default();
+        let scheme = head
+            .bytes()
+            .rev()
+            .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'.' | b'-'))
+            .count();
+        let start = at - scheme;
+        if scheme == 0
+            || !text
+                .get(start..at)
+                .is_some_and(|scheme| scheme.starts_with(|c: char| c.is_ascii_alphabetic()))
+        {
+            continue;
+        }
+        push(text, start, &mut found);
+    }
+    if text.contains(':') {
+        for scheme in BARE_SCHEMES {
+            for at in find_ignoring_case(text, scheme).take(8) {
+                let starts_word = text
+                    .get(..at)
+                    .is_none_or(|head| !head.ends_with(|c: char| c.is_alphanumeric()));
+                if starts_word && !found.iter().any(|known| known.span.start == at) && found.len() < MOST {
+                    push(text, at, &mut found);
+                }
+            }
+        }
+    }
+    for at in text
+        .match_indices("](//")
+        .map(|(at, _)| at + 2)
+        .chain(text.match_indices("src=\"//").map(|(at, _)| at + 5))
+        .take(8)
+    {
+        push(text, at, &mut found);
+    }
+    found
+}
+
+fn floor_start(text: &str, at: usize) -> usize {
+    text.ceil_char_boundary(at.saturating_sub(24))
+}
+
+fn find_ignoring_case<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let first = word.bytes().next().unwrap_or_default();
+    text.bytes()
+        .enumerate()
+        .filter(move |(_, byte)| byte.eq_ignore_ascii_case(&first))
+        .map(|(at, _)| at)
+        .filter(move |at| {
+            text.as_bytes()
+                .get(*at..at + word.len())
+                .is_some_and(|bytes| bytes.eq_ignore_ascii_case(word.as_bytes()))
+        })
+}
+
+fn push<'a>(text: &'a str, start: usize, found: &mut Vec<Found<'a>>) {
+    let rest = text.get(start..).unwrap_or_default();
+    let mut length = 0;
+    let mut braces = 0_usize;
+    for c in rest.chars() {
+        // Inside `{{ … }}` a blank is part of a placeholder.
+        let ends = match c {
+            '{' => {
+                braces += 1;
+                false
+            }
+            '}' => {
+                braces = braces.saturating_sub(1);
+                false
+            }
+            ' ' => braces == 0,
+            c if c.is_whitespace() || c.is_control() => true,
+            '"' | '\'' | '<' | '>' | '`' | '|' => true,
+            _ => false,
+        };
+        if ends || length + c.len_utf8() > LONGEST {
+            break;
+        }
+        length += c.len_utf8();
+    }
+    let mut url = rest.get(..length).unwrap_or_default();
+    loop {
+        let shorter = url.trim_end_matches(['.', ',', ';', ':', '!', '?', '*', '_']);
+        // A parenthesis that the URL did not open belongs to the text around it.
+        let shorter = match shorter.strip_suffix([')', ']']) {
+            Some(inside) if shorter.matches(['(', '[']).count() < shorter.matches([')', ']']).count() => inside,
+            _ => shorter,
+        };
+        if shorter == url {
+            break;
+        }
+        url = shorter;
+    }
+    // `[text](url "title")`, and a URL that a bracket ends: `(see http://a) and (b)`.
+    if let Some(at) = url.find(")](").or_else(|| url.find("](")) {
+        url = url.get(..at).unwrap_or(url);
+    }
+    if !url.is_empty() {
+        found.push(Found {
+            url,
+            span: start..start + url.len(),
+            stand: stand(text, start),
+        });
+    }
+}
+
+/// What stands just before a URL tells whether it loads by itself.
+fn stand(text: &str, start: usize) -> Stand {
+    let from = text.ceil_char_boundary(start.saturating_sub(200));
+    let before = text.get(from..start).unwrap_or_default();
+    let markdown = before
+        .strip_suffix('(')
+        .or_else(|| before.strip_suffix("(<"))
+        .and_then(|head| head.strip_suffix(']'))
+        .is_some_and(|head| {
+            head.rfind('[')
+                .is_some_and(|open| head.get(..open).is_some_and(|head| head.ends_with('!')))
+        });
+    let reference = before.trim_end().ends_with("]:") && text.contains("![");
+    let lower = before.to_ascii_lowercase();
+    let tag = lower.rfind('<').and_then(|open| lower.get(open..)).unwrap_or_default();
+    let html = !tag.contains('>')
+        && [
+            "<img", "<iframe", "<script", "<link", "<video", "<audio", "<embed", "<object", "<source", "<image",
+            "<body", "<input",
+        ]
+        .iter()
+        .any(|name| tag.starts_with(name));
+    let style = lower.trim_end_matches(['"', '\'']).ends_with("url(") || lower.ends_with("@import ");
+    if markdown || reference || html || style {
+        Stand::Loaded
+    } else {
+        Stand::Linked
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(text: &str) -> Vec<(&str, Stand)> {
+        urls(text).into_iter().map(|found| (found.url, found.stand)).collect()
+    }
+
+    #[test]
+    fn every_url_is_found_with_its_stand() {
+        assert_eq!(
+            texts("See http://a.test/x, (https://b.test/y_(z)) and ![i](https://c.test/i.png?q=1)."),
+            [
+                ("http://a.test/x", Stand::Linked),
+                ("https://b.test/y_(z)", Stand::Linked),
+                ("https://c.test/i.png?q=1", Stand::Loaded)
+            ]
+        );
+        assert_eq!(
+            texts("https://a.test/?u=http://b.test/x"),
+            [
+                ("https://a.test/?u=http://b.test/x", Stand::Linked),
+                ("http://b.test/x", Stand::Linked)
+            ]
+        );
+        assert_eq!(
+            texts("<img alt='' src=\"//c.test/p\">"),
+            [("//c.test/p", Stand::Loaded)]
+        );
+        assert_eq!(
+            texts("[a](https://a.test/?q={{ the secret }})"),
+            [("https://a.test/?q={{ the secret }}", Stand::Linked)]
+        );
+        assert_eq!(
+            texts("[x](JavaScript:alert(1))"),
+            [("JavaScript:alert(1)", Stand::Linked)]
+        );
+        assert_eq!(texts("a :// b, c: d"), []);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn spans_are_the_urls(text in "[a-z:/.()\\[\\]{}!? é<>\"]{0,120}") {
+            for found in urls(&text) {
+                proptest::prop_assert_eq!(text.get(found.span.clone()), Some(found.url));
+            }
+        }
+    }
+}

@@ -1,0 +1,396 @@
+//! What a host is: an address inside, a cloud's metadata service, a collector, somebody's look-alike.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use ipnet::{Ipv4Net, Ipv6Net};
+
+/// What kind of place an address is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Zone {
+    /// The metadata service of a cloud.
+    Metadata,
+    /// The machine itself.
+    Loopback,
+    /// A private network.
+    Private,
+    /// Everywhere else.
+    Public,
+}
+
+const METADATA_V4: &[Ipv4Addr] = &[
+    Ipv4Addr::new(169, 254, 169, 254),
+    Ipv4Addr::new(169, 254, 170, 2),
+    Ipv4Addr::new(169, 254, 170, 23),
+    Ipv4Addr::new(169, 254, 42, 42),
+    Ipv4Addr::new(100, 100, 100, 200),
+    Ipv4Addr::new(192, 0, 0, 192),
+    Ipv4Addr::new(168, 63, 129, 16),
+];
+const METADATA_V6: &[Ipv6Addr] = &[
+    Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254),
+    Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x23),
+    Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254),
+    Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0xa9fe, 0xa9fe),
+];
+const METADATA_NAMES: &[&str] = &[
+    "metadata.google.internal",
+    "metadata.goog",
+    "metadata",
+    "instance-data",
+    "instance-data.ec2.internal",
+    "metadata.azure.internal",
+    "metadata.azure.com",
+    "metadata.packet.net",
+    "metadata.platformequinix.com",
+    "rancher-metadata",
+    "metadata.tencentyun.com",
+    "metadata.oraclecloud.com",
+];
+
+const PRIVATE_V4: &[Ipv4Net] = &[
+    Ipv4Net::new_assert(Ipv4Addr::new(10, 0, 0, 0), 8),
+    Ipv4Net::new_assert(Ipv4Addr::new(172, 16, 0, 0), 12),
+    Ipv4Net::new_assert(Ipv4Addr::new(192, 168, 0, 0), 16),
+    Ipv4Net::new_assert(Ipv4Addr::new(100, 64, 0, 0), 10),
+    Ipv4Net::new_assert(Ipv4Addr::new(169, 254, 0, 0), 16),
+    Ipv4Net::new_assert(Ipv4Addr::new(192, 0, 0, 0), 24),
+    Ipv4Net::new_assert(Ipv4Addr::new(198, 18, 0, 0), 15),
+    Ipv4Net::new_assert(Ipv4Addr::new(224, 0, 0, 0), 3),
+];
+const PRIVATE_V6: &[Ipv6Net] = &[
+    Ipv6Net::new_assert(Ipv6Addr::new(0xfc00, 0, 0, 0, 0, 0, 0, 0), 7),
+    Ipv6Net::new_assert(Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0), 10),
+    Ipv6Net::new_assert(Ipv6Addr::new(0xff00, 0, 0, 0, 0, 0, 0, 0), 8),
+];
+
+/// What kind of place an address is, also when it wraps an older one.
+pub(super) fn zone_of_address(address: IpAddr) -> Zone {
+    match address {
+        IpAddr::V4(address) => zone_of_v4(address),
+        IpAddr::V6(address) => {
+            if METADATA_V6.contains(&address) {
+                return Zone::Metadata;
+            }
+            if let Some(inner) = wrapped(address) {
+                return zone_of_v4(inner);
+            }
+            if address.is_loopback() || address.is_unspecified() {
+                Zone::Loopback
+            } else if PRIVATE_V6.iter().any(|net| net.contains(&address)) {
+                Zone::Private
+            } else {
+                Zone::Public
+            }
+        }
+    }
+}
+
+fn zone_of_v4(address: Ipv4Addr) -> Zone {
+    if METADATA_V4.contains(&address) {
+        Zone::Metadata
+    } else if address.is_loopback() || address.octets().first() == Some(&0) {
+        Zone::Loopback
+    } else if PRIVATE_V4.iter().any(|net| net.contains(&address)) {
+        Zone::Private
+    } else {
+        Zone::Public
+    }
+}
+
+/// The IPv4 address inside an IPv6 one: mapped, translated (NAT64) or tunnelled (6to4).
+pub(super) fn wrapped(address: Ipv6Addr) -> Option<Ipv4Addr> {
+    let from = |high: u16, low: u16| {
+        let [a, b] = high.to_be_bytes();
+        let [c, d] = low.to_be_bytes();
+        Ipv4Addr::new(a, b, c, d)
+    };
+    match address.segments() {
+        [0, 0, 0, 0, 0, 0xffff, high, low]
+        | [0, 0, 0, 0, 0xffff, 0, high, low]
+        | [0x64, 0xff9b, 0, 0, 0, 0, high, low] => Some(from(high, low)),
+        [0, 0, 0, 0, 0, 0, high, low] if high != 0 => Some(from(high, low)),
+        [0x2002, high, low, ..] => Some(from(high, low)),
+        _ => None,
+    }
+}
+
+/// What kind of place a name is, by what it says.
+pub(super) fn zone_of_name(name: &str) -> Zone {
+    if METADATA_NAMES.contains(&name) {
+        return Zone::Metadata;
+    }
+    let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
+    if matches!(
+        name,
+        "localhost" | "localhost.localdomain" | "ip6-localhost" | "host.docker.internal" | "kubernetes.docker.internal"
+    ) || ends(&[".localhost"])
+    {
+        Zone::Loopback
+    } else if name == "kubernetes"
+        || name == "kubernetes.default"
+        || ends(&[
+            ".internal",
+            ".local",
+            ".lan",
+            ".intranet",
+            ".corp",
+            ".home.arpa",
+            ".cluster.local",
+            ".svc",
+        ])
+    {
+        Zone::Private
+    } else {
+        Zone::Public
+    }
+}
+
+const WILDCARD_DNS: &[&str] = &[
+    "nip.io",
+    "sslip.io",
+    "xip.io",
+    "xip.name",
+    "localtest.me",
+    "lvh.me",
+    "vcap.me",
+    "lacolhost.com",
+    "traefik.me",
+    "local.gd",
+    "backname.io",
+    "readme.localtest.me",
+    "1u.ms",
+    "rbndr.us",
+    "yoogle.com",
+];
+
+/// Whether a name resolves to whatever address stands in it, or always to this machine.
+pub(super) fn is_wildcard_dns(name: &str) -> bool {
+    WILDCARD_DNS.iter().any(|service| is_under(name, service))
+}
+
+/// Hosts that show their owner every request, hold pasted text, or lead to somebody's own machine.
+const COLLECTORS: &[&str] = &[
+    "webhook.site",
+    "requestbin.com",
+    "requestbin.net",
+    "requestbin.io",
+    "pipedream.net",
+    "hookbin.com",
+    "requestcatcher.com",
+    "postb.in",
+    "beeceptor.com",
+    "webhookinbox.com",
+    "request.cafe",
+    "hookdeck.com",
+    "webhook.cool",
+    "typedwebhook.tools",
+    "rbaskets.in",
+    "mockbin.org",
+    "putsreq.com",
+    "ngrok.io",
+    "ngrok.app",
+    "ngrok-free.app",
+    "ngrok-free.dev",
+    "ngrok.dev",
+    "trycloudflare.com",
+    "loca.lt",
+    "localtunnel.me",
+    "serveo.net",
+    "localhost.run",
+    "lhr.life",
+    "pagekite.me",
+    "telebit.io",
+    "bore.pub",
+    "tunnelto.dev",
+    "playit.gg",
+    "pinggy.io",
+    "pinggy.link",
+    "interact.sh",
+    "oast.pro",
+    "oast.live",
+    "oast.site",
+    "oast.online",
+    "oast.fun",
+    "oast.me",
+    "burpcollaborator.net",
+    "oastify.com",
+    "canarytokens.com",
+    "dnslog.cn",
+    "ceye.io",
+    "dnsbin.zhack.ca",
+    "requestrepo.com",
+    "bxss.me",
+    "xss.ht",
+    "eyes.sh",
+    "transfer.sh",
+    "file.io",
+    "0x0.st",
+    "termbin.com",
+    "ix.io",
+    "sprunge.us",
+    "paste.rs",
+    "paste.ee",
+    "dpaste.com",
+    "dpaste.org",
+    "hastebin.com",
+    "ghostbin.com",
+    "rentry.co",
+    "controlc.com",
+    "anonfiles.com",
+    "gofile.io",
+    "bashupload.com",
+    "temp.sh",
+    "oshi.at",
+    "catbox.moe",
+    "tmpfiles.org",
+    "uguu.se",
+    "x0.at",
+];
+
+/// Whether a host is known for collecting what is sent to it.
+pub(super) fn is_collector(name: &str, path: &str) -> bool {
+    COLLECTORS.iter().any(|collector| is_under(name, collector))
+        || (name == "api.telegram.org" && path.starts_with("/bot"))
+        || ((name == "discord.com" || name == "discordapp.com") && path.starts_with("/api/webhooks/"))
+        || (name == "pastebin.com" && path.starts_with("/api/"))
+}
+
+fn is_under(name: &str, parent: &str) -> bool {
+    name.strip_suffix(parent)
+        .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+}
+
+/// Names that look-alikes imitate.
+const WELL_KNOWN: &[&str] = &[
+    "google",
+    "gmail",
+    "youtube",
+    "github",
+    "gitlab",
+    "bitbucket",
+    "microsoft",
+    "office",
+    "outlook",
+    "azure",
+    "apple",
+    "icloud",
+    "amazon",
+    "aws",
+    "paypal",
+    "stripe",
+    "facebook",
+    "instagram",
+    "whatsapp",
+    "twitter",
+    "linkedin",
+    "netflix",
+    "dropbox",
+    "slack",
+    "discord",
+    "telegram",
+    "openai",
+    "chatgpt",
+    "anthropic",
+    "claude",
+    "huggingface",
+    "cloudflare",
+    "mozilla",
+    "wikipedia",
+    "reddit",
+    "coinbase",
+    "binance",
+    "metamask",
+    "docusign",
+    "salesforce",
+    "zoom",
+    "adobe",
+    "atlassian",
+    "npmjs",
+    "pypi",
+    "docker",
+];
+
+/// Whether a name, as a person sees it, is a well-known one, but is spelled with other characters.
+pub(super) fn imitates(shown: &str) -> bool {
+    let skeleton = |text: &str| unicode_security::skeleton(text).collect::<String>();
+    shown.split('.').any(|label| {
+        if label.len() < 4 || WELL_KNOWN.contains(&label) {
+            return false;
+        }
+        let seen = skeleton(label);
+        // Digits stand for letters only where a letter was meant: `paypa1`, `g00gle`.
+        WELL_KNOWN
+            .iter()
+            .any(|known| seen == skeleton(known) || (label.len() == known.len() && digits_as_letters(label) == *known))
+    })
+}
+
+fn digits_as_letters(label: &str) -> String {
+    label
+        .chars()
+        .map(|c| match c {
+            '0' => 'o',
+            '1' => 'l',
+            '3' => 'e',
+            '5' => 's',
+            other => other,
+        })
+        .collect()
+}
+
+/// Whether one label mixes scripts that no language mixes.
+pub(super) fn mixes_scripts(shown: &str) -> bool {
+    use unicode_security::MixedScript as _;
+    shown
+        .split('.')
+        .any(|label| !label.is_ascii() && !label.is_single_script())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_placed_also_when_wrapped() {
+        for (address, zone) in [
+            ("169.254.169.254", Zone::Metadata),
+            ("::ffff:169.254.169.254", Zone::Metadata),
+            ("64:ff9b::a9fe:a9fe", Zone::Metadata),
+            ("fd00:ec2::254", Zone::Metadata),
+            ("127.8.9.1", Zone::Loopback),
+            ("0.0.0.0", Zone::Loopback),
+            ("::1", Zone::Loopback),
+            ("2002:7f00:1::", Zone::Loopback),
+            ("10.1.2.3", Zone::Private),
+            ("100.64.0.1", Zone::Private),
+            ("fc00::1", Zone::Private),
+            ("93.184.216.34", Zone::Public),
+            ("2606:4700::1111", Zone::Public),
+        ] {
+            assert_eq!(zone_of_address(address.parse().unwrap()), zone, "{address}");
+        }
+    }
+
+    #[test]
+    fn imitations_are_seen_and_originals_are_not() {
+        for name in [
+            "g\u{043e}\u{043e}gle.com",
+            "paypa1.com",
+            "g00gle.com",
+            "rnicrosoft.com",
+            "githu\u{0431}.com",
+        ] {
+            assert!(imitates(name) || mixes_scripts(name), "{name}");
+        }
+        for name in [
+            "google.com",
+            "mail.google.com",
+            "b\u{fc}cher.example",
+            "\u{4f8b}\u{3048}.jp",
+            "github.io",
+            "moon.test",
+        ] {
+            assert!(!imitates(name) && !mixes_scripts(name), "{name}");
+        }
+    }
+}

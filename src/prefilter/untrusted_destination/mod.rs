@@ -1,0 +1,431 @@
+//! Where data or calls go: hosts inside, hosts that collect, hosts in disguise, and URLs that carry data away.
+//!
+//! A URL in the arguments of a call, or in what goes to another agent, is a place that something goes to. A URL in what
+//! the agent says or reads only matters when it carries data, or when nobody honest would write it.
+
+mod carried;
+mod extract;
+mod hosts;
+mod rules;
+
+use url::{Host, Url};
+
+use super::catalogue::Catalogue;
+use super::{Prefilter, Rule, Subject, ViewText};
+use crate::model::{Confidence, Content, Finding, Form, Kind, Method, Origin, Place, Severity, Treatment};
+use carried::Cargo;
+use extract::{Found, Stand};
+use hosts::Zone;
+
+/// What is wrong with a destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Trouble {
+    Denied,
+    Metadata,
+    Disguised,
+    Loopback,
+    Private,
+    PrivatePush,
+    WildcardDns,
+    UserInfo,
+    Credentials,
+    LookAlike,
+    Scheme,
+    LocalFile,
+    Collector,
+    LoadedData,
+    LinkedData,
+    OddSpelling,
+    Unreadable,
+}
+
+/// What a URL in this content means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    /// Something goes there.
+    Destination,
+    /// The agent writes it to somebody.
+    Said,
+    /// The agent reads it.
+    Read,
+}
+
+/// The family.
+pub(super) struct UntrustedDestination {
+    catalogue: Catalogue<Trouble>,
+}
+
+impl UntrustedDestination {
+    /// Makes the family.
+    pub(super) fn new() -> Self {
+        Self {
+            catalogue: Catalogue::new(rules::RULES),
+        }
+    }
+}
+
+impl Prefilter for UntrustedDestination {
+    fn family(&self) -> &'static str {
+        "untrusted_destination"
+    }
+
+    fn rules(&self) -> &[Rule] {
+        self.catalogue.rules()
+    }
+
+    fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+        let Some(role) = role(subject) else { return };
+        for view in subject.views.as_written() {
+            let text = view.text();
+            let bare = bare_host(subject.content, text).filter(|_| role == Role::Destination);
+            if bare.is_none() && !text.contains(':') && !text.contains("//") {
+                continue;
+            }
+            let mut destinations = extract::urls(text);
+            let spelled;
+            if let Some(host) = bare.filter(|_| destinations.is_empty()) {
+                spelled = format!("http://{host}");
+                destinations.push(Found {
+                    url: &spelled,
+                    span: 0..text.len(),
+                    stand: Stand::Linked,
+                });
+            }
+            for destination in &destinations {
+                for (trouble, what) in troubles(destination, role, subject) {
+                    self.report(trouble, what, destination, role, subject, view, found);
+                }
+            }
+        }
+    }
+}
+
+impl UntrustedDestination {
+    #[allow(clippy::too_many_arguments, reason = "all of it goes into one finding")]
+    fn report(
+        &self,
+        trouble: Trouble,
+        what: &'static str,
+        destination: &Found<'_>,
+        role: Role,
+        subject: &Subject<'_>,
+        view: &ViewText<'_>,
+        found: &mut Vec<Finding>,
+    ) {
+        let Some(rule) = self.catalogue.rule(trouble) else {
+            return;
+        };
+        let mut finding = rule.at(subject, view, destination.span.clone(), what);
+        let carries = matches!(trouble, Trouble::LoadedData | Trouble::LinkedData | Trouble::Denied);
+        match role {
+            Role::Destination => {}
+            Role::Said | Role::Read if carries => {
+                if trouble == Trouble::LinkedData && role == Role::Read {
+                    finding.confidence = Confidence::Low;
+                }
+            }
+            Role::Said | Role::Read => {
+                finding.confidence = Confidence::Low;
+                finding.suggested = Treatment::Evidence;
+            }
+        }
+        found.push(finding);
+    }
+}
+
+fn role(subject: &Subject<'_>) -> Option<Role> {
+    let content = subject.content;
+    if matches!(content.form, Form::OpaqueFile { .. } | Form::Key) {
+        return None;
+    }
+    let acts = matches!(subject.step.kind, Kind::A2aRequest) && content.place == Place::Body;
+    match content.origin {
+        Origin::ToolArguments => Some(Role::Destination),
+        Origin::Agent if acts => Some(Role::Destination),
+        Origin::Unknown if subject.step.method == Method::PushConfigSet => Some(Role::Destination),
+        Origin::Agent => Some(Role::Said),
+        Origin::RemoteAgent
+        | Origin::ToolOutput
+        | Origin::Knowledge
+        | Origin::Memory
+        | Origin::Trigger
+        | Origin::ToolDescription
+        | Origin::User => Some(Role::Read),
+        Origin::Instructions | Origin::Reasoning | Origin::Unknown => None,
+    }
+}
+
+/// Labels under which a host may stand without a scheme.
+const HOST_LABELS: &[&str] = &[
+    "url",
+    "uri",
+    "host",
+    "hostname",
+    "endpoint",
+    "domain",
+    "server",
+    "address",
+    "link",
+    "href",
+    "webhook",
+    "webhook_url",
+    "callback",
+    "callback_url",
+    "destination",
+    "target",
+    "base_url",
+    "site",
+    "website",
+    "ip",
+    "ip_address",
+    "proxy",
+];
+
+fn bare_host<'a>(content: &Content, text: &'a str) -> Option<&'a str> {
+    let label = content.label.as_deref()?.to_ascii_lowercase();
+    let text = text.trim();
+    let fits = text.len() <= 300 && !text.contains("://") && !text.contains(char::is_whitespace) && !text.contains(',');
+    // A number alone is an address only where a host is asked for.
+    let host = text.split(['/', '?', '#']).next().unwrap_or(text);
+    let shaped = host.contains('.')
+        || host.starts_with('[')
+        || host.starts_with("localhost")
+        || host.contains("::")
+        || (host.len() >= 8 && host.bytes().all(|b| b.is_ascii_digit()) || host.starts_with("0x"));
+    (HOST_LABELS.contains(&label.as_str()) && fits && shaped && !text.starts_with(['/', '.'])).then_some(text)
+}
+
+type Troubles = Vec<(Trouble, &'static str)>;
+
+fn troubles(destination: &Found<'_>, role: Role, subject: &Subject<'_>) -> Troubles {
+    let mut troubles = Vec::new();
+    let written = destination.url;
+    let with_scheme;
+    let text = if written.starts_with("//") {
+        with_scheme = format!("https:{written}");
+        with_scheme.as_str()
+    } else {
+        written
+    };
+    let scheme = text.split(':').next().unwrap_or_default().to_ascii_lowercase();
+    let web = matches!(scheme.as_str(), "http" | "https" | "ws" | "wss" | "ftp");
+    let Ok(url) = Url::parse(text) else {
+        let host = authority(text);
+        let template = host.is_empty() || host.contains(['{', '}', '$', '<', '*', '…']) || host.starts_with("..");
+        if web && role == Role::Destination && !template {
+            troubles.push((Trouble::Unreadable, "a web address cannot be read as one"));
+        }
+        return troubles;
+    };
+    let name = host_name(&url);
+    let rules = &subject.policy.destinations;
+    if rules.deny.matches(&name) {
+        troubles.push((
+            Trouble::Denied,
+            "the policy names this host as one that nothing may go to",
+        ));
+        return troubles;
+    }
+    if !name.is_empty() && rules.allow.matches(&name) {
+        return troubles;
+    }
+    of_scheme(&scheme, &mut troubles);
+    let zone = of_host(&url, &name, text, web, &mut troubles);
+    of_zone(zone, role, subject, &mut troubles);
+    of_spelling(&url, text, web, &mut troubles);
+    let collects = hosts::is_collector(&name, url.path());
+    if collects {
+        troubles.push((
+            Trouble::Collector,
+            "the host collects what is sent to it, or leads to somebody's own machine",
+        ));
+    }
+    if web && zone == Zone::Public {
+        of_cargo(carried::cargo(text, &url), destination.stand, role, &mut troubles);
+    }
+    // What an agent reads may name any place; it is only told what nobody honest would write.
+    if role != Role::Destination {
+        troubles.retain(|(trouble, _)| {
+            matches!(
+                trouble,
+                Trouble::Metadata
+                    | Trouble::Disguised
+                    | Trouble::UserInfo
+                    | Trouble::LookAlike
+                    | Trouble::LoadedData
+                    | Trouble::LinkedData
+            ) || (*trouble == Trouble::Collector && destination.stand == Stand::Loaded)
+                || (*trouble == Trouble::Scheme
+                    && matches!(scheme.as_str(), "javascript" | "vbscript" | "data")
+                    && role == Role::Said)
+        });
+    }
+    troubles
+}
+
+/// The host in lower case, without a trailing dot.
+fn host_name(url: &Url) -> String {
+    url.host_str()
+        .unwrap_or_default()
+        .trim_end_matches('.')
+        .to_ascii_lowercase()
+}
+
+/// What stands between `//` and the path, as written.
+fn authority(text: &str) -> &str {
+    let rest = text.split_once("://").map_or("", |(_, rest)| rest);
+    rest.split(['/', '?', '#']).next().unwrap_or(rest)
+}
+
+fn of_scheme(scheme: &str, troubles: &mut Troubles) {
+    const UNUSUAL: &[&str] = &[
+        "gopher",
+        "dict",
+        "ldap",
+        "ldaps",
+        "ldapi",
+        "jar",
+        "php",
+        "phar",
+        "expect",
+        "tftp",
+        "smb",
+        "netdoc",
+        "javascript",
+        "vbscript",
+        "data",
+        "zlib",
+        "glob",
+        "ogg",
+        "rar",
+        "dns",
+        "tn3270",
+        "rmi",
+        "iiop",
+    ];
+    if UNUSUAL.contains(&scheme) {
+        troubles.push((Trouble::Scheme, "the scheme reaches past the web"));
+    } else if scheme == "file" {
+        troubles.push((Trouble::LocalFile, "a file of this machine is named as a URL"));
+    }
+}
+
+fn of_host(url: &Url, name: &str, text: &str, web: bool, troubles: &mut Troubles) -> Zone {
+    let written = authority(text);
+    let written = written.rsplit(['@', '\\']).next().unwrap_or(written);
+    match url.host() {
+        Some(Host::Ipv4(address)) => {
+            // `127.0.0.1`, perhaps with a port and a trailing dot, is how addresses are written.
+            let plain = written.split(':').next().unwrap_or(written).trim_end_matches('.');
+            if plain != address.to_string() {
+                troubles.push((Trouble::Disguised, "an address is spelled so that it is not recognised"));
+            }
+            hosts::zone_of_address(address.into())
+        }
+        Some(Host::Ipv6(address)) => {
+            if hosts::wrapped(address).is_some() {
+                troubles.push((Trouble::Disguised, "an address is wrapped into one of another kind"));
+            }
+            hosts::zone_of_address(address.into())
+        }
+        Some(Host::Domain(_)) => {
+            let shown = if name.contains("xn--") {
+                url::quirks::domain_to_unicode(name)
+            } else {
+                name.to_owned()
+            };
+            if web && (hosts::imitates(&shown) || hosts::mixes_scripts(&shown)) {
+                troubles.push((Trouble::LookAlike, "the host looks like another one"));
+            }
+            // Schemes that the standard does not know keep numbers as names.
+            if let Ok(address) = name.parse::<std::net::IpAddr>() {
+                return hosts::zone_of_address(address);
+            }
+            if hosts::is_wildcard_dns(name) {
+                troubles.push((Trouble::WildcardDns, "the name resolves to whatever address it spells"));
+                return embedded_zone(name);
+            }
+            hosts::zone_of_name(name)
+        }
+        None => Zone::Public,
+    }
+}
+
+/// The zone of the address that a wildcard name spells: `10.0.0.1.nip.io`, `10-0-0-1.sslip.io`.
+fn embedded_zone(name: &str) -> Zone {
+    let numbers: Vec<u8> = name.split(['.', '-']).map_while(|part| part.parse().ok()).collect();
+    match numbers.as_slice() {
+        [a, b, c, d, ..] => hosts::zone_of_address(std::net::Ipv4Addr::new(*a, *b, *c, *d).into()),
+        _ => Zone::Public,
+    }
+}
+
+fn of_zone(zone: Zone, role: Role, subject: &Subject<'_>, troubles: &mut Troubles) {
+    let push = subject.step.method == Method::PushConfigSet;
+    match zone {
+        Zone::Metadata => troubles.push((Trouble::Metadata, "a cloud's metadata service hands out credentials")),
+        Zone::Loopback | Zone::Private if push && role == Role::Destination => {
+            troubles.push((Trouble::PrivatePush, "a remote agent would report to a private address"));
+        }
+        Zone::Loopback => troubles.push((Trouble::Loopback, "it goes to the machine itself")),
+        Zone::Private => troubles.push((Trouble::Private, "it goes to a private network")),
+        Zone::Public => {}
+    }
+}
+
+fn of_spelling(url: &Url, text: &str, web: bool, troubles: &mut Troubles) {
+    let written = authority(text);
+    let user = url.username();
+    let looks_like_host =
+        user.contains('.') || user.to_ascii_lowercase().contains("%2e") || user.to_ascii_lowercase().contains("%2f");
+    if web && !user.is_empty() && (looks_like_host || written.matches('@').count() > 1) && !user.contains("%40") {
+        troubles.push((
+            Trouble::UserInfo,
+            "what looks like the host is a user name before the real one",
+        ));
+    } else if let Some(password) = url.password()
+        && password.len() >= 4
+        && !password.starts_with(['$', '{', '<', '*', '%'])
+        && !matches!(
+            password.to_ascii_lowercase().as_str(),
+            "password" | "pass" | "changeme" | "secret" | "example"
+        )
+    {
+        troubles.push((Trouble::Credentials, "a user name and a password stand in a URL"));
+    }
+    let host_part = written.rsplit('@').next().unwrap_or(written);
+    if web
+        && (written.contains('\\')
+            || host_part.contains('%')
+            || host_part.split(':').next().is_some_and(|host| host.ends_with('.')))
+    {
+        troubles.push((Trouble::OddSpelling, "programs read this URL differently"));
+    }
+}
+
+fn of_cargo(cargo: Option<Cargo>, stand: Stand, role: Role, troubles: &mut Troubles) {
+    let loaded = stand == Stand::Loaded;
+    match cargo {
+        Some(Cargo::Encoded | Cargo::SecretPlaceholder) if loaded => {
+            troubles.push((
+                Trouble::LoadedData,
+                "an image or the like carries data out when it is shown",
+            ));
+        }
+        Some(Cargo::Text | Cargo::Placeholder) if loaded && role != Role::Destination => {
+            troubles.push((
+                Trouble::LinkedData,
+                "an image or the like carries text out when it is shown",
+            ));
+        }
+        Some(Cargo::Encoded) => troubles.push((Trouble::LinkedData, "a URL carries encoded text")),
+        Some(Cargo::SecretPlaceholder) => troubles.push((
+            Trouble::LinkedData,
+            "a URL holds a place for secrets or for the conversation",
+        )),
+        Some(Cargo::Text | Cargo::Placeholder) | None => {}
+    }
+}
+
+#[cfg(test)]
+mod tests;
