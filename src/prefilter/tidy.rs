@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use crate::model::{Confidence, ContentId, Finding, Severity, Treatment};
+use crate::model::{Confidence, ContentId, Finding, ReasonCode, Severity, Treatment};
 
 /// The most findings of one rule in one content.
 const MOST_PER_RULE: usize = 16;
@@ -12,6 +12,12 @@ const MOST_PER_STEP: usize = 256;
 /// How grave a finding is: what it suggests, then how bad, then how sure.
 fn gravity(finding: &Finding) -> (Treatment, Severity, Confidence) {
     (finding.suggested, finding.severity, finding.confidence)
+}
+
+/// Whether every place counts: what is masked place by place must be told place by place, or the rest stays in the open.
+/// The families that find it cap their own floods.
+fn is_masked_by_place(finding: &Finding) -> bool {
+    matches!(finding.reason, ReasonCode::SecretExposure | ReasonCode::PersonalData)
 }
 
 /// The findings of one content: each place once per rule (several views may show it), a limited number per rule.
@@ -43,7 +49,7 @@ pub(super) fn of_content(mut findings: Vec<Finding>) -> Vec<Finding> {
             Some(last) if last.rule == finding.rule => {
                 let mut earlier = kept.iter().skip(first);
                 let repeats = earlier.any(|e| e.span.start <= finding.span.start && finding.span.end <= e.span.end);
-                if repeats || of_rule >= MOST_PER_RULE {
+                if repeats || (of_rule >= MOST_PER_RULE && !is_masked_by_place(&finding)) {
                     continue;
                 }
                 of_rule += 1;
@@ -58,8 +64,9 @@ pub(super) fn of_content(mut findings: Vec<Finding>) -> Vec<Finding> {
 /// The findings of a step: a limited number, in document order, those about its shape last.
 pub(super) fn of_step(mut findings: Vec<Finding>) -> Vec<Finding> {
     if findings.len() > MOST_PER_STEP {
-        findings.sort_by_key(|finding| Reverse(gravity(finding)));
-        findings.truncate(MOST_PER_STEP);
+        findings.sort_by_key(|finding| (!is_masked_by_place(finding), Reverse(gravity(finding))));
+        let places = findings.partition_point(is_masked_by_place);
+        findings.truncate(places + MOST_PER_STEP);
     }
     findings.sort_by(|a, b| place(a).cmp(&place(b)));
     findings
@@ -79,7 +86,7 @@ fn place(finding: &Finding) -> (bool, Option<ContentId>, usize, usize, &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Pointer, ReasonCode, View};
+    use crate::model::{Pointer, View};
 
     fn finding(rule: &str, start: usize, end: usize, severity: Severity) -> Finding {
         Finding {
@@ -120,5 +127,19 @@ mod tests {
         assert_eq!(kept.len(), MOST_PER_STEP);
         assert_eq!(kept.last().map(|finding| finding.severity), Some(Severity::Critical));
         assert!(kept.is_sorted_by_key(|finding| finding.span.start));
+    }
+
+    #[test]
+    fn every_place_that_is_to_be_masked_stays() {
+        let mut secrets: Vec<Finding> = (0..600).map(|at| finding("s.x", at, at + 1, Severity::Low)).collect();
+        for secret in &mut secrets {
+            secret.reason = ReasonCode::SecretExposure;
+        }
+        let mut all = of_content(secrets);
+        assert_eq!(all.len(), 600);
+        all.extend((0..600).map(|at| finding("a.x", at, at + 1, Severity::Critical)));
+        let kept = of_step(all);
+        assert_eq!(kept.iter().filter(|finding| finding.rule == "s.x").count(), 600);
+        assert_eq!(kept.len(), 600 + MOST_PER_STEP);
     }
 }

@@ -133,7 +133,7 @@ fn user_password(text: &str) -> Opinion {
     let Some((user, secret)) = text.split_once(':') else {
         return Opinion::Refuted;
     };
-    if value::is_reference(user) && !user.contains('"') && !user.starts_with('{') {
+    if value::is_reference(user) && !user.contains(['"', '{']) {
         return Opinion::Refuted;
     }
     let bare = secret.trim_matches(['"', '{', '}']);

@@ -277,8 +277,17 @@ enum Tie {
     Said,
 }
 
-/// The secret beside a name in running text.
-pub(super) fn beside(text: &str, keyword: Range<usize>, label: Label) -> Option<Found> {
+/// A name in running text that promises a secret.
+pub(super) struct Name {
+    label: Label,
+    start: usize,
+    end: usize,
+    /// `--name` or `-pName`: a blank is enough before the value.
+    is_flag: bool,
+}
+
+/// The name around a keyword, if it is that of a secret itself.
+pub(super) fn name_at(text: &str, keyword: Range<usize>, label: Label) -> Option<Name> {
     let bytes = text.as_bytes();
     let is_name = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'$');
     let head = bytes.get(keyword.start.saturating_sub(NAME_REACH)..keyword.start)?;
@@ -292,14 +301,30 @@ pub(super) fn beside(text: &str, keyword: Range<usize>, label: Label) -> Option<
         return None;
     }
 
-    let flag = before.starts_with("--") || (before == "-" && label == Label::Password);
+    Some(Name {
+        label,
+        start,
+        end,
+        is_flag: before.starts_with("--") || (before == "-" && label == Label::Password),
+    })
+}
+
+/// The secret beside a name in running text.
+pub(super) fn beside(text: &str, name: &Name) -> Option<Found> {
+    let bytes = text.as_bytes();
+    let Name {
+        label,
+        start,
+        end,
+        is_flag,
+    } = *name;
     let query = start
         .checked_sub(1)
         .and_then(|i| bytes.get(i))
         .is_some_and(|b| matches!(b, b'?' | b'&'));
     let opening = start.checked_sub(1).and_then(|i| bytes.get(i)).copied();
     let rest = text.get(end..text.floor_char_boundary(text.len().min(end + VALUE_REACH + 40)))?;
-    let (skipped, tie) = tie(rest, flag, opening)?;
+    let (skipped, tie) = tie(rest, is_flag, opening)?;
     let from = end + skipped;
     let (span, quoted) = literal(text, from, query)?;
     let value = text.get(span.clone())?;
@@ -593,7 +618,7 @@ mod tests {
     fn find(text: &str) -> Option<(&str, Confidence)> {
         keywords().find_map(|(keyword, label)| {
             let at = text.to_ascii_lowercase().find(keyword)?;
-            let found = beside(text, at..at + keyword.len(), label)?;
+            let found = beside(text, &name_at(text, at..at + keyword.len(), label)?)?;
             Some((&text[found.span.clone()], found.confidence))
         })
     }

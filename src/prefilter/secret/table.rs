@@ -62,8 +62,8 @@ impl Effort {
 /// Secrets of one text that are reported one by one.
 const MAX_HITS: usize = 1000;
 
-/// What looking at one name costs.
-const LABEL_COST: usize = 256;
+/// What looking at the value of one name costs.
+const LABEL_COST: usize = 512;
 
 /// Which patterns are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -209,11 +209,11 @@ impl Table {
                         }
                     }
                     Target::Label(label) => {
-                        if reading == Reading::Everything {
+                        if reading == Reading::Everything
+                            && let Some(name) = labelled::name_at(text, found.range(), *label)
+                        {
                             effort.spend(LABEL_COST);
-                            hits.extend(
-                                labelled::beside(text, found.range(), *label).map(|found| self.labelled_hit(&found)),
-                            );
+                            hits.extend(labelled::beside(text, &name).map(|found| self.labelled_hit(&found)));
                         }
                     }
                 }

@@ -2,6 +2,10 @@
 //!
 //! Nothing here knows a provider.
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
 /// Published example values: they look live and open nothing. Written in two halves, so that no scanner takes this file for a leak.
 const DOCUMENTED: &[&str] = &[
     concat!("sk_test_4eC39HqLy", "jWDarjtT1zdp7dc"),
@@ -43,9 +47,52 @@ const STAND_INS: &[&str] = &[
     "token-here",
     "goes_here",
     "goes-here",
-    "<",
-    ">",
 ];
+
+/// What stands inside references to secrets that are kept elsewhere.
+const REFERENCES: &[&str] = &[
+    "${",
+    "{{",
+    "}}",
+    "$(",
+    "%s",
+    "{}",
+    "os.environ",
+    "process.env",
+    "getenv",
+    "env[",
+    "env(",
+    "env.",
+    "environ",
+    "secrets.",
+    "vault:",
+    "vault(",
+    "ssm:",
+    "keyring",
+    "keychain",
+    "secretmanager",
+    "secretsmanager",
+    "credentials(",
+    "op://",
+    "arn:aws",
+    "redacted",
+    "masked",
+    "hidden",
+    "[redact",
+    "filtered",
+    "removed",
+];
+
+static STAND_IN: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| any_of(STAND_INS));
+static REFERENCE: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| any_of(REFERENCES));
+
+fn any_of(words: &[&str]) -> Option<AhoCorasick> {
+    AhoCorasick::builder().ascii_case_insensitive(true).build(words).ok()
+}
+
+fn has_any(words: &Option<AhoCorasick>, text: &[u8]) -> bool {
+    words.as_ref().is_some_and(|words| words.is_match(text))
+}
 
 /// Bits of information per byte, by the frequency of each byte (Shannon 1948).
 pub(super) fn entropy(value: &[u8]) -> f64 {
@@ -68,74 +115,56 @@ pub(super) fn entropy(value: &[u8]) -> f64 {
 
 /// Whether a value of a known format is a published example, a stand-in (`xxxx`, `<your-key>`), or a mere sequence.
 pub(super) fn is_placeholder(value: &[u8]) -> bool {
-    let lower = value.to_ascii_lowercase();
     DOCUMENTED.iter().any(|known| known.as_bytes() == value)
-        || STAND_INS.iter().any(|word| contains(&lower, word.as_bytes()))
-        || longest_run(&lower) >= 6
+        || longest_run(value) >= 6
+        || (value.starts_with(b"<") && value.ends_with(b">"))
         || is_sequence(value)
+        || has_any(&STAND_IN, value)
 }
 
 /// Whether a value refers to where a secret is kept: a variable, a template, a call.
 pub(super) fn is_reference(value: &str) -> bool {
-    let value = value.trim_start_matches(['"', '\'', '`', '\\']);
-    let starts = [
-        "$",
-        "<",
-        "{",
-        "%(",
-        "%{",
-        "#{",
-        "@{",
-        "!",
-        "[",
-        "*",
-        "&",
-        "(",
-        "__",
-        "@Microsoft.KeyVault",
-        "env:",
-        "ENC[",
-    ];
-    if starts.iter().any(|start| value.starts_with(start)) {
-        return true;
-    }
-    if value.len() > 2 && value.starts_with('%') && value.ends_with('%') {
-        return true;
-    }
-    let lower = value.to_ascii_lowercase();
-    let inside = [
-        "${",
-        "{{",
-        "}}",
-        "$(",
-        "%s",
-        "{}",
-        "os.environ",
-        "process.env",
-        "getenv",
-        "env[",
-        "env(",
-        "env.",
-        "environ",
-        "secrets.",
-        "vault:",
-        "vault(",
-        "ssm:",
-        "keyring",
-        "keychain",
-        "secretmanager",
-        "secretsmanager",
-        "credentials(",
-        "op://",
-        "arn:aws",
-        "redacted",
-        "masked",
-        "hidden",
-        "[redact",
-        "filtered",
-        "removed",
-    ];
-    inside.iter().any(|part| lower.contains(part))
+    let value = value.trim_matches(['"', '\'', '`', '\\']);
+    let enclosed = [
+        ("<", ">"),
+        ("{", "}"),
+        ("[", "]"),
+        ("%", "%"),
+        ("__", "__"),
+        ("((", "))"),
+    ]
+    .iter()
+    .any(|(open, close)| value.len() > open.len() && value.starts_with(open) && value.ends_with(close));
+    // `$NAME` and `$name`, but not a password that begins with a dollar sign and goes on with other signs.
+    let variable = value.strip_prefix(['$', '@']).is_some_and(|name| {
+        name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && name
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b':'))
+    });
+    let tag = [
+        "!vault",
+        "!secret",
+        "!env",
+        "!ref",
+        "!sub",
+        "!getatt",
+        "!encrypted",
+        "!reference",
+    ]
+    .iter()
+    .any(|tag| {
+        value
+            .get(..tag.len())
+            .is_some_and(|head| head.eq_ignore_ascii_case(tag))
+    });
+    enclosed
+        || variable
+        || tag
+        || ["%(", "#{", "@{", "@Microsoft.KeyVault", "env:", "ENC["]
+            .iter()
+            .any(|start| value.starts_with(start))
+        || has_any(&REFERENCE, value.as_bytes())
 }
 
 /// Words that everybody knows as passwords: stand-ins in documentation, and as bad as none where they are real.
@@ -294,8 +323,9 @@ fn longest_run(value: &[u8]) -> usize {
     let mut run = 0;
     let mut last = None;
     for byte in value {
-        run = if last == Some(*byte) { run + 1 } else { 1 };
-        last = Some(*byte);
+        let byte = byte.to_ascii_lowercase();
+        run = if last == Some(byte) { run + 1 } else { 1 };
+        last = Some(byte);
         longest = longest.max(run);
     }
     longest
@@ -308,10 +338,6 @@ fn is_sequence(value: &[u8]) -> bool {
         .filter(|pair| matches!(pair, [a, b] if a.checked_add(1) == Some(*b) || (*a == b'9' && *b == b'0')))
         .count();
     value.len() >= 8 && steps * 5 >= (value.len() - 1) * 4
-}
-
-fn contains(text: &[u8], part: &[u8]) -> bool {
-    text.windows(part.len()).any(|window| window == part)
 }
 
 #[cfg(test)]
@@ -364,6 +390,15 @@ mod tests {
         ] {
             assert!(is_reference(reference), "{reference}");
         }
-        assert!(!is_reference("m0oring-Line-42"));
+        for value in [
+            "m0oring-Line-42",
+            "!Harb0ur",
+            "$ecret-99!",
+            "*Lantern7",
+            "a<b9!x",
+            "[x9",
+        ] {
+            assert!(!is_reference(value), "{value}");
+        }
     }
 }
