@@ -64,6 +64,19 @@ impl Secret {
         }
     }
 
+    /// What a file with it is, for an explanation.
+    pub(super) const fn describe_path(self) -> &'static str {
+        match self {
+            Secret::PasswordHashes => "the file holds password hashes",
+            Secret::PrivateKey => "the file holds private keys",
+            Secret::Credentials => "the file holds stored credentials",
+            Secret::Vault => "the file holds saved passwords, cookies or wallets",
+            Secret::Environment => "the file holds environment variables, where keys are kept",
+            Secret::History => "the file holds a command history",
+            Secret::Accounts => "the file lists accounts",
+        }
+    }
+
     /// Whether nobody reads it by the way: losing it means losing an account.
     pub(super) const fn is_key_material(self) -> bool {
         match self {
@@ -88,20 +101,6 @@ pub(super) enum Steering {
     Login,
     /// Who may become administrator.
     Privilege,
-}
-
-impl Steering {
-    /// What it is, for an explanation.
-    pub(super) const fn describe(self) -> &'static str {
-        match self {
-            Steering::Agent => "the instructions or settings of an agent",
-            Steering::Hook => "a hook or task that runs by itself",
-            Steering::Pipeline => "what a build server runs",
-            Steering::Startup => "what runs at login, at boot or on a timer",
-            Steering::Login => "who may log in",
-            Steering::Privilege => "who may become administrator",
-        }
-    }
 }
 
 const SYSTEM_TOPS: &[&str] = &[
@@ -461,11 +460,6 @@ impl Location {
 
     fn name(&self) -> &str {
         self.text.rsplit('/').next().unwrap_or_default()
-    }
-
-    /// Whether the path names one place, wherever the agent stands.
-    pub(super) fn is_anchored(&self) -> bool {
-        self.text.starts_with(['/', '~']) || self.text.get(1..2) == Some(":") || self.climbs >= 2
     }
 
     /// How much a deletion would take away.

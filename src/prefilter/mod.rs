@@ -12,6 +12,7 @@ mod locations;
 mod obfuscation;
 mod oversize;
 mod personal_data;
+mod path;
 mod rule;
 mod secret;
 mod signals;
@@ -65,6 +66,7 @@ impl Prefilters {
                 Box::new(structure::Structure::new()),
                 Box::new(destructive_command::DestructiveCommand::new()),
                 Box::new(sql::Sql::new()),
+                Box::new(path::Path::new()),
                 Box::new(tool::Tool::new()),
                 Box::new(untrusted_destination::UntrustedDestination::new()),
             ],

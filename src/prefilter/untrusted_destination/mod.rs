@@ -12,7 +12,7 @@ use url::{Host, Url};
 
 use super::catalogue::Catalogue;
 use super::{Prefilter, Rule, Subject, ViewText};
-use crate::model::{Confidence, Content, Finding, Form, Kind, Method, Origin, Place, Severity, Treatment};
+use crate::model::{Confidence, Content, Finding, Form, Kind, Method, Origin, Place, Treatment};
 use carried::Cargo;
 use extract::{Found, Stand};
 use hosts::Zone;

@@ -1,5 +1,5 @@
 use super::*;
-use crate::model::Step;
+use crate::model::{Severity, Step};
 use crate::policy::{Policy, PolicyFile};
 use crate::prefilter::testing::{
     agent_message, empty, hold_shaped_examples, screen, screen_under, tool_call, tool_output, with,

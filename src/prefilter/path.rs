@@ -1,0 +1,425 @@
+//! Paths in arguments: traversal in every spelling, files that hold secrets, files that steer agents and machines.
+//!
+//! What a path means is said by [`locations`](super::locations); this family finds the arguments that are paths, tells
+//! reading from writing by the tool's name, and sees how the path is spelled. Commands are no paths: they have a
+//! family of their own.
+
+use super::catalogue::{Catalogue, Entry};
+use super::locations::{Breadth, Location, Secret, Steering};
+use super::{Prefilter, Rule, Subject};
+use crate::model::{Confidence, Finding, Origin, ReasonCode, Severity, Treatment, View};
+
+const LONGEST: usize = 1_024;
+
+/// What is wrong with a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Trouble {
+    Traversal,
+    EncodedTraversal,
+    CutName,
+    ProcessRoot,
+    Network,
+    KeyFile,
+    EnvironmentFile,
+    AccountFile,
+    SystemWrite,
+    BroadDelete,
+    LoginWrite,
+    StartupWrite,
+    AgentWrite,
+    AutomationWrite,
+}
+
+macro_rules! rule {
+    ($key:ident, $id:literal, $title:literal, $reason:ident, $severity:ident, $confidence:ident,
+     fires: [$($fires:literal),+ $(,)?], silent: [$($silent:literal),+ $(,)?]) => {
+        Entry {
+            key: Trouble::$key,
+            id: concat!("path.", $id),
+            title: $title,
+            reason: ReasonCode::$reason,
+            severity: Severity::$severity,
+            confidence: Confidence::$confidence,
+            suggests: Treatment::Evidence,
+            fires_on: &[$($fires),+],
+            silent_on: &[$($silent),+],
+        }
+    };
+}
+
+/// In the examples a path is the argument of `read_file`; what begins with `write` or `delete` goes to a tool of that name.
+const RULES: &[Entry<Trouble>] = &[
+    rule!(Traversal, "traversal", "Climbs out of where it should stay.", PolicyViolation, Medium, Medium,
+        fires: ["../../../etc/hosts", "uploads/../../../x", "..\\..\\..\\boot.ini", "/srv/files/../../etc/hosts", "images/../../../../tmp/x"],
+        silent: ["../lib/util.py", "src/../README.md", "a/b/c.txt", "../../README.md", "notes...txt", "/home/alice/project/../other/x"]),
+    rule!(EncodedTraversal, "encoded_traversal", "Climbs out in a spelling that is made to be overlooked.", Obfuscation, High, High,
+        fires: ["%2e%2e%2fetc/hosts", "..%2f..%2fx", "%252e%252e%252fx", "..%c0%af..%c0%afx", "..\u{2215}..\u{2215}x", "\u{2025}/\u{2025}/x", "..%5c..%5cx", "\u{ff0e}\u{ff0e}/\u{ff0e}\u{ff0e}/x", "....//....//x"],
+        silent: ["../x", "a%20b.txt", "50%25.txt", "docs/a%2Fb.md"]),
+    rule!(CutName, "cut_name", "Holds a zero byte, behind which some programs stop reading.", Obfuscation, High, High,
+        fires: ["/etc/hosts\0.png", "report%00.pdf"], silent: ["report.pdf", "100%.txt"]),
+    rule!(ProcessRoot, "process_root", "Reaches the file system or the memory through a process.", PrivilegeEscalation, High, High,
+        fires: ["/proc/self/root/etc/hosts", "/proc/1/cwd/x", "/proc/1234/mem", "/proc/self/fd/3"], silent: ["/proc/cpuinfo", "docs/proc/self/readme"]),
+    rule!(Network, "network_share", "A share of another machine: to open it can hand out a login.", UntrustedDestination, Medium, Medium,
+        fires: ["\\\\203.0.113.9\\share\\x", "//203.0.113.9/c$/x", "\\\\?\\UNC\\host\\x"], silent: ["C:\\data\\x", "//comment", "/srv//data/x"]),
+    rule!(KeyFile, "key_file", "Keys, password hashes or stored credentials.", DataExfiltration, High, High,
+        fires: ["/etc/shadow", "~/.ssh/id_rsa", "$HOME/.aws/credentials", "file:///root/.kube/config", "C:\\Windows\\System32\\config\\SAM", "../../../../etc/shadow", "/home/a/.mozilla/firefox/x/logins.json", "wallet.dat"],
+        silent: ["~/.ssh/id_rsa.pub", "src/shadow.rs", "docs/credentials.md", "~/.ssh/known_hosts"]),
+    rule!(EnvironmentFile, "environment_file", "Environment variables, where keys are kept.", DataExfiltration, Medium, Medium,
+        fires: [".env", "app/.env.production", "/proc/self/environ"], silent: [".env.example", "environment.md", "src/env.rs"]),
+    rule!(AccountFile, "account_file", "The list of accounts, or a command history.", DataExfiltration, Medium, High,
+        fires: ["/etc/passwd", "~/.bash_history"], silent: ["docs/passwd.md", "history.txt"]),
+    rule!(SystemWrite, "system_write", "Writes or deletes inside a directory of the system.", DestructiveAction, High, Medium,
+        fires: ["write /etc/hosts", "delete /usr/bin/ls", "write C:\\Windows\\System32\\x.dll"], silent: ["/etc/hosts", "write notes.txt", "write /home/a/x"]),
+    rule!(BroadDelete, "broad_delete", "Deletes the root, a home or a system directory.", DestructiveAction, Critical, High,
+        fires: ["delete /", "delete ~", "delete /etc", "delete C:\\"], silent: ["delete build", "/", "delete /home/a/project/x"]),
+    rule!(LoginWrite, "login_write", "Changes who may log in or become administrator.", PrivilegeEscalation, High, High,
+        fires: ["write ~/.ssh/authorized_keys", "write /etc/sudoers.d/x", "write /etc/passwd"], silent: ["~/.ssh/authorized_keys", "write keys.txt"]),
+    rule!(StartupWrite, "startup_write", "Changes what runs at login, at boot or on a timer.", MaliciousCode, High, Medium,
+        fires: ["write ~/.bashrc", "write /etc/cron.d/x", "write ~/.config/systemd/user/x.service"], silent: ["~/.bashrc", "write profile.md"]),
+    rule!(AgentWrite, "agent_write", "Changes the instructions or settings of an agent.", PromptInjection, Medium, Medium,
+        fires: ["write CLAUDE.md", "write .cursor/mcp.json", "write /home/a/p/AGENTS.md"], silent: ["CLAUDE.md", "write README.md"]),
+    rule!(AutomationWrite, "automation_write", "Changes what a build server, an editor or a hook runs.", MaliciousCode, Medium, Medium,
+        fires: ["write .git/hooks/pre-commit", "write .github/workflows/ci.yml", "write .vscode/tasks.json"], silent: [".github/workflows/ci.yml", "write src/ci.rs"]),
+];
+
+/// What a tool does with the paths that it is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Deed {
+    Read,
+    Write,
+    Delete,
+}
+
+/// The family.
+pub(super) struct Path {
+    catalogue: Catalogue<Trouble>,
+}
+
+impl Path {
+    /// Makes the family.
+    pub(super) fn new() -> Self {
+        Self {
+            catalogue: Catalogue::new(RULES),
+        }
+    }
+}
+
+impl Prefilter for Path {
+    fn family(&self) -> &'static str {
+        "path"
+    }
+
+    fn rules(&self) -> &[Rule] {
+        self.catalogue.rules()
+    }
+
+    fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+        let content = subject.content;
+        if content.origin != Origin::ToolArguments {
+            return;
+        }
+        let label = content.label.as_deref().unwrap_or_default().to_ascii_lowercase();
+        let labelled = is_path_label(&label);
+        let deed = subject
+            .step
+            .tool_call
+            .as_ref()
+            .map_or(Deed::Read, |call| deed(&call.tool));
+        let mut seen: Vec<Trouble> = Vec::new();
+        // Decoding layers is done here, where a path knows how often: a decoded view would hide that it was encoded.
+        for view in subject
+            .views
+            .of_kind(&[View::Raw, View::Normalized, View::Json, View::Hidden])
+        {
+            let text = view.text();
+            let is_path = labelled || looks_like_path(text);
+            if !is_path || text.len() > LONGEST || text.trim().is_empty() || text.contains('\n') {
+                continue;
+            }
+            for (trouble, what) in troubles(text.trim(), deed) {
+                if seen.contains(&trouble) {
+                    continue;
+                }
+                seen.push(trouble);
+                if let Some(rule) = self.catalogue.rule(trouble) {
+                    let mut finding = rule.at(subject, view, 0..text.len(), what);
+                    if !labelled {
+                        finding.confidence = finding.confidence.min(Confidence::Medium);
+                    }
+                    found.push(finding);
+                }
+            }
+        }
+    }
+}
+
+/// Words in labels of arguments that are paths.
+const PATH_WORDS: &[&str] = &[
+    "path",
+    "paths",
+    "file",
+    "files",
+    "filename",
+    "filepath",
+    "dir",
+    "directory",
+    "folder",
+    "uri",
+    "destination",
+    "dest",
+    "source",
+    "src",
+    "target",
+    "location",
+    "root",
+    "cwd",
+    "workdir",
+    "attachment",
+    "attachments",
+    "document",
+    "output",
+    "input",
+    "pathname",
+    "filenames",
+    "to",
+    "from",
+];
+
+fn is_path_label(label: &str) -> bool {
+    // `from` and `to` alone are as often people as paths; what they hold must look like one.
+    !matches!(
+        label,
+        "to" | "from" | "source" | "target" | "destination" | "location" | "document" | "input" | "output" | "root"
+    ) && label
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .any(|word| PATH_WORDS.contains(&word))
+        || label.ends_with("path")
+        || label.ends_with("filename")
+}
+
+/// Whether a text is a path by its shape alone.
+fn looks_like_path(text: &str) -> bool {
+    let text = text.trim();
+    if text.len() > 300
+        || text.contains(['\n', '<', '>', '{', ';'])
+        || text.contains("://") && !text.starts_with("file://")
+    {
+        return false;
+    }
+    let begins = [
+        "/",
+        "~/",
+        "./",
+        "../",
+        "..\\",
+        "\\\\",
+        "$HOME",
+        "${HOME}",
+        "%USERPROFILE%",
+        "file:/",
+        "%2e",
+        "%2E",
+        "..%",
+        "\u{2025}",
+    ]
+    .iter()
+    .any(|start| text.starts_with(start));
+    let drive = text.get(1..3).is_some_and(|rest| rest == ":\\" || rest == ":/");
+    let blanks = text.matches(' ').count();
+    (begins || drive) && blanks <= 2
+        || text.contains("../../") && blanks <= 2
+        || (blanks == 0 && text.starts_with('.') && text.len() > 2 && Location::of(text).secret().is_some())
+}
+
+fn deed(tool: &str) -> Deed {
+    let tool = tool.to_ascii_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| tool.contains(word));
+    if has(&["delete", "remove", "unlink", "rmdir", "trash", "erase", "purge"]) {
+        Deed::Delete
+    } else if has(&[
+        "write", "create", "append", "edit", "save", "put", "upload", "move", "copy", "rename", "replace", "insert",
+        "patch", "update", "modify", "mkdir", "touch", "export", "download",
+    ]) {
+        Deed::Write
+    } else {
+        Deed::Read
+    }
+}
+
+fn troubles(text: &str, deed: Deed) -> Vec<(Trouble, &'static str)> {
+    let mut troubles = Vec::new();
+    let location = Location::of(text);
+    of_spelling(text, &location, &mut troubles);
+    of_secret(&location, &mut troubles);
+    match deed {
+        Deed::Read => {}
+        Deed::Write => of_writing(&location, &mut troubles),
+        Deed::Delete => match location.breadth() {
+            Breadth::Everything | Breadth::Home | Breadth::SystemDirectory => {
+                troubles.push((
+                    Trouble::BroadDelete,
+                    "it deletes the root, a home or a system directory",
+                ));
+            }
+            Breadth::SystemFile => troubles.push((Trouble::SystemWrite, "it deletes inside a directory of the system")),
+            Breadth::Surroundings | Breadth::Disposable | Breadth::Other => {}
+        },
+    }
+    troubles
+}
+
+fn of_spelling(text: &str, location: &Location, troubles: &mut Vec<(Trouble, &'static str)>) {
+    let lower = text.to_ascii_lowercase();
+    let plain_climbs = text.contains("../") || text.contains("..\\") || text.ends_with("..");
+    let disguised = [
+        "%2e%2e", "%2e.", ".%2e", "..%2f", "..%5c", "%252e", "..%252f", "..%c0", "..%c1", "%c0%ae", "%uff0e",
+        "..%u2215", "....//", "....\\\\", "..;/",
+    ]
+    .iter()
+    .any(|spelling| lower.contains(spelling))
+        || text.contains('\u{2025}')
+        || (text.contains("..")
+            && text.contains(['\u{2215}', '\u{2044}', '\u{29f8}', '\u{ff0f}', '\u{ff3c}', '\u{2216}']))
+        || text.matches(['\u{ff0e}', '\u{2024}', '\u{fe52}']).count() >= 2;
+    if disguised {
+        troubles.push((
+            Trouble::EncodedTraversal,
+            "the path climbs in a spelling that is made to be overlooked",
+        ));
+    } else if plain_climbs && climbs_far(text, location) {
+        troubles.push((Trouble::Traversal, "the path climbs out of where it should stay"));
+    }
+    if text.contains('\0') || lower.contains("%00") || lower.contains("\\x00") || lower.contains("\\u0000") {
+        troubles.push((Trouble::CutName, "the path holds a zero byte"));
+    }
+    if let Some(process) = lower.strip_prefix("/proc/") {
+        let mut parts = process.split('/').skip(1);
+        if matches!(parts.next(), Some("root" | "cwd" | "mem" | "fd" | "exe" | "maps"))
+            && process
+                .split('/')
+                .next()
+                .is_some_and(|id| id == "self" || id == "thread-self" || id.bytes().all(|b| b.is_ascii_digit()))
+        {
+            troubles.push((Trouble::ProcessRoot, "the path reaches the system through a process"));
+        }
+    }
+    let share = text.strip_prefix("\\\\").or_else(|| text.strip_prefix("//"));
+    if share.is_some_and(|rest| {
+        let host = rest.split(['\\', '/']).next().unwrap_or_default();
+        rest.contains(['\\', '/'])
+            && (text.starts_with("\\\\") || host.contains('.') || rest.contains('$'))
+            && !host.is_empty()
+    }) {
+        troubles.push((Trouble::Network, "the path names a share of another machine"));
+    }
+}
+
+/// Whether a path climbs further than people do in a source tree, or out of an absolute directory into the system.
+fn climbs_far(text: &str, location: &Location) -> bool {
+    if text.starts_with(['/', '~']) || text.get(1..2) == Some(":") {
+        let first = |path: &str| {
+            path.trim_start_matches('/')
+                .split('/')
+                .next()
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let before = Location::of(text.split("..").next().unwrap_or_default());
+        return location.is_system() || first(before.as_str()) != first(location.as_str());
+    }
+    location.climbs() >= 3
+        || (location.climbs() >= 1 && !text.starts_with(".."))
+        || (location.climbs() >= 2 && (location.is_system() || location.secret().is_some()))
+}
+
+fn of_secret(location: &Location, troubles: &mut Vec<(Trouble, &'static str)>) {
+    match location.secret() {
+        Some(secret) if secret.is_key_material() => troubles.push((Trouble::KeyFile, secret.describe_path())),
+        Some(Secret::Environment) => troubles.push((Trouble::EnvironmentFile, Secret::Environment.describe_path())),
+        Some(Secret::Accounts | Secret::History) => {
+            troubles.push((Trouble::AccountFile, "the file lists accounts or earlier commands"))
+        }
+        Some(_) | None => {}
+    }
+}
+
+fn of_writing(location: &Location, troubles: &mut Vec<(Trouble, &'static str)>) {
+    match location.steering() {
+        Some(Steering::Login | Steering::Privilege) => {
+            troubles.push((Trouble::LoginWrite, "it changes who may log in or become administrator"))
+        }
+        Some(Steering::Startup) => troubles.push((
+            Trouble::StartupWrite,
+            "it changes what runs at login, at boot or on a timer",
+        )),
+        Some(Steering::Agent) => troubles.push((
+            Trouble::AgentWrite,
+            "it changes the instructions or settings of an agent",
+        )),
+        Some(Steering::Hook | Steering::Pipeline) => troubles.push((
+            Trouble::AutomationWrite,
+            "it changes what a build server, an editor or a hook runs",
+        )),
+        None if location.is_system() => {
+            troubles.push((Trouble::SystemWrite, "it writes into a directory of the system"))
+        }
+        None => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Step;
+    use crate::prefilter::testing::{hold_shaped_examples, screen, tool_call};
+
+    fn shape(text: &str) -> Step {
+        let (tool, path) = match text.split_once(' ') {
+            Some((verb @ ("write" | "delete"), path)) => (format!("{verb}_file"), path),
+            _ => ("read_file".to_owned(), text),
+        };
+        tool_call(&tool, &[("path", path)])
+    }
+
+    #[test]
+    fn every_rule_holds_its_examples() {
+        hold_shaped_examples(&Path::new(), |_, text| shape(text));
+    }
+
+    #[test]
+    fn paths_are_known_by_their_shape_too() {
+        let found = screen(&Path::new(), &tool_call("open", &[("what", "/etc/shadow")]));
+        assert_eq!(
+            (found[0].rule.as_str(), found[0].confidence),
+            ("path.key_file", Confidence::Medium)
+        );
+        for text in [
+            "see /etc/shadow in the manual for how passwords are kept",
+            "a/b testing",
+            "and/or",
+            "10/12/2024",
+            "I like ../../ as a smiley, do you not?",
+        ] {
+            assert_eq!(screen(&Path::new(), &tool_call("say", &[("text", text)])), [], "{text}");
+        }
+    }
+
+    #[test]
+    fn ordinary_paths_are_silent() {
+        for text in [
+            "src/main.rs",
+            "/home/alice/project/src",
+            "./a/b.txt",
+            "../lib/util.py",
+            "C:\\Users\\bob\\report.docx",
+            "/tmp/x",
+            "/var/www/html/index.html",
+            "data/2024/10.csv",
+            "write src/lib.rs",
+            "delete /tmp/x/y",
+            "write /workspace/app/Dockerfile",
+        ] {
+            assert_eq!(screen(&Path::new(), &shape(text)), [], "{text}");
+        }
+    }
+}
