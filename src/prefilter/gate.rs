@@ -52,10 +52,12 @@ impl Word {
 
     fn stands_at(&self, bytes: &[u8], start: usize) -> bool {
         let word = self.text.as_bytes();
-        bytes.get(start..start + word.len()).is_some_and(|seen| match self.case {
-            Case::Ignored => seen.eq_ignore_ascii_case(word),
-            Case::Exact => seen == word,
-        })
+        bytes
+            .get(start..start + word.len())
+            .is_some_and(|seen| match self.case {
+                Case::Ignored => seen.eq_ignore_ascii_case(word),
+                Case::Exact => seen == word,
+            })
     }
 }
 
@@ -264,7 +266,7 @@ impl Gate {
             rest = rest.get(4..).unwrap_or_default();
         }
         for (byte, words) in &self.single {
-            if super::views::any(bytes, |seen| seen == *byte) {
+            if bytes.contains(byte) {
                 let places = bytes.iter().enumerate().filter(|(_, seen)| *seen == byte);
                 for (place, _) in places {
                     for word in words {
@@ -276,7 +278,14 @@ impl Gate {
         if found.is_empty() {
             return Sightings(None);
         }
-        found.sort_unstable_by_key(|seen| (seen.start + u32::from(seen.length), seen.start, seen.vocabulary, seen.word));
+        found.sort_unstable_by_key(|seen| {
+            (
+                seen.start + u32::from(seen.length),
+                seen.start,
+                seen.vocabulary,
+                seen.word,
+            )
+        });
         Sightings(Some(Arc::from(found)))
     }
 
@@ -340,7 +349,9 @@ impl Gate {
 
 #[inline]
 fn is_marked(table: &[u64], place: u32) -> u64 {
-    table.get((place >> 6) as usize).map_or(0, |bits| bits >> (place & 63) & 1)
+    table
+        .get((place >> 6) as usize)
+        .map_or(0, |bits| bits >> (place & 63) & 1)
 }
 
 fn mark(table: &mut [u64], place: u32) {
@@ -359,7 +370,11 @@ fn spellings(bytes: &[u8], case: Case) -> Vec<u32> {
         }
         spellings = spellings
             .iter()
-            .flat_map(|so_far| variants.iter().map(move |byte| so_far | u32::from(*byte) << (8 * place)))
+            .flat_map(|so_far| {
+                variants
+                    .iter()
+                    .map(move |byte| so_far | u32::from(*byte) << (8 * place))
+            })
             .collect();
     }
     spellings
@@ -417,20 +432,36 @@ mod tests {
         let sightings = gate.sightings(text);
         let plain = plainly(&vocabularies, text);
         for vocabulary in 0..vocabularies.len() {
-            let expected: Vec<Seen> =
-                plain.iter().filter(|(v, _)| *v == vocabulary).map(|(_, seen)| seen.clone()).collect();
+            let expected: Vec<Seen> = plain
+                .iter()
+                .filter(|(v, _)| *v == vocabulary)
+                .map(|(_, seen)| seen.clone())
+                .collect();
             assert_eq!(sightings.of(vocabulary).collect::<Vec<_>>(), expected, "{text:?}");
         }
     }
 
     #[test]
     fn words_of_every_length_are_found_at_every_place() {
-        for word in ["@", "k", "q~", "sk", "key", "ghp_", "token", "до свидания", "a rather long word"] {
+        for word in [
+            "@",
+            "k",
+            "q~",
+            "sk",
+            "key",
+            "ghp_",
+            "token",
+            "до свидания",
+            "a rather long word",
+        ] {
             for before in 0..9 {
                 for after in 0..9 {
                     let text = format!("{}{}{}", ".".repeat(before), word, "-".repeat(after));
                     agrees(vec![vec![Word::any_case(word)], vec![Word::exact(word)]], &text);
-                    agrees(vec![vec![Word::any_case(word)], vec![Word::exact(word)]], &text.to_uppercase());
+                    agrees(
+                        vec![vec![Word::any_case(word)], vec![Word::exact(word)]],
+                        &text.to_uppercase(),
+                    );
                 }
             }
         }
@@ -438,7 +469,11 @@ mod tests {
 
     #[test]
     fn words_that_do_not_overlap_are_those_that_end_first() {
-        let gate = Gate::of([vec![Word::any_case("insurance no"), Word::any_case("no"), Word::any_case("note")]]);
+        let gate = Gate::of([vec![
+            Word::any_case("insurance no"),
+            Word::any_case("no"),
+            Word::any_case("note"),
+        ]]);
         let sightings = gate.sightings("Insurance note");
         let words = |seen: &mut dyn Iterator<Item = Seen>| seen.map(|seen| seen.word).collect::<Vec<_>>();
         assert_eq!(words(&mut sightings.of(0)), [0, 1, 2]);

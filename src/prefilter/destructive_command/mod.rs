@@ -20,12 +20,10 @@ mod wrappers;
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::LazyLock;
-
-use aho_corasick::AhoCorasick;
 
 use super::catalogue::Catalogue;
-use super::{Prefilter, Rule, Subject, ViewText};
+use super::gate::{Seen as Sighted, apart};
+use super::{Prefilter, Rule, Subject, ViewText, Word};
 use crate::model::{Confidence, Finding, Origin, Severity, Treatment, View};
 use shell::{Call, Stdin};
 
@@ -185,6 +183,10 @@ impl Prefilter for DestructiveCommand {
         self.catalogue.rules()
     }
 
+    fn words(&self) -> Vec<Word> {
+        ANCHORS.iter().map(|anchor| Word::any_case(*anchor)).collect()
+    }
+
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         let Some(role) = role(subject) else { return };
         let ascii = subject.content.text.is_ascii();
@@ -205,8 +207,8 @@ impl Prefilter for DestructiveCommand {
                 (role, _) => role,
             };
             match role {
-                Role::Command | Role::Likely => look(view.text(), &mut seen),
-                Role::Prose => look_at_prose(view.text(), &mut seen),
+                Role::Command | Role::Likely => look(view.text(), subject.sightings(view), &mut seen),
+                Role::Prose => look_at_prose(view.text(), subject.sightings(view), &mut seen),
             }
             self.report(subject, view, role, seen, found);
         }
@@ -411,10 +413,10 @@ fn begins_like_command(text: &str) -> bool {
 }
 
 /// Looks at a text that is run.
-fn look(text: &str, seen: &mut Seen) {
+fn look(text: &str, anchors: impl Iterator<Item = Sighted>, seen: &mut Seen) {
     let Some(text) = capped(text, LONGEST_COMMAND) else {
         seen.add_at(Danger::NotExamined, 0..1, "is too long to be followed to its end");
-        return look_at_prose(text, seen);
+        return look_at_prose(text, anchors, seen);
     };
     windows::look(text, seen);
     let code = code::is_code(text);
@@ -548,30 +550,26 @@ const ANCHORS: &[&str] = &[
     "> /dev/sd",
 ];
 
-static PROSE_GATE: LazyLock<Option<AhoCorasick>> =
-    LazyLock::new(|| AhoCorasick::builder().ascii_case_insensitive(true).build(ANCHORS).ok());
-
 /// Looks at the lines of a text that hold what begins like a command.
-fn look_at_prose(text: &str, seen: &mut Seen) {
-    let Some(gate) = PROSE_GATE.as_ref() else { return };
+fn look_at_prose(text: &str, anchors: impl Iterator<Item = Sighted>, seen: &mut Seen) {
     let text = capped(text, LONGEST_PROSE)
         .unwrap_or_else(|| text.get(..text.floor_char_boundary(LONGEST_PROSE)).unwrap_or_default());
     let mut done = 0;
     let mut lines = 0;
-    for hit in gate.find_iter(text) {
-        if hit.start() < done {
+    for Sighted { span: hit, .. } in apart(anchors.take_while(|anchor| anchor.span.end <= text.len())) {
+        if hit.start < done {
             continue;
         }
         lines += 1;
         if lines > MOST_QUOTED_LINES {
             break;
         }
-        let (from, end) = quoted_line(text, hit.start());
+        let (from, end) = quoted_line(text, hit.start);
         done = end;
         let before = seen.dangers.len();
         look_at_quotation(text, from..end, seen);
         if seen.dangers.len() == before {
-            look_at_quotation(text, hit.start()..end, seen);
+            look_at_quotation(text, hit.start..end, seen);
         }
     }
 }

@@ -4,11 +4,10 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
-
 use super::context::plain_name;
 use super::{Datum, Hit};
 use crate::model::Confidence::{self, High, Low, Medium};
+use crate::prefilter::{Seen, Word};
 
 /// Names in plain words, with what they promise. The longest that fits decides.
 const NAMES: &[(&str, Datum)] = &[
@@ -158,14 +157,6 @@ const FILLERS: &[&str] = &[
     "account", "(dob)", "(mrn)",
 ];
 
-static GATE: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
-    AhoCorasick::builder()
-        .ascii_case_insensitive(true)
-        .kind(Some(AhoCorasickKind::DFA))
-        .build(spellings().iter().map(|(spelling, _)| spelling))
-        .ok()
-});
-
 static SPELLINGS: LazyLock<Vec<(String, Datum)>> = LazyLock::new(|| {
     let mut spellings: Vec<(String, Datum)> = Vec::new();
     for (name, datum) in NAMES {
@@ -183,24 +174,24 @@ static SPELLINGS: LazyLock<Vec<(String, Datum)>> = LazyLock::new(|| {
     spellings
 });
 
-fn spellings() -> &'static [(String, Datum)] {
-    &SPELLINGS
+/// The names of values, in every spelling.
+pub(super) fn words() -> Vec<Word> {
+    SPELLINGS.iter().map(|(spelling, _)| Word::any_case(spelling)).collect()
 }
 
 /// Finds named values in running text. Names and addresses of people count only where the text has other personal values.
-pub(super) fn find(text: &str, hits: &mut Vec<Hit>) {
-    let Some(gate) = GATE.as_ref() else { return };
+pub(super) fn find(text: &str, words: impl Iterator<Item = Seen>, hits: &mut Vec<Hit>) {
     let bytes = text.as_bytes();
     let mut members: Vec<Hit> = Vec::new();
     let mut last_end = 0;
-    for found in gate.find_overlapping_iter(bytes) {
-        let Some((_, datum)) = spellings().get(found.pattern().as_usize()) else {
+    for Seen { word, span: found } in words {
+        let Some((_, datum)) = SPELLINGS.get(word) else {
             continue;
         };
-        if !begins_free(text, found.start()) || !ends_free(text, found.end()) {
+        if !begins_free(text, found.start) || !ends_free(text, found.end) {
             continue;
         }
-        let Some((start, quoted)) = value_start(text, found.end()) else {
+        let Some((start, quoted)) = value_start(text, found.end) else {
             continue;
         };
         if start < last_end {
@@ -210,7 +201,7 @@ pub(super) fn find(text: &str, hits: &mut Vec<Hit>) {
             continue;
         };
         // In prose a birth is a date like others.
-        let said = *datum == Datum::DateOfBirth && !quoted && bytes.get(found.end()).is_some_and(|b| *b == b' ');
+        let said = *datum == Datum::DateOfBirth && !quoted && bytes.get(found.end).is_some_and(|b| *b == b' ');
         let confidence = if said { Low } else { confidence };
         let hit = Hit {
             datum: *datum,
@@ -486,10 +477,11 @@ fn is_address(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::prefilter::Gate;
 
     fn found(text: &str) -> Vec<(Datum, &str)> {
         let mut hits = Vec::new();
-        find(text, &mut hits);
+        find(text, Gate::of([words()]).sightings(text).of(0), &mut hits);
         hits.iter().map(|hit| (hit.datum, &text[hit.span.clone()])).collect()
     }
 

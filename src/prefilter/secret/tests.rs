@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::model::{Pointer, Severity};
-use crate::prefilter::{Views, testing};
+use crate::prefilter::testing;
 
 fn found_in(text: &str) -> Vec<Finding> {
     testing::seen(&Secret, Origin::ToolOutput, text)
@@ -201,23 +201,8 @@ fn a_member_that_its_name_calls_a_secret_is_one_whole() {
         content.label = Some("dbPassword".to_owned());
     }
     let policy = Policy::standard().unwrap();
-    let seen: Vec<(Range<usize>, Confidence)> = step
-        .contents
-        .iter()
-        .flat_map(|content| {
-            let views = Views::of(content);
-            let mut found = Vec::new();
-            Secret.screen_content(
-                &Subject {
-                    step: &step,
-                    policy: &policy,
-                    content,
-                    views: &views,
-                },
-                &mut found,
-            );
-            found
-        })
+    let seen: Vec<(Range<usize>, Confidence)> = testing::seen_in_contents(&Secret, &step, &policy)
+        .into_iter()
         .map(|finding| (finding.span, finding.confidence))
         .collect();
     assert_eq!(seen, [(0..8, Confidence::Medium), (0..8, Confidence::Low)]);

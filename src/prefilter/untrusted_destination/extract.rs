@@ -37,6 +37,21 @@ const BARE_SCHEMES: &[&str] = &[
     "jar:",
 ];
 
+/// Of these one stands in every text that has a URL.
+pub(super) const MARKS: &[&str] = &[
+    "://",
+    "](//",
+    "src=\"//",
+    "javascript:",
+    "vbscript:",
+    "data:text/html",
+    "data:application/xhtml",
+    "data:image/svg+xml",
+    "file:/",
+    "ldap:",
+    "jar:",
+];
+
 /// Every URL of a text, in order.
 pub(super) fn urls(text: &str) -> Vec<Found<'_>> {
     let mut found: Vec<Found<'_>> = Vec::new();

@@ -11,7 +11,7 @@ mod rules;
 use url::{Host, Url};
 
 use super::catalogue::Catalogue;
-use super::{Prefilter, Rule, Subject, ViewText};
+use super::{Prefilter, Rule, Subject, ViewText, Word};
 use crate::model::{Confidence, Content, Finding, Form, Kind, Method, Origin, Place, Treatment};
 use carried::Cargo;
 use extract::{Found, Stand};
@@ -73,12 +73,16 @@ impl Prefilter for UntrustedDestination {
         self.catalogue.rules()
     }
 
+    fn words(&self) -> Vec<Word> {
+        extract::MARKS.iter().map(|mark| Word::any_case(*mark)).collect()
+    }
+
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         let Some(role) = role(subject) else { return };
         for view in subject.views.as_written() {
             let text = view.text();
             let bare = bare_host(subject.content, text).filter(|_| role == Role::Destination);
-            if bare.is_none() && !text.contains(':') && !text.contains("//") {
+            if bare.is_none() && subject.sightings(view).next().is_none() {
                 continue;
             }
             let mut destinations = extract::urls(text);
