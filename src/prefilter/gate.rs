@@ -1,12 +1,13 @@
 //! The shared gate: one pass over a text that finds the words of every family at once.
 //!
 //! Most texts hold nothing that any rule is about, and the gate is there to say so quickly. An automaton over all words
-//! spends a dependent memory access on every byte; this one asks two bit tables instead, and those questions do not wait for
+//! spends a dependent memory access on every byte; this one asks two tables instead, and those questions do not wait for
 //! each other:
 //!
 //! - every word of four bytes or more is represented by one *window* of four bytes, the rarest it has, without regard to
 //!   case; a table of hashes says whether the four bytes at a place can be such a window;
-//! - words of two or three bytes are represented by their first three bytes, as written, in every mix of cases they allow;
+//! - words of two or three bytes are represented by their first three bytes, as written, in every mix of cases they allow
+//!   (of the third byte a few bits, so that words of two bytes need not list all that may follow);
 //! - words of one byte are looked for as bytes, and only when the text holds them.
 //!
 //! What passes a table is compared with the words that share its bucket, so the tables decide about speed, never about what
@@ -85,7 +86,7 @@ pub struct Sightings(Option<Arc<[Sighting]>>);
 
 impl Sightings {
     /// The words of one vocabulary.
-    pub fn of(&self, vocabulary: usize) -> impl Iterator<Item = Seen> {
+    pub fn of(&self, vocabulary: usize) -> impl Iterator<Item = Seen> + Clone {
         let all = self.0.as_deref().unwrap_or_default();
         all.iter()
             .filter(move |sighting| usize::from(sighting.vocabulary) == vocabulary)
@@ -126,41 +127,40 @@ struct Entry {
     listed: u32,
 }
 
-/// Bits of the table of long words.
-const LONG_BITS: u32 = 17;
-/// Bits of the table of short words: of the hash of two bytes, and of the third byte.
-const PAIR_BITS: u32 = 11;
+/// What a place of a table says: a byte each, because picking bits would cost more than it saves.
+type Table = Box<[u8; 1 << 16]>;
+
+/// Bits of the third byte that the hash of a short word regards.
 const THIRD_BITS: u32 = 5;
-/// Bits of a hash that pick a bucket.
-const BUCKET_BITS: u32 = 11;
-const MANY: usize = 1 << BUCKET_BITS;
+/// How many buckets there are: one for each value of the upper bits of a hash.
+const BUCKETS: usize = 1 << 11;
 
 /// The compiled words.
 #[derive(Debug)]
 pub struct Gate {
     words: Vec<Listed>,
     single: Vec<(u8, Vec<u32>)>,
-    long: Box<[u64; 1 << (LONG_BITS - 6)]>,
+    long: Table,
     long_buckets: Vec<Vec<Entry>>,
-    short: Box<[u64; 1 << (PAIR_BITS + THIRD_BITS - 6)]>,
+    short: Table,
     short_buckets: Vec<Vec<Entry>>,
 }
 
 const FOLD: u32 = 0x2020_2020;
 
 #[inline]
-const fn long_hash(window: u32) -> u32 {
-    (window | FOLD).wrapping_mul(0x9e37_79b1)
+const fn long_hash(window: u32) -> u16 {
+    ((window | FOLD).wrapping_mul(0x9e37_79b1) >> 16) as u16
 }
 
 #[inline]
-const fn pair_hash(window: u32) -> u32 {
-    (window << 16).wrapping_mul(0x85eb_ca6b) >> (32 - PAIR_BITS)
+const fn short_hash(window: u32) -> u16 {
+    ((window & ((1 << (16 + THIRD_BITS)) - 1)).wrapping_mul(0x9e37_79b1) >> 16) as u16
 }
 
 #[inline]
-const fn short_place(window: u32) -> u32 {
-    pair_hash(window) << THIRD_BITS | (window >> 16 & ((1 << THIRD_BITS) - 1))
+const fn bucket(hash: u16) -> usize {
+    hash as usize >> (16 - BUCKETS.trailing_zeros())
 }
 
 impl Gate {
@@ -169,10 +169,10 @@ impl Gate {
         let mut gate = Self {
             words: Vec::new(),
             single: Vec::new(),
-            long: Box::new([0; 1 << (LONG_BITS - 6)]),
-            long_buckets: vec![Vec::new(); MANY],
-            short: Box::new([0; 1 << (PAIR_BITS + THIRD_BITS - 6)]),
-            short_buckets: vec![Vec::new(); MANY],
+            long: Box::new([0; 1 << 16]),
+            long_buckets: vec![Vec::new(); BUCKETS],
+            short: Box::new([0; 1 << 16]),
+            short_buckets: vec![Vec::new(); BUCKETS],
         };
         for (vocabulary, words) in (0_u16..).zip(vocabularies) {
             for (index, word) in (0_u32..).zip(words) {
@@ -213,14 +213,14 @@ impl Gate {
                         None => (0..1 << THIRD_BITS).map(|third| spelling | third << 16).collect(),
                     };
                     for window in thirds {
-                        mark(self.short.as_mut_slice(), short_place(window));
-                        buckets.push(pair_hash(window));
+                        mark(&mut self.short, short_hash(window));
+                        buckets.push(bucket(short_hash(window)));
                     }
                 }
                 buckets.sort_unstable();
                 buckets.dedup();
                 for bucket in buckets {
-                    if let Some(bucket) = self.short_buckets.get_mut(bucket as usize) {
+                    if let Some(bucket) = self.short_buckets.get_mut(bucket) {
                         bucket.push(Entry {
                             key: 0,
                             offset: 0,
@@ -232,8 +232,8 @@ impl Gate {
             [..] => {
                 let (offset, window) = rarest_window(bytes);
                 let hash = long_hash(window);
-                mark(self.long.as_mut_slice(), hash >> (32 - LONG_BITS));
-                if let Some(bucket) = self.long_buckets.get_mut((hash >> (32 - BUCKET_BITS)) as usize) {
+                mark(&mut self.long, hash);
+                if let Some(bucket) = self.long_buckets.get_mut(bucket(hash)) {
                     bucket.push(Entry {
                         key: window | FOLD,
                         offset,
@@ -290,12 +290,11 @@ impl Gate {
     }
 
     /// Looks at the four places whose bytes, and those behind, are these.
-    #[inline]
+    #[inline(always)]
     fn look(&self, bytes: &[u8], at: usize, eight: u64, found: &mut Vec<Sighting>) {
         let passes = |step: u32| {
             let window = (eight >> (8 * step)) as u32;
-            is_marked(self.long.as_slice(), long_hash(window) >> (32 - LONG_BITS))
-                | is_marked(self.short.as_slice(), short_place(window))
+            is_marked(&self.long, long_hash(window)) | is_marked(&self.short, short_hash(window))
         };
         if passes(0) | passes(1) | passes(2) | passes(3) != 0 {
             self.compare(bytes, at, eight, found);
@@ -309,8 +308,8 @@ impl Gate {
             let place = at + step as usize;
             let window = (eight >> (8 * step)) as u32;
             let hash = long_hash(window);
-            if is_marked(self.long.as_slice(), hash >> (32 - LONG_BITS)) != 0 {
-                let bucket = self.long_buckets.get((hash >> (32 - BUCKET_BITS)) as usize);
+            if is_marked(&self.long, hash) != 0 {
+                let bucket = self.long_buckets.get(bucket(hash));
                 for entry in bucket.into_iter().flatten() {
                     if entry.key == window | FOLD
                         && let Some(start) = place.checked_sub(entry.offset as usize)
@@ -319,8 +318,8 @@ impl Gate {
                     }
                 }
             }
-            if is_marked(self.short.as_slice(), short_place(window)) != 0 {
-                let bucket = self.short_buckets.get(pair_hash(window) as usize);
+            if is_marked(&self.short, short_hash(window)) != 0 {
+                let bucket = self.short_buckets.get(bucket(short_hash(window)));
                 for entry in bucket.into_iter().flatten() {
                     self.compare_word(bytes, place, entry.listed, found);
                 }
@@ -348,15 +347,13 @@ impl Gate {
 }
 
 #[inline]
-fn is_marked(table: &[u64], place: u32) -> u64 {
-    table
-        .get((place >> 6) as usize)
-        .map_or(0, |bits| bits >> (place & 63) & 1)
+fn is_marked(table: &Table, hash: u16) -> u8 {
+    table.get(usize::from(hash)).copied().unwrap_or_default()
 }
 
-fn mark(table: &mut [u64], place: u32) {
-    if let Some(bits) = table.get_mut((place >> 6) as usize) {
-        *bits |= 1 << (place & 63);
+fn mark(table: &mut Table, hash: u16) {
+    if let Some(mark) = table.get_mut(usize::from(hash)) {
+        *mark = 1;
     }
 }
 

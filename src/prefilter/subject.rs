@@ -22,7 +22,7 @@ pub struct Subject<'a> {
 
 impl Subject<'_> {
     /// The words of the family that looks ([`Prefilter::words`](super::Prefilter::words)) in one view, by where they end.
-    pub fn sightings<'v>(&self, view: &'v ViewText<'_>) -> impl Iterator<Item = Seen> + use<'v> {
+    pub fn sightings<'v>(&self, view: &'v ViewText<'_>) -> impl Iterator<Item = Seen> + Clone + use<'v> {
         view.sightings().of(self.vocabulary)
     }
 }

@@ -35,6 +35,7 @@ use crate::model::{Content, Form, View};
 pub(super) use fold::fold_pattern;
 pub(super) use hidden::{FEWEST_BITS, is_zero_width, selector_byte};
 pub(super) use normalize::{escape_sequence_length, is_invisible};
+pub(super) use scan::next;
 
 /// How many layers of encoding are taken off.
 const MOST_LAYERS: usize = 4;
@@ -59,6 +60,12 @@ pub(super) fn gate<'f>(families: impl Iterator<Item = &'f dyn Prefilter>) -> Gat
 pub(super) fn decoding_gate() -> &'static Gate {
     static GATE: LazyLock<Gate> = LazyLock::new(|| gate(std::iter::empty()));
     &GATE
+}
+
+/// The path of what nothing was decoded for: shared, because nearly all are like that.
+fn nothing_decoded() -> Arc<str> {
+    static PATH: LazyLock<Arc<str>> = LazyLock::new(|| Arc::from(""));
+    PATH.clone()
 }
 
 #[derive(Clone, Debug)]
@@ -150,7 +157,7 @@ impl<'a> Views<'a> {
             text: Text::Raw(raw),
             raw,
             maps: Vec::new(),
-            path: Arc::from(""),
+            path: nothing_decoded(),
             sightings: Sightings::default(),
         };
         match content.form {

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use super::context::plain_name;
 use super::{Datum, Hit};
 use crate::model::Confidence::{self, High, Low, Medium};
-use crate::prefilter::{Seen, Word};
+use crate::prefilter::{Gate, Seen, Word};
 
 /// Names in plain words, with what they promise. The longest that fits decides.
 const NAMES: &[(&str, Datum)] = &[
@@ -227,7 +227,11 @@ pub(super) fn find(text: &str, words: impl Iterator<Item = Seen>, hits: &mut Vec
 
 /// The value that a whole text is by its name; `in_record`: whether its container has other personal members.
 pub(super) fn whole(name: &str, text: &str, in_record: impl FnOnce() -> bool) -> Option<Hit> {
+    /// Most names hold none of these.
+    static GATE: LazyLock<Gate> =
+        LazyLock::new(|| Gate::of([NAMES.iter().map(|(name, _)| Word::exact(*name)).collect()]));
     let plain = plain_name(name);
+    GATE.sightings(&plain).of(0).next()?;
     let (_, datum) = NAMES
         .iter()
         .filter(|(known, _)| is_named(&plain, known))
@@ -477,7 +481,6 @@ fn is_address(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::prefilter::Gate;
 
     fn found(text: &str) -> Vec<(Datum, &str)> {
         let mut hits = Vec::new();

@@ -9,6 +9,7 @@ use super::checksum;
 use super::context::Context;
 use super::{Datum, Hit};
 use crate::model::Confidence::{self, High, Low, Medium};
+use crate::prefilter::views::next;
 
 /// Groups of digits of one number.
 const MOST_GROUPS: usize = 8;
@@ -126,7 +127,7 @@ pub(super) fn find(text: &str, name: &str, hits: &mut Vec<Hit>) {
 
 /// The next run of digits with what may stand between the digits of one number.
 fn next_island(bytes: &[u8], from: usize) -> Option<Range<usize>> {
-    let first = from + bytes.get(from..)?.iter().position(u8::is_ascii_digit)?;
+    let first = next(bytes, from, |byte| byte.is_ascii_digit())?;
     // A plus sign or an opening bracket belongs to the number.
     let mut start = first;
     for sign in [b'(', b'+'] {

@@ -74,7 +74,7 @@ impl Prefilter for UntrustedDestination {
     }
 
     fn words(&self) -> Vec<Word> {
-        extract::MARKS.iter().map(|mark| Word::any_case(*mark)).collect()
+        extract::words()
     }
 
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
@@ -85,7 +85,7 @@ impl Prefilter for UntrustedDestination {
             if bare.is_none() && subject.sightings(view).next().is_none() {
                 continue;
             }
-            let mut destinations = extract::urls(text);
+            let mut destinations = extract::urls(text, subject.sightings(view));
             let spelled;
             if let Some(host) = bare.filter(|_| destinations.is_empty()) {
                 spelled = format!("http://{host}");
@@ -95,9 +95,20 @@ impl Prefilter for UntrustedDestination {
                     stand: Stand::Linked,
                 });
             }
+            // A list names the same place again and again.
+            let mut known: Vec<(&str, Stand, Troubles)> = Vec::new();
             for destination in &destinations {
-                for (trouble, what) in troubles(destination, role, subject) {
-                    self.report(trouble, what, destination, role, subject, view, found);
+                let same =
+                    |(url, stand, _): &(&str, Stand, Troubles)| *url == destination.url && *stand == destination.stand;
+                let of_this = match known.iter().position(same) {
+                    Some(place) => known.get(place),
+                    None => {
+                        known.push((destination.url, destination.stand, troubles(destination, role, subject)));
+                        known.last()
+                    }
+                };
+                for (trouble, what) in of_this.map_or(&[][..], |(_, _, troubles)| troubles) {
+                    self.report(*trouble, what, destination, role, subject, view, found);
                 }
             }
         }
