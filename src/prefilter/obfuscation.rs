@@ -242,7 +242,7 @@ fn gaps(text: &str) -> Vec<Range<usize>> {
         )
     };
     let mut spans = Vec::new();
-    if !may_have_gaps(bytes) {
+    if bytes.len() < 2 * FEWEST - 1 || !may_have_gaps(bytes) {
         return spans;
     }
     let mut at = 0;

@@ -240,14 +240,13 @@ impl Signals {
         if words.peek().is_none() {
             return Vec::new();
         }
-        let mut windows: Vec<Vec<Range<usize>>> = vec![Vec::new(); self.patterns.len()];
+        // Of some hundred patterns a text opens a few.
+        let mut windows: BTreeMap<usize, Vec<Range<usize>>> = BTreeMap::new();
         for word in words {
             let start = word.span.start.saturating_sub(BEFORE);
             let end = (word.span.end + BEHIND).min(folded.len());
             for pattern in self.opens.get(word.word).into_iter().flatten() {
-                let Some(windows) = windows.get_mut(*pattern) else {
-                    continue;
-                };
+                let windows = windows.entry(*pattern).or_default();
                 match windows.last_mut() {
                     Some(last) if start <= last.end => last.end = end.max(last.end),
                     _ => windows.push(start..end),
@@ -256,7 +255,10 @@ impl Signals {
         }
         let bytes = folded.as_bytes();
         let mut hits = Vec::new();
-        for (pattern, windows) in self.patterns.iter().zip(windows) {
+        for (pattern, windows) in windows {
+            let Some(pattern) = self.patterns.get(pattern) else {
+                continue;
+            };
             for window in windows {
                 // The byte before a window must be seen, or the window's edge would pass for that of a word.
                 let mut at = window.start;

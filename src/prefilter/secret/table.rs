@@ -5,6 +5,7 @@
 //! linear time and windows around keywords are merged, but a text made for the purpose can still name every format at every
 //! other byte: an [`Effort`] bounds the bytes read, and a text that exhausts it is itself one finding, whole.
 
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::OnceLock;
 
@@ -209,14 +210,15 @@ impl Table {
         }
         let bytes = text.as_bytes();
         let mut effort = Effort::for_text(text);
-        let mut windows: Vec<Vec<Range<usize>>> = vec![Vec::new(); self.formats.len()];
+        // Of some hundred formats a text names a few.
+        let mut windows: HashMap<usize, Vec<Range<usize>>> = HashMap::new();
         let mut touched: Vec<usize> = Vec::new();
         let mut hits = Vec::new();
         for found in words {
             for target in self.targets.get(found.word).into_iter().flatten() {
                 match target {
                     Target::Format(index) => {
-                        let (Some(format), Some(windows)) = (self.formats.get(*index), windows.get_mut(*index)) else {
+                        let Some(format) = self.formats.get(*index) else {
                             continue;
                         };
                         if reading == Reading::SelfEvident && !format.is_self_evident() {
@@ -225,6 +227,7 @@ impl Table {
                         match format.form {
                             Form::TokenAtKeyword => format.read_token(text, found.span.start, &mut effort, &mut hits),
                             Form::Named | Form::TokenNearKeyword | Form::Pattern => {
+                                let windows = windows.entry(*index).or_default();
                                 if windows.is_empty() {
                                     touched.push(*index);
                                 }
@@ -247,7 +250,7 @@ impl Table {
             }
         }
         for index in touched {
-            if let (Some(format), Some(windows)) = (self.formats.get(index), windows.get(index)) {
+            if let (Some(format), Some(windows)) = (self.formats.get(index), windows.get(&index)) {
                 for window in windows {
                     format.read_window(text, window.clone(), &mut effort, &mut hits);
                 }
