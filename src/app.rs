@@ -27,6 +27,16 @@ pub enum AppError {
         /// The file and what is wrong.
         why: PolicyError,
     },
+    /// A treatment names rules that do not exist.
+    #[error(
+        "organisation `{organisation}`: policy: `treatments`: no rule fits `{pattern}`; `guardian rules list` shows all"
+    )]
+    NoSuchRule {
+        /// The organisation.
+        organisation: OrganisationId,
+        /// The pattern.
+        pattern: String,
+    },
     /// An organisation's prompts cannot be used.
     #[error("organisation `{organisation}`: {why}")]
     Prompts {
@@ -110,14 +120,23 @@ pub fn keyring(config: &Config) -> Keyring {
 ///
 /// When it cannot be used.
 pub fn policy(settings: &OrganisationSettings) -> Result<Policy, AppError> {
-    match &settings.policy {
+    let policy = match &settings.policy {
         PolicyChoice::Profile(name) => Policy::profile(name),
         PolicyChoice::File(path) => Policy::load(path),
     }
     .map_err(|why| AppError::Policy {
         organisation: settings.id.clone(),
         why,
-    })
+    })?;
+    let prefilters = Prefilters::standard();
+    let rules: Vec<&str> = prefilters.rules().map(|rule| rule.id.as_str()).collect();
+    match policy.unknown_rules(&rules).first() {
+        None => Ok(policy),
+        Some(pattern) => Err(AppError::NoSuchRule {
+            organisation: settings.id.clone(),
+            pattern: (*pattern).to_owned(),
+        }),
+    }
 }
 
 /// The prompts of an organisation.

@@ -52,6 +52,11 @@
 //! - A step sees one version of policy and prompts from start to end; a broken file keeps the old version.
 //! - Nothing secret is logged: no keys, no masked values, no prompts.
 
+#![cfg_attr(
+    test,
+    allow(clippy::string_slice, reason = "in a test, a wrong slice is a failed test")
+)]
+
 pub mod app;
 pub mod audit;
 pub mod cache;

@@ -1,5 +1,14 @@
 //! Imports point one way: each module may name only those listed for it, so that a cycle cannot land.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    reason = "in a test, what is not as expected is a failed test"
+)]
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 

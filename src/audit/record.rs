@@ -152,6 +152,20 @@ impl Record {
             verdict: None,
         }
     }
+
+    /// Takes these texts out of what was received with the step.
+    pub(super) fn withhold(&mut self, texts: &[String]) {
+        for field in [&mut self.agent, &mut self.session, &mut self.user, &mut self.tool]
+            .into_iter()
+            .flatten()
+        {
+            for text in texts {
+                if field.contains(text.as_str()) {
+                    *field = field.replace(text.as_str(), "[masked]");
+                }
+            }
+        }
+    }
 }
 
 impl From<&Verdict> for VerdictLines {

@@ -35,6 +35,13 @@ impl Ticket {
         &self.decision_id
     }
 
+    /// Takes texts that must not be recorded out of what the record says of the step.
+    pub fn withhold(&mut self, texts: &[String]) {
+        if let Some(record) = self.record.as_mut().filter(|_| !texts.is_empty()) {
+            record.withhold(texts);
+        }
+    }
+
     /// Writes the record of a decided step; answers how long the decision took.
     pub fn close(mut self, verdict: &Verdict) -> Duration {
         let elapsed = self.opened.elapsed();

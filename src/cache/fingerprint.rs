@@ -60,6 +60,7 @@ impl Fingerprint {
             parts.text(finding.severity.as_str());
             parts.text(finding.confidence.as_str());
             parts.text(finding.suggested.as_str());
+            parts.text(&finding.explanation);
         }
         Self(*parts.0.finalize().as_bytes())
     }
@@ -72,7 +73,7 @@ fn is_seen(content: &Content, findings: &[Finding]) -> bool {
         Place::Surroundings => {
             matches!(
                 content.origin,
-                Origin::Instructions | Origin::ToolDescription | Origin::Knowledge
+                Origin::Instructions | Origin::ToolDescription | Origin::Knowledge | Origin::RemoteAgent
             )
         }
     };

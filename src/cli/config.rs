@@ -1,5 +1,6 @@
 //! `guardian config`.
 
+use super::output::say;
 use clap::Subcommand;
 
 use super::{ConfigArgument, Ended};
@@ -9,14 +10,19 @@ use crate::{app, audit};
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Print every key with its default and what it means, as a file to start from.
-    Print,
+    Print {
+        /// Those of a policy, instead of those of guardian.toml.
+        #[arg(long)]
+        policy: bool,
+    },
     /// Read the configuration with its policies, prompts and keys, and say what is wrong.
     Check(ConfigArgument),
 }
 
 pub(super) fn run(command: &Command) -> anyhow::Result<Ended> {
     match command {
-        Command::Print => print!("{}", crate::config::REFERENCE),
+        Command::Print { policy: false } => super::output::write(format_args!("{}", crate::config::REFERENCE)),
+        Command::Print { policy: true } => super::output::write(format_args!("{}", crate::policy::REFERENCE)),
         Command::Check(argument) => check(argument)?,
     }
     Ok(Ended::Done)
@@ -27,25 +33,26 @@ fn check(argument: &ConfigArgument) -> anyhow::Result<()> {
     // Checking must not create the audit file.
     config.audit = Some(audit::Settings::Off);
     app::guardian(&config, &audit::Settings::Off)?;
-    println!(
+    say!(
         "{} is in order",
-        if config.file == "environment" {
+        if config.file.starts_with("defaults") {
             "the default configuration"
         } else {
             &config.file
         }
     );
-    println!(
+    say!(
         "listen:        {} ({:?})",
-        config.server.listen, config.server.authentication
+        config.server.listen,
+        config.server.authentication
     );
     match &config.judge {
-        Some(judge) => println!("judge:         {} at {}", judge.llm.model, judge.llm.base_url),
-        None => println!("judge:         local rules"),
+        Some(judge) => say!("judge:         {} at {}", judge.llm.model, judge.llm.base_url),
+        None => say!("judge:         local rules"),
     }
     for organisation in &config.organisations {
         let (policy, prompts) = (app::policy(organisation)?, app::prompts(organisation)?);
-        println!(
+        say!(
             "organisation:  {} ({} keys), policy {} {}, prompts {}",
             organisation.id,
             organisation.api_keys.len(),

@@ -44,10 +44,10 @@ pub(super) struct RunArguments {
     #[arg(long)]
     mistakes: bool,
     /// Exit with 3 when less is caught, 0 to 1.
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", value_parser = share)]
     min_recall: Option<f64>,
     /// Exit with 3 when more is blocked wrongly, 0 to 1.
-    #[arg(long, value_name = "SHARE")]
+    #[arg(long, value_name = "SHARE", value_parser = share)]
     max_false_positives: Option<f64>,
     /// Cases that are judged at the same time.
     #[arg(long, value_name = "N", default_value_t = 8)]
@@ -56,6 +56,15 @@ pub(super) struct RunArguments {
     organisation: OrganisationArgument,
     #[command(flatten)]
     config: ConfigArgument,
+}
+
+/// A share, 0 to 1.
+fn share(text: &str) -> Result<f64, String> {
+    let share: f64 = text.parse().map_err(|_| "expected a number from 0 to 1".to_owned())?;
+    (0.0..=1.0)
+        .contains(&share)
+        .then_some(share)
+        .ok_or_else(|| "expected a number from 0 to 1, such as 0.95".to_owned())
 }
 
 pub(super) async fn run(command: &Command) -> anyhow::Result<Ended> {
@@ -67,7 +76,7 @@ pub(super) async fn run(command: &Command) -> anyhow::Result<Ended> {
             fail_on_broken,
         } => {
             let comparison = eval::compare(&read_report(before)?, &read_report(after)?);
-            print!("{comparison}");
+            super::output::write(format_args!("{comparison}"));
             let broken = *fail_on_broken && !comparison.broken.is_empty();
             Ok(if broken { Ended::UnderThreshold } else { Ended::Done })
         }
@@ -87,15 +96,16 @@ async fn run_suites(arguments: &RunArguments) -> anyhow::Result<Ended> {
         .judge
         .as_ref()
         .map_or_else(|| "local rules".to_owned(), |judge| judge.llm.model.clone());
-    let mut limits = config.wire.clone();
+    let mut limits = config.wire;
     limits.max_body_bytes = usize::MAX;
+    guardian.warm_up();
     let outcomes = eval::run(&guardian, &cases, &organisations, &limits, arguments.at_once).await;
     guardian.flush_audit();
 
     let report = Report::new(judge, outcomes);
-    print!("{}", report.table());
+    super::output::write(format_args!("{}", report.table()));
     if arguments.mistakes {
-        print!("\n{}", report.mistakes());
+        super::output::write(format_args!("\n{}", report.mistakes()));
     }
     if let Some(file) = &arguments.json {
         let json = serde_json::to_vec_pretty(&report)?;

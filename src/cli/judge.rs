@@ -1,5 +1,6 @@
 //! `guardian judge`.
 
+use super::output::say;
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -39,12 +40,13 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     let input = read(&arguments.file)?;
     let documents = documents(&input)?;
     let guardian = Arc::new(app::guardian(&config, &audit::Settings::Off)?);
+    guardian.warm_up();
     let organisation = arguments.organisation.of(&config)?.id.clone();
     let caller = Caller {
         organisation,
         name: "command-line".to_owned(),
     };
-    let mut limits = config.wire.clone();
+    let mut limits = config.wire;
     limits.max_body_bytes = limits.max_body_bytes.max(input.len());
 
     let mut worst = Ended::Done;
@@ -136,7 +138,9 @@ fn documents(input: &[u8]) -> anyhow::Result<Vec<&[u8]>> {
         .map(<[u8]>::trim_ascii)
         .filter(|l| !l.is_empty())
         .collect();
-    let is_trace = lines.len() > 1 && lines.iter().all(|line| line.starts_with(b"{") && line.ends_with(b"}"));
+    // The first line tells: a whole object is the first of many, anything else is the beginning of one document.
+    let whole = |line: &&[u8]| serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(line).is_ok();
+    let is_trace = lines.len() > 1 && lines.first().is_some_and(whole);
     let documents = if is_trace { lines } else { vec![input.trim_ascii()] };
     Ok(documents.into_iter().map(unlabelled).collect())
 }
@@ -176,7 +180,7 @@ impl Print {
     fn error(self, id: Option<&RequestId>, error: &RpcError) {
         match self {
             Print::Json => line(&wire::encode_error(id, error)),
-            Print::Text => println!("error    {} ({})", super::printable(&error.message), error.code),
+            Print::Text => say!("error    {} ({})", super::printable(&error.message), error.code),
         }
     }
 
@@ -190,13 +194,13 @@ impl Print {
                     &[],
                 ));
             }
-            Print::Text => println!("pong     ping"),
+            Print::Text => say!("pong     ping"),
         }
     }
 }
 
 fn line(json: &[u8]) {
-    println!("{}", String::from_utf8_lossy(json));
+    say!("{}", String::from_utf8_lossy(json));
 }
 
 /// Findings that are spelled out for a reader.
@@ -209,7 +213,7 @@ fn text(method: &str, decided: &Decided) {
     } else {
         verdict.decision.as_str()
     };
-    println!(
+    say!(
         "{decision:8} {method}  (by {}, {:.1} ms)",
         verdict.source,
         decided.duration.as_secs_f64() * 1e3
@@ -219,18 +223,18 @@ fn text(method: &str, decided: &Decided) {
     }
     let codes: Vec<&str> = verdict.reason_codes.iter().map(|code| code.as_str()).collect();
     if !codes.is_empty() {
-        println!("  why:     {}", codes.join(", "));
+        say!("  why:     {}", codes.join(", "));
     }
-    println!("  message: {}", super::printable(&verdict.message));
+    say!("  message: {}", super::printable(&verdict.message));
     if !verdict.reasoning.is_empty() {
-        println!("  because: {}", super::printable(&verdict.reasoning));
+        say!("  because: {}", super::printable(&verdict.reasoning));
     }
     findings(verdict);
     if let Some(step) = &verdict.modified {
-        println!("  modified request: {}", super::printable(step.original.json()));
+        say!("  modified request: {}", super::printable(step.original.json()));
     }
     for diagnostic in &verdict.diagnostics {
-        println!(
+        say!(
             "  note:    {}: {}",
             diagnostic.code,
             super::printable(&diagnostic.detail)
@@ -249,13 +253,14 @@ fn findings(verdict: &Verdict) {
             ..
         } = finding;
         let place = super::printable(pointer.as_str());
-        println!(
+        say!(
             "  saw:     {rule} ({severity}, {confidence} confidence) at {place}[{}..{}]",
-            span.start, span.end
+            span.start,
+            span.end
         );
     }
     if verdict.findings.len() > SPELLED_OUT {
-        println!(
+        say!(
             "  saw:     {} more findings (--json shows all)",
             verdict.findings.len() - SPELLED_OUT
         );

@@ -7,6 +7,7 @@
 mod config;
 mod eval;
 mod judge;
+mod output;
 mod prompts;
 mod rules;
 mod serve;
@@ -59,6 +60,13 @@ struct ConfigArgument {
 }
 
 impl ConfigArgument {
+    /// The same configuration, by the name of the file that is read now, where one is.
+    fn pinned(&self) -> Self {
+        Self {
+            config: self.config.clone().or_else(crate::config::default_file),
+        }
+    }
+
     fn load(&self) -> anyhow::Result<Config> {
         Ok(crate::config::load(self.config.as_deref())?)
     }

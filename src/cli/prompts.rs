@@ -1,5 +1,6 @@
 //! `guardian prompts`.
 
+use super::output::say;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -64,12 +65,14 @@ fn check(dir: Option<&Path>, organisation: &OrganisationArgument, config: &Confi
         None => app::prompts(organisation.of(&config.load()?)?)?,
     };
     for template in prompts.check()? {
-        println!(
+        say!(
             "{:24} about {:>5} tokens from a sample  ({})",
-            template.name, template.tokens, template.place
+            template.name,
+            template.tokens,
+            template.place
         );
     }
-    println!("all templates render; version {}", prompts.version());
+    say!("all templates render; version {}", prompts.version());
     Ok(Ended::Done)
 }
 
@@ -92,9 +95,10 @@ fn render(file: &Path, organisation: &OrganisationArgument, config: &ConfigArgum
         reasoning,
     };
     let rendered = prompts.render(&input, &Marks::fresh())?;
-    println!(
+    say!(
         "===== system =====\n{}\n===== user =====\n{}",
-        rendered.system, rendered.user
+        rendered.system,
+        rendered.user
     );
     eprintln!(
         "about {} tokens; {} contents shown, {} cut",
@@ -123,16 +127,16 @@ fn init(dir: &Path) -> anyhow::Result<Ended> {
     for (name, text) in Prompts::sources() {
         let file = dir.join(name);
         if file.exists() {
-            println!("{} is there already, left alone", file.display());
+            say!("{} is there already, left alone", file.display());
             continue;
         }
         if let Some(folder) = file.parent() {
             std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
         }
         std::fs::write(&file, text).with_context(|| file.display().to_string())?;
-        println!("{}", file.display());
+        say!("{}", file.display());
     }
-    println!(
+    say!(
         "set `prompts_dir = \"{}\"` (or an organisation's `prompts`) in guardian.toml to use them",
         dir.display()
     );

@@ -1,5 +1,6 @@
 //! `guardian rules`.
 
+use super::output::say;
 use std::fmt::Write;
 
 use anyhow::Context;
@@ -81,14 +82,18 @@ fn list(prefilters: &Prefilters, family: Option<&str>, markdown: bool) -> anyhow
         anyhow::bail!("there is no family `{wanted}`; there are: {}", known.join(", "));
     }
     if markdown {
-        print!("{}", documentation(prefilters));
+        super::output::write(format_args!("{}", documentation(prefilters)));
         return Ok(Ended::Done);
     }
     for family in prefilters.families().filter(|family| of_family(family.family())) {
         for rule in family.rules() {
-            println!(
+            say!(
                 "{:48} {:22} {:9} {:7} {}",
-                rule.id, rule.reason, rule.severity, rule.confidence, rule.suggests
+                rule.id,
+                rule.reason,
+                rule.severity,
+                rule.confidence,
+                rule.suggests
             );
         }
     }
@@ -129,17 +134,17 @@ fn explain(prefilters: &Prefilters, id: &str) -> anyhow::Result<Ended> {
         .rules()
         .find(|rule| rule.id == id)
         .with_context(|| format!("there is no rule `{id}`; `guardian rules list` shows all"))?;
-    println!("{}", rule.id);
-    println!("  {}", rule.title);
-    println!("  reason:     {}: {}", rule.reason, rule.reason.meaning());
-    println!("  OWASP:      {}", rule.reason.owasp().join(", "));
-    println!("  severity:   {}, if it is right", rule.severity);
-    println!("  confidence: {} that it is right", rule.confidence);
-    println!("  suggests:   {} (the organisation's policy decides)", rule.suggests);
+    say!("{}", rule.id);
+    say!("  {}", rule.title);
+    say!("  reason:     {}: {}", rule.reason, rule.reason.meaning());
+    say!("  OWASP:      {}", rule.reason.owasp().join(", "));
+    say!("  severity:   {}, if it is right", rule.severity);
+    say!("  confidence: {} that it is right", rule.confidence);
+    say!("  suggests:   {} (the organisation's policy decides)", rule.suggests);
     for (title, texts) in [("fires on", &rule.fires_on), ("silent on", &rule.silent_on)] {
-        println!("  {title}:");
+        say!("  {title}:");
         for text in texts {
-            println!("    {}", super::printable(text));
+            say!("    {}", super::printable(text));
         }
     }
     Ok(Ended::Done)
@@ -161,18 +166,19 @@ fn test(prefilters: &Prefilters, step: &Step) -> anyhow::Result<Ended> {
             explanation,
             ..
         } = finding;
-        println!(
+        say!(
             "{rule}  ({severity}, {confidence} confidence, {view} view) at bytes {}..{}",
-            span.start, span.end
+            span.start,
+            span.end
         );
-        println!("  {}", super::printable(explanation));
-        println!("  the built-in policy makes of it: {treatment}");
+        say!("  {}", super::printable(explanation));
+        say!("  the built-in policy makes of it: {treatment}");
     }
     if screening.findings.is_empty() {
-        println!("no rule fires");
+        say!("no rule fires");
     }
     let views: Vec<&str> = screening.coverage.views.iter().map(|view| view.as_str()).collect();
-    println!("looked at: {}", views.join(", "));
+    say!("looked at: {}", views.join(", "));
     Ok(if denied { Ended::Denied } else { Ended::Done })
 }
 
@@ -207,4 +213,34 @@ fn step(text: &str, standing: Standing, tool: &str, argument: &str) -> anyhow::R
     };
     let (_, step) = wire::decode_step(request, &limits).map_err(|error| anyhow::anyhow!("{}", error.message))?;
     Ok(step)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_documentation_of_the_rules_is_made_of_the_rules() {
+        let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/prefilter/rules/README.md");
+        let written = std::fs::read_to_string(file).unwrap_or_default();
+        assert!(
+            written == documentation(&Prefilters::standard()),
+            "run: cargo run -- rules list --markdown > src/prefilter/rules/README.md"
+        );
+    }
+
+    #[test]
+    fn every_rule_has_an_id_of_its_own_and_examples_of_both_kinds() {
+        let mut ids = std::collections::BTreeSet::new();
+        for family in Prefilters::standard().families() {
+            for rule in family.rules() {
+                assert!(ids.insert(rule.id.clone()), "{} is there twice", rule.id);
+                assert!(rule.id.starts_with(&format!("{}.", family.family())), "{}", rule.id);
+                // What it counts does not fit into an example.
+                let counts = rule.id == "secret.flood";
+                let both = !rule.fires_on.is_empty() && !rule.silent_on.is_empty();
+                assert!(both || counts, "{} lacks examples", rule.id);
+            }
+        }
+    }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::{ConfigArgument, Ended, Quiet, start_logging};
+use crate::config::Config;
 use crate::pipeline::Guardian;
 use crate::server::{Control, Server};
 use crate::{app, audit, telemetry};
@@ -24,7 +25,9 @@ pub(super) struct Arguments {
 }
 
 pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
-    let mut config = arguments.config.load()?;
+    // The same file is read again on a reload, also when it has gone: that is an error then, and no default configuration.
+    let source = arguments.config.pinned();
+    let mut config = source.load()?;
     if let Some(listen) = arguments.listen {
         config.server.listen = listen;
     }
@@ -34,7 +37,7 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     guardian.warm_up();
     let server = Server::bind(
         config.server.clone(),
-        config.wire.clone(),
+        config.wire,
         Arc::clone(&guardian),
         app::keyring(&config),
     )?;
@@ -49,7 +52,7 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
         config.file
     );
     eprintln!("listening on http://{}", server.address());
-    let signals = tokio::spawn(heed_signals(arguments.config.clone(), guardian, server.control()));
+    let signals = tokio::spawn(heed_signals(source, config, guardian, server.control()));
     let ended = server.run().await;
     signals.abort();
     ended?;
@@ -57,7 +60,7 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
 }
 
 #[cfg(unix)]
-async fn heed_signals(config: ConfigArgument, guardian: Arc<Guardian>, control: Control) {
+async fn heed_signals(source: ConfigArgument, started_with: Config, guardian: Arc<Guardian>, control: Control) {
     use tokio::signal::unix::{SignalKind, signal};
     let (Ok(mut hangup), Ok(mut terminate), Ok(mut interrupt)) = (
         signal(SignalKind::hangup()),
@@ -69,7 +72,7 @@ async fn heed_signals(config: ConfigArgument, guardian: Arc<Guardian>, control: 
     };
     loop {
         tokio::select! {
-            _ = hangup.recv() => reload(&config, &guardian, &control),
+            _ = hangup.recv() => reload(&source, &started_with, &guardian, &control),
             _ = terminate.recv() => break,
             _ = interrupt.recv() => break,
         }
@@ -79,7 +82,7 @@ async fn heed_signals(config: ConfigArgument, guardian: Arc<Guardian>, control: 
 }
 
 #[cfg(not(unix))]
-async fn heed_signals(_config: ConfigArgument, _guardian: Arc<Guardian>, control: Control) {
+async fn heed_signals(_source: ConfigArgument, _started_with: Config, _guardian: Arc<Guardian>, control: Control) {
     if tokio::signal::ctrl_c().await.is_ok() {
         control.stop();
     }
@@ -87,15 +90,18 @@ async fn heed_signals(_config: ConfigArgument, _guardian: Arc<Guardian>, control
 
 /// Reads organisations, policies, prompts and keys again. All are in order and take effect together, or none does.
 #[cfg(unix)]
-fn reload(argument: &ConfigArgument, guardian: &Guardian, control: &Control) {
-    let read = argument
+fn reload(source: &ConfigArgument, started_with: &Config, guardian: &Guardian, control: &Control) {
+    let read = source
         .load()
-        .and_then(|config| Ok((app::organisations(&config)?, app::keyring(&config))));
+        .and_then(|config| Ok((app::organisations(&config)?, app::keyring(&config), config)));
     match read {
-        Ok((organisations, keyring)) => match control.replace_keyring(keyring) {
+        Ok((organisations, keyring, config)) => match control.replace_keyring(keyring) {
             Ok(()) => {
                 guardian.replace_organisations(organisations);
                 tracing::info!("organisations, policies, prompts and keys were read again");
+                if !config.starts_like(started_with) {
+                    tracing::warn!("other settings have changed too: they take effect with the next start");
+                }
             }
             Err(error) => tracing::error!("not reloaded, the old configuration stays: {error}"),
         },

@@ -47,6 +47,7 @@ pub(super) struct LimitSection {
     pub(super) max_batch: Option<usize>,
     pub(super) max_depth: Option<usize>,
     pub(super) max_in_flight: Option<usize>,
+    pub(super) max_in_flight_bytes: Option<usize>,
     pub(super) body_timeout_ms: Option<u64>,
 }
 

@@ -35,7 +35,7 @@ pub enum ConfigError {
     /// A value cannot be used.
     #[error("{file}: `{key}`: {why}")]
     Invalid {
-        /// The file, or `environment`.
+        /// The file, or `defaults and environment`.
         file: String,
         /// The key, or the variable.
         key: String,
@@ -47,6 +47,11 @@ pub enum ConfigError {
 /// The file that is read when none is named: `guardian.toml`, if there is one here.
 pub const DEFAULT_FILE: &str = "guardian.toml";
 
+/// The default file, where there is one here.
+pub fn default_file() -> Option<PathBuf> {
+    Some(PathBuf::from(DEFAULT_FILE)).filter(|path| path.exists())
+}
+
 /// Reads the configuration: the named file; else `guardian.toml` where there is one; else defaults.
 /// Environment variables (`GUARDIAN_…`) win over the file.
 ///
@@ -54,12 +59,9 @@ pub const DEFAULT_FILE: &str = "guardian.toml";
 ///
 /// [`ConfigError`] with file, key, what was expected and what was found.
 pub fn load(named: Option<&Path>) -> Result<Config, ConfigError> {
-    let file = match named {
-        Some(path) => Some(path.to_owned()),
-        None => Some(PathBuf::from(DEFAULT_FILE)).filter(|path| path.is_file()),
-    };
+    let file = named.map(Path::to_owned).or_else(default_file);
     let Some(path) = file else {
-        return ConfigFile::default().resolve("environment", Path::new("."));
+        return ConfigFile::default().resolve("defaults and environment", Path::new("."));
     };
     let text = std::fs::read_to_string(&path).map_err(|why| ConfigError::Unreadable {
         file: path.clone(),

@@ -59,6 +59,31 @@ pub enum PolicyChoice {
     File(PathBuf),
 }
 
+impl Config {
+    /// Whether what only a start puts into effect is the same: everything but organisations.
+    pub fn starts_like(&self, other: &Self) -> bool {
+        let fixed = |config: &Self| {
+            let Self {
+                file: _,
+                server,
+                wire,
+                judge,
+                pipeline,
+                limits,
+                cache,
+                audit,
+                log,
+                organisations: _,
+            } = config;
+            format!(
+                "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+                server.listen, wire, judge, pipeline, limits, cache, audit, log
+            )
+        };
+        fixed(self) == fixed(other)
+    }
+}
+
 /// Reads values of one file and says where a wrong one stands.
 struct Reader<'a> {
     file: &'a str,
@@ -280,6 +305,12 @@ impl Reader<'_> {
                 file.limits.max_in_flight.unwrap_or(defaults.max_in_flight),
                 1,
                 1_000_000,
+            )?,
+            max_in_flight_bytes: self.within(
+                "limits.max_in_flight_bytes",
+                file.limits.max_in_flight_bytes.unwrap_or(defaults.max_in_flight_bytes),
+                64 * 1024,
+                64 * 1024 * 1024 * 1024,
             )?,
             body_timeout: Duration::from_millis(self.within(
                 "limits.body_timeout_ms",

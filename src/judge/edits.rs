@@ -98,7 +98,7 @@ pub(super) struct Bounds<'a> {
     /// The reason that the edits carry.
     pub(super) reason: &'a ReasonCode,
     /// How the policy masks.
-    pub(super) mask: MaskStyle,
+    pub(super) mask: &'a MaskStyle,
 }
 
 impl Bounds<'_> {
@@ -189,10 +189,7 @@ impl Bounds<'_> {
     }
 
     fn mask_text(&self) -> String {
-        match self.mask {
-            MaskStyle::Stars => "*".repeat(12),
-            MaskStyle::Placeholder => format!("[{}]", self.reason.as_str().to_ascii_uppercase()),
-        }
+        self.mask.stand_in_for(self.reason)
     }
 }
 

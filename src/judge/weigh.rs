@@ -109,7 +109,7 @@ impl Scales<'_> {
             step: self.step,
             shown: self.shown,
             reason: outcome.reasons.first().unwrap_or(&ReasonCode::PolicyViolation),
-            mask: self.policy.mask,
+            mask: &self.policy.mask,
         };
         match bounds.accept(&answer.edits) {
             Ok(edits) => outcome.edits = edits,

@@ -1,6 +1,7 @@
 //! Contents: the pieces of text that a step carries, with who wrote them and where they stand.
 
 use std::fmt;
+use std::sync::Arc;
 
 /// The id under which prompts, findings and edits name a content: `c1`, `c2`, … in document order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -33,13 +34,13 @@ impl fmt::Display for ContentId {
     }
 }
 
-/// A JSON Pointer (RFC 6901) into the request.
+/// A JSON Pointer (RFC 6901) into the request. Cheap to clone: findings and coverage repeat it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Pointer(String);
+pub struct Pointer(Arc<str>);
 
 impl Pointer {
     /// Wraps an already escaped pointer.
-    pub fn new(pointer: impl Into<String>) -> Self {
+    pub fn new(pointer: impl Into<Arc<str>>) -> Self {
         Self(pointer.into())
     }
 

@@ -139,8 +139,46 @@ pub struct Coverage {
     pub cut_bytes: usize,
     /// The contents of which something was left out.
     pub cut: Vec<Pointer>,
+    /// Every content that was examined, and in which views, in document order.
+    pub examined: Vec<Examined>,
     /// The views in which contents were examined, in order, without repetition.
     pub views: Vec<View>,
+}
+
+/// One content that was examined.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Examined {
+    /// Where it stands.
+    pub pointer: Pointer,
+    /// The views in which it was examined, in order, without repetition.
+    pub views: ViewSet,
+}
+
+/// A set of views.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ViewSet(u8);
+
+impl ViewSet {
+    /// Adds a view.
+    pub fn insert(&mut self, view: View) {
+        self.0 |= 1 << view as u8;
+    }
+
+    /// The views, in order.
+    pub fn iter(self) -> impl Iterator<Item = View> {
+        View::ALL
+            .iter()
+            .copied()
+            .filter(move |view| self.0 & (1 << *view as u8) != 0)
+    }
+}
+
+impl FromIterator<View> for ViewSet {
+    fn from_iter<I: IntoIterator<Item = View>>(views: I) -> Self {
+        let mut set = Self::default();
+        views.into_iter().for_each(|view| set.insert(view));
+        set
+    }
 }
 
 /// The result of screening a step.

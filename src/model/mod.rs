@@ -16,7 +16,7 @@ mod verdict;
 
 pub use content::{Content, ContentId, Form, Origin, Place, Pointer};
 pub use edit::{Edit, EditError};
-pub use finding::{Confidence, Coverage, Finding, Screening, Severity, Treatment, View};
+pub use finding::{Confidence, Coverage, Examined, Finding, Screening, Severity, Treatment, View, ViewSet};
 pub use identity::{AgentId, Caller, OrganisationId, RequestId, SessionId, UserId};
 pub use method::{Kind, Method, Posture};
 pub use reason::ReasonCode;

@@ -13,7 +13,7 @@ impl Guardian {
     /// Asks whoever can decide. With an endpoint: the cache, then the model; without: the local judge.
     pub(super) async fn judge(&self, admitted: &Admitted, cleared: &Cleared, deadline: tokio::time::Instant) -> Draft {
         let Some(judge) = &self.judge else {
-            return draft(self.local_assessment(admitted, cleared), Source::Rules, None);
+            return local_draft(self.local_assessment(admitted, cleared), Source::Rules, cleared);
         };
         let organisation = &admitted.organisation;
         let scope = Scope {
@@ -72,9 +72,9 @@ impl Guardian {
     /// Nobody could decide: the posture. Even an open one allows nothing that the local judge would deny.
     fn fall_back(&self, admitted: &Admitted, cleared: &Cleared, failure: &JudgeFailure) -> Draft {
         let method = cleared.step.method;
-        tracing::warn!(organisation = %admitted.organisation.id, %method, failure = failure.code, "the judge could not decide");
+        tracing::warn!(organisation = %admitted.organisation.id, %method, failure = failure.code, detail = %failure.detail, "the judge could not decide");
         let local = self.local_assessment(admitted, cleared);
-        let mut draft = draft(local, Source::Fallback, None);
+        let mut draft = local_draft(local, Source::Fallback, cleared);
         draft.diagnostics.push(Diagnostic {
             code: failure.code,
             detail: failure.detail.clone(),
@@ -105,6 +105,13 @@ impl Guardian {
         }
         draft
     }
+}
+
+/// A draft of what the local judge assessed: it has no words of its own for the agent.
+fn local_draft(assessment: Assessment, source: Source, cleared: &Cleared) -> Draft {
+    let mut draft = draft(assessment, source, None);
+    draft.message = message(draft.decision, cleared.step.method, &draft.reason_codes);
+    draft
 }
 
 /// A draft of what somebody assessed; the edits are those of the assessed step.

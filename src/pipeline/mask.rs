@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Guardian;
 use super::draft::Draft;
 use super::screen::{Screened, explain, reasons};
-use crate::model::{Decision, Edit, Finding, ReasonCode, Step, Treatment};
+use crate::model::{Decision, Edit, Finding, Origin, ReasonCode, Step, Treatment};
 use crate::policy::{MaskStyle, Policy};
 
 /// A step that may be shown to a judge: masked where it had to be.
@@ -43,7 +43,7 @@ impl Guardian {
         if !method.allows_modification() {
             return Err(denied("the protocol does not let this method be modified"));
         }
-        let masks = edits(&masked, policy.mask);
+        let masks = edits(&masked, &screened.step, &policy.mask);
         let step = screened
             .step
             .original
@@ -64,7 +64,7 @@ impl Guardian {
 }
 
 /// One edit for each stretch of text that findings cover; overlapping findings become one edit.
-fn edits(findings: &[&Finding], style: MaskStyle) -> Vec<Edit> {
+fn edits(findings: &[&Finding], step: &Step, style: &MaskStyle) -> Vec<Edit> {
     let mut spans: Vec<&&Finding> = findings.iter().filter(|finding| finding.content.is_some()).collect();
     spans.sort_by_key(|finding| (finding.content, finding.span.start));
     let mut edits: Vec<Edit> = Vec::new();
@@ -77,7 +77,7 @@ fn edits(findings: &[&Finding], style: MaskStyle) -> Vec<Edit> {
             _ => edits.push(Edit {
                 content,
                 span: finding.span.clone(),
-                replacement: stand_in(style, &finding.reason),
+                replacement: replacement(finding, step, style),
                 reason: finding.reason.clone(),
             }),
         }
@@ -85,9 +85,23 @@ fn edits(findings: &[&Finding], style: MaskStyle) -> Vec<Edit> {
     edits
 }
 
-fn stand_in(style: MaskStyle, reason: &ReasonCode) -> String {
-    match style {
-        MaskStyle::Stars => "*".repeat(12),
-        MaskStyle::Placeholder => format!("[{}]", reason.as_str().to_ascii_uppercase()),
+/// What stands for the text afterwards: in a part of an argument one plain word, elsewhere as the policy says.
+fn replacement(finding: &Finding, step: &Step, style: &MaskStyle) -> String {
+    let content = finding.content.and_then(|id| step.content(id));
+    let part_of_argument = content
+        .is_some_and(|content| content.origin == Origin::ToolArguments && finding.span.len() < content.text.len());
+    let text = covered(step, finding);
+    if part_of_argument {
+        style.word(finding, text)
+    } else {
+        style.stand_in(finding, text)
     }
+}
+
+/// The text that a finding is about.
+fn covered<'a>(step: &'a Step, finding: &Finding) -> &'a str {
+    let content = finding.content.and_then(|id| step.content(id));
+    content
+        .and_then(|content| content.text.get(finding.span.clone()))
+        .unwrap_or_default()
 }

@@ -8,7 +8,7 @@
 //! | screen | `screen.rs` | `Screened`: findings, and what the policy makes of each |
 //! | mask | `mask.rs` | `Cleared`: the step without what the policy masks; no judge ever sees that |
 //! | judge | `judging.rs` | a `Draft`: from the cache, a model, the local judge, or the posture |
-//! | settle | `settle.rs` | the [`Verdict`]: edits applied, decoded and screened again |
+//! | settle | `settle.rs`, `withhold.rs` | the [`Verdict`]: edits applied, decoded and screened again |
 //!
 //! Every front door — the AOS endpoint, the one-shot command, the evaluation — calls the one `decide`. It cannot
 //! fail: what went wrong inside is in the verdict's diagnostics and its source.
@@ -20,6 +20,7 @@ mod mask;
 mod organisation;
 mod screen;
 mod settle;
+mod withhold;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -113,12 +114,12 @@ impl Guardian {
     ///
     /// INVARIANT: the ticket writes exactly one audit record, also when this future is dropped or panics.
     pub async fn decide(&self, admitted: &Admitted, step: Arc<Step>) -> Decided {
-        let ticket = self.audit.open(&admitted.caller, &step);
+        let mut ticket = self.audit.open(&admitted.caller, &step);
         let deadline = tokio::time::Instant::now() + self.settings.timeout;
         let policy = &admitted.organisation.policy;
 
         let screened = self.screen(step, policy).await;
-        let cleared = match screened.settled() {
+        let cleared = match screened.settled(policy) {
             Some(draft) => Err(draft),
             None => self.mask(&screened, policy).await,
         };
@@ -129,11 +130,14 @@ impl Guardian {
                 self.settle(draft, cleared, policy).await
             }
         };
-        let verdict = screened.complete(verdict, &admitted.organisation);
+        let (method, withheld) = (screened.method(), screened.withheld());
+        let mut verdict = screened.complete(verdict, &admitted.organisation);
+        withheld.clean(&mut verdict);
 
         let decision_id = ticket.decision_id().to_owned();
+        ticket.withhold(withheld.texts());
         let duration = ticket.close(&verdict);
-        count(&verdict, screened.method(), duration);
+        count(&verdict, method, duration);
         Decided {
             verdict,
             decision_id,

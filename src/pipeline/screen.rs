@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::draft::Draft;
+use super::withhold::Withheld;
 use super::{Guardian, Organisation};
-use crate::model::{Decision, Finding, Method, Place, ReasonCode, Screening, Step, Treatment, Verdict};
+use crate::model::{Decision, Finding, Method, Origin, Place, ReasonCode, Screening, Step, Treatment, Verdict};
 use crate::policy::Policy;
 use crate::telemetry::names;
 
@@ -60,8 +61,8 @@ impl Screened {
             .map(|(finding, _)| finding)
     }
 
-    /// The decision, where findings alone settle it: any denial; or an allowance with nothing else to weigh.
-    pub(super) fn settled(&self) -> Option<Draft> {
+    /// The decision, where rules alone settle it: any denial; or what is named as harmless, with nothing to weigh against it.
+    pub(super) fn settled(&self, policy: &Policy) -> Option<Draft> {
         let denying: Vec<&Finding> = self.treated(Treatment::Deny).collect();
         if !denying.is_empty() {
             let draft = Draft::of_rules(
@@ -72,38 +73,57 @@ impl Screened {
             );
             return Some(draft);
         }
-        let allowing: Vec<&Finding> = self.treated(Treatment::Allow).collect();
         let open = self
             .treatments
             .iter()
             .any(|t| matches!(t, Treatment::Mask | Treatment::Evidence));
-        (!open && !allowing.is_empty())
-            .then(|| Draft::of_rules(Decision::Allow, self.method(), Vec::new(), explain(&allowing, "allows")))
+        if open {
+            return None;
+        }
+        let allowing: Vec<&Finding> = self.treated(Treatment::Allow).collect();
+        let reasoning = match policy.harmless(&self.step) {
+            Some(entry) => format!(
+                "The policy names this step as harmless (`{}`), and nothing was seen in it.",
+                entry.name
+            ),
+            None if allowing.is_empty() => return None,
+            None => explain(&allowing, "allows"),
+        };
+        Some(Draft::of_rules(Decision::Allow, self.method(), Vec::new(), reasoning))
+    }
+
+    /// What must not be repeated by whoever tells of this step.
+    pub(super) fn withheld(&self) -> Withheld {
+        Withheld::of(
+            &self.step,
+            self.screening.findings.iter().zip(self.treatments.iter().copied()),
+        )
     }
 
     /// Adds what screening knows to a verdict: findings, coverage, versions.
-    pub(super) fn complete(&self, mut verdict: Verdict, organisation: &Organisation) -> Verdict {
+    pub(super) fn complete(self, mut verdict: Verdict, organisation: &Organisation) -> Verdict {
         for (finding, treatment) in self.screening.findings.iter().zip(&self.treatments) {
             let family = finding.rule.split('.').next().unwrap_or_default().to_owned();
             metrics::counter!(names::FINDINGS, "family" => family, "treatment" => treatment.as_str()).increment(1);
         }
-        verdict.findings.clone_from(&self.screening.findings);
-        verdict.coverage.clone_from(&self.screening.coverage);
+        verdict.findings = self.screening.findings;
+        verdict.coverage = self.screening.coverage;
         verdict.policy_version.clone_from(&organisation.policy.version);
         verdict.prompt_version = organisation.prompts.version().to_owned();
         verdict
     }
 }
 
-/// The policy's treatment, with one exception: what surrounds a step — the agent's own instructions, ids — is never
-/// masked; the judge is told instead.
+/// The policy's treatment, with two exceptions. What surrounds a step — the agent's own instructions, ids — is never masked;
+/// the judge is told instead. And in what a call is made of, only data is masked: a command without the words that a rule
+/// objects to is another command, so such a step is denied.
 fn treatment(finding: &Finding, step: &Step, policy: &Policy) -> Treatment {
-    let place = finding
-        .content
-        .and_then(|id| step.content(id))
-        .map(|content| content.place);
-    match (policy.treatment(finding, step), place) {
-        (Treatment::Mask, Some(Place::Surroundings) | None) => Treatment::Evidence,
+    let content = finding.content.and_then(|id| step.content(id));
+    let is_data = matches!(finding.reason, ReasonCode::SecretExposure | ReasonCode::PersonalData);
+    match (policy.treatment(finding, step), content) {
+        (Treatment::Mask, None) => Treatment::Evidence,
+        (Treatment::Mask, Some(content)) if content.place == Place::Surroundings => Treatment::Evidence,
+        (Treatment::Mask, Some(content)) if content.origin == Origin::ToolArguments && !is_data => Treatment::Deny,
         (treatment, _) => treatment,
     }
 }

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    DestinationRules, Disclosure, LocalJudgeRules, MaskStyle, NamePatterns, Policy, PostureTable, ToolRules,
-    TreatmentEntry, Undeclared,
+    DestinationRules, Disclosure, HarmlessEntry, LocalJudgeRules, MaskStyle, NamePatterns, Policy, PostureTable,
+    ToolRules, TreatmentEntry, Undeclared,
 };
 use crate::model::{Confidence, Kind, Method, Origin, Posture, ReasonCode, Severity, Treatment};
 
@@ -58,6 +59,8 @@ pub struct PolicyFile {
     /// What the judge should know of the organisation, in its own words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guidance: Option<String>,
+    /// What needs no judge when nothing was seen in it. These come before those of the profile.
+    pub harmless: Vec<HarmlessLine>,
     /// What is made of findings. These come before those of the profile.
     pub treatments: Vec<TreatmentLine>,
     /// Which tools may be called.
@@ -90,6 +93,21 @@ pub struct TreatmentLine {
     treatment: String,
 }
 
+/// One entry of `[[harmless]]`.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct HarmlessLine {
+    name: String,
+    methods: Vec<String>,
+    kinds: Vec<String>,
+    tools: Vec<String>,
+    agents: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_bytes: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arguments: Option<BTreeMap<String, String>>,
+}
+
 /// `[tools]`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
@@ -118,6 +136,9 @@ pub struct DestinationLines {
 pub struct MaskLines {
     #[serde(skip_serializing_if = "Option::is_none")]
     style: Option<String>,
+    /// For the style `hash`: the name of the variable that holds the key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key_env: Option<String>,
 }
 
 /// `[local_judge]`.
@@ -206,6 +227,7 @@ impl PolicyFile {
             name: self.name.or(base.name),
             extends: None,
             guidance: self.guidance.or(base.guidance),
+            harmless: self.harmless.into_iter().chain(base.harmless).collect(),
             treatments: self.treatments.into_iter().chain(base.treatments).collect(),
             tools: ToolLines {
                 allow: self.tools.allow.or(base.tools.allow),
@@ -219,6 +241,7 @@ impl PolicyFile {
             posture,
             mask: MaskLines {
                 style: self.mask.style.or(base.mask.style),
+                key_env: self.mask.key_env.or(base.mask.key_env),
             },
             local_judge: LocalJudgeLines {
                 deny_at: self.local_judge.deny_at.or(base.local_judge.deny_at),
@@ -245,6 +268,15 @@ impl PolicyFile {
             .map(|(index, line)| {
                 line.build()
                     .map_err(|(key, why)| at(&format!("treatments[{index}].{key}"), why))
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        let harmless = self
+            .harmless
+            .iter()
+            .enumerate()
+            .map(|(index, line)| {
+                line.build()
+                    .map_err(|(key, why)| at(&format!("harmless[{index}].{key}"), why))
             })
             .collect::<Result<Vec<_>, _>>()?;
         let tools = ToolRules {
@@ -276,10 +308,11 @@ impl PolicyFile {
             name: self.name.unwrap_or_else(|| "unnamed".to_owned()),
             version,
             treatments,
+            harmless,
             tools,
             destinations,
             posture: posture_table(&self.posture).map_err(|(key, why)| at(&format!("posture.\"{key}\""), why))?,
-            mask: one_of(self.mask.style.as_deref().unwrap_or("stars"), MASKS).map_err(|why| at("mask.style", why))?,
+            mask: self.mask.build().map_err(|(key, why)| at(key, why))?,
             local_judge: LocalJudgeRules { deny_at },
             guidance: self.guidance.unwrap_or_default(),
             disclosure: Disclosure {
@@ -303,6 +336,13 @@ impl TreatmentLine {
             ReasonCode::parse(name)
                 .ok_or_else(|| format!("expected a published reason code or `org.…`, found `{name}`"))
         };
+        let lists = [&self.rules, &self.reasons, &self.origins, &self.kinds, &self.methods];
+        if lists.iter().all(|list| list.is_empty()) && self.min_severity.is_none() && self.min_confidence.is_none() {
+            return Err((
+                "treatment",
+                "expected at least one condition, or the entry would fit every finding".to_owned(),
+            ));
+        }
         Ok(TreatmentEntry {
             rules: NamePatterns::new(&self.rules).map_err(|why| ("rules", why))?,
             reasons: self
@@ -327,12 +367,76 @@ impl TreatmentLine {
     }
 }
 
+impl HarmlessLine {
+    fn build(&self) -> Result<HarmlessEntry, (&'static str, String)> {
+        if self.name.trim().is_empty() {
+            return Err(("name", "expected a name, by which verdicts report the entry".to_owned()));
+        }
+        let shape =
+            |text: &String| Regex::new(&format!("^(?:{text})$")).map_err(|error| ("arguments", error.to_string()));
+        let entry = HarmlessEntry {
+            name: self.name.clone(),
+            methods: all_named(&self.methods, Method::ALL, |m| m.as_str()).map_err(|why| ("methods", why))?,
+            kinds: all_named(&self.kinds, Kind::ALL, |k| k.as_str()).map_err(|why| ("kinds", why))?,
+            tools: NamePatterns::new(&self.tools).map_err(|why| ("tools", why))?,
+            agents: NamePatterns::new(&self.agents).map_err(|why| ("agents", why))?,
+            max_bytes: self.max_bytes,
+            arguments: match &self.arguments {
+                Some(shapes) => Some(
+                    shapes
+                        .iter()
+                        .map(|(name, text)| Ok((name.clone(), shape(text)?)))
+                        .collect::<Result<_, (&'static str, String)>>()?,
+                ),
+                None => None,
+            },
+        };
+        let narrow = !(entry.methods.is_empty() && entry.kinds.is_empty() && entry.tools.is_empty());
+        narrow.then_some(entry).ok_or_else(|| {
+            (
+                "name",
+                "expected at least one of `methods`, `kinds` and `tools`, or every step would be harmless".to_owned(),
+            )
+        })
+    }
+}
+
+impl MaskLines {
+    fn build(&self) -> Result<MaskStyle, (&'static str, String)> {
+        match self.style.as_deref().unwrap_or("stars") {
+            "stars" => Ok(MaskStyle::Stars),
+            "placeholder" => Ok(MaskStyle::Placeholder),
+            "last_four" => Ok(MaskStyle::LastFour),
+            "hash" => {
+                let name = self.key_env.as_deref().ok_or_else(|| {
+                    (
+                        "mask.key_env",
+                        "expected the name of the variable that holds the key of the style `hash`".to_owned(),
+                    )
+                })?;
+                let key = std::env::var(name).ok().filter(|key| key.len() >= 16).ok_or_else(|| {
+                    (
+                        "mask.key_env",
+                        format!("expected at least 16 characters in the environment variable `{name}`"),
+                    )
+                })?;
+                Ok(MaskStyle::Hash {
+                    key: *blake3::hash(key.as_bytes()).as_bytes(),
+                })
+            }
+            other => Err((
+                "mask.style",
+                format!("expected one of `stars`, `placeholder`, `last_four`, `hash`, found `{other}`"),
+            )),
+        }
+    }
+}
+
 const POSTURES: &[(&str, Posture)] = &[
     ("deny", Posture::Deny),
     ("allow", Posture::Allow),
     ("error", Posture::Error),
 ];
-const MASKS: &[(&str, MaskStyle)] = &[("stars", MaskStyle::Stars), ("placeholder", MaskStyle::Placeholder)];
 const UNDECLARED: &[(&str, Undeclared)] = &[
     ("ignore", Undeclared::Ignore),
     ("evidence", Undeclared::Evidence),

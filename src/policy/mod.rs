@@ -5,6 +5,8 @@
 //! This module knows no clock and no network, and no prefilter by name: rules are matched by pattern.
 
 mod file;
+mod harmless;
+mod mask;
 mod names;
 mod profiles;
 mod treatment;
@@ -14,9 +16,14 @@ use std::collections::BTreeMap;
 use crate::model::{Method, Posture};
 
 pub use file::{PolicyError, PolicyFile};
+pub use harmless::HarmlessEntry;
+pub use mask::MaskStyle;
 pub use names::NamePatterns;
 pub use profiles::PROFILE_NAMES;
 pub use treatment::TreatmentEntry;
+
+/// Every key of a policy with what it does when left out, as a file that can be used.
+pub const REFERENCE: &str = include_str!("reference.toml");
 
 /// A compiled policy.
 #[derive(Clone, Debug)]
@@ -27,6 +34,8 @@ pub struct Policy {
     pub version: String,
     /// What is made of findings: the first entry that fits decides.
     treatments: Vec<TreatmentEntry>,
+    /// What needs no judge when nothing was seen in it.
+    harmless: Vec<HarmlessEntry>,
     /// Which tools may be called.
     pub tools: ToolRules,
     /// Which hosts data may go to.
@@ -93,16 +102,7 @@ impl PostureTable {
     }
 }
 
-/// How masked text is replaced.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MaskStyle {
-    /// Twelve stars, as in the AOS examples.
-    Stars,
-    /// What stood there, by reason code: `[SECRET_EXPOSURE]`.
-    Placeholder,
-}
-
-/// How the local judge weighs findings; see [`crate::judge::local`].
+/// How the local judge weighs findings; the judge's own documentation has the rule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LocalJudgeRules {
     /// Deny when the combined weight reaches this, 0 to 1.

@@ -6,6 +6,7 @@ use regex::{RegexSet, RegexSetBuilder};
 #[derive(Clone, Debug)]
 pub struct NamePatterns {
     set: RegexSet,
+    written: Vec<String>,
 }
 
 impl NamePatterns {
@@ -22,12 +23,33 @@ impl NamePatterns {
         let set = RegexSetBuilder::new(expressions)
             .build()
             .map_err(|error| error.to_string())?;
-        Ok(Self { set })
+        Ok(Self {
+            set,
+            written: patterns.to_vec(),
+        })
     }
 
     /// Whether any pattern fits the whole name.
     pub fn matches(&self, name: &str) -> bool {
         self.set.is_match(name)
+    }
+
+    /// The patterns that fit none of these names: misspelled ones, most likely.
+    pub fn fitting_none<'n>(&self, names: impl Iterator<Item = &'n str>) -> Vec<&str> {
+        let mut unused: Vec<bool> = vec![true; self.written.len()];
+        for name in names {
+            for index in self.set.matches(name) {
+                if let Some(unused) = unused.get_mut(index) {
+                    *unused = false;
+                }
+            }
+        }
+        self.written
+            .iter()
+            .zip(unused)
+            .filter(|(_, unused)| *unused)
+            .map(|(pattern, _)| pattern.as_str())
+            .collect()
     }
 
     /// Whether there is no pattern at all.
@@ -65,5 +87,6 @@ mod tests {
             assert!(!patterns.matches(no), "{no}");
         }
         assert!(NamePatterns::new(&[String::new()]).is_err());
+        assert_eq!(patterns.fitting_none(["read", "mail.send"].into_iter()), ["a+b"]);
     }
 }

@@ -82,3 +82,54 @@ fn destinations_are_patterns_of_hosts_in_lower_case() {
         "p: `destinations.deny`: expected a name pattern, found an empty string"
     );
 }
+
+/// The reference with every example taken up.
+fn reference_in_use() -> String {
+    let uncommented = REFERENCE.lines().map(|line| {
+        line.strip_prefix('#')
+            .filter(|rest| !rest.starts_with(' '))
+            .unwrap_or(line)
+    });
+    uncommented.map(|line| format!("{line}\n")).collect()
+}
+
+#[test]
+fn the_reference_changes_nothing_as_it_stands_and_reads_in_full() {
+    let compile = |text: &str| {
+        PolicyFile::parse(text, "reference")
+            .unwrap()
+            .compile("reference")
+            .unwrap()
+    };
+    assert_eq!(compile(REFERENCE).version, Policy::standard().unwrap().version);
+    let used = compile(&reference_in_use());
+    assert_eq!(used.name, "acme");
+    assert!(used.tools.allow.is_some() && used.guidance.contains("finance"));
+}
+
+#[test]
+fn a_list_of_harmless_steps_cannot_mean_every_step() {
+    let parse = |text: &str| {
+        PolicyFile::parse(text, "p")
+            .unwrap()
+            .compile("p")
+            .map(|_| ())
+            .map_err(|error| error.to_string())
+    };
+    assert!(
+        parse("[[harmless]]\nname = 'all'")
+            .unwrap_err()
+            .contains("every step would be harmless")
+    );
+    assert!(
+        parse("[[harmless]]\ntools = ['x']")
+            .unwrap_err()
+            .contains("expected a name")
+    );
+    assert!(
+        parse("[[harmless]]\nname = 'x'\ntools = ['x']\narguments = { a = '(' }")
+            .unwrap_err()
+            .contains("harmless[0].arguments")
+    );
+    assert!(parse("[mask]\nstyle = 'hash'").unwrap_err().contains("mask.key_env"));
+}

@@ -41,6 +41,14 @@ impl TreatmentEntry {
 }
 
 impl Policy {
+    /// The rule patterns of the treatment table that fit none of these rules.
+    pub fn unknown_rules<'p>(&'p self, rules: &[&str]) -> Vec<&'p str> {
+        self.treatments
+            .iter()
+            .flat_map(|entry| entry.rules.fitting_none(rules.iter().copied()))
+            .collect()
+    }
+
     /// What this organisation makes of a finding: the first entry that fits, else what the rule suggests.
     pub fn treatment(&self, finding: &Finding, step: &Step) -> Treatment {
         self.treatments

@@ -76,7 +76,7 @@ fn is_piece(content: &Content) -> bool {
 }
 
 /// The last array index of a pointer, with what stands before and behind it.
-fn array_place(pointer: &str) -> Option<(&str, usize, &str)> {
+pub(super) fn array_place(pointer: &str) -> Option<(&str, usize, &str)> {
     let mut end = pointer.len();
     loop {
         let start = pointer.get(..end)?.rfind('/')?;

@@ -3,6 +3,16 @@
 //! Paths are compared as text: nothing here touches a file system. Both the command rules and the path rules ask it,
 //! so that `rm`, `open(…)` and a `path` argument agree on what is dangerous.
 
+mod names;
+mod spelling;
+
+use names::{
+    AGENT_FILES, AGENT_PARTS, CREDENTIAL_FILES, CREDENTIAL_PARTS, DISPOSABLE, HARMLESS_DEVICES, HOOK_FILES, HOOK_PARTS,
+    KEY_FILES, PIPELINE_FILES, PIPELINE_PARTS, PRIVILEGE_PARTS, STARTUP_FILES, STARTUP_PARTS, SYSTEM_DEEPER,
+    SYSTEM_INSIDE, SYSTEM_TOPS, VAULT_PARTS,
+};
+use spelling::{homely, is_home, spell_out};
+
 /// A path with its spelling tricks taken off.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Location {
@@ -103,302 +113,6 @@ pub(super) enum Steering {
     Privilege,
 }
 
-const SYSTEM_TOPS: &[&str] = &[
-    "bin",
-    "boot",
-    "dev",
-    "etc",
-    "lib",
-    "lib32",
-    "lib64",
-    "libx32",
-    "proc",
-    "sbin",
-    "sys",
-    "usr",
-    "var",
-    "opt",
-    "srv",
-    "system",
-    "library",
-    "applications",
-];
-const SYSTEM_DEEPER: &[&str] = &[
-    "/usr/bin",
-    "/usr/sbin",
-    "/usr/lib",
-    "/usr/lib64",
-    "/usr/share",
-    "/usr/local",
-    "/usr/include",
-    "/var/log",
-    "/var/lib",
-    "/var/spool",
-    "/var/mail",
-    "/var/db",
-    "c:/windows",
-    "c:/windows/system32",
-    "c:/program files",
-    "c:/program files (x86)",
-    "c:/programdata",
-];
-/// Inside these a single file belongs to the system; `/var/www`, `/opt` and `/usr/local` are where people work.
-const SYSTEM_INSIDE: &[&str] = &[
-    "/bin/",
-    "/boot/",
-    "/dev/",
-    "/etc/",
-    "/lib/",
-    "/lib32/",
-    "/lib64/",
-    "/proc/",
-    "/sbin/",
-    "/sys/",
-    "/usr/bin/",
-    "/usr/sbin/",
-    "/usr/lib/",
-    "/usr/lib64/",
-    "/usr/share/",
-    "/usr/include/",
-    "/var/log/",
-    "/var/lib/",
-    "/var/spool/",
-    "/var/mail/",
-    "/var/db/",
-    "c:/windows/",
-    "c:/program files/",
-    "c:/programdata/",
-    "~root/",
-];
-const HARMLESS_DEVICES: &[&str] = &[
-    "/dev/null",
-    "/dev/stdout",
-    "/dev/stderr",
-    "/dev/stdin",
-    "/dev/tty",
-    "/dev/zero",
-    "/dev/random",
-    "/dev/urandom",
-    "/dev/full",
-];
-const DISPOSABLE: &[&str] = &[
-    "node_modules",
-    "dist",
-    "build",
-    "target",
-    "out",
-    "coverage",
-    "htmlcov",
-    "__pycache__",
-    ".pytest_cache",
-    ".mypy_cache",
-    ".ruff_cache",
-    ".tox",
-    ".nox",
-    ".cache",
-    ".next",
-    ".nuxt",
-    ".parcel-cache",
-    ".turbo",
-    ".gradle",
-    ".venv",
-    "venv",
-    ".eggs",
-    "obj",
-    "tmp",
-    "temp",
-    ".terraform",
-    "logs",
-    ".ipynb_checkpoints",
-    "cmake-build-debug",
-    "_build",
-    ".coverage",
-];
-const KEY_FILES: &[&str] = &[
-    "id_rsa",
-    "id_dsa",
-    "id_ecdsa",
-    "id_ed25519",
-    "identity.pem",
-    "ssh_host_rsa_key",
-    "ssh_host_ed25519_key",
-    "ssh_host_ecdsa_key",
-    "secring.gpg",
-];
-const CREDENTIAL_FILES: &[&str] = &[
-    ".netrc",
-    "_netrc",
-    ".pypirc",
-    ".git-credentials",
-    ".pgpass",
-    ".my.cnf",
-    ".vault-token",
-    ".s3cfg",
-    ".boto",
-    "application_default_credentials.json",
-    ".dockercfg",
-    ".npmrc",
-    ".htpasswd",
-    "rclone.conf",
-];
-const CREDENTIAL_PARTS: &[&str] = &[
-    "/.aws/credentials",
-    "/.aws/sso/cache",
-    "/.kube/config",
-    "/.azure/",
-    "/.config/gcloud",
-    "/.docker/config.json",
-    "/.config/gh/hosts",
-    "/.terraform.d/credentials",
-    "/.oci/",
-    "/run/secrets/",
-    "/.config/doctl/",
-    "/etc/kubernetes/admin.conf",
-    "/.cargo/credentials",
-    "/.gem/credentials",
-    "/.snowflake/",
-    "/.databrickscfg",
-    "/.huggingface/token",
-    "/.cache/huggingface/token",
-];
-const VAULT_PARTS: &[&str] = &[
-    "/login data",
-    "/cookies.sqlite",
-    "/key4.db",
-    "/logins.json",
-    "/default/cookies",
-    "/network/cookies",
-    "/web data",
-    "/library/keychains",
-    ".keychain-db",
-    "/.local/share/keyrings",
-    "/.password-store",
-    "/wallet.dat",
-    "/.bitcoin/",
-    "/.ethereum/keystore",
-    "/.electrum/wallets",
-    "/.config/solana/id.json",
-    "/exodus.wallet",
-    "/etc/krb5.keytab",
-    "/microsoft/credentials",
-    "/microsoft/protect",
-];
-const AGENT_FILES: &[&str] = &[
-    "claude.md",
-    "claude.local.md",
-    "agents.md",
-    "agent.md",
-    "gemini.md",
-    ".cursorrules",
-    ".windsurfrules",
-    ".clinerules",
-    ".roorules",
-    "copilot-instructions.md",
-    ".mcp.json",
-    "mcp.json",
-    "mcp_config.json",
-    "claude_desktop_config.json",
-    ".aider.conf.yml",
-    ".goosehints",
-];
-const AGENT_PARTS: &[&str] = &[
-    "/.claude/",
-    "/.cursor/",
-    "/.codex/",
-    "/.gemini/",
-    "/.windsurf/",
-    "/.continue/",
-    "/.roo/",
-    "/.amazonq/",
-    "/.github/instructions/",
-    "/.github/prompts/",
-];
-const HOOK_PARTS: &[&str] = &[
-    "/.git/hooks",
-    "/.git/config",
-    "/.husky/",
-    "/.vscode/tasks.json",
-    "/.vscode/settings.json",
-    "/.vscode/launch.json",
-    "/.idea/workspace.xml",
-    "/.devcontainer/",
-];
-const HOOK_FILES: &[&str] = &[
-    ".gitconfig",
-    ".pre-commit-config.yaml",
-    ".envrc",
-    ".lefthook.yml",
-    "sitecustomize.py",
-];
-const PIPELINE_PARTS: &[&str] = &[
-    "/.github/workflows",
-    "/.circleci/",
-    "/.gitea/workflows",
-    "/.forgejo/workflows",
-    "/.buildkite/",
-];
-const PIPELINE_FILES: &[&str] = &[
-    ".gitlab-ci.yml",
-    "jenkinsfile",
-    "azure-pipelines.yml",
-    "bitbucket-pipelines.yml",
-    ".travis.yml",
-    ".drone.yml",
-    "cloudbuild.yaml",
-    "appveyor.yml",
-];
-const STARTUP_FILES: &[&str] = &[
-    ".bashrc",
-    ".bash_profile",
-    ".bash_login",
-    ".bash_logout",
-    ".profile",
-    ".zshrc",
-    ".zprofile",
-    ".zshenv",
-    ".zlogin",
-    ".kshrc",
-    ".cshrc",
-    ".tcshrc",
-    ".xprofile",
-    ".xinitrc",
-    ".xsession",
-    "microsoft.powershell_profile.ps1",
-    "profile.ps1",
-    "config.fish",
-];
-const STARTUP_PARTS: &[&str] = &[
-    "/etc/profile",
-    "/etc/bash.bashrc",
-    "/etc/environment",
-    "/etc/rc.local",
-    "/etc/init.d/",
-    "/etc/crontab",
-    "/etc/cron.",
-    "/var/spool/cron",
-    "/etc/systemd/",
-    "/lib/systemd/system/",
-    "/.config/systemd/",
-    "/.config/autostart/",
-    "/library/launchagents",
-    "/library/launchdaemons",
-    "/start menu/programs/startup",
-    "/etc/ld.so.preload",
-    "/etc/update-motd.d/",
-    "/etc/anacrontab",
-    "/etc/xdg/autostart/",
-];
-const PRIVILEGE_PARTS: &[&str] = &[
-    "/etc/sudoers",
-    "/etc/passwd",
-    "/etc/shadow",
-    "/etc/gshadow",
-    "/etc/group",
-    "/etc/pam.d/",
-    "/etc/doas.conf",
-    "/etc/polkit-1/",
-];
-
 impl Location {
     /// Reads a path, whatever its spelling.
     pub(super) fn of(path: &str) -> Self {
@@ -417,6 +131,8 @@ impl Location {
                         parts.push("home");
                     }
                 }
+                // `~alice` is a home like any other; a name may end with a tilde, but not begin with one.
+                other if parts.is_empty() && !absolute && climbs == 0 && is_home(other) => parts.push("~"),
                 other => parts.push(other),
             }
         }
@@ -488,6 +204,19 @@ impl Location {
             return Breadth::Home;
         }
         let top = bare.strip_prefix('/').unwrap_or(bare);
+        if let Some((known, _)) = rooted
+            .strip_prefix('/')
+            .filter(|name| !name.contains('/'))
+            .and_then(|name| name.split_once(['*', '?', '[']))
+        {
+            // `/???`, `/e*`: a pattern right below the root.
+            if known.is_empty() {
+                return Breadth::Everything;
+            }
+            if SYSTEM_TOPS.iter().any(|top| top.starts_with(known)) {
+                return Breadth::SystemDirectory;
+            }
+        }
         if SYSTEM_TOPS.contains(&top) || SYSTEM_DEEPER.contains(&bare) {
             return Breadth::SystemDirectory;
         }
@@ -505,12 +234,12 @@ impl Location {
     }
 
     fn is_disposable(&self) -> bool {
-        let name = self.text.trim_end_matches(['*', '/']);
-        let name = name.rsplit('/').next().unwrap_or(name);
-        DISPOSABLE.contains(&name)
+        let bare = self.text.trim_end_matches(['*', '/']);
+        let name = bare.rsplit('/').next().unwrap_or(bare);
+        bare.split('/').any(|part| DISPOSABLE.contains(&part))
             || [".pyc", ".o", ".tmp", ".log", ".swp", ".bak", "~", ".egg-info", ".class"]
                 .iter()
-                .any(|end| name.ends_with(end))
+                .any(|end| name.ends_with(end) && name.len() > end.len())
             || matches!(self.text.as_str(), "/tmp" | "/tmp/*" | "/var/tmp" | "/var/tmp/*")
     }
 
@@ -649,247 +378,5 @@ impl Location {
     }
 }
 
-/// Slashes are slashes, dots are dots, the home directory is `~`.
-fn spell_out(path: &str) -> String {
-    let mut text = path.trim().trim_matches(['"', '\'', '`']).to_owned();
-    for _ in 0..2 {
-        if text.contains('%') {
-            text = percent_decoded(&text);
-        }
-    }
-    let mut spelled: String = text
-        .chars()
-        .take_while(|c| *c != '\0')
-        .flat_map(|c| {
-            let (plain, again) = match c {
-                '\\' | '\u{2044}' | '\u{2215}' | '\u{29f8}' | '\u{ff0f}' | '\u{ff3c}' | '\u{29f5}' | '\u{2216}' => {
-                    ('/', None)
-                }
-                '\u{2024}' | '\u{ff0e}' | '\u{fe52}' => ('.', None),
-                '\u{2025}' => ('.', Some('.')),
-                other => (other.to_ascii_lowercase(), None),
-            };
-            std::iter::once(plain).chain(again)
-        })
-        .collect();
-    if let Some(rest) = spelled.strip_prefix("file://") {
-        spelled = rest.strip_prefix("localhost").unwrap_or(rest).to_owned();
-    } else if let Some(rest) = spelled.strip_prefix("file:") {
-        spelled = rest.to_owned();
-    }
-    for home in [
-        "${home}",
-        "$home",
-        "$env:userprofile",
-        "%userprofile%",
-        "$env:home",
-        "%homepath%",
-    ] {
-        if let Some(rest) = spelled.strip_prefix(home)
-            && !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
-        {
-            spelled = format!("~{rest}");
-        }
-    }
-    for (name, place) in [
-        ("%systemdrive%", "c:"),
-        ("$env:systemdrive", "c:"),
-        ("%systemroot%", "c:/windows"),
-        ("$env:windir", "c:/windows"),
-        ("%windir%", "c:/windows"),
-    ] {
-        if let Some(rest) = spelled.strip_prefix(name) {
-            spelled = format!("{place}{rest}");
-        }
-    }
-    spelled
-}
-
-/// `/home/alice`, `/Users/alice` and `/root` are somebody's home.
-fn homely(text: String) -> String {
-    for parent in ["/home/", "/users/", "c:/users/"] {
-        if let Some(rest) = text.strip_prefix(parent) {
-            let (user, below) = rest.split_once('/').unwrap_or((rest, ""));
-            if user.is_empty() || user == "*" || user == "public" || user == "shared" {
-                return text;
-            }
-            return if below.is_empty() {
-                "~".to_owned()
-            } else {
-                format!("~/{below}")
-            };
-        }
-    }
-    match text.strip_prefix("/root") {
-        Some("") => "~root".to_owned(),
-        Some(rest) if rest.starts_with('/') => format!("~root{rest}"),
-        _ => text,
-    }
-}
-
-fn percent_decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        let mut ahead = rest.clone();
-        let digits = (ahead.next().and_then(hex), ahead.next().and_then(hex));
-        if let (b'%', (Some(high), Some(low))) = (byte, digits) {
-            bytes.push(high << 4 | low);
-            rest = ahead;
-        } else {
-            bytes.push(byte);
-        }
-    }
-    // Overlong forms of `.` and `/` are no UTF-8, but some servers read them.
-    let mut plain = Vec::with_capacity(bytes.len());
-    let mut rest = bytes.as_slice();
-    while let Some((first, tail)) = rest.split_first() {
-        rest = match rest {
-            [0xc0, 0xae, after @ ..] | [0xe0, 0x80, 0xae, after @ ..] => {
-                plain.push(b'.');
-                after
-            }
-            [0xc0, 0xaf, after @ ..] | [0xe0, 0x80, 0xaf, after @ ..] | [0xc1, 0x9c, after @ ..] => {
-                plain.push(b'/');
-                after
-            }
-            _ => {
-                plain.push(*first);
-                tail
-            }
-        };
-    }
-    String::from_utf8_lossy(&plain).into_owned()
-}
-
-fn hex(byte: u8) -> Option<u8> {
-    char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_root_and_homes_are_known_in_every_spelling() {
-        for path in [
-            "/",
-            "/*",
-            "//",
-            "/./",
-            "/../..",
-            "/etc/..",
-            "/proc/self/root",
-            "C:\\",
-            "c:/*",
-            "%SystemDrive%\\",
-            "file:///",
-            "../../../..",
-        ] {
-            let breadth = Location::of(path).breadth();
-            assert!(
-                matches!(breadth, Breadth::Everything | Breadth::Surroundings),
-                "{path}: {breadth:?}"
-            );
-        }
-        for path in [
-            "~",
-            "~/",
-            "~/*",
-            "$HOME",
-            "${HOME}/",
-            "/home/alice",
-            "/home/alice/*",
-            "/home",
-            "/home/*",
-            "/root",
-            "/Users/bob",
-            "%USERPROFILE%",
-        ] {
-            assert_eq!(Location::of(path).breadth(), Breadth::Home, "{path}");
-        }
-        for path in ["/etc", "/usr/*", "/var/log", "/bin/", "C:\\Windows", "/usr/bin"] {
-            assert_eq!(Location::of(path).breadth(), Breadth::SystemDirectory, "{path}");
-        }
-        for path in ["*", ".", "./*", "..", "../*", ".git", "./.git/"] {
-            assert_eq!(Location::of(path).breadth(), Breadth::Surroundings, "{path}");
-        }
-        for path in [
-            "node_modules",
-            "./dist",
-            "/tmp/x",
-            "target/",
-            "build/*",
-            "/work/app/node_modules",
-        ] {
-            assert_eq!(Location::of(path).breadth(), Breadth::Disposable, "{path}");
-        }
-        for path in [
-            "src",
-            "/home/alice/project/src",
-            "~/notes",
-            "/data/old",
-            "$DIR/x",
-            "$HOMEWORK",
-        ] {
-            assert_eq!(Location::of(path).breadth(), Breadth::Other, "{path}");
-        }
-    }
-
-    #[test]
-    fn secrets_are_known_through_traversal_and_encodings() {
-        for (path, secret) in [
-            ("/etc/shadow", Secret::PasswordHashes),
-            ("../../../etc/shadow", Secret::PasswordHashes),
-            ("..%2f..%2fetc%2fshadow", Secret::PasswordHashes),
-            ("%252e%252e%252f%252e%252e%252fetc%252fshadow", Secret::PasswordHashes),
-            ("..%c0%af..%c0%afetc/shadow", Secret::PasswordHashes),
-            ("/usr/../etc/./shadow", Secret::PasswordHashes),
-            ("/proc/self/root/etc/shadow", Secret::PasswordHashes),
-            ("file:///etc/shadow", Secret::PasswordHashes),
-            (
-                "\u{2025}\u{2215}\u{2025}\u{2215}etc\u{2215}shadow",
-                Secret::PasswordHashes,
-            ),
-            ("/etc/shadow\0.png", Secret::PasswordHashes),
-            ("~/.ssh/id_ed25519", Secret::PrivateKey),
-            ("C:\\Users\\bob\\.aws\\credentials", Secret::Credentials),
-            ("/proc/1234/environ", Secret::Environment),
-            (".env", Secret::Environment),
-            (".env.production", Secret::Environment),
-            ("~/.bash_history", Secret::History),
-            ("/etc/passwd", Secret::Accounts),
-        ] {
-            assert_eq!(Location::of(path).secret(), Some(secret), "{path}");
-        }
-        for path in [
-            "src/shadow.rs",
-            ".env.example",
-            "~/.ssh/id_rsa.pub",
-            "docs/passwd.md",
-            "id_card.png",
-            "environ.py",
-        ] {
-            assert_eq!(Location::of(path).secret(), None, "{path}");
-        }
-    }
-
-    #[test]
-    fn files_that_steer_are_known() {
-        for (path, steering) in [
-            (".git/hooks/pre-commit", Steering::Hook),
-            ("repo/.github/workflows/ci.yml", Steering::Pipeline),
-            ("CLAUDE.md", Steering::Agent),
-            ("/home/a/p/.cursor/mcp.json", Steering::Agent),
-            ("~/.bashrc", Steering::Startup),
-            ("/etc/cron.d/x", Steering::Startup),
-            ("~/.ssh/authorized_keys", Steering::Login),
-            ("/etc/sudoers.d/me", Steering::Privilege),
-        ] {
-            assert_eq!(Location::of(path).steering(), Some(steering), "{path}");
-        }
-        for path in ["src/main.rs", "README.md", "docs/agents-overview.md", ".gitignore"] {
-            assert_eq!(Location::of(path).steering(), None, "{path}");
-        }
-    }
-}
+mod tests;

@@ -7,6 +7,7 @@ mod catalogue;
 mod destructive_command;
 mod gate;
 mod hidden_text;
+mod implied;
 mod injected_instruction;
 mod joined;
 mod locations;
@@ -26,7 +27,7 @@ mod untrusted_destination;
 mod views;
 mod warm_up;
 
-use crate::model::{Content, Finding, Screening, Step, View};
+use crate::model::{Content, Examined, Finding, Screening, Step, View};
 use crate::policy::Policy;
 
 pub use gate::{Case, Gate, Seen, Sightings, Word};
@@ -111,12 +112,16 @@ impl Prefilters {
             if views.cut_bytes() > 0 {
                 coverage.cut.push(content.pointer.clone());
             }
+            coverage.examined.push(Examined {
+                pointer: content.pointer.clone(),
+                views: views.iter().map(ViewText::view).collect(),
+            });
             for view in views.iter().map(ViewText::view) {
                 if !coverage.views.contains(&view) {
                     coverage.views.push(view);
                 }
             }
-            self.look_at(step, policy, content, &views, &mut found);
+            self.look_at(step, policy, content, &views, |_| true, &mut found);
             screening
                 .findings
                 .append(&mut tidy::of_content(std::mem::take(&mut found)));
@@ -124,9 +129,18 @@ impl Prefilters {
         for joined in joined::joined(step) {
             let views = Views::of(&joined.whole, &self.gate);
             screening.coverage.derived_bytes += views.derived_bytes();
-            self.look_at(step, policy, &joined.whole, &views, &mut found);
+            self.look_at(step, policy, &joined.whole, &views, |_| true, &mut found);
             let findings = tidy::of_content(std::mem::take(&mut found));
             screening.findings.extend(joined.on_pieces(findings));
+        }
+        for implied in implied::implied(step) {
+            let views = Views::of(&implied.whole, &self.gate);
+            screening.coverage.derived_bytes += implied.whole.text.len() + views.derived_bytes();
+            let concerned = |family: &dyn Prefilter| implied.concerns(family.family());
+            self.look_at(step, policy, &implied.whole, &views, concerned, &mut found);
+            let findings = tidy::of_content(std::mem::take(&mut found));
+            let new = implied.on_contents(findings, &screening.findings);
+            screening.findings.extend(new);
         }
         for family in &self.families {
             family.screen_step(step, policy, &mut found);
@@ -140,8 +154,16 @@ impl Prefilters {
         screening
     }
 
-    /// Shows one content to every family.
-    fn look_at(&self, step: &Step, policy: &Policy, content: &Content, views: &Views<'_>, found: &mut Vec<Finding>) {
+    /// Shows one content to the families that it concerns.
+    fn look_at(
+        &self,
+        step: &Step,
+        policy: &Policy,
+        content: &Content,
+        views: &Views<'_>,
+        concerned: impl Fn(&dyn Prefilter) -> bool,
+        found: &mut Vec<Finding>,
+    ) {
         for (vocabulary, family) in (views::OF_FAMILIES..).zip(&self.families) {
             let subject = Subject {
                 step,
@@ -150,7 +172,9 @@ impl Prefilters {
                 views,
                 vocabulary,
             };
-            family.screen_content(&subject, found);
+            if concerned(family.as_ref()) {
+                family.screen_content(&subject, found);
+            }
         }
     }
 }

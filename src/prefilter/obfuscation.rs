@@ -4,8 +4,8 @@
 
 use std::ops::Range;
 
-use super::injected_instruction::telling;
-use super::views::next;
+use super::injected_instruction::{Disguise, telling};
+use super::views::{is_invisible, next};
 use super::{Prefilter, Rule, Subject, ViewText};
 use crate::model::{Confidence, Finding, ReasonCode, Severity, Treatment, View};
 
@@ -151,9 +151,81 @@ impl Prefilter for Obfuscation {
     }
 }
 
-/// Whether Latin letters stand beside look-alikes of other scripts, or letters are ornamental.
-pub(super) fn mixes_scripts(text: &str) -> bool {
-    words(text).any(|(_, word)| is_mixed(word)) || text.chars().any(|c| ornament(c).is_some())
+/// How well a raw text is disguised by its letters: look-alikes, ornaments, what stands between or over them, codes for them.
+pub(super) fn disguise_of(raw: &str) -> Disguise {
+    if raw.is_ascii() {
+        return if escaped_letters(raw) >= FEWEST_ODD && 8 * escaped_letters(raw) >= raw.len() {
+            Disguise::Thorough
+        } else {
+            Disguise::None
+        };
+    }
+    let letters = raw.chars().filter(char::is_ascii_alphabetic).count();
+    let marks = raw.chars().filter(|c| matches!(c, '\u{300}'..='\u{36f}')).count();
+    if words(raw).any(|(_, word)| is_mixed(word))
+        || !ornaments(raw).is_empty()
+        || splits(raw) >= FEWEST_SPLITS
+        || marks >= FEWEST_ODD && 2 * marks >= letters
+    {
+        Disguise::Thorough
+    } else if raw
+        .chars()
+        .any(|c| is_invisible(c) || matches!(c, '\u{17f}' | '\u{212a}'))
+    {
+        Disguise::Slight
+    } else {
+        Disguise::None
+    }
+}
+
+/// Fewer odd letters than this may be there for a reason.
+const FEWEST_ODD: usize = 6;
+/// The same for invisible characters inside words.
+const FEWEST_SPLITS: usize = 3;
+
+/// How many ASCII letters are written as codes: `\u0041`, `\x41`, `%41`, `&#65;`, `&#x41;`.
+fn escaped_letters(raw: &str) -> usize {
+    let letter = |code: Result<u32, std::num::ParseIntError>| {
+        code.ok()
+            .and_then(char::from_u32)
+            .is_some_and(|c| c.is_ascii_alphabetic())
+    };
+    let is_letter = |(start, mark): (usize, &str)| {
+        let rest = raw.get(start + mark.len()..).unwrap_or_default();
+        let hex = |digits: usize| letter(u32::from_str_radix(rest.get(..digits).unwrap_or_default(), 16));
+        match mark {
+            "%" | "\\x" => hex(2),
+            "\\u" => hex(4),
+            _ => {
+                let code = rest.split_once(';').map_or("", |(code, _)| code);
+                match code.strip_prefix(['x', 'X']) {
+                    Some(code) => letter(u32::from_str_radix(code, 16)),
+                    None => letter(code.parse()),
+                }
+            }
+        }
+    };
+    ["%", "\\x", "\\u", "&#"]
+        .into_iter()
+        .map(|mark| raw.match_indices(mark).filter(|at| is_letter(*at)).count())
+        .sum()
+}
+
+/// How often something invisible stands between two letters of a word; hyphenation marks are honest.
+fn splits(raw: &str) -> usize {
+    let mut count = 0;
+    let mut before = ' ';
+    let mut pending = false;
+    for c in raw.chars() {
+        if c != '\u{ad}' && is_invisible(c) {
+            pending = true;
+            continue;
+        }
+        count += usize::from(pending && before.is_ascii_alphabetic() && c.is_ascii_alphabetic());
+        pending = false;
+        before = c;
+    }
+    count
 }
 
 /// The words of a text that are not plain ASCII.

@@ -226,9 +226,8 @@ fn looks_like_path(text: &str) -> bool {
     .any(|start| text.starts_with(start));
     let drive = text.get(1..3).is_some_and(|rest| rest == ":\\" || rest == ":/");
     let blanks = text.matches(' ').count();
-    (begins || drive) && blanks <= 2
-        || text.contains("../../") && blanks <= 2
-        || (blanks == 0 && text.starts_with('.') && text.len() > 2 && Location::of(text).secret().is_some())
+    let hidden_secret = blanks == 0 && text.starts_with('.') && text.len() > 2 && Location::of(text).secret().is_some();
+    (blanks <= 2 && (begins || drive || text.contains("../../"))) || hidden_secret
 }
 
 fn deed(tool: &str) -> Deed {

@@ -1,7 +1,8 @@
 //! Signals: weighted patterns over folded text, read from a rule file and gated by words.
 //!
 //! A signal alone convicts nobody. Each hit has a weight; what counts is the sum over *different* signals that stand
-//! close together ([`Signals::gravest`]). A signal that the text itself quotes or describes weighs half.
+//! close together ([`Signals::gravest`]). A signal that the text itself quotes or describes weighs half; one that stands in
+//! a code block or a literal of a text about attacks or tests weighs a quarter.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -66,6 +67,8 @@ struct PatternEntry {
     re: String,
     weight: Option<u32>,
     alone: Option<bool>,
+    #[serde(default)]
+    unless: Vec<String>,
 }
 
 const fn yes() -> bool {
@@ -96,6 +99,24 @@ struct Pattern {
     regex: Regex,
     weight: u32,
     told: Told,
+    /// Words that, near a hit, make it something else.
+    unless: Vec<String>,
+}
+
+impl Pattern {
+    /// Whether a word near a hit says that it is not what it looks like.
+    fn is_something_else(&self, text: &str, span: &Range<usize>) -> bool {
+        const NEAR: usize = 400;
+        let near = around(text, span, NEAR, NEAR);
+        self.unless.iter().any(|word| near.contains(word.as_str()))
+    }
+}
+
+/// The text around a span, itself included.
+fn around<'t>(text: &'t str, span: &Range<usize>, before: usize, behind: usize) -> &'t str {
+    let start = text.floor_char_boundary(span.start.saturating_sub(before));
+    let end = text.ceil_char_boundary(span.end.saturating_add(behind).min(text.len()));
+    text.get(start..end).unwrap_or_default()
 }
 
 /// A pattern that fits.
@@ -105,7 +126,7 @@ pub(super) struct Hit {
     pub(super) kind: usize,
     /// Bytes of the folded text.
     pub(super) span: Range<usize>,
-    /// Twice the weight of the pattern, or the weight itself where the text quotes it.
+    /// Twice the weight of the pattern; where the text quotes it the weight itself, where it shows it as an example half of that.
     pub(super) weight: u32,
     told: Told,
     quoted: bool,
@@ -187,6 +208,7 @@ impl Signals {
                     } else {
                         Told::InCompany
                     },
+                    unless: pattern.unless.iter().map(|word| fold_pattern(word)).collect(),
                 });
                 if pattern.gate.is_empty() {
                     return Err(wrong("expected words in `gate`, found none".to_owned()));
@@ -264,11 +286,16 @@ impl Signals {
                 let mut at = window.start;
                 while let Some(found) = bytes.get(..window.end).and_then(|text| pattern.regex.find_at(text, at)) {
                     let span = found.start()..found.end();
-                    let quoted = is_quoted(folded, &span);
-                    let weight = if quoted {
-                        pattern.weight / HALVES
-                    } else {
-                        pattern.weight
+                    if pattern.is_something_else(folded, &span) {
+                        at = span.end.max(at + 1);
+                        continue;
+                    }
+                    let shown = is_shown(folded, &span);
+                    let quoted = shown || is_quoted(folded, &span);
+                    let weight = match (shown, quoted) {
+                        (true, _) => pattern.weight / (2 * HALVES),
+                        (false, true) => pattern.weight / HALVES,
+                        (false, false) => pattern.weight,
                     };
                     at = span.end.max(at + 1);
                     hits.push(Hit {
@@ -427,6 +454,43 @@ fn is_quoted(text: &str, span: &Range<usize>) -> bool {
             .ends_with(|c: char| c.is_alphanumeric() || c == ',')
 }
 
+/// Whether a span stands in a code block, or in a literal of a program, of a text that speaks of attacks or tests.
+fn is_shown(text: &str, span: &Range<usize>) -> bool {
+    /// How far back the beginning of a code block is looked for.
+    const BLOCK: usize = 4096;
+    const BEFORE: usize = 700;
+    const BEHIND: usize = 400;
+    let reach = text.floor_char_boundary(span.start.saturating_sub(BLOCK));
+    let before = text.get(reach..span.start).unwrap_or_default();
+    let behind = text.get(span.end..).unwrap_or_default();
+    let in_block = before.matches("```").count() % 2 == 1 && behind.contains("```");
+    let line = before.rsplit('\n').next().unwrap_or_default().trim_start();
+    let rest = behind.split('\n').next().unwrap_or_default().trim_end();
+    let in_literal = ['"', '\'']
+        .iter()
+        .any(|quote| line.starts_with(*quote) && rest.trim_end_matches([',', ')', ']']).ends_with(*quote));
+    if !in_block && !in_literal {
+        return false;
+    }
+    let near = around(text, span, BEFORE, BEHIND);
+    DESCRIBING.iter().chain(TESTING).any(|word| near.contains(word))
+}
+
+/// Words of tests and scanners, which hold what they are there to catch.
+const TESTING: &[&str] = &[
+    "def test_",
+    "#[test]",
+    "assert",
+    "parametrize",
+    "it('",
+    "it(\"",
+    "describe(",
+    "expect(",
+    "attacks",
+    "scanner",
+    "prompt poisoning",
+];
+
 /// Words before `to` with which something is asked of the reader.
 const DEMANDING: &[&str] = &[
     "need",
@@ -508,6 +572,33 @@ mod tests {
         assert_eq!(weight("patterns = [\"hello there\", \"bye\"]"), 3);
         assert_eq!(weight("tries to hello there"), 3);
         assert_eq!(weight("you have to hello there"), 6);
+    }
+
+    #[test]
+    fn what_a_manual_or_a_test_shows_weighs_a_quarter() {
+        let signals = Signals::compile("test", FILE).unwrap();
+        let weight = |text: &str| signals.hits(text)[0].weight;
+        assert_eq!(
+            weight("try it:\n```text\n/check hello there\n```\nthis is found by the scanner."),
+            1
+        );
+        assert_eq!(
+            weight("attacks = [\n    'hello there and more',\n]\ndef test_it(): pass"),
+            1
+        );
+        assert_eq!(weight("try it:\n```text\n/check hello there\n```\nthis is fun."), 6);
+        assert_eq!(weight("the scanner found:\n```text\nnothing\n```\nhello there"), 6);
+    }
+
+    #[test]
+    fn another_word_nearby_makes_it_something_else() {
+        let file = FILE.replace(
+            "gate = [\"hello\"]",
+            "gate = [\"hello\"]\n        unless = [\"customer:\"]",
+        );
+        let signals = Signals::compile("test", &file).unwrap();
+        assert_eq!(signals.hits("hello there").len(), 1);
+        assert!(signals.hits("customer: ok\nhello there").is_empty());
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //!
 //! The raw text comes first. From it, and from everything that is decoded out of it, further views are made:
 //!
-//! - *normalized*: NFKC without invisible and control characters (left out when that changes nothing);
+//! - *normalized*: NFKC without invisible and control characters, and the same with look-alikes inside Latin words as
+//!   the letters that they look like (each left out when that changes nothing);
 //! - *folded*: look-alikes folded to ASCII, lower case (always there, one for each of the other texts);
 //! - *hidden*: what tag characters, variation selectors or zero-width bits spell;
 //! - *decoded*: base64, hexadecimal, escapes, rot13, the order shown under right-to-left overrides;
@@ -34,6 +35,7 @@ use crate::model::{Content, Form, View};
 
 pub(super) use fold::fold_pattern;
 pub(super) use hidden::{FEWEST_BITS, is_zero_width, selector_byte};
+pub(super) use json::{Leaf, leaves};
 pub(super) use normalize::{escape_sequence_length, is_invisible};
 pub(super) use scan::next;
 
@@ -309,7 +311,28 @@ impl<'a> Maker<'a, '_> {
                 "override",
                 hidden::shown_order(received.text(), self.room),
             );
+            add(
+                self,
+                received,
+                View::Hidden,
+                "fillers",
+                hidden::fillers_as_spaces(received.text(), self.room),
+            );
+            add(
+                self,
+                cleaned,
+                View::Normalized,
+                "",
+                fold::unmix(cleaned.text(), self.room),
+            );
         }
+        add(
+            self,
+            received,
+            View::Hidden,
+            "terminal",
+            hidden::terminal_strings(received.text(), self.room),
+        );
         if let Some(inside) = json::inside(cleaned.text(), self.room) {
             let said = self.derive(cleaned, View::Json, "json", inside.said);
             for leaf in inside.nested {

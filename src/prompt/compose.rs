@@ -66,8 +66,8 @@ pub(super) fn compose(input: &PromptInput<'_>, fence: &Fence<'_>, room: usize) -
         kind: step.kind.as_str(),
         modifiable: step.method.allows_modification(),
         mask: match input.policy.mask {
-            MaskStyle::Stars => MaskContext::Stars,
-            MaskStyle::Placeholder => MaskContext::Placeholder,
+            MaskStyle::Stars | MaskStyle::LastFour => MaskContext::Stars,
+            MaskStyle::Placeholder | MaskStyle::Hash { .. } => MaskContext::Placeholder,
         },
         agent: AgentContext {
             known: step.agent.is_some(),

@@ -43,6 +43,9 @@ pub struct Settings {
     pub max_body_bytes: usize,
     /// Requests that are worked on at the same time.
     pub max_in_flight: usize,
+    /// Bytes of bodies that are worked on at the same time; what goes beyond waits, then is refused. A step takes several
+    /// times its body in memory, so this is what bounds the process.
+    pub max_in_flight_bytes: usize,
     /// How long a client may take to send a body.
     pub body_timeout: Duration,
     /// How long requests under way may still take when the server is told to stop.
@@ -56,6 +59,7 @@ impl Default for Settings {
             authentication: Authentication::LoopbackOnly,
             max_body_bytes: 1024 * 1024,
             max_in_flight: 1024,
+            max_in_flight_bytes: 32 * 1024 * 1024,
             body_timeout: Duration::from_secs(10),
             drain_timeout: Duration::from_secs(11),
         }
@@ -79,6 +83,9 @@ pub enum ServerError {
         /// What the system said.
         why: std::io::Error,
     },
+    /// A reload would leave a server that was started with keys without any.
+    #[error("there is no API key any more; a server that was started with keys is not opened by a reload")]
+    KeysGone,
     /// The server stopped.
     #[error("the server stopped: {0}")]
     Stopped(std::io::Error),
@@ -91,6 +98,8 @@ pub(crate) struct Shared {
     settings: Settings,
     limits: wire::Limits,
     in_flight: Arc<Semaphore>,
+    /// One permit for each KiB of body.
+    in_flight_kib: Arc<Semaphore>,
 }
 
 /// A server that is bound to its address.
@@ -134,6 +143,7 @@ impl Server {
             guardian,
             keyring: ArcSwap::from_pointee(keyring),
             in_flight: Arc::new(Semaphore::new(settings.max_in_flight)),
+            in_flight_kib: Arc::new(Semaphore::new(settings.max_in_flight_bytes.div_ceil(1024))),
             settings,
             limits,
         });
@@ -195,14 +205,10 @@ impl Control {
     ///
     /// # Errors
     ///
-    /// When there is no key any more and the server can be reached by others: the present keys stay.
+    /// When a server that was started with keys would have none any more: the present keys stay.
     pub fn replace_keyring(&self, keyring: Keyring) -> Result<(), ServerError> {
-        let settings = &self.shared.settings;
-        if keyring.is_empty()
-            && settings.authentication != Authentication::Nobody
-            && !settings.listen.ip().is_loopback()
-        {
-            return Err(ServerError::Unprotected(settings.listen));
+        if keyring.is_empty() && self.shared.settings.authentication == Authentication::Keys {
+            return Err(ServerError::KeysGone);
         }
         self.shared.keyring.store(Arc::new(keyring));
         Ok(())

@@ -3,7 +3,7 @@
 use axum::body::Body;
 use bytes::Bytes;
 use futures_util::StreamExt;
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, Request};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use tokio::sync::OwnedSemaphorePermit;
@@ -15,23 +15,27 @@ use crate::model::Caller;
 pub(super) struct Received {
     pub(super) caller: Caller,
     pub(super) body: Bytes,
-    /// Held until the last step of the request is decided.
-    pub(super) permit: OwnedSemaphorePermit,
+    pub(super) permits: Permits,
+}
+
+/// A request's share of what may be worked on at the same time. Held until its last step is decided.
+pub(super) struct Permits {
+    _request: OwnedSemaphorePermit,
+    _bytes: OwnedSemaphorePermit,
 }
 
 /// Receives a request. What is wrong with its headers is said before its body is read.
 pub(super) async fn receive(shared: &Shared, request: Request<Body>) -> Result<Received, Refusal> {
     let (head, body) = request.into_parts();
-    let most = shared.settings.max_body_bytes;
-    let checked = check(shared, &head.headers);
-    let permit = match checked {
-        Ok(permit) => permit,
+    let (caller, request) = match check(shared, &head.headers) {
+        Ok(checked) => checked,
         Err(refusal) => {
             drain(shared, body).await;
             return Err(refusal);
         }
     };
-    let (caller, permit) = permit;
+    let bytes = reserve(shared, &head.headers).await?;
+    let most = shared.settings.max_body_bytes;
     let read = tokio::time::timeout(shared.settings.body_timeout, Limited::new(body, most).collect()).await;
     let body = match read {
         Ok(Ok(collected)) => collected.to_bytes(),
@@ -39,13 +43,39 @@ pub(super) async fn receive(shared: &Shared, request: Request<Body>) -> Result<R
         Ok(Err(_)) => return Err(Refusal::Broken),
         Err(_) => return Err(Refusal::TooSlow),
     };
-    Ok(Received { caller, body, permit })
+    Ok(Received {
+        caller,
+        body,
+        permits: Permits {
+            _request: request,
+            _bytes: bytes,
+        },
+    })
+}
+
+/// Room for a body, of its declared length or else of the largest one. Waits for it as long as a body may take.
+async fn reserve(shared: &Shared, headers: &HeaderMap) -> Result<OwnedSemaphorePermit, Refusal> {
+    let most = shared.settings.max_body_bytes as u64;
+    let kib = declared_length(headers).unwrap_or(most).min(most).div_ceil(1024).max(1);
+    let all = shared.settings.max_in_flight_bytes.div_ceil(1024) as u64;
+    let kib = u32::try_from(kib.min(all)).map_err(|_| Refusal::Overloaded)?;
+    let room = std::sync::Arc::clone(&shared.in_flight_kib).acquire_many_owned(kib);
+    match tokio::time::timeout(shared.settings.body_timeout, room).await {
+        Ok(Ok(permit)) => Ok(permit),
+        Ok(Err(_)) | Err(_) => Err(Refusal::Overloaded),
+    }
 }
 
 fn check(shared: &Shared, headers: &HeaderMap) -> Result<(Caller, OwnedSemaphorePermit), Refusal> {
     let caller = shared.keyring.load().caller(headers)?;
     if !is_json(headers) {
         return Err(Refusal::NotJson);
+    }
+    if headers
+        .get(CONTENT_ENCODING)
+        .is_some_and(|encoding| encoding != "identity")
+    {
+        return Err(Refusal::Encoded);
     }
     let most = shared.settings.max_body_bytes;
     if declared_length(headers).is_some_and(|length| length > most as u64) {

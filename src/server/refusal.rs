@@ -20,6 +20,8 @@ pub enum Refusal {
     OrganisationGone,
     /// 415: the body is not declared as JSON.
     NotJson,
+    /// 415: the body is compressed.
+    Encoded,
     /// 413: the body is larger than this many bytes.
     TooLarge(usize),
     /// 408: the body did not arrive in time.
@@ -42,7 +44,7 @@ impl Refusal {
         match self {
             Refusal::NoCredential | Refusal::WrongCredential => StatusCode::UNAUTHORIZED,
             Refusal::OrganisationGone => StatusCode::FORBIDDEN,
-            Refusal::NotJson => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Refusal::NotJson | Refusal::Encoded => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Refusal::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Refusal::TooSlow => StatusCode::REQUEST_TIMEOUT,
             Refusal::Broken => StatusCode::BAD_REQUEST,
@@ -60,6 +62,7 @@ impl Refusal {
             Refusal::WrongCredential => "wrong_credential",
             Refusal::OrganisationGone => "organisation_gone",
             Refusal::NotJson => "not_json",
+            Refusal::Encoded => "encoded",
             Refusal::TooLarge(_) => "too_large",
             Refusal::TooSlow => "too_slow",
             Refusal::Broken => "broken",
@@ -79,7 +82,8 @@ impl Refusal {
             Refusal::WrongCredential => RpcError::authentication("the API key is not known here"),
             Refusal::OrganisationGone => RpcError::authorization("the key's organisation is not served here"),
             Refusal::NotJson => RpcError::invalid_request("expected the header `Content-Type: application/json`"),
-            Refusal::TooLarge(most) => RpcError::invalid_request(&format!("the body is larger than {most} bytes")),
+            Refusal::Encoded => RpcError::invalid_request("expected a body without `Content-Encoding`"),
+            Refusal::TooLarge(most) => RpcError::invalid_request(format!("the body is larger than {most} bytes")),
             Refusal::TooSlow => RpcError::invalid_request("the body did not arrive in time"),
             Refusal::Broken => RpcError::invalid_request("the body broke off"),
             Refusal::LimitReached(after) => RpcError::rate_limited(millis(*after)),
@@ -112,6 +116,7 @@ impl Refusal {
             }
             Refusal::OrganisationGone
             | Refusal::NotJson
+            | Refusal::Encoded
             | Refusal::TooLarge(_)
             | Refusal::TooSlow
             | Refusal::Broken

@@ -10,9 +10,8 @@ use bytes::Bytes;
 use futures_util::future::join_all;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Request, StatusCode};
-use tokio::sync::OwnedSemaphorePermit;
 
-use super::receive::{Received, receive};
+use super::receive::{Permits, Received, receive};
 use super::{Refusal, Shared};
 use crate::model::{Caller, RequestId, Step};
 use crate::pipeline::{Decided, Refused};
@@ -24,20 +23,20 @@ const LARGE_BODY_BYTES: usize = 128 * 1024;
 
 /// `POST /` and `POST /aos`.
 pub(super) async fn answer(State(shared): State<Arc<Shared>>, request: Request<Body>) -> Response {
-    let Received { caller, body, permit } = match receive(&shared, request).await {
+    let Received { caller, body, permits } = match receive(&shared, request).await {
         Ok(received) => received,
         Err(refusal) => return refusal.into_response(),
     };
-    let permit = Arc::new(permit);
-    match decode(body, shared.limits.clone()).await {
+    let permits = Arc::new(permits);
+    match decode(body, shared.limits).await {
         Err(error) => json(refused_body(None, &error)),
-        Ok(Incoming::One(item)) => match answer_item(&shared, &caller, item, permit).await {
+        Ok(Incoming::One(item)) => match answer_item(&shared, &caller, item, permits).await {
             Ok(body) => json(body),
             Err((refusal, id)) => refusal.answer(id.as_ref()),
         },
         Ok(Incoming::Batch(items)) => {
             let answers = items.into_iter().map(|item| async {
-                match answer_item(&shared, &caller, item, Arc::clone(&permit)).await {
+                match answer_item(&shared, &caller, item, Arc::clone(&permits)).await {
                     Ok(body) => body,
                     Err((refusal, id)) => wire::encode_error(id.as_ref(), &refusal.error()),
                 }
@@ -62,7 +61,7 @@ async fn answer_item(
     shared: &Arc<Shared>,
     caller: &Caller,
     item: Item,
-    permit: Arc<OwnedSemaphorePermit>,
+    permits: Arc<Permits>,
 ) -> Result<Vec<u8>, (Refusal, Option<RequestId>)> {
     let (id, call) = match (item.id, item.call) {
         (Some(id), Ok(call)) => (id, call),
@@ -76,7 +75,7 @@ async fn answer_item(
             &jiff::Timestamp::now().to_string(),
             &[],
         )),
-        Call::Step(step) => decide(shared, caller, &id, step, permit)
+        Call::Step(step) => decide(shared, caller, &id, step, permits)
             .await
             .map_err(|refusal| (refusal, Some(id))),
     }
@@ -87,7 +86,7 @@ async fn decide(
     caller: &Caller,
     id: &RequestId,
     step: Arc<Step>,
-    permit: Arc<OwnedSemaphorePermit>,
+    permits: Arc<Permits>,
 ) -> Result<Vec<u8>, Refusal> {
     let admitted = shared.guardian.admit(caller).map_err(|refused| match refused {
         Refused::UnknownOrganisation => Refusal::OrganisationGone,
@@ -97,7 +96,7 @@ async fn decide(
     let guardian = Arc::clone(&shared.guardian);
     // A task of its own: it goes on when the client hangs up, and a panic in it is an answer like any other.
     let task = tokio::spawn(async move {
-        let _permit = permit;
+        let _permits = permits;
         let _counted = InFlight::count();
         guardian.decide(&admitted, step).await
     });

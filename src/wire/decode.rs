@@ -128,6 +128,7 @@ fn decode_call(
     let around = Zone::new(Shape::Envelope, Origin::Unknown, Place::Body);
     let anchors = std::mem::take(&mut draft.anchors);
     let walked = walk(table, envelope.root, around, anchors)?;
+    let method = draft.method.unwrap_or(method);
     Ok(assemble(table, envelope, method, draft, walked, limits))
 }
 

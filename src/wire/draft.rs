@@ -1,6 +1,6 @@
 //! What a protocol module makes of a request, before its strings are walked.
 
-use crate::model::{Agent, Argument, Kind, Pointer, Remark, SessionId, Tool, UserId};
+use crate::model::{Agent, Argument, Kind, Method, Pointer, Remark, SessionId, Tool, UserId};
 
 use super::aos::Context;
 use super::json::{self, NodeId, Table};
@@ -11,6 +11,8 @@ use super::zone::Anchors;
 #[derive(Debug)]
 pub(super) struct Draft {
     pub(super) kind: Kind,
+    /// The method of the message inside, where the method of the request only says that there is one.
+    pub(super) method: Option<Method>,
     pub(super) agent: Option<Agent>,
     pub(super) session: Option<SessionId>,
     pub(super) user: Option<UserId>,
@@ -33,6 +35,7 @@ impl Draft {
     pub(super) fn new(kind: Kind, context: Context, anchors: Anchors) -> Self {
         Self {
             kind,
+            method: None,
             agent: context.agent,
             session: context.session,
             user: context.user,

@@ -3,10 +3,12 @@
 //! The result of a step is `AOSSuccessResult` (5.1.1): `decision`, `message` and `reasonCode` always, `reasoning` where the
 //! organisation shows it, `modifiedRequest` exactly with `modify`. `data` is ours: its names are stable.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::model::{Decision, Finding, ReasonCode, RequestId, Verdict};
+use crate::model::{Coverage, Decision, Finding, ReasonCode, RequestId, Verdict, View, ViewSet};
 
 use super::jsonrpc::RpcError;
 
@@ -287,7 +289,21 @@ struct ShownCoverage<'v> {
     cut_bytes: usize,
     cut: Vec<&'v str>,
     views: Vec<&'static str>,
+    examined: Vec<ShownExamined<'v>>,
+    /// Contents that were examined and are not listed, because there are so many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_listed: Option<usize>,
 }
+
+/// Contents that were examined in the same views.
+#[derive(Serialize)]
+struct ShownExamined<'v> {
+    views: Vec<&'static str>,
+    pointers: Vec<&'v str>,
+}
+
+/// Examined contents that an answer lists.
+const LISTED: usize = 1_000;
 
 impl<'v> ShownCoverage<'v> {
     fn of(verdict: &'v Verdict) -> Self {
@@ -299,6 +315,25 @@ impl<'v> ShownCoverage<'v> {
             cut_bytes: coverage.cut_bytes,
             cut: coverage.cut.iter().map(|pointer| pointer.as_str()).collect(),
             views: coverage.views.iter().map(|view| view.as_str()).collect(),
+            examined: examined(coverage),
+            not_listed: coverage.examined.len().checked_sub(LISTED).filter(|more| *more > 0),
         }
     }
+}
+
+/// The listed contents, grouped by the views in which they were examined; a content and its key are one place.
+fn examined(coverage: &Coverage) -> Vec<ShownExamined<'_>> {
+    let mut groups: BTreeMap<ViewSet, Vec<&str>> = BTreeMap::new();
+    for content in coverage.examined.iter().take(LISTED) {
+        let pointers = groups.entry(content.views).or_default();
+        let pointer = content.pointer.as_str();
+        if pointers.last() != Some(&pointer) {
+            pointers.push(pointer);
+        }
+    }
+    let shown = |(views, pointers): (ViewSet, _)| ShownExamined {
+        views: views.iter().map(View::as_str).collect(),
+        pointers,
+    };
+    groups.into_iter().map(shown).collect()
 }

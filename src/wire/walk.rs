@@ -136,12 +136,41 @@ impl<'j> Walk<'_, 'j> {
         match defined {
             Some(zone) => Ok((zone, self.label_of_defined(frame.node, zone))),
             None => {
-                let zone = frame.zone.undefined_member();
-                let label = label_of_undefined(frame, node, &key);
+                let (zone, label) = match self.recased(frame, node, &key) {
+                    Some(zone) => (zone, self.label_of_defined(frame.node, zone)),
+                    None => (frame.zone.undefined_member(), label_of_undefined(frame, node, &key)),
+                };
                 self.key(node, key, zone)?;
                 Ok((zone, label))
             }
         }
+    }
+
+    /// The zone of a member whose name differs from a defined one in letter case only: some parsers take it for that one.
+    fn recased(&mut self, frame: &Frame, node: NodeId, key: &str) -> Option<Zone> {
+        let mut letters = key.chars();
+        let first = letters.next().filter(char::is_ascii_uppercase)?;
+        let spellings = [
+            format!("{}{}", first.to_ascii_lowercase(), letters.as_str()),
+            key.to_ascii_lowercase(),
+        ];
+        let zone = spellings.iter().find_map(|key| {
+            frame.zone.member(Member {
+                table: self.table,
+                object: frame.node,
+                key,
+                value: node,
+            })
+        })?;
+        const MOST_REMARKS: usize = 32;
+        if self.walked.remarks.len() >= MOST_REMARKS {
+            return Some(zone);
+        }
+        self.walked.remarks.push(Remark {
+            pointer: Pointer::new(self.pointer.as_str()),
+            what: "a name differs from one of the protocol's in letter case only".into(),
+        });
+        Some(zone)
     }
 
     fn label_of_defined(&self, object: NodeId, zone: Zone) -> Label {

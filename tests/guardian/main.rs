@@ -1,12 +1,37 @@
 //! The guardian through its front door: real requests over HTTP, with nothing configured or with a scripted judge.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    reason = "in a test, what is not as expected is a failed test"
+)]
+// `cfg(test)` says to clippy that these modules, helpers included, may unwrap.
+
+#[cfg(test)]
 mod audit;
+#[cfg(test)]
 mod bad_input;
+#[cfg(test)]
 mod cache;
+#[cfg(test)]
 mod commands;
+#[cfg(test)]
+mod coverage;
+#[cfg(test)]
 mod documents;
+#[cfg(test)]
 mod organisations;
+#[cfg(test)]
+mod policies;
+#[cfg(test)]
 mod posture;
+#[cfg(test)]
 mod scenarios;
+#[cfg(test)]
+#[path = "../support/guardian.rs"]
 mod support;
+#[cfg(test)]
 mod unconfigured;

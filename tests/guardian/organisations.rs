@@ -90,7 +90,7 @@ fn an_open_address_without_keys_is_refused_unless_asked_for() {
         let guardian = app::guardian(&config, &aos_guardian::audit::Settings::Off).unwrap();
         Server::bind(
             config.server.clone(),
-            config.wire.clone(),
+            config.wire,
             guardian.into(),
             app::keyring(&config),
         )

@@ -18,7 +18,7 @@ fn accept(step: &Step, edits: &[ProposedEdit]) -> Result<Vec<Edit>, EditRefusal>
         step,
         shown: &shown,
         reason: &ReasonCode::SecretExposure,
-        mask: MaskStyle::Stars,
+        mask: &MaskStyle::Stars,
     }
     .accept(edits)
 }
@@ -61,7 +61,7 @@ fn edits_stay_within_what_was_shown_and_can_be_edited() {
         step: &step,
         shown: &[],
         reason: &ReasonCode::SecretExposure,
-        mask: MaskStyle::Stars,
+        mask: &MaskStyle::Stars,
     };
     assert_eq!(hidden.accept(&[edit("c1", "a", "")]), Err(EditRefusal::UnknownContent));
 }
@@ -200,7 +200,7 @@ fn taking_words_out_of_an_argument_becomes_masking() {
         step: &step,
         shown: &[ContentId::from_index(0)],
         reason: &ReasonCode::SecretExposure,
-        mask: MaskStyle::Placeholder,
+        mask: &MaskStyle::Placeholder,
     };
     let edits = placeholder.accept(&[edit("c1", " WHERE id = 5", "")]).unwrap();
     assert_eq!(edits[0].replacement, "[SECRET_EXPOSURE]");

@@ -23,7 +23,24 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
             }
             copied_to(call, seen);
         }
-        "cp" | "install" | "ln" | "rsync" => copied_to(call, seen),
+        "rsync" => {
+            let mirrors = call.args.iter().any(|word| word.text.starts_with("--del"));
+            if mirrors && let Some(target) = call.operands().last() {
+                let broad = matches!(
+                    Location::of(&target.text).breadth(),
+                    Breadth::Everything | Breadth::Home | Breadth::SystemDirectory
+                );
+                if broad {
+                    seen.add(
+                        Danger::DeleteRoot,
+                        call,
+                        "deletes everything that another directory does not have",
+                    );
+                }
+            }
+            copied_to(call, seen);
+        }
+        "cp" | "install" | "ln" => copied_to(call, seen),
         "shred" | "wipe" => shred(call, seen),
         "dd" => {
             for word in &call.args {
@@ -126,7 +143,13 @@ impl Depth {
 
 /// One path is deleted.
 pub(super) fn deleted(path: &str, depth: Depth, call: &Call, seen: &mut Seen) {
-    let location = Location::of(path);
+    // What is fed into a pattern may be anything that fits it.
+    let path = if call.fed_arguments && path != "{}" {
+        path.replace("{}", "*")
+    } else {
+        path.to_owned()
+    };
+    let location = Location::of(&call.place(&path));
     let wildcard = path.contains('*');
     if is_log(&location) {
         seen.add(Danger::LogWipe, call, "deletes logs or a command history");
@@ -289,7 +312,7 @@ pub(super) enum Written {
 
 /// One path is written.
 pub(super) fn written(path: &str, how: Written, call: &Call, seen: &mut Seen) {
-    let location = Location::of(path);
+    let location = Location::of(&call.place(path));
     let text = location.as_str();
     if text.starts_with("/dev/tcp/") || text.starts_with("/dev/udp/") || text.starts_with("/dev/pts") || path.is_empty()
     {
@@ -379,7 +402,8 @@ fn permissions(call: &Call, seen: &mut Seen) {
             || mode.contains("u=s")
             || (mode.len() == 4 && mode.starts_with(['4', '6']) && mode.bytes().all(|b| b.is_ascii_digit())));
     let open = is_mode
-        && (mode.ends_with('7') && mode.len() >= 3
+        && (mode.bytes().all(|byte| byte == b'0') && !mode.is_empty()
+            || mode.ends_with('7') && mode.len() >= 3
             || mode.ends_with('6') && mode.len() >= 3
             || matches!(mode, "a+rwx" | "a+w" | "o+w" | "ugo+rwx" | "+w" | "o+rwx"));
     for word in operands {

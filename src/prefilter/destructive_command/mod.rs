@@ -1,15 +1,20 @@
 //! Commands and code that destroy, plant, hand over or carry out.
 //!
 //! Arguments of tools that run commands are read as a shell would read them ([`syntax`], [`shell`], [`wrappers`]), and
-//! what would be called is looked at ([`files`], [`network`], [`system`], [`platforms`]); Windows texts and other
+//! what would be called is looked at ([`files`], [`network`], [`outflow`],
+//! [`secrets`], [`system`], [`platforms`]); Windows texts and other
 //! languages are searched with constants followed ([`windows`], [`code`]). Elsewhere a command is only talked about:
 //! lines that begin like a dangerous command are read the same way, but what is found there is a hint and never more.
 
 mod code;
 mod files;
 mod network;
+mod outflow;
 mod platforms;
+mod prose;
+mod role;
 mod rules;
+mod secrets;
 mod shell;
 mod syntax;
 mod system;
@@ -22,15 +27,13 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::catalogue::Catalogue;
-use super::gate::{Seen as Sighted, apart};
+use super::gate::Seen as Sighted;
 use super::{Prefilter, Rule, Subject, ViewText, Word};
-use crate::model::{Confidence, Finding, Origin, Severity, Treatment, View};
+use crate::model::{Confidence, Finding, Severity, Treatment, View};
+use role::{Role, begins_like_command, role};
 use shell::{Call, Stdin};
 
 const LONGEST_COMMAND: usize = 64 * 1024;
-const LONGEST_PROSE: usize = 256 * 1024;
-const LONGEST_QUOTED_LINE: usize = 1_000;
-const MOST_QUOTED_LINES: usize = 24;
 const DEEPEST_NESTING: usize = 4;
 
 /// What a rule of this family is about.
@@ -112,17 +115,6 @@ impl Seen {
     }
 }
 
-/// How a content relates to commands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
-    /// It is run.
-    Command,
-    /// It looks as if it were run.
-    Likely,
-    /// It talks of commands.
-    Prose,
-}
-
 /// The family.
 pub(super) struct DestructiveCommand {
     catalogue: Catalogue<Danger>,
@@ -184,7 +176,7 @@ impl Prefilter for DestructiveCommand {
     }
 
     fn words(&self) -> Vec<Word> {
-        ANCHORS.iter().map(|anchor| Word::any_case(*anchor)).collect()
+        prose::words()
     }
 
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
@@ -201,228 +193,41 @@ impl Prefilter for DestructiveCommand {
                 continue;
             }
             let mut seen = Seen::default();
-            // What had to be decoded first is not what a shell would run as it stands.
+            // What had to be decoded first is not what a shell would run as it stands; but an argument that is nothing but
+            // an encoded command is decoded by whoever runs it.
             let role = match (role, view.view()) {
-                (Role::Command, View::Decoded) => Role::Likely,
+                (Role::Command, View::Decoded) if !is_encoded_whole(subject, view) => Role::Likely,
                 (role, _) => role,
             };
             match role {
                 Role::Command | Role::Likely => look(view.text(), subject.sightings(view), &mut seen),
-                Role::Prose => look_at_prose(view.text(), subject.sightings(view), &mut seen),
+                Role::Prose => prose::look(view.text(), subject.sightings(view), &mut seen),
             }
             self.report(subject, view, role, seen, found);
         }
     }
 }
 
-/// Labels of arguments that are run.
-const COMMAND_LABELS: &[&str] = &[
-    "command",
-    "commands",
-    "cmd",
-    "cmdline",
-    "command_line",
-    "commandline",
-    "script",
-    "code",
-    "bash",
-    "shell",
-    "shell_command",
-    "source_code",
-    "python",
-    "python_code",
-    "javascript",
-    "js",
-    "program",
-    "exec",
-    "bash_command",
-    "powershell",
-    "snippet",
-    "terminal_command",
-    "input_code",
-    "run",
-    "execute",
-    "argv",
-    "args",
-    "entrypoint",
-    "code_block",
-    "cell",
-    "expression",
-    "line",
-];
-/// Labels of arguments that are never run, whatever the tool.
-const OTHER_LABELS: &[&str] = &[
-    "path",
-    "file",
-    "filename",
-    "file_path",
-    "cwd",
-    "workdir",
-    "working_directory",
-    "directory",
-    "description",
-    "explanation",
-    "reason",
-    "title",
-    "timeout",
-    "message",
-    "thought",
-    "summary",
-    "name",
-    "id",
-    "url",
-    "query",
-    "language",
-    "lang",
-    "session_id",
-    "comment",
-];
-/// Words in tool names that say that it runs something.
-const RUNNER_WORDS: &[&str] = &[
-    "bash",
-    "sh",
-    "shell",
-    "terminal",
-    "exec",
-    "execute",
-    "powershell",
-    "pwsh",
-    "cmd",
-    "console",
-    "subprocess",
-    "python",
-    "ssh",
-    "repl",
-    "interpreter",
-    "run",
-    "zsh",
-    "jupyter",
-    "ipython",
-    "node",
-    "sandbox",
-    "command",
-];
-
-fn role(subject: &Subject<'_>) -> Option<Role> {
-    let content = subject.content;
-    match content.origin {
-        Origin::ToolArguments => {}
-        Origin::Instructions | Origin::Unknown => return None,
-        Origin::User
-        | Origin::Agent
-        | Origin::Reasoning
-        | Origin::ToolOutput
-        | Origin::Knowledge
-        | Origin::Memory
-        | Origin::RemoteAgent
-        | Origin::Trigger
-        | Origin::ToolDescription => return Some(Role::Prose),
-    }
-    let label = content.label.as_deref().unwrap_or_default().to_ascii_lowercase();
-    if COMMAND_LABELS.contains(&label.as_str()) {
-        return Some(Role::Command);
-    }
-    let runs = subject
-        .step
-        .tool_call
-        .as_ref()
-        .is_some_and(|call| runs_things(&call.tool));
-    if runs && !OTHER_LABELS.contains(&label.as_str()) {
-        return Some(Role::Command);
-    }
-    Some(
-        if begins_like_command(&content.text) && !OTHER_LABELS.contains(&label.as_str()) {
-            Role::Likely
-        } else {
-            Role::Prose
-        },
-    )
-}
-
-fn runs_things(tool: &str) -> bool {
-    let mut word = String::new();
-    let mut previous_lower = false;
-    for c in tool.chars().chain(std::iter::once('.')) {
-        let breaks = !c.is_alphanumeric() || (c.is_uppercase() && previous_lower);
-        if breaks {
-            if RUNNER_WORDS.contains(&word.as_str()) {
-                return true;
-            }
-            word.clear();
-        }
-        if c.is_alphanumeric() {
-            word.extend(c.to_lowercase());
-        }
-        previous_lower = c.is_lowercase();
-    }
-    false
-}
-
-/// Programs with which a shell line that matters begins.
-const STARTS: &[&str] = &[
-    "rm",
-    "sudo",
-    "curl",
-    "wget",
-    "bash",
-    "sh",
-    "nc",
-    "dd",
-    "chmod",
-    "chown",
-    "find",
-    "python",
-    "python3",
-    "perl",
-    "mkfs",
-    "cat",
-    "echo",
-    "eval",
-    "powershell",
-    "cmd",
-    "git",
-    "ssh",
-    "scp",
-    "tar",
-    "base64",
-    "crontab",
-    "kubectl",
-    "docker",
-    "aws",
-    "terraform",
-    "iptables",
-    "systemctl",
-    "Remove-Item",
-    "iex",
-    "env",
-    "xargs",
-    "export",
-    "nohup",
-];
-
-fn begins_like_command(text: &str) -> bool {
-    let first_line = text.trim_start().lines().next().unwrap_or_default();
-    let mut words = first_line.split_whitespace();
-    let Some(first) = words.next() else { return false };
-    let first = first.rsplit('/').next().unwrap_or(first);
-    first_line.starts_with("#!/")
-        || STARTS.contains(&first)
-            && words.next().is_some_and(|second| {
-                second.starts_with(['-', '/', '~', '.', '"', '\'', '$', '@']) || second.contains("://")
-            })
+/// Whether an argument as received is one word, or lines of one word each, that decodes to several.
+fn is_encoded_whole(subject: &Subject<'_>, view: &ViewText<'_>) -> bool {
+    let raw = subject.content.text.trim();
+    let decoded = view.text().trim();
+    let span = view.raw_span(0..view.text().len());
+    let covers = span.len() + 4 >= raw.len();
+    covers && !raw.contains([' ', '\t']) && decoded.contains(char::is_whitespace)
 }
 
 /// Looks at a text that is run.
 fn look(text: &str, anchors: impl Iterator<Item = Sighted>, seen: &mut Seen) {
-    let Some(text) = capped(text, LONGEST_COMMAND) else {
+    if text.len() > LONGEST_COMMAND {
         seen.add_at(Danger::NotExamined, 0..1, "is too long to be followed to its end");
-        return look_at_prose(text, anchors, seen);
-    };
+        return prose::look(text, anchors, seen);
+    }
     windows::look(text, seen);
     let code = code::is_code(text);
-    let mut nested = Vec::new();
+    let mut nested: code::Nested = wrappers::jobs(text).map(|(job, span)| (job.to_owned(), span)).collect();
     code::look(text, seen, &mut nested);
-    if !code {
+    if !code || begins_like_command(text) {
         look_at_shell(text, seen, &mut nested);
     }
     look_at_nested(nested, seen);
@@ -457,10 +262,12 @@ fn look_at_shell(text: &str, seen: &mut Seen, nested: &mut code::Nested) {
     for call in &reading.calls {
         files::look(&reading, call, seen);
         network::look(&reading, call, seen);
+        outflow::look(&reading, call, seen);
+        secrets::look(&reading, call, seen);
         system::look(call, seen);
         platforms::look(call, seen);
     }
-    network::look_across(&reading, seen);
+    outflow::look_across(&reading, seen);
     for span in &reading.decoded_runs {
         seen.add_at(Danger::DecodedRun, span.clone(), "decodes a text and runs it");
     }
@@ -505,124 +312,4 @@ fn writes_startup(call: &Call) -> bool {
         .chain(call.args.iter().filter(|_| call.program == "tee"));
     let steers = |path: &str| super::locations::Location::of(path).steering().is_some();
     !matches!(call.stdin, Stdin::File(_)) && targets.into_iter().any(|word| steers(&word.text))
-}
-
-/// Beginnings of commands that are worth reading in prose.
-const ANCHORS: &[&str] = &[
-    "rm -",
-    "curl ",
-    "wget ",
-    "bash -",
-    "sh -i",
-    "nc -",
-    "ncat ",
-    "/dev/tcp/",
-    "mkfs",
-    "dd if=",
-    "dd of=",
-    "chmod ",
-    "base64 -d",
-    "| sh",
-    "| bash",
-    "eval ",
-    "python -c",
-    "python3 -c",
-    "perl -e",
-    "socat ",
-    "mkfifo ",
-    ":(){",
-    "powershell",
-    "iex",
-    "del /",
-    "format c:",
-    "find / ",
-    "crontab",
-    "authorized_keys",
-    "cat ~/",
-    "cat /etc/shadow",
-    "scp ",
-    "vssadmin",
-    "shutil.rmtree(",
-    "os.system(",
-    "history -c",
-    "iptables -f",
-    "setenforce 0",
-    "> /dev/sd",
-];
-
-/// Looks at the lines of a text that hold what begins like a command.
-fn look_at_prose(text: &str, anchors: impl Iterator<Item = Sighted>, seen: &mut Seen) {
-    let text = capped(text, LONGEST_PROSE)
-        .unwrap_or_else(|| text.get(..text.floor_char_boundary(LONGEST_PROSE)).unwrap_or_default());
-    let mut done = 0;
-    let mut lines = 0;
-    for Sighted { span: hit, .. } in apart(anchors.take_while(|anchor| anchor.span.end <= text.len())) {
-        if hit.start < done {
-            continue;
-        }
-        lines += 1;
-        if lines > MOST_QUOTED_LINES {
-            break;
-        }
-        let (from, end) = quoted_line(text, hit.start);
-        done = end;
-        let before = seen.dangers.len();
-        look_at_quotation(text, from..end, seen);
-        if seen.dangers.len() == before {
-            look_at_quotation(text, hit.start..end, seen);
-        }
-    }
-}
-
-fn look_at_quotation(text: &str, range: Range<usize>, seen: &mut Seen) {
-    let Some(line) = text.get(range.clone()) else { return };
-    let mut here = Seen::default();
-    let mut nested = Vec::new();
-    windows::look(line, &mut here);
-    code::look(line, &mut here, &mut nested);
-    look_at_shell(line, &mut here, &mut nested);
-    look_at_nested(nested, &mut here);
-    for (danger, span, what) in here.dangers {
-        let span = span.start.min(line.len())..span.end.min(line.len());
-        seen.add_at(danger, range.start + span.start..range.start + span.end, what);
-    }
-}
-
-/// The command around a place: from the last quote or sentence break to the next, within its line.
-fn quoted_line(text: &str, at: usize) -> (usize, usize) {
-    let head = text.get(..at).unwrap_or_default();
-    let line_start = head
-        .rfind('\n')
-        .map_or(0, |newline| newline + 1)
-        .max(text.floor_char_boundary(at.saturating_sub(LONGEST_QUOTED_LINE)));
-    let tail = text.get(at..).unwrap_or_default();
-    let line_end = at
-        + tail
-            .find('\n')
-            .unwrap_or(tail.len())
-            .min(tail.floor_char_boundary(LONGEST_QUOTED_LINE));
-    let before = text.get(line_start..at).unwrap_or_default();
-    // A command in back-ticks, or after a prompt or a colon, begins there; else the whole line is read.
-    let (start, quote) = match before.rfind('`') {
-        Some(tick) if before.matches('`').count() % 2 == 1 => (line_start + tick + 1, Some('`')),
-        _ => {
-            let start = [": ", "$ ", "# ", "> "]
-                .iter()
-                .filter_map(|mark| before.find(mark).map(|found| found + mark.len()))
-                .min();
-            (line_start + start.unwrap_or(0), None)
-        }
-    };
-    let end = quote
-        .and_then(|quote| {
-            text.get(at..line_end)
-                .and_then(|rest| rest.find(quote))
-                .map(|found| at + found)
-        })
-        .unwrap_or(line_end);
-    (start, end.max(start))
-}
-
-fn capped(text: &str, most: usize) -> Option<&str> {
-    (text.len() <= most).then_some(text)
 }

@@ -247,7 +247,7 @@ pub(super) const RULES: &[Entry<Danger>] = &[
         fires: ["import os\nfrom cryptography.fernet import Fernet\nk = Fernet(Fernet.generate_key())\nfor d, _, fs in os.walk(os.path.expanduser('~')):\n    for n in fs:\n        p = os.path.join(d, n)\n        open(p + '.locked', 'wb').write(k.encrypt(open(p, 'rb').read()))\n        os.remove(p)"],
         silent: ["from cryptography.fernet import Fernet\nopen('note.enc', 'wb').write(Fernet(key).encrypt(b'x'))"]),
     rule!(NotExamined, "not_examined", "Too long or too deep to be followed to its end.",
-        Obfuscation, Medium, Medium, Evidence,
+        Obfuscation, High, High, Evidence,
         fires: ["$(echo $(echo $(echo $(echo $(echo $(echo $(echo $(echo ls))))))))"],
         silent: ["echo $(date)"]),
 ];

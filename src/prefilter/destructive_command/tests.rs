@@ -77,6 +77,34 @@ fn only_arguments_that_are_run_are_read_as_commands() {
     );
 }
 
+/// One command a line, `\\n` for a line break.
+fn lines(text: &str) -> impl Iterator<Item = String> {
+    text.lines().map(|line| line.replace("\\n", "\n"))
+}
+
+#[test]
+fn disguises_do_not_soften_a_verdict() {
+    for command in lines(include_str!("tests/deny.txt")) {
+        let found = screen(&family(), &tool_call("bash", &[("command", &command)]));
+        assert!(
+            found.iter().any(|finding| finding.suggested == Treatment::Deny),
+            "{command:?}: {found:?}"
+        );
+    }
+}
+
+#[test]
+fn ordinary_work_is_at_most_noted() {
+    for command in lines(include_str!("tests/ordinary.txt")) {
+        for finding in screen(&family(), &tool_call("bash", &[("command", &command)])) {
+            assert!(
+                finding.severity <= Severity::Medium && finding.suggested == Treatment::Evidence,
+                "{command:?}: {finding:?}"
+            );
+        }
+    }
+}
+
 #[test]
 fn hostile_texts_end_quickly() {
     let started = std::time::Instant::now();

@@ -1,6 +1,7 @@
 //! Programs that run other programs: what they would run, taken out of their arguments.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::shell::{Call, Word, program_name};
 
@@ -9,8 +10,8 @@ use super::shell::{Call, Word, program_name};
 pub(super) enum Inner {
     /// Another program, with arguments; more of them may come from elsewhere.
     Call { words: Vec<Word>, fed_arguments: bool },
-    /// A shell text.
-    Shell(String),
+    /// A shell text, with what it is given as `$0`, `$1`, ….
+    Shell { script: String, arguments: Vec<String> },
     /// Code of another language.
     Code(String),
 }
@@ -123,6 +124,14 @@ pub(super) fn peel(call: &Call, stdin: Option<&str>, files: &HashMap<String, Str
         "xargs" | "parallel" => xargs(call, stdin),
         "find" | "fd" | "fdfind" => find(call),
         "eval" | "iex" => vec![here(joined(&call.args))],
+        "alias" => call
+            .args
+            .iter()
+            .filter_map(|word| word.text.split_once('='))
+            .map(|(_, text)| here(text.to_owned()))
+            .collect(),
+        "crontab" => stdin.into_iter().flat_map(scheduled).collect(),
+        "git" | "tar" | "gtar" => options(call),
         "trap" => call
             .args
             .first()
@@ -150,7 +159,10 @@ pub(super) fn peel(call: &Call, stdin: Option<&str>, files: &HashMap<String, Str
 }
 
 fn here(script: String) -> Inner {
-    Inner::Shell(script)
+    Inner::Shell {
+        script,
+        arguments: Vec::new(),
+    }
 }
 
 fn joined(words: &[Word]) -> String {
@@ -221,14 +233,27 @@ fn script_argument(args: &[Word], flag: char) -> Option<&Word> {
 }
 
 fn shell(call: &Call, stdin: Option<&str>, files: &HashMap<String, String>) -> Vec<Inner> {
-    if let Some(script) = script_argument(&call.args, 'c').or_else(|| {
-        let at = call.args.iter().position(|word| word.text == "-c")?;
-        call.args.get(at + 1)
-    }) {
-        return vec![here(script.text.clone())];
+    let flag = call
+        .args
+        .iter()
+        .take_while(|word| word.text.starts_with(['-', '+']))
+        .position(|word| {
+            word.text
+                .strip_prefix('-')
+                .is_some_and(|rest| !rest.starts_with('-') && rest.ends_with('c'))
+        });
+    let flag = flag.or_else(|| call.args.iter().position(|word| word.text == "-c"));
+    if let Some((script, arguments)) = flag
+        .and_then(|at| call.args.get(at + 1..))
+        .and_then(<[Word]>::split_first)
+    {
+        return vec![Inner::Shell {
+            script: script.text.clone(),
+            arguments: arguments.iter().map(|word| word.text.clone()).collect(),
+        }];
     }
     let operand = after_options(&call.args, &["-o", "-O", "--rcfile", "--init-file"], 0).first();
-    match operand {
+    match operand.filter(|word| word.text != "-") {
         Some(file) => files
             .get(&file.text)
             .map(|text| here(text.clone()))
@@ -373,11 +398,24 @@ fn secure_shell(call: &Call) -> Vec<Inner> {
     if call.program == "sshpass" {
         return inner_call(after_options(&call.args, &["-p", "-f", "-e"], 0), false);
     }
+    let proxies = call
+        .values(&["-o"])
+        .filter_map(|(_, value)| value.split_once('='))
+        .filter(|(name, _)| {
+            matches!(
+                name.to_ascii_lowercase().as_str(),
+                "proxycommand" | "localcommand" | "knownhostscommand"
+            )
+        })
+        .map(|(_, script)| here(script.to_owned()));
     let words = after_options(&call.args, VALUED, 1);
     if words.is_empty() {
-        return Vec::new();
+        return proxies.collect();
     }
-    vec![Inner::Shell(joined(words))]
+    if let Some(proxy) = proxies.into_iter().next() {
+        return vec![proxy, here(joined(words))];
+    }
+    vec![here(joined(words))]
 }
 
 fn container(call: &Call) -> Vec<Inner> {
@@ -439,6 +477,76 @@ fn command_prompt(call: &Call) -> Vec<Inner> {
         Some(words) if !words.is_empty() => vec![here(joined(words))],
         _ => Vec::new(),
     }
+}
+
+/// The commands of a table of jobs.
+fn scheduled(table: &str) -> impl Iterator<Item = Inner> {
+    jobs(table).map(|(command, _)| here(command.to_owned()))
+}
+
+/// The commands of a table of jobs, with their places; in tables of the system a user stands first, so the rest
+/// behind the first word is another.
+pub(super) fn jobs(table: &str) -> impl Iterator<Item = (&str, Range<usize>)> {
+    const MOST: usize = 32;
+    let is_time = |field: &str| {
+        field
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'*' | b'/' | b',' | b'-'))
+    };
+    let mut start = 0;
+    table
+        .split_inclusive('\n')
+        .filter_map(move |whole| {
+            let begin = start;
+            start += whole.len();
+            let line = whole.trim();
+            let first = line.bytes().next()?;
+            if !(first == b'@' || first == b'*' || first.is_ascii_digit()) {
+                return None;
+            }
+            let times = if first == b'@' { 1 } else { 5 };
+            let mut rest = line;
+            for field in 0..times {
+                let (time, behind) = rest.split_once(char::is_whitespace)?;
+                if (field > 0 || first != b'@') && !is_time(time) {
+                    return None;
+                }
+                rest = behind.trim_start();
+            }
+            let span = begin..begin + whole.len();
+            let without_user = rest
+                .split_once(char::is_whitespace)
+                .map(|(_, command)| command.trim_start());
+            Some([Some((rest, span.clone())), without_user.map(|command| (command, span))])
+        })
+        .flatten()
+        .flatten()
+        .take(MOST)
+}
+
+/// Commands in the options of programs that otherwise run none.
+fn options(call: &Call) -> Vec<Inner> {
+    let mut inner = Vec::new();
+    let mut words = call.args.iter().map(|word| word.text.as_str()).peekable();
+    while let Some(word) = words.next() {
+        let (name, value) = word
+            .split_once('=')
+            .map_or((word, None), |(name, value)| (name, Some(value)));
+        let value = value.or_else(|| words.peek().copied());
+        let lower = name.to_ascii_lowercase();
+        let script = match lower.as_str() {
+            "core.sshcommand" | "core.gitproxy" | "core.fsmonitor" | "core.pager" | "core.editor"
+            | "sequence.editor" | "diff.external" => value,
+            "--checkpoint-action" => value.and_then(|value| value.strip_prefix("exec=")),
+            "--to-command" | "--upload-pack" | "--receive-pack" | "--use-compress-program" => value,
+            _ if lower.starts_with("alias.") || lower.starts_with("credential.") => {
+                value.and_then(|value| value.strip_prefix('!'))
+            }
+            _ => word.strip_prefix("ext::"),
+        };
+        inner.extend(script.map(|script| here(script.to_owned())));
+    }
+    inner
 }
 
 /// Editors and text tools whose own language can run programs.

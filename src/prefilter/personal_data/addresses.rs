@@ -1,6 +1,6 @@
 //! Addresses of the network: e-mail and IP.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::context::Context;
 use super::{Datum, Hit};
@@ -8,44 +8,11 @@ use crate::model::Confidence::{self, High, Low, Medium};
 use crate::prefilter::views::next;
 
 /// Ends of file names that look like domains.
+#[rustfmt::skip]
 const FILE_ENDS: &[&str] = &[
-    "png",
-    "jpg",
-    "jpeg",
-    "gif",
-    "svg",
-    "webp",
-    "js",
-    "ts",
-    "css",
-    "html",
-    "htm",
-    "json",
-    "xml",
-    "yml",
-    "yaml",
-    "py",
-    "rs",
-    "go",
-    "java",
-    "txt",
-    "md",
-    "pdf",
-    "zip",
-    "gz",
-    "tar",
-    "exe",
-    "dll",
-    "so",
-    "local",
-    "localhost",
-    "internal",
-    "invalid",
-    "toml",
-    "lock",
-    "log",
-    "conf",
-    "service",
+    "png", "jpg", "jpeg", "gif", "svg", "webp", "js", "ts", "css", "html", "htm", "json", "xml", "yml", "yaml", "py",
+    "rs", "go", "java", "txt", "md", "pdf", "zip", "gz", "tar", "exe", "dll", "so", "local", "localhost", "internal",
+    "invalid", "toml", "lock", "log", "conf", "service",
 ];
 
 /// Finds e-mail addresses.

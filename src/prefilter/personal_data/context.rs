@@ -40,6 +40,23 @@ impl Context {
         words.iter().any(|word| after.starts_with(word))
     }
 
+    /// Whether the words right before the value end with one of these.
+    pub(super) fn ends_with(&self, words: &[&str]) -> bool {
+        let before = self.before.trim_end_matches([' ', ':']);
+        words.iter().any(|word| {
+            before
+                .strip_suffix(word)
+                .is_some_and(|rest| !rest.ends_with(char::is_alphanumeric))
+        })
+    }
+
+    /// Whether one of these words stands among the last few characters before the value.
+    pub(super) fn ends_near(&self, words: &[&str]) -> bool {
+        let from = self.before.ceil_char_boundary(self.before.len().saturating_sub(20));
+        let near = self.before.get(from..).unwrap_or_default();
+        words.iter().any(|word| begins_a_word(near, word))
+    }
+
     /// The last characters before the value.
     pub(super) fn before(&self) -> &str {
         &self.before

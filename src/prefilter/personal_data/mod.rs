@@ -4,11 +4,17 @@
 //! how sure the form is: check digits are sure, a bare row of digits is a hint. Whether a person is real is not known here.
 
 mod addresses;
+mod cards;
 mod checksum;
 mod context;
+mod islands;
 mod labelled;
+mod names;
+mod national;
 mod numbers;
+mod phones;
 mod tokens;
+mod values;
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -149,7 +155,7 @@ impl Prefilter for PersonalData {
     }
 
     fn words(&self) -> Vec<Word> {
-        labelled::words()
+        names::words()
     }
 
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
@@ -176,7 +182,7 @@ impl Prefilter for PersonalData {
                     .iter()
                     .find(|rule| rule.id.strip_prefix(FAMILY).and_then(|rest| rest.strip_prefix('.')) == Some(id));
                 let Some(rule) = rule else { continue };
-                let mut finding = rule.at(subject, view, hit.span, rule.title.clone());
+                let mut finding = rule.at(subject, view, hit.span, format!("{}.", rule.title));
                 finding.confidence = hit.confidence;
                 found.push(finding);
                 taken.push(raw);
@@ -247,7 +253,7 @@ fn has_personal_siblings(subject: &Subject<'_>) -> bool {
     own.is_some()
         && around
             .filter(|other| other.pointer != subject.content.pointer && container(other) == own)
-            .any(|other| other.label.as_deref().is_some_and(labelled::is_personal))
+            .any(|other| other.label.as_deref().is_some_and(names::is_personal))
 }
 
 #[cfg(test)]

@@ -7,20 +7,10 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use super::check::{self, Opinion};
+use super::names::{Label, keywords, names_a_secret};
 use super::value;
 use crate::model::Confidence;
 use crate::prefilter::{Gate, Word};
-
-/// What a name promises.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Label {
-    /// Something that a person may have chosen.
-    Password,
-    /// Something that a machine made.
-    Token,
-    /// Something that is only sometimes a secret.
-    Key,
-}
 
 /// A value with a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,241 +18,6 @@ pub(super) struct Found {
     pub label: Label,
     pub span: Range<usize>,
     pub confidence: Confidence,
-}
-
-const PASSWORDS: &[&str] = &[
-    "password",
-    "passwd",
-    "passphrase",
-    "passcode",
-    "pwd",
-    "passwort",
-    "kennwort",
-    "contrasena",
-    "mot de passe",
-    "senha",
-    "wachtwoord",
-    "haslo",
-];
-
-const TOKENS: &[&str] = &[
-    "secret",
-    "token",
-    "api_key",
-    "api-key",
-    "apikey",
-    "api key",
-    "access_key",
-    "access-key",
-    "accesskey",
-    "access key",
-    "private_key",
-    "private-key",
-    "privatekey",
-    "auth_key",
-    "auth-key",
-    "authkey",
-    "encryption_key",
-    "encryptionkey",
-    "encryption-key",
-    "signing_key",
-    "signingkey",
-    "signing-key",
-    "master_key",
-    "masterkey",
-    "master-key",
-    "credential",
-    "client_key",
-    "service_key",
-    "account_key",
-    "storage_key",
-    "license_key",
-    "webhook_key",
-    "jwt_key",
-    "session_key",
-    "sessionid",
-    "session_id",
-    "auth_code",
-    "bearer",
-];
-
-const KEYS: &[&str] = &["key"];
-
-/// Words after which a name does not stand for the secret itself.
-const NOT_AFTER: &[&str] = &[
-    "id",
-    "ids",
-    "name",
-    "names",
-    "url",
-    "uri",
-    "path",
-    "file",
-    "filename",
-    "type",
-    "count",
-    "length",
-    "len",
-    "size",
-    "limit",
-    "expiry",
-    "expires",
-    "expiration",
-    "ttl",
-    "hint",
-    "policy",
-    "field",
-    "fields",
-    "label",
-    "reset",
-    "change",
-    "changed",
-    "updated",
-    "at",
-    "in",
-    "index",
-    "prefix",
-    "suffix",
-    "ref",
-    "reference",
-    "arn",
-    "version",
-    "format",
-    "regex",
-    "pattern",
-    "provider",
-    "manager",
-    "store",
-    "validator",
-    "encoder",
-    "required",
-    "min",
-    "max",
-    "usage",
-    "budget",
-    "price",
-    "cost",
-    "rotation",
-    "age",
-    "status",
-    "error",
-    "endpoint",
-    "header",
-    "param",
-    "parameter",
-    "algorithm",
-    "env",
-    "var",
-    "variable",
-    "strength",
-    "rules",
-    "code",
-    "kind",
-    "scope",
-    "scopes",
-    "less",
-    "card",
-    "vault",
-    "engine",
-    "hash",
-    "fingerprint",
-    "map",
-    "list",
-    "set",
-    "pair",
-    "board",
-    "word",
-    "words",
-    "stone",
-    "note",
-    "press",
-    "down",
-    "up",
-    "frame",
-    "frames",
-    "value",
-    "values",
-    "er",
-    "ization",
-    "ize",
-];
-
-/// Words before which a name is not that of a secret.
-const NOT_BEFORE: &[&str] = &[
-    "public",
-    "page",
-    "next",
-    "prev",
-    "previous",
-    "pagination",
-    "continuation",
-    "cursor",
-    "sync",
-    "csrf",
-    "xsrf",
-    "max",
-    "min",
-    "num",
-    "total",
-    "input",
-    "output",
-    "prompt",
-    "completion",
-    "primary",
-    "foreign",
-    "sort",
-    "partition",
-    "cache",
-    "idempotency",
-    "hot",
-    "object",
-    "row",
-    "map",
-    "dict",
-    "unique",
-    "translation",
-    "i18n",
-    "registry",
-    "no",
-    "reset",
-    "forgot",
-    "special",
-    "stop",
-    "pad",
-    "eos",
-    "bos",
-    "unk",
-    "sep",
-    "mask",
-    "cancellation",
-    "change",
-    "dedupe",
-    "routing",
-    "answer",
-    "group",
-    "lookup",
-    "s3",
-    "issue",
-    "project",
-    "ssh_host",
-    "host",
-    "publishable",
-    "site",
-    "anon",
-    "meter",
-    "rsa",
-    "ed25519",
-    "turn",
-    "left",
-    "right",
-];
-
-/// The names of the gate, with what they promise.
-pub(super) fn keywords() -> impl Iterator<Item = (&'static str, Label)> {
-    let all = |names: &'static [&'static str], label| names.iter().map(move |name| (*name, label));
-    all(PASSWORDS, Label::Password)
-        .chain(all(TOKENS, Label::Token))
-        .chain(all(KEYS, Label::Key))
 }
 
 /// Bytes of a name on either side of its keyword.
@@ -369,53 +124,6 @@ pub(super) fn whole(name: &str, text: &str) -> Option<Found> {
     })
 }
 
-/// Whether a name stands for the secret itself and not for something around it.
-fn names_a_secret(before: &str, keyword: &str, after: &str, label: Label) -> bool {
-    let following = words(after);
-    // `tokens`, `keyboard`, `secretary`: the keyword goes on as another word.
-    let goes_on = after.starts_with(|c: char| c.is_ascii_lowercase())
-        && !(keyword.ends_with(char::is_uppercase) || is_plain_suffix(after));
-    if goes_on || following.iter().any(|word| NOT_AFTER.contains(&word.as_str())) {
-        return false;
-    }
-    let preceding = words(before);
-    let closest = preceding.last().map(String::as_str);
-    if closest.is_some_and(|word| NOT_BEFORE.contains(&word)) {
-        return false;
-    }
-    match label {
-        // `monkey`, `donkey`: a bare `key` has to be a word of its own, in a longer name.
-        Label::Key => closest.is_some() && (before.ends_with(['_', '-', '.']) || keyword.starts_with('K')),
-        Label::Password | Label::Token => true,
-    }
-}
-
-fn is_plain_suffix(after: &str) -> bool {
-    after.bytes().take_while(u8::is_ascii_alphabetic).count() == 0
-}
-
-/// The words of a name in any of the usual spellings.
-fn words(name: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut last_small = false;
-    for c in name.chars() {
-        if !c.is_ascii_alphanumeric() {
-            words.push(String::new());
-            last_small = false;
-            continue;
-        }
-        if c.is_ascii_uppercase() && last_small {
-            words.push(String::new());
-        }
-        last_small = c.is_ascii_lowercase() || c.is_ascii_digit();
-        if let Some(word) = words.last_mut() {
-            word.push(c.to_ascii_lowercase());
-        }
-    }
-    words.retain(|word| !word.is_empty());
-    words
-}
-
 /// What stands between a name and its value: how many bytes, and how it ties them.
 fn tie(rest: &str, flag: bool, opening: Option<u8>) -> Option<(usize, Tie)> {
     let mut at = 0;
@@ -455,9 +163,7 @@ fn tie(rest: &str, flag: bool, opening: Option<u8>) -> Option<(usize, Tie)> {
         at += 1;
     } else if operator.starts_with('>') && opening.is_some_and(|b| b == b'<' || b == b':') {
         return Some((at + 1, Tie::Assigned));
-    } else if operator.starts_with(',') && quoted_name {
-        at += 1;
-    } else if operator.starts_with('(') && operator.as_bytes().get(1).is_some_and(|b| matches!(b, b'"' | b'\'')) {
+    } else if (operator.starts_with(',') && quoted_name) || operator.starts_with("(\"") || operator.starts_with("('") {
         at += 1;
     } else if gap > 0 {
         if flag {
@@ -468,7 +174,9 @@ fn tie(rest: &str, flag: bool, opening: Option<u8>) -> Option<(usize, Tie)> {
         ]
         .iter()
         .find(|word| operator.starts_with(**word));
-        return said.map(|word| (at + word.len() + spaces(at + word.len(), 4), Tie::Said));
+        return said
+            .map(|word| (at + word.len() + spaces(at + word.len(), 4), Tie::Said))
+            .or_else(|| said_of(operator).map(|skipped| (at + skipped, Tie::Said)));
     } else {
         return None;
     }
@@ -478,6 +186,34 @@ fn tie(rest: &str, flag: bool, opening: Option<u8>) -> Option<(usize, Tie)> {
         at += spaces(at, 40);
     }
     Some((at, Tie::Assigned))
+}
+
+/// `for the orders account is …`, `to the vault: …`: a few plain words between a name and its value.
+fn said_of(text: &str) -> Option<usize> {
+    if !["for ", "to ", "of ", "on ", "in "]
+        .iter()
+        .any(|word| text.starts_with(word))
+    {
+        return None;
+    }
+    let mut skipped = 0;
+    for word in text.split_inclusive(' ').take(7) {
+        let bare = word.trim_end();
+        skipped += word.len();
+        if skipped > 60 {
+            return None;
+        }
+        if matches!(bare, "is" | "=" | ":" | "is:") || bare.ends_with(':') {
+            return Some(skipped);
+        }
+        if !bare
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'\'' | b'-' | b'_' | b'.' | b'@'))
+        {
+            return None;
+        }
+    }
+    None
 }
 
 /// The bytes of a value that begins here, without its quotes, and whether it had any.
@@ -625,7 +361,7 @@ mod tests {
         keywords().find_map(|(keyword, label)| {
             let at = text.to_ascii_lowercase().find(keyword)?;
             let found = beside(text, &name_at(text, at..at + keyword.len(), label)?)?;
-            Some((&text[found.span.clone()], found.confidence))
+            Some((text.get(found.span.clone())?, found.confidence))
         })
     }
 
@@ -641,6 +377,8 @@ mod tests {
             ("conf['password'] = 't7Hq22mV'", "t7Hq22mV"),
             ("<DbPassword>t7Hq22mV</DbPassword>", "t7Hq22mV"),
             ("setPassword(\"t7Hq22mV\")", "t7Hq22mV"),
+            ("DB_PASS=t7Hq22mV", "t7Hq22mV"),
+            ("the password for the orders account is gr8-Lanterns", "gr8-Lanterns"),
         ] {
             assert_eq!(find(text).map(|(value, _)| value), Some(value), "{text}");
         }
@@ -655,6 +393,8 @@ mod tests {
             "primary_key = \"q8ZtVw3nYkR5xLp2Jd7s99ab\"",
             "secretary: q8ZtVw3nYkR5xLp2Jd7s",
             "monkey = q8ZtVw3nYkR5xLp2Jd7s99ab",
+            "bypass = t7Hq22mV",
+            "passing: t7Hq22mV",
         ] {
             assert_eq!(find(text), None, "{text}");
         }

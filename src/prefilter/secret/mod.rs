@@ -7,7 +7,9 @@
 
 mod check;
 mod data;
+mod format;
 mod labelled;
+mod names;
 mod seams;
 mod table;
 mod value;
@@ -15,9 +17,10 @@ mod value;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use self::table::{Hit, Reading, Table};
+use self::format::Hit;
+use self::table::{Reading, Table};
 use super::{Prefilter, Rule, Subject, ViewText, Word};
-use crate::model::{Confidence, Finding, Origin, Step, View};
+use crate::model::{Confidence, Content, Finding, Origin, Step, View};
 use crate::policy::Policy;
 
 /// The family's name.
@@ -81,15 +84,41 @@ impl Prefilter for Secret {
     }
 }
 
-/// The secret that the whole content is by the name it stands under.
+/// Contents on either side among which the name of a value may stand (`{"name": "DB_PASSWORD", "value": "…"}`).
+const NAME_REACH: usize = 6;
+
+/// The secret that the whole content is by the name it stands under, or by the name beside it.
 fn by_name(table: &Table, subject: &Subject<'_>) -> Option<Hit> {
-    let name = subject.content.label.as_deref()?;
-    let mut hit = table.hit_by_name(name, &subject.content.text)?;
-    if subject.content.origin == Origin::ToolArguments {
+    let content = subject.content;
+    let own = content.label.as_deref()?;
+    let text = &content.text;
+    let mut hit = table.hit_by_name(own, text).or_else(|| {
+        let name = own
+            .eq_ignore_ascii_case("value")
+            .then(|| name_beside(subject.step, content))
+            .flatten()?;
+        table.hit_by_name(name, text)
+    })?;
+    if content.origin == Origin::ToolArguments {
         // An argument that a tool names so is where such a value belongs.
         hit.confidence = Confidence::Low;
     }
     Some(hit)
+}
+
+/// The text of the member `name` or `key` of the same container.
+fn name_beside<'a>(step: &'a Step, content: &Content) -> Option<&'a str> {
+    let container = |content: &Content| content.pointer.as_str().rfind('/');
+    let own = content.pointer.as_str().get(..container(content)?)?;
+    let from = content.id.index().saturating_sub(NAME_REACH);
+    let around = step.contents.iter().skip(from).take(2 * NAME_REACH);
+    around
+        .filter(|other| container(other).and_then(|at| other.pointer.as_str().get(..at)) == Some(own))
+        .find(|other| {
+            let name = other.pointer.as_str().get(own.len() + 1..).unwrap_or_default();
+            matches!(name, "name" | "key" | "Name" | "Key")
+        })
+        .map(|other| other.text.as_str())
 }
 
 fn finding(table: &Table, subject: &Subject<'_>, view: &ViewText<'_>, hit: &Hit) -> Option<Finding> {

@@ -7,29 +7,13 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::OnceLock;
 
-use regex::bytes::{Regex, RegexBuilder};
-
-use super::check::{Check, Opinion};
-use super::data::{self, Entry, KeywordPlace, Shape};
-use super::labelled::{self, Label};
-use super::value;
+use super::data;
+use super::format::{Effort, Form, Format, Hit};
+use super::labelled;
+use super::names::{self, Label};
 use crate::model::Confidence;
 use crate::prefilter::{Gate, Rule, Seen, Word};
-
-/// A secret in one text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Hit {
-    /// The index of the rule.
-    pub rule: usize,
-    /// The bytes of exactly the secret, on character borders.
-    pub span: Range<usize>,
-    /// How sure.
-    pub confidence: Confidence,
-    /// How specific: the form it was found in; `None`: by a name alone.
-    form: Option<Form>,
-}
 
 /// Every rule of the family, compiled.
 pub(super) struct Table {
@@ -42,23 +26,6 @@ pub(super) struct Table {
     labelled_password: usize,
     labelled_token: usize,
     flood: usize,
-}
-
-/// Bytes that may still be read of one text.
-struct Effort(usize);
-
-impl Effort {
-    fn for_text(text: &str) -> Self {
-        Self(text.len().saturating_mul(32).saturating_add(4 << 20))
-    }
-
-    fn spend(&mut self, bytes: usize) {
-        self.0 = self.0.saturating_sub(bytes.saturating_add(16));
-    }
-
-    fn is_exhausted(&self) -> bool {
-        self.0 == 0
-    }
 }
 
 /// Secrets of one text that are reported one by one.
@@ -74,32 +41,6 @@ pub(super) enum Reading {
     Everything,
     /// Only those that need no word beside them: what can be told even from pieces sewn together.
     SelfEvident,
-}
-
-struct Format {
-    rule: usize,
-    form: Form,
-    expression: String,
-    compiled: OnceLock<Option<Regex>>,
-    before: usize,
-    reach: usize,
-    entropy: Option<f64>,
-    runs: bool,
-    check: Check,
-    confidence: Confidence,
-}
-
-/// How a format is looked for; the more specific first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Form {
-    /// A value that a name makes a credential.
-    Named,
-    /// A token somewhere around its keyword.
-    TokenNearKeyword,
-    /// A token that begins with its keyword: read from there.
-    TokenAtKeyword,
-    /// A pattern that says itself what stands around the secret.
-    Pattern,
 }
 
 #[derive(Clone, Debug)]
@@ -148,7 +89,7 @@ impl Table {
             }
             rules.push(entry.rule);
         }
-        keywords.extend(labelled::keywords().map(|(keyword, label)| (Word::any_case(keyword), Target::Label(label))));
+        keywords.extend(names::keywords().map(|(keyword, label)| (Word::any_case(keyword), Target::Label(label))));
         keywords.sort_by(|(a, _), (b, _)| a.text.cmp(&b.text));
 
         let mut words: Vec<Word> = Vec::new();
@@ -320,142 +261,4 @@ fn most_specific(mut hits: Vec<Hit>) -> Vec<Hit> {
         return kept.into_values().collect();
     }
     hits
-}
-
-impl Format {
-    fn of(rule: usize, entry: &Entry) -> Option<Self> {
-        let expression = match &entry.shape {
-            Shape::Token(token) => match entry.keywords_at {
-                KeywordPlace::Start => format!(r"\A({token})(?:[^A-Za-z0-9_]|$)"),
-                KeywordPlace::Anywhere => format!("({token})(?:[^A-Za-z0-9_]|$)"),
-            },
-            Shape::Named { names, value } => format!(
-                r#"(?:^|[^A-Za-z])(?i:{names})[A-Za-z0-9 _.\-]{{0,25}}(?:\\?["'`\])>]){{0,2}}\s{{0,3}}(?:=|:|,|>|\||\(|\bis\b|\s){{1,4}}\s{{0,4}}(?:\\?["'`<]){{0,3}}(?i:bearer |basic |token |ssws |apikey |token=)?({value})(?:[^A-Za-z0-9_]|$)"#
-            ),
-            Shape::Pattern(pattern) => pattern.clone(),
-            Shape::Labelled => return None,
-        };
-        Some(Self {
-            rule,
-            form: match (&entry.shape, entry.keywords_at) {
-                (Shape::Token(_), KeywordPlace::Start) => Form::TokenAtKeyword,
-                (Shape::Token(_), KeywordPlace::Anywhere) => Form::TokenNearKeyword,
-                (Shape::Named { .. }, _) => Form::Named,
-                (Shape::Pattern(_) | Shape::Labelled, _) => Form::Pattern,
-            },
-            expression,
-            compiled: OnceLock::new(),
-            before: entry.before,
-            reach: entry.reach,
-            entropy: entry.entropy,
-            runs: entry.runs,
-            check: entry.check,
-            confidence: entry.rule.confidence,
-        })
-    }
-
-    fn is_self_evident(&self) -> bool {
-        let token = matches!(self.form, Form::TokenAtKeyword | Form::TokenNearKeyword);
-        (token || self.check == Check::Pem) && self.confidence == Confidence::High
-    }
-
-    fn regex(&self) -> Option<&Regex> {
-        self.compiled
-            .get_or_init(|| RegexBuilder::new(&self.expression).unicode(false).build().ok())
-            .as_ref()
-    }
-
-    /// Adds the surroundings of a keyword to the windows, which are in the order of the text.
-    fn widen(&self, windows: &mut Vec<Range<usize>>, keyword: Range<usize>, len: usize) {
-        let start = keyword.start.saturating_sub(self.before);
-        let end = len.min(keyword.end.saturating_add(self.reach));
-        match windows.last_mut() {
-            Some(last) if start <= last.end => last.end = last.end.max(end),
-            Some(_) | None => windows.push(start..end),
-        }
-    }
-
-    /// Reads a token that begins here.
-    fn read_token(&self, text: &str, start: usize, effort: &mut Effort, hits: &mut Vec<Hit>) {
-        let bytes = text.as_bytes();
-        if !stands_free(bytes, start) {
-            return;
-        }
-        let Some(regex) = self.regex() else { return };
-        let mut end = bytes.len().min(start.saturating_add(self.reach));
-        while let Some(seen) = bytes.get(start..end) {
-            effort.spend(seen.len());
-            let Some(captures) = regex.captures(seen) else { return };
-            let whole = captures.get(0).map_or(0, |whole| whole.end());
-            if start + whole == end && end < bytes.len() && !effort.is_exhausted() {
-                // The border of what was read may have cut the token short: look again with more of the text.
-                end = bytes.len().min(end.saturating_add(seen.len()));
-                continue;
-            }
-            if let Some(secret) = captures.get(1) {
-                hits.extend(self.judged(text, start + secret.start()..start + secret.end()));
-            }
-            return;
-        }
-    }
-
-    /// Reads a window.
-    fn read_window(&self, text: &str, window: Range<usize>, effort: &mut Effort, hits: &mut Vec<Hit>) {
-        let Some(regex) = self.regex() else { return };
-        let bytes = text.as_bytes();
-        let (mut from, mut end) = (window.start, window.end);
-        while from < end && !effort.is_exhausted() {
-            let Some(captures) = bytes.get(..end).and_then(|seen| regex.captures_at(seen, from)) else {
-                effort.spend(end - from);
-                return;
-            };
-            let Some(whole) = captures.get(0) else { return };
-            effort.spend(whole.end().saturating_sub(from));
-            if whole.end() == end && end < bytes.len() {
-                end = bytes.len().min(end.saturating_add((end - from).max(self.reach)));
-                continue;
-            }
-            let secret = captures.iter().skip(1).flatten().next().unwrap_or(whole);
-            if self.form == Form::TokenNearKeyword && !stands_free(bytes, secret.start()) {
-                from = secret.start() + 1;
-                continue;
-            }
-            hits.extend(self.judged(text, secret.range()));
-            from = secret.end().max(from + 1);
-        }
-    }
-
-    fn judged(&self, text: &str, span: Range<usize>) -> Option<Hit> {
-        let bytes = text.as_bytes();
-        let secret = bytes.get(span.clone())?;
-        let floor = self.entropy.unwrap_or(if secret.len() >= 20 { 3.0 } else { 2.0 });
-        if (!self.runs && value::is_placeholder(secret)) || value::entropy(secret) < floor {
-            return None;
-        }
-        let confidence = match self.check.opinion(bytes, span.clone()) {
-            Opinion::Refuted => return None,
-            Opinion::Weak => Confidence::Low,
-            Opinion::Doubtful => self.confidence.min(Confidence::Medium),
-            Opinion::Plausible => self.confidence,
-        };
-        Some(Hit {
-            rule: self.rule,
-            span: text.floor_char_boundary(span.start)..text.ceil_char_boundary(span.end),
-            confidence,
-            form: Some(self.form),
-        })
-    }
-}
-
-/// Whether what begins here is not the middle of a word: after an escape (`\n`, `%3D`) it is not either.
-fn stands_free(bytes: &[u8], at: usize) -> bool {
-    let before = |back: usize| at.checked_sub(back).and_then(|i| bytes.get(i)).copied();
-    let Some(last) = before(1) else { return true };
-    if !(last.is_ascii_alphanumeric() || last == b'_') {
-        return true;
-    }
-    let escaped = matches!(last, b'n' | b'r' | b't') && before(2) == Some(b'\\');
-    let percent =
-        last.is_ascii_hexdigit() && before(2).is_some_and(|b| b.is_ascii_hexdigit()) && before(3) == Some(b'%');
-    escaped || percent
 }

@@ -16,7 +16,12 @@ fn masked_in(text: &str) -> Vec<(String, String)> {
     found_in(text)
         .into_iter()
         .filter(|finding| finding.confidence >= Confidence::Medium)
-        .map(|finding| (finding.rule.replace("secret.", ""), text[finding.span].to_owned()))
+        .map(|finding| {
+            (
+                finding.rule.replace("secret.", ""),
+                text.get(finding.span).unwrap().to_owned(),
+            )
+        })
         .collect()
 }
 
@@ -208,6 +213,26 @@ fn a_member_that_its_name_calls_a_secret_is_one_whole() {
     assert_eq!(seen, [(0..8, Confidence::Medium), (0..8, Confidence::Low)]);
 }
 
+#[test]
+fn a_value_whose_name_stands_beside_it_is_a_secret() {
+    let mut step = testing::step([
+        (Origin::ToolOutput, "ORDERS_DB_PASSWORD".to_owned()),
+        (Origin::ToolOutput, "t7Hq22mV".to_owned()),
+    ]);
+    for (content, member) in step.contents.iter_mut().zip(["name", "value"]) {
+        content.pointer = Pointer::new(format!("/env/0/{member}"));
+        content.label = Some(member.to_owned());
+    }
+    let policy = Policy::standard().unwrap();
+    let mut found = testing::seen_in_contents(&Secret, &step, &policy);
+    found.retain(|finding| finding.content == Some(step.contents[1].id));
+    assert_eq!(found.len(), 1);
+    assert_eq!(
+        (found[0].rule.as_str(), found[0].span.clone()),
+        ("secret.labelled_password", 0..8)
+    );
+}
+
 fn across(pieces: &[(&str, &str)]) -> Vec<Finding> {
     let mut step = testing::step(pieces.iter().map(|(_, text)| (Origin::ToolOutput, (*text).to_owned())));
     for (content, (pointer, _)) in step.contents.iter_mut().zip(pieces) {
@@ -227,8 +252,8 @@ fn a_token_split_over_two_outputs_is_found_at_every_seam() {
     let token = secret_of("github_pat");
     for cut in 1..token.len() {
         let (a, b) = (
-            format!("first: {}", &token[..cut]),
-            format!("{} is the rest", &token[cut..]),
+            format!("first: {}", token.get(..cut).unwrap()),
+            format!("{} is the rest", token.get(cut..).unwrap()),
         );
         let outputs = [
             ("/outputs/0/kind", "text"),
@@ -316,7 +341,8 @@ proptest! {
             if finding.confidence < Confidence::Medium {
                 continue;
             }
-            let masked = format!("{}************{}", &text[..finding.span.start], &text[finding.span.end..]);
+            let mut masked = text.clone();
+            masked.replace_range(finding.span.clone(), "************");
             let place = finding.span.start..finding.span.start + 12;
             let again = found_in(&masked);
             let left = again.iter().find(|f| f.confidence >= Confidence::Medium && f.span.start < place.end && place.start < f.span.end);

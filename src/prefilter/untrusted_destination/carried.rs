@@ -47,11 +47,20 @@ pub(super) fn cargo(written: &str, url: &Url) -> Option<Cargo> {
     }
     let segments = url.path_segments().into_iter().flatten().take(16);
     let labels = url.host_str().unwrap_or_default().split('.');
-    // Hosts know no upper case, so their labels carry hexadecimal or base32.
-    if segments.into_iter().any(spells_text) || labels.into_iter().any(label_spells_text) {
+    // Names of hosts carry hexadecimal or base32, which need no upper case; but who asks for a name is told it as written.
+    let mixed = written_host(written)
+        .split('.')
+        .filter(|label| label.bytes().any(|b| b.is_ascii_uppercase()));
+    if segments.into_iter().chain(mixed).any(spells_text) || labels.into_iter().any(label_spells_text) {
         return Some(Cargo::Encoded);
     }
     cargo
+}
+
+fn written_host(written: &str) -> &str {
+    let rest = written.split_once("//").map_or("", |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#', '\\']).next().unwrap_or_default();
+    authority.rsplit('@').next().unwrap_or_default()
 }
 
 /// Whether a value is base64 or hexadecimal of readable text; keys, hashes and signatures decode to noise.
@@ -60,7 +69,7 @@ fn spells_text(value: &str) -> bool {
     if value.len() < SHORTEST_ENCODED {
         return false;
     }
-    if value.len() % 2 == 0 && value.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+    if value.len().is_multiple_of(2) && value.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return from_hex(value).is_some_and(|bytes| is_readable(&bytes));
     }
     let packed = value
@@ -76,7 +85,7 @@ fn label_spells_text(label: &str) -> bool {
     if label.len() < SHORTEST_ENCODED || label.starts_with("xn--") {
         return false;
     }
-    let hex = label.len() % 2 == 0 && from_hex(label).is_some_and(|bytes| is_readable(&bytes));
+    let hex = label.len().is_multiple_of(2) && from_hex(label).is_some_and(|bytes| is_readable(&bytes));
     hex || from_base32(label).is_some_and(|bytes| is_readable(&bytes))
 }
 

@@ -82,10 +82,28 @@ impl Prefilter for UntrustedDestination {
         for view in subject.views.as_written() {
             let text = view.text();
             let bare = bare_host(subject.content, text).filter(|_| role == Role::Destination);
-            if bare.is_none() && subject.sightings(view).next().is_none() {
+            let nothing = match role {
+                // An argument may be a host without anything around it.
+                Role::Destination => {
+                    bare.is_none() && !text.contains(':') && !text.contains("//") && !text.contains("\\\\")
+                }
+                Role::Said | Role::Read => subject.sightings(view).next().is_none(),
+            };
+            if nothing {
                 continue;
             }
             let mut destinations = extract::urls(text, subject.sightings(view));
+            let read = whole_address(subject.content, text).filter(|_| role == Role::Destination);
+            if let Some(address) = read
+                .as_deref()
+                .filter(|address| destinations.iter().all(|known| known.url != *address))
+            {
+                destinations.push(Found {
+                    url: address,
+                    span: 0..text.len(),
+                    stand: Stand::Linked,
+                });
+            }
             let spelled;
             if let Some(host) = bare.filter(|_| destinations.is_empty()) {
                 spelled = format!("http://{host}");
@@ -195,6 +213,24 @@ const HOST_LABELS: &[&str] = &[
     "ip_address",
     "proxy",
 ];
+
+/// What stands where an address is asked for, read as leniently as browsers do: back-slashes, slashes left out, blanks
+/// inside.
+fn whole_address(content: &Content, text: &str) -> Option<String> {
+    const LONGEST: usize = 4096;
+    let label = content.label.as_deref()?.to_ascii_lowercase();
+    let text = text.trim();
+    if !HOST_LABELS.contains(&label.as_str()) || text.len() > LONGEST {
+        return None;
+    }
+    let url = if text.starts_with(['/', '\\']) {
+        Url::parse("http://nowhere.invalid/").ok()?.join(text).ok()?
+    } else {
+        Url::parse(text).ok()?
+    };
+    let is_web = matches!(url.scheme(), "http" | "https" | "ws" | "wss" | "ftp");
+    (is_web && url.host_str() != Some("nowhere.invalid")).then(|| url.to_string())
+}
 
 fn bare_host<'a>(content: &Content, text: &'a str) -> Option<&'a str> {
     let label = content.label.as_deref()?.to_ascii_lowercase();

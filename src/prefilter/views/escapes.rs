@@ -1,4 +1,5 @@
-//! Escapes that are undone in place: percent, HTML entities, and the back-slash escapes of programming languages.
+//! Escapes that are undone in place: percent, HTML entities, the back-slash escapes of programming languages, and
+//! quoted-printable.
 
 use std::ops::Range;
 
@@ -8,20 +9,21 @@ use super::span_map::{Derived, Writer};
 /// The text with every escape replaced by what it stands for, or `None` when there is none.
 pub(super) fn unescape(text: &str, room: usize) -> Option<Derived> {
     let bytes = text.as_bytes();
-    if !any(bytes, |byte| matches!(byte, b'%' | b'&' | b'\\')) {
+    if !any(bytes, |byte| matches!(byte, b'%' | b'&' | b'\\' | b'=')) {
         return None;
     }
     let mut writer = Writer::new(room);
     let (mut at, mut written, mut found) = (0, 0, 0usize);
     while let Some(offset) = bytes
         .get(at..)
-        .and_then(|rest| rest.iter().position(|byte| matches!(byte, b'%' | b'&' | b'\\')))
+        .and_then(|rest| rest.iter().position(|byte| matches!(byte, b'%' | b'&' | b'\\' | b'=')))
     {
         at += offset;
         let rest = bytes.get(at..).unwrap_or_default();
         let units = match rest.first() {
             Some(b'&') => entity(rest).into_iter().collect(),
             Some(b'%') => percent(rest),
+            Some(b'=') => quoted_printable(rest),
             _ => backslash(rest),
         };
         let Some(length) = units.last().map(|(range, _)| range.end) else {
@@ -145,6 +147,31 @@ fn percent(rest: &[u8]) -> Vec<Unit> {
         at += 3;
     }
     characters(&run)
+}
+
+/// A run of `=XX`, as mail encodes text. A few of them are more often assignments of numbers than letters.
+fn quoted_printable(rest: &[u8]) -> Vec<Unit> {
+    const FEWEST: usize = 4;
+    let mut run = Vec::new();
+    let mut at = 0;
+    while run.len() < 4096
+        && rest.get(at) == Some(&b'=')
+        && let Some(byte) = rest.get(at + 1..at + 3).and_then(hex_number)
+    {
+        run.push((at..at + 3, byte as u8));
+        at += 3;
+        // A line of mail ends with `=` where the text goes on.
+        at += match rest.get(at..at + 3) {
+            Some(b"=\r\n") => 3,
+            Some([b'=', b'\n', _]) => 2,
+            _ => 0,
+        };
+    }
+    if run.len() < FEWEST {
+        Vec::new()
+    } else {
+        characters(&run)
+    }
 }
 
 fn backslash(rest: &[u8]) -> Vec<Unit> {
@@ -279,6 +306,7 @@ mod tests {
             (r"\u0069\u{67}\x6e\U0000006f", "igno"),
             (r"\ud83d\ude00", "😀"),
             (r"\151\147\156", "ign"),
+            ("=69=67=6E=\r\n=6F=C3=A9", "ignoé"),
         ] {
             assert_eq!(plain(escaped), expected, "{escaped}");
         }
@@ -295,6 +323,8 @@ mod tests {
             r"\1 \2",
             "%ff%fe",
             "&#xffffffff;",
+            "a=20&b=30",
+            "x=41=42=43;",
         ] {
             assert_eq!(plain(text), "-", "{text}");
         }

@@ -128,6 +128,59 @@ pub(super) fn bits(text: &str, room: usize) -> Option<Derived> {
     (!writer.is_empty()).then(|| writer.finish(text.len()))
 }
 
+/// What stands in the strings of terminal escape sequences (window titles, clipboards, links), one a line: a terminal
+/// does not show it, a model reads it.
+pub(super) fn terminal_strings(text: &str, room: usize) -> Option<Derived> {
+    if !super::scan::any(text.as_bytes(), |byte| byte == 0x1b) {
+        return None;
+    }
+    let mut writer = Writer::new(room);
+    let mut at = 0;
+    while let Some(offset) = text.get(at..).and_then(|rest| rest.find('\u{1b}')) {
+        let start = at + offset;
+        let rest = text.get(start..).unwrap_or_default();
+        at = start + super::normalize::escape_sequence_length(rest);
+        let whole = text.get(start..at).unwrap_or_default();
+        if whole.len() > 3 && matches!(whole.as_bytes(), [_, b']' | b'P' | b'^' | b'_', ..]) {
+            let inside = whole.get(2..).unwrap_or_default();
+            let inside = inside.trim_end_matches(['\u{7}', '\\', '\u{1b}']);
+            writer.copy(start + 2, inside);
+            writer.put(at..at, "\n");
+        }
+        if writer.is_full() {
+            break;
+        }
+    }
+    (!writer.is_empty()).then(|| writer.finish(text.len()))
+}
+
+/// The text with spaces where it has zero-width spaces and fillers, which stand between words as well as inside them.
+/// `None` when there are too few of them to matter.
+pub(super) fn fillers_as_spaces(text: &str, room: usize) -> Option<Derived> {
+    const FEWEST: usize = 3;
+    let is_filler = |c| {
+        matches!(
+            c,
+            '\u{200b}' | '\u{2060}' | '\u{feff}' | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}'
+        )
+    };
+    if !may_hide(text) && !super::scan::any(text.as_bytes(), |byte| byte == 0xe3) {
+        return None;
+    }
+    if text.chars().filter(|c| is_filler(*c)).take(FEWEST).count() < FEWEST {
+        return None;
+    }
+    let mut writer = Writer::new(room);
+    let mut written = 0;
+    for (at, c) in text.char_indices().filter(|(_, c)| is_filler(*c)) {
+        writer.copy(written, text.get(written..at).unwrap_or_default());
+        written = at + c.len_utf8();
+        writer.put(at..written, " ");
+    }
+    writer.copy(written, text.get(written..).unwrap_or_default());
+    Some(writer.finish(text.len()))
+}
+
 fn read_bits(run: &[(usize, char)]) -> Option<String> {
     let zero = run.first()?.1;
     let one = run.iter().map(|(_, c)| *c).find(|c| *c != zero)?;

@@ -1,15 +1,61 @@
 //! JSON inside a string: its text without the syntax, one `key: value` a line.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::scan::hex_number;
-use super::span_map::{Derived, Writer};
+use super::span_map::{Derived, SpanMap, Writer};
 
 /// What a JSON text says, and the leaves in it that look like JSON themselves.
 pub(super) struct Inside {
     pub(super) said: Derived,
     /// Leaves of the view that begin like JSON.
     pub(super) nested: Vec<Range<usize>>,
+    /// Every string of the view that is no key, with the nearest key before it.
+    leaves: Vec<(Option<Range<usize>>, Range<usize>)>,
+}
+
+/// A string inside JSON that itself stands in a string.
+pub(in crate::prefilter) struct Leaf {
+    /// The nearest name before it.
+    pub(in crate::prefilter) key: Option<String>,
+    /// What it says.
+    pub(in crate::prefilter) text: String,
+    /// Where it begins in what the whole says.
+    at: usize,
+    map: Arc<SpanMap>,
+}
+
+impl Leaf {
+    /// The bytes of the JSON text that a span of this leaf came from.
+    pub(in crate::prefilter) fn source_span(&self, span: Range<usize>) -> Range<usize> {
+        self.map.source_span(self.at + span.start..self.at + span.end)
+    }
+}
+
+/// The longest text that is taken apart.
+const LONGEST: usize = 64 * 1024;
+/// The most leaves that are told apart.
+const MOST_LEAVES: usize = 128;
+
+/// The strings in a text that is a JSON object or array; `None` for any other text.
+pub(in crate::prefilter) fn leaves(text: &str) -> Option<Vec<Leaf>> {
+    if text.len() > LONGEST || !text.trim_start().starts_with(['{', '[']) {
+        return None;
+    }
+    serde_json::from_str::<serde::de::IgnoredAny>(text).ok()?;
+    let Inside { said, leaves, .. } = read(text, LONGEST);
+    let map = Arc::new(said.map);
+    let words = |range: Range<usize>| said.text.get(range).map(str::to_owned);
+    let leaf = |(key, range): (Option<Range<usize>>, Range<usize>)| {
+        Some(Leaf {
+            key: key.and_then(words),
+            at: range.start,
+            text: words(range)?,
+            map: Arc::clone(&map),
+        })
+    };
+    Some(leaves.into_iter().filter_map(leaf).collect())
 }
 
 /// The most leaves that are looked into again.
@@ -29,6 +75,8 @@ fn read(text: &str, room: usize) -> Inside {
     let bytes = text.as_bytes();
     let mut writer = Writer::new(room);
     let mut nested = Vec::new();
+    let mut leaves = Vec::new();
+    let mut key = None;
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
         if writer.is_full() {
@@ -41,8 +89,14 @@ fn read(text: &str, room: usize) -> Inside {
                 let leaf = begin..writer.text().len();
                 let is_key = bytes.iter().skip(at).find(|b| !b.is_ascii_whitespace()) == Some(&b':');
                 if is_key {
+                    key = Some(leaf);
                     writer.put(at - 1..at, ": ");
-                } else if nested.len() < MOST_NESTED
+                    continue;
+                }
+                if leaves.len() < MOST_LEAVES {
+                    leaves.push((key.clone(), leaf.clone()));
+                }
+                if nested.len() < MOST_NESTED
                     && writer
                         .text()
                         .get(leaf.clone())
@@ -75,6 +129,7 @@ fn read(text: &str, room: usize) -> Inside {
     Inside {
         said: writer.finish(text.len()),
         nested,
+        leaves,
     }
 }
 
@@ -143,6 +198,20 @@ mod tests {
             text.get(inside.said.map.source_span(place..place + 2)),
             Some(r"\u0069g")
         );
+    }
+
+    #[test]
+    fn leaves_know_their_name_and_their_place() {
+        let text = r#"{"a": "x\ny", "b": ["\u0069g", 7, {"c": "z"}]}"#;
+        let leaves = leaves(text).unwrap();
+        let told: Vec<_> = leaves
+            .iter()
+            .map(|leaf| (leaf.key.as_deref().unwrap(), leaf.text.as_str()))
+            .collect();
+        assert_eq!(told, [("a", "x\ny"), ("b", "ig"), ("c", "z")]);
+        assert_eq!(text.get(leaves[1].source_span(0..1)), Some(r"\u0069"));
+        assert_eq!(text.get(leaves[0].source_span(2..3)), Some("y"));
+        assert!(super::leaves("plain").is_none() && super::leaves("[1, 2").is_none());
     }
 
     #[test]

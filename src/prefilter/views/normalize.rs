@@ -50,6 +50,32 @@ pub(super) const fn is_stuffable_mark(c: char) -> bool {
     )
 }
 
+/// Whether a character shows nothing or is a control character of the second set, but for the one that ends a line.
+const fn is_unprinted(c: char) -> bool {
+    is_invisible(c) || matches!(c, '\u{80}'..='\u{84}' | '\u{86}'..='\u{9f}')
+}
+
+/// The letter in a parenthesised one: compatibility forms would put the parentheses between letters.
+const fn parenthesised(c: char) -> Option<char> {
+    match c {
+        '\u{249c}'..='\u{24b5}' => char::from_u32(c as u32 - 0x249c + 'a' as u32),
+        '\u{1f110}'..='\u{1f129}' => char::from_u32(c as u32 - 0x1f110 + 'A' as u32),
+        _ => None,
+    }
+}
+
+/// What a terminal shows in place of an escape sequence: a gap where it moves the cursor on, nothing otherwise.
+fn shown_gap(sequence: &str) -> &'static str {
+    let parameters = sequence
+        .strip_prefix("\u{1b}[")
+        .or_else(|| sequence.strip_prefix('\u{9b}'));
+    match parameters.and_then(|parameters| parameters.bytes().last()) {
+        Some(b'C' | b'G' | b'I' | b'a' | b'`') => " ",
+        Some(b'B' | b'E' | b'F' | b'H' | b'd' | b'e' | b'f') => "\n",
+        _ => "",
+    }
+}
+
 /// The text normalised, or `None` when that changes nothing.
 pub(super) fn normalize(text: &str, room: usize) -> Option<Derived> {
     let bytes = text.as_bytes();
@@ -68,12 +94,19 @@ pub(super) fn normalize(text: &str, room: usize) -> Option<Derived> {
             break;
         }
         let next = at + c.len_utf8();
-        if c == '\u{1b}' {
-            let end = at + escape_sequence_length(text.get(at..).unwrap_or_default());
+        if matches!(c, '\u{1b}' | '\u{9b}') {
+            let rest = text.get(at..).unwrap_or_default();
+            let end = at + escape_sequence_length(rest);
             run.drop(at..end);
+            run.writer
+                .put(at..end, shown_gap(text.get(at..end).unwrap_or_default()));
             at = end;
-        } else if (c.is_ascii() && is_odd_control(c as u8)) || is_invisible(c) {
+        } else if (c.is_ascii() && is_odd_control(c as u8)) || is_unprinted(c) {
             run.drop(at..next);
+            at = next;
+        } else if let Some(letter) = parenthesised(c) {
+            run.drop(at..next);
+            run.writer.put(at..next, letter.encode_utf8(&mut [0; 4]));
             at = next;
         } else {
             at = run.cluster(at, c);
@@ -89,8 +122,8 @@ pub(in crate::prefilter) fn escape_sequence_length(text: &str) -> usize {
     let bytes = text.as_bytes();
     let rest = bytes.iter().skip(2).take(LONGEST).enumerate();
     match bytes.get(1) {
-        // CSI: parameters, then a letter.
-        Some(b'[') => {
+        // CSI, as ESC [ or as the one character U+009B: parameters, then a letter.
+        Some(b'[') | Some(0x9b) if matches!(bytes, [0x1b, b'[', ..] | [0xc2, 0x9b, ..]) => {
             for (index, byte) in rest {
                 match byte {
                     0x20..=0x3f => {}
@@ -107,6 +140,8 @@ pub(in crate::prefilter) fn escape_sequence_length(text: &str) -> usize {
                 match byte {
                     0x07 => return index + 3,
                     b'\\' if before == 0x1b => return index + 3,
+                    // Any other sequence cancels the string; so does the end of the line.
+                    _ if before == 0x1b => return 2,
                     b'\n' => return 2,
                     other => before = *other,
                 }
@@ -197,7 +232,8 @@ impl Run<'_> {
 const fn is_stable(c: char) -> bool {
     matches!(
         c,
-        '\0'..='\u{9f}'
+        '\0'..='\u{7f}'
+            | '\u{85}'
             | '\u{c0}'..='\u{131}'
             | '\u{391}'..='\u{3cf}'
             | '\u{400}'..='\u{482}'
@@ -232,6 +268,9 @@ mod tests {
         assert_eq!(normal("\u{212a}ey ſecret"), "Key secret");
         assert_eq!(normal("i\u{336}g\u{336}\u{300}\u{301}nore"), "ignore");
         assert_eq!(normal("ig\u{1b}[31mno\u{1b}[0mre\u{8}"), "ignore");
+        assert_eq!(normal("ig\u{86}no\u{9b}0mre\u{9f}"), "ignore");
+        assert_eq!(normal("one\u{1b}[1Ctwo\u{9b}2;1Hthree\u{1b}[2K"), "one two\nthree");
+        assert_eq!(normal("⒤⒢⒩⒪⒭⒠ 🄘"), "ignore I");
     }
 
     #[test]

@@ -25,6 +25,11 @@ const WORDS: &[&str] = &[
     "confirm",
     "immediately",
     "please",
+    "assistant",
+    "rules",
+    "forward",
+    "export",
+    "unlock",
 ];
 
 /// The words of the gate that [`decode`] asks for.

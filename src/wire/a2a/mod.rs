@@ -196,6 +196,9 @@ fn remark_method(request: Checked<'_, '_>, message: NodeId, method: Method, inne
     let meant = method_names::a2a(&name);
     let outer_says_nothing = method == Method::ProtocolsA2a && inner.is_none();
     let known_spelling = inner == Some(name.as_ref());
+    if outer_says_nothing {
+        draft.method = meant;
+    }
     if !outer_says_nothing && !known_spelling && meant != Some(method) {
         draft.remark(
             request.pointer(node),

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::model::{
-    Authorization, Confidence, Coverage, Decision, Diagnostic, Edit, Finding, Pointer, ReasonCode, RequestId, Risk,
-    Severity, Source, Treatment, Verdict, View,
+    Authorization, Confidence, Coverage, Decision, Diagnostic, Edit, Examined, Finding, Pointer, ReasonCode, RequestId,
+    Risk, Severity, Source, Treatment, Verdict, View,
 };
 
 const ALL: Shown = Shown {
@@ -90,6 +90,16 @@ fn a_deny_says_why_as_far_as_it_is_shown() {
         cut_bytes: 1,
         cut: vec![Pointer::new("/params/x")],
         views: vec![View::Raw],
+        examined: vec![
+            Examined {
+                pointer: Pointer::new("/params/x"),
+                views: [View::Raw].into_iter().collect(),
+            },
+            Examined {
+                pointer: Pointer::new("/params/y"),
+                views: [View::Decoded, View::Raw].into_iter().collect(),
+            },
+        ],
     };
     denied.findings = vec![Finding {
         rule: "injection.override".into(),
@@ -113,7 +123,8 @@ fn a_deny_says_why_as_far_as_it_is_shown() {
                 "owasp": ["LLM01", "ASI01", "LLM06"],
                 "findings": [{ "rule": "injection.override", "reasonCode": "prompt_injection", "severity": "high", "confidence": "medium",
                     "pointer": "/params/memory", "span": [3, 9], "view": "folded", "explanation": "gives orders" }],
-                "coverage": { "contents": 2, "bytes": 20, "derivedBytes": 5, "cutBytes": 1, "cut": ["/params/x"], "views": ["raw"] },
+                "coverage": { "contents": 2, "bytes": 20, "derivedBytes": 5, "cutBytes": 1, "cut": ["/params/x"], "views": ["raw"],
+                    "examined": [{ "views": ["raw"], "pointers": ["/params/x"] }, { "views": ["raw", "decoded"], "pointers": ["/params/y"] }] },
                 "policyVersion": "p1", "promptVersion": "t1", "model": "judge-1", "durationMs": 1.5,
                 "diagnostics": ["judge_retry"] } } })
     );

@@ -161,19 +161,19 @@ fn row_05_the_earlier_protocols_a2a() {
             "protocols/A2A",
             json!({ "message": inner("message/send", say("hi")) }),
             Kind::A2aRequest,
-            Method::ProtocolsA2a,
+            Method::MessageSend,
         ),
         (
             "protocols/A2A",
             json!({ "payload": inner("message/send", say("hi")) }),
             Kind::A2aRequest,
-            Method::ProtocolsA2a,
+            Method::MessageSend,
         ),
         (
             "protocols/A2A",
             inner("message/send", say("hi")),
             Kind::A2aRequest,
-            Method::ProtocolsA2a,
+            Method::MessageSend,
         ),
         (
             "protocols/A2A",
@@ -195,6 +195,12 @@ fn row_05_the_earlier_protocols_a2a() {
         ),
         (
             "protocols/A2A/tasks/cancel",
+            json!({ "message": inner("tasks/cancel", json!({ "id": "t" })) }),
+            Kind::A2aRequest,
+            Method::TasksCancel,
+        ),
+        (
+            "protocols/A2A",
             json!({ "message": inner("tasks/cancel", json!({ "id": "t" })) }),
             Kind::A2aRequest,
             Method::TasksCancel,

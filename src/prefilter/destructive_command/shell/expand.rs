@@ -44,7 +44,8 @@ impl Shell {
             ..Word::default()
         };
         let mut begun = false;
-        for piece in pieces {
+        let mut hides = false;
+        for (index, piece) in pieces.iter().enumerate() {
             match piece {
                 Piece::Plain(text) => {
                     word.text.push_str(text);
@@ -60,7 +61,18 @@ impl Shell {
                     operation,
                     quoted,
                 } => {
-                    let value = self.value(name, operation, frame);
+                    let mut value = self.value(name, operation, frame);
+                    if value.is_none() && !*quoted && splits_letters(pieces, index) {
+                        // Nothing was ever assigned: it stands there to split a name.
+                        value = Some(String::new());
+                        hides = true;
+                    }
+                    if !*quoted
+                        && name != "IFS"
+                        && let Some(separators) = self.variables.get("IFS")
+                    {
+                        value = value.map(|value| value.replace(|c| separators.contains(c), &FIELD_BREAK.to_string()));
+                    }
                     let value = self.within_budget(value.unwrap_or_else(|| written(name, operation)));
                     let split = splitting == Splitting::On && !*quoted || value.contains(FIELD_BREAK);
                     word.quoted &= *quoted;
@@ -94,7 +106,7 @@ impl Shell {
                 }
             }
         }
-        word.disguised = is_disguised(pieces);
+        word.disguised = hides || is_disguised(pieces);
         if begun {
             words.push(word);
         }
@@ -105,12 +117,14 @@ impl Shell {
     fn value(&self, name: &str, operation: &str, frame: &Frame) -> Option<String> {
         let plain = match name {
             "IFS" => Some(" ".to_owned()),
-            "@" | "*" => Some(frame.positional.join(&FIELD_BREAK.to_string())).filter(|joined| !joined.is_empty()),
+            "@" | "*" => frame
+                .positional
+                .get(1..)
+                .filter(|given| !given.is_empty())
+                .map(|given| given.join(&FIELD_BREAK.to_string())),
             _ => match name.parse::<usize>() {
-                Ok(number) => number
-                    .checked_sub(1)
-                    .and_then(|index| frame.positional.get(index).cloned()),
-                Err(_) => self.variables.get(name).cloned(),
+                Ok(number) => frame.positional.get(number).cloned(),
+                Err(_) => self.variables.get(name).cloned().or_else(|| everywhere(name)),
             },
         };
         if operation.is_empty() {
@@ -121,8 +135,24 @@ impl Shell {
                 .filter(|value| !value.is_empty())
                 .or_else(|| Some(default.trim_matches(['"', '\'']).to_owned()));
         }
+        if let Some(instead) = operation.strip_prefix(":+") {
+            return plain.map(|_| instead.trim_matches(['"', '\'']).to_owned());
+        }
+        if operation.starts_with(":?") || operation.starts_with('?') {
+            return plain;
+        }
+        if operation == "%/*" {
+            return plain.map(|value| {
+                value
+                    .rsplit_once('/')
+                    .map_or(value.clone(), |(head, _)| head.to_owned())
+            });
+        }
+        if operation == "##*/" {
+            return plain.map(|value| value.rsplit('/').next().unwrap_or_default().to_owned());
+        }
         if let Some(slice) = operation.strip_prefix(':') {
-            let value = plain.or_else(|| first_letters(name))?;
+            let value = plain.or_else(|| matches!(name, "PWD" | "OLDPWD").then(|| "/".to_owned()))?;
             let (from, length) = slice.split_once(':').unwrap_or((slice, "64"));
             let from: usize = from.trim().parse().ok()?;
             let length: usize = length.trim().parse().ok()?;
@@ -186,12 +216,30 @@ fn written(name: &str, operation: &str) -> String {
     }
 }
 
-/// The first letters of variables that have them everywhere; `${PATH:0:1}` is a slash.
-fn first_letters(name: &str) -> Option<String> {
+/// What variables hold wherever a text runs; `${PATH:0:1}` is a slash.
+fn everywhere(name: &str) -> Option<String> {
     match name {
-        "PATH" | "HOME" | "PWD" | "SHELL" | "OLDPWD" => Some("/".to_owned()),
+        "HOME" => Some("/home/user".to_owned()),
+        "PATH" => Some("/usr/local/bin:/usr/bin:/bin".to_owned()),
+        "SHELL" => Some("/bin/bash".to_owned()),
         _ => None,
     }
+}
+
+/// Whether a piece stands between letters of one name.
+fn splits_letters(pieces: &[Piece], index: usize) -> bool {
+    let letter = |piece: Option<&Piece>, last: bool| match piece {
+        Some(Piece::Plain(text)) => {
+            let c = if last {
+                text.chars().next_back()
+            } else {
+                text.chars().next()
+            };
+            c.is_some_and(|c| c.is_ascii_lowercase())
+        }
+        _ => false,
+    };
+    letter(index.checked_sub(1).and_then(|before| pieces.get(before)), true) && letter(pieces.get(index + 1), false)
 }
 
 /// Whether quotes split a plain name: `r''m`, `r\m`, `"r"m`.

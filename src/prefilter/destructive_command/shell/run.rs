@@ -23,6 +23,7 @@ pub(super) fn read(text: &str) -> Reading {
         variables: HashMap::new(),
         files: HashMap::new(),
         functions: HashMap::new(),
+        directory: None,
         bytes: 0,
         turns: 0,
     };
@@ -38,6 +39,8 @@ pub(super) struct Shell {
     pub(super) files: HashMap<String, String>,
     /// Functions, with the text that defines them and the place of their bodies in it.
     functions: HashMap<String, (Rc<Syntax>, Range<usize>)>,
+    /// Where the text has gone by `cd`.
+    directory: Option<String>,
     bytes: usize,
     turns: usize,
 }
@@ -54,6 +57,17 @@ pub(super) struct Frame {
 impl Shell {
     /// Runs a text; answers which calls came of it.
     pub(super) fn run(&mut self, text: &str, span: Option<Range<usize>>, depth: usize) -> Range<usize> {
+        self.run_with(text, Vec::new(), span, depth)
+    }
+
+    /// Runs a text that is given arguments, `$0` first.
+    fn run_with(
+        &mut self,
+        text: &str,
+        positional: Vec<String>,
+        span: Option<Range<usize>>,
+        depth: usize,
+    ) -> Range<usize> {
         let start = self.reading.calls.len();
         self.bytes += text.len();
         if depth > DEEPEST || self.bytes > MOST_BYTES {
@@ -79,7 +93,7 @@ impl Shell {
         }
         let frame = Frame {
             syntax: Rc::clone(&syntax),
-            positional: Vec::new(),
+            positional,
             span,
             depth,
         };
@@ -160,6 +174,7 @@ impl Shell {
                     redirects,
                     stdin,
                     span,
+                    directory: self.directory.clone(),
                     ..Call::default()
                 });
             }
@@ -194,6 +209,7 @@ impl Shell {
             path: program.text.clone(),
             args: args.to_vec(),
             disguised: program.disguised,
+            directory: self.directory.clone(),
             ..template.clone()
         };
         if matches!(
@@ -206,6 +222,14 @@ impl Shell {
                 }
             }
         }
+        if matches!(call.program.as_str(), "cd" | "pushd") {
+            let target = call.operands().next().map_or("~", |word| &word.text);
+            let absolute = target.starts_with(['/', '~', '$']);
+            self.directory = match &self.directory {
+                Some(directory) if !absolute => Some(format!("{directory}/{target}")),
+                _ => Some(target.to_owned()),
+            };
+        }
         if call.program == "read" || call.program == "unset" {
             for word in args {
                 self.variables.remove(&word.text);
@@ -215,13 +239,12 @@ impl Shell {
         if let Some((syntax, body)) = body
             && frame.depth < DEEPEST
         {
-            let positional = args.iter().map(|word| word.text.clone()).collect();
+            let positional = fields.iter().map(|word| word.text.clone()).collect();
             let inner = Frame {
                 syntax,
                 positional,
                 depth: frame.depth + 1,
                 span: Some(call.span.clone()),
-                ..frame.clone()
             };
             self.push(call);
             self.run_simples(body, &inner);
@@ -260,11 +283,11 @@ impl Shell {
                         self.reading.cut = true;
                     }
                 }
-                Inner::Shell(script) => {
+                Inner::Shell { script, arguments } => {
                     if decoded {
                         self.reading.decoded_runs.push(span.clone());
                     }
-                    self.run(&script, Some(span.clone()), frame.depth + 1);
+                    self.run_with(&script, arguments, Some(span.clone()), frame.depth + 1);
                 }
                 Inner::Code(code) => self.reading.embedded.push(Embedded {
                     code,

@@ -86,13 +86,7 @@ impl TestGuardian {
         config.server.listen.set_port(0);
         let log = audit::Settings::File(folder.path().join("audit.jsonl"));
         let guardian = Arc::new(app::guardian(&config, &log).unwrap());
-        let server = Server::bind(
-            config.server.clone(),
-            config.wire.clone(),
-            guardian,
-            app::keyring(&config),
-        )
-        .unwrap();
+        let server = Server::bind(config.server.clone(), config.wire, guardian, app::keyring(&config)).unwrap();
         let (address, control) = (server.address(), server.control());
         tokio::spawn(server.run());
         Self {
@@ -204,7 +198,7 @@ impl Asked {
             .find(text)
             .unwrap_or_else(|| panic!("`{text}` is not in the prompt:\n{}", self.user));
         let before = &self.user[..at];
-        let header = regex::Regex::new(r#"(?m)(?:id="|^)(c[0-9]+)(?:"| at=)"#).unwrap();
+        let header = regex::Regex::new(r#"(?m)(?:(?:id|of)="|^)(c[0-9]+)(?:"| at=)"#).unwrap();
         header.captures_iter(before).last().expect("an id before the text")[1].to_owned()
     }
 

@@ -1,0 +1,387 @@
+//! What leaves: files, command output and secrets on their way to another machine.
+
+use std::collections::{HashMap, HashSet};
+
+use super::network::{bare, is_fetch, written_by_fetch};
+use super::secrets::is_reader;
+use super::shell::{Call, Reading, Stdin, Word};
+use super::syntax::Direction;
+use super::wrappers::{is_interpreter, is_shell};
+use super::{Danger, Seen};
+use crate::prefilter::locations::{Breadth, Location};
+
+/// What a text shows of somebody's data before it leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Cargo {
+    /// A file of the user's choice.
+    File,
+    /// What a command prints.
+    Output,
+    /// Files of the system, or everything somebody has.
+    System,
+    /// Keys, passwords, environments.
+    Secret,
+}
+
+/// Looks at all calls together: what is fetched into a file and run later, what is copied into a file and sent later.
+pub(super) fn look_across(reading: &Reading, seen: &mut Seen) {
+    let mut fetched: HashSet<String> = HashSet::new();
+    let mut laden: HashMap<String, Cargo> = HashMap::new();
+    for call in &reading.calls {
+        let runs_text =
+            is_shell(&call.program) || is_interpreter(&call.program) || matches!(call.program.as_str(), "source" | ".");
+        let runs_file = fetched.contains(bare(&call.path))
+            || (runs_text
+                && call
+                    .operands()
+                    .next()
+                    .is_some_and(|word| fetched.contains(bare(&word.text))));
+        if !fetched.is_empty() && runs_file {
+            seen.add(
+                Danger::DownloadRun,
+                call,
+                "runs a file that was fetched from the network just before",
+            );
+        }
+        if is_fetch(call) {
+            fetched.extend(written_by_fetch(call));
+        }
+        if !laden.is_empty() && is_sender(call) {
+            let sent = sent_words(call).into_iter().flat_map(|word| paths_in(&word.text));
+            let from_input = match &call.stdin {
+                Stdin::File(path) => Some(path.as_str()),
+                Stdin::Calls(_) | Stdin::Text(_) | Stdin::Unknown => None,
+            };
+            let piped: Vec<&Call> = reading.upstream(call);
+            let read = piped
+                .iter()
+                .flat_map(|from| from.operands())
+                .map(|word| word.text.as_str());
+            let cargo = sent
+                .chain(from_input)
+                .chain(read)
+                .filter_map(|path| laden.get(bare(path)).copied())
+                .max();
+            match cargo {
+                Some(Cargo::Secret) => seen.add(
+                    Danger::Exfiltrate,
+                    call,
+                    "sends a copy of keys or passwords to another machine",
+                ),
+                Some(Cargo::System) => seen.add(
+                    Danger::UploadSystem,
+                    call,
+                    "sends a copy of system files to another machine",
+                ),
+                Some(Cargo::Output | Cargo::File) | None => {}
+            }
+        }
+        let cargo = reading
+            .upstream(call)
+            .into_iter()
+            .chain([call])
+            .filter_map(cargo_of_call)
+            .max();
+        if let Some(cargo @ (Cargo::Secret | Cargo::System)) = cargo {
+            for file in written_by_copy(call) {
+                laden.insert(file, cargo);
+            }
+        }
+    }
+}
+
+/// The files that a call may copy what it reads into.
+fn written_by_copy(call: &Call) -> Vec<String> {
+    let redirected = call
+        .redirects
+        .iter()
+        .filter(|redirect| matches!(redirect.direction, Direction::Out | Direction::Append))
+        .map(|redirect| redirect.target.text.as_str());
+    let copies = matches!(
+        call.program.as_str(),
+        "cp" | "mv" | "install" | "tar" | "zip" | "7z" | "gpg" | "openssl" | "gzip" | "tee" | "dd"
+    );
+    let named = call
+        .operands()
+        .filter(|_| copies)
+        .map(|word| word.text.strip_prefix("of=").unwrap_or(&word.text));
+    redirected
+        .chain(named)
+        .filter(|path| Location::of(path).secret().is_none())
+        .take(8)
+        .map(|path| bare(path).to_owned())
+        .collect()
+}
+
+fn is_sender(call: &Call) -> bool {
+    match call.program.as_str() {
+        "curl" => {
+            call.args.iter().any(|word| {
+                let text = word.text.as_str();
+                matches!(
+                    text,
+                    "-d" | "-F"
+                        | "-T"
+                        | "--upload-file"
+                        | "--form"
+                        | "--json"
+                        | "--data"
+                        | "--data-binary"
+                        | "--data-raw"
+                        | "--data-urlencode"
+                        | "--url-query"
+                ) || ["-d", "-F", "-T"]
+                    .iter()
+                    .any(|flag| text.starts_with(flag) && text.len() > 2)
+                    || ["--data", "--form", "--upload-file", "--json", "--url-query"]
+                        .iter()
+                        .any(|flag| text.starts_with(flag))
+            }) || call.args.iter().any(|word| !word.inside.is_empty())
+        }
+        "wget" => call
+            .args
+            .iter()
+            .any(|word| word.text.starts_with("--post") || word.text.starts_with("--body") || !word.inside.is_empty()),
+        "nc" | "ncat" | "netcat" | "telnet" | "socat" | "tftp" | "ftp" | "sftp" | "scp" | "rsync" | "mail"
+        | "mailx" | "mutt" | "sendmail" | "swaks" | "sendemail" | "croc" | "wormhole" | "transfer" => true,
+        "http" | "https" | "xh" => call
+            .operands()
+            .any(|word| word.text.eq_ignore_ascii_case("post") || word.text.contains('@') || word.text.contains('=')),
+        "openssl" => call.has("s_client"),
+        "rclone" => call
+            .operands()
+            .next()
+            .is_some_and(|word| matches!(word.text.as_str(), "copy" | "sync" | "move" | "copyto")),
+        "aws" | "gsutil" | "az" | "gcloud" | "mc" | "s3cmd" | "azcopy" => call.operands().any(|word| {
+            matches!(
+                word.text.as_str(),
+                "cp" | "sync" | "upload" | "put" | "mv" | "rsync" | "copy"
+            )
+        }),
+        "gh" => call.has("gist"),
+        "ssh" => matches!(call.stdin, Stdin::Calls(_) | Stdin::File(_)),
+        _ => false,
+    }
+}
+
+fn is_name_lookup(call: &Call) -> bool {
+    matches!(
+        call.program.as_str(),
+        "dig" | "nslookup" | "host" | "drill" | "ping" | "getent" | "resolvectl"
+    )
+}
+
+/// Looks at one call.
+pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
+    if is_name_lookup(call) {
+        let data = call
+            .args
+            .iter()
+            .flat_map(|word| reading.within(word))
+            .collect::<Vec<_>>();
+        let upstream = reading.upstream(call);
+        let cargo = data
+            .iter()
+            .chain(&upstream)
+            .filter_map(|from| cargo_of_call(from))
+            .max();
+        match cargo {
+            Some(Cargo::Secret) => seen.add(
+                Danger::Exfiltrate,
+                call,
+                "sends secrets out in the names that it looks up",
+            ),
+            _ if !data.is_empty()
+                && call
+                    .args
+                    .iter()
+                    .any(|word| !word.inside.is_empty() && word.text.contains("$(…).")) =>
+            {
+                seen.add(
+                    Danger::DnsCarrier,
+                    call,
+                    "puts a command's output into a name that it looks up",
+                );
+            }
+            _ => {}
+        }
+        return;
+    }
+    let socket = call
+        .redirects
+        .iter()
+        .any(|redirect| redirect.target.text.contains("/dev/tcp/") && redirect.direction != Direction::In);
+    let fed = call.fed_arguments && matches!(call.program.as_str(), "curl" | "wget");
+    if !is_sender(call) && !socket && !fed {
+        return;
+    }
+    let mut cargo: Option<Cargo> = None;
+    let mut carry = |more: Option<Cargo>| cargo = cargo.max(more);
+    let copies_in = matches!(call.program.as_str(), "scp" | "rsync" | "sftp")
+        && !call.operands().last().is_some_and(|word| is_remote(&word.text));
+    if copies_in {
+        return;
+    }
+    for word in sent_words(call) {
+        for path in paths_in(&word.text) {
+            carry(cargo_of_path(path));
+        }
+        for from in reading.within(word) {
+            carry(cargo_of_call(from).or(Some(Cargo::Output).filter(|_| !is_harmless(from))));
+            for earlier in reading.upstream(from) {
+                carry(cargo_of_call(earlier));
+            }
+        }
+    }
+    if let Stdin::File(path) = &call.stdin {
+        carry(cargo_of_path(path));
+    }
+    for from in reading.upstream(call) {
+        carry(cargo_of_call(from));
+    }
+    if socket && matches!(call.program.as_str(), "cat" | "tar" | "env" | "printenv") {
+        carry(cargo_of_call(call));
+    }
+    let sends = is_sender(call) || socket;
+    match cargo {
+        Some(Cargo::Secret) => seen.add(
+            Danger::Exfiltrate,
+            call,
+            "sends keys, passwords or environment variables to another machine",
+        ),
+        Some(Cargo::System) => seen.add(
+            Danger::UploadSystem,
+            call,
+            "sends system files, or all files of somebody, to another machine",
+        ),
+        Some(Cargo::Output) if sends => seen.add(
+            Danger::CommandInRequest,
+            call,
+            "sends a command's output to another machine",
+        ),
+        Some(Cargo::File) if sends => seen.add(Danger::Upload, call, "sends a file to another machine"),
+        Some(Cargo::Output | Cargo::File) | None => {}
+    }
+}
+
+/// The arguments that carry data: not a key that only opens the connection.
+fn sent_words(call: &Call) -> Vec<&Word> {
+    let mut skip = false;
+    call.args
+        .iter()
+        .filter(|word| {
+            let identity = std::mem::replace(
+                &mut skip,
+                matches!(
+                    word.text.as_str(),
+                    "-i" | "--cert"
+                        | "--key"
+                        | "--cacert"
+                        | "-E"
+                        | "-o"
+                        | "--output"
+                        | "-O"
+                        | "--netrc-file"
+                        | "-K"
+                        | "--config"
+                        | "-b"
+                        | "-c"
+                        | "--cookie-jar"
+                        | "-e"
+                        | "--rsh"
+                ),
+            ) && !matches!(call.program.as_str(), "rsync");
+            !identity
+        })
+        .collect()
+}
+
+fn is_remote(text: &str) -> bool {
+    text.split_once(':')
+        .is_some_and(|(host, _)| !host.is_empty() && !host.contains('/'))
+}
+
+/// What of an argument may be a path: the whole, what follows `@` or `=@`, what follows `=`.
+fn paths_in(text: &str) -> Vec<&str> {
+    let mut paths = Vec::new();
+    if text.contains("://") && !text.starts_with("file://") {
+        return paths;
+    }
+    if let Some((_, path)) = text.split_once('@') {
+        if !path.contains(':') {
+            paths.push(path.split(';').next().unwrap_or(path));
+        }
+    } else if let Some((_, path)) = text.split_once("=<") {
+        paths.push(path);
+    } else if let Some((_, path)) = text.split_once('=').filter(|(name, _)| name.starts_with('-')) {
+        paths.push(path);
+    } else if !text.starts_with('-') {
+        paths.push(text);
+    }
+    paths
+}
+
+fn cargo_of_path(path: &str) -> Option<Cargo> {
+    if path.is_empty() || path == "-" || path.contains(' ') {
+        return None;
+    }
+    let location = Location::of(path);
+    if location.secret().is_some() {
+        return Some(Cargo::Secret);
+    }
+    if location.is_system()
+        || matches!(
+            location.breadth(),
+            Breadth::Everything | Breadth::Home | Breadth::SystemDirectory
+        )
+    {
+        return Some(Cargo::System);
+    }
+    // Operands such as a host and a port are no paths.
+    (path.contains('/') || path.contains('.') && !path.contains(':')).then_some(Cargo::File)
+}
+
+fn cargo_of_call(call: &Call) -> Option<Cargo> {
+    let program = call.program.as_str();
+    if (matches!(program, "env" | "printenv")
+        || (program == "set" || program == "export") && call.args.iter().all(|word| word.text == "-p"))
+        && call.operands().all(|word| !word.text.contains('='))
+    {
+        return Some(Cargo::Secret);
+    }
+    if !is_reader(program) {
+        return None;
+    }
+    let from_input = match &call.stdin {
+        Stdin::File(path) => cargo_of_path(path),
+        Stdin::Calls(_) | Stdin::Text(_) | Stdin::Unknown => None,
+    };
+    let files = call
+        .operands()
+        .filter(|word| !word.text.contains("://"))
+        .filter_map(|word| cargo_of_path(word.text.strip_prefix("if=").unwrap_or(&word.text)));
+    files.chain(from_input).max()
+}
+
+fn is_harmless(call: &Call) -> bool {
+    matches!(
+        call.program.as_str(),
+        "date"
+            | "uuidgen"
+            | "seq"
+            | "echo"
+            | "printf"
+            | "basename"
+            | "dirname"
+            | "nproc"
+            | "git"
+            | "jq"
+            | "curl"
+            | "wget"
+            | "lsb_release"
+            | "uname"
+            | "dpkg"
+            | "arch"
+            | "mktemp"
+    )
+}

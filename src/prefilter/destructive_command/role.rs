@@ -1,0 +1,251 @@
+//! Which contents are run, which look as if they were, and which only talk of commands.
+
+use crate::model::Origin;
+use crate::prefilter::Subject;
+use crate::prefilter::locations::{Location, Steering};
+
+/// How a content relates to commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// It is run.
+    Command,
+    /// It looks as if it were run.
+    Likely,
+    /// It talks of commands.
+    Prose,
+}
+
+/// Labels of arguments that are run.
+const COMMAND_LABELS: &[&str] = &[
+    "command",
+    "commands",
+    "cmd",
+    "cmdline",
+    "command_line",
+    "commandline",
+    "script",
+    "code",
+    "bash",
+    "shell",
+    "shell_command",
+    "source_code",
+    "python",
+    "python_code",
+    "javascript",
+    "js",
+    "program",
+    "exec",
+    "bash_command",
+    "powershell",
+    "snippet",
+    "terminal_command",
+    "input_code",
+    "run",
+    "execute",
+    "argv",
+    "args",
+    "entrypoint",
+    "code_block",
+    "cell",
+    "expression",
+    "line",
+];
+/// Labels of arguments that are never run, whatever the tool.
+const OTHER_LABELS: &[&str] = &[
+    "path",
+    "file",
+    "filename",
+    "file_path",
+    "cwd",
+    "workdir",
+    "working_directory",
+    "directory",
+    "description",
+    "explanation",
+    "reason",
+    "title",
+    "timeout",
+    "message",
+    "thought",
+    "summary",
+    "name",
+    "id",
+    "url",
+    "query",
+    "language",
+    "lang",
+    "session_id",
+    "comment",
+];
+/// Words in tool names that say that it runs something.
+const RUNNER_WORDS: &[&str] = &[
+    "bash",
+    "sh",
+    "shell",
+    "terminal",
+    "exec",
+    "execute",
+    "powershell",
+    "pwsh",
+    "cmd",
+    "console",
+    "subprocess",
+    "python",
+    "ssh",
+    "repl",
+    "interpreter",
+    "run",
+    "zsh",
+    "jupyter",
+    "ipython",
+    "node",
+    "sandbox",
+    "command",
+];
+
+/// The role of a content, by who wrote it and what it is an argument of.
+pub(super) fn role(subject: &Subject<'_>) -> Option<Role> {
+    let content = subject.content;
+    match content.origin {
+        Origin::ToolArguments => {}
+        Origin::Instructions | Origin::Unknown => return None,
+        Origin::User
+        | Origin::Agent
+        | Origin::Reasoning
+        | Origin::ToolOutput
+        | Origin::Knowledge
+        | Origin::Memory
+        | Origin::RemoteAgent
+        | Origin::Trigger
+        | Origin::ToolDescription => return Some(Role::Prose),
+    }
+    let label = content.label.as_deref().unwrap_or_default().to_ascii_lowercase();
+    if COMMAND_LABELS.contains(&label.as_str()) {
+        return Some(Role::Command);
+    }
+    let runs = subject
+        .step
+        .tool_call
+        .as_ref()
+        .is_some_and(|call| runs_things(&call.tool));
+    if runs && !OTHER_LABELS.contains(&label.as_str()) {
+        return Some(Role::Command);
+    }
+    if !OTHER_LABELS.contains(&label.as_str()) && lands_where_it_runs(subject) {
+        return Some(Role::Command);
+    }
+    Some(
+        if begins_like_command(&content.text) && !OTHER_LABELS.contains(&label.as_str()) {
+            Role::Likely
+        } else {
+            Role::Prose
+        },
+    )
+}
+
+/// Labels of arguments that say where a text is written to.
+const PLACE_LABELS: &[&str] = &[
+    "path",
+    "file",
+    "filename",
+    "file_path",
+    "filepath",
+    "target",
+    "target_file",
+    "destination",
+    "dest",
+    "to",
+];
+
+/// Whether the call writes this text to a file that is run by itself: at login, at boot, on a timer, by a hook.
+fn lands_where_it_runs(subject: &Subject<'_>) -> bool {
+    const LONGEST_PATH: usize = 512;
+    let mut places = subject.step.contents_of(Origin::ToolArguments).filter(|content| {
+        let label = content.label.as_deref().unwrap_or_default().to_ascii_lowercase();
+        content.text.len() <= LONGEST_PATH && PLACE_LABELS.contains(&label.as_str())
+    });
+    places.any(|place| {
+        matches!(
+            Location::of(&place.text).steering(),
+            Some(Steering::Startup | Steering::Hook)
+        )
+    })
+}
+
+fn runs_things(tool: &str) -> bool {
+    let mut word = String::new();
+    let mut previous_lower = false;
+    for c in tool.chars().chain(std::iter::once('.')) {
+        let breaks = !c.is_alphanumeric() || (c.is_uppercase() && previous_lower);
+        if breaks {
+            if RUNNER_WORDS.contains(&word.as_str()) {
+                return true;
+            }
+            word.clear();
+        }
+        if c.is_alphanumeric() {
+            word.extend(c.to_lowercase());
+        }
+        previous_lower = c.is_lowercase();
+    }
+    false
+}
+
+/// Programs with which a shell line that matters begins.
+const STARTS: &[&str] = &[
+    "rm",
+    "sudo",
+    "curl",
+    "wget",
+    "bash",
+    "sh",
+    "nc",
+    "dd",
+    "chmod",
+    "chown",
+    "find",
+    "python",
+    "python3",
+    "node",
+    "php",
+    "ruby",
+    "awk",
+    "perl",
+    "mkfs",
+    "cat",
+    "echo",
+    "eval",
+    "powershell",
+    "cmd",
+    "git",
+    "ssh",
+    "scp",
+    "tar",
+    "base64",
+    "crontab",
+    "kubectl",
+    "docker",
+    "aws",
+    "terraform",
+    "iptables",
+    "systemctl",
+    "Remove-Item",
+    "iex",
+    "env",
+    "xargs",
+    "export",
+    "nohup",
+];
+
+/// Whether a text begins as a shell line that matters.
+pub(super) fn begins_like_command(text: &str) -> bool {
+    let first_line = text.trim_start().lines().next().unwrap_or_default();
+    let mut words = first_line.split_whitespace();
+    let Some(first) = words.next() else { return false };
+    let first = first.rsplit('/').next().unwrap_or(first);
+    first_line.starts_with("#!/")
+        || STARTS.contains(&first)
+            && words.next().is_some_and(|second| {
+                second.starts_with(['-', '/', '~', '.', '"', '\'', '$', '@']) || second.contains("://")
+            })
+}

@@ -1,0 +1,249 @@
+//! Texts that a call implies without spelling them as one argument: what stands in a string that is JSON, and a command
+//! whose words stand in a list.
+//!
+//! They are screened like arguments of their own name, and what is found is carried back to the contents that are there.
+
+use std::ops::Range;
+
+use super::joined::array_place;
+use super::views::{Leaf, leaves};
+use crate::model::{Content, Finding, Form, Origin, Place, Step};
+
+/// JSON in a string in JSON in a string is opened this many times.
+const DEEPEST: usize = 4;
+/// The most texts that a step implies.
+const MOST: usize = 256;
+/// The most words of a command.
+const MOST_WORDS: usize = 256;
+/// The longest command that is put together.
+const LONGEST_LINE: usize = 16 * 1024;
+/// Names of arguments that hold a program, whose own arguments stand in a list beside it.
+const PROGRAM_LABELS: &[&str] = &["command", "cmd", "program", "executable", "binary", "bin"];
+
+/// A text that a call implies.
+pub(super) struct Implied<'s> {
+    /// A content that no document holds, with the id and the place of the one it comes from.
+    pub(super) whole: Content,
+    way: Way<'s>,
+}
+
+/// How a text is implied.
+enum Way<'s> {
+    /// It stands in a content that is JSON; the leaves that lead there, outermost first.
+    Leaf(Vec<std::sync::Arc<Leaf>>),
+    /// Contents are its words.
+    Line(Vec<(Range<usize>, &'s Content)>),
+}
+
+/// Every text that a step implies.
+pub(super) fn implied(step: &Step) -> Vec<Implied<'_>> {
+    let arguments: Vec<&Content> = step.contents.iter().filter(|content| is_argument(content)).collect();
+    let mut implied: Vec<Implied<'_>> = lines(&arguments);
+    for content in arguments {
+        open(content, &mut implied);
+        if implied.len() >= MOST {
+            break;
+        }
+    }
+    implied
+}
+
+fn is_argument(content: &Content) -> bool {
+    content.origin == Origin::ToolArguments && content.place == Place::Body && content.form == Form::Text
+}
+
+/// Adds every string inside a content that is JSON.
+fn open<'s>(content: &'s Content, implied: &mut Vec<Implied<'s>>) {
+    let mut waiting = vec![(content.clone(), Vec::new())];
+    while let Some((content, way)) = waiting.pop() {
+        let Some(leaves) = leaves(&content.text).filter(|_| way.len() < DEEPEST) else {
+            continue;
+        };
+        for leaf in leaves {
+            if implied.len() >= MOST {
+                return;
+            }
+            let mut whole = content.clone();
+            whole.text.clone_from(&leaf.text);
+            whole.label = leaf.key.clone().or(whole.label);
+            let mut way = way.clone();
+            way.push(std::sync::Arc::new(leaf));
+            waiting.push((whole.clone(), way.clone()));
+            implied.push(Implied {
+                whole,
+                way: Way::Leaf(way),
+            });
+        }
+    }
+}
+
+/// Every list of strings as a command line, behind the program that stands beside it where there is one.
+fn lines<'s>(arguments: &[&'s Content]) -> Vec<Implied<'s>> {
+    let program = arguments.iter().copied().find(|content| {
+        let label = content.label.as_deref().unwrap_or_default().to_ascii_lowercase();
+        let alone = array_place(content.pointer.as_str()).is_none_or(|(_, _, behind)| !behind.is_empty());
+        alone && PROGRAM_LABELS.contains(&label.as_str()) && !content.text.contains(char::is_whitespace)
+    });
+    let list_of = |content: &'s Content| match array_place(content.pointer.as_str()) {
+        Some((list, _, "")) => Some(list),
+        _ => None,
+    };
+    arguments
+        .chunk_by(|a, b| list_of(a).is_some() && list_of(a) == list_of(b))
+        .filter(|words| words.first().is_some_and(|first| list_of(first).is_some()))
+        .filter_map(|words| line(program, words))
+        .take(MOST)
+        .collect()
+}
+
+fn line<'s>(program: Option<&'s Content>, words: &[&'s Content]) -> Option<Implied<'s>> {
+    let bytes: usize = words.iter().map(|word| word.text.len()).sum();
+    let all: Vec<&Content> = program.into_iter().chain(words.iter().copied()).collect();
+    if !(2..=MOST_WORDS).contains(&all.len()) || bytes > LONGEST_LINE {
+        return None;
+    }
+    let mut whole = (*all.first()?).clone();
+    whole.text.clear();
+    let mut places = Vec::with_capacity(all.len());
+    for word in all {
+        if !whole.text.is_empty() {
+            whole.text.push(' ');
+        }
+        let start = whole.text.len();
+        quote(&word.text, &mut whole.text);
+        places.push((start..whole.text.len(), word));
+    }
+    Some(Implied {
+        whole,
+        way: Way::Line(places),
+    })
+}
+
+/// Writes a word as a shell would have to be told it.
+fn quote(word: &str, line: &mut String) {
+    let plain = |c: char| {
+        !c.is_whitespace()
+            && !matches!(
+                c,
+                ';' | '|' | '&' | '<' | '>' | '(' | ')' | '"' | '\'' | '`' | '$' | '\\' | '#'
+            )
+    };
+    if !word.is_empty() && word.chars().all(plain) {
+        line.push_str(word);
+        return;
+    }
+    line.push('\'');
+    line.push_str(&word.replace('\'', r"'\''"));
+    line.push('\'');
+}
+
+impl Implied<'_> {
+    /// Whether a family has anything to see here that it does not see elsewhere: the words of a command are contents of
+    /// their own, only who reads commands needs them together.
+    pub(super) fn concerns(&self, family: &str) -> bool {
+        match self.way {
+            Way::Leaf(_) => true,
+            Way::Line(_) => family == "destructive_command",
+        }
+    }
+
+    /// Findings on the implied text as findings on what is there, without those that are known.
+    pub(super) fn on_contents(&self, findings: Vec<Finding>, known: &[Finding]) -> Vec<Finding> {
+        let is_new = |finding: &Finding| {
+            !known.iter().any(|known| {
+                known.rule == finding.rule
+                    && known.content == finding.content
+                    && known.span.start < finding.span.end
+                    && finding.span.start < known.span.end
+            })
+        };
+        findings
+            .into_iter()
+            .filter_map(|finding| self.carry_back(finding))
+            .filter(is_new)
+            .collect()
+    }
+
+    fn carry_back(&self, mut finding: Finding) -> Option<Finding> {
+        match &self.way {
+            Way::Leaf(way) => {
+                let inner = finding.span.clone();
+                finding.span = way.iter().rev().fold(inner, |span, leaf| leaf.source_span(span));
+            }
+            Way::Line(words) => {
+                let touches = |place: &Range<usize>| finding.span.start < place.end && place.start < finding.span.end;
+                let touched: Vec<&Content> = words
+                    .iter()
+                    .filter(|(place, _)| touches(place))
+                    .map(|(_, word)| *word)
+                    .collect();
+                let first = touched.first().filter(|_| touched.len() > 1)?;
+                finding.content = Some(first.id);
+                finding.pointer = first.pointer.clone();
+                finding.span = 0..first.text.len();
+            }
+        }
+        Some(finding)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Pointer;
+    use crate::policy::Policy;
+    use crate::prefilter::{Prefilters, testing};
+
+    fn found(texts: &[(&str, &str, &str)]) -> Vec<(String, String)> {
+        let contents = texts
+            .iter()
+            .map(|(_, _, text)| (Origin::ToolArguments, (*text).to_owned()));
+        let mut step = testing::step(contents);
+        for (content, (pointer, label, _)) in step.contents.iter_mut().zip(texts) {
+            content.pointer = Pointer::new(*pointer);
+            content.label = Some((*label).to_owned());
+        }
+        let findings = Prefilters::standard()
+            .screen(&step, &Policy::standard().unwrap())
+            .findings;
+        let told = findings.into_iter().map(|finding| {
+            let content = step.content(finding.content.unwrap()).unwrap();
+            (finding.rule, content.text[finding.span].to_owned())
+        });
+        told.collect()
+    }
+
+    #[test]
+    fn a_command_in_json_in_a_string_is_found_where_it_stands() {
+        for text in [r#"{"command": "rm -rf /"}"#, r#"["{\"command\": \"rm -rf /\"}"]"#] {
+            let found = found(&[("/a", "input", text)]);
+            assert!(
+                found
+                    .iter()
+                    .any(|(rule, span)| rule == "destructive_command.delete_root" && span.contains("rm -rf /")),
+                "{found:?}"
+            );
+        }
+        assert!(found(&[("/a", "input", r#"{"command": "ls -la"}"#)]).is_empty());
+    }
+
+    #[test]
+    fn words_in_a_list_are_one_command() {
+        let bare = [
+            ("/a/0", "command", "rm"),
+            ("/a/1", "command", "-rf"),
+            ("/a/2", "command", "/"),
+        ];
+        let split = [("/c", "command", "rm"), ("/a/0", "args", "-rf"), ("/a/1", "args", "/")];
+        for texts in [bare, split] {
+            let found = found(&texts);
+            assert_eq!(found, [("destructive_command.delete_root".to_owned(), "rm".to_owned())]);
+        }
+        assert!(
+            found(&[("/a/0", "command", "echo"), ("/a/1", "command", "rm -rf /")])
+                .iter()
+                .all(|(_, span)| span == "rm -rf /")
+        );
+        assert!(found(&[("/a/0", "command", "ls"), ("/a/1", "command", "it's; x")]).is_empty());
+    }
+}

@@ -1,0 +1,100 @@
+//! Payment cards: groupings in use, the issuer's range, Luhn's formula, and the words around.
+
+use std::ops::Range;
+
+use super::checksum;
+use super::context::Context;
+use super::islands::Candidate;
+use super::{Datum, Hit};
+use crate::model::Confidence::{self, High, Low, Medium};
+
+#[rustfmt::skip]
+const CARD_WORDS: &[&str] = &[
+    "card", "credit", "debit", "visa", "mastercard", "amex", "american express", "maestro", "cc number", "cc num",
+    "cc:", "pan:", "kreditkarte", "carte", "tarjeta", "kartennummer", "discover", "diners", "jcb",
+];
+#[rustfmt::skip]
+const CARD_NUMBER_WORDS: &[&str] = &[
+    "card number", "card no", "credit card", "debit card", "kreditkarte", "card_number", "cardnumber",
+];
+
+/// Payment cards: fixed groupings, the issuer's range, Luhn.
+pub(super) fn cards(text: &str, island: Range<usize>, name: &str, hits: &mut Vec<Hit>) {
+    const GROUPINGS: &[&[usize]] = &[
+        &[4, 4, 4, 4],
+        &[4, 6, 5],
+        &[4, 6, 4],
+        &[4, 4, 4, 4, 3],
+        &[4, 4, 4, 1],
+        &[4, 4, 4, 3],
+        &[4, 4, 4],
+        &[6, 13],
+        &[4, 4, 5],
+    ];
+    let bytes = text.as_bytes();
+    let part = bytes.get(island.clone()).unwrap_or_default();
+    let mut groups: Vec<Range<usize>> = Vec::new();
+    let mut at = 0;
+    while let Some(skip) = part.get(at..).and_then(|rest| rest.iter().position(u8::is_ascii_digit)) {
+        let start = at + skip;
+        let len = part
+            .get(start..)
+            .unwrap_or_default()
+            .iter()
+            .take_while(|b| b.is_ascii_digit())
+            .count();
+        groups.push(island.start + start..island.start + start + len);
+        at = start + len;
+    }
+    let mut next = 0;
+    while let Some(first) = groups.get(next) {
+        let mut taken = 1;
+        let single = std::iter::once(1);
+        for count in single.chain(GROUPINGS.iter().map(|grouping| grouping.len())) {
+            let Some(run) = groups.get(next..next + count) else {
+                continue;
+            };
+            let lengths: Vec<usize> = run.iter().map(Range::len).collect();
+            let fits = if count == 1 {
+                (12..=19).contains(&first.len())
+            } else {
+                let joint = run.windows(2).all(|pair| {
+                    matches!(pair, [a, b] if matches!(text.get(a.end..b.start), Some(" " | "-")) && a.end < b.start)
+                });
+                joint && GROUPINGS.contains(&lengths.as_slice())
+            };
+            let Some(last) = run.last().filter(|_| fits) else {
+                continue;
+            };
+            let span = first.start..last.end;
+            let Some(candidate) = Candidate::of(text, span).filter(Candidate::stands_alone) else {
+                continue;
+            };
+            let context = Context::of(text, &candidate.span, name);
+            if let Some(confidence) = card(&candidate, &context) {
+                hits.push(candidate.hit(Datum::PaymentCard, confidence));
+                taken = count;
+                break;
+            }
+        }
+        next += taken;
+    }
+}
+
+fn card(candidate: &Candidate<'_>, context: &Context) -> Option<Confidence> {
+    let digits = &candidate.digits;
+    let first = digits.first().copied();
+    if digits.iter().all(|digit| Some(*digit) == first) {
+        return None;
+    }
+    let issued = checksum::is_card_issuer(digits);
+    match (checksum::luhn(digits), context.says(CARD_WORDS)) {
+        (true, true) if issued => Some(High),
+        // New issuers come faster than tables; the word and the check digit do without.
+        (true, true) => Some(Medium),
+        // Shorter numbers are as often something else, so they need their word.
+        (true, false) if issued => Some(if digits.len() >= 15 { High } else { Low }),
+        (false, true) if issued && (15..=16).contains(&digits.len()) && context.says(CARD_NUMBER_WORDS) => Some(Medium),
+        (true | false, _) => None,
+    }
+}

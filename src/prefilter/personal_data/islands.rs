@@ -1,0 +1,152 @@
+//! Islands: runs of digits with what may stand between the digits of one number, and the candidates that they break into.
+
+use std::ops::Range;
+
+use super::{Datum, Hit};
+use crate::model::Confidence;
+use crate::prefilter::views::next;
+
+/// Groups of digits of one number.
+const MOST_GROUPS: usize = 8;
+
+/// The next run of digits with what may stand between the digits of one number.
+pub(super) fn next_island(bytes: &[u8], from: usize) -> Option<Range<usize>> {
+    let first = next(bytes, from, |byte| byte.is_ascii_digit())?;
+    // A plus sign or an opening bracket belongs to the number.
+    let mut start = first;
+    for sign in [b'(', b'+'] {
+        if start > from && bytes.get(start - 1) == Some(&sign) {
+            start -= 1;
+        }
+    }
+    let tail = bytes.get(first..)?;
+    let is_part = |b: &u8| b.is_ascii_digit() || matches!(b, b' ' | b'-' | b'.' | b'(' | b')' | b'/' | b'+');
+    let len = tail.iter().take_while(|b| is_part(b)).count();
+    let last = tail.get(..len)?.iter().rposition(u8::is_ascii_digit)?;
+    Some(start..first + last + 1)
+}
+
+/// One part of an island that may be one number, with its groups of digits.
+pub(super) struct Candidate<'a> {
+    pub(super) text: &'a str,
+    pub(super) span: Range<usize>,
+    pub(super) groups: Vec<&'a str>,
+    pub(super) separators: Vec<&'a str>,
+    pub(super) digits: Vec<u8>,
+}
+
+impl<'a> Candidate<'a> {
+    pub(super) fn of(text: &'a str, span: Range<usize>) -> Option<Self> {
+        let part = text.get(span.clone())?;
+        let groups: Vec<&str> = part
+            .split(|c: char| !c.is_ascii_digit())
+            .filter(|group| !group.is_empty())
+            .take(MOST_GROUPS + 1)
+            .collect();
+        let separators = part
+            .split(|c: char| c.is_ascii_digit())
+            .filter(|separator| !separator.is_empty())
+            .take(MOST_GROUPS + 1)
+            .collect();
+        (groups.len() <= MOST_GROUPS).then(|| Self {
+            text,
+            groups,
+            separators,
+            digits: part.bytes().filter(u8::is_ascii_digit).collect(),
+            span,
+        })
+    }
+
+    /// The lengths of the groups are these.
+    pub(super) fn is_grouped(&self, lengths: &[usize]) -> bool {
+        self.groups.len() == lengths.len()
+            && self
+                .groups
+                .iter()
+                .zip(lengths)
+                .all(|(group, length)| group.len() == *length)
+    }
+
+    pub(super) fn separated_by(&self, separators: &[&str]) -> bool {
+        self.separators.len() == separators.len() && self.separators.iter().zip(separators).all(|(a, b)| a == b)
+    }
+
+    pub(super) fn all_separators(&self, separator: &str) -> bool {
+        self.separators.iter().all(|have| *have == separator)
+    }
+
+    pub(super) fn is_bare(&self) -> bool {
+        self.groups.len() == 1 && self.separators.is_empty()
+    }
+
+    pub(super) fn hit(&self, datum: Datum, confidence: Confidence) -> Hit {
+        Hit {
+            datum,
+            span: self.span.clone(),
+            confidence,
+        }
+    }
+
+    /// Whether it is a number of its own and not the tail or head of a code, a decimal or a date.
+    pub(super) fn stands_alone(&self) -> bool {
+        let before = self.text.get(..self.span.start).unwrap_or_default();
+        let after = self.text.get(self.span.end..).unwrap_or_default();
+        let mut back = before.chars().rev();
+        let last = back.next();
+        let code = match last {
+            Some(c) if c.is_alphanumeric() || matches!(c, '_' | '#' | '$' | '€' | '£' | '¥' | '%' | '\\') => true,
+            Some('-' | '.' | '/' | '+' | ':' | ',') => match (last, back.next()) {
+                (Some('.' | '+' | ','), Some(c)) => c.is_ascii_digit() || (last == Some('.') && c.is_alphanumeric()),
+                (Some('-' | '/'), Some(c)) => c.is_alphanumeric() || c == '/',
+                (Some(':'), Some(c)) => c.is_ascii_digit(),
+                _ => false,
+            },
+            _ => false,
+        };
+        let mut on = after.chars();
+        let tail = match on.next() {
+            Some(c) if c.is_alphanumeric() || matches!(c, '_' | '%' | '°') => true,
+            Some('.' | ',' | ':') => on.next().is_some_and(|c| c.is_ascii_digit()),
+            Some('-') => on.next().is_some_and(|c| c.is_ascii_digit()),
+            _ => false,
+        };
+        !code && !tail
+    }
+}
+
+/// The parts of an island that no number goes across: several blanks, a slash or a dash between blanks, a plus sign.
+pub(super) fn segments(text: &str, island: Range<usize>) -> Vec<Range<usize>> {
+    let bytes = text.as_bytes();
+    let mut segments = Vec::new();
+    let mut start = island.start;
+    let mut at = island.start;
+    let is_digit = |b: Option<&u8>| b.is_some_and(u8::is_ascii_digit);
+    while at < island.end {
+        if is_digit(bytes.get(at)) {
+            at += 1;
+            continue;
+        }
+        let gap = bytes
+            .get(at..island.end)
+            .unwrap_or_default()
+            .iter()
+            .take_while(|b| !b.is_ascii_digit())
+            .count();
+        let between = text.get(at..at + gap).unwrap_or_default();
+        let joins = match between {
+            " " | "-" | "." | "/" | ") " | ")" | ")-" | " (" | "(" | "-(" => true,
+            "+" | "+(" => at == island.start,
+            _ => false,
+        };
+        if !joins {
+            segments.push(start..at);
+            // A sign right before the next digit opens the next number.
+            let opening = between.trim_start_matches(|c| !matches!(c, '+' | '('));
+            start = at + gap - opening.len();
+        }
+        at += gap.max(1);
+    }
+    segments.push(start..island.end);
+    segments.retain(|segment| !segment.is_empty());
+    segments
+}

@@ -1,0 +1,149 @@
+//! What policies make of steps: masking in every style and place, harmless steps, tools.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use crate::support::{ScriptedJudge, TestGuardian, a2a_message, tool_call, tool_result, user_message};
+
+async fn with_policy(text: &str) -> (TestGuardian, tempfile::TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("policy.toml");
+    std::fs::write(&file, text).unwrap();
+    (
+        TestGuardian::with(&format!("policy = \"{}\"", file.display())).await,
+        folder,
+    )
+}
+
+fn text_of(reply: &crate::support::Reply) -> String {
+    reply.result()["modifiedRequest"]["params"]["message"]["content"][0]["text"]
+        .as_str()
+        .unwrap()
+        .to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_mask_style_replaces_just_the_values() {
+    let said = "Mail jane.roe@mail.example, card 4111 1111 1111 1111, and again jane.roe@mail.example.";
+    for (style, expected) in [
+        ("stars", "Mail ************, card ************, and again ************."),
+        ("placeholder", "Mail [EMAIL], card [PAYMENT_CARD], and again [EMAIL]."),
+        (
+            "last_four",
+            "Mail ************, card ********1111, and again ************.",
+        ),
+    ] {
+        let (guardian, _folder) = with_policy(&format!("extends = \"redact\"\n[mask]\nstyle = \"{style}\"")).await;
+        let reply = guardian.post(&user_message(said)).await;
+        assert_eq!(reply.decision(), "modify", "{style}: {:?}", reply.json);
+        assert_eq!(text_of(&reply), expected);
+        assert_eq!(
+            guardian
+                .post(&reply.result()["modifiedRequest"].clone())
+                .await
+                .decision(),
+            "allow",
+            "{style}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_record_s_fields_are_masked_by_their_names() {
+    let guardian = TestGuardian::with("policy = \"redact\"").await;
+    let record = json!({"patient_id": "P1234567", "name": "John Doe", "date_of_birth": "1982-04-12",
+        "symptoms": ["chronic cough"], "lab": {"WBC": 11.3, "insurance_number": "ABX-9234-8821"}});
+    let request = a2a_message(
+        80,
+        json!([{"kind": "text", "text": "what is the diagnosis?"}, {"kind": "data", "data": record}]),
+    );
+    let reply = guardian.post(&request).await;
+    assert_eq!(reply.decision(), "modify");
+    let mut expected = request.clone();
+    let data = &mut expected["params"]["payload"]["params"]["message"]["parts"][1]["data"];
+    for place in ["/patient_id", "/name", "/date_of_birth", "/lab/insurance_number"] {
+        *data.pointer_mut(place).unwrap() = json!("************");
+    }
+    assert_eq!(reply.result()["modifiedRequest"], expected);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn json_in_a_string_stays_json_and_a_text_file_stays_a_file() {
+    let guardian = TestGuardian::with("policy = \"redact\"").await;
+    let inner = json!({"note": "line one\nline \"two\"", "email": "jane.roe@mail.example", "n": 7}).to_string();
+    let reply = guardian.post(&tool_result(&inner)).await;
+    assert_eq!(reply.decision(), "modify", "{:?}", reply.json);
+    let text = reply.result()["modifiedRequest"]["params"]["result"]["outputs"][0]["text"]
+        .as_str()
+        .unwrap();
+    let masked: Value = serde_json::from_str(text).unwrap();
+    assert_eq!(
+        masked,
+        json!({"note": "line one\nline \"two\"", "email": "************", "n": 7})
+    );
+
+    let file = "name,mail\nJane,jane.roe@mail.example\n";
+    let part =
+        json!({"kind": "file", "file": {"name": "people.csv", "mimeType": "text/csv", "bytes": STANDARD.encode(file)}});
+    let reply = guardian.post(&a2a_message(1, json!([part]))).await;
+    assert_eq!(reply.decision(), "modify", "{:?}", reply.json);
+    let bytes =
+        &reply.result()["modifiedRequest"]["params"]["payload"]["params"]["message"]["parts"][0]["file"]["bytes"];
+    let text = String::from_utf8(STANDARD.decode(bytes.as_str().unwrap()).unwrap()).unwrap();
+    assert_eq!(text, "name,mail\nJane,************\n");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_may_not_be_modified_is_denied_instead() {
+    let guardian = TestGuardian::with("policy = \"redact\"").await;
+    let request = json!({"jsonrpc": "2.0", "id": 1, "method": "tasks/cancel", "params": {"payload": {
+        "jsonrpc": "2.0", "id": 2, "method": "tasks/cancel",
+        "params": {"id": "17", "metadata": {"reason": "asked by jane.roe@mail.example"}}}}});
+    let reply = guardian.post(&request).await;
+    assert_eq!(reply.decision(), "deny", "{:?}", reply.json);
+    assert!(reply.reason_codes().contains(&"modification_refused"));
+    let keyed = a2a_message(2, json!([{"kind": "data", "data": {"jane.roe@mail.example": "paid"}}]));
+    assert_eq!(guardian.post(&keyed).await.decision(), "deny", "a key cannot be masked");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn masked_values_never_reach_the_judge() {
+    let judge = ScriptedJudge::answering(|asked| {
+        assert!(!asked.user.contains("jane.roe"), "{}", asked.user);
+        asked.answer("allow", &[], json!([]))
+    })
+    .await;
+    let guardian = TestGuardian::with_judge(&judge, "policy = \"redact\"").await;
+    let reply = guardian
+        .post(&user_message("Write to jane.roe@mail.example please"))
+        .await;
+    assert_eq!(
+        (reply.decision(), reply.source(), judge.asked()),
+        ("modify", "judge", 1)
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn harmless_steps_need_no_judge_unless_something_is_seen() {
+    let judge = ScriptedJudge::answering(|asked| asked.answer("deny", &["out_of_scope"], json!([]))).await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("p.toml");
+    let policy =
+        "[[harmless]]\nname = \"stock\"\ntools = [\"stock.*\"]\narguments = { item = '\"[A-Z]-[0-9]{1,4}\"' }\n";
+    std::fs::write(&file, policy).unwrap();
+    let guardian = TestGuardian::with_judge(&judge, &format!("policy = \"{}\"", file.display())).await;
+    let reply = guardian.post(&tool_call("stock.find", "item", &json!("A-1093"))).await;
+    assert_eq!((reply.decision(), reply.source()), ("allow", "rules"));
+    assert!(reply.result()["reasoning"].as_str().unwrap().contains("`stock`"));
+    for judged in [
+        tool_call("stock.find", "item", &json!("A-1093; drop table")),
+        tool_call("stock.find", "place", &json!("A-1093")),
+        tool_call("orders.find", "item", &json!("A-1093")),
+    ] {
+        assert_eq!(guardian.post(&judged).await.source(), "judge", "{judged}");
+    }
+    let status = json!({"jsonrpc": "2.0", "id": 4, "method": "tasks/get", "params": {"payload":
+        {"jsonrpc": "2.0", "id": 43, "method": "tasks/get", "params": {"id": "2232321", "historyLength": 4}}}});
+    assert_eq!(guardian.post(&status).await.source(), "rules");
+}
