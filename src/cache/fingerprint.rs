@@ -49,6 +49,7 @@ impl Fingerprint {
             parts.text(argument.pointer.as_str());
             parts.text(&argument.json);
         }
+        parts.text(&step.scalars);
         for content in step.contents.iter().filter(|content| is_seen(content, findings)) {
             parts.content(content);
         }

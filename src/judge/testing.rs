@@ -48,6 +48,7 @@ pub(super) fn step(kind: Kind, contents: &[(Origin, &str)]) -> Step {
             })
             .collect(),
         remarks: Vec::new(),
+        scalars: String::new(),
         original: Arc::new(Nowhere),
     }
 }

@@ -26,6 +26,9 @@ pub struct Step {
     ///
     /// INVARIANT: the content at index `i` has the id [`ContentId::from_index`]`(i)`.
     pub contents: Vec<Content>,
+    /// Numbers, booleans and nulls of the body as they are written, in document order, one a line. They are no texts and are
+    /// not screened, but a step with another amount is another step.
+    pub scalars: String,
     /// What was odd, but no error, in the way the step was written.
     pub remarks: Vec<Remark>,
     /// The document it came from.

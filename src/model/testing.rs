@@ -48,6 +48,7 @@ pub(crate) fn step_with(origin: Origin, texts: &[&str]) -> Step {
         announced_tools: Vec::new(),
         contents,
         remarks: Vec::new(),
+        scalars: String::new(),
         original: Arc::new(NoDocument),
     }
 }

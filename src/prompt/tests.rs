@@ -41,6 +41,7 @@ fn a(kind: Kind, method: Method) -> Build {
         announced_tools: Vec::new(),
         contents: Vec::new(),
         remarks: Vec::new(),
+        scalars: String::new(),
         original: Arc::new(ByHand),
     })
 }

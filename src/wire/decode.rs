@@ -162,6 +162,7 @@ fn assemble(
         tool_call,
         announced_tools: draft.announced_tools,
         contents: walked.contents,
+        scalars: walked.scalars,
         remarks,
         original: Arc::new(original),
     }

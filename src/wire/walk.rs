@@ -17,6 +17,8 @@ pub(super) struct Walked {
     pub(super) contents: Vec<Content>,
     /// For each content the token it came from.
     pub(super) tokens: Vec<Token>,
+    /// Numbers, booleans and nulls of the body, one a line.
+    pub(super) scalars: String,
     /// What was odd.
     pub(super) remarks: Vec<Remark>,
 }
@@ -97,7 +99,12 @@ pub(super) fn walk(table: &Table<'_>, root: NodeId, zone: Zone, anchors: Anchors
                 pointer: walk.pointer.len(),
                 seen: 0,
             }),
-            Kind::Null | Kind::Bool | Kind::Number => {}
+            Kind::Null | Kind::Bool | Kind::Number => {
+                if zone.place == Place::Body && zone.shape != Shape::Nothing {
+                    walk.walked.scalars.push_str(table.raw(node));
+                    walk.walked.scalars.push('\n');
+                }
+            }
         }
     }
     Ok(walk.walked)

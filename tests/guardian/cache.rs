@@ -8,7 +8,7 @@ use futures_util::future::join_all;
 use serde_json::json;
 use wiremock::ResponseTemplate;
 
-use crate::support::{ScriptedJudge, TestGuardian, completion, user_message};
+use crate::support::{ScriptedJudge, TestGuardian, a2a_message, completion, user_message};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hundred_equal_steps_at_once_make_one_call() {
@@ -70,4 +70,19 @@ async fn a_failure_is_not_kept() {
     broken.store(false, Ordering::SeqCst);
     let reply = guardian.post(&request).await;
     assert_eq!((reply.decision(), reply.source()), ("allow", "judge"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_number_is_another_step_and_another_request_id_is_not() {
+    let judge = ScriptedJudge::answering(|asked| asked.answer("allow", &[], json!([]))).await;
+    let guardian = TestGuardian::with_judge(&judge, "").await;
+    let order = |id: u64, amount: u64| {
+        a2a_message(
+            id,
+            json!([{"kind": "data", "data": {"payee": "garden club", "amount": amount}}]),
+        )
+    };
+    guardian.post(&order(1, 10)).await;
+    assert_eq!(guardian.post(&order(2, 10)).await.source(), "cache");
+    assert_eq!(guardian.post(&order(3, 10_000)).await.source(), "judge");
 }
