@@ -35,6 +35,9 @@ const COMPANY: u32 = 5 * HALVES;
 /// What it adds to a signal's weight that it was hidden or disguised.
 const WEIGHT_OF_DISGUISE: u32 = 3 * HALVES;
 
+/// A text shorter than this is a note rather than a document.
+const NOTE: usize = 600;
+
 /// How well a text is kept from the eyes of people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Disguise {
@@ -338,10 +341,19 @@ impl InjectedInstruction {
         found: &mut Vec<Finding>,
     ) {
         let origin = subject.content.origin;
+        let is_address = |hit: &Hit| {
+            let kind = signals.kinds().get(hit.kind);
+            kind.is_some_and(|kind| kind.id == "order_to_reader")
+        };
         let weigh = |hit: &Hit| {
             let weight = match disguise(subject, view, &hit.span) {
                 Disguise::None => hit.weight,
                 Disguise::Slight | Disguise::Thorough => hit.weight + WEIGHT_OF_DISGUISE,
+            };
+            // A short text in an encoding that addresses a machine is no document that happens to be encoded.
+            let weight = match layer_disguise(view) {
+                Disguise::Slight if is_address(hit) && view.text().len() < NOTE => weight + WEIGHT_OF_DISGUISE,
+                _ => weight,
             };
             // To say how tools are used is what tool descriptions are for.
             match signals.kinds().get(hit.kind).map(|kind| kind.id.as_str()) {
@@ -430,8 +442,9 @@ fn disguise(subject: &Subject<'_>, view: &ViewText<'_>, span: &std::ops::Range<u
         .text
         .get(view.raw_span(span.clone()))
         .unwrap_or_default();
-    let start = view.raw_span(span.clone()).start;
-    by_layer.max(if is_concealed(&subject.content.text, start) {
+    // A hit may begin with the end of the sentence before.
+    let end = view.raw_span(span.clone()).end;
+    by_layer.max(if is_concealed(&subject.content.text, end) {
         Disguise::Thorough
     } else {
         super::obfuscation::disguise_of(raw)
