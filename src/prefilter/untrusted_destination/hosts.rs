@@ -1,7 +1,7 @@
 //! What a host is: an address inside, a cloud's metadata service, a collector, somebody's look-alike.
 
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::collections::HashSet;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::LazyLock;
 
 use ipnet::{Ipv4Net, Ipv6Net};

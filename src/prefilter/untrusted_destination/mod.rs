@@ -389,7 +389,7 @@ fn of_host(url: &Url, name: &str, text: &str, web: bool, troubles: &mut Troubles
                 troubles.push((Trouble::LookAlike, "the host looks like another one"));
             }
             // Schemes that the standard does not know keep numbers as names.
-            if let Ok(address) = name.parse::<std::net::IpAddr>() {
+            if let Ok(address) = name.parse::<core::net::IpAddr>() {
                 return hosts::zone_of_address(address);
             }
             if hosts::is_wildcard_dns(name) {
@@ -406,7 +406,7 @@ fn of_host(url: &Url, name: &str, text: &str, web: bool, troubles: &mut Troubles
 fn embedded_zone(name: &str) -> Zone {
     let numbers: Vec<u8> = name.split(['.', '-']).map_while(|part| part.parse().ok()).collect();
     match numbers.as_slice() {
-        [a, b, c, d, ..] => hosts::zone_of_address(std::net::Ipv4Addr::new(*a, *b, *c, *d).into()),
+        [a, b, c, d, ..] => hosts::zone_of_address(core::net::Ipv4Addr::new(*a, *b, *c, *d).into()),
         _ => Zone::Public,
     }
 }
