@@ -7,7 +7,7 @@ use regex::Regex;
 
 use super::injected_instruction::{Likeness, likeness};
 use super::views::{FEWEST_BITS, escape_sequence_length, is_zero_width, selector_byte};
-use super::{Prefilter, Rule, Subject, ViewText};
+use super::{Prefilter, Rule, Subject, ViewText, Word};
 use crate::model::{Confidence, Finding, ReasonCode, Severity, Treatment, View};
 
 const FAMILY: &str = "hidden_text";
@@ -174,6 +174,10 @@ impl Prefilter for HiddenText {
         &self.rules
     }
 
+    fn words(&self) -> Vec<Word> {
+        MARKUP_WORDS.iter().map(|word| Word::any_case(*word)).collect()
+    }
+
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         for view in subject.views.as_written() {
             let whole = 0..view.text().len();
@@ -200,6 +204,9 @@ impl Prefilter for HiddenText {
             }
         }
         for view in subject.views.folded() {
+            if subject.sightings(view).next().is_none() {
+                continue;
+            }
             for span in hidden_markup(view.text()).into_iter().take(4 * MOST) {
                 match likeness(view.text().get(span.clone()).unwrap_or_default()) {
                     Likeness::None => {}
@@ -216,7 +223,7 @@ fn invisible(text: &str) -> Vec<(At, Range<usize>)> {
     /// Selectors in a row that no character has.
     const SELECTORS: usize = 8;
     let mut found = Vec::new();
-    let mut word = Word::default();
+    let mut word = LetterRun::default();
     let mut row: (usize, usize) = (0, 0);
     let mut selectors: (usize, usize) = (0, 0);
     for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
@@ -252,14 +259,14 @@ fn invisible(text: &str) -> Vec<(At, Range<usize>)> {
 
 /// A word of ASCII letters that is being read, with the invisible characters inside it.
 #[derive(Default)]
-struct Word {
+struct LetterRun {
     start: Option<usize>,
     pending: usize,
     splits: usize,
     end: usize,
 }
 
-impl Word {
+impl LetterRun {
     /// Reads a character; answers the word that ended before it when it was split at least twice.
     fn next(&mut self, at: usize, c: char) -> Option<Range<usize>> {
         if c.is_ascii_alphabetic() {
@@ -335,6 +342,9 @@ fn terminal_escapes(text: &str) -> Vec<Range<usize>> {
     spans
 }
 
+/// Words of which one stands in everything that [`OPENING`] fits.
+const MARKUP_WORDS: &[&str] = &["<!--", "]: ", "style", "hidden"];
+
 /// What is looked for in folded text to begin something that is not shown.
 static OPENING: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
@@ -352,9 +362,6 @@ fn hidden_markup(folded: &str) -> Vec<Range<usize>> {
     let Some(opening) = OPENING.as_ref() else {
         return Vec::new();
     };
-    if !folded.contains("<!--") && !folded.contains("]: ") && !folded.contains("style") && !folded.contains("hidden") {
-        return Vec::new();
-    }
     let mut spans = Vec::new();
     for found in opening.captures_iter(folded) {
         let Some(whole) = found.get(0) else { continue };

@@ -7,7 +7,7 @@
 use std::sync::LazyLock;
 
 use super::signals::{Cluster, HALVES, Hit, Signals};
-use super::{Prefilter, Rule, Subject, ViewText};
+use super::{Prefilter, Rule, Seen, Subject, ViewText, Word};
 use crate::model::{Confidence, Finding, Origin, ReasonCode, Severity, Treatment};
 
 const FAMILY: &str = "injected_instruction";
@@ -270,6 +270,16 @@ impl Prefilter for InjectedInstruction {
         &self.rules
     }
 
+    fn words(&self) -> Vec<Word> {
+        let lists = [&self.external, &self.user];
+        lists
+            .into_iter()
+            .filter_map(|list| list.signals.as_ref())
+            .flat_map(Signals::words)
+            .cloned()
+            .collect()
+    }
+
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         let list = match subject.content.origin {
             Origin::User => &self.user,
@@ -277,8 +287,23 @@ impl Prefilter for InjectedInstruction {
             _ => return,
         };
         let Some(signals) = list.signals else { return };
+        let before = match subject.content.origin {
+            Origin::User => self
+                .external
+                .signals
+                .as_ref()
+                .map_or(0, |signals| signals.words().len()),
+            _ => 0,
+        };
         for view in subject.views.folded() {
-            let hits = signals.hits(view.text());
+            let words = subject.sightings(view).filter_map(|seen| {
+                let word = seen
+                    .word
+                    .checked_sub(before)
+                    .filter(|word| *word < signals.words().len())?;
+                Some(Seen { word, ..seen })
+            });
+            let hits = signals.hits_at(view.text(), words);
             if !hits.is_empty() {
                 self.tell(list, signals, subject, view, &hits, found);
             }

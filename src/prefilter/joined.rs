@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Views;
+use super::{Views, views};
 use crate::model::{Content, Finding, Form, Step, View};
 
 /// The most pieces that are put together.
@@ -34,7 +34,9 @@ pub(super) fn joined(step: &Step) -> Vec<Joined<'_>> {
             let pieces: Vec<&Content> = list.into_iter().map(|(_, content)| content).collect();
             let mut whole = (*pieces.first()?).clone();
             whole.text = pieces.iter().map(|content| content.text.as_str()).collect();
-            let says_something = Views::of(&whole).iter().any(|view| view.view() == View::Decoded);
+            let says_something = Views::of(&whole, views::decoding_gate())
+                .iter()
+                .any(|view| view.view() == View::Decoded);
             says_something.then_some(Joined { pieces, whole })
         })
         .collect()

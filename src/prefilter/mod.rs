@@ -5,6 +5,7 @@
 
 mod catalogue;
 mod destructive_command;
+mod gate;
 mod hidden_text;
 mod implied;
 mod injected_instruction;
@@ -26,9 +27,10 @@ mod untrusted_destination;
 mod views;
 mod warm_up;
 
-use crate::model::{Examined, Finding, Screening, Step, View};
+use crate::model::{Content, Examined, Finding, Screening, Step, View};
 use crate::policy::Policy;
 
+pub use gate::{Case, Gate, Seen, Sightings, Word};
 pub use rule::Rule;
 pub use subject::Subject;
 pub use views::{ViewText, Views};
@@ -41,6 +43,12 @@ pub trait Prefilter: Send + Sync {
     /// Its rules, for documentation, `guardian rules`, and the tests that hold their examples.
     fn rules(&self) -> &[Rule];
 
+    /// The words that it gates on: the gate looks for those of all families in one pass, and tells each where its own stand
+    /// ([`Subject::sightings`]), by their places in this list.
+    fn words(&self) -> Vec<Word> {
+        Vec::new()
+    }
+
     /// Looks at one content in all its views.
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>);
 
@@ -51,27 +59,31 @@ pub trait Prefilter: Send + Sync {
 /// The one list of prefilters.
 pub struct Prefilters {
     families: Vec<Box<dyn Prefilter>>,
+    gate: Gate,
 }
 
 impl Prefilters {
     /// Every family there is, in the order in which their findings are reported.
     pub fn standard() -> Self {
-        Self {
-            families: vec![
-                Box::new(injected_instruction::InjectedInstruction::new()),
-                Box::new(hidden_text::HiddenText::new()),
-                Box::new(obfuscation::Obfuscation::new()),
-                Box::new(secret::Secret),
-                Box::new(personal_data::PersonalData),
-                Box::new(oversize::Oversize::new()),
-                Box::new(structure::Structure::new()),
-                Box::new(destructive_command::DestructiveCommand::new()),
-                Box::new(sql::Sql::new()),
-                Box::new(path::Path::new()),
-                Box::new(tool::Tool::new()),
-                Box::new(untrusted_destination::UntrustedDestination::new()),
-            ],
-        }
+        Self::of(vec![
+            Box::new(injected_instruction::InjectedInstruction::new()),
+            Box::new(hidden_text::HiddenText::new()),
+            Box::new(obfuscation::Obfuscation::new()),
+            Box::new(secret::Secret),
+            Box::new(personal_data::PersonalData),
+            Box::new(oversize::Oversize::new()),
+            Box::new(structure::Structure::new()),
+            Box::new(destructive_command::DestructiveCommand::new()),
+            Box::new(sql::Sql::new()),
+            Box::new(path::Path::new()),
+            Box::new(tool::Tool::new()),
+            Box::new(untrusted_destination::UntrustedDestination::new()),
+        ])
+    }
+
+    fn of(families: Vec<Box<dyn Prefilter>>) -> Self {
+        let gate = views::gate(families.iter().map(AsRef::as_ref));
+        Self { families, gate }
     }
 
     /// Every family.
@@ -91,7 +103,7 @@ impl Prefilters {
         let mut screening = Screening::default();
         let mut found = Vec::new();
         for content in &step.contents {
-            let views = Views::of(content);
+            let views = Views::of(content, &self.gate);
             let coverage = &mut screening.coverage;
             coverage.contents += 1;
             coverage.bytes += content.text.len();
@@ -109,46 +121,23 @@ impl Prefilters {
                     coverage.views.push(view);
                 }
             }
-            let subject = Subject {
-                step,
-                policy,
-                content,
-                views: &views,
-            };
-            for family in &self.families {
-                family.screen_content(&subject, &mut found);
-            }
+            self.look_at(step, policy, content, &views, |_| true, &mut found);
             screening
                 .findings
                 .append(&mut tidy::of_content(std::mem::take(&mut found)));
         }
         for joined in joined::joined(step) {
-            let views = Views::of(&joined.whole);
+            let views = Views::of(&joined.whole, &self.gate);
             screening.coverage.derived_bytes += views.derived_bytes();
-            let subject = Subject {
-                step,
-                policy,
-                content: &joined.whole,
-                views: &views,
-            };
-            for family in &self.families {
-                family.screen_content(&subject, &mut found);
-            }
+            self.look_at(step, policy, &joined.whole, &views, |_| true, &mut found);
             let findings = tidy::of_content(std::mem::take(&mut found));
             screening.findings.extend(joined.on_pieces(findings));
         }
         for implied in implied::implied(step) {
-            let views = Views::of(&implied.whole);
+            let views = Views::of(&implied.whole, &self.gate);
             screening.coverage.derived_bytes += implied.whole.text.len() + views.derived_bytes();
-            let subject = Subject {
-                step,
-                policy,
-                content: &implied.whole,
-                views: &views,
-            };
-            for family in self.families.iter().filter(|family| implied.concerns(family.family())) {
-                family.screen_content(&subject, &mut found);
-            }
+            let concerned = |family: &dyn Prefilter| implied.concerns(family.family());
+            self.look_at(step, policy, &implied.whole, &views, concerned, &mut found);
             let findings = tidy::of_content(std::mem::take(&mut found));
             let new = implied.on_contents(findings, &screening.findings);
             screening.findings.extend(new);
@@ -163,6 +152,30 @@ impl Prefilters {
         screening.findings.append(&mut found);
         screening.findings = tidy::of_step(screening.findings);
         screening
+    }
+
+    /// Shows one content to the families that it concerns.
+    fn look_at(
+        &self,
+        step: &Step,
+        policy: &Policy,
+        content: &Content,
+        views: &Views<'_>,
+        concerned: impl Fn(&dyn Prefilter) -> bool,
+        found: &mut Vec<Finding>,
+    ) {
+        for (vocabulary, family) in (views::OF_FAMILIES..).zip(&self.families) {
+            let subject = Subject {
+                step,
+                policy,
+                content,
+                views,
+                vocabulary,
+            };
+            if concerned(family.as_ref()) {
+                family.screen_content(&subject, found);
+            }
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use super::injected_instruction::{Disguise, telling};
-use super::views::is_invisible;
+use super::views::{is_invisible, next};
 use super::{Prefilter, Rule, Subject, ViewText};
 use crate::model::{Confidence, Finding, ReasonCode, Severity, Treatment, View};
 
@@ -314,8 +314,10 @@ fn gaps(text: &str) -> Vec<Range<usize>> {
         )
     };
     let mut spans = Vec::new();
+    if bytes.len() < 2 * FEWEST - 1 || !may_have_gaps(bytes) {
+        return spans;
+    }
     let mut at = 0;
-    // Every second byte of a spaced run is a letter alone; most texts have none.
     while at + 2 * FEWEST <= bytes.len() + 1 {
         let lonely = |place: usize| {
             bytes.get(place).is_some_and(u8::is_ascii_alphabetic)
@@ -351,6 +353,46 @@ fn gaps(text: &str) -> Vec<Range<usize>> {
     spans
 }
 
+/// Whether single letters stand anywhere as close together as in a run with gaps.
+///
+/// A run of twelve letters, each at most seven bytes behind the one before, either fills a block, which then has at least
+/// four of them, or lies in two blocks, one of which has at least six.
+fn may_have_gaps(bytes: &[u8]) -> bool {
+    const BLOCK: usize = 32;
+    const FEWEST: u8 = 4;
+    let is_letter = |byte: u8| (byte | 0x20).wrapping_sub(b'a') < 26;
+    let is_part = |byte: u8| is_letter(byte) | (byte.wrapping_sub(b'0') < 10);
+    let lonely = |before: u8, byte: u8, behind: u8| is_letter(byte) & !is_part(before) & !is_part(behind);
+    let count = |before: &[u8], block: &[u8], behind: &[u8]| -> u8 {
+        let around = before.iter().zip(block).zip(behind);
+        around
+            .map(|((before, byte), behind)| u8::from(lonely(*before, *byte, *behind)))
+            .sum()
+    };
+    let edged = |place: Option<usize>| place.and_then(|place| bytes.get(place)).copied().unwrap_or(b' ');
+    (0..bytes.len()).step_by(BLOCK).any(|at| {
+        let whole = at.checked_sub(1).and_then(|before| {
+            let before = bytes.get(before..)?.first_chunk::<BLOCK>()?;
+            let block = bytes.get(at..)?.first_chunk::<BLOCK>()?;
+            let behind = bytes.get(at + 1..)?.first_chunk::<BLOCK>()?;
+            Some(count(before, block, behind))
+        });
+        let count = whole.unwrap_or_else(|| {
+            let end = bytes.len().min(at + BLOCK);
+            (at..end)
+                .map(|place| {
+                    u8::from(lonely(
+                        edged(place.checked_sub(1)),
+                        edged(Some(place)),
+                        edged(Some(place + 1)),
+                    ))
+                })
+                .sum()
+        });
+        count >= FEWEST
+    })
+}
+
 fn spells_instructions(joined: &str) -> bool {
     const COMPACT: &[&str] = &[
         "ignoreall",
@@ -374,13 +416,12 @@ fn spells_instructions(joined: &str) -> bool {
 fn digits(text: &str) -> Vec<Range<usize>> {
     const FEWEST: usize = 3;
     let is_sign = |byte: u8| letter_of(byte).is_some();
-    let disguised = text
-        .split_ascii_whitespace()
-        .filter(|word| {
-            let bytes = word.trim_end_matches(['!', '.', ',', '?']).bytes();
-            bytes.clone().skip(1).any(is_sign) | bytes.clone().take(1).any(is_sign)
-                && bytes.clone().filter(u8::is_ascii_alphabetic).count() >= 2
-        })
+    let is_disguised = |word: &str| {
+        let bytes = word.trim_end_matches(['!', '.', ',', '?']).bytes();
+        bytes.clone().any(is_sign) && bytes.clone().filter(u8::is_ascii_alphabetic).count() >= 2
+    };
+    let disguised = words_with(text, is_sign)
+        .filter(|word| is_disguised(word))
         .take(FEWEST)
         .count();
     if disguised < FEWEST {
@@ -404,6 +445,20 @@ fn digits(text: &str) -> Vec<Range<usize>> {
             written.bytes().filter(|byte| is_sign(*byte)).count() >= FEWEST
         })
         .collect()
+}
+
+/// The words, white space between them, that hold such a byte.
+fn words_with(text: &str, wanted: impl Fn(u8) -> bool + Copy) -> impl Iterator<Item = &str> {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let found = next(bytes, at, wanted)?;
+        let is_space = |place: &usize| bytes.get(*place).is_none_or(u8::is_ascii_whitespace);
+        let start = (at..found).rev().find(is_space).map_or(at, |space| space + 1);
+        let end = (found..=bytes.len()).find(is_space)?;
+        at = end;
+        text.get(start..end)
+    })
 }
 
 const fn letter_of(byte: u8) -> Option<u8> {

@@ -7,10 +7,10 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use aho_corasick::AhoCorasick;
 use regex::bytes::{Regex, RegexBuilder};
 use serde::Deserialize;
 
+use super::gate::{Gate, Seen, Word};
 use super::views::fold_pattern;
 use crate::model::{Confidence, Severity};
 
@@ -160,7 +160,9 @@ pub(super) struct Cluster {
 pub(super) struct Signals {
     kinds: Vec<Kind>,
     patterns: Vec<Pattern>,
-    gate: AhoCorasick,
+    words: Vec<Word>,
+    /// The words alone, for texts that did not pass the shared gate.
+    gate: Gate,
     /// For each word of the gate, the patterns that it opens.
     opens: Vec<Vec<usize>>,
 }
@@ -226,18 +228,15 @@ impl Signals {
                 silent_on: entry.silent_on,
             });
         }
-        let (words, opens): (Vec<String>, Vec<Vec<usize>>) = words.into_iter().unzip();
-        let gate = AhoCorasick::builder()
-            .kind(Some(aho_corasick::AhoCorasickKind::DFA))
-            .build(&words)
-            .map_err(|error| RuleError::Malformed {
-                file,
-                why: error.to_string(),
-            })?;
+        let (words, opens): (Vec<Word>, Vec<Vec<usize>>) = words
+            .into_iter()
+            .map(|(word, opens)| (Word::any_case(word), opens))
+            .unzip();
         Ok(Self {
             kinds,
             patterns,
-            gate,
+            gate: Gate::of([words.clone()]),
+            words,
             opens,
         })
     }
@@ -247,16 +246,29 @@ impl Signals {
         &self.kinds
     }
 
+    /// The words that open its patterns.
+    pub(super) fn words(&self) -> &[Word] {
+        &self.words
+    }
+
     /// Every hit in a folded text, in order.
     pub(super) fn hits(&self, folded: &str) -> Vec<Hit> {
-        let mut windows: Vec<Vec<Range<usize>>> = vec![Vec::new(); self.patterns.len()];
-        for word in self.gate.find_overlapping_iter(folded) {
-            let start = word.start().saturating_sub(BEFORE);
-            let end = (word.end() + BEHIND).min(folded.len());
-            for pattern in self.opens.get(word.pattern().as_usize()).into_iter().flatten() {
-                let Some(windows) = windows.get_mut(*pattern) else {
-                    continue;
-                };
+        self.hits_at(folded, self.gate.sightings(folded).of(0))
+    }
+
+    /// Every hit in a folded text, in order, given where its words stand.
+    pub(super) fn hits_at(&self, folded: &str, words: impl Iterator<Item = Seen>) -> Vec<Hit> {
+        let mut words = words.peekable();
+        if words.peek().is_none() {
+            return Vec::new();
+        }
+        // Of some hundred patterns a text opens a few.
+        let mut windows: BTreeMap<usize, Vec<Range<usize>>> = BTreeMap::new();
+        for word in words {
+            let start = word.span.start.saturating_sub(BEFORE);
+            let end = (word.span.end + BEHIND).min(folded.len());
+            for pattern in self.opens.get(word.word).into_iter().flatten() {
+                let windows = windows.entry(*pattern).or_default();
                 match windows.last_mut() {
                     Some(last) if start <= last.end => last.end = end.max(last.end),
                     _ => windows.push(start..end),
@@ -265,7 +277,10 @@ impl Signals {
         }
         let bytes = folded.as_bytes();
         let mut hits = Vec::new();
-        for (pattern, windows) in self.patterns.iter().zip(windows) {
+        for (pattern, windows) in windows {
+            let Some(pattern) = self.patterns.get(pattern) else {
+                continue;
+            };
             for window in windows {
                 // The byte before a window must be seen, or the window's edge would pass for that of a word.
                 let mut at = window.start;

@@ -1,10 +1,12 @@
 //! What a prefilter looks at: one content of one step, in its views, under one policy.
 
-use super::Views;
+use super::gate::Seen;
+use super::{ViewText, Views};
 use crate::model::{Content, Step};
 use crate::policy::Policy;
 
 /// One content of one step.
+#[derive(Clone, Copy)]
 pub struct Subject<'a> {
     /// The step it belongs to.
     pub step: &'a Step,
@@ -14,4 +16,13 @@ pub struct Subject<'a> {
     pub content: &'a Content,
     /// Its views.
     pub views: &'a Views<'a>,
+    /// Which vocabulary of the gate is that of the family that looks.
+    pub vocabulary: usize,
+}
+
+impl Subject<'_> {
+    /// The words of the family that looks ([`Prefilter::words`](super::Prefilter::words)) in one view, by where they end.
+    pub fn sightings<'v>(&self, view: &'v ViewText<'_>) -> impl Iterator<Item = Seen> + Clone + use<'v> {
+        view.sightings().of(self.vocabulary)
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Prefilter, Rule, Subject, Views};
+use super::{Prefilter, Rule, Subject, Views, views};
 use crate::model::{
     Argument, Content, ContentId, Edit, EditError, Finding, Form, Kind, Method, Origin, Original, Place, Pointer, Step,
     ToolCall,
@@ -55,15 +55,7 @@ pub(super) fn step(contents: impl IntoIterator<Item = (Origin, String)>) -> Step
 pub(super) fn seen(family: &dyn Prefilter, origin: Origin, text: &str) -> Vec<Finding> {
     let policy = Policy::standard().unwrap();
     let step = step([(origin, text.to_owned())]);
-    let views = Views::of(&step.contents[0]);
-    let subject = Subject {
-        step: &step,
-        policy: &policy,
-        content: &step.contents[0],
-        views: &views,
-    };
-    let mut found = Vec::new();
-    family.screen_content(&subject, &mut found);
+    let found = seen_in_contents(family, &step, &policy);
     for finding in &found {
         assert!(
             text.get(finding.span.clone()).is_some(),
@@ -71,6 +63,24 @@ pub(super) fn seen(family: &dyn Prefilter, origin: Origin, text: &str) -> Vec<Fi
             finding.rule,
             finding.span
         );
+    }
+    found
+}
+
+/// What a family sees in the contents of a step.
+pub(super) fn seen_in_contents(family: &dyn Prefilter, step: &Step, policy: &Policy) -> Vec<Finding> {
+    let gate = views::gate(std::iter::once(family));
+    let mut found = Vec::new();
+    for content in &step.contents {
+        let views = Views::of(content, &gate);
+        let subject = Subject {
+            step,
+            policy,
+            content,
+            views: &views,
+            vocabulary: views::OF_FAMILIES,
+        };
+        family.screen_content(&subject, &mut found);
     }
     found
 }
@@ -176,19 +186,7 @@ pub(super) fn tool_call(tool: &str, arguments: &[(&str, &str)]) -> Step {
 
 /// What a family finds in a step, under a policy.
 pub(super) fn screen_under(family: &dyn Prefilter, step: &Step, policy: &Policy) -> Vec<Finding> {
-    let mut found = Vec::new();
-    for content in &step.contents {
-        let views = Views::of(content);
-        family.screen_content(
-            &Subject {
-                step,
-                policy,
-                content,
-                views: &views,
-            },
-            &mut found,
-        );
-    }
+    let mut found = seen_in_contents(family, step, policy);
     family.screen_step(step, policy, &mut found);
     found
 }

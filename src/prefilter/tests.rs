@@ -41,9 +41,7 @@ impl Prefilter for Markers {
 
 #[test]
 fn every_content_is_screened_and_covered() {
-    let prefilters = Prefilters {
-        families: vec![Markers::new()],
-    };
+    let prefilters = Prefilters::of(vec![Markers::new()]);
     let step = testing::step([
         (Origin::ToolOutput, "a marker here, a mar\u{200b}ker there".to_owned()),
         (Origin::User, "MARKER".to_owned()),
@@ -68,7 +66,7 @@ fn every_content_is_screened_and_covered() {
 #[test]
 fn what_was_cut_is_said_with_its_pointer() {
     let step = testing::step([(Origin::ToolOutput, "\u{fdfa}".repeat(200_000))]);
-    let screening = Prefilters { families: vec![] }.screen(&step, &Policy::standard().unwrap());
+    let screening = Prefilters::of(vec![]).screen(&step, &Policy::standard().unwrap());
     assert!(screening.coverage.cut_bytes > 0);
     assert_eq!(screening.coverage.cut, [step.contents[0].pointer.clone()]);
 }

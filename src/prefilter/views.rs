@@ -26,15 +26,18 @@ mod span_map;
 
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use self::span_map::{Derived, SpanMap};
+use super::Prefilter;
+use super::gate::{Gate, Sightings};
 use crate::model::{Content, Form, View};
 
 pub(super) use fold::fold_pattern;
 pub(super) use hidden::{FEWEST_BITS, is_zero_width, selector_byte};
 pub(super) use json::{Leaf, leaves};
 pub(super) use normalize::{escape_sequence_length, is_invisible};
+pub(super) use scan::next;
 
 /// How many layers of encoding are taken off.
 const MOST_LAYERS: usize = 4;
@@ -44,6 +47,28 @@ const MOST_VIEWS: usize = 64;
 const DERIVED_PER_BYTE: usize = 6;
 /// …and on top of that.
 const DERIVED_AT_LEAST: usize = 64 * 1024;
+
+/// The vocabulary of the views themselves: what decoding gates on.
+const OF_VIEWS: usize = 0;
+/// The vocabulary of the first family; the others follow in their order.
+pub(super) const OF_FAMILIES: usize = 1;
+
+/// The gate for the views and these families.
+pub(super) fn gate<'f>(families: impl Iterator<Item = &'f dyn Prefilter>) -> Gate {
+    Gate::of(std::iter::once(rot13::words()).chain(families.map(|family| family.words())))
+}
+
+/// The gate of the views alone, for those who only want to know what is encoded.
+pub(super) fn decoding_gate() -> &'static Gate {
+    static GATE: LazyLock<Gate> = LazyLock::new(|| gate(std::iter::empty()));
+    &GATE
+}
+
+/// The path of what nothing was decoded for: shared, because nearly all are like that.
+fn nothing_decoded() -> Arc<str> {
+    static PATH: LazyLock<Arc<str>> = LazyLock::new(|| Arc::from(""));
+    PATH.clone()
+}
 
 #[derive(Clone, Debug)]
 enum Text<'a> {
@@ -69,6 +94,7 @@ pub struct ViewText<'a> {
     /// From this text back to the raw one.
     maps: Vec<Arc<SpanMap>>,
     path: Arc<str>,
+    sightings: Sightings,
 }
 
 impl ViewText<'_> {
@@ -80,6 +106,11 @@ impl ViewText<'_> {
     /// The text in this view.
     pub fn text(&self) -> &str {
         self.text.as_str()
+    }
+
+    /// The words of the gate that stand in it.
+    pub fn sightings(&self) -> &Sightings {
+        &self.sightings
     }
 
     /// What was decoded to get here, outermost first (`base64>escapes`); empty when nothing was.
@@ -106,10 +137,11 @@ pub struct Views<'a> {
 }
 
 impl<'a> Views<'a> {
-    /// Makes every view of a content.
-    pub fn of(content: &'a Content) -> Self {
+    /// Makes every view of a content, and looks for the words of a gate in each.
+    pub fn of(content: &'a Content, gate: &Gate) -> Self {
         let raw: &'a str = &content.text;
         let mut maker = Maker {
+            gate,
             room: raw
                 .len()
                 .saturating_mul(DERIVED_PER_BYTE)
@@ -127,12 +159,13 @@ impl<'a> Views<'a> {
             text: Text::Raw(raw),
             raw,
             maps: Vec::new(),
-            path: Arc::from(""),
+            path: nothing_decoded(),
+            sightings: Sightings::default(),
         };
         match content.form {
             Form::OpaqueFile { .. } => maker.made.views.push(raw_view),
             Form::Text | Form::Key | Form::TextFile { .. } => {
-                maker.waiting.push_back((raw_view, 0));
+                maker.look_into(raw_view, 0);
                 while let Some((base, layers)) = maker.waiting.pop_front() {
                     maker.look_into(base, layers);
                 }
@@ -178,30 +211,47 @@ impl<'a> Views<'a> {
 }
 
 /// Makes views until nothing is left to decode, or a cap is reached.
-struct Maker<'a> {
+struct Maker<'a, 'g> {
+    gate: &'g Gate,
     room: usize,
     waiting: VecDeque<(ViewText<'a>, usize)>,
     made: Views<'a>,
 }
 
-impl<'a> Maker<'a> {
+impl<'a> Maker<'a, '_> {
+    /// Looks for the words of the gate in a text.
+    fn sight(&self, mut view: ViewText<'a>) -> ViewText<'a> {
+        view.sightings = self.gate.sightings(view.text());
+        view
+    }
+
     /// Adds a text with its normalized and folded views, and queues what can be decoded out of it.
     fn look_into(&mut self, base: ViewText<'a>, layers: usize) {
         if self.made.views.len() + 3 > MOST_VIEWS {
             self.made.cut_bytes += base.text().len();
             return;
         }
+        let base = self.sight(base);
         let normalized = normalize::normalize(base.text(), self.room)
-            .map(|derived| self.derive(&base, View::Normalized, "", derived));
+            .map(|derived| self.derive(&base, View::Normalized, "", derived))
+            .map(|view| self.sight(view));
         let best = normalized.as_ref().unwrap_or(&base);
         let folded = match fold::fold(best.text(), self.room) {
-            Some(derived) => self.derive(best, View::Folded, "", derived),
+            // Words of the gate in ASCII are the same in either case.
+            Some(derived) if best.text().is_ascii() => ViewText {
+                sightings: best.sightings.clone(),
+                ..self.derive(best, View::Folded, "", derived)
+            },
+            Some(derived) => {
+                let view = self.derive(best, View::Folded, "", derived);
+                self.sight(view)
+            }
             None => ViewText {
                 view: View::Folded,
                 ..best.clone()
             },
         };
-        let children = self.decode(&base, best, folded.text());
+        let children = self.decode(&base, best, &folded);
         self.made.views.push(base);
         self.made.views.extend(normalized);
         self.made.views.push(folded);
@@ -225,7 +275,7 @@ impl<'a> Maker<'a> {
     }
 
     /// Everything that one layer of decoding gives: from the text as received what is hidden in it, from the cleaned one the rest.
-    fn decode(&mut self, received: &ViewText<'a>, cleaned: &ViewText<'a>, folded: &str) -> Vec<ViewText<'a>> {
+    fn decode(&mut self, received: &ViewText<'a>, cleaned: &ViewText<'a>, folded: &ViewText<'a>) -> Vec<ViewText<'a>> {
         let mut children = Vec::new();
         let mut add = |maker: &mut Self, source: &ViewText<'a>, view: View, how: &str, derived: Option<Derived>| {
             if let Some(derived) = derived {
@@ -317,7 +367,7 @@ impl<'a> Maker<'a> {
             cleaned,
             View::Decoded,
             "rot13",
-            rot13::decode(cleaned.text(), folded, self.room),
+            rot13::decode(cleaned.text(), folded.sightings().of(OF_VIEWS), self.room),
         );
         children
     }
@@ -336,6 +386,7 @@ impl<'a> Maker<'a> {
             view,
             text: Text::Derived(Arc::from(derived.text)),
             raw: source.raw,
+            sightings: Sightings::default(),
             maps: std::iter::once(Arc::new(derived.map))
                 .chain(source.maps.iter().cloned())
                 .collect(),

@@ -27,7 +27,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::catalogue::Catalogue;
-use super::{Prefilter, Rule, Subject, ViewText};
+use super::gate::Seen as Sighted;
+use super::{Prefilter, Rule, Subject, ViewText, Word};
 use crate::model::{Confidence, Finding, Severity, Treatment, View};
 use role::{Role, begins_like_command, role};
 use shell::{Call, Stdin};
@@ -174,6 +175,10 @@ impl Prefilter for DestructiveCommand {
         self.catalogue.rules()
     }
 
+    fn words(&self) -> Vec<Word> {
+        prose::words()
+    }
+
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         let Some(role) = role(subject) else { return };
         let ascii = subject.content.text.is_ascii();
@@ -195,8 +200,8 @@ impl Prefilter for DestructiveCommand {
                 (role, _) => role,
             };
             match role {
-                Role::Command | Role::Likely => look(view.text(), &mut seen),
-                Role::Prose => prose::look(view.text(), &mut seen),
+                Role::Command | Role::Likely => look(view.text(), subject.sightings(view), &mut seen),
+                Role::Prose => prose::look(view.text(), subject.sightings(view), &mut seen),
             }
             self.report(subject, view, role, seen, found);
         }
@@ -213,10 +218,10 @@ fn is_encoded_whole(subject: &Subject<'_>, view: &ViewText<'_>) -> bool {
 }
 
 /// Looks at a text that is run.
-fn look(text: &str, seen: &mut Seen) {
+fn look(text: &str, anchors: impl Iterator<Item = Sighted>, seen: &mut Seen) {
     if text.len() > LONGEST_COMMAND {
         seen.add_at(Danger::NotExamined, 0..1, "is too long to be followed to its end");
-        return prose::look(text, seen);
+        return prose::look(text, anchors, seen);
     }
     windows::look(text, seen);
     let code = code::is_code(text);
@@ -254,7 +259,7 @@ fn look_at_nested(nested: code::Nested, seen: &mut Seen) {
 
 fn look_at_shell(text: &str, seen: &mut Seen, nested: &mut code::Nested) {
     let reading = shell::read(text);
-    for call in &reading.calls {
+    for call in reading.calls.iter().filter(|call| !does_nothing(call)) {
         files::look(&reading, call, seen);
         network::look(&reading, call, seen);
         outflow::look(&reading, call, seen);
@@ -297,6 +302,19 @@ fn look_at_shell(text: &str, seen: &mut Seen, nested: &mut code::Nested) {
             nested.push((text.clone(), call.span.clone()));
         }
     }
+}
+
+/// Whether a call can be passed over: most of a longer script is of this kind.
+fn does_nothing(call: &Call) -> bool {
+    const HARMLESS: &[&str] = &[
+        "echo", "printf", "ls", "cd", "pwd", "true", "false", "test", "[", "[[", "sort", "uniq", "wc", "sleep", "exit",
+        "mkdir", "return", "break", "continue", "shift",
+    ];
+    call.redirects.is_empty()
+        && call.environment.is_empty()
+        && !call.disguised
+        && matches!(call.stdin, Stdin::Unknown | Stdin::Calls(_))
+        && HARMLESS.contains(&call.program.as_str())
 }
 
 fn writes_startup(call: &Call) -> bool {

@@ -76,16 +76,13 @@ pub(super) fn look_across(reading: &Reading, seen: &mut Seen) {
                 Some(Cargo::Output | Cargo::File) | None => {}
             }
         }
-        let cargo = reading
-            .upstream(call)
-            .into_iter()
-            .chain([call])
-            .filter_map(cargo_of_call)
-            .max();
-        if let Some(cargo @ (Cargo::Secret | Cargo::System)) = cargo {
-            for file in written_by_copy(call) {
-                laden.insert(file, cargo);
-            }
+        let files = written_by_copy(call);
+        if files.is_empty() {
+            continue;
+        }
+        let read = reading.upstream(call).into_iter().chain([call]);
+        if let Some(cargo @ (Cargo::Secret | Cargo::System)) = read.filter_map(cargo_of_call).max() {
+            laden.extend(files.into_iter().map(|file| (file, cargo)));
         }
     }
 }

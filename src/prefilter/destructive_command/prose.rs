@@ -1,11 +1,10 @@
 //! Talk of commands: lines of prose that hold what begins like a dangerous one.
 
 use std::ops::Range;
-use std::sync::LazyLock;
-
-use aho_corasick::AhoCorasick;
 
 use super::{Seen, code, look_at_nested, look_at_shell, windows};
+use crate::prefilter::Word;
+use crate::prefilter::gate::{Seen as Sighted, apart};
 
 const LONGEST_PROSE: usize = 256 * 1024;
 const LONGEST_QUOTED_LINE: usize = 1_000;
@@ -54,29 +53,30 @@ const ANCHORS: &[&str] = &[
     "> /dev/sd",
 ];
 
-static PROSE_GATE: LazyLock<Option<AhoCorasick>> =
-    LazyLock::new(|| AhoCorasick::builder().ascii_case_insensitive(true).build(ANCHORS).ok());
+/// The words of the gate.
+pub(super) fn words() -> Vec<Word> {
+    ANCHORS.iter().map(|anchor| Word::any_case(*anchor)).collect()
+}
 
 /// Looks at the lines of a text that hold what begins like a command.
-pub(super) fn look(text: &str, seen: &mut Seen) {
-    let Some(gate) = PROSE_GATE.as_ref() else { return };
+pub(super) fn look(text: &str, anchors: impl Iterator<Item = Sighted>, seen: &mut Seen) {
     let text = text.get(..text.floor_char_boundary(LONGEST_PROSE)).unwrap_or_default();
     let mut done = 0;
     let mut lines = 0;
-    for hit in gate.find_iter(text) {
-        if hit.start() < done {
+    for Sighted { span: hit, .. } in apart(anchors.take_while(|anchor| anchor.span.end <= text.len())) {
+        if hit.start < done {
             continue;
         }
         lines += 1;
         if lines > MOST_QUOTED_LINES {
             break;
         }
-        let (from, end) = quoted_line(text, hit.start());
+        let (from, end) = quoted_line(text, hit.start);
         done = end;
         let before = seen.dangers.len();
         look_at_quotation(text, from..end, seen);
         if seen.dangers.len() == before {
-            look_at_quotation(text, hit.start()..end, seen);
+            look_at_quotation(text, hit.start..end, seen);
         }
     }
 }

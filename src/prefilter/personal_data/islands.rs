@@ -4,13 +4,14 @@ use std::ops::Range;
 
 use super::{Datum, Hit};
 use crate::model::Confidence;
+use crate::prefilter::views::next;
 
 /// Groups of digits of one number.
 const MOST_GROUPS: usize = 8;
 
 /// The next run of digits with what may stand between the digits of one number.
 pub(super) fn next_island(bytes: &[u8], from: usize) -> Option<Range<usize>> {
-    let first = from + bytes.get(from..)?.iter().position(u8::is_ascii_digit)?;
+    let first = next(bytes, from, |byte| byte.is_ascii_digit())?;
     // A plus sign or an opening bracket belongs to the number.
     let mut start = first;
     for sign in [b'(', b'+'] {

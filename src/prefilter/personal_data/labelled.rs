@@ -5,6 +5,7 @@ use super::names;
 use super::values::{is_address, is_person_name, value};
 use super::{Datum, Hit};
 use crate::model::Confidence::{Low, Medium};
+use crate::prefilter::Seen;
 
 /// Words that may stand between a name and its value.
 const FILLERS: &[&str] = &[
@@ -13,11 +14,12 @@ const FILLERS: &[&str] = &[
 ];
 
 /// Finds named values in running text. Names and addresses of people count only where the text has other personal values.
-pub(super) fn find(text: &str, hits: &mut Vec<Hit>) {
+pub(super) fn find(text: &str, words: impl Iterator<Item = Seen>, hits: &mut Vec<Hit>) {
     let bytes = text.as_bytes();
     let mut members: Vec<Hit> = Vec::new();
     let mut last_end = 0;
-    for (found, datum) in names::in_text(text) {
+    for Seen { word, span: found } in words {
+        let Some(datum) = names::datum(word) else { continue };
         if !begins_free(text, found.start) || !ends_free(text, found.end) {
             continue;
         }
@@ -138,10 +140,11 @@ fn value_start(text: &str, from: usize) -> Option<(usize, bool)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::prefilter::Gate;
 
     fn found(text: &str) -> Vec<(Datum, &str)> {
         let mut hits = Vec::new();
-        find(text, &mut hits);
+        find(text, Gate::of([names::words()]).sightings(text).of(0), &mut hits);
         hits.iter()
             .map(|hit| (hit.datum, text.get(hit.span.clone()).unwrap()))
             .collect()

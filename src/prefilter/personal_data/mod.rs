@@ -21,7 +21,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use super::{Prefilter, Rule, Subject};
+use super::{Prefilter, Rule, Seen, Subject, Word};
 use crate::model::{Confidence, Content, Finding, ReasonCode, Severity, Treatment, View};
 
 /// The family's name.
@@ -154,6 +154,10 @@ impl Prefilter for PersonalData {
         RULES.as_ref().map_or(&[], Vec::as_slice)
     }
 
+    fn words(&self) -> Vec<Word> {
+        names::words()
+    }
+
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         let name = subject
             .content
@@ -163,7 +167,7 @@ impl Prefilter for PersonalData {
             .unwrap_or_default();
         let mut taken: Vec<Range<usize>> = Vec::new();
         for view in subject.views.of_kind(VIEWS) {
-            let mut hits = hits(view.text(), &name);
+            let mut hits = hits(view.text(), subject.sightings(view), &name);
             if view.view() == View::Raw {
                 hits = best(hits.into_iter().chain(by_name(subject)).collect());
             }
@@ -188,9 +192,9 @@ impl Prefilter for PersonalData {
 }
 
 /// Everything personal in a text, in its order, without overlaps.
-fn hits(text: &str, name: &str) -> Vec<Hit> {
+fn hits(text: &str, words: impl Iterator<Item = Seen>, name: &str) -> Vec<Hit> {
     let mut hits = Vec::new();
-    labelled::find(text, &mut hits);
+    labelled::find(text, words, &mut hits);
     if text.contains('@') {
         addresses::emails(text, &mut hits);
     }

@@ -2,10 +2,9 @@
 
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
-
 use super::Datum;
 use super::context::plain_name;
+use crate::prefilter::{Gate, Word};
 
 /// What names promise. The longest that fits decides.
 #[rustfmt::skip]
@@ -59,14 +58,6 @@ const PERSONAL: &[&str] = &[
     "symptoms", "insurance",
 ];
 
-static GATE: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
-    AhoCorasick::builder()
-        .ascii_case_insensitive(true)
-        .kind(Some(AhoCorasickKind::DFA))
-        .build(SPELLINGS.iter().map(|(spelling, _)| spelling))
-        .ok()
-});
-
 static SPELLINGS: LazyLock<Vec<(String, Datum)>> = LazyLock::new(|| {
     let mut spellings: Vec<(String, Datum)> = Vec::new();
     for (name, datum) in known() {
@@ -119,17 +110,22 @@ fn known() -> impl Iterator<Item = (&'static str, Datum)> {
 
 /// What a member of this name holds.
 pub(super) fn meaning(name: &str) -> Option<Datum> {
+    /// Most names hold none of these.
+    static GATE: LazyLock<Gate> = LazyLock::new(|| Gate::of([known().map(|(name, _)| Word::exact(name)).collect()]));
     let plain = plain_name(name);
+    GATE.sightings(&plain).of(0).next()?;
     known()
         .filter(|(known, _)| is_named(&plain, known))
         .max_by_key(|(known, _)| known.len())
         .map(|(_, datum)| datum)
 }
 
-/// Every name in a running text: its bytes, and what it promises.
-pub(super) fn in_text(text: &str) -> impl Iterator<Item = (std::ops::Range<usize>, Datum)> {
-    let gate = GATE.as_ref();
-    gate.into_iter()
-        .flat_map(|gate| gate.find_overlapping_iter(text.as_bytes()))
-        .filter_map(|found| Some((found.range(), SPELLINGS.get(found.pattern().as_usize())?.1)))
+/// The names, in every spelling.
+pub(super) fn words() -> Vec<Word> {
+    SPELLINGS.iter().map(|(spelling, _)| Word::any_case(spelling)).collect()
+}
+
+/// What the name at this place of [`words`] promises.
+pub(super) fn datum(word: usize) -> Option<Datum> {
+    SPELLINGS.get(word).map(|(_, datum)| *datum)
 }

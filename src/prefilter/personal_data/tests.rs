@@ -128,17 +128,7 @@ fn a_record_of_a_patient_shows_whole() {
         content.label = Some(label.to_owned());
     }
     let policy = crate::policy::Policy::standard().unwrap();
-    let mut found = Vec::new();
-    for content in &step.contents {
-        let views = crate::prefilter::Views::of(content);
-        let subject = Subject {
-            step: &step,
-            policy: &policy,
-            content,
-            views: &views,
-        };
-        PersonalData.screen_content(&subject, &mut found);
-    }
+    let found = crate::prefilter::testing::seen_in_contents(&PersonalData, &step, &policy);
     let seen: Vec<(&str, usize, usize)> = found
         .iter()
         .map(|f| (f.rule.strip_prefix("personal_data.").unwrap(), f.span.start, f.span.end))

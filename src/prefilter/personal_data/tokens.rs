@@ -4,16 +4,24 @@ use super::checksum;
 use super::context::Context;
 use super::{Datum, Hit};
 use crate::model::Confidence::{High, Low, Medium};
+use crate::prefilter::views::next;
 
 /// Finds them in a text that stands under a name (plain words; may be empty).
 pub(super) fn find(text: &str, name: &str, hits: &mut Vec<Hit>) {
     let bytes = text.as_bytes();
     let mut at = 0;
-    while let Some(skip) = bytes
-        .get(at..)
-        .and_then(|rest| rest.iter().position(u8::is_ascii_alphanumeric))
-    {
-        let start = at + skip;
+    // Every number has a digit, in its first word or, behind two letters, in its second.
+    while let Some(digit) = next(bytes, at, |byte| byte.is_ascii_digit()) {
+        let before = bytes.get(at..digit).unwrap_or_default();
+        let letters = before.iter().rev().take_while(|b| b.is_ascii_alphanumeric()).count();
+        let mut start = digit - letters;
+        if let [head @ .., a, b, b' '] = bytes.get(at..start).unwrap_or_default()
+            && a.is_ascii_alphanumeric()
+            && b.is_ascii_alphanumeric()
+            && !head.last().is_some_and(u8::is_ascii_alphanumeric)
+        {
+            start -= 3;
+        }
         let len = bytes
             .get(start..)
             .unwrap_or_default()

@@ -4,11 +4,13 @@
 //! plain word where a random value is meant.
 
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use super::check::{self, Opinion};
 use super::names::{Label, keywords, names_a_secret};
 use super::value;
 use crate::model::Confidence;
+use crate::prefilter::{Gate, Word};
 
 /// A value with a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,6 +99,10 @@ pub(super) fn beside(text: &str, name: &Name) -> Option<Found> {
 
 /// The secret that a whole string is, by its name in the document.
 pub(super) fn whole(name: &str, text: &str) -> Option<Found> {
+    /// Most names hold none of these.
+    static GATE: LazyLock<Gate> =
+        LazyLock::new(|| Gate::of([keywords().map(|(keyword, _)| Word::any_case(keyword)).collect()]));
+    GATE.sightings(name).of(0).next()?;
     let lower = name.to_ascii_lowercase();
     let (keyword, label) = keywords()
         .filter_map(|(keyword, label)| lower.rfind(keyword).map(|at| (at..at + keyword.len(), label)))

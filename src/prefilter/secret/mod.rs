@@ -19,7 +19,7 @@ use std::sync::LazyLock;
 
 use self::format::Hit;
 use self::table::{Reading, Table};
-use super::{Prefilter, Rule, Subject, ViewText};
+use super::{Prefilter, Rule, Subject, ViewText, Word};
 use crate::model::{Confidence, Content, Finding, Origin, Step, View};
 use crate::policy::Policy;
 
@@ -51,11 +51,15 @@ impl Prefilter for Secret {
         Self::table().map_or(&[], Table::rules)
     }
 
+    fn words(&self) -> Vec<Word> {
+        Self::table().map_or_else(Vec::new, |table| table.words().to_vec())
+    }
+
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         let Some(table) = Self::table() else { return };
         let mut taken: Vec<Range<usize>> = Vec::new();
         for view in subject.views.of_kind(VIEWS) {
-            let mut hits = table.hits(view.text(), Reading::Everything);
+            let mut hits = table.hits(view.text(), subject.sightings(view), Reading::Everything);
             if view.view() == View::Raw
                 && let Some(hit) = by_name(table, subject)
                 && !hits.iter().any(|other| overlap(&other.span, &hit.span))

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::table::{Reading, Table};
+use super::table::Table;
 use crate::model::{Content, Finding, Form, Step, View};
 
 /// Contents that are sewn together at once.
@@ -126,7 +126,7 @@ fn sew(table: &Table, run: &[&Content], left: &mut usize, found: &mut Vec<Findin
         }
     }
     *left = left.saturating_sub(sewn.len());
-    for hit in table.hits(&sewn, Reading::SelfEvident) {
+    for hit in table.self_evident_hits(&sewn) {
         let parts: Vec<(&Content, Range<usize>)> = pieces
             .iter()
             .filter_map(|piece| {
@@ -160,8 +160,5 @@ fn sew(table: &Table, run: &[&Content], left: &mut usize, found: &mut Vec<Findin
 /// Whether a part is a whole secret by itself: then it was found there, and its neighbour only happens to follow.
 fn stands_alone(table: &Table, (content, span): &(&Content, Range<usize>), rule: usize) -> bool {
     let part = content.text.get(span.clone()).unwrap_or_default();
-    table
-        .hits(part, Reading::SelfEvident)
-        .iter()
-        .any(|hit| hit.rule == rule)
+    table.self_evident_hits(part).iter().any(|hit| hit.rule == rule)
 }

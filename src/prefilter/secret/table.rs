@@ -5,22 +5,23 @@
 //! linear time and windows around keywords are merged, but a text made for the purpose can still name every format at every
 //! other byte: an [`Effort`] bounds the bytes read, and a text that exhausts it is itself one finding, whole.
 
+use std::collections::HashMap;
 use std::ops::Range;
-
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use super::data;
 use super::format::{Effort, Form, Format, Hit};
 use super::labelled;
 use super::names::{self, Label};
 use crate::model::Confidence;
-use crate::prefilter::Rule;
+use crate::prefilter::{Gate, Rule, Seen, Word};
 
 /// Every rule of the family, compiled.
 pub(super) struct Table {
     rules: Vec<Rule>,
     formats: Vec<Format>,
-    gate: AhoCorasick,
+    words: Vec<Word>,
+    /// The words of formats that need none beside them, at their places.
+    self_evident: Gate,
     targets: Vec<Vec<Target>>,
     labelled_password: usize,
     labelled_token: usize,
@@ -44,8 +45,8 @@ pub(super) enum Reading {
 
 #[derive(Clone, Debug)]
 enum Target {
-    /// A keyword of a format; with capital letters it counts only as written.
-    Format { index: usize, exact: Option<String> },
+    /// A keyword of a format.
+    Format(usize),
     /// A name that makes the value beside it a secret.
     Label(Label),
 }
@@ -70,41 +71,56 @@ impl Table {
 
         let mut rules = Vec::with_capacity(entries.len());
         let mut formats: Vec<Format> = Vec::with_capacity(entries.len());
-        let mut keywords: Vec<(String, Target)> = Vec::new();
+        let mut keywords: Vec<(Word, Target)> = Vec::new();
         for (rule, entry) in entries.into_iter().enumerate() {
             if let Some(format) = Format::of(rule, &entry) {
                 let index = formats.len();
                 keywords.extend(entry.keywords.iter().map(|keyword| {
-                    let exact = keyword.bytes().any(|b| b.is_ascii_uppercase()).then(|| keyword.clone());
-                    (keyword.to_ascii_lowercase(), Target::Format { index, exact })
+                    // A keyword with capital letters counts only as written.
+                    let exact = keyword.bytes().any(|b| b.is_ascii_uppercase());
+                    let word = if exact {
+                        Word::exact(keyword)
+                    } else {
+                        Word::any_case(keyword)
+                    };
+                    (word, Target::Format(index))
                 }));
                 formats.push(format);
             }
             rules.push(entry.rule);
         }
-        keywords.extend(names::keywords().map(|(keyword, label)| (keyword.to_owned(), Target::Label(label))));
-        keywords.sort_by(|(a, _), (b, _)| a.cmp(b));
+        keywords.extend(names::keywords().map(|(keyword, label)| (Word::any_case(keyword), Target::Label(label))));
+        keywords.sort_by(|(a, _), (b, _)| a.text.cmp(&b.text));
 
-        let mut patterns: Vec<String> = Vec::new();
+        let mut words: Vec<Word> = Vec::new();
         let mut targets: Vec<Vec<Target>> = Vec::new();
         for (keyword, target) in keywords {
             match targets.last_mut() {
-                Some(last) if patterns.last() == Some(&keyword) => last.push(target),
+                Some(last) if words.last() == Some(&keyword) => last.push(target),
                 Some(_) | None => {
-                    patterns.push(keyword);
+                    words.push(keyword);
                     targets.push(vec![target]);
                 }
             }
         }
-        let gate = AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .kind(Some(AhoCorasickKind::DFA))
-            .build(&patterns)
-            .map_err(|error| format!("the keyword gate does not build: {error}"))?;
+        let tells_itself = |target: &Target| match target {
+            Target::Format(index) => formats.get(*index).is_some_and(Format::is_self_evident),
+            Target::Label(_) => false,
+        };
+        let self_evident = words
+            .iter()
+            .zip(&targets)
+            .map(|(word, targets)| match targets.iter().any(tells_itself) {
+                true => word.clone(),
+                // Keeps its place, and is never found.
+                false => Word::exact(""),
+            });
+        let self_evident = Gate::of([self_evident.collect()]);
         Ok(Self {
             rules,
             formats,
-            gate,
+            words,
+            self_evident,
             targets,
             labelled_password,
             labelled_token,
@@ -117,42 +133,52 @@ impl Table {
         &self.rules
     }
 
-    /// Every secret in a text, the most specific where several overlap, in the order of the text.
-    pub(super) fn hits(&self, text: &str, reading: Reading) -> Vec<Hit> {
+    /// The keywords of every format and the names of values.
+    pub(super) fn words(&self) -> &[Word] {
+        &self.words
+    }
+
+    /// Every secret in pieces that are sewn together, as far as it can be told from them alone.
+    pub(super) fn self_evident_hits(&self, text: &str) -> Vec<Hit> {
+        self.hits(text, self.self_evident.sightings(text).of(0), Reading::SelfEvident)
+    }
+
+    /// Every secret in a text in which these words stand, the most specific where several overlap, in the order of the text.
+    pub(super) fn hits(&self, text: &str, words: impl Iterator<Item = Seen>, reading: Reading) -> Vec<Hit> {
+        let mut words = words.peekable();
+        if words.peek().is_none() {
+            return Vec::new();
+        }
         let bytes = text.as_bytes();
         let mut effort = Effort::for_text(text);
-        let mut windows: Vec<Vec<Range<usize>>> = vec![Vec::new(); self.formats.len()];
+        // Of some hundred formats a text names a few.
+        let mut windows: HashMap<usize, Vec<Range<usize>>> = HashMap::new();
         let mut touched: Vec<usize> = Vec::new();
         let mut hits = Vec::new();
-        for found in self.gate.find_overlapping_iter(bytes) {
-            for target in self.targets.get(found.pattern().as_usize()).into_iter().flatten() {
+        for found in words {
+            for target in self.targets.get(found.word).into_iter().flatten() {
                 match target {
-                    Target::Format { index, exact } => {
-                        if exact
-                            .as_ref()
-                            .is_some_and(|exact| bytes.get(found.range()) != Some(exact.as_bytes()))
-                        {
-                            continue;
-                        }
-                        let (Some(format), Some(windows)) = (self.formats.get(*index), windows.get_mut(*index)) else {
+                    Target::Format(index) => {
+                        let Some(format) = self.formats.get(*index) else {
                             continue;
                         };
                         if reading == Reading::SelfEvident && !format.is_self_evident() {
                             continue;
                         }
                         match format.form {
-                            Form::TokenAtKeyword => format.read_token(text, found.start(), &mut effort, &mut hits),
+                            Form::TokenAtKeyword => format.read_token(text, found.span.start, &mut effort, &mut hits),
                             Form::Named | Form::TokenNearKeyword | Form::Pattern => {
+                                let windows = windows.entry(*index).or_default();
                                 if windows.is_empty() {
                                     touched.push(*index);
                                 }
-                                format.widen(windows, found.range(), bytes.len());
+                                format.widen(windows, found.span.clone(), bytes.len());
                             }
                         }
                     }
                     Target::Label(label) => {
                         if reading == Reading::Everything
-                            && let Some(name) = labelled::name_at(text, found.range(), *label)
+                            && let Some(name) = labelled::name_at(text, found.span.clone(), *label)
                         {
                             effort.spend(LABEL_COST);
                             hits.extend(labelled::beside(text, &name).map(|found| self.labelled_hit(&found)));
@@ -165,7 +191,7 @@ impl Table {
             }
         }
         for index in touched {
-            if let (Some(format), Some(windows)) = (self.formats.get(index), windows.get(index)) {
+            if let (Some(format), Some(windows)) = (self.formats.get(index), windows.get(&index)) {
                 for window in windows {
                     format.read_window(text, window.clone(), &mut effort, &mut hits);
                 }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::model::{Pointer, Severity};
-use crate::prefilter::{Views, testing};
+use crate::prefilter::testing;
 
 fn found_in(text: &str) -> Vec<Finding> {
     testing::seen(&Secret, Origin::ToolOutput, text)
@@ -206,23 +206,8 @@ fn a_member_that_its_name_calls_a_secret_is_one_whole() {
         content.label = Some("dbPassword".to_owned());
     }
     let policy = Policy::standard().unwrap();
-    let seen: Vec<(Range<usize>, Confidence)> = step
-        .contents
-        .iter()
-        .flat_map(|content| {
-            let views = Views::of(content);
-            let mut found = Vec::new();
-            Secret.screen_content(
-                &Subject {
-                    step: &step,
-                    policy: &policy,
-                    content,
-                    views: &views,
-                },
-                &mut found,
-            );
-            found
-        })
+    let seen: Vec<(Range<usize>, Confidence)> = testing::seen_in_contents(&Secret, &step, &policy)
+        .into_iter()
         .map(|finding| (finding.span, finding.confidence))
         .collect();
     assert_eq!(seen, [(0..8, Confidence::Medium), (0..8, Confidence::Low)]);
@@ -239,18 +224,8 @@ fn a_value_whose_name_stands_beside_it_is_a_secret() {
         content.label = Some(member.to_owned());
     }
     let policy = Policy::standard().unwrap();
-    let content = &step.contents[1];
-    let views = Views::of(content);
-    let mut found = Vec::new();
-    Secret.screen_content(
-        &Subject {
-            step: &step,
-            policy: &policy,
-            content,
-            views: &views,
-        },
-        &mut found,
-    );
+    let mut found = testing::seen_in_contents(&Secret, &step, &policy);
+    found.retain(|finding| finding.content == Some(step.contents[1].id));
     assert_eq!(found.len(), 1);
     assert_eq!(
         (found[0].rule.as_str(), found[0].span.clone()),

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::prefilter::{Seen, Word};
+
 const MOST: usize = 64;
 const LONGEST: usize = 4 * 1024;
 
@@ -37,10 +39,24 @@ const BARE_SCHEMES: &[&str] = &[
     "jar:",
 ];
 
-/// Every URL of a text, in order.
-pub(super) fn urls(text: &str) -> Vec<Found<'_>> {
+/// What announces a URL that begins otherwise than with a scheme and `//` behind it.
+const SLASHES: &[(&str, usize)] = &[("](//", 2), ("src=\"//", 5)];
+
+/// The words of the gate: one of them stands in every text that has a URL.
+pub(super) fn words() -> Vec<Word> {
+    let slashes = SLASHES.iter().map(|(announced, _)| Word::exact(*announced));
+    let bare = BARE_SCHEMES.iter().map(|scheme| Word::any_case(*scheme));
+    std::iter::once(Word::exact("://")).chain(slashes).chain(bare).collect()
+}
+
+/// Every URL of a text in which these words stand, in order.
+pub(super) fn urls(text: &str, words: impl Iterator<Item = Seen> + Clone) -> Vec<Found<'_>> {
+    let of_word = |wanted: usize| {
+        let places = words.clone().filter(move |seen| seen.word == wanted);
+        places.map(|seen| seen.span.start)
+    };
     let mut found: Vec<Found<'_>> = Vec::new();
-    for (at, _) in text.match_indices("://") {
+    for at in of_word(0) {
         if found.len() >= MOST {
             break;
         }
@@ -62,22 +78,19 @@ pub(super) fn urls(text: &str) -> Vec<Found<'_>> {
         }
         push(text, start, &mut found);
     }
-    if text.contains(':') {
-        for scheme in BARE_SCHEMES {
-            for at in find_ignoring_case(text, scheme).take(8) {
-                let starts_word = text
-                    .get(..at)
-                    .is_none_or(|head| !head.ends_with(|c: char| c.is_alphanumeric()));
-                if starts_word && !found.iter().any(|known| known.span.start == at) && found.len() < MOST {
-                    push(text, at, &mut found);
-                }
+    for scheme in 0..BARE_SCHEMES.len() {
+        for at in of_word(1 + SLASHES.len() + scheme).take(8) {
+            let starts_word = text
+                .get(..at)
+                .is_none_or(|head| !head.ends_with(|c: char| c.is_alphanumeric()));
+            if starts_word && !found.iter().any(|known| known.span.start == at) && found.len() < MOST {
+                push(text, at, &mut found);
             }
         }
     }
-    for at in text
-        .match_indices("](//")
-        .map(|(at, _)| at + 2)
-        .chain(text.match_indices("src=\"//").map(|(at, _)| at + 5))
+    let slashes = (1..).zip(SLASHES);
+    for at in slashes
+        .flat_map(|(word, (_, before))| of_word(word).map(move |at| at + before))
         .take(8)
     {
         push(text, at, &mut found);
@@ -87,19 +100,6 @@ pub(super) fn urls(text: &str) -> Vec<Found<'_>> {
 
 fn floor_start(text: &str, at: usize) -> usize {
     text.ceil_char_boundary(at.saturating_sub(24))
-}
-
-fn find_ignoring_case<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
-    let first = word.bytes().next().unwrap_or_default();
-    text.bytes()
-        .enumerate()
-        .filter(move |(_, byte)| byte.eq_ignore_ascii_case(&first))
-        .map(|(at, _)| at)
-        .filter(move |at| {
-            text.as_bytes()
-                .get(*at..at + word.len())
-                .is_some_and(|bytes| bytes.eq_ignore_ascii_case(word.as_bytes()))
-        })
 }
 
 fn push<'a>(text: &'a str, start: usize, found: &mut Vec<Found<'a>>) {
@@ -186,9 +186,18 @@ fn stand(text: &str, start: usize) -> Stand {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::prefilter::Gate;
+
+    fn in_text(text: &str) -> Vec<Found<'_>> {
+        let sightings = Gate::of([words()]).sightings(text);
+        urls(text, sightings.of(0))
+    }
 
     fn texts(text: &str) -> Vec<(&str, Stand)> {
-        urls(text).into_iter().map(|found| (found.url, found.stand)).collect()
+        in_text(text)
+            .into_iter()
+            .map(|found| (found.url, found.stand))
+            .collect()
     }
 
     #[test]
@@ -226,7 +235,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn spans_are_the_urls(text in "[a-z:/.()\\[\\]{}!? é<>\"]{0,120}") {
-            for found in urls(&text) {
+            for found in in_text(&text) {
                 proptest::prop_assert_eq!(text.get(found.span.clone()), Some(found.url));
             }
         }

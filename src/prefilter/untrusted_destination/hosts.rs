@@ -1,6 +1,8 @@
 //! What a host is: an address inside, a cloud's metadata service, a collector, somebody's look-alike.
 
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::collections::HashSet;
+use std::sync::LazyLock;
 
 use ipnet::{Ipv4Net, Ipv6Net};
 
@@ -310,18 +312,23 @@ const WELL_KNOWN: &[&str] = &[
     "docker",
 ];
 
+static SKELETONS: LazyLock<HashSet<String>> = LazyLock::new(|| WELL_KNOWN.iter().map(|name| skeleton(name)).collect());
+
+fn skeleton(text: &str) -> String {
+    unicode_security::skeleton(text).collect()
+}
+
 /// Whether a name, as a person sees it, is a well-known one, but is spelled with other characters.
 pub(super) fn imitates(shown: &str) -> bool {
-    let skeleton = |text: &str| unicode_security::skeleton(text).collect::<String>();
     shown.split('.').any(|label| {
-        if label.len() < 4 || WELL_KNOWN.contains(&label) {
+        // Plain letters imitate only with digits, or with two letters that look like one.
+        let can =
+            !label.is_ascii() || label.contains(['0', '1', '3', '5']) || label.contains("rn") || label.contains("vv");
+        if !can || label.len() < 4 || WELL_KNOWN.contains(&label) {
             return false;
         }
-        let seen = skeleton(label);
         // Digits stand for letters only where a letter was meant: `paypa1`, `g00gle`.
-        WELL_KNOWN
-            .iter()
-            .any(|known| seen == skeleton(known) || (label.len() == known.len() && digits_as_letters(label) == *known))
+        SKELETONS.contains(&skeleton(label)) || WELL_KNOWN.contains(&digits_as_letters(label).as_str())
     })
 }
 

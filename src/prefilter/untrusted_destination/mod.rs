@@ -11,7 +11,7 @@ mod rules;
 use url::{Host, Url};
 
 use super::catalogue::Catalogue;
-use super::{Prefilter, Rule, Subject, ViewText};
+use super::{Prefilter, Rule, Subject, ViewText, Word};
 use crate::model::{Confidence, Content, Finding, Form, Kind, Method, Origin, Place, Treatment};
 use carried::Cargo;
 use extract::{Found, Stand};
@@ -73,15 +73,26 @@ impl Prefilter for UntrustedDestination {
         self.catalogue.rules()
     }
 
+    fn words(&self) -> Vec<Word> {
+        extract::words()
+    }
+
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         let Some(role) = role(subject) else { return };
         for view in subject.views.as_written() {
             let text = view.text();
             let bare = bare_host(subject.content, text).filter(|_| role == Role::Destination);
-            if bare.is_none() && !text.contains(':') && !text.contains("//") && !text.contains("\\\\") {
+            let nothing = match role {
+                // An argument may be a host without anything around it.
+                Role::Destination => {
+                    bare.is_none() && !text.contains(':') && !text.contains("//") && !text.contains("\\\\")
+                }
+                Role::Said | Role::Read => subject.sightings(view).next().is_none(),
+            };
+            if nothing {
                 continue;
             }
-            let mut destinations = extract::urls(text);
+            let mut destinations = extract::urls(text, subject.sightings(view));
             let read = whole_address(subject.content, text).filter(|_| role == Role::Destination);
             if let Some(address) = read
                 .as_deref()
@@ -102,9 +113,20 @@ impl Prefilter for UntrustedDestination {
                     stand: Stand::Linked,
                 });
             }
+            // A list names the same place again and again.
+            let mut known: Vec<(&str, Stand, Troubles)> = Vec::new();
             for destination in &destinations {
-                for (trouble, what) in troubles(destination, role, subject) {
-                    self.report(trouble, what, destination, role, subject, view, found);
+                let same =
+                    |(url, stand, _): &(&str, Stand, Troubles)| *url == destination.url && *stand == destination.stand;
+                let of_this = match known.iter().position(same) {
+                    Some(place) => known.get(place),
+                    None => {
+                        known.push((destination.url, destination.stand, troubles(destination, role, subject)));
+                        known.last()
+                    }
+                };
+                for (trouble, what) in of_this.map_or(&[][..], |(_, _, troubles)| troubles) {
+                    self.report(*trouble, what, destination, role, subject, view, found);
                 }
             }
         }

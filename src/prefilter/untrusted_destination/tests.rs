@@ -42,6 +42,9 @@ fn every_rule_but_the_policys_holds_its_examples() {
         fn rules(&self) -> &[Rule] {
             &self.1
         }
+        fn words(&self) -> Vec<Word> {
+            self.0.words()
+        }
         fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
             self.0.screen_content(subject, found);
         }

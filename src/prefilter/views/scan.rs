@@ -11,6 +11,23 @@ pub(super) fn any(bytes: &[u8], wanted: impl Fn(u8) -> bool) -> bool {
         || blocks.remainder().iter().any(|byte| wanted(*byte))
 }
 
+/// The first place at or behind `from` whose byte satisfies `wanted`, block by block for the same reason.
+#[inline]
+pub(in crate::prefilter) fn next(bytes: &[u8], from: usize, wanted: impl Fn(u8) -> bool + Copy) -> Option<usize> {
+    const BLOCK: usize = 16;
+    let mut at = from;
+    loop {
+        let rest = bytes.get(at..)?;
+        let Some(block) = rest.first_chunk::<BLOCK>() else {
+            return rest.iter().position(|byte| wanted(*byte)).map(|offset| at + offset);
+        };
+        if block.iter().fold(false, |seen, byte| seen | wanted(*byte)) {
+            return block.iter().position(|byte| wanted(*byte)).map(|offset| at + offset);
+        }
+        at += BLOCK;
+    }
+}
+
 /// Whether a byte is a control character that no ordinary text holds.
 pub(super) const fn is_odd_control(byte: u8) -> bool {
     (byte < 0x20 && byte != b'\t' && byte != b'\n' && byte != b'\r') || byte == 0x7f

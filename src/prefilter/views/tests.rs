@@ -147,7 +147,7 @@ fn disguises() -> Vec<(&'static str, String)> {
 /// Where the marker was found, as spans of the raw text.
 fn found(text: &str) -> Vec<Range<usize>> {
     let content = content(text);
-    let views = Views::of(&content);
+    let views = Views::of(&content, decoding_gate());
     views
         .folded()
         .filter_map(|view| {
@@ -202,7 +202,7 @@ fn json_in_a_string_in_json_is_read() {
 #[test]
 fn plain_text_costs_no_derived_bytes_and_two_views() {
     let plain = content("nothing to see here, move along (it is 5 o'clock)");
-    let views = Views::of(&plain);
+    let views = Views::of(&plain, decoding_gate());
     assert_eq!(views.derived_bytes(), 0);
     assert_eq!(
         views.iter().map(ViewText::view).collect::<Vec<_>>(),
@@ -214,7 +214,7 @@ fn plain_text_costs_no_derived_bytes_and_two_views() {
 fn an_opaque_file_is_looked_at_as_it_is() {
     let mut file = content(&STANDARD.encode(MARKER));
     file.form = Form::OpaqueFile { media_type: None };
-    assert_eq!(Views::of(&file).iter().count(), 1);
+    assert_eq!(Views::of(&file, decoding_gate()).iter().count(), 1);
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn too_many_layers_are_said() {
     for layer in 1..=MOST_LAYERS + 2 {
         text = STANDARD.encode(&text);
         let content = content(&text);
-        let views = Views::of(&content);
+        let views = Views::of(&content, decoding_gate());
         if layer <= MOST_LAYERS {
             assert!(!found(&text).is_empty(), "{layer} layers");
             assert!(views.undecoded().is_empty(), "{layer} layers");
@@ -252,7 +252,7 @@ fn benign_strings_make_no_decoded_views() {
         "क्\u{200d}ष",
     ] {
         let content = content(text);
-        let views = Views::of(&content);
+        let views = Views::of(&content, decoding_gate());
         assert!(
             views
                 .iter()
@@ -264,7 +264,7 @@ fn benign_strings_make_no_decoded_views() {
 
 fn check(text: &str) {
     let content = content(text);
-    let views = Views::of(&content);
+    let views = Views::of(&content, decoding_gate());
     assert!(views.derived_bytes() <= text.len() * DERIVED_PER_BYTE + DERIVED_AT_LEAST);
     assert!(views.iter().count() <= MOST_VIEWS);
     assert_eq!(views.iter().next().map(ViewText::text), Some(text));
