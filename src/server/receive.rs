@@ -1,11 +1,10 @@
 //! Receive: from an HTTP request to a caller and a body, within bounds of size and time.
 
-use axum::body::Body;
-use bytes::Bytes;
+use axum::body::{Body, BodyDataStream};
+use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, Request};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::{Refusal, Shared};
@@ -27,22 +26,21 @@ pub(super) struct Permits {
 /// Receives a request. What is wrong with its headers is said before its body is read.
 pub(super) async fn receive(shared: &Shared, request: Request<Body>) -> Result<Received, Refusal> {
     let (head, body) = request.into_parts();
-    let (caller, request) = match check(shared, &head.headers) {
-        Ok(checked) => checked,
-        Err(refusal) => {
-            drain(shared, body).await;
-            return Err(refusal);
-        }
-    };
-    let bytes = reserve(shared, &head.headers).await?;
-    let most = shared.settings.max_body_bytes;
-    let read = tokio::time::timeout(shared.settings.body_timeout, Limited::new(body, most).collect()).await;
-    let body = match read {
-        Ok(Ok(collected)) => collected.to_bytes(),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => return Err(Refusal::TooLarge(most)),
-        Ok(Err(_)) => return Err(Refusal::Broken),
-        Err(_) => return Err(Refusal::TooSlow),
-    };
+    let mut body = body.into_data_stream();
+    let received = within_bounds(shared, &head.headers, &mut body).await;
+    match &received {
+        // Nothing more will come, or not in time.
+        Ok(_) | Err(Refusal::TooSlow | Refusal::Broken) => {}
+        Err(_) => drain(shared, &mut body).await,
+    }
+    received
+}
+
+async fn within_bounds(shared: &Shared, headers: &HeaderMap, body: &mut BodyDataStream) -> Result<Received, Refusal> {
+    let (caller, request) = check(shared, headers)?;
+    let bytes = reserve(shared, headers).await?;
+    let read = tokio::time::timeout(shared.settings.body_timeout, read(body, shared.settings.max_body_bytes)).await;
+    let body = read.map_err(|_| Refusal::TooSlow)??;
     Ok(Received {
         caller,
         body,
@@ -51,6 +49,19 @@ pub(super) async fn receive(shared: &Shared, request: Request<Body>) -> Result<R
             _bytes: bytes,
         },
     })
+}
+
+/// The whole body, of at most so many bytes.
+async fn read(body: &mut BodyDataStream, most: usize) -> Result<Bytes, Refusal> {
+    let mut whole = BytesMut::new();
+    while let Some(chunk) = body.next().await {
+        let chunk = chunk.map_err(|_| Refusal::Broken)?;
+        if whole.len() + chunk.len() > most {
+            return Err(Refusal::TooLarge(most));
+        }
+        whole.extend_from_slice(&chunk);
+    }
+    Ok(whole.freeze())
 }
 
 /// Room for a body, of its declared length or else of the largest one. Waits for it as long as a body may take.
@@ -103,12 +114,12 @@ fn declared_length(headers: &HeaderMap) -> Option<u64> {
 /// How much of a refused body is read and thrown away, so that the client gets to read why.
 const DRAINED_BYTES: usize = 32 * 1024 * 1024;
 
-/// Reads a refused body without keeping it: a client that is still sending would otherwise see a reset connection.
-async fn drain(shared: &Shared, body: Body) {
-    let mut stream = body.into_data_stream();
+/// Reads what is left of a refused body without keeping it: a client that is still sending would otherwise see a reset
+/// connection instead of the answer.
+async fn drain(shared: &Shared, body: &mut BodyDataStream) {
     let reading = async {
         let mut left = DRAINED_BYTES;
-        while let Some(Ok(chunk)) = stream.next().await {
+        while let Some(Ok(chunk)) = body.next().await {
             left = left.saturating_sub(chunk.len());
             if left == 0 {
                 break;
