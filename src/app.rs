@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use crate::audit::{self, Audit, AuditError};
 use crate::cache::AnswerCache;
@@ -128,8 +128,7 @@ pub fn policy(settings: &OrganisationSettings) -> Result<Policy, AppError> {
         organisation: settings.id.clone(),
         why,
     })?;
-    let prefilters = Prefilters::standard();
-    let rules: Vec<&str> = prefilters.rules().map(|rule| rule.id.as_str()).collect();
+    let rules: Vec<&str> = RULE_IDS.iter().map(String::as_str).collect();
     match policy.unknown_rules(&rules).first() {
         None => Ok(policy),
         Some(pattern) => Err(AppError::NoSuchRule {
@@ -138,6 +137,10 @@ pub fn policy(settings: &OrganisationSettings) -> Result<Policy, AppError> {
         }),
     }
 }
+
+/// The ids of all rules; making the prefilters takes too long to do it again for each organisation.
+static RULE_IDS: LazyLock<Vec<String>> =
+    LazyLock::new(|| Prefilters::standard().rules().map(|rule| rule.id.clone()).collect());
 
 /// The prompts of an organisation.
 ///
