@@ -2,15 +2,16 @@
 
 use super::output::say;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Subcommand;
 
 use super::{ConfigArgument, Ended, OrganisationArgument};
-use crate::model::Step;
+use crate::model::{Caller, Step};
 use crate::prefilter::Prefilters;
 use crate::prompt::{Marks, PromptInput, Prompts, Reasoning};
-use crate::{app, wire};
+use crate::{app, audit, wire};
 
 /// Check, show or write out prompt templates.
 #[derive(Debug, Subcommand)]
@@ -77,19 +78,32 @@ fn check(dir: Option<&Path>, organisation: &OrganisationArgument, config: &Confi
 }
 
 fn render(file: &Path, organisation: &OrganisationArgument, config: &ConfigArgument) -> anyhow::Result<Ended> {
-    let config = config.load()?;
+    let mut config = config.load()?;
+    // Nothing is decided here, so nothing is recorded.
+    config.audit = Some(audit::Settings::Off);
     let organisation = organisation.of(&config)?;
     let policy = app::policy(organisation)?;
     let prompts = app::prompts(organisation)?;
     let step = read_step(file, &config.wire)?;
-    let screening = Prefilters::standard().screen(&step, &policy);
+    let guardian = app::guardian(&config, &audit::Settings::Off)?;
+    let caller = Caller {
+        organisation: organisation.id.clone(),
+        name: "command-line".to_owned(),
+    };
+    let admitted = guardian.admit(&caller)?;
+    let shown = super::runtime()?.block_on(guardian.shown_to_judge(&admitted, Arc::clone(&step)));
+    let (step, findings) = shown.unwrap_or_else(|| {
+        eprintln!("rules settle this step, so no model is asked; this is what it would be shown otherwise");
+        let findings = Prefilters::standard().screen(&step, &policy).findings;
+        (step, findings)
+    });
     let (budget_tokens, reasoning) = config.judge.as_ref().map_or_else(
         || (crate::prompt::DEFAULT_BUDGET_TOKENS, Reasoning::Shown),
         |judge| (judge.budget_tokens, judge.reasoning),
     );
     let input = PromptInput {
         step: &step,
-        findings: &screening.findings,
+        findings: &findings,
         policy: &policy,
         budget_tokens,
         reasoning,

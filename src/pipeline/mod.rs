@@ -34,7 +34,7 @@ use crate::audit::Audit;
 use crate::cache::{AnswerCache, Weigh};
 use crate::judge::{Judge, Judged};
 use crate::limit::RateLimits;
-use crate::model::{Caller, Posture, Step, Verdict};
+use crate::model::{Caller, Finding, Posture, Step, Verdict};
 use crate::prefilter::Prefilters;
 use crate::telemetry::names;
 
@@ -143,6 +143,18 @@ impl Guardian {
             decision_id,
             duration,
         }
+    }
+
+    /// What a judge would be shown of a step: the step as masked, and the evidence. `None` where rules settle it and no judge
+    /// is asked.
+    pub async fn shown_to_judge(&self, admitted: &Admitted, step: Arc<Step>) -> Option<(Arc<Step>, Vec<Finding>)> {
+        let policy = &admitted.organisation.policy;
+        let screened = self.screen(step, policy).await;
+        if screened.settled(policy).is_some() {
+            return None;
+        }
+        let cleared = self.mask(&screened, policy).await.ok()?;
+        Some((cleared.step, cleared.evidence))
     }
 
     /// Puts other organisations in place of the present ones. Steps under way keep what they started with.

@@ -171,3 +171,20 @@ fn rules_are_listed_explained_and_tried() {
         output(guardian(folder.path()).args(["rules", "test", "echo 'rm -rf /'", "--as", "argument"]));
     assert_eq!(code, 0, "{text}");
 }
+
+#[test]
+fn what_is_masked_is_not_in_the_prompt_that_is_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let key = format!("AKIA{}", "Q3EGRZMXTA5NKWB7");
+    let request = user_message(&format!("deploy with {key} please")).to_string();
+    let (code, text, _) = output(
+        guardian(folder.path())
+            .args(["prompts", "render", "-"])
+            .write_stdin(request),
+    );
+    assert_eq!(code, 0);
+    assert!(
+        text.contains("deploy with ************ please") && !text.contains(&key),
+        "{text}"
+    );
+}
