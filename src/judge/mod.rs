@@ -15,11 +15,14 @@ pub mod local;
 mod schema;
 mod speech;
 pub mod table;
+mod tape;
 mod weigh;
+
+use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use crate::llm::{self, ChatModel, Request, Schema, Usage};
+use crate::llm::{self, ChatModel, Reply, Request, Schema, Usage};
 use crate::model::{Diagnostic, Finding, Step};
 use crate::policy::Policy;
 use crate::prompt::{Marks, PromptInput, Prompts, Reasoning};
@@ -31,6 +34,7 @@ pub use assessment::Assessment;
 pub use failure::JudgeFailure;
 pub use llm::SettingsError;
 pub use schema::ANSWER_SCHEMA;
+pub use tape::{Question, Tape};
 pub use weigh::CUT_CONFIDENCE;
 
 /// How to judge with a model.
@@ -52,6 +56,7 @@ pub struct Judge {
     budget_tokens: usize,
     reasoning: Reasoning,
     identity: String,
+    tape: Option<Arc<dyn Tape>>,
 }
 
 /// What is to be judged, and until when.
@@ -101,7 +106,17 @@ impl Judge {
             schema: schema::schema().ok_or_else(|| SettingsError::Client("the answer schema is no JSON".to_owned()))?,
             budget_tokens: settings.budget_tokens,
             reasoning: settings.reasoning,
+            tape: None,
         })
+    }
+
+    /// The same judge with a tape between it and its model. `name` keeps its answers apart from those of others in a cache.
+    pub fn on_tape(&self, tape: Arc<dyn Tape>, name: &str) -> Self {
+        Self {
+            identity: format!("{} {name}", self.identity),
+            tape: Some(tape),
+            ..self.clone()
+        }
     }
 
     /// The configured name of the model.
@@ -127,7 +142,7 @@ impl Judge {
     }
 
     async fn ask(&self, case: Case<'_>) -> Result<Judged, JudgeFailure> {
-        let marks = Marks::fresh();
+        let marks = self.tape.as_ref().map_or_else(Marks::fresh, |tape| tape.marks());
         let input = PromptInput {
             step: case.step,
             findings: case.findings,
@@ -141,7 +156,7 @@ impl Judge {
             user: &rendered.user,
             schema: self.schema,
         };
-        let reply = self.model.chat(request, case.deadline).await?;
+        let reply = self.exchange(request, &marks, case.deadline).await?;
         let scales = Scales {
             step: case.step,
             findings: case.findings,
@@ -161,6 +176,24 @@ impl Judge {
             cut: scales.sight == Sight::Cut,
             notes,
         })
+    }
+
+    /// The reply of the model, or of the tape in its place.
+    async fn exchange(&self, request: Request<'_>, marks: &Marks, deadline: Instant) -> Result<Reply, JudgeFailure> {
+        let Some(tape) = &self.tape else {
+            return Ok(self.model.chat(request, deadline).await?);
+        };
+        let question = Question {
+            model: self.model(),
+            request,
+            marks,
+        };
+        if let Some(reply) = tape.play(&question)? {
+            return Ok(reply);
+        }
+        let reply = self.model.chat(request, deadline).await;
+        tape.record(&question, &reply);
+        Ok(reply?)
     }
 }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::dialect::{Dialect, Format, Temperature, TokenLimit};
-use super::{Failure, Request, Settings, Usage};
+use super::{Failure, Request, Settings, StructuredOutput, Usage};
 
 /// A request as it is sent.
 #[derive(Serialize)]
@@ -98,6 +98,34 @@ pub struct Reply {
     pub usage: Option<Usage>,
     /// How it was held to the schema.
     pub format: Format,
+}
+
+/// The body of a request for endpoints that answer later and cannot be asked differently: strict schema unless configured
+/// otherwise, the token limit by its present name.
+///
+/// # Errors
+///
+/// When it cannot be written as JSON.
+pub fn batch_body(request: &Request<'_>, settings: &Settings) -> Result<Box<RawValue>, serde_json::Error> {
+    let dialect = Dialect {
+        format: match settings.structured_output {
+            StructuredOutput::Auto | StructuredOutput::JsonSchema => Format::JsonSchema,
+            StructuredOutput::JsonObject => Format::JsonObject,
+            StructuredOutput::Text => Format::Text,
+        },
+        token_limit: TokenLimit::MaxCompletionTokens,
+        temperature: Temperature::Sent,
+    };
+    serde_json::value::to_raw_value(&RequestBody::new(request, settings, dialect))
+}
+
+/// Reads a completion that came another way than over a connection of ours, as every other completion is read.
+///
+/// # Errors
+///
+/// The [`Failure`] that the same completion is when an endpoint sends it.
+pub fn read_completion(body: &Value, model: &str) -> Result<Reply, Failure> {
+    read_reply(body, model, Format::Text)
 }
 
 /// Reads the one reply out of a completion.

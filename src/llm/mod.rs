@@ -28,7 +28,7 @@ use retry::Retry;
 use settings::Endpoint;
 use transport::Transport;
 
-pub use completion::Reply;
+pub use completion::{Reply, batch_body, read_completion};
 pub use dialect::Format;
 pub use failure::{Complaint, Failure};
 pub use settings::{Settings, SettingsError, StructuredOutput};
