@@ -61,7 +61,7 @@ enum Said {
         answered_by: String,
         fence: String,
         canary: String,
-        usage: Option<Tokens>,
+        usage: Tokens,
     },
     Failure(String),
 }
@@ -193,10 +193,14 @@ impl Tape for Recording {
                 let text = text
                     .replace(canary, &question.marks.canary)
                     .replace(fence, &question.marks.fence);
-                let usage =
-                    usage.map(|usage| json!({"prompt_tokens": usage.prompt, "completion_tokens": usage.completion}));
+                let usage = json!({"prompt_tokens": usage.prompt, "completion_tokens": usage.completion});
                 let body = json!({"model": answered_by, "choices": [{"message": {"content": text}}], "usage": usage});
-                Ok(Some(llm::read_completion(&body, question.model)?))
+                Ok(Some(llm::read_completion(
+                    &question.request,
+                    &body,
+                    question.model,
+                    "recording",
+                )?))
             }
         }
     }
@@ -234,10 +238,10 @@ fn said(question: &Question<'_>, reply: &Result<Reply, Failure>) -> Option<Said>
             answered_by: reply.model.clone(),
             fence: question.marks.fence.clone(),
             canary: question.marks.canary.clone(),
-            usage: reply.usage.map(|usage| Tokens {
-                prompt: usage.prompt_tokens,
-                completion: usage.completion_tokens,
-            }),
+            usage: Tokens {
+                prompt: reply.usage.prompt_tokens,
+                completion: reply.usage.completion_tokens,
+            },
         }),
         Err(failure @ (Failure::Refusal | Failure::ContentFilter | Failure::Empty | Failure::Truncated)) => {
             Some(Said::Failure(failure.code().to_owned()))

@@ -19,10 +19,11 @@ mod tape;
 mod weigh;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::llm::{self, ChatModel, Reply, Request, Schema, Usage};
+use crate::llm::{self, Chain, Cost, Reply, Request, Schema, Usage};
 use crate::model::{Diagnostic, Finding, Step};
 use crate::policy::Policy;
 use crate::prompt::{Marks, PromptInput, Prompts, Reasoning};
@@ -40,8 +41,8 @@ pub use weigh::CUT_CONFIDENCE;
 /// How to judge with a model.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The model and how to reach it.
-    pub llm: llm::Settings,
+    /// The models and how to reach them.
+    pub llm: llm::ChainSettings,
     /// Estimated tokens that a prompt may cost.
     pub budget_tokens: usize,
     /// Whether the model is shown the agent's reasoning.
@@ -51,7 +52,7 @@ pub struct Settings {
 /// A judge that asks a model. Cheap to clone.
 #[derive(Clone)]
 pub struct Judge {
-    model: ChatModel,
+    chain: Chain,
     schema: Schema<'static>,
     budget_tokens: usize,
     reasoning: Reasoning,
@@ -81,8 +82,14 @@ pub struct Judged {
     pub assessment: Assessment,
     /// The model that answered.
     pub model: String,
-    /// What it cost, where the endpoint says so.
-    pub usage: Option<Usage>,
+    /// The endpoint that answered.
+    pub endpoint: Arc<str>,
+    /// How many tokens it took, counted or estimated.
+    pub usage: Usage,
+    /// What these tokens cost.
+    pub cost: Cost,
+    /// How long the endpoint took.
+    pub latency: Duration,
     /// Whether the prompt left something out for want of room.
     pub cut: bool,
     /// What of the answer was not taken as it was: `judge_raised`, `edit_…`.
@@ -97,12 +104,14 @@ impl Judge {
     /// A [`SettingsError`] that names the setting, what was expected and what was found.
     pub fn new(settings: Settings) -> Result<Self, SettingsError> {
         let identity = format!(
-            "{} {} {} {:?}",
-            settings.llm.base_url, settings.llm.model, settings.budget_tokens, settings.reasoning
+            "{} {} {:?}",
+            settings.llm.identity(),
+            settings.budget_tokens,
+            settings.reasoning
         );
         Ok(Self {
             identity,
-            model: ChatModel::new(settings.llm)?,
+            chain: Chain::new(settings.llm)?,
             schema: schema::schema().ok_or_else(|| SettingsError::Client("the answer schema is no JSON".to_owned()))?,
             budget_tokens: settings.budget_tokens,
             reasoning: settings.reasoning,
@@ -110,7 +119,7 @@ impl Judge {
         })
     }
 
-    /// The same judge with a tape between it and its model. `name` keeps its answers apart from those of others in a cache.
+    /// The same judge with a tape between it and its models. `name` keeps its answers apart from those of others in a cache.
     pub fn on_tape(&self, tape: Arc<dyn Tape>, name: &str) -> Self {
         Self {
             identity: format!("{} {name}", self.identity),
@@ -119,9 +128,14 @@ impl Judge {
         }
     }
 
-    /// The configured name of the model.
+    /// The configured name of the first model.
     pub fn model(&self) -> &str {
-        self.model.name()
+        self.chain.model()
+    }
+
+    /// The endpoints that it asks.
+    pub fn chain(&self) -> &Chain {
+        &self.chain
     }
 
     /// Everything about it that changes its answers, for fingerprints.
@@ -172,7 +186,10 @@ impl Judge {
         Ok(Judged {
             assessment,
             model: reply.model,
+            endpoint: reply.endpoint,
             usage: reply.usage,
+            cost: reply.cost,
+            latency: reply.latency,
             cut: scales.sight == Sight::Cut,
             notes,
         })
@@ -181,7 +198,7 @@ impl Judge {
     /// The reply of the model, or of the tape in its place.
     async fn exchange(&self, request: Request<'_>, marks: &Marks, deadline: Instant) -> Result<Reply, JudgeFailure> {
         let Some(tape) = &self.tape else {
-            return Ok(self.model.chat(request, deadline).await?);
+            return Ok(self.chain.chat(request, deadline).await?);
         };
         let question = Question {
             model: self.model(),
@@ -191,7 +208,7 @@ impl Judge {
         if let Some(reply) = tape.play(&question)? {
             return Ok(reply);
         }
-        let reply = self.model.chat(request, deadline).await;
+        let reply = self.chain.chat(request, deadline).await;
         tape.record(&question, &reply);
         Ok(reply?)
     }

@@ -94,7 +94,7 @@ impl AskingArguments {
             })?;
             let recording = Arc::new(Recording::continued(file)?);
             return Ok(Asking::Recorded {
-                name: settings.llm.model.clone(),
+                name: settings.llm.model().to_owned(),
                 judge: Arc::new(Judge::new(settings)?.on_tape(Arc::<Recording>::clone(&recording), "recorded")),
                 recording,
                 file: file.clone(),
@@ -104,7 +104,7 @@ impl AskingArguments {
             let recording = Recording::played(file)?;
             let settings = self.settings(config, recording.model());
             return Ok(Asking::Replayed {
-                name: format!("{} (replayed)", settings.llm.model),
+                name: format!("{} (replayed)", settings.llm.model()),
                 judge: Arc::new(Judge::new(settings)?.on_tape(Arc::new(recording), "replayed")),
             });
         }
@@ -112,15 +112,17 @@ impl AskingArguments {
             name: config
                 .judge
                 .as_ref()
-                .map_or_else(|| "local rules".to_owned(), |judge| judge.llm.model.clone()),
+                .map_or_else(|| "local rules".to_owned(), |judge| judge.llm.model().to_owned()),
         })
     }
 
     fn questions(&self, config: &Config, file: &Path) -> anyhow::Result<Asking> {
         let settings = self.settings(config, None);
+        let endpoint = settings.llm.endpoints.first().context("there is no endpoint")?;
+        let endpoint = endpoint.clone();
         let out = std::fs::File::create(file).with_context(|| file.display().to_string())?;
         Ok(Asking::Questions {
-            questions: Arc::new(BatchQuestions::new(settings.llm.clone(), Box::new(BufWriter::new(out)))),
+            questions: Arc::new(BatchQuestions::new(endpoint, Box::new(BufWriter::new(out)))),
             judge: Arc::new(Judge::new(settings)?),
             file: file.to_owned(),
         })
@@ -129,12 +131,14 @@ impl AskingArguments {
     /// How questions are put: as configured, or as they would be if only a model were.
     fn settings(&self, config: &Config, recorded: Option<&str>) -> judge::Settings {
         let mut settings = config.judge.clone().unwrap_or_else(|| judge::Settings {
-            llm: llm::Settings::new(NO_ADDRESS, recorded.unwrap_or(BATCH_MODEL)),
+            llm: llm::Settings::new(NO_ADDRESS, recorded.unwrap_or(BATCH_MODEL)).into(),
             budget_tokens: prompt::DEFAULT_BUDGET_TOKENS,
             reasoning: prompt::Reasoning::Shown,
         });
-        if let Some(model) = &self.batch_model {
-            settings.llm.model.clone_from(model);
+        // Whoever answers, there is one of them.
+        settings.llm.endpoints.truncate(1);
+        if let (Some(model), Some(endpoint)) = (&self.batch_model, settings.llm.endpoints.first_mut()) {
+            endpoint.model.clone_from(model);
         }
         settings
     }

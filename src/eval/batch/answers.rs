@@ -287,7 +287,12 @@ impl Tape for CaseAnswers {
                 FAILED,
                 format!("the batch says that the request failed: {why}"),
             )),
-            Arrived::Completion(body) => Ok(Some(llm::read_completion(body, question.model)?)),
+            Arrived::Completion(body) => Ok(Some(llm::read_completion(
+                &question.request,
+                body,
+                question.model,
+                "batch",
+            )?)),
         }
     }
 
