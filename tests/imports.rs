@@ -42,6 +42,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ),
     ("server", &["model", "wire", "pipeline", "telemetry"]),
     ("eval", &["model", "wire", "prompt", "llm", "judge", "pipeline"]),
+    ("selftest", &["model", "telemetry", "wire", "judge", "pipeline", "eval"]),
     (
         "config",
         &[
@@ -57,6 +58,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "audit",
             "pipeline",
             "server",
+            "selftest",
         ],
     ),
     (
@@ -76,6 +78,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "audit",
             "pipeline",
             "server",
+            "selftest",
         ],
     ),
     (
@@ -95,6 +98,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "pipeline",
             "server",
             "eval",
+            "selftest",
         ],
     ),
 ];

@@ -32,6 +32,7 @@ impl Guardian {
         let ask = self.ask(judge, admitted, cleared, deadline);
         let answer = tokio::time::timeout_at(deadline, self.cache.get_or_ask(fingerprint, ask)).await;
         match answer {
+            Ok(Ok((judged, _))) if self.distrusts(&judged) => self.fall_back(admitted, cleared, &distrusted()),
             Ok(Ok((judged, Served::Fresh))) => draft(judged.assessment.clone(), Source::Judge, Some(&judged)),
             Ok(Ok((judged, Served::Coalesced | Served::Stored))) => {
                 draft(judged.assessment.clone(), Source::Cache, Some(&judged))
@@ -146,6 +147,13 @@ fn too_late() -> JudgeFailure {
     failure(
         "deadline",
         "there was no answer within the time that a decision may take",
+    )
+}
+
+fn distrusted() -> JudgeFailure {
+    failure(
+        "judge_distrusted",
+        "the judge answers wrongly about known steps, so what it lets through does not count",
     )
 }
 

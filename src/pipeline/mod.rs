@@ -20,16 +20,18 @@ mod mask;
 mod organisation;
 mod screen;
 mod settle;
+mod trust;
 mod withhold;
 mod witness;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 
 pub use admission::{Admitted, Refused};
 pub use organisation::{Organisation, Organisations};
+pub use trust::{JudgeCheck, Trust};
 
 use crate::audit::Audit;
 use crate::cache::{AnswerCache, Weigh};
@@ -80,6 +82,7 @@ pub struct Guardian {
     prefilters: Arc<Prefilters>,
     organisations: ArcSwap<Organisations>,
     judge: Option<Arc<Judge>>,
+    judge_check: ArcSwapOption<JudgeCheck>,
     cache: AnswerCache<Judged>,
     limits: Arc<dyn RateLimits>,
     audit: Audit,
@@ -104,6 +107,7 @@ impl Guardian {
             prefilters: Arc::new(parts.prefilters),
             organisations: ArcSwap::from_pointee(parts.organisations),
             judge: parts.judge.map(Arc::new),
+            judge_check: ArcSwapOption::empty(),
             cache: parts.cache,
             limits: parts.limits,
             audit: parts.audit,
