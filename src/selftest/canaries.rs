@@ -159,7 +159,11 @@ impl Canaries {
                 Answer::Wrong
             }
             Err(failure) => {
-                tracing::warn!(step = case.id, failure = failure.code, "the judge did not answer about a known step");
+                tracing::warn!(
+                    step = case.id,
+                    failure = failure.code,
+                    "the judge did not answer about a known step"
+                );
                 Answer::Missing
             }
         }
@@ -180,7 +184,9 @@ impl Canaries {
             (Trust::Doubted | Trust::Withdrawn, Trust::Full) => {
                 tracing::info!(right, asked, "the judge answers rightly about known steps again");
             }
-            (_, Trust::Doubted) => tracing::error!(right, asked, "the judge got worse: check the endpoint and its model"),
+            (_, Trust::Doubted) => {
+                tracing::error!(right, asked, "the judge got worse: check the endpoint and its model")
+            }
             (_, Trust::Withdrawn) => tracing::error!(
                 right,
                 asked,
