@@ -138,7 +138,7 @@ pub(super) const RULES: &[Entry<Danger>] = &[
         fires: ["cat /etc/security/limits.conf", "f=/etc/gai.conf; cat \"$f\"", "open('/root/.bashrc').read()\nimport os"],
         silent: ["cat /etc/os-release", "cat src/main.rs", "tail /var/log/syslog"]),
     rule!(ClimbingPath, "climbing_path", "Climbs out of one directory into a place of the system.",
-        Obfuscation, Medium, High, Evidence,
+        Obfuscation, High, High, Evidence,
         fires: ["cat /usr/../etc/security/limits.conf", "d=/var/www; cat $d/../../etc/shadow", "import os\nopen(os.path.join('/srv', '../etc/group')).read()"],
         silent: ["cat ../lib/util.py", "cat /etc/hosts", "cat ../../README.md"]),
     rule!(Exfiltrate, "exfiltrate", "Sends keys, passwords or environment variables to another machine.",
