@@ -380,7 +380,7 @@ static OPENING: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static ASIDE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
         r#"(?:\balt|\btitle|\baria-label)\s{0,4}=\s{0,4}(?:"([^"<>]+)"|'([^'<>]+)')|"#,
-        r#"!\[([^\]\n]+)\]\(|\]\([^\s()]+\s+"([^"\n]+)"\)"#,
+        r#"!\[([^\]\n]+)\](?:\([^\s()]+\s+"([^"\n]+)")?|\]\([^\s()]+\s+"([^"\n]+)"\)"#,
     ))
     .ok()
 });
@@ -391,7 +391,14 @@ fn asides(folded: &str) -> Vec<Range<usize>> {
     const LONGEST: usize = 4096;
     let texts = ASIDE.iter().flat_map(|aside| aside.captures_iter(folded));
     texts
-        .filter_map(|found| found.iter().skip(1).flatten().next().map(|text| text.range()))
+        .flat_map(|found| {
+            found
+                .iter()
+                .skip(1)
+                .flatten()
+                .map(|text| text.range())
+                .collect::<Vec<_>>()
+        })
         .filter(|text| (SHORTEST..=LONGEST).contains(&text.len()))
         .take(4 * MOST)
         .collect()
