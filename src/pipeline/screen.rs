@@ -92,6 +92,11 @@ impl Screened {
         Some(Draft::of_rules(Decision::Allow, self.method(), Vec::new(), reasoning))
     }
 
+    /// What was seen.
+    pub(super) fn into_findings(self) -> Vec<Finding> {
+        self.screening.findings
+    }
+
     /// What must not be repeated by whoever tells of this step.
     pub(super) fn withheld(&self) -> Withheld {
         Withheld::of(
