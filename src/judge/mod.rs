@@ -14,17 +14,19 @@ mod failure;
 pub mod local;
 mod schema;
 mod speech;
-pub mod table;
 mod weigh;
+
+use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use crate::llm::{self, ChatModel, Request, Schema, Usage};
+use crate::llm::{self, ChatModel, Request, Usage};
 use crate::model::{Diagnostic, Finding, Step};
 use crate::policy::Policy;
 use crate::prompt::{Marks, PromptInput, Prompts, Reasoning};
 use crate::telemetry::names::JUDGE_CALLS;
 
+use schema::Schemas;
 use weigh::{Scales, Sight};
 
 pub use assessment::Assessment;
@@ -48,7 +50,7 @@ pub struct Settings {
 #[derive(Clone)]
 pub struct Judge {
     model: ChatModel,
-    schema: Schema<'static>,
+    schemas: Arc<Schemas>,
     budget_tokens: usize,
     reasoning: Reasoning,
     identity: String,
@@ -98,7 +100,7 @@ impl Judge {
         Ok(Self {
             identity,
             model: ChatModel::new(settings.llm)?,
-            schema: schema::schema().ok_or_else(|| SettingsError::Client("the answer schema is no JSON".to_owned()))?,
+            schemas: Arc::default(),
             budget_tokens: settings.budget_tokens,
             reasoning: settings.reasoning,
         })
@@ -136,10 +138,11 @@ impl Judge {
             reasoning: self.reasoning,
         };
         let rendered = case.prompts.render(&input, &marks)?;
+        let schema = self.schemas.with(&case.policy.own_codes).map_err(|_| no_schema())?;
         let request = Request {
             system: &rendered.system,
             user: &rendered.user,
-            schema: self.schema,
+            schema: schema.as_schema(),
         };
         let reply = self.model.chat(request, case.deadline).await?;
         let scales = Scales {
@@ -161,6 +164,13 @@ impl Judge {
             cut: scales.sight == Sight::Cut,
             notes,
         })
+    }
+}
+
+fn no_schema() -> JudgeFailure {
+    JudgeFailure {
+        code: "schema",
+        detail: "the answer schema could not be made of the organisation's reason codes".to_owned(),
     }
 }
 

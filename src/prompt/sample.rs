@@ -37,6 +37,7 @@ pub(super) fn needed_of_system(marks: &Marks) -> Vec<Needed> {
     vec![
         Needed::new("the name of the fence", marks.fence.as_str()),
         Needed::new("the canary on a line of its own", format!("\ncanary: {}", marks.canary)),
+        Needed::new("the reason codes, the organisation's own among them", "org.sample"),
     ]
 }
 
