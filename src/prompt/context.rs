@@ -50,6 +50,8 @@ pub(super) struct StepContext {
     pub(super) around: Vec<String>,
     /// The tool call that the step makes.
     pub(super) call: Option<CallContext>,
+    /// The data of the step that holds more than strings; fenced.
+    pub(super) data: Vec<String>,
     /// The contents that the step is about; fenced.
     pub(super) contents: Vec<String>,
     /// What was left out.
