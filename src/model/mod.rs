@@ -20,5 +20,5 @@ pub use finding::{Confidence, Coverage, Examined, Finding, Screening, Severity, 
 pub use identity::{AgentId, Caller, OrganisationId, RequestId, SessionId, UserId};
 pub use method::{Kind, Method, Posture};
 pub use reason::ReasonCode;
-pub use step::{Agent, Argument, ArgumentDefinition, Original, Remark, Step, Tool, ToolCall};
+pub use step::{Agent, Argument, ArgumentDefinition, Data, Original, Remark, Step, Tool, ToolCall};
 pub use verdict::{Authorization, Decision, Diagnostic, Risk, Source, Verdict};

@@ -41,6 +41,12 @@ pub(super) fn compose(input: &PromptInput<'_>, fence: &Fence<'_>, room: usize) -
     let call = surroundings::call(step, fence, room / 4);
     let tool_names = surroundings::tool_names(step, fence, room / 10);
     room -= call.as_ref().map_or(0, |call| tokens::estimate(&call.fenced)) + tokens::estimate(&tool_names);
+    let data = surroundings::data(step, fence, room / 4);
+    room -= data
+        .iter()
+        .map(|element| tokens::estimate(element))
+        .sum::<usize>()
+        .min(room / 4);
 
     let shelved = Shelved::of(input, &admitted, fence);
     let around_room = shelved.around.needs().min(AROUND_ROOM).min(room / 5);
@@ -83,6 +89,7 @@ pub(super) fn compose(input: &PromptInput<'_>, fence: &Fence<'_>, room: usize) -
         more_findings,
         around: around.elements,
         call,
+        data,
         contents: body.elements,
         cuts,
         more_cuts,
