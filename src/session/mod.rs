@@ -26,6 +26,7 @@ mod approval;
 mod authority;
 mod happening;
 mod key;
+mod memory;
 mod past;
 mod relevance;
 mod store;
@@ -34,5 +35,14 @@ pub use agent::{AgentPast, Digest, OfferedBy, TaintedMemory, ToolSeen};
 pub use authority::Authority;
 pub use happening::{Happening, Heard, Identity, Settled};
 pub use key::{AgentKey, Nameless, SessionKey};
+pub use memory::{Memory, Recalled, Standing};
 pub use past::{Event, Past};
 pub use store::{Clock, LocalSessions, SessionStore, Settings, StoreFailure};
+
+use crate::model::{Finding, Step};
+use crate::policy::Policy;
+
+/// What is seen in a step only in the light of what happened before. `seen` is what was seen in the step by itself.
+pub fn screen(_past: &Past, _step: &Step, _seen: &[Finding], _policy: &Policy) -> Vec<Finding> {
+    Vec::new()
+}
