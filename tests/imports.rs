@@ -19,6 +19,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("wire", &["model"]),
     ("policy", &["model"]),
     ("prefilter", &["model", "policy"]),
+    ("session", &["model", "policy"]),
     ("prompt", &["model", "policy"]),
     ("llm", &["telemetry"]),
     ("judge", &["model", "policy", "prompt", "llm", "telemetry"]),

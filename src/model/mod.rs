@@ -12,6 +12,7 @@ mod reason;
 mod step;
 #[cfg(test)]
 pub(crate) mod testing;
+mod tool_class;
 mod verdict;
 
 pub use content::{Content, ContentId, Form, Origin, Place, Pointer};
@@ -21,4 +22,5 @@ pub use identity::{AgentId, Caller, OrganisationId, RequestId, SessionId, UserId
 pub use method::{Kind, Method, Posture};
 pub use reason::ReasonCode;
 pub use step::{Agent, Argument, ArgumentDefinition, Original, Remark, Step, Tool, ToolCall};
+pub use tool_class::{ClassSet, ToolClass};
 pub use verdict::{Authorization, Decision, Diagnostic, Risk, Source, Verdict};
