@@ -13,6 +13,7 @@ mod reason;
 mod step;
 #[cfg(test)]
 pub(crate) mod testing;
+mod tool_class;
 mod verdict;
 
 pub use content::{Content, ContentId, Form, Origin, Place, Pointer};
@@ -23,4 +24,5 @@ pub use identity::{AgentId, Caller, OrganisationId, RequestId, SessionId, UserId
 pub use method::{Kind, Method, Posture};
 pub use reason::ReasonCode;
 pub use step::{Agent, Argument, ArgumentDefinition, Original, Remark, Step, Ties, Tool, ToolCall};
+pub use tool_class::{ClassSet, ToolClass};
 pub use verdict::{Authorization, Decision, Diagnostic, Risk, Source, Verdict};

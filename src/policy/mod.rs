@@ -9,6 +9,7 @@ mod harmless;
 mod mask;
 mod names;
 mod profiles;
+mod tool_classes;
 mod treatment;
 
 use std::collections::BTreeMap;
@@ -20,6 +21,7 @@ pub use harmless::HarmlessEntry;
 pub use mask::MaskStyle;
 pub use names::NamePatterns;
 pub use profiles::PROFILE_NAMES;
+pub use tool_classes::ToolClassRules;
 pub use treatment::TreatmentEntry;
 
 /// Every key of a policy with what it does when left out, as a file that can be used.
@@ -61,6 +63,8 @@ pub struct ToolRules {
     pub deny: NamePatterns,
     /// Calls of tools that the agent itself does not declare.
     pub undeclared: Undeclared,
+    /// What tools do, where the organisation says so.
+    pub classes: ToolClassRules,
 }
 
 /// Which hosts data may go to. A host that fits neither list is judged by what it is.

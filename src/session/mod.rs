@@ -24,12 +24,14 @@
 mod agent;
 mod approval;
 mod authority;
+pub mod classes;
 mod happening;
 mod key;
 mod memory;
 mod past;
 mod relevance;
 mod store;
+pub mod taint;
 
 pub use agent::{AgentPast, Digest, OfferedBy, TaintedMemory, ToolSeen};
 pub use authority::Authority;
