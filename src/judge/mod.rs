@@ -11,6 +11,7 @@ pub mod answer;
 mod assessment;
 mod edits;
 mod failure;
+mod grounds;
 pub mod local;
 mod schema;
 mod speech;
@@ -23,7 +24,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::llm::{self, Chain, Cost, Reply, Request, Usage};
-use crate::model::{Diagnostic, Finding, Step};
+use crate::model::{Diagnostic, Finding, History, Step};
 use crate::policy::Policy;
 use crate::prompt::{Marks, PromptInput, Prompts, Reasoning};
 use crate::telemetry::names::JUDGE_CALLS;
@@ -67,6 +68,8 @@ pub struct Case<'a> {
     pub step: &'a Step,
     /// What prefilters saw in it.
     pub findings: &'a [Finding],
+    /// What happened in the session before.
+    pub history: &'a History,
     /// The organisation's policy.
     pub policy: &'a Policy,
     /// The organisation's prompts.
@@ -160,6 +163,7 @@ impl Judge {
         let input = PromptInput {
             step: case.step,
             findings: case.findings,
+            history: case.history,
             policy: case.policy,
             budget_tokens: self.budget_tokens,
             reasoning: self.reasoning,
@@ -175,6 +179,7 @@ impl Judge {
         let scales = Scales {
             step: case.step,
             findings: case.findings,
+            history: case.history,
             policy: case.policy,
             shown: &rendered.shown,
             sight: if rendered.cut.is_empty() {
