@@ -11,10 +11,10 @@ pub mod answer;
 mod assessment;
 mod edits;
 mod failure;
+mod grounds;
 pub mod local;
 mod schema;
 mod speech;
-pub mod table;
 mod tape;
 mod weigh;
 
@@ -23,12 +23,13 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::llm::{self, Chain, Cost, Reply, Request, Schema, Usage};
-use crate::model::{Diagnostic, Finding, Step};
+use crate::llm::{self, Chain, Cost, Reply, Request, Usage};
+use crate::model::{Diagnostic, Finding, History, Step};
 use crate::policy::Policy;
 use crate::prompt::{Marks, PromptInput, Prompts, Reasoning};
 use crate::telemetry::names::JUDGE_CALLS;
 
+use schema::Schemas;
 use weigh::{Scales, Sight};
 
 pub use assessment::Assessment;
@@ -53,7 +54,7 @@ pub struct Settings {
 #[derive(Clone)]
 pub struct Judge {
     chain: Chain,
-    schema: Schema<'static>,
+    schemas: Arc<Schemas>,
     budget_tokens: usize,
     reasoning: Reasoning,
     identity: String,
@@ -67,6 +68,8 @@ pub struct Case<'a> {
     pub step: &'a Step,
     /// What prefilters saw in it.
     pub findings: &'a [Finding],
+    /// What happened in the session before.
+    pub history: &'a History,
     /// The organisation's policy.
     pub policy: &'a Policy,
     /// The organisation's prompts.
@@ -112,7 +115,7 @@ impl Judge {
         Ok(Self {
             identity,
             chain: Chain::new(settings.llm)?,
-            schema: schema::schema().ok_or_else(|| SettingsError::Client("the answer schema is no JSON".to_owned()))?,
+            schemas: Arc::default(),
             budget_tokens: settings.budget_tokens,
             reasoning: settings.reasoning,
             tape: None,
@@ -160,20 +163,23 @@ impl Judge {
         let input = PromptInput {
             step: case.step,
             findings: case.findings,
+            history: case.history,
             policy: case.policy,
             budget_tokens: self.budget_tokens,
             reasoning: self.reasoning,
         };
         let rendered = case.prompts.render(&input, &marks)?;
+        let schema = self.schemas.with(&case.policy.own_codes).map_err(|_| no_schema())?;
         let request = Request {
             system: &rendered.system,
             user: &rendered.user,
-            schema: self.schema,
+            schema: schema.as_schema(),
         };
         let reply = self.exchange(request, &marks, case.deadline).await?;
         let scales = Scales {
             step: case.step,
             findings: case.findings,
+            history: case.history,
             policy: case.policy,
             shown: &rendered.shown,
             sight: if rendered.cut.is_empty() {
@@ -211,6 +217,13 @@ impl Judge {
         let reply = self.chain.chat(request, deadline).await;
         tape.record(&question, &reply);
         Ok(reply?)
+    }
+}
+
+fn no_schema() -> JudgeFailure {
+    JudgeFailure {
+        code: "schema",
+        detail: "the answer schema could not be made of the organisation's reason codes".to_owned(),
     }
 }
 

@@ -7,7 +7,7 @@ use super::mask::Cleared;
 use super::{Admitted, Guardian};
 use crate::cache::{Fingerprint, Scope, Served, Unanswered};
 use crate::judge::{Assessment, Case, Judge, JudgeFailure, Judged, local};
-use crate::model::{Decision, Diagnostic, Posture, ReasonCode, Source, Treatment};
+use crate::model::{Decision, Diagnostic, History, Posture, ReasonCode, Source, Treatment};
 
 impl Guardian {
     /// Asks whoever can decide. With an endpoint: the cache, then the model; without: the local judge.
@@ -16,6 +16,7 @@ impl Guardian {
         judge: Option<&Arc<Judge>>,
         admitted: &Admitted,
         cleared: &Cleared,
+        history: &History,
         deadline: tokio::time::Instant,
     ) -> Draft {
         let Some(judge) = judge else {
@@ -28,8 +29,8 @@ impl Guardian {
             prompt_version: organisation.prompts.version(),
             judge: judge.identity(),
         };
-        let fingerprint = Fingerprint::of(&scope, &cleared.step, &cleared.evidence);
-        let ask = self.ask(judge, admitted, cleared, deadline);
+        let fingerprint = Fingerprint::of(&scope, &cleared.step, &cleared.evidence, history);
+        let ask = self.ask(judge, admitted, cleared, history.clone(), deadline);
         let answer = tokio::time::timeout_at(deadline, self.cache.get_or_ask(fingerprint, ask)).await;
         match answer {
             Ok(Ok((judged, _))) if self.distrusts(&judged) => self.fall_back(admitted, cleared, &distrusted()),
@@ -49,6 +50,7 @@ impl Guardian {
         judge: &Arc<Judge>,
         admitted: &Admitted,
         cleared: &Cleared,
+        history: History,
         deadline: tokio::time::Instant,
     ) -> impl Future<Output = Result<Judged, JudgeFailure>> + Send + 'static {
         let (judge, limits) = (Arc::clone(judge), Arc::clone(&self.limits));
@@ -59,6 +61,7 @@ impl Guardian {
             let case = Case {
                 step: &step,
                 findings: &evidence,
+                history: &history,
                 policy: &organisation.policy,
                 prompts: &organisation.prompts,
                 deadline,

@@ -141,12 +141,13 @@ impl Canaries {
             return Answer::Missing;
         };
         let organisation = admitted.organisation();
-        let Some((step, findings)) = self.screener.shown_to_judge(&admitted, step).await else {
+        let Some((step, findings, history)) = self.screener.shown_to_judge(&admitted, step).await else {
             return Answer::Missing;
         };
         let question = judge::Case {
             step: &step,
             findings: &findings,
+            history: &history,
             policy: &organisation.policy,
             prompts: &organisation.prompts,
             deadline: tokio::time::Instant::now() + self.settings.timeout,
