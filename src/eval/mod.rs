@@ -16,4 +16,4 @@ pub use compare::{Comparison, compare};
 pub use recording::{Recording, RecordingError};
 pub use report::Report;
 pub use runner::{Bench, History, Organisations, Outcome, Runner};
-pub use score::{Confusion, Score, Scores};
+pub use score::{Confusion, Means, Score, Scores};
