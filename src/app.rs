@@ -77,6 +77,7 @@ pub fn guardian_with_profiles(config: &Config, audit: &audit::Settings) -> Resul
                 api_keys: Vec::new(),
                 prompts: first.prompts.clone(),
                 policy: PolicyChoice::Profile((*name).to_owned()),
+                allowance: first.allowance,
             };
             organisations.insert(organisation(&settings, &mut BTreeMap::new())?);
         }
@@ -175,6 +176,7 @@ fn organisation(
         id: settings.id.clone(),
         policy: Arc::new(policy(settings)?),
         prompts,
+        allowance: settings.allowance,
     })
 }
 

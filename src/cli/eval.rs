@@ -95,7 +95,7 @@ async fn run_suites(arguments: &RunArguments) -> anyhow::Result<Ended> {
     let judge = config
         .judge
         .as_ref()
-        .map_or_else(|| "local rules".to_owned(), |judge| judge.llm.model.clone());
+        .map_or_else(|| "local rules".to_owned(), |judge| judge.llm.model().to_owned());
     let mut limits = config.wire;
     limits.max_body_bytes = usize::MAX;
     guardian.warm_up();

@@ -21,4 +21,4 @@ pub use identity::{AgentId, Caller, OrganisationId, RequestId, SessionId, UserId
 pub use method::{Kind, Method, Posture};
 pub use reason::ReasonCode;
 pub use step::{Agent, Argument, ArgumentDefinition, Data, Original, Remark, Step, Tool, ToolCall};
-pub use verdict::{Authorization, Decision, Diagnostic, Risk, Source, Verdict};
+pub use verdict::{Authorization, Decision, Diagnostic, Judging, Risk, Source, Stage, Verdict};

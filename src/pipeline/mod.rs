@@ -7,7 +7,7 @@
 //! | admit | `admission.rs` | [`Admitted`]: a caller, its organisation as it stands now, within its limits |
 //! | screen | `screen.rs` | `Screened`: findings, and what the policy makes of each |
 //! | mask | `mask.rs` | `Cleared`: the step without what the policy masks; no judge ever sees that |
-//! | judge | `judging.rs` | a `Draft`: from the cache, a model, the local judge, or the posture |
+//! | judge | `judging.rs`, `purse.rs` | a `Draft`: from the cache, a model, the local judge, or the posture |
 //! | settle | `settle.rs`, `withhold.rs` | the [`Verdict`]: edits applied, decoded and screened again |
 //!
 //! Every front door — the AOS endpoint, the one-shot command, the evaluation — calls the one `decide`. It cannot
@@ -18,6 +18,7 @@ mod draft;
 mod judging;
 mod mask;
 mod organisation;
+mod purse;
 mod screen;
 mod settle;
 mod withhold;
@@ -31,10 +32,10 @@ pub use admission::{Admitted, Refused};
 pub use organisation::{Organisation, Organisations};
 
 use crate::audit::Audit;
-use crate::cache::{AnswerCache, Weigh};
+use crate::cache::{AnswerCache, Keep};
 use crate::judge::{Judge, Judged};
 use crate::limit::RateLimits;
-use crate::model::{Caller, Finding, Posture, Step, Verdict};
+use crate::model::{Caller, Decision, Finding, Posture, Step, Verdict};
 use crate::prefilter::Prefilters;
 use crate::telemetry::names;
 
@@ -189,9 +190,13 @@ impl Guardian {
     }
 }
 
-impl Weigh for Judged {
+impl Keep for Judged {
     fn weight(&self) -> u32 {
         Judged::weight(self)
+    }
+
+    fn decision(&self) -> Decision {
+        self.assessment.decision
     }
 }
 
