@@ -202,7 +202,7 @@ impl From<&Verdict> for VerdictLines {
             stage: judging.map(|judging| judging.stage.as_str()),
             judge_tokens: judging.map(|judging| judging.tokens),
             judge_cost: judging.map(|judging| judging.cost_micros as f64 / 1e6),
-            cache_age_seconds: judging.and_then(|judging| judging.age).map(|age| age.as_secs()),
+            cache_age_seconds: judging.and_then(|judging| judging.age_seconds),
             diagnostics: verdict.diagnostics.iter().map(|d| d.code.to_owned()).collect(),
         }
     }

@@ -46,7 +46,7 @@ use schema::Schemas;
 pub use assessment::Assessment;
 pub use failure::JudgeFailure;
 pub use llm::SettingsError;
-pub use purse::{BottomlessPurse, Charge, Purse};
+pub use purse::{BottomlessPurse, Charge, Purse, refusal};
 pub use schema::ANSWER_SCHEMA;
 pub use weigh::CUT_CONFIDENCE;
 
@@ -203,9 +203,11 @@ impl Judge {
         let opinion = self.read(first, case).await;
         let doubt = match &opinion {
             Ok(judged) => doubt(judged, &case.policy.judge.first),
+            Err(failure) if failure.is_unpaid() => None,
             Err(failure) => Some(failure.code),
         };
-        count_stage(Stage::First, doubt.unwrap_or("decided"));
+        let settled = opinion.as_ref().map_or_else(|failure| failure.code, |_| "decided");
+        count_stage(Stage::First, doubt.unwrap_or(settled));
         let Some(doubt) = doubt else { return opinion };
         let last = self.read(&self.shared.model, case).await;
         count_stage(

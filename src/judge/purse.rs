@@ -5,6 +5,14 @@ use futures_util::future::BoxFuture;
 use super::JudgeFailure;
 use crate::llm::Cost;
 
+/// The names of failures that mean that nobody pays: no further call is tried then.
+pub mod refusal {
+    /// There is no room for another call now.
+    pub const LIMIT: &str = "judge_limit";
+    /// The money is gone.
+    pub const BUDGET: &str = "budget_spent";
+}
+
 /// What a call takes, or took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Charge {
@@ -26,6 +34,13 @@ pub trait Purse: Send + Sync {
     /// Books what the call took after all, in place of what was set aside. A call that is never settled took what was set
     /// aside.
     fn settle(&self, reserved: Charge, spent: Charge);
+}
+
+impl JudgeFailure {
+    /// Whether nobody was asked because nobody pays.
+    pub(super) fn is_unpaid(&self) -> bool {
+        matches!(self.code, refusal::LIMIT | refusal::BUDGET)
+    }
 }
 
 /// A purse that pays for everything, and does not count.

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::finding::ordered;
 use super::{Coverage, Edit, Finding, ReasonCode, Step};
@@ -85,7 +84,7 @@ pub struct Judging {
     /// Their price, in millionths of the unit of the configured prices.
     pub cost_micros: u64,
     /// How old a stored answer is.
-    pub age: Option<Duration>,
+    pub age_seconds: Option<u64>,
 }
 
 /// Something that went wrong, or was noteworthy, on the way to a verdict.

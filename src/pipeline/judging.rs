@@ -150,8 +150,8 @@ fn judging(judged: &Judged, served: Served) -> Judging {
         stage: judged.stage,
         tokens,
         cost_micros,
-        age: match served {
-            Served::Stored { age } => Some(age),
+        age_seconds: match served {
+            Served::Stored { age } => Some(age.as_secs()),
             Served::Fresh | Served::Coalesced => None,
         },
     }

@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 use tokio::time::Instant;
 
 use super::Admitted;
-use crate::judge::{Charge, JudgeFailure, Purse};
+use crate::judge::{Charge, JudgeFailure, Purse, refusal};
 use crate::limit::{self, Limit, LimitReached, RateLimits, Use};
 
 /// The purse of one step.
@@ -39,7 +39,7 @@ impl Purse for CallersPurse {
                 let until = Instant::now() + reached.retry_after.min(limit::LONGEST_WAIT);
                 if until > self.patience || reached.retry_after > limit::LONGEST_WAIT {
                     limit::count_reached(reached.limit);
-                    return Err(refusal(reached));
+                    return Err(refused(reached));
                 }
                 tokio::time::sleep_until(until).await;
             }
@@ -59,16 +59,16 @@ fn used(charge: Charge) -> Use {
     }
 }
 
-fn refusal(reached: LimitReached) -> JudgeFailure {
+fn refused(reached: LimitReached) -> JudgeFailure {
     let (code, detail) = match reached.limit {
-        Limit::Requests | Limit::CallerCalls => ("judge_limit", "the caller's limit of judge calls is reached"),
-        Limit::Calls => ("judge_limit", "the organisation's limit of judge calls is reached"),
-        Limit::Tokens => ("judge_limit", "the organisation's limit of judge tokens is reached"),
+        Limit::Requests | Limit::CallerCalls => (refusal::LIMIT, "the caller's limit of judge calls is reached"),
+        Limit::Calls => (refusal::LIMIT, "the organisation's limit of judge calls is reached"),
+        Limit::Tokens => (refusal::LIMIT, "the organisation's limit of judge tokens is reached"),
         Limit::Accounts => (
-            "judge_limit",
+            refusal::LIMIT,
             "more organisations use the judge than are kept account of",
         ),
-        Limit::Spend => ("budget_spent", "the organisation's budget for the day is spent"),
+        Limit::Spend => (refusal::BUDGET, "the organisation's budget for the day is spent"),
     };
     JudgeFailure {
         code,

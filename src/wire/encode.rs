@@ -155,7 +155,7 @@ fn data<'v>(verdict: &'v Verdict, facts: &'v Facts, shown: &Shown) -> Data<'v> {
         stage: judging
             .filter(|judging| judging.stage != Stage::Single)
             .map(|judging| judging.stage.as_str()),
-        cache_age_seconds: judging.and_then(|judging| judging.age).map(|age| age.as_secs()),
+        cache_age_seconds: judging.and_then(|judging| judging.age_seconds),
         cost: judging.filter(|_| shown.cost).map(|judging| ShownCost {
             tokens: judging.tokens,
             amount: judging.cost_micros as f64 / 1e6,
