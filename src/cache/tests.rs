@@ -34,7 +34,7 @@ fn key(n: usize) -> Fingerprint {
         prompt_version: "",
         judge: "",
     };
-    Fingerprint::of(&scope, &crate::model::testing::step(), &[])
+    Fingerprint::of(&scope, &crate::model::testing::step(), &[], crate::model::History::NONE)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -226,7 +226,7 @@ mod fingerprint {
             prompt_version: prompt,
             judge,
         };
-        Fingerprint::of(&scope, step, &[])
+        Fingerprint::of(&scope, step, &[], crate::model::History::NONE)
     }
 
     #[test]

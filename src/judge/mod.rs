@@ -22,11 +22,13 @@ mod assessment;
 mod both;
 mod edits;
 mod failure;
+mod grounds;
 pub mod local;
 mod model;
 mod purse;
 mod schema;
 mod speech;
+mod tape;
 mod weigh;
 
 use std::sync::Arc;
@@ -35,12 +37,12 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::llm::{self, Chain, Cost, Usage};
-use crate::model::{Decision, Diagnostic, Finding, Origin, Stage, Step};
+use crate::model::{Decision, Diagnostic, Finding, History, Origin, Stage, Step};
 use crate::policy::{FirstStageRules, Policy};
 use crate::prompt::{Prompts, Reasoning};
 use crate::telemetry::names::JUDGE_STAGES;
 
-use model::AskedModel;
+use model::{AskedModel, Manner};
 use schema::Schemas;
 
 pub use assessment::Assessment;
@@ -48,6 +50,7 @@ pub use failure::JudgeFailure;
 pub use llm::SettingsError;
 pub use purse::{BottomlessPurse, Charge, Purse, refusal};
 pub use schema::ANSWER_SCHEMA;
+pub use tape::{Question, Tape};
 pub use weigh::CUT_CONFIDENCE;
 
 /// How to judge with a model.
@@ -87,6 +90,8 @@ pub enum AgentReasoning {
 #[derive(Clone)]
 pub struct Judge {
     shared: Arc<Shared>,
+    identity: String,
+    tape: Option<Arc<dyn Tape>>,
 }
 
 struct Shared {
@@ -94,7 +99,6 @@ struct Shared {
     model: AskedModel,
     schemas: Schemas,
     reasoning: AgentReasoning,
-    identity: String,
 }
 
 /// What is to be judged, until when, and who pays.
@@ -104,6 +108,8 @@ pub struct Case<'a> {
     pub step: &'a Step,
     /// What prefilters saw in it.
     pub findings: &'a [Finding],
+    /// What happened in the session before.
+    pub history: &'a History,
     /// The organisation's policy.
     pub policy: &'a Policy,
     /// The organisation's prompts.
@@ -166,9 +172,19 @@ impl Judge {
                 model: AskedModel::new(settings.llm, stage, None, budget)?,
                 schemas: Schemas::default(),
                 reasoning: settings.reasoning,
-                identity,
             }),
+            identity,
+            tape: None,
         })
+    }
+
+    /// The same judge with a tape between it and its models. `name` keeps its answers apart from those of others in a cache.
+    pub fn on_tape(&self, tape: Arc<dyn Tape>, name: &str) -> Self {
+        Self {
+            identity: format!("{} {name}", self.identity),
+            tape: Some(tape),
+            ..self.clone()
+        }
     }
 
     /// The configured name of the model; of two, that of the second.
@@ -188,7 +204,7 @@ impl Judge {
 
     /// Everything about it that changes its answers, for fingerprints.
     pub fn identity(&self) -> &str {
-        &self.shared.identity
+        &self.identity
     }
 
     /// Asks about a case: the first model, where there is one, and the other as far as that one may not decide.
@@ -242,7 +258,14 @@ impl Judge {
 
     /// What one model makes of a case, with the agent's reasoning, without it, or both.
     async fn read(&self, model: &AskedModel, case: Case<'_>) -> Result<Judged, JudgeFailure> {
-        let with = |reasoning| model.ask(case, &self.shared.schemas, reasoning);
+        let with = |reasoning| {
+            let manner = Manner {
+                schemas: &self.shared.schemas,
+                tape: self.tape.as_deref(),
+                reasoning,
+            };
+            model.ask(case, manner)
+        };
         match self.shared.reasoning {
             AgentReasoning::Shown => with(Reasoning::Shown).await,
             AgentReasoning::Withheld => with(Reasoning::Withheld).await,

@@ -6,14 +6,28 @@ use tokio::time::Instant;
 
 use super::schema::Schemas;
 use super::weigh::{Scales, Sight};
-use super::{Case, Charge, JudgeFailure, Judged, answer};
-use crate::llm::{self, Chain, Counted, Price, Request, SettingsError, Usage, estimate_tokens};
+use super::{Case, Charge, JudgeFailure, Judged, Question, Tape, answer};
+use crate::llm::{self, Chain, Counted, Price, Reply, Request, SettingsError, Usage, estimate_tokens};
 use crate::model::Stage;
 use crate::prompt::{Marks, PromptInput, Reasoning};
 use crate::telemetry::names::JUDGE_CALLS;
 
 /// What a call takes besides the two texts: the schema, and what an endpoint wraps around messages.
 const EXTRA_TOKENS: u64 = 700;
+
+/// How a model is asked.
+#[derive(Clone, Copy)]
+pub(super) struct Manner<'a> {
+    pub(super) schemas: &'a Schemas,
+    pub(super) tape: Option<&'a dyn Tape>,
+    pub(super) reasoning: Reasoning,
+}
+
+/// Why there is no reply.
+enum NoReply {
+    Failed(llm::Failure),
+    NotOnTape(JudgeFailure),
+}
 
 /// A model that can be asked.
 pub(super) struct AskedModel {
@@ -52,29 +66,25 @@ impl AskedModel {
     }
 
     /// One call. What it took is booked with the case's purse, also when its answer is of no use.
-    pub(super) async fn ask(
-        &self,
-        case: Case<'_>,
-        schemas: &Schemas,
-        reasoning: Reasoning,
-    ) -> Result<Judged, JudgeFailure> {
-        let judged = self.call(case, schemas, reasoning).await;
+    pub(super) async fn ask(&self, case: Case<'_>, manner: Manner<'_>) -> Result<Judged, JudgeFailure> {
+        let judged = self.call(case, manner).await;
         let outcome = judged.as_ref().map_or_else(|failure| failure.code, |_| "ok");
         metrics::counter!(JUDGE_CALLS, "outcome" => outcome).increment(1);
         judged
     }
 
-    async fn call(&self, case: Case<'_>, schemas: &Schemas, reasoning: Reasoning) -> Result<Judged, JudgeFailure> {
-        let marks = Marks::fresh();
+    async fn call(&self, case: Case<'_>, manner: Manner<'_>) -> Result<Judged, JudgeFailure> {
+        let marks = manner.tape.map_or_else(Marks::fresh, Tape::marks);
         let input = PromptInput {
             step: case.step,
             findings: case.findings,
+            history: case.history,
             policy: case.policy,
             budget_tokens: self.budget_tokens,
-            reasoning,
+            reasoning: manner.reasoning,
         };
         let rendered = case.prompts.render(&input, &marks)?;
-        let schema = schemas.with(&case.policy.own_codes).map_err(|_| no_schema())?;
+        let schema = manner.schemas.with(&case.policy.own_codes).map_err(|_| no_schema())?;
         let request = Request {
             system: &rendered.system,
             user: &rendered.user,
@@ -82,24 +92,26 @@ impl AskedModel {
         };
         let most = self.most(&request);
         case.purse.reserve(most).await?;
-        let answered = self.chain.chat(request, self.deadline(case.deadline)).await;
-        let reply = match answered {
+        let reply = match self.exchange(request, &marks, case.deadline, manner.tape).await {
             Ok(reply) => reply,
-            Err(failure) => {
+            Err(NoReply::Failed(failure)) => {
                 case.purse.settle(most, self.taken_by(&failure, most));
                 return Err(failure.into());
             }
+            Err(NoReply::NotOnTape(failure)) => {
+                case.purse.settle(most, Charge::default());
+                return Err(failure);
+            }
         };
-        case.purse.settle(
-            most,
-            Charge {
-                tokens: reply.usage.tokens(),
-                cost: reply.cost,
-            },
-        );
+        let spent = Charge {
+            tokens: reply.usage.tokens(),
+            cost: reply.cost,
+        };
+        case.purse.settle(most, spent);
         let scales = Scales {
             step: case.step,
             findings: case.findings,
+            history: case.history,
             policy: case.policy,
             shown: &rendered.shown,
             sight: if rendered.cut.is_empty() {
@@ -120,6 +132,31 @@ impl AskedModel {
             cut: scales.sight == Sight::Cut,
             notes,
         })
+    }
+
+    /// The reply of the model, or of the tape in its place.
+    async fn exchange(
+        &self,
+        request: Request<'_>,
+        marks: &Marks,
+        deadline: Instant,
+        tape: Option<&dyn Tape>,
+    ) -> Result<Reply, NoReply> {
+        let deadline = self.deadline(deadline);
+        let Some(tape) = tape else {
+            return self.chain.chat(request, deadline).await.map_err(NoReply::Failed);
+        };
+        let question = Question {
+            model: self.chain.model(),
+            request,
+            marks,
+        };
+        if let Some(reply) = tape.play(&question).map_err(NoReply::NotOnTape)? {
+            return Ok(reply);
+        }
+        let reply = self.chain.chat(request, deadline).await;
+        tape.record(&question, &reply);
+        reply.map_err(NoReply::Failed)
     }
 
     fn deadline(&self, of_case: Instant) -> Instant {

@@ -8,12 +8,19 @@ use super::purse::CallersPurse;
 use super::{Admitted, Guardian};
 use crate::cache::{Fingerprint, Scope, Served, Unanswered};
 use crate::judge::{Assessment, Case, Judge, JudgeFailure, Judged, local};
-use crate::model::{Decision, Diagnostic, Judging, Posture, ReasonCode, Source, Treatment};
+use crate::model::{Decision, Diagnostic, History, Judging, Posture, ReasonCode, Source, Treatment};
 
 impl Guardian {
     /// Asks whoever can decide. With an endpoint: the cache, then the model; without: the local judge.
-    pub(super) async fn judge(&self, admitted: &Admitted, cleared: &Cleared, deadline: tokio::time::Instant) -> Draft {
-        let Some(judge) = &self.judge else {
+    pub(super) async fn judge(
+        &self,
+        judge: Option<&Arc<Judge>>,
+        admitted: &Admitted,
+        cleared: &Cleared,
+        history: &History,
+        deadline: tokio::time::Instant,
+    ) -> Draft {
+        let Some(judge) = judge else {
             return local_draft(self.local_assessment(admitted, cleared), Source::Rules, cleared);
         };
         let organisation = &admitted.organisation;
@@ -23,8 +30,8 @@ impl Guardian {
             prompt_version: organisation.prompts.version(),
             judge: judge.identity(),
         };
-        let fingerprint = Fingerprint::of(&scope, &cleared.step, &cleared.evidence);
-        let ask = self.ask(judge, admitted, cleared, deadline);
+        let fingerprint = Fingerprint::of(&scope, &cleared.step, &cleared.evidence, history);
+        let ask = self.ask(judge, admitted, cleared, history.clone(), deadline);
         let answer = tokio::time::timeout_at(deadline, self.cache.get_or_ask(&organisation.id, fingerprint, ask)).await;
         match answer {
             Ok(Ok((judged, served))) => {
@@ -48,6 +55,7 @@ impl Guardian {
         judge: &Arc<Judge>,
         admitted: &Admitted,
         cleared: &Cleared,
+        history: History,
         deadline: tokio::time::Instant,
     ) -> impl Future<Output = Result<Judged, JudgeFailure>> + Send + 'static {
         let (judge, limits) = (Arc::clone(judge), Arc::clone(&self.limits));
@@ -58,6 +66,7 @@ impl Guardian {
             let case = Case {
                 step: &step,
                 findings: &evidence,
+                history: &history,
                 policy: &organisation.policy,
                 prompts: &organisation.prompts,
                 deadline,

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::judge_lines;
 use super::{
     DestinationRules, Disclosure, HarmlessEntry, LocalJudgeRules, MaskStyle, NamePatterns, Policy, PostureTable,
-    ToolRules, TreatmentEntry, Undeclared,
+    ToolClassRules, ToolRules, TreatmentEntry, Undeclared,
 };
 use crate::model::{Confidence, Kind, Method, Origin, Posture, ReasonCode, Severity, Treatment};
 
@@ -123,6 +123,9 @@ pub struct ToolLines {
     deny: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     undeclared: Option<String>,
+    /// Class of tools (or `none`) to patterns of tool ids.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    classes: BTreeMap<String, Vec<String>>,
 }
 
 /// `[destinations]`.
@@ -266,6 +269,8 @@ impl PolicyFile {
         posture.extend(self.posture);
         let mut reason_codes = base.reason_codes;
         reason_codes.extend(self.reason_codes);
+        let mut classes = base.tools.classes;
+        classes.extend(self.tools.classes);
         Self {
             name: self.name.or(base.name),
             extends: None,
@@ -276,6 +281,7 @@ impl PolicyFile {
                 allow: self.tools.allow.or(base.tools.allow),
                 deny: self.tools.deny.or(base.tools.deny),
                 undeclared: self.tools.undeclared.or(base.tools.undeclared),
+                classes,
             },
             destinations: DestinationLines {
                 allow: self.destinations.allow.or(base.destinations.allow),
@@ -334,6 +340,8 @@ impl PolicyFile {
                 .map_err(|why| at("tools.deny", why))?,
             undeclared: one_of(self.tools.undeclared.as_deref().unwrap_or("evidence"), UNDECLARED)
                 .map_err(|why| at("tools.undeclared", why))?,
+            classes: ToolClassRules::new(&self.tools.classes)
+                .map_err(|(key, why)| at(&format!("tools.classes.{key}"), why))?,
         };
         let hosts = |list: &Option<Vec<String>>| {
             let lower: Vec<String> = list.iter().flatten().map(|host| host.to_ascii_lowercase()).collect();

@@ -11,6 +11,7 @@ mod judging;
 mod mask;
 mod names;
 mod profiles;
+mod tool_classes;
 mod treatment;
 
 use std::collections::BTreeMap;
@@ -23,6 +24,7 @@ pub use judging::{ConfidenceRules, FirstStageRules, JudgeRules, OwnCode, Strictn
 pub use mask::MaskStyle;
 pub use names::NamePatterns;
 pub use profiles::PROFILE_NAMES;
+pub use tool_classes::ToolClassRules;
 pub use treatment::TreatmentEntry;
 
 /// Every key of a policy with what it does when left out, as a file that can be used.
@@ -68,6 +70,8 @@ pub struct ToolRules {
     pub deny: NamePatterns,
     /// Calls of tools that the agent itself does not declare.
     pub undeclared: Undeclared,
+    /// What tools do, where the organisation says so.
+    pub classes: ToolClassRules,
 }
 
 /// Which hosts data may go to. A host that fits neither list is judged by what it is.
