@@ -82,6 +82,7 @@ pub fn guardian_with_profiles(config: &Config, audit: &audit::Settings) -> Resul
                 api_keys: Vec::new(),
                 prompts: first.prompts.clone(),
                 policy: PolicyChoice::Profile((*name).to_owned()),
+                allowance: first.allowance,
             };
             organisations.insert(organisation(&settings, &mut BTreeMap::new())?);
         }
@@ -111,6 +112,7 @@ pub fn canaries(config: &Config) -> Result<Option<Canaries>, AppError> {
         audit: Some(audit::Settings::Off),
         organisations: vec![OrganisationSettings {
             id: Organisation::default_id(),
+            allowance: limit::Allowance::default(),
             api_keys: Vec::new(),
             prompts: None,
             policy: PolicyChoice::Profile("default".to_owned()),
@@ -208,6 +210,7 @@ fn organisation(
         id: settings.id.clone(),
         policy: Arc::new(policy(settings)?),
         prompts,
+        allowance: settings.allowance,
     })
 }
 

@@ -58,7 +58,8 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
         (Some(_), true) => table.print(&Check::fine("judge", "not asked (--offline)")),
         (Some(judge), false) => {
             asks_judge = true;
-            for endpoint in &judge.llm.endpoints {
+            let first = judge.first.iter().flat_map(|first| &first.llm.endpoints);
+            for endpoint in first.chain(&judge.llm.endpoints) {
                 let check = endpoint_check(endpoint).await;
                 asks_judge &= check.health != Health::Failed;
                 table.print(&check);
@@ -161,7 +162,8 @@ async fn endpoint_check(settings: &llm::Settings) -> Check {
         Format::Text => "not held to JSON",
     };
     let found = format!("{place}: answers in {} ms, {held}", took.as_millis());
-    let is_object = serde_json::from_str::<serde_json::Value>(&reply.text).is_ok_and(|value| value["ready"] == true);
+    let is_object = serde_json::from_str::<serde_json::Value>(&reply.text)
+        .is_ok_and(|value| value.get("ready") == Some(&true.into()));
     if took > settings.timeout / 2 {
         return Check::degraded(
             "endpoint",
@@ -218,6 +220,9 @@ fn advice(code: &str) -> &'static str {
 async fn known_steps(config: &Config, asks_judge: bool) -> anyhow::Result<Vec<Check>> {
     let mut config = config.clone();
     config.limits = Default::default();
+    for organisation in &mut config.organisations {
+        organisation.allowance = Default::default();
+    }
     config.audit = Some(audit::Settings::Off);
     if !asks_judge {
         config.judge = None;

@@ -104,6 +104,9 @@ async fn run_suites(arguments: &RunArguments) -> anyhow::Result<Ended> {
     if !matches!(asking, Asking::Live { .. }) {
         // Nothing is asked, so there is nothing to limit.
         config.limits = Default::default();
+        for organisation in &mut config.organisations {
+            organisation.allowance = Default::default();
+        }
     }
     if let Asking::Answers { answers, .. } = &asking {
         answers.check_cases(cases.iter().map(|case| case.id.as_str()))?;

@@ -36,8 +36,24 @@ pub(super) struct JudgeSection {
     pub(super) temperature: Option<f32>,
     pub(super) prompt_budget_tokens: Option<usize>,
     pub(super) agent_reasoning: Option<String>,
+    pub(super) first: Option<FirstStageSection>,
     pub(super) headers: BTreeMap<String, String>,
     pub(super) canaries: Option<CanarySection>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct FirstStageSection {
+    pub(super) base_url: Option<String>,
+    pub(super) model: Option<String>,
+    pub(super) api_key_env: Option<String>,
+    pub(super) timeout_ms: Option<u64>,
+    pub(super) structured_output: Option<String>,
+    pub(super) max_output_tokens: Option<u32>,
+    pub(super) temperature: Option<f32>,
+    pub(super) price_in: Option<f64>,
+    pub(super) price_out: Option<f64>,
+    pub(super) headers: BTreeMap<String, String>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -51,6 +67,11 @@ pub(super) struct CanarySection {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct LimitSection {
+    pub(super) organisation_calls_per_minute: Option<u32>,
+    pub(super) organisation_tokens_per_minute: Option<u64>,
+    pub(super) organisation_spend_per_day: Option<f64>,
+    pub(super) max_organisations: Option<usize>,
+    pub(super) queue_ms: Option<u64>,
     pub(super) requests_per_minute: Option<u32>,
     pub(super) judge_calls_per_minute: Option<u32>,
     pub(super) max_body_bytes: Option<usize>,
@@ -66,6 +87,8 @@ pub(super) struct LimitSection {
 pub(super) struct CacheSection {
     pub(super) max_bytes: Option<u64>,
     pub(super) ttl_seconds: Option<u64>,
+    pub(super) deny_ttl_seconds: Option<u64>,
+    pub(super) organisation_share: Option<f64>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -100,6 +123,9 @@ pub(super) struct OrganisationSection {
     pub(super) api_keys: Vec<String>,
     pub(super) prompts: Option<String>,
     pub(super) policy: Option<String>,
+    pub(super) calls_per_minute: Option<u32>,
+    pub(super) tokens_per_minute: Option<u64>,
+    pub(super) spend_per_day: Option<f64>,
 }
 
 impl ConfigFile {

@@ -52,6 +52,8 @@ pub struct OrganisationSettings {
     pub prompts: Option<PathBuf>,
     /// Its policy.
     pub policy: PolicyChoice,
+    /// What it may use of the judge.
+    pub allowance: limit::Allowance,
 }
 
 /// Which policy applies.
@@ -91,7 +93,7 @@ impl Config {
 }
 
 /// Reads values of one file and says where a wrong one stands.
-struct Reader<'a> {
+pub(super) struct Reader<'a> {
     file: &'a str,
     folder: &'a Path,
 }
@@ -122,13 +124,7 @@ impl ConfigFile {
             judge,
             pipeline,
             limits: reader.limits(&self.limits)?,
-            cache: cache::Settings {
-                max_bytes: self.cache.max_bytes.unwrap_or(cache::Settings::default().max_bytes),
-                time_to_live: self
-                    .cache
-                    .ttl_seconds
-                    .map_or(cache::Settings::default().time_to_live, Duration::from_secs),
-            },
+            cache: reader.cache(&self.cache)?,
             sessions: reader.sessions(&self.sessions)?,
             audit: self.audit.to.as_deref().map(|to| match to {
                 "off" => audit::Settings::Off,
@@ -161,7 +157,7 @@ impl ConfigFile {
 }
 
 impl Reader<'_> {
-    fn wrong(&self, key: &str, why: impl Into<String>) -> ConfigError {
+    pub(super) fn wrong(&self, key: &str, why: impl Into<String>) -> ConfigError {
         ConfigError::Invalid {
             file: self.file.to_owned(),
             key: key.to_owned(),
@@ -173,7 +169,7 @@ impl Reader<'_> {
         self.folder.join(path)
     }
 
-    fn one_of<T: Copy>(&self, key: &str, found: &str, known: &[(&str, T)]) -> Result<T, ConfigError> {
+    pub(super) fn one_of<T: Copy>(&self, key: &str, found: &str, known: &[(&str, T)]) -> Result<T, ConfigError> {
         known
             .iter()
             .find(|(name, _)| *name == found)
@@ -184,7 +180,7 @@ impl Reader<'_> {
             })
     }
 
-    fn within<T: PartialOrd + std::fmt::Display>(
+    pub(super) fn within<T: PartialOrd + std::fmt::Display>(
         &self,
         key: &str,
         value: T,
@@ -238,16 +234,18 @@ impl Reader<'_> {
         }
         let mut settings = judge::Settings {
             llm: llm.into(),
+            first: self.first_stage(section)?,
             budget_tokens: prompt::DEFAULT_BUDGET_TOKENS,
-            reasoning: prompt::Reasoning::Shown,
+            reasoning: judge::AgentReasoning::Shown,
         };
         if let Some(tokens) = section.prompt_budget_tokens {
             settings.budget_tokens = self.within("judge.prompt_budget_tokens", tokens, 2_000, 1_000_000)?;
         }
         if let Some(reasoning) = &section.agent_reasoning {
-            const SHOWN: &[(&str, prompt::Reasoning)] = &[
-                ("shown", prompt::Reasoning::Shown),
-                ("withheld", prompt::Reasoning::Withheld),
+            const SHOWN: &[(&str, judge::AgentReasoning)] = &[
+                ("shown", judge::AgentReasoning::Shown),
+                ("withheld", judge::AgentReasoning::Withheld),
+                ("both", judge::AgentReasoning::Both),
             ];
             settings.reasoning = self.one_of("judge.agent_reasoning", reasoning, SHOWN)?;
         }
@@ -274,7 +272,7 @@ impl Reader<'_> {
         })
     }
 
-    fn timeout(&self, section: Option<&JudgeSection>) -> Result<Duration, ConfigError> {
+    pub(super) fn timeout(&self, section: Option<&JudgeSection>) -> Result<Duration, ConfigError> {
         match section.and_then(|section| section.timeout_ms) {
             Some(ms) => Ok(Duration::from_millis(self.within(
                 "judge.timeout_ms",
@@ -374,7 +372,18 @@ impl Reader<'_> {
                 .map(Some)
                 .ok_or_else(|| self.wrong(key, "expected a positive number; leave it out for no limit")),
         };
+        let defaults = limit::Settings::default();
         Ok(limit::Settings {
+            most_organisations: self.within(
+                "limits.max_organisations",
+                section.max_organisations.unwrap_or(defaults.most_organisations),
+                1,
+                10_000_000,
+            )?,
+            queue: match section.queue_ms {
+                Some(ms) => Duration::from_millis(self.within("limits.queue_ms", ms, 0, 60_000)?),
+                None => defaults.queue,
+            },
             requests_per_minute: positive("limits.requests_per_minute", section.requests_per_minute)?,
             judge_calls_per_minute: positive("limits.judge_calls_per_minute", section.judge_calls_per_minute)?,
         })
@@ -449,12 +458,14 @@ impl Reader<'_> {
                 api_keys: Vec::new(),
                 prompts,
                 policy,
+                allowance: self.allowance(&file.limits, None)?,
             }]);
         }
         let mut organisations: Vec<OrganisationSettings> = Vec::new();
         for (index, section) in file.organisations.iter().enumerate() {
             let at = |key: &str| format!("organisations[{index}].{key}");
-            let organisation = self.organisation(section, &at, &prompts, &policy)?;
+            let mut organisation = self.organisation(section, &at, &prompts, &policy)?;
+            organisation.allowance = self.allowance(&file.limits, Some((section, &at)))?;
             for other in &organisations {
                 if other.id == organisation.id {
                     return Err(self.wrong(&at("id"), format!("`{}` is there twice", organisation.id)));
@@ -507,6 +518,7 @@ impl Reader<'_> {
                 .policy
                 .as_deref()
                 .map_or_else(|| policy.clone(), |p| self.policy(p)),
+            allowance: limit::Allowance::default(),
         })
     }
 

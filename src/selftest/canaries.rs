@@ -151,6 +151,8 @@ impl Canaries {
             policy: &organisation.policy,
             prompts: &organisation.prompts,
             deadline: tokio::time::Instant::now() + self.settings.timeout,
+            // What watches a judge must not stop when an organisation has spent its budget.
+            purse: &judge::BottomlessPurse,
         };
         match judge.assess(question).await {
             Ok(judged) if case.expected.acceptable.contains(&judged.assessment.decision) => Answer::Right,
