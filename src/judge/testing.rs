@@ -32,6 +32,7 @@ pub(super) fn step(kind: Kind, contents: &[(Origin, &str)]) -> Step {
         agent: None,
         session: None,
         user: None,
+        ties: crate::model::Ties::default(),
         tool_call: None,
         announced_tools: Vec::new(),
         contents: contents

@@ -18,6 +18,8 @@ pub struct Step {
     pub session: Option<SessionId>,
     /// The user behind it, when the protocol says so.
     pub user: Option<UserId>,
+    /// What ties it to other postings and steps, where the protocol says so.
+    pub ties: Ties,
     /// The tool call it carries: of `steps/toolCallRequest`, or of an MCP `tools/call`.
     pub tool_call: Option<ToolCall>,
     /// Tools that the step itself announces (an MCP `tools/list` answer).
@@ -58,6 +60,15 @@ impl Step {
     pub fn text_bytes(&self) -> usize {
         self.contents.iter().map(|content| content.text.len()).sum()
     }
+}
+
+/// What ties a step to another posting of itself, and an answer to its call. Untrusted: whoever posts the step chose it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ties {
+    /// The id of the step (AOS `context.stepId`): the same for every posting of it.
+    pub step: Option<String>,
+    /// The id that a call shares with its answer (AOS `executionId`; MCP and A2A: the id of the message inside).
+    pub call: Option<String>,
 }
 
 /// The agent that takes the step (AOS 3.1).

@@ -44,6 +44,7 @@ pub(crate) fn step_with(origin: Origin, texts: &[&str]) -> Step {
         agent: None,
         session: None,
         user: None,
+        ties: crate::model::Ties::default(),
         tool_call: None,
         announced_tools: Vec::new(),
         contents,

@@ -30,6 +30,7 @@ pub(super) fn step(contents: impl IntoIterator<Item = (Origin, String)>) -> Step
         agent: None,
         session: None,
         user: None,
+        ties: crate::model::Ties::default(),
         tool_call: None,
         announced_tools: Vec::new(),
         contents: contents
@@ -122,6 +123,7 @@ pub(super) fn empty(kind: Kind, method: Method) -> Step {
         agent: None,
         session: None,
         user: None,
+        ties: crate::model::Ties::default(),
         tool_call: None,
         announced_tools: Vec::new(),
         contents: Vec::new(),

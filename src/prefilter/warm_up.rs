@@ -52,6 +52,7 @@ impl Prefilters {
             agent: None,
             session: None,
             user: None,
+            ties: crate::model::Ties::default(),
             tool_call: Some(ToolCall {
                 tool: "bash".to_owned(),
                 content: None,

@@ -37,6 +37,7 @@ fn a(kind: Kind, method: Method) -> Build {
         agent: None,
         session: None,
         user: None,
+        ties: crate::model::Ties::default(),
         tool_call: None,
         announced_tools: Vec::new(),
         contents: Vec::new(),

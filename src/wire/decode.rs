@@ -159,6 +159,7 @@ fn assemble(
         agent: draft.agent,
         session: draft.session,
         user: draft.user,
+        ties: draft.ties,
         tool_call,
         announced_tools: draft.announced_tools,
         contents: walked.contents,

@@ -36,6 +36,7 @@ pub(crate) fn step(method: Method, kind: Kind, contents: &[(Origin, &str)]) -> S
         agent: None,
         session: None,
         user: None,
+        ties: aos_guardian::model::Ties::default(),
         tool_call: None,
         announced_tools: Vec::new(),
         contents: contents.iter().enumerate().map(content).collect(),
