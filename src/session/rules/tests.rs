@@ -82,7 +82,14 @@ impl Story {
                 self.step(tool_call(name, "{}"), &[]);
                 let answer = step_with(Origin::ToolOutput, &[text]);
                 let findings = if tool.ends_with('!') {
-                    vec![instruction(&answer)]
+                    vec![instruction(
+                        &answer,
+                        if tool.ends_with("!!") {
+                            Confidence::High
+                        } else {
+                            Confidence::Medium
+                        },
+                    )]
                 } else {
                     Vec::new()
                 };
@@ -155,7 +162,7 @@ fn tool_call(tool: &str, json: &str) -> Step {
 }
 
 /// The whole of an answer, as an instruction from its first word of command on.
-fn instruction(step: &Step) -> Finding {
+fn instruction(step: &Step, confidence: Confidence) -> Finding {
     let text = &step.contents[0].text;
     let at = ["Ignore", "IMPORTANT", "ignore", "Important"]
         .iter()
@@ -166,7 +173,7 @@ fn instruction(step: &Step) -> Finding {
         rule: "injected_instruction.strong".to_owned(),
         reason: ReasonCode::PromptInjection,
         severity: Severity::High,
-        confidence: Confidence::High,
+        confidence,
         content: Some(step.contents[0].id),
         pointer: step.contents[0].pointer.clone(),
         span: at..(at + 30).min(text.len()),

@@ -165,6 +165,7 @@ pub struct TaintIndex {
     shingles: Entries,
     user_values: Keys,
     user_words: Keys,
+    user_stems: Keys,
     user_shingles: Keys,
     /// Where more was said than there was room for.
     unremembered: Option<Arc<Provenance>>,
@@ -270,6 +271,9 @@ impl TaintIndex {
         }
         for word in words::words(text) {
             add(&mut self.user_words, word.hash);
+        }
+        for word in words::plain(text).split_whitespace() {
+            add(&mut self.user_stems, stem(word));
         }
         for (_, shingle) in words::shingles(text) {
             add(&mut self.user_shingles, shingle);
@@ -403,6 +407,11 @@ impl TaintIndex {
         self.user_words.contains(&words::word(word))
     }
 
+    /// Whether the user, or the agent's instructions, used any form of this word.
+    pub fn user_meant(&self, word: &str) -> bool {
+        self.user_stems.contains(&stem(word))
+    }
+
     /// Whether every word of a text is one of the user's.
     pub fn user_said_all(&self, text: &str) -> bool {
         let mut words = words::words(text).peekable();
@@ -418,7 +427,7 @@ impl TaintIndex {
 
     /// About how many bytes it takes.
     pub fn bytes(&self) -> usize {
-        let keys = self.user_values.len() + self.user_words.len() + self.user_shingles.len();
+        let keys = self.user_values.len() + self.user_words.len() + self.user_stems.len() + self.user_shingles.len();
         (self.values.len() + self.shingles.len()) * 20 + keys * 10 + self.places.len() * 160
     }
 
@@ -442,6 +451,11 @@ impl TaintIndex {
 /// The words of a text with single spaces between and around them, for comparison of phrases.
 pub(super) fn plain(text: &str) -> String {
     words::plain(text)
+}
+
+/// The fingerprint of what a word, in small letters, has in common with its other forms.
+pub(super) fn stem(word: &str) -> u64 {
+    words::word(words::stem(word))
 }
 
 /// Contents in which the agent passes something on.
