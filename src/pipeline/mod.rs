@@ -24,6 +24,7 @@ mod remember;
 mod screen;
 mod settle;
 mod withhold;
+mod witness;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -54,10 +54,6 @@ impl Screened {
         }
     }
 
-    pub(super) fn findings(&self) -> &[Finding] {
-        &self.screening.findings
-    }
-
     pub(super) fn method(&self) -> Method {
         self.step.method
     }
@@ -107,6 +103,11 @@ impl Screened {
             &self.step,
             self.screening.findings.iter().zip(self.treatments.iter().copied()),
         )
+    }
+
+    /// What was seen.
+    pub(super) fn into_findings(self) -> Vec<Finding> {
+        self.screening.findings
     }
 
     /// Adds what screening knows to a verdict: findings, coverage, versions.
