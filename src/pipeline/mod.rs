@@ -17,6 +17,7 @@
 
 mod admission;
 mod draft;
+mod experts;
 mod judging;
 mod mask;
 mod organisation;

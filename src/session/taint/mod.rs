@@ -31,13 +31,13 @@ pub use self::values::ValueKind;
 use crate::model::{ClassSet, Content, ContentId, Method, Origin, Place, Pointer, Step};
 
 /// Values, and shingles, that an index holds.
-const MOST_ENTRIES: usize = 8192;
+const MOST_ENTRIES: usize = 4096;
 /// Values of instructions, which have a room of their own.
-const MOST_INSTRUCTED: usize = 1024;
+const MOST_INSTRUCTED: usize = 512;
 /// Entries of each kind that the user's words may take.
-const MOST_OF_USER: usize = 16 * 1024;
+const MOST_OF_USER: usize = 4096;
 /// Places that are remembered.
-const MOST_PLACES: usize = 1024;
+const MOST_PLACES: usize = 512;
 /// Bytes that are read of one step.
 const MOST_BYTES: usize = 256 * 1024;
 /// Echoes that are told of one step.
@@ -389,6 +389,13 @@ impl TaintIndex {
             plain: true,
             author: false,
         })
+    }
+
+    /// Where a passage of a text was read first.
+    pub(super) fn passage_of(&self, text: &str) -> Option<Arc<Provenance>> {
+        let mut met = words::shingles(text).filter_map(|(_, hash)| self.shingles.get(&hash));
+        let (first, _second) = (met.next()?, met.next()?);
+        self.places.get(usize::from(first.place)).cloned()
     }
 
     /// Whether the user, or the agent's instructions, used this word.
