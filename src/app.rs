@@ -15,6 +15,7 @@ use crate::policy::{PROFILE_NAMES, Policy, PolicyError};
 use crate::prefilter::Prefilters;
 use crate::prompt::{PromptError, Prompts};
 use crate::server::Keyring;
+use crate::session::{LocalSessions, Memory};
 
 /// Why a guardian could not be put together.
 #[derive(Debug, thiserror::Error)]
@@ -192,6 +193,10 @@ fn with_organisations(
         organisations,
         judge,
         cache: AnswerCache::new(&config.cache),
+        sessions: config.sessions.as_ref().map(|settings| {
+            let store = LocalSessions::new(settings.clone());
+            Memory::new(Arc::new(store), settings.nameless)
+        }),
         limits: Arc::new(LocalRateLimits::new(&config.limits)),
         audit: Audit::new(config.audit.as_ref().unwrap_or(audit))?,
         settings: config.pipeline.clone(),

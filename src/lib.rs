@@ -28,7 +28,7 @@
 //! | [`wire`] | decode and encode; the only home of wire field names; pure |
 //! | [`policy`] | an organisation's policy: treatments, tools, posture; versioned |
 //! | [`prefilter`] | the trait, the one list, the text views, one file for each rule family |
-//! | [`session`] | what earlier steps of a session said, bounded; what the user asked for, kept apart |
+//! | [`session`] | what earlier steps of a session said; what the user asked for, kept apart; taint; tool classes |
 //! | [`prompt`] | templates, typed contexts, token budget, fences |
 //! | [`llm`] | chat with a model: request, deadline, retry; knows nothing of guarding |
 //! | [`judge`] | prompt + model + answer schema = assessment; and the local judge |

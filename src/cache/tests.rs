@@ -19,7 +19,7 @@ fn key(n: u8) -> Fingerprint {
         prompt_version: "",
         judge: "",
     };
-    Fingerprint::of(&scope, &crate::model::testing::step(), &[])
+    Fingerprint::of(&scope, &crate::model::testing::step(), &[], crate::model::History::NONE)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -131,7 +131,7 @@ mod fingerprint {
             prompt_version: prompt,
             judge,
         };
-        Fingerprint::of(&scope, step, &[])
+        Fingerprint::of(&scope, step, &[], crate::model::History::NONE)
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub struct ConfigFile {
     pub(super) judge: Option<JudgeSection>,
     pub(super) limits: LimitSection,
     pub(super) cache: CacheSection,
+    pub(super) sessions: SessionSection,
     pub(super) audit: AuditSection,
     pub(super) log: LogSection,
     pub(super) organisations: Vec<OrganisationSection>,
@@ -56,6 +57,18 @@ pub(super) struct LimitSection {
 pub(super) struct CacheSection {
     pub(super) max_bytes: Option<u64>,
     pub(super) ttl_seconds: Option<u64>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct SessionSection {
+    pub(super) enabled: Option<bool>,
+    pub(super) max_sessions: Option<u64>,
+    pub(super) max_bytes: Option<u64>,
+    pub(super) max_steps: Option<usize>,
+    pub(super) max_session_bytes: Option<usize>,
+    pub(super) ttl_seconds: Option<u64>,
+    pub(super) by_credential: Option<bool>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-use super::file::{JudgeSection, LimitSection, LogSection, OrganisationSection};
+use super::file::{JudgeSection, LimitSection, LogSection, OrganisationSection, SessionSection};
 use super::{ApiKey, ConfigError, ConfigFile};
 use crate::model::{OrganisationId, Posture};
 use crate::policy::PROFILE_NAMES;
-use crate::{audit, cache, judge, limit, llm, pipeline, prompt, server, telemetry, wire};
+use crate::{audit, cache, judge, limit, llm, pipeline, prompt, server, session, telemetry, wire};
 
 /// Everything that is configured, checked.
 #[derive(Clone, Debug)]
@@ -29,6 +29,8 @@ pub struct Config {
     pub limits: limit::Settings,
     /// The cache.
     pub cache: cache::Settings,
+    /// What is remembered of sessions; `None`: nothing.
+    pub sessions: Option<session::Settings>,
     /// The audit log; `None`: whatever the command finds fit.
     pub audit: Option<audit::Settings>,
     /// Logs.
@@ -71,13 +73,14 @@ impl Config {
                 pipeline,
                 limits,
                 cache,
+                sessions,
                 audit,
                 log,
                 organisations: _,
             } = config;
             format!(
-                "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
-                server.listen, wire, judge, pipeline, limits, cache, audit, log
+                "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+                server.listen, wire, judge, pipeline, limits, cache, sessions, audit, log
             )
         };
         fixed(self) == fixed(other)
@@ -119,6 +122,7 @@ impl ConfigFile {
                     .ttl_seconds
                     .map_or(cache::Settings::default().time_to_live, Duration::from_secs),
             },
+            sessions: reader.sessions(&self.sessions)?,
             audit: self.audit.to.as_deref().map(|to| match to {
                 "off" => audit::Settings::Off,
                 "stderr" => audit::Settings::Stderr,
@@ -353,6 +357,47 @@ impl Reader<'_> {
             requests_per_minute: positive("limits.requests_per_minute", section.requests_per_minute)?,
             judge_calls_per_minute: positive("limits.judge_calls_per_minute", section.judge_calls_per_minute)?,
         })
+    }
+
+    fn sessions(&self, section: &SessionSection) -> Result<Option<session::Settings>, ConfigError> {
+        let defaults = session::Settings::default();
+        let settings = session::Settings {
+            sessions: self.within(
+                "sessions.max_sessions",
+                section.max_sessions.unwrap_or(defaults.sessions),
+                1,
+                100_000_000,
+            )?,
+            bytes: self.within(
+                "sessions.max_bytes",
+                section.max_bytes.unwrap_or(defaults.bytes),
+                1024 * 1024,
+                1024 * 1024 * 1024 * 1024,
+            )?,
+            steps_per_session: self.within(
+                "sessions.max_steps",
+                section.max_steps.unwrap_or(defaults.steps_per_session),
+                1,
+                10_000,
+            )?,
+            bytes_per_session: self.within(
+                "sessions.max_session_bytes",
+                section.max_session_bytes.unwrap_or(defaults.bytes_per_session),
+                16 * 1024,
+                64 * 1024 * 1024,
+            )?,
+            time_to_live: match section.ttl_seconds {
+                Some(seconds) => {
+                    Duration::from_secs(self.within("sessions.ttl_seconds", seconds, 1, 30 * 24 * 3_600)?)
+                }
+                None => defaults.time_to_live,
+            },
+            nameless: match section.by_credential {
+                Some(false) => session::Nameless::Alone,
+                Some(true) | None => defaults.nameless,
+            },
+        };
+        Ok(section.enabled.unwrap_or(true).then_some(settings))
     }
 
     fn log(&self, section: &LogSection) -> Result<telemetry::Settings, ConfigError> {

@@ -79,7 +79,8 @@ async fn run_case(guardian: &Guardian, case: &Case, organisations: &Organisation
     let method = step.method.as_str();
     let admitted = match guardian.admit(&Caller {
         organisation,
-        name: "evaluation".to_owned(),
+        // A caller of its own: cases share no session, whatever they call theirs.
+        name: format!("evaluation of {}", case.id),
     }) {
         Ok(admitted) => admitted,
         Err(refused) => return undecided(case, method, refused.to_string()),

@@ -11,6 +11,7 @@ pub mod answer;
 mod assessment;
 mod edits;
 mod failure;
+mod grounds;
 pub mod local;
 mod schema;
 mod speech;
@@ -20,7 +21,7 @@ mod weigh;
 use tokio::time::Instant;
 
 use crate::llm::{self, ChatModel, Request, Schema, Usage};
-use crate::model::{Diagnostic, Finding, Step};
+use crate::model::{Diagnostic, Finding, History, Step};
 use crate::policy::Policy;
 use crate::prompt::{Marks, PromptInput, Prompts, Reasoning};
 use crate::telemetry::names::JUDGE_CALLS;
@@ -61,6 +62,8 @@ pub struct Case<'a> {
     pub step: &'a Step,
     /// What prefilters saw in it.
     pub findings: &'a [Finding],
+    /// What happened in the session before.
+    pub history: &'a History,
     /// The organisation's policy.
     pub policy: &'a Policy,
     /// The organisation's prompts.
@@ -131,6 +134,7 @@ impl Judge {
         let input = PromptInput {
             step: case.step,
             findings: case.findings,
+            history: case.history,
             policy: case.policy,
             budget_tokens: self.budget_tokens,
             reasoning: self.reasoning,
@@ -145,6 +149,7 @@ impl Judge {
         let scales = Scales {
             step: case.step,
             findings: case.findings,
+            history: case.history,
             policy: case.policy,
             shown: &rendered.shown,
             sight: if rendered.cut.is_empty() {

@@ -5,14 +5,16 @@
 //! - where its own view of risk and authorisation demands more ([`super::table`]), an allow becomes a deny;
 //! - a modification whose edits are refused ([`super::edits`]) becomes a deny with `modification_refused`;
 //! - a deny or a modification without a reason has the reason `policy_violation`;
+//! - an `explicit` or `implied` authorisation that rests on a request which there is not, or on a user who was granted
+//!   nothing, is `unknown` ([`super::grounds`]);
 //! - an allow given on a prompt of which something was cut is less sure: its confidence is multiplied by
 //!   [`CUT_CONFIDENCE`].
 
 use super::answer::Answer;
 use super::assessment::{Assessment, stock_message};
 use super::edits::{Bounds, EditRefusal};
-use super::{speech, table};
-use crate::model::{ContentId, Decision, Diagnostic, Edit, Finding, ReasonCode, Step};
+use super::{grounds, speech, table};
+use crate::model::{Authorization, ContentId, Decision, Diagnostic, Edit, Finding, History, ReasonCode, Step};
 use crate::policy::Policy;
 
 /// What is left of the confidence of an allow when the judge did not see everything.
@@ -29,6 +31,7 @@ pub(super) enum Sight {
 pub(super) struct Scales<'a> {
     pub(super) step: &'a Step,
     pub(super) findings: &'a [Finding],
+    pub(super) history: &'a History,
     pub(super) policy: &'a Policy,
     pub(super) shown: &'a [ContentId],
     pub(super) sight: Sight,
@@ -44,8 +47,13 @@ struct Outcome {
 
 impl Scales<'_> {
     /// The assessment, and what of the answer was not taken as it was.
-    pub(super) fn weigh(&self, answer: Answer) -> (Assessment, Vec<Diagnostic>) {
+    pub(super) fn weigh(&self, mut answer: Answer) -> (Assessment, Vec<Diagnostic>) {
+        let groundless = grounds::missing(&answer, self.step, self.history);
+        if groundless.is_some() {
+            answer.authorization = Authorization::Unknown;
+        }
         let mut outcome = self.raised(&answer);
+        outcome.notes.extend(groundless);
         if outcome.decision == Decision::Modify {
             self.check_edits(&answer, &mut outcome);
         }

@@ -161,12 +161,23 @@ pub struct History {
     pub requests: Vec<Arc<Request>>,
     /// Requests that are left out.
     pub more_requests: usize,
-    /// Earlier steps, oldest first.
+    /// Earlier steps, the most relevant first.
     pub steps: Vec<Arc<Earlier>>,
     /// Earlier steps that are left out.
     pub more_steps: usize,
     /// Whether the session knows what its user asked for.
     pub voice: Voice,
+}
+
+impl History {
+    /// Nothing happened, or nobody knows.
+    pub const NONE: &'static History = &History {
+        requests: Vec::new(),
+        more_requests: 0,
+        steps: Vec::new(),
+        more_steps: 0,
+        voice: Voice::Unheard,
+    };
 }
 
 #[cfg(test)]

@@ -7,11 +7,17 @@ use super::mask::Cleared;
 use super::{Admitted, Guardian};
 use crate::cache::{Fingerprint, Scope, Served, Unanswered};
 use crate::judge::{Assessment, Case, Judge, JudgeFailure, Judged, local};
-use crate::model::{Decision, Diagnostic, Posture, ReasonCode, Source, Treatment};
+use crate::model::{Decision, Diagnostic, History, Posture, ReasonCode, Source, Treatment};
 
 impl Guardian {
     /// Asks whoever can decide. With an endpoint: the cache, then the model; without: the local judge.
-    pub(super) async fn judge(&self, admitted: &Admitted, cleared: &Cleared, deadline: tokio::time::Instant) -> Draft {
+    pub(super) async fn judge(
+        &self,
+        admitted: &Admitted,
+        cleared: &Cleared,
+        history: &History,
+        deadline: tokio::time::Instant,
+    ) -> Draft {
         let Some(judge) = &self.judge else {
             return local_draft(self.local_assessment(admitted, cleared), Source::Rules, cleared);
         };
@@ -22,8 +28,8 @@ impl Guardian {
             prompt_version: organisation.prompts.version(),
             judge: judge.identity(),
         };
-        let fingerprint = Fingerprint::of(&scope, &cleared.step, &cleared.evidence);
-        let ask = self.ask(judge, admitted, cleared, deadline);
+        let fingerprint = Fingerprint::of(&scope, &cleared.step, &cleared.evidence, history);
+        let ask = self.ask(judge, admitted, cleared, history.clone(), deadline);
         let answer = tokio::time::timeout_at(deadline, self.cache.get_or_ask(fingerprint, ask)).await;
         match answer {
             Ok(Ok((judged, Served::Fresh))) => draft(judged.assessment.clone(), Source::Judge, Some(&judged)),
@@ -42,6 +48,7 @@ impl Guardian {
         judge: &Arc<Judge>,
         admitted: &Admitted,
         cleared: &Cleared,
+        history: History,
         deadline: tokio::time::Instant,
     ) -> impl Future<Output = Result<Judged, JudgeFailure>> + Send + 'static {
         let (judge, limits) = (Arc::clone(judge), Arc::clone(&self.limits));
@@ -52,6 +59,7 @@ impl Guardian {
             let case = Case {
                 step: &step,
                 findings: &evidence,
+                history: &history,
                 policy: &organisation.policy,
                 prompts: &organisation.prompts,
                 deadline,

@@ -87,13 +87,19 @@ pub(super) struct AgentContext {
     pub(super) session_known: bool,
 }
 
-/// What is known of the session. Empty as long as nobody remembers sessions.
+/// What is known of the session. Empty where nobody remembers it.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct SessionContext {
     /// What the user asked for, oldest first; fenced.
     pub(super) requests: Vec<String>,
+    /// Requests for which there was no room.
+    pub(super) more_requests: usize,
     /// Earlier steps, oldest first; fenced.
     pub(super) steps: Vec<String>,
+    /// Earlier steps for which there was no room.
+    pub(super) more_steps: usize,
+    /// Whether the user spoke, and everything that was said was denied.
+    pub(super) refused: bool,
 }
 
 /// One finding.

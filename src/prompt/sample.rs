@@ -49,6 +49,7 @@ pub(super) fn needed_of_step() -> Vec<Needed> {
         Needed::new("the contents around the step", AROUND),
         Needed::new("the tool call", CALL),
         Needed::new("the user's requests", REQUEST),
+        Needed::new("the earlier steps", STEP),
         Needed::new("what was cut", "48,210"),
     ]
 }
@@ -58,7 +59,8 @@ const AGENT: &str = "<content-5a id=\"c1\">\nsample agent\n</content-5a>";
 const AROUND: &str = "<content-5a id=\"c9\">\nsample name\n</content-5a>";
 const EXCERPT: &str = "<excerpt-5a of=\"c2\">\nsample\n</excerpt-5a>";
 const CALL: &str = "<call-5a>\ntool c3: \"sample\"\n</call-5a>";
-const REQUEST: &str = "<content-5a>\nsample request\n</content-5a>";
+const REQUEST: &str = "<request-5a id=\"r1\">\nsample request\n</request-5a>";
+const STEP: &str = "<step-5a n=\"1\">\nsample step\n</step-5a>";
 
 /// A context with everything in it.
 pub(super) fn full(kind: Kind) -> StepContext {
@@ -74,7 +76,10 @@ pub(super) fn full(kind: Kind) -> StepContext {
         },
         session: SessionContext {
             requests: vec![REQUEST.to_owned()],
-            steps: vec!["<content-5a>\nsample step\n</content-5a>".to_owned()],
+            more_requests: 1,
+            steps: vec![STEP.to_owned()],
+            more_steps: 4,
+            refused: false,
         },
         findings: vec![FindingContext {
             rule: "sample.rule".to_owned(),

@@ -151,6 +151,7 @@ fn render_with(step: &Step, findings: &[Finding], budget_tokens: usize, reasonin
     let input = PromptInput {
         step,
         findings,
+        history: crate::model::History::NONE,
         policy: &policy,
         budget_tokens,
         reasoning,
@@ -239,6 +240,7 @@ fn the_system_prompt_differs_between_calls_only_in_its_last_lines() {
         let input = PromptInput {
             step,
             findings: &[],
+            history: crate::model::History::NONE,
             policy: &policy,
             budget_tokens: DEFAULT_BUDGET_TOKENS,
             reasoning: Reasoning::Shown,
@@ -263,6 +265,7 @@ fn the_organisations_guidance_is_shown_as_it_is_written() {
     let input = PromptInput {
         step: &step,
         findings: &[],
+        history: crate::model::History::NONE,
         policy: &policy,
         budget_tokens: DEFAULT_BUDGET_TOKENS,
         reasoning: Reasoning::Shown,

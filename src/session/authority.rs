@@ -21,7 +21,8 @@ const FIRST: usize = 2;
 pub struct Authority {
     requests: Vec<Arc<Request>>,
     made: u32,
-    spoken: bool,
+    /// The step in which the user first spoke.
+    spoken: Option<u32>,
     bytes: usize,
 }
 
@@ -40,8 +41,8 @@ impl Authority {
     pub fn voice(&self) -> Voice {
         match (self.requests.is_empty(), self.spoken) {
             (false, _) => Voice::Heard,
-            (true, true) => Voice::Refused,
-            (true, false) => Voice::Unheard,
+            (true, Some(_)) => Voice::Refused,
+            (true, None) => Voice::Unheard,
         }
     }
 
@@ -54,6 +55,9 @@ impl Authority {
     pub(super) fn before(&self, step: u32) -> Self {
         let mut earlier = self.clone();
         earlier.requests.retain(|request| request.step < step);
+        earlier.made -= u32::try_from(self.requests.len() - earlier.requests.len()).unwrap_or(earlier.made);
+        earlier.bytes = earlier.requests.iter().map(|request| request.text.len()).sum();
+        earlier.spoken = self.spoken.filter(|first| *first < step);
         earlier
     }
 
@@ -63,13 +67,13 @@ impl Authority {
     }
 
     /// Notes that the user spoke, and was denied.
-    pub(super) fn refuse(&mut self) {
-        self.spoken = true;
+    pub(super) fn refuse(&mut self, step: u32) {
+        self.spoken.get_or_insert(step);
     }
 
     /// Adds what the user said in this step. `answers` is the step that it answers, where it makes sense only as an answer.
     pub(super) fn grant(&mut self, step: u32, text: &str, answers: Option<u32>) {
-        self.spoken = true;
+        self.spoken.get_or_insert(step);
         let text = Excerpt::of(text.trim(), MAX_REQUEST);
         let known = |request: &Arc<Request>| request.text == text && request.answers == answers;
         if text.is_empty() || self.requests.iter().any(known) {
@@ -98,7 +102,7 @@ mod tests {
     fn the_task_and_the_latest_requests_stay() {
         let mut authority = Authority::default();
         assert_eq!(authority.voice(), Voice::Unheard);
-        authority.refuse();
+        authority.refuse(1);
         assert_eq!(authority.voice(), Voice::Refused);
         for n in 1..=1000 {
             authority.grant(n, &format!("Request {n}: {}", "x".repeat(5_000)), None);

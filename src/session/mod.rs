@@ -27,6 +27,7 @@ mod authority;
 pub mod classes;
 mod happening;
 mod key;
+mod memory;
 mod past;
 mod relevance;
 pub mod rules;
@@ -38,6 +39,10 @@ pub use agent::{AgentPast, Digest, OfferedBy, TaintedMemory, ToolSeen};
 pub use authority::Authority;
 pub use happening::{Happening, Heard, Identity, Settled};
 pub use key::{AgentKey, Nameless, SessionKey};
+pub use memory::{Memory, Recalled, Standing};
 pub use past::{Event, Past};
 pub use store::{Clock, LocalSessions, SessionStore, Settings, StoreFailure};
 pub use trail::{Called, Deed, End, Instructed, Instruction, Trail, Written};
+
+#[cfg(test)]
+mod tests;

@@ -7,7 +7,7 @@ use super::agent::{AgentPast, ToolTable};
 use super::happening::Identity;
 use super::trail::Trail;
 use super::{Authority, Digest, Happening, Settings, ToolSeen, approval, relevance};
-use crate::model::{Earlier, History, Kind, Origin, Outcome};
+use crate::model::{Earlier, History, Kind, Origin, Outcome, Step};
 
 /// Ids under which one step was posted that are remembered.
 const MAX_POSTINGS: usize = 8;
@@ -142,9 +142,9 @@ impl Past {
         earlier
     }
 
-    /// What a judge may be told. Steps that were pointed at come first.
-    pub fn history(&self, pointed_at: &[u32]) -> History {
-        relevance::history(self, pointed_at)
+    /// What a judge of a step may be told.
+    pub fn history(&self, _step: &Step) -> History {
+        relevance::history(self, &[])
     }
 
     /// The past after a happening.
@@ -189,7 +189,7 @@ impl Past {
                 let answers = approval::is_bare(text).then(|| self.asked_last()).flatten();
                 self.authority.grant(number, text, answers);
             }
-            (None, Kind::UserMessage) => self.authority.refuse(),
+            (None, Kind::UserMessage) => self.authority.refuse(number),
             (None, _) => {}
         }
         let mut tools = None;

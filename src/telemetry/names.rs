@@ -17,6 +17,11 @@ pub const AUDIT_RECORDS: &str = "guardian_audit_records_total";
 /// Steps being decided right now.
 pub const IN_FLIGHT: &str = "guardian_steps_in_flight";
 
+/// Sessions that are remembered.
+pub const SESSIONS: &str = "guardian_sessions";
+/// Sessions that had to make room for others.
+pub const SESSION_EVICTIONS: &str = "guardian_session_evictions_total";
+
 /// Tells the recorder what each metric means.
 pub fn describe() {
     metrics::describe_counter!(DECISIONS, "Verdicts given, by decision, source and method.");
@@ -31,4 +36,6 @@ pub fn describe() {
     metrics::describe_counter!(REFUSALS, "Requests that never became a step, by reason.");
     metrics::describe_counter!(AUDIT_RECORDS, "Audit records written, by outcome.");
     metrics::describe_gauge!(IN_FLIGHT, "Steps being decided right now.");
+    metrics::describe_gauge!(SESSIONS, "Sessions that are remembered.");
+    metrics::describe_counter!(SESSION_EVICTIONS, "Sessions that had to make room for others.");
 }

@@ -40,6 +40,7 @@ async fn judge_at(url: String, step: &Step, budget_tokens: usize) -> Result<Judg
         .assess(Case {
             step,
             findings: &[],
+            history: aos_guardian::model::History::NONE,
             policy: &policy,
             prompts: &prompts,
             deadline: Instant::now() + Duration::from_secs(20),

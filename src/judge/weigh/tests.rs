@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::super::answer::ProposedEdit;
 use super::super::testing::step;
 use super::*;
-use crate::model::{Authorization, Kind, Origin, Risk};
+use crate::model::{Kind, Origin, Risk};
 
 fn answer(decision: Decision) -> Answer {
     Answer {
@@ -32,6 +32,7 @@ fn weighed(kind: Kind, sight: Sight, answer: Answer) -> (Assessment, Vec<&'stati
     let scales = Scales {
         step: &step,
         findings: &[],
+        history: History::NONE,
         policy: &policy,
         shown: &[ContentId::from_index(0)],
         sight,
