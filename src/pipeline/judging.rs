@@ -13,12 +13,13 @@ impl Guardian {
     /// Asks whoever can decide. With an endpoint: the cache, then the model; without: the local judge.
     pub(super) async fn judge(
         &self,
+        judge: Option<&Arc<Judge>>,
         admitted: &Admitted,
         cleared: &Cleared,
         history: &History,
         deadline: tokio::time::Instant,
     ) -> Draft {
-        let Some(judge) = &self.judge else {
+        let Some(judge) = judge else {
             return local_draft(self.local_assessment(admitted, cleared), Source::Rules, cleared);
         };
         let organisation = &admitted.organisation;
