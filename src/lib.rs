@@ -37,7 +37,7 @@
 //! | [`audit`] | one record for each decision; tickets that cannot be forgotten |
 //! | [`pipeline`] | the stages in order |
 //! | [`server`] | routes, credentials, health, metrics |
-//! | [`eval`] | labelled steps, figures, comparison |
+//! | [`eval`] | labelled steps and what happened before them, batches and recordings, figures, comparison |
 //! | [`config`] | the file and the environment, read once, into each component's own settings |
 //! | [`app`] | the composition root |
 //! | [`cli`] | commands; the only place that prints or exits |

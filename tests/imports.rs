@@ -43,7 +43,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         ],
     ),
     ("server", &["model", "wire", "pipeline", "telemetry"]),
-    ("eval", &["model", "wire", "pipeline"]),
+    ("eval", &["model", "wire", "prompt", "llm", "judge", "pipeline"]),
     (
         "config",
         &[
@@ -93,6 +93,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "policy",
             "prefilter",
             "prompt",
+            "llm",
             "judge",
             "audit",
             "pipeline",

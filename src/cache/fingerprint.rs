@@ -50,7 +50,11 @@ impl Fingerprint {
             parts.text(argument.pointer.as_str());
             parts.text(&argument.json);
         }
-        parts.text(&step.scalars);
+        for data in &step.data {
+            parts.text(data.pointer.as_str());
+            parts.text(data.origin.as_str());
+            parts.text(&data.json);
+        }
         for content in step.contents.iter().filter(|content| is_seen(content, findings)) {
             parts.content(content);
         }
@@ -153,6 +157,7 @@ impl Parts {
         self.option(content.label.as_deref());
         self.text(match content.form {
             crate::model::Form::Text => "text",
+            crate::model::Form::Number => "number",
             crate::model::Form::Key => "key",
             crate::model::Form::TextFile { .. } => "text_file",
             crate::model::Form::OpaqueFile { .. } => "opaque_file",

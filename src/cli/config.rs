@@ -47,7 +47,11 @@ fn check(argument: &ConfigArgument) -> anyhow::Result<()> {
         config.server.authentication
     );
     match &config.judge {
-        Some(judge) => say!("judge:         {} at {}", judge.llm.model, judge.llm.base_url),
+        Some(judge) => {
+            for endpoint in &judge.llm.endpoints {
+                say!("judge:         {} at {}", endpoint.model, endpoint.base_url);
+            }
+        }
         None => say!("judge:         local rules"),
     }
     for organisation in &config.organisations {

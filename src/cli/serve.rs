@@ -41,10 +41,7 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
         Arc::clone(&guardian),
         app::keyring(&config),
     )?;
-    let judge = config
-        .judge
-        .as_ref()
-        .map_or("local rules", |judge| judge.llm.model.as_str());
+    let judge = config.judge.as_ref().map_or("local rules", |judge| judge.llm.model());
     tracing::info!(
         organisations = config.organisations.len(),
         judge,

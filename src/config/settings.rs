@@ -230,7 +230,7 @@ impl Reader<'_> {
             llm.structured_output = self.one_of("judge.structured_output", mode, &modes)?;
         }
         let mut settings = judge::Settings {
-            llm,
+            llm: llm.into(),
             budget_tokens: prompt::DEFAULT_BUDGET_TOKENS,
             reasoning: prompt::Reasoning::Shown,
         };

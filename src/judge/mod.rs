@@ -15,30 +15,35 @@ mod grounds;
 pub mod local;
 mod schema;
 mod speech;
-pub mod table;
+mod tape;
 mod weigh;
+
+use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::llm::{self, ChatModel, Request, Schema, Usage};
+use crate::llm::{self, Chain, Cost, Reply, Request, Usage};
 use crate::model::{Diagnostic, Finding, History, Step};
 use crate::policy::Policy;
 use crate::prompt::{Marks, PromptInput, Prompts, Reasoning};
 use crate::telemetry::names::JUDGE_CALLS;
 
+use schema::Schemas;
 use weigh::{Scales, Sight};
 
 pub use assessment::Assessment;
 pub use failure::JudgeFailure;
 pub use llm::SettingsError;
 pub use schema::ANSWER_SCHEMA;
+pub use tape::{Question, Tape};
 pub use weigh::CUT_CONFIDENCE;
 
 /// How to judge with a model.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The model and how to reach it.
-    pub llm: llm::Settings,
+    /// The models and how to reach them.
+    pub llm: llm::ChainSettings,
     /// Estimated tokens that a prompt may cost.
     pub budget_tokens: usize,
     /// Whether the model is shown the agent's reasoning.
@@ -48,11 +53,12 @@ pub struct Settings {
 /// A judge that asks a model. Cheap to clone.
 #[derive(Clone)]
 pub struct Judge {
-    model: ChatModel,
-    schema: Schema<'static>,
+    chain: Chain,
+    schemas: Arc<Schemas>,
     budget_tokens: usize,
     reasoning: Reasoning,
     identity: String,
+    tape: Option<Arc<dyn Tape>>,
 }
 
 /// What is to be judged, and until when.
@@ -79,8 +85,14 @@ pub struct Judged {
     pub assessment: Assessment,
     /// The model that answered.
     pub model: String,
-    /// What it cost, where the endpoint says so.
-    pub usage: Option<Usage>,
+    /// The endpoint that answered.
+    pub endpoint: Arc<str>,
+    /// How many tokens it took, counted or estimated.
+    pub usage: Usage,
+    /// What these tokens cost.
+    pub cost: Cost,
+    /// How long the endpoint took.
+    pub latency: Duration,
     /// Whether the prompt left something out for want of room.
     pub cut: bool,
     /// What of the answer was not taken as it was: `judge_raised`, `edit_…`.
@@ -95,21 +107,38 @@ impl Judge {
     /// A [`SettingsError`] that names the setting, what was expected and what was found.
     pub fn new(settings: Settings) -> Result<Self, SettingsError> {
         let identity = format!(
-            "{} {} {} {:?}",
-            settings.llm.base_url, settings.llm.model, settings.budget_tokens, settings.reasoning
+            "{} {} {:?}",
+            settings.llm.identity(),
+            settings.budget_tokens,
+            settings.reasoning
         );
         Ok(Self {
             identity,
-            model: ChatModel::new(settings.llm)?,
-            schema: schema::schema().ok_or_else(|| SettingsError::Client("the answer schema is no JSON".to_owned()))?,
+            chain: Chain::new(settings.llm)?,
+            schemas: Arc::default(),
             budget_tokens: settings.budget_tokens,
             reasoning: settings.reasoning,
+            tape: None,
         })
     }
 
-    /// The configured name of the model.
+    /// The same judge with a tape between it and its models. `name` keeps its answers apart from those of others in a cache.
+    pub fn on_tape(&self, tape: Arc<dyn Tape>, name: &str) -> Self {
+        Self {
+            identity: format!("{} {name}", self.identity),
+            tape: Some(tape),
+            ..self.clone()
+        }
+    }
+
+    /// The configured name of the first model.
     pub fn model(&self) -> &str {
-        self.model.name()
+        self.chain.model()
+    }
+
+    /// The endpoints that it asks.
+    pub fn chain(&self) -> &Chain {
+        &self.chain
     }
 
     /// Everything about it that changes its answers, for fingerprints.
@@ -130,7 +159,7 @@ impl Judge {
     }
 
     async fn ask(&self, case: Case<'_>) -> Result<Judged, JudgeFailure> {
-        let marks = Marks::fresh();
+        let marks = self.tape.as_ref().map_or_else(Marks::fresh, |tape| tape.marks());
         let input = PromptInput {
             step: case.step,
             findings: case.findings,
@@ -140,12 +169,13 @@ impl Judge {
             reasoning: self.reasoning,
         };
         let rendered = case.prompts.render(&input, &marks)?;
+        let schema = self.schemas.with(&case.policy.own_codes).map_err(|_| no_schema())?;
         let request = Request {
             system: &rendered.system,
             user: &rendered.user,
-            schema: self.schema,
+            schema: schema.as_schema(),
         };
-        let reply = self.model.chat(request, case.deadline).await?;
+        let reply = self.exchange(request, &marks, case.deadline).await?;
         let scales = Scales {
             step: case.step,
             findings: case.findings,
@@ -162,10 +192,38 @@ impl Judge {
         Ok(Judged {
             assessment,
             model: reply.model,
+            endpoint: reply.endpoint,
             usage: reply.usage,
+            cost: reply.cost,
+            latency: reply.latency,
             cut: scales.sight == Sight::Cut,
             notes,
         })
+    }
+
+    /// The reply of the model, or of the tape in its place.
+    async fn exchange(&self, request: Request<'_>, marks: &Marks, deadline: Instant) -> Result<Reply, JudgeFailure> {
+        let Some(tape) = &self.tape else {
+            return Ok(self.chain.chat(request, deadline).await?);
+        };
+        let question = Question {
+            model: self.model(),
+            request,
+            marks,
+        };
+        if let Some(reply) = tape.play(&question)? {
+            return Ok(reply);
+        }
+        let reply = self.chain.chat(request, deadline).await;
+        tape.record(&question, &reply);
+        Ok(reply?)
+    }
+}
+
+fn no_schema() -> JudgeFailure {
+    JudgeFailure {
+        code: "schema",
+        detail: "the answer schema could not be made of the organisation's reason codes".to_owned(),
     }
 }
 

@@ -49,7 +49,7 @@ pub(super) fn step(kind: Kind, contents: &[(Origin, &str)]) -> Step {
             })
             .collect(),
         remarks: Vec::new(),
-        scalars: String::new(),
+        data: Vec::new(),
         original: Arc::new(Nowhere),
     }
 }

@@ -23,6 +23,6 @@ pub use history::{Earlier, Excerpt, History, Noted, Outcome, Request, Said, Voic
 pub use identity::{AgentId, Caller, OrganisationId, RequestId, SessionId, UserId};
 pub use method::{Kind, Method, Posture};
 pub use reason::ReasonCode;
-pub use step::{Agent, Argument, ArgumentDefinition, Original, Remark, Step, Ties, Tool, ToolCall};
+pub use step::{Agent, Argument, ArgumentDefinition, Data, Original, Remark, Step, Ties, Tool, ToolCall};
 pub use tool_class::{ClassSet, ToolClass};
 pub use verdict::{Authorization, Decision, Diagnostic, Risk, Source, Verdict};

@@ -49,7 +49,7 @@ pub(crate) fn step_with(origin: Origin, texts: &[&str]) -> Step {
         announced_tools: Vec::new(),
         contents,
         remarks: Vec::new(),
-        scalars: String::new(),
+        data: Vec::new(),
         original: Arc::new(NoDocument),
     }
 }

@@ -25,7 +25,7 @@ impl Experts for Prefilters {
                 form: Form::Text,
                 text: text.to_owned(),
             }],
-            scalars: String::new(),
+            data: Vec::new(),
             remarks: Vec::new(),
             ..step.clone()
         };

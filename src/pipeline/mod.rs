@@ -41,7 +41,7 @@ use crate::judge::{Judge, Judged};
 use crate::limit::RateLimits;
 use crate::model::{Caller, Finding, History, Posture, Step, Verdict};
 use crate::prefilter::Prefilters;
-use crate::session::{Happening, Memory, Settled};
+use crate::session::{Memory, Settled};
 use crate::telemetry::names;
 
 /// How the pipeline behaves.
@@ -124,6 +124,11 @@ impl Guardian {
     ///
     /// INVARIANT: the ticket writes exactly one audit record, also when this future is dropped or panics.
     pub async fn decide(&self, admitted: &Admitted, step: Arc<Step>) -> Decided {
+        self.decide_by(self.judge.as_ref(), admitted, step).await
+    }
+
+    /// Decides as [`decide`](Self::decide) does, with this judge in the place of its own.
+    pub async fn decide_by(&self, judge: Option<&Arc<Judge>>, admitted: &Admitted, step: Arc<Step>) -> Decided {
         let mut ticket = self.audit.open(&admitted.caller, &step);
         let deadline = tokio::time::Instant::now() + self.settings.timeout;
         let policy = &admitted.organisation.policy;
@@ -137,8 +142,7 @@ impl Guardian {
         let verdict = match cleared {
             Err(draft) => draft.into_verdict(None, Vec::new()),
             Ok(cleared) => {
-                let history = recalled.history(&cleared.step);
-                let draft = self.judge(admitted, &cleared, &history, deadline).await;
+                let draft = self.judge(judge, admitted, &cleared, &recalled, deadline).await;
                 self.settle(draft, cleared, policy, recalled.past()).await
             }
         };
@@ -149,7 +153,7 @@ impl Guardian {
         withheld.clean(&mut verdict);
         let happened = verdict.modified.as_ref().unwrap_or(&received);
         let settled = Settled::by(&verdict, withheld.texts());
-        self.remember(&recalled, Happening::new(happened, recalled.identity(), settled))
+        self.remember(&recalled, recalled.happening(happened, &received, settled, policy))
             .await;
 
         let decision_id = ticket.decision_id().to_owned();
@@ -193,6 +197,11 @@ impl Guardian {
         if let Some(organisation) = organisations.ids().next().and_then(|id| organisations.get(id)) {
             self.prefilters.warm_up(&organisation.policy);
         }
+    }
+
+    /// The judge, where a model judges.
+    pub fn model_judge(&self) -> Option<&Arc<Judge>> {
+        self.judge.as_ref()
     }
 
     /// Whether a model judges, rather than rules alone.

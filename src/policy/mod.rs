@@ -6,6 +6,8 @@
 
 mod file;
 mod harmless;
+mod judge_lines;
+mod judging;
 mod mask;
 mod names;
 mod profiles;
@@ -18,6 +20,7 @@ use crate::model::{Method, Posture};
 
 pub use file::{PolicyError, PolicyFile};
 pub use harmless::HarmlessEntry;
+pub use judging::{ConfidenceRules, FirstStageRules, JudgeRules, OwnCode, StrictnessTable};
 pub use mask::MaskStyle;
 pub use names::NamePatterns;
 pub use profiles::PROFILE_NAMES;
@@ -48,6 +51,10 @@ pub struct Policy {
     pub mask: MaskStyle,
     /// How the local judge weighs findings.
     pub local_judge: LocalJudgeRules,
+    /// What is demanded of a judge that is a model.
+    pub judge: JudgeRules,
+    /// The organisation's own reason codes, by name.
+    pub own_codes: Vec<OwnCode>,
     /// What the organisation wants its judge to know, in its own words; rendered into the system prompt.
     pub guidance: String,
     /// What of a verdict the organisation shows to its agents.
@@ -122,6 +129,8 @@ pub struct Disclosure {
     pub findings: bool,
     /// `result.data.coverage`.
     pub coverage: bool,
+    /// `result.data.cost`.
+    pub cost: bool,
 }
 
 impl Policy {

@@ -47,7 +47,7 @@ pub(super) fn step(contents: impl IntoIterator<Item = (Origin, String)>) -> Step
             })
             .collect(),
         remarks: Vec::new(),
-        scalars: String::new(),
+        data: Vec::new(),
         original: Arc::new(NoDocument),
     }
 }
@@ -128,7 +128,7 @@ pub(super) fn empty(kind: Kind, method: Method) -> Step {
         announced_tools: Vec::new(),
         contents: Vec::new(),
         remarks: Vec::new(),
-        scalars: String::new(),
+        data: Vec::new(),
         original: Arc::new(NoDocument),
     }
 }

@@ -61,7 +61,7 @@ impl Prefilters {
             announced_tools: Vec::new(),
             contents,
             remarks: Vec::new(),
-            scalars: String::new(),
+            data: Vec::new(),
             original: Arc::new(NoRequest),
         }
     }

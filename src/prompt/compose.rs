@@ -41,6 +41,12 @@ pub(super) fn compose(input: &PromptInput<'_>, fence: &Fence<'_>, room: usize) -
     let call = surroundings::call(step, fence, room / 4);
     let tool_names = surroundings::tool_names(step, fence, room / 10);
     room -= call.as_ref().map_or(0, |call| tokens::estimate(&call.fenced)) + tokens::estimate(&tool_names);
+    let data = surroundings::data(step, fence, room / 4);
+    room -= data
+        .iter()
+        .map(|element| tokens::estimate(element))
+        .sum::<usize>()
+        .min(room / 4);
 
     // What the user asked for is what a step is judged by: it comes before everything that may be long.
     let (session, spent) = history::session(input.history, fence, room / 5 * 2);
@@ -87,6 +93,7 @@ pub(super) fn compose(input: &PromptInput<'_>, fence: &Fence<'_>, room: usize) -
         more_findings,
         around: around.elements,
         call,
+        data,
         contents: body.elements,
         cuts,
         more_cuts,

@@ -19,6 +19,8 @@ use super::tokens;
 const OPENERS: &[&str] = &[
     "<content-",
     "</content-",
+    "<data-",
+    "</data-",
     "<values-",
     "</values-",
     "<excerpt-",

@@ -137,7 +137,11 @@ pub struct Identity {
 impl Identity {
     /// Of a step as it was received. Times, turns and other things around it make no other step of it.
     pub fn of(step: &Step) -> Self {
-        let mut parts = vec![step.method.as_str(), step.kind.as_str(), &step.scalars];
+        let mut parts = vec![step.method.as_str(), step.kind.as_str()];
+        for data in &step.data {
+            parts.push(data.pointer.as_str());
+            parts.push(&data.json);
+        }
         for content in step.contents.iter().filter(|content| is_essential(content)) {
             parts.push(content.origin.as_str());
             parts.push(content.pointer.as_str());
@@ -168,7 +172,7 @@ fn request(step: &Step, settled: Settled<'_>) -> Option<String> {
     }
     let own = step.contents_of(Origin::User).filter(|content| {
         let readable = match content.form {
-            Form::Text | Form::TextFile { .. } => true,
+            Form::Text | Form::Number | Form::TextFile { .. } => true,
             Form::Key | Form::OpaqueFile { .. } => false,
         };
         readable && content.place == Place::Body
@@ -221,7 +225,7 @@ fn quoted(step: &Step, withheld: &[String]) -> (Vec<Said>, usize) {
 /// Whether a text is told of later. An agent's reasoning is not: it can only persuade.
 fn is_quotable(content: &Content) -> bool {
     let readable = match content.form {
-        Form::Text | Form::TextFile { .. } => true,
+        Form::Text | Form::Number | Form::TextFile { .. } => true,
         Form::Key | Form::OpaqueFile { .. } => false,
     };
     let speaks = !matches!(content.origin, Origin::Unknown | Origin::Reasoning);

@@ -6,6 +6,16 @@ pub const DECISIONS: &str = "guardian_decisions_total";
 pub const DECISION_SECONDS: &str = "guardian_decision_seconds";
 /// Calls of a judge's endpoint, by `outcome`: `ok`, or the name of the failure.
 pub const JUDGE_CALLS: &str = "guardian_judge_calls_total";
+/// Tokens that judges took, by `kind` (`prompt`, `completion`) and configured `model`.
+pub const JUDGE_TOKENS: &str = "guardian_judge_tokens_total";
+/// Calls of each endpoint, by `endpoint` and `outcome`: `ok`, or the name of the failure.
+pub const ENDPOINT_CALLS: &str = "guardian_endpoint_calls_total";
+/// Seconds that each endpoint took for a call, further tries included, by `endpoint`.
+pub const ENDPOINT_SECONDS: &str = "guardian_endpoint_seconds";
+/// What each endpoint's calls cost, in millionths of the unit of the configured prices, by `endpoint`.
+pub const ENDPOINT_COST: &str = "guardian_endpoint_cost_micros_total";
+/// The breaker of each endpoint, by `endpoint`: 0 closed, 1 half-open, 2 open.
+pub const ENDPOINT_STATE: &str = "guardian_endpoint_state";
 /// Cache events, by `event`: `hit`, `miss`, `coalesced`, `evicted`.
 pub const CACHE: &str = "guardian_cache_total";
 /// Findings, by `rule` family and `treatment`.
@@ -31,6 +41,21 @@ pub fn describe() {
         "Time from step to verdict, by source."
     );
     metrics::describe_counter!(JUDGE_CALLS, "Calls of the judge's endpoint, by outcome.");
+    metrics::describe_counter!(JUDGE_TOKENS, "Tokens that judges took, by kind and configured model.");
+    metrics::describe_counter!(ENDPOINT_CALLS, "Calls of each endpoint, by endpoint and outcome.");
+    metrics::describe_histogram!(
+        ENDPOINT_SECONDS,
+        metrics::Unit::Seconds,
+        "Time of each endpoint's calls, further tries included."
+    );
+    metrics::describe_counter!(
+        ENDPOINT_COST,
+        "Cost of each endpoint's calls, in millionths of the unit of the configured prices."
+    );
+    metrics::describe_gauge!(
+        ENDPOINT_STATE,
+        "Breaker of each endpoint: 0 closed, 1 half-open, 2 open."
+    );
     metrics::describe_counter!(CACHE, "Cache events: hit, miss, coalesced, evicted.");
     metrics::describe_counter!(FINDINGS, "Findings, by family and treatment.");
     metrics::describe_counter!(REFUSALS, "Requests that never became a step, by reason.");

@@ -163,7 +163,7 @@ fn assemble(
         tool_call,
         announced_tools: draft.announced_tools,
         contents: walked.contents,
-        scalars: walked.scalars,
+        data: walked.data,
         remarks,
         original: Arc::new(original),
     }

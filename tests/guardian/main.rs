@@ -23,6 +23,8 @@ mod coverage;
 #[cfg(test)]
 mod documents;
 #[cfg(test)]
+mod evaluation;
+#[cfg(test)]
 mod organisations;
 #[cfg(test)]
 mod policies;

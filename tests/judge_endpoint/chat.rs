@@ -57,7 +57,7 @@ async fn a_request_says_what_it_must_and_nothing_of_the_environment() {
         (reply.text.as_str(), reply.model.as_str(), reply.format),
         ("hello", "judge-2026", Format::JsonSchema)
     );
-    assert_eq!(reply.usage.unwrap().prompt_tokens, 1200);
+    assert_eq!(reply.usage.prompt_tokens, 1200);
 
     let asked = endpoint.asked_once();
     assert_eq!(
@@ -223,7 +223,7 @@ async fn every_status_has_its_failure() {
             json!({"error": {"message": "x", "code": "insufficient_quota"}}),
             "quota",
         ),
-        (500, json!({"error": {"message": "x"}}), "server_error"),
+        (501, json!({"error": {"message": "x"}}), "server_error"),
         (307, json!({}), "redirect"),
         (200, json!({"error": {"message": "x", "code": 401}}), "auth"),
         (200, json!({"hello": "world"}), "malformed"),
@@ -294,6 +294,19 @@ async fn a_passing_failure_is_tried_again() {
         );
         assert_eq!(endpoint.asked().len(), 2);
     }
+}
+
+#[tokio::test]
+async fn an_internal_error_is_tried_once_more() {
+    let hiccup = Script::new().status(500, json!({})).says("hello");
+    assert_eq!(asking(hiccup).await.unwrap().text, "hello");
+    let broken = Script::new()
+        .status(500, json!({}))
+        .status(500, json!({}))
+        .start()
+        .await;
+    let failure = ask(&model(broken.url()), PATIENCE).await.unwrap_err();
+    assert_eq!((failure.code(), broken.asked().len()), ("server_error", 2));
 }
 
 #[tokio::test]
@@ -385,7 +398,7 @@ async fn neither_requests_nor_replies_nor_keys_are_logged() {
         Script::new()
             .status(400, quoting("response_format"))
             .says("marker-in-reply"),
-        Script::new().status(500, quoting("oops")),
+        Script::new().status(500, quoting("oops")).status(500, quoting("oops")),
         Script::new()
             .status(429, quoting("slow down"))
             .status(404, json!({"detail": "marker-in-reply"})),

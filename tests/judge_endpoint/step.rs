@@ -41,7 +41,7 @@ pub(crate) fn step(method: Method, kind: Kind, contents: &[(Origin, &str)]) -> S
         announced_tools: Vec::new(),
         contents: contents.iter().enumerate().map(content).collect(),
         remarks: Vec::new(),
-        scalars: String::new(),
+        data: Vec::new(),
         original: Arc::new(Nowhere),
     }
 }
