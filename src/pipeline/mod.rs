@@ -41,7 +41,7 @@ use crate::judge::{Judge, Judged};
 use crate::limit::RateLimits;
 use crate::model::{Caller, Finding, History, Posture, Step, Verdict};
 use crate::prefilter::Prefilters;
-use crate::session::{Happening, Memory, Settled};
+use crate::session::{Memory, Settled};
 use crate::telemetry::names;
 
 /// How the pipeline behaves.
@@ -142,8 +142,7 @@ impl Guardian {
         let verdict = match cleared {
             Err(draft) => draft.into_verdict(None, Vec::new()),
             Ok(cleared) => {
-                let history = recalled.history(&cleared.step);
-                let draft = self.judge(judge, admitted, &cleared, &history, deadline).await;
+                let draft = self.judge(judge, admitted, &cleared, &recalled, deadline).await;
                 self.settle(draft, cleared, policy, recalled.past()).await
             }
         };
@@ -154,7 +153,7 @@ impl Guardian {
         withheld.clean(&mut verdict);
         let happened = verdict.modified.as_ref().unwrap_or(&received);
         let settled = Settled::by(&verdict, withheld.texts());
-        self.remember(&recalled, Happening::new(happened, recalled.identity(), settled))
+        self.remember(&recalled, recalled.happening(happened, &received, settled, policy))
             .await;
 
         let decision_id = ticket.decision_id().to_owned();

@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use super::{Admitted, Guardian};
 use crate::model::{Finding, Outcome, Step};
-use crate::session::{Happening, Settled};
+use crate::session::Settled;
 
 impl Guardian {
     /// Sees a step that has happened, whatever would be decided about it: rules look at it, no judge is asked, nothing is
@@ -24,7 +24,7 @@ impl Guardian {
             findings: &findings,
             withheld: withheld.texts(),
         };
-        let happening = Happening::new(&step, recalled.identity(), settled);
+        let happening = recalled.happening(&step, &step, settled, policy);
         self.remember(&recalled, happening).await;
         findings
     }

@@ -143,8 +143,10 @@ impl Past {
     }
 
     /// What a judge of a step may be told.
-    pub fn history(&self, _step: &Step) -> History {
-        relevance::history(self, &[])
+    pub fn history(&self, step: &Step) -> History {
+        let echoes = self.trail.taint().look(step);
+        let sources: Vec<u32> = echoes.iter().map(|echo| echo.first.number).collect();
+        relevance::history(self, &sources)
     }
 
     /// The past after a happening.
