@@ -37,6 +37,15 @@ pub(super) struct JudgeSection {
     pub(super) prompt_budget_tokens: Option<usize>,
     pub(super) agent_reasoning: Option<String>,
     pub(super) headers: BTreeMap<String, String>,
+    pub(super) canaries: Option<CanarySection>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct CanarySection {
+    pub(super) every_minutes: Option<u64>,
+    pub(super) min_right: Option<f64>,
+    pub(super) on_alarm: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]

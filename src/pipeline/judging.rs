@@ -35,6 +35,7 @@ impl Guardian {
         let ask = self.ask(judge, admitted, cleared, history, deadline);
         let answer = tokio::time::timeout_at(deadline, self.cache.get_or_ask(fingerprint, ask)).await;
         match answer {
+            Ok(Ok((judged, _))) if self.distrusts(&judged) => self.fall_back(admitted, cleared, &distrusted()),
             Ok(Ok((judged, Served::Fresh))) => draft(judged.assessment.clone(), Source::Judge, Some(&judged)),
             Ok(Ok((judged, Served::Coalesced | Served::Stored))) => {
                 draft(judged.assessment.clone(), Source::Cache, Some(&judged))
@@ -151,6 +152,13 @@ fn too_late() -> JudgeFailure {
     failure(
         "deadline",
         "there was no answer within the time that a decision may take",
+    )
+}
+
+fn distrusted() -> JudgeFailure {
+    failure(
+        "judge_distrusted",
+        "the judge answers wrongly about known steps, so what it lets through does not count",
     )
 }
 

@@ -24,16 +24,18 @@ mod organisation;
 mod remember;
 mod screen;
 mod settle;
+mod trust;
 mod withhold;
 mod witness;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 
 pub use admission::{Admitted, Refused};
 pub use organisation::{Organisation, Organisations};
+pub use trust::{JudgeCheck, Trust};
 
 use crate::audit::Audit;
 use crate::cache::{AnswerCache, Weigh};
@@ -87,6 +89,7 @@ pub struct Guardian {
     prefilters: Arc<Prefilters>,
     organisations: ArcSwap<Organisations>,
     judge: Option<Arc<Judge>>,
+    judge_check: ArcSwapOption<JudgeCheck>,
     cache: AnswerCache<Judged>,
     sessions: Option<Memory>,
     limits: Arc<dyn RateLimits>,
@@ -112,6 +115,7 @@ impl Guardian {
             prefilters: Arc::new(parts.prefilters),
             organisations: ArcSwap::from_pointee(parts.organisations),
             judge: parts.judge.map(Arc::new),
+            judge_check: ArcSwapOption::empty(),
             cache: parts.cache,
             sessions: parts.sessions,
             limits: parts.limits,

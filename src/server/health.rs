@@ -8,6 +8,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
 
 use super::Shared;
+use crate::pipeline::Trust;
 use crate::telemetry;
 
 /// `GET /healthz`: the process answers.
@@ -21,11 +22,20 @@ pub(super) async fn ready(State(shared): State<Arc<Shared>>) -> Response {
         return (StatusCode::SERVICE_UNAVAILABLE, "overloaded\n").into_response();
     }
     let judge = if shared.guardian.has_judge() {
-        "ready, judge: endpoint\n"
+        "endpoint"
     } else {
-        "ready, judge: local rules\n"
+        "local rules"
     };
-    judge.into_response()
+    // A judge that got worse is no reason to take the node away: it would answer no better elsewhere.
+    let canaries = shared.guardian.judge_check().map_or_else(String::new, |check| {
+        let trust = match check.trust {
+            Trust::Full => "",
+            Trust::Doubted => ", alarm",
+            Trust::Withdrawn => ", alarm: what the judge lets through is not trusted",
+        };
+        format!(", canaries: {} of {} right{trust}", check.right, check.asked)
+    });
+    format!("ready, judge: {judge}{canaries}\n").into_response()
 }
 
 /// `GET /metrics`: Prometheus text.

@@ -16,6 +16,10 @@ pub const ENDPOINT_SECONDS: &str = "guardian_endpoint_seconds";
 pub const ENDPOINT_COST: &str = "guardian_endpoint_cost_micros_total";
 /// The breaker of each endpoint, by `endpoint`: 0 closed, 1 half-open, 2 open.
 pub const ENDPOINT_STATE: &str = "guardian_endpoint_state";
+/// Answers of the judge about known steps, by `outcome`: `right`, `wrong`, `unanswered`.
+pub const JUDGE_CANARY: &str = "guardian_judge_canary_total";
+/// 1 while the judge answers rightly about known steps, 0 while it does not.
+pub const JUDGE_TRUSTED: &str = "guardian_judge_trusted";
 /// Cache events, by `event`: `hit`, `miss`, `coalesced`, `evicted`.
 pub const CACHE: &str = "guardian_cache_total";
 /// Findings, by `rule` family and `treatment`.
@@ -56,6 +60,8 @@ pub fn describe() {
         ENDPOINT_STATE,
         "Breaker of each endpoint: 0 closed, 1 half-open, 2 open."
     );
+    metrics::describe_counter!(JUDGE_CANARY, "Answers of the judge about known steps, by outcome.");
+    metrics::describe_gauge!(JUDGE_TRUSTED, "1 while the judge answers rightly about known steps.");
     metrics::describe_counter!(CACHE, "Cache events: hit, miss, coalesced, evicted.");
     metrics::describe_counter!(FINDINGS, "Findings, by family and treatment.");
     metrics::describe_counter!(REFUSALS, "Requests that never became a step, by reason.");

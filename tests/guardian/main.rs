@@ -33,6 +33,8 @@ mod posture;
 #[cfg(test)]
 mod scenarios;
 #[cfg(test)]
+mod selftest;
+#[cfg(test)]
 #[path = "../support/guardian.rs"]
 mod support;
 #[cfg(test)]
