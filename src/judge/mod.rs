@@ -22,12 +22,13 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::llm::{self, Chain, Cost, Request, Schema, Usage};
+use crate::llm::{self, Chain, Cost, Reply, Request, Schema, Usage};
 use crate::model::{Diagnostic, Finding, Step};
 use crate::policy::Policy;
 use crate::prompt::{Marks, PromptInput, Prompts, Reasoning};
 use crate::telemetry::names::JUDGE_CALLS;
 
+use answer::AnswerError;
 use weigh::{Scales, Sight};
 
 pub use assessment::Assessment;
@@ -45,6 +46,21 @@ pub struct Settings {
     pub budget_tokens: usize,
     /// Whether the model is shown the agent's reasoning.
     pub reasoning: Reasoning,
+    /// What follows an answer that cannot be used.
+    pub unusable: UnusableAnswers,
+}
+
+/// What follows an answer that cannot be used: prose, broken JSON, a wrong schema.
+///
+/// A refusal, a content filter or an answer without its canary is never asked again: content can bring these about, and
+/// would get as many attempts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UnusableAnswers {
+    /// The model is asked once more, under fresh marks, if there is time for another answer like the first.
+    #[default]
+    AskAgain,
+    /// It is a failure at once.
+    Fail,
 }
 
 /// A judge that asks a model. Cheap to clone.
@@ -54,6 +70,7 @@ pub struct Judge {
     schema: Schema<'static>,
     budget_tokens: usize,
     reasoning: Reasoning,
+    unusable: UnusableAnswers,
     identity: String,
 }
 
@@ -112,6 +129,7 @@ impl Judge {
             schema: schema::schema().ok_or_else(|| SettingsError::Client("the answer schema is no JSON".to_owned()))?,
             budget_tokens: settings.budget_tokens,
             reasoning: settings.reasoning,
+            unusable: settings.unusable,
         })
     }
 
@@ -136,13 +154,39 @@ impl Judge {
     ///
     /// A [`JudgeFailure`] when there is no answer in time, or none that can be used.
     pub async fn assess(&self, case: Case<'_>) -> Result<Judged, JudgeFailure> {
+        let begun = Instant::now();
+        match self.call(case).await {
+            Ok(judged) => Ok(judged),
+            Err(Unjudged::Unusable(error, spent)) if self.has_another_go(error, begun, case.deadline) => {
+                tracing::debug!(failure = error.code(), "an answer cannot be used; asking once more");
+                let judged = self.call(case).await.map_err(JudgeFailure::from)?;
+                Ok(Judged {
+                    usage: judged.usage + spent.usage,
+                    cost: judged.cost + spent.cost,
+                    latency: judged.latency + spent.latency,
+                    ..judged
+                })
+            }
+            Err(unjudged) => Err(unjudged.into()),
+        }
+    }
+
+    /// Whether to ask once more: as long again as the first answer took, and half as long for luck.
+    fn has_another_go(&self, error: AnswerError, begun: Instant, deadline: Instant) -> bool {
+        let now = Instant::now();
+        let in_time = now + now.duration_since(begun).mul_f64(1.5) < deadline;
+        self.unusable == UnusableAnswers::AskAgain && error.may_be_chance() && in_time
+    }
+
+    /// One call, counted by its outcome.
+    async fn call(&self, case: Case<'_>) -> Result<Judged, Unjudged> {
         let judged = self.ask(case).await;
-        let outcome = judged.as_ref().map_or_else(|failure| failure.code, |_| "ok");
+        let outcome = judged.as_ref().map_or_else(Unjudged::code, |_| "ok");
         metrics::counter!(JUDGE_CALLS, "outcome" => outcome).increment(1);
         judged
     }
 
-    async fn ask(&self, case: Case<'_>) -> Result<Judged, JudgeFailure> {
+    async fn ask(&self, case: Case<'_>) -> Result<Judged, Unjudged> {
         let marks = Marks::fresh();
         let input = PromptInput {
             step: case.step,
@@ -151,13 +195,17 @@ impl Judge {
             budget_tokens: self.budget_tokens,
             reasoning: self.reasoning,
         };
-        let rendered = case.prompts.render(&input, &marks)?;
+        let rendered = case.prompts.render(&input, &marks).map_err(JudgeFailure::from)?;
         let request = Request {
             system: &rendered.system,
             user: &rendered.user,
             schema: self.schema,
         };
-        let reply = self.chain.chat(request, case.deadline).await?;
+        let reply = self
+            .chain
+            .chat(request, case.deadline)
+            .await
+            .map_err(JudgeFailure::from)?;
         let scales = Scales {
             step: case.step,
             findings: case.findings,
@@ -169,7 +217,11 @@ impl Judge {
                 Sight::Cut
             },
         };
-        let (assessment, notes) = scales.weigh(answer::read(&reply.text, &marks.canary)?);
+        let answer = match answer::read(&reply.text, &marks.canary) {
+            Ok(answer) => answer,
+            Err(error) => return Err(Unjudged::Unusable(error, Box::new(reply))),
+        };
+        let (assessment, notes) = scales.weigh(answer);
         Ok(Judged {
             assessment,
             model: reply.model,
@@ -180,6 +232,38 @@ impl Judge {
             cut: scales.sight == Sight::Cut,
             notes,
         })
+    }
+}
+
+/// Why one call gave no assessment.
+enum Unjudged {
+    /// There was a reply, but no answer in it.
+    Unusable(AnswerError, Box<Reply>),
+    /// Anything else.
+    Failed(JudgeFailure),
+}
+
+impl Unjudged {
+    fn code(&self) -> &'static str {
+        match self {
+            Unjudged::Unusable(error, _) => error.code(),
+            Unjudged::Failed(failure) => failure.code,
+        }
+    }
+}
+
+impl From<JudgeFailure> for Unjudged {
+    fn from(failure: JudgeFailure) -> Self {
+        Unjudged::Failed(failure)
+    }
+}
+
+impl From<Unjudged> for JudgeFailure {
+    fn from(unjudged: Unjudged) -> Self {
+        match unjudged {
+            Unjudged::Unusable(error, _) => error.into(),
+            Unjudged::Failed(failure) => failure,
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use aos_guardian::judge::{Case, Judge, JudgeFailure, Judged, Settings};
+use aos_guardian::judge::{Case, Judge, JudgeFailure, Judged, Settings, UnusableAnswers};
 use aos_guardian::llm;
 use aos_guardian::model::{ContentId, Decision, ReasonCode, Risk, Step};
 use aos_guardian::policy::Policy;
@@ -33,6 +33,7 @@ async fn judge_at(url: String, step: &Step, budget_tokens: usize) -> Result<Judg
         llm: llm::Settings::new(url, "judge").into(),
         budget_tokens,
         reasoning: Reasoning::Shown,
+        unusable: UnusableAnswers::Fail,
     })
     .unwrap();
     let (policy, prompts) = (Policy::standard().unwrap(), Prompts::builtin().unwrap());
@@ -290,6 +291,7 @@ async fn settings_are_checked_before_anything_is_asked() {
         llm: llm.into(),
         budget_tokens: 12_000,
         reasoning: Reasoning::Withheld,
+        unusable: UnusableAnswers::AskAgain,
     };
     let error = Judge::new(settings)
         .err()
