@@ -4,6 +4,7 @@
 //! Paths in the file are relative to the file. No component imports this module.
 
 mod affordable;
+mod endpoints;
 mod file;
 mod keys;
 mod settings;

@@ -38,6 +38,7 @@ use crate::audit::Audit;
 use crate::cache::{AnswerCache, Keep};
 use crate::judge::{Judge, Judged};
 use crate::limit::RateLimits;
+use crate::llm::BreakerState;
 use crate::model::{Caller, Decision, Finding, History, Posture, Step, Verdict};
 use crate::prefilter::Prefilters;
 use crate::session::{Happening, Memory, Settled};
@@ -207,6 +208,15 @@ impl Guardian {
     /// Whether a model judges, rather than rules alone.
     pub fn has_judge(&self) -> bool {
         self.judge.is_some()
+    }
+
+    /// The endpoints that are left alone at the moment, and whether one is being probed: `spare: open`.
+    pub fn resting_endpoints(&self) -> Vec<String> {
+        let states = self.judge.iter().flat_map(|judge| judge.chain().states());
+        states
+            .filter(|state| state.breaker != BreakerState::Closed)
+            .map(|state| format!("{}: {}", state.endpoint, state.breaker.as_str()))
+            .collect()
     }
 
     /// Waits until all audit records have reached their destination.

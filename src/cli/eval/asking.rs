@@ -135,6 +135,7 @@ impl AskingArguments {
             first: None,
             budget_tokens: prompt::DEFAULT_BUDGET_TOKENS,
             reasoning: judge::AgentReasoning::Shown,
+            unusable: judge::UnusableAnswers::default(),
         });
         // Whoever answers, there is one of them.
         settings.first = None;
