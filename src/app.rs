@@ -83,6 +83,7 @@ pub fn guardian_with_profiles(config: &Config, audit: &audit::Settings) -> Resul
                 api_keys: Vec::new(),
                 prompts: first.prompts.clone(),
                 policy: PolicyChoice::Profile((*name).to_owned()),
+                allowance: first.allowance,
             };
             organisations.insert(organisation(&settings, &mut BTreeMap::new())?);
         }
@@ -115,6 +116,7 @@ pub fn canaries(config: &Config) -> Result<Option<Canaries>, AppError> {
             api_keys: Vec::new(),
             prompts: None,
             policy: PolicyChoice::Profile("default".to_owned()),
+            allowance: limit::Allowance::default(),
         }],
         ..config.clone()
     };
@@ -217,6 +219,7 @@ fn organisation(
         id: settings.id.clone(),
         policy: Arc::new(policy(settings)?),
         prompts,
+        allowance: settings.allowance,
     })
 }
 

@@ -8,7 +8,7 @@
 //! | recall | `remember.rs` | what happened in the session before |
 //! | screen | `screen.rs` | `Screened`: findings, and what the policy makes of each |
 //! | mask | `mask.rs` | `Cleared`: the step without what the policy masks; no judge ever sees that |
-//! | judge | `judging.rs` | a `Draft`: from the cache, a model, the local judge, or the posture |
+//! | judge | `judging.rs`, `purse.rs` | a `Draft`: from the cache, a model, the local judge, or the posture |
 //! | settle | `settle.rs`, `withhold.rs` | the [`Verdict`]: edits applied, decoded and screened again |
 //! | remember | `remember.rs` | the step and its verdict, as part of the session |
 //!
@@ -21,6 +21,7 @@ mod experts;
 mod judging;
 mod mask;
 mod organisation;
+mod purse;
 mod remember;
 mod screen;
 mod settle;
@@ -38,10 +39,11 @@ pub use organisation::{Organisation, Organisations};
 pub use trust::{JudgeCheck, Trust};
 
 use crate::audit::Audit;
-use crate::cache::{AnswerCache, Weigh};
+use crate::cache::{AnswerCache, Keep};
 use crate::judge::{Judge, Judged};
 use crate::limit::RateLimits;
-use crate::model::{Caller, Finding, History, Posture, Step, Verdict};
+use crate::llm::BreakerState;
+use crate::model::{Caller, Decision, Finding, History, Posture, Step, Verdict};
 use crate::prefilter::Prefilters;
 use crate::session::{Memory, Settled};
 use crate::telemetry::names;
@@ -213,6 +215,15 @@ impl Guardian {
         self.judge.is_some()
     }
 
+    /// The endpoints that are left alone at the moment, and whether one is being probed: `spare: open`.
+    pub fn resting_endpoints(&self) -> Vec<String> {
+        let states = self.judge.iter().flat_map(|judge| judge.chain().states());
+        states
+            .filter(|state| state.breaker != BreakerState::Closed)
+            .map(|state| format!("{}: {}", state.endpoint, state.breaker.as_str()))
+            .collect()
+    }
+
     /// Waits until all audit records have reached their destination.
     pub fn flush_audit(&self) {
         self.audit.flush();
@@ -227,9 +238,13 @@ impl Guardian {
     }
 }
 
-impl Weigh for Judged {
+impl Keep for Judged {
     fn weight(&self) -> u32 {
         Judged::weight(self)
+    }
+
+    fn decision(&self) -> Decision {
+        self.assessment.decision
     }
 }
 

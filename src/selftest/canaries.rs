@@ -151,6 +151,8 @@ impl Canaries {
             policy: &organisation.policy,
             prompts: &organisation.prompts,
             deadline: tokio::time::Instant::now() + self.settings.timeout,
+            // Nobody's allowance: whoever configures canaries pays for them.
+            purse: &judge::BottomlessPurse,
         };
         match judge.assess(question).await {
             Ok(judged) if case.expected.acceptable.contains(&judged.assessment.decision) => Answer::Right,

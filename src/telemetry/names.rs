@@ -20,7 +20,15 @@ pub const ENDPOINT_STATE: &str = "guardian_endpoint_state";
 pub const JUDGE_CANARY: &str = "guardian_judge_canary_total";
 /// 1 while the judge answers rightly about known steps, 0 while it does not.
 pub const JUDGE_TRUSTED: &str = "guardian_judge_trusted";
-/// Cache events, by `event`: `hit`, `miss`, `coalesced`, `evicted`.
+/// Answers of judges with two models, by `stage` (`first`, `second`) and `outcome`: `decided`, why the first may not decide
+/// (`at_odds`, `unsure`, `risk`, `decision`), or the name of the failure.
+pub const JUDGE_STAGES: &str = "guardian_judge_stages_total";
+/// What judging cost, in millionths of the unit of the configured prices, by `organisation` (the first 200, then `other`).
+pub const JUDGE_COST: &str = "guardian_judge_cost_micros_total";
+/// Steps that a limit kept from being judged or from being taken, by `limit`: `requests`, `caller_calls`, `calls`, `tokens`,
+/// `spend`, `accounts`.
+pub const LIMITS: &str = "guardian_limits_total";
+/// Cache events, by `event`: `hit`, `miss`, `coalesced`, `evicted`, `expired`.
 pub const CACHE: &str = "guardian_cache_total";
 /// Findings, by `rule` family and `treatment`.
 pub const FINDINGS: &str = "guardian_findings_total";
@@ -62,7 +70,13 @@ pub fn describe() {
     );
     metrics::describe_counter!(JUDGE_CANARY, "Answers of the judge about known steps, by outcome.");
     metrics::describe_gauge!(JUDGE_TRUSTED, "1 while the judge answers rightly about known steps.");
-    metrics::describe_counter!(CACHE, "Cache events: hit, miss, coalesced, evicted.");
+    metrics::describe_counter!(JUDGE_STAGES, "Answers of judges with two models, by stage and outcome.");
+    metrics::describe_counter!(
+        JUDGE_COST,
+        "Cost of judging, in millionths of the unit of the configured prices, by organisation."
+    );
+    metrics::describe_counter!(LIMITS, "Steps that a limit kept from going on, by limit.");
+    metrics::describe_counter!(CACHE, "Cache events: hit, miss, coalesced, evicted, expired.");
     metrics::describe_counter!(FINDINGS, "Findings, by family and treatment.");
     metrics::describe_counter!(REFUSALS, "Requests that never became a step, by reason.");
     metrics::describe_counter!(AUDIT_RECORDS, "Audit records written, by outcome.");

@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod assess;
 #[cfg(test)]
+mod chain;
+#[cfg(test)]
 mod chat;
 #[cfg(test)]
 mod step;

@@ -132,10 +132,13 @@ impl AskingArguments {
     fn settings(&self, config: &Config, recorded: Option<&str>) -> judge::Settings {
         let mut settings = config.judge.clone().unwrap_or_else(|| judge::Settings {
             llm: llm::Settings::new(NO_ADDRESS, recorded.unwrap_or(BATCH_MODEL)).into(),
+            first: None,
             budget_tokens: prompt::DEFAULT_BUDGET_TOKENS,
-            reasoning: prompt::Reasoning::Shown,
+            reasoning: judge::AgentReasoning::Shown,
+            unusable: judge::UnusableAnswers::default(),
         });
         // Whoever answers, there is one of them.
+        settings.first = None;
         settings.llm.endpoints.truncate(1);
         if let (Some(model), Some(endpoint)) = (&self.batch_model, settings.llm.endpoints.first_mut()) {
             endpoint.model.clone_from(model);

@@ -212,6 +212,7 @@ mod tests {
             policy_version: String::new(),
             prompt_version: String::new(),
             model: None,
+            judging: None,
             undecided: false,
             diagnostics: Vec::new(),
         }
