@@ -44,11 +44,6 @@ const CLIENTS: usize = 64;
 
 #[tokio::main]
 async fn main() {
-    if std::env::var("PROFILE").is_ok() {
-        let fast = Live::allowing(Duration::ZERO).await;
-        report("guardian", &alone(&guardian(fast.url()).await, 20_000).await);
-        return;
-    }
     let rounds: usize = std::env::var("ROUNDS")
         .ok()
         .and_then(|text| text.parse().ok())
