@@ -15,6 +15,7 @@ use crate::policy::{PROFILE_NAMES, Policy, PolicyError};
 use crate::prefilter::Prefilters;
 use crate::prompt::{PromptError, Prompts};
 use crate::server::Keyring;
+use crate::session::{LocalSessions, Memory};
 
 /// Why a guardian could not be put together.
 #[derive(Debug, thiserror::Error)]
@@ -77,6 +78,7 @@ pub fn guardian_with_profiles(config: &Config, audit: &audit::Settings) -> Resul
                 api_keys: Vec::new(),
                 prompts: first.prompts.clone(),
                 policy: PolicyChoice::Profile((*name).to_owned()),
+                allowance: first.allowance,
             };
             organisations.insert(organisation(&settings, &mut BTreeMap::new())?);
         }
@@ -175,6 +177,7 @@ fn organisation(
         id: settings.id.clone(),
         policy: Arc::new(policy(settings)?),
         prompts,
+        allowance: settings.allowance,
     })
 }
 
@@ -192,6 +195,10 @@ fn with_organisations(
         organisations,
         judge,
         cache: AnswerCache::new(&config.cache),
+        sessions: config.sessions.as_ref().map(|settings| {
+            let store = LocalSessions::new(settings.clone());
+            Memory::new(Arc::new(store), settings.nameless)
+        }),
         limits: Arc::new(LocalRateLimits::new(&config.limits)),
         audit: Audit::new(config.audit.as_ref().unwrap_or(audit))?,
         settings: config.pipeline.clone(),

@@ -170,6 +170,7 @@ impl Print {
                     reasoning: true,
                     findings: true,
                     coverage: true,
+                    cost: true,
                 };
                 line(&wire::encode_verdict(id, &decided.verdict, &facts, &shown));
             }

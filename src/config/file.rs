@@ -17,6 +17,7 @@ pub struct ConfigFile {
     pub(super) judge: Option<JudgeSection>,
     pub(super) limits: LimitSection,
     pub(super) cache: CacheSection,
+    pub(super) sessions: SessionSection,
     pub(super) audit: AuditSection,
     pub(super) log: LogSection,
     pub(super) organisations: Vec<OrganisationSection>,
@@ -33,6 +34,7 @@ pub(super) struct JudgeSection {
     pub(super) hedge_after_ms: Option<u64>,
     pub(super) breaker: BreakerSection,
     pub(super) endpoints: Vec<EndpointSection>,
+    pub(super) first: Option<EndpointSection>,
     // What `EndpointSection` has as well: serde cannot refuse unknown keys of a section that is flattened into another.
     pub(super) name: Option<String>,
     pub(super) base_url: Option<String>,
@@ -115,6 +117,11 @@ pub(super) struct BreakerSection {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct LimitSection {
+    pub(super) organisation_calls_per_minute: Option<u32>,
+    pub(super) organisation_tokens_per_minute: Option<u64>,
+    pub(super) organisation_spend_per_day: Option<f64>,
+    pub(super) max_organisations: Option<usize>,
+    pub(super) queue_ms: Option<u64>,
     pub(super) requests_per_minute: Option<u32>,
     pub(super) judge_calls_per_minute: Option<u32>,
     pub(super) max_body_bytes: Option<usize>,
@@ -130,6 +137,20 @@ pub(super) struct LimitSection {
 pub(super) struct CacheSection {
     pub(super) max_bytes: Option<u64>,
     pub(super) ttl_seconds: Option<u64>,
+    pub(super) deny_ttl_seconds: Option<u64>,
+    pub(super) organisation_share: Option<f64>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct SessionSection {
+    pub(super) enabled: Option<bool>,
+    pub(super) max_sessions: Option<u64>,
+    pub(super) max_bytes: Option<u64>,
+    pub(super) max_steps: Option<usize>,
+    pub(super) max_session_bytes: Option<usize>,
+    pub(super) ttl_seconds: Option<u64>,
+    pub(super) by_credential: Option<bool>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -152,6 +173,9 @@ pub(super) struct OrganisationSection {
     pub(super) api_keys: Vec<String>,
     pub(super) prompts: Option<String>,
     pub(super) policy: Option<String>,
+    pub(super) calls_per_minute: Option<u32>,
+    pub(super) tokens_per_minute: Option<u64>,
+    pub(super) spend_per_day: Option<f64>,
 }
 
 impl ConfigFile {

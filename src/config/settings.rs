@@ -4,11 +4,11 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::file::{JudgeSection, LimitSection, LogSection, OrganisationSection};
+use super::file::{JudgeSection, LimitSection, LogSection, OrganisationSection, SessionSection};
 use super::{ApiKey, ConfigError, ConfigFile};
 use crate::model::{OrganisationId, Posture};
 use crate::policy::PROFILE_NAMES;
-use crate::{audit, cache, judge, limit, pipeline, prompt, server, telemetry, wire};
+use crate::{audit, cache, judge, limit, pipeline, prompt, server, session, telemetry, wire};
 
 /// Everything that is configured, checked.
 #[derive(Clone, Debug)]
@@ -27,6 +27,8 @@ pub struct Config {
     pub limits: limit::Settings,
     /// The cache.
     pub cache: cache::Settings,
+    /// What is remembered of sessions; `None`: nothing.
+    pub sessions: Option<session::Settings>,
     /// The audit log; `None`: whatever the command finds fit.
     pub audit: Option<audit::Settings>,
     /// Logs.
@@ -46,6 +48,8 @@ pub struct OrganisationSettings {
     pub prompts: Option<PathBuf>,
     /// Its policy.
     pub policy: PolicyChoice,
+    /// What it may use of the judge.
+    pub allowance: limit::Allowance,
 }
 
 /// Which policy applies.
@@ -69,13 +73,14 @@ impl Config {
                 pipeline,
                 limits,
                 cache,
+                sessions,
                 audit,
                 log,
                 organisations: _,
             } = config;
             format!(
-                "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
-                server.listen, wire, judge, pipeline, limits, cache, audit, log
+                "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+                server.listen, wire, judge, pipeline, limits, cache, sessions, audit, log
             )
         };
         fixed(self) == fixed(other)
@@ -110,13 +115,8 @@ impl ConfigFile {
             judge,
             pipeline,
             limits: reader.limits(&self.limits)?,
-            cache: cache::Settings {
-                max_bytes: self.cache.max_bytes.unwrap_or(cache::Settings::default().max_bytes),
-                time_to_live: self
-                    .cache
-                    .ttl_seconds
-                    .map_or(cache::Settings::default().time_to_live, Duration::from_secs),
-            },
+            cache: reader.cache(&self.cache)?,
+            sessions: reader.sessions(&self.sessions)?,
             audit: self.audit.to.as_deref().map(|to| match to {
                 "off" => audit::Settings::Off,
                 "stderr" => audit::Settings::Stderr,
@@ -187,9 +187,10 @@ impl Reader<'_> {
     fn judge(&self, section: &JudgeSection) -> Result<judge::Settings, ConfigError> {
         let mut settings = judge::Settings {
             llm: self.chain(section)?,
+            first: self.first_stage(section)?,
             unusable: judge::UnusableAnswers::default(),
             budget_tokens: prompt::DEFAULT_BUDGET_TOKENS,
-            reasoning: prompt::Reasoning::Shown,
+            reasoning: judge::AgentReasoning::Shown,
         };
         if let Some(tokens) = section.prompt_budget_tokens {
             settings.budget_tokens = self.within("judge.prompt_budget_tokens", tokens, 2_000, 1_000_000)?;
@@ -202,9 +203,10 @@ impl Reader<'_> {
             settings.unusable = self.one_of("judge.unusable_answers", unusable, UNUSABLE)?;
         }
         if let Some(reasoning) = &section.agent_reasoning {
-            const SHOWN: &[(&str, prompt::Reasoning)] = &[
-                ("shown", prompt::Reasoning::Shown),
-                ("withheld", prompt::Reasoning::Withheld),
+            const SHOWN: &[(&str, judge::AgentReasoning)] = &[
+                ("shown", judge::AgentReasoning::Shown),
+                ("withheld", judge::AgentReasoning::Withheld),
+                ("both", judge::AgentReasoning::Both),
             ];
             settings.reasoning = self.one_of("judge.agent_reasoning", reasoning, SHOWN)?;
         }
@@ -311,7 +313,18 @@ impl Reader<'_> {
     }
 
     fn limits(&self, section: &LimitSection) -> Result<limit::Settings, ConfigError> {
+        let defaults = limit::Settings::default();
         Ok(limit::Settings {
+            most_organisations: self.within(
+                "limits.max_organisations",
+                section.max_organisations.unwrap_or(defaults.most_organisations),
+                1,
+                10_000_000,
+            )?,
+            queue: match section.queue_ms {
+                Some(ms) => Duration::from_millis(self.within("limits.queue_ms", ms, 0, 60_000)?),
+                None => defaults.queue,
+            },
             requests_per_minute: self.positive("limits.requests_per_minute", section.requests_per_minute)?,
             judge_calls_per_minute: self.positive("limits.judge_calls_per_minute", section.judge_calls_per_minute)?,
         })
@@ -325,6 +338,47 @@ impl Reader<'_> {
                 .map(Some)
                 .ok_or_else(|| self.wrong(key, "expected a positive number; leave it out for no limit")),
         }
+    }
+
+    fn sessions(&self, section: &SessionSection) -> Result<Option<session::Settings>, ConfigError> {
+        let defaults = session::Settings::default();
+        let settings = session::Settings {
+            sessions: self.within(
+                "sessions.max_sessions",
+                section.max_sessions.unwrap_or(defaults.sessions),
+                1,
+                100_000_000,
+            )?,
+            bytes: self.within(
+                "sessions.max_bytes",
+                section.max_bytes.unwrap_or(defaults.bytes),
+                1024 * 1024,
+                1024 * 1024 * 1024 * 1024,
+            )?,
+            steps_per_session: self.within(
+                "sessions.max_steps",
+                section.max_steps.unwrap_or(defaults.steps_per_session),
+                1,
+                10_000,
+            )?,
+            bytes_per_session: self.within(
+                "sessions.max_session_bytes",
+                section.max_session_bytes.unwrap_or(defaults.bytes_per_session),
+                16 * 1024,
+                64 * 1024 * 1024,
+            )?,
+            time_to_live: match section.ttl_seconds {
+                Some(seconds) => {
+                    Duration::from_secs(self.within("sessions.ttl_seconds", seconds, 1, 30 * 24 * 3_600)?)
+                }
+                None => defaults.time_to_live,
+            },
+            nameless: match section.by_credential {
+                Some(false) => session::Nameless::Alone,
+                Some(true) | None => defaults.nameless,
+            },
+        };
+        Ok(section.enabled.unwrap_or(true).then_some(settings))
     }
 
     fn log(&self, section: &LogSection) -> Result<telemetry::Settings, ConfigError> {
@@ -355,12 +409,14 @@ impl Reader<'_> {
                 api_keys: Vec::new(),
                 prompts,
                 policy,
+                allowance: self.allowance(&file.limits, None)?,
             }]);
         }
         let mut organisations: Vec<OrganisationSettings> = Vec::new();
         for (index, section) in file.organisations.iter().enumerate() {
             let at = |key: &str| format!("organisations[{index}].{key}");
-            let organisation = self.organisation(section, &at, &prompts, &policy)?;
+            let mut organisation = self.organisation(section, &at, &prompts, &policy)?;
+            organisation.allowance = self.allowance(&file.limits, Some((section, &at)))?;
             for other in &organisations {
                 if other.id == organisation.id {
                     return Err(self.wrong(&at("id"), format!("`{}` is there twice", organisation.id)));
@@ -413,6 +469,7 @@ impl Reader<'_> {
                 .policy
                 .as_deref()
                 .map_or_else(|| policy.clone(), |p| self.policy(p)),
+            allowance: limit::Allowance::default(),
         })
     }
 

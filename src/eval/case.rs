@@ -1,10 +1,12 @@
 //! Labelled steps, one JSON object per line.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::history;
 use crate::model::{Decision, ReasonCode};
 
 /// Why a suite could not be read.
@@ -28,6 +30,18 @@ pub enum CaseError {
         /// What was expected and what was found.
         why: String,
     },
+    /// Two labelled steps have one id: neither could be compared between runs.
+    #[error("{}:{line}: the id `{id}` is there already, at {first}; ids are unique over all suites of a run", file.display())]
+    Twice {
+        /// The file.
+        file: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The id.
+        id: String,
+        /// Where it was first, as `FILE:LINE`.
+        first: String,
+    },
     /// Nothing to evaluate.
     #[error("no labelled steps in {0}; expected `.jsonl` files, or folders with such files")]
     Nothing(String),
@@ -42,6 +56,8 @@ pub struct Case {
     pub source: String,
     /// The request, as an agent would send it.
     pub request: Box<RawValue>,
+    /// What happened before in its session, oldest first, as requests; references to agents are resolved.
+    pub history: Vec<String>,
     /// What is expected.
     pub expected: Expected,
 }
@@ -78,6 +94,8 @@ struct RawCase {
     id: String,
     source: Option<String>,
     request: Box<RawValue>,
+    #[serde(default)]
+    history: Vec<Box<RawValue>>,
     expected: RawExpected,
 }
 
@@ -93,16 +111,20 @@ struct RawExpected {
     spans: Vec<Span>,
 }
 
+/// The longest id, in bytes.
+const LONGEST_ID: usize = 256;
+
 /// Reads suites: each path a `.jsonl` file, or a folder of such files (in the order of their names).
 ///
 /// # Errors
 ///
-/// The first file or line that cannot be read, or that there is nothing.
+/// The first file or line that cannot be read, an id that is there twice, or that there is nothing.
 pub fn read(paths: &[PathBuf]) -> Result<Vec<Case>, CaseError> {
     let mut cases = Vec::new();
+    let mut places = HashMap::new();
     for path in paths {
         for file in files(path)? {
-            read_file(&file, &mut cases)?;
+            read_file(&file, &mut cases, &mut places)?;
         }
     }
     if cases.is_empty() {
@@ -131,7 +153,8 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, CaseError> {
     Ok(files)
 }
 
-fn read_file(file: &Path, cases: &mut Vec<Case>) -> Result<(), CaseError> {
+/// `places` is where each id was first.
+fn read_file(file: &Path, cases: &mut Vec<Case>, places: &mut HashMap<String, String>) -> Result<(), CaseError> {
     let text = std::fs::read_to_string(file).map_err(|why| CaseError::Unreadable {
         file: file.to_owned(),
         why,
@@ -145,6 +168,15 @@ fn read_file(file: &Path, cases: &mut Vec<Case>) -> Result<(), CaseError> {
             line: index + 1,
             why,
         })?;
+        let place = format!("{}:{}", file.display(), index + 1);
+        if let Some(first) = places.insert(case.id.clone(), place) {
+            return Err(CaseError::Twice {
+                file: file.to_owned(),
+                line: index + 1,
+                id: case.id,
+                first,
+            });
+        }
         cases.push(case);
     }
     Ok(())
@@ -171,7 +203,14 @@ fn parse(line: &str, suite: &str) -> Result<Case, String> {
         .iter()
         .map(|name| ReasonCode::parse(name).ok_or_else(|| format!("`{name}` is no reason code")))
         .collect::<Result<Vec<_>, _>>()?;
+    if raw.id.is_empty() || raw.id.len() > LONGEST_ID || raw.id.chars().any(char::is_control) {
+        return Err(format!(
+            "`id`: expected 1 to {LONGEST_ID} bytes without control characters, found {} bytes",
+            raw.id.len()
+        ));
+    }
     Ok(Case {
+        history: history::resolve(&raw.request, &raw.history)?,
         id: raw.id,
         source: raw.source.unwrap_or_else(|| suite.to_owned()),
         request: raw.request,
@@ -190,7 +229,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wrong_line_is_named_with_file_line_and_reason() {
+    fn a_wrong_line_or_id_is_named_with_file_line_and_reason() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("suite.jsonl");
         let good = r#"{"id":"a","request":{},"expected":{"decision":"allow"}}"#;
@@ -207,6 +246,12 @@ mod tests {
         std::fs::write(&file, good).unwrap();
         let cases = read(&[dir.path().to_owned()]).unwrap();
         assert_eq!((cases.len(), cases[0].source.as_str()), (1, "suite"));
+        std::fs::write(&file, format!("{good}\n{good}")).unwrap();
+        let error = read(&[dir.path().to_owned()]).unwrap_err().to_string();
+        assert!(
+            error.contains("suite.jsonl:2: the id `a` is there already, at ") && error.contains("suite.jsonl:1;"),
+            "{error}"
+        );
         assert!(matches!(
             read(&[tempfile::tempdir().unwrap().path().to_owned()]),
             Err(CaseError::Nothing(_))

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Outcome, Score, Scores};
+use super::{History, Outcome, Score, Scores};
 
 /// The report of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -13,6 +13,9 @@ pub struct Report {
     pub guardian: String,
     /// The judge: the model, or `local rules`.
     pub judge: String,
+    /// What was made of histories: `replayed`, or `left out`.
+    #[serde(default)]
+    pub history: String,
     /// The figures.
     pub scores: Scores,
     /// Every outcome, in the order of the cases.
@@ -21,11 +24,12 @@ pub struct Report {
 
 impl Report {
     /// The report of these outcomes.
-    pub fn new(judge: String, outcomes: Vec<Outcome>) -> Self {
+    pub fn new(judge: String, history: History, outcomes: Vec<Outcome>) -> Self {
         let scores = Scores::of(&outcomes);
         Self {
             guardian: env!("CARGO_PKG_VERSION").to_owned(),
             judge,
+            history: history.as_str().to_owned(),
             scores,
             outcomes,
         }
@@ -64,8 +68,9 @@ impl Report {
         let at = |share: f64| micros.get(((micros.len() as f64 * share) as usize).min(micros.len().saturating_sub(1)));
         let _ = writeln!(
             text,
-            "\njudge: {}; time per step: median {} µs, 99 % within {} µs",
+            "\njudge: {}; history {}; time per step: median {} µs, 99 % within {} µs",
             self.judge,
+            self.history,
             at(0.5).unwrap_or(&0),
             at(0.99).unwrap_or(&0)
         );

@@ -141,6 +141,7 @@ mod tests {
             spans: [0, 0],
             rules: vec![],
             error: None,
+            model: None,
             micros: 1,
         }
     }

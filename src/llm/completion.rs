@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use super::dialect::{Dialect, Format, Temperature, TokenLimit};
 use super::usage::{Cost, Usage};
-use super::{Failure, Request, Settings};
+use super::{Failure, Request, Settings, StructuredOutput};
 
 /// A request as it is sent.
 #[derive(Serialize)]
@@ -108,6 +108,46 @@ pub struct Reply {
     pub latency: Duration,
     /// How it was held to the schema.
     pub format: Format,
+}
+
+/// The body of a request for endpoints that answer later and cannot be asked differently: strict schema unless configured
+/// otherwise, the token limit by its present name.
+///
+/// # Errors
+///
+/// When it cannot be written as JSON.
+pub fn batch_body(request: &Request<'_>, settings: &Settings) -> Result<Box<RawValue>, serde_json::Error> {
+    let dialect = Dialect {
+        format: match settings.structured_output {
+            StructuredOutput::Auto | StructuredOutput::JsonSchema => Format::JsonSchema,
+            StructuredOutput::JsonObject => Format::JsonObject,
+            StructuredOutput::Text => Format::Text,
+        },
+        token_limit: TokenLimit::MaxCompletionTokens,
+        temperature: Temperature::Sent,
+    };
+    serde_json::value::to_raw_value(&RequestBody::new(request, settings, dialect))
+}
+
+/// Reads the answer of this model to a request, as `from` brought it: not over a connection of ours, but as every other
+/// completion is read. It costs nothing here.
+///
+/// # Errors
+///
+/// The [`Failure`] that the same completion is when an endpoint sends it.
+pub fn read_completion(request: &Request<'_>, body: &Value, model: &str, from: &str) -> Result<Reply, Failure> {
+    let said = read_said(body)?;
+    let prompt = [request.system, request.user, request.schema.json.get()];
+    Ok(Reply {
+        usage: usage_of(body).unwrap_or_else(|| Usage::estimated(&prompt, &said.text)),
+        text: said.text,
+        model: said.model.unwrap_or_else(|| model.to_owned()),
+        endpoint: Arc::from(from),
+        finish_reason: said.finish_reason,
+        cost: Cost::default(),
+        latency: Duration::ZERO,
+        format: Format::Text,
+    })
 }
 
 /// What a completion says: the text, and who wrote it.

@@ -31,7 +31,7 @@ use serde_json::value::RawValue;
 
 pub use breaker::{BreakerState, Settings as BreakerSettings};
 pub use chain::{Chain, EndpointState, Settings as ChainSettings};
-pub use completion::Reply;
+pub use completion::{Reply, batch_body, read_completion};
 pub use dialect::Format;
 pub use failure::{Complaint, Failure};
 pub use model::ChatModel;

@@ -16,7 +16,15 @@ pub const ENDPOINT_SECONDS: &str = "guardian_endpoint_seconds";
 pub const ENDPOINT_COST: &str = "guardian_endpoint_cost_micros_total";
 /// The breaker of each endpoint, by `endpoint`: 0 closed, 1 half-open, 2 open.
 pub const ENDPOINT_STATE: &str = "guardian_endpoint_state";
-/// Cache events, by `event`: `hit`, `miss`, `coalesced`, `evicted`.
+/// Answers of judges with two models, by `stage` (`first`, `second`) and `outcome`: `decided`, why the first may not decide
+/// (`at_odds`, `unsure`, `risk`, `decision`), or the name of the failure.
+pub const JUDGE_STAGES: &str = "guardian_judge_stages_total";
+/// What judging cost, in millionths of the unit of the configured prices, by `organisation` (the first 200, then `other`).
+pub const JUDGE_COST: &str = "guardian_judge_cost_micros_total";
+/// Steps that a limit kept from being judged or from being taken, by `limit`: `requests`, `caller_calls`, `calls`, `tokens`,
+/// `spend`, `accounts`.
+pub const LIMITS: &str = "guardian_limits_total";
+/// Cache events, by `event`: `hit`, `miss`, `coalesced`, `evicted`, `expired`.
 pub const CACHE: &str = "guardian_cache_total";
 /// Findings, by `rule` family and `treatment`.
 pub const FINDINGS: &str = "guardian_findings_total";
@@ -26,6 +34,11 @@ pub const REFUSALS: &str = "guardian_refusals_total";
 pub const AUDIT_RECORDS: &str = "guardian_audit_records_total";
 /// Steps being decided right now.
 pub const IN_FLIGHT: &str = "guardian_steps_in_flight";
+
+/// Sessions that are remembered.
+pub const SESSIONS: &str = "guardian_sessions";
+/// Sessions that had to make room for others.
+pub const SESSION_EVICTIONS: &str = "guardian_session_evictions_total";
 
 /// Tells the recorder what each metric means.
 pub fn describe() {
@@ -51,9 +64,17 @@ pub fn describe() {
         ENDPOINT_STATE,
         "Breaker of each endpoint: 0 closed, 1 half-open, 2 open."
     );
-    metrics::describe_counter!(CACHE, "Cache events: hit, miss, coalesced, evicted.");
+    metrics::describe_counter!(JUDGE_STAGES, "Answers of judges with two models, by stage and outcome.");
+    metrics::describe_counter!(
+        JUDGE_COST,
+        "Cost of judging, in millionths of the unit of the configured prices, by organisation."
+    );
+    metrics::describe_counter!(LIMITS, "Steps that a limit kept from going on, by limit.");
+    metrics::describe_counter!(CACHE, "Cache events: hit, miss, coalesced, evicted, expired.");
     metrics::describe_counter!(FINDINGS, "Findings, by family and treatment.");
     metrics::describe_counter!(REFUSALS, "Requests that never became a step, by reason.");
     metrics::describe_counter!(AUDIT_RECORDS, "Audit records written, by outcome.");
     metrics::describe_gauge!(IN_FLIGHT, "Steps being decided right now.");
+    metrics::describe_gauge!(SESSIONS, "Sessions that are remembered.");
+    metrics::describe_counter!(SESSION_EVICTIONS, "Sessions that had to make room for others.");
 }

@@ -25,6 +25,8 @@ mod documents;
 #[cfg(test)]
 mod endpoints;
 #[cfg(test)]
+mod evaluation;
+#[cfg(test)]
 #[path = "../support/live.rs"]
 #[allow(dead_code, unreachable_pub)]
 mod live;

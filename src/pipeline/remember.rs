@@ -1,0 +1,67 @@
+//! Recall and remember: a step is seen in the light of its session, and becomes part of it once its verdict exists.
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use super::{Admitted, Guardian};
+use crate::model::{Diagnostic, Outcome, Step};
+use crate::session::{Happening, Recalled, Settled, Standing, StoreFailure};
+
+impl Guardian {
+    /// What happened before a step. Where nobody can tell in time, the step is judged by itself, and the verdict says so.
+    pub(super) async fn recall(
+        &self,
+        admitted: &Admitted,
+        step: &Step,
+        deadline: Instant,
+    ) -> (Recalled, Option<Diagnostic>) {
+        let Some(sessions) = &self.sessions else {
+            return (Recalled::alone(step), None);
+        };
+        let standing = if admitted.caller == Self::local_caller() {
+            Standing::Anybody
+        } else {
+            Standing::Known
+        };
+        let recall = sessions.recall(&admitted.caller, standing, step);
+        let failure = match tokio::time::timeout_at(deadline, recall).await {
+            Ok(Ok(recalled)) => return (recalled, None),
+            Ok(Err(failure)) => failure,
+            Err(_) => StoreFailure("there was no answer in time".to_owned()),
+        };
+        tracing::warn!(organisation = %admitted.organisation.id, %failure, "a session could not be recalled");
+        let note = Diagnostic {
+            code: "session_unavailable",
+            detail: format!("the step was judged by itself: {failure}"),
+        };
+        (Recalled::alone(step), Some(note))
+    }
+
+    /// Remembers what became of a step.
+    pub(super) async fn remember(&self, recalled: &Recalled, happening: Happening) {
+        if let Some(sessions) = &self.sessions
+            && let Err(failure) = sessions.remember(recalled, happening).await
+        {
+            tracing::warn!(%failure, "a step could not be remembered");
+        }
+    }
+
+    /// Remembers a step that was done, whatever this guardian would have said of it: rules look at it, nobody judges it, no
+    /// verdict is given and no record is written. For replaying what happened before.
+    pub async fn witness(&self, admitted: &Admitted, step: Arc<Step>) {
+        let deadline = Instant::now() + self.settings.timeout;
+        let (recalled, _) = self.recall(admitted, &step, deadline).await;
+        let policy = &admitted.organisation.policy;
+        let screened = self.screen(Arc::clone(&step), policy, recalled.past()).await;
+        let withheld = screened.withheld();
+        let settled = Settled {
+            outcome: Outcome::Done,
+            reasons: &[],
+            findings: screened.findings(),
+            withheld: withheld.texts(),
+        };
+        let happening = Happening::new(&step, recalled.identity(), settled);
+        self.remember(&recalled, happening).await;
+    }
+}
