@@ -16,6 +16,7 @@ use crate::prefilter::Prefilters;
 use crate::prompt::{PromptError, Prompts};
 use crate::selftest::Canaries;
 use crate::server::Keyring;
+use crate::session;
 use crate::session::{LocalSessions, Memory};
 
 /// Why a guardian could not be put together.
@@ -112,10 +113,10 @@ pub fn canaries(config: &Config) -> Result<Option<Canaries>, AppError> {
         audit: Some(audit::Settings::Off),
         organisations: vec![OrganisationSettings {
             id: Organisation::default_id(),
-            allowance: limit::Allowance::default(),
             api_keys: Vec::new(),
             prompts: None,
             policy: PolicyChoice::Profile("default".to_owned()),
+            allowance: limit::Allowance::default(),
         }],
         ..config.clone()
     };
@@ -174,8 +175,16 @@ pub fn policy(settings: &OrganisationSettings) -> Result<Policy, AppError> {
 }
 
 /// The ids of all rules; making the prefilters takes too long to do it again for each organisation.
-static RULE_IDS: LazyLock<Vec<String>> =
-    LazyLock::new(|| Prefilters::standard().rules().map(|rule| rule.id.clone()).collect());
+static RULE_IDS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let prefilters = Prefilters::standard();
+    let over_sessions = session::rules::catalogue().iter().map(|rule| &rule.id);
+    prefilters
+        .rules()
+        .map(|rule| &rule.id)
+        .chain(over_sessions)
+        .cloned()
+        .collect()
+});
 
 /// The prompts of an organisation.
 ///

@@ -101,6 +101,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "audit",
             "pipeline",
             "server",
+            "session",
             "eval",
             "selftest",
         ],

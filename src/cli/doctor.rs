@@ -32,7 +32,12 @@ pub(super) struct Arguments {
 
 pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     let mut table = Table { worst: Health::Fine };
-    let config = match arguments.config.load() {
+    let loaded = if arguments.offline {
+        arguments.config.load_to_ask_nobody()
+    } else {
+        arguments.config.load()
+    };
+    let config = match loaded {
         Ok(config) => config,
         Err(error) => {
             let next = "correct it; `guardian config print` shows every key";
@@ -208,6 +213,8 @@ fn advice(code: &str) -> &'static str {
             "the endpoint refuses the request: check `model`, `max_output_tokens`, `temperature`"
         }
         "truncated" => "raise `max_output_tokens`: models that think need room for it",
+        "blocked" => "something before the endpoint refuses the request: look for a firewall or a proxy on the way",
+        "endpoint_limit" => "wait a minute, or raise `requests_per_minute` and `tokens_per_minute` of the endpoint",
         "refusal" | "content_filter" | "empty" => {
             "the model does not answer a harmless question: take another model or filter setting"
         }

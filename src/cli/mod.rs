@@ -14,6 +14,7 @@ mod output;
 mod prompts;
 mod rules;
 mod serve;
+mod tools;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -46,6 +47,8 @@ enum Command {
     /// Show what rules there are, what one means, or what fires on a text.
     #[command(subcommand)]
     Rules(rules::Command),
+    /// Show what the tools in a request are taken for, and why.
+    Tools(tools::Arguments),
     /// Show every setting, or check a configuration.
     #[command(subcommand)]
     Config(config::Command),
@@ -74,6 +77,14 @@ impl ConfigArgument {
 
     fn load(&self) -> anyhow::Result<Config> {
         Ok(crate::config::load(self.config.as_deref())?)
+    }
+
+    /// The configuration for a command that asks no endpoint: keys may be missing.
+    fn load_to_ask_nobody(&self) -> anyhow::Result<Config> {
+        Ok(crate::config::load_with(
+            self.config.as_deref(),
+            crate::config::Keys::Unneeded,
+        )?)
     }
 }
 
@@ -145,6 +156,7 @@ fn run(command: Command) -> anyhow::Result<Ended> {
         Command::Judge(arguments) => runtime()?.block_on(judge::run(&arguments)),
         Command::Prompts(command) => prompts::run(&command),
         Command::Rules(command) => rules::run(&command),
+        Command::Tools(arguments) => tools::run(&arguments),
         Command::Config(command) => config::run(&command),
         Command::Eval(command) => runtime()?.block_on(eval::run(&command)),
         Command::Doctor(arguments) => runtime()?.block_on(doctor::run(&arguments)),

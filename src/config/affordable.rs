@@ -3,74 +3,37 @@
 use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
 
-use secrecy::SecretString;
-
 use super::ConfigError;
-use super::file::{CacheSection, FirstStageSection, JudgeSection, LimitSection, OrganisationSection};
+use super::file::{CacheSection, JudgeSection, LimitSection, OrganisationSection};
 use super::settings::Reader;
-use crate::{cache, judge, limit, llm};
+use crate::{cache, judge, limit};
 
 /// The section of an organisation, and the key of a value in it.
 pub(super) type At<'a> = (&'a OrganisationSection, &'a dyn Fn(&str) -> String);
 
 impl Reader<'_> {
-    /// `[judge.first]`: left out, what it shares with `[judge]` is taken from there.
+    /// `[judge.first]`. Without a place of its own, it has the place, the key and the headers of `[judge]`; with one, none of
+    /// them: keys go nowhere but where they were written for.
     pub(super) fn first_stage(&self, judge: &JudgeSection) -> Result<Option<judge::FirstStage>, ConfigError> {
         let Some(section) = &judge.first else { return Ok(None) };
-        let whole = self.timeout(Some(judge))?;
-        let timeout = match section.timeout_ms {
-            Some(ms) => Duration::from_millis(self.within("judge.first.timeout_ms", ms, 50, 600_000)?),
-            None => whole / 2,
-        };
-        let model = section
-            .model
-            .clone()
-            .ok_or_else(|| self.wrong("judge.first.model", "is needed when `[judge.first]` is there"))?;
-        let base_url = section.base_url.clone().or_else(|| judge.base_url.clone());
-        let base_url = base_url.unwrap_or_default();
-        let mut llm = llm::Settings::new(base_url, model);
-        llm.api_key = self.first_key(section, judge)?;
-        llm.timeout = timeout;
-        let headers = if section.headers.is_empty() && section.base_url.is_none() {
-            &judge.headers
-        } else {
-            &section.headers
-        };
-        llm.headers = headers
-            .iter()
-            .map(|(name, value)| (name.clone(), SecretString::from(value.clone())))
-            .collect();
-        llm.max_output_tokens = section.max_output_tokens.unwrap_or(llm.max_output_tokens);
-        llm.temperature = section.temperature.unwrap_or(llm.temperature);
-        if let Some(mode) = &section.structured_output {
-            let modes: Vec<_> = llm::StructuredOutput::ALL
-                .iter()
-                .map(|mode| (mode.as_str(), *mode))
-                .collect();
-            llm.structured_output = self.one_of("judge.first.structured_output", mode, &modes)?;
+        let mut section = section.clone();
+        if section.base_url.is_none() {
+            section.base_url.clone_from(&judge.base_url);
+            section.api = section.api.or_else(|| judge.api.clone());
+            section.api_version = section.api_version.or_else(|| judge.api_version.clone());
+            section.api_key_env = section.api_key_env.or_else(|| judge.api_key_env.clone());
+            section.ca_file = section.ca_file.or_else(|| judge.ca_file.clone());
+            section.proxy = section.proxy.or_else(|| judge.proxy.clone());
+            if section.headers.is_empty() {
+                section.headers.clone_from(&judge.headers);
+            }
         }
-        llm.price.per_million_in = section.price_in.unwrap_or_default();
-        llm.price.per_million_out = section.price_out.unwrap_or_default();
-        let llm = llm::ChainSettings::from(llm);
-        llm::Chain::new(llm.clone()).map_err(|error| self.wrong("judge.first", error.to_string()))?;
-        Ok(Some(judge::FirstStage { llm, timeout }))
-    }
-
-    /// The first model's key: its own, or that of `[judge]` where both are at one place. A key goes nowhere else.
-    fn first_key(
-        &self,
-        section: &FirstStageSection,
-        judge: &JudgeSection,
-    ) -> Result<Option<SecretString>, ConfigError> {
-        let (key, name) = match (&section.api_key_env, &section.base_url) {
-            (Some(name), _) => ("judge.first.api_key_env", Some(name)),
-            (None, None) => ("judge.api_key_env", judge.api_key_env.as_ref()),
-            (None, Some(_)) => return Ok(None),
-        };
-        let Some(name) = name else { return Ok(None) };
-        let value = std::env::var(name)
-            .map_err(|_| self.wrong(key, format!("the environment variable `{name}` is not set")))?;
-        Ok(Some(SecretString::from(value)))
+        let whole = self.timeout(Some(judge))?;
+        let llm = self.endpoint(&section, "judge.first", whole / 2)?;
+        Ok(Some(judge::FirstStage {
+            timeout: llm.timeout,
+            llm: llm.into(),
+        }))
     }
 
     /// What an organisation may use: its own values, else those of `[limits]`.

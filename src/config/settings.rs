@@ -4,13 +4,11 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use secrecy::SecretString;
-
 use super::file::{CanarySection, JudgeSection, LimitSection, LogSection, OrganisationSection, SessionSection};
 use super::{ApiKey, ConfigError, ConfigFile};
 use crate::model::{OrganisationId, Posture};
 use crate::policy::PROFILE_NAMES;
-use crate::{audit, cache, judge, limit, llm, pipeline, prompt, selftest, server, session, telemetry, wire};
+use crate::{audit, cache, judge, limit, pipeline, prompt, selftest, server, session, telemetry, wire};
 
 /// Everything that is configured, checked.
 #[derive(Clone, Debug)]
@@ -92,10 +90,20 @@ impl Config {
     }
 }
 
+/// Whether endpoints are going to be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keys {
+    /// They are: a key that is named has to be there.
+    Needed,
+    /// They are not: a key that is not there is left out.
+    Unneeded,
+}
+
 /// Reads values of one file and says where a wrong one stands.
 pub(super) struct Reader<'a> {
     file: &'a str,
     folder: &'a Path,
+    pub(super) keys: Keys,
 }
 
 impl ConfigFile {
@@ -104,9 +112,18 @@ impl ConfigFile {
     /// # Errors
     ///
     /// The first value that cannot be used.
-    pub fn resolve(mut self, file: &str, folder: &Path) -> Result<Config, ConfigError> {
+    pub fn resolve(self, file: &str, folder: &Path) -> Result<Config, ConfigError> {
+        self.resolve_with(file, folder, Keys::Needed)
+    }
+
+    /// As [`resolve`](Self::resolve), where keys of endpoints may be missing if nobody is going to be asked.
+    ///
+    /// # Errors
+    ///
+    /// The first value that cannot be used.
+    pub fn resolve_with(mut self, file: &str, folder: &Path, keys: Keys) -> Result<Config, ConfigError> {
         self.take_environment(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
-        let reader = Reader { file, folder };
+        let reader = Reader { file, folder, keys };
         let judge = self.judge.as_ref().map(|section| reader.judge(section)).transpose()?;
         let pipeline = reader.pipeline(self.judge.as_ref())?;
         let organisations = reader.organisations(&self)?;
@@ -165,7 +182,7 @@ impl Reader<'_> {
         }
     }
 
-    fn path(&self, path: &str) -> PathBuf {
+    pub(super) fn path(&self, path: &str) -> PathBuf {
         self.folder.join(path)
     }
 
@@ -194,52 +211,22 @@ impl Reader<'_> {
     }
 
     fn judge(&self, section: &JudgeSection) -> Result<judge::Settings, ConfigError> {
-        let needed = |key: &str, value: &Option<String>| {
-            value
-                .clone()
-                .ok_or_else(|| self.wrong(key, "is needed when `[judge]` is there"))
-        };
-        let api_key = match &section.api_key_env {
-            None => None,
-            Some(name) => Some(SecretString::from(std::env::var(name).map_err(|_| {
-                self.wrong(
-                    "judge.api_key_env",
-                    format!("the environment variable `{name}` is not set"),
-                )
-            })?)),
-        };
-        let mut llm = llm::Settings::new(
-            needed("judge.base_url", &section.base_url)?,
-            needed("judge.model", &section.model)?,
-        );
-        llm.api_key = api_key;
-        llm.timeout = self.timeout(Some(section))?;
-        llm.headers = section
-            .headers
-            .iter()
-            .map(|(name, value)| (name.clone(), SecretString::from(value.clone())))
-            .collect();
-        if let Some(tokens) = section.max_output_tokens {
-            llm.max_output_tokens = tokens;
-        }
-        if let Some(temperature) = section.temperature {
-            llm.temperature = temperature;
-        }
-        if let Some(mode) = &section.structured_output {
-            let modes: Vec<_> = llm::StructuredOutput::ALL
-                .iter()
-                .map(|mode| (mode.as_str(), *mode))
-                .collect();
-            llm.structured_output = self.one_of("judge.structured_output", mode, &modes)?;
-        }
         let mut settings = judge::Settings {
-            llm: llm.into(),
+            llm: self.chain(section)?,
             first: self.first_stage(section)?,
+            unusable: judge::UnusableAnswers::default(),
             budget_tokens: prompt::DEFAULT_BUDGET_TOKENS,
             reasoning: judge::AgentReasoning::Shown,
         };
         if let Some(tokens) = section.prompt_budget_tokens {
             settings.budget_tokens = self.within("judge.prompt_budget_tokens", tokens, 2_000, 1_000_000)?;
+        }
+        if let Some(unusable) = &section.unusable_answers {
+            const UNUSABLE: &[(&str, judge::UnusableAnswers)] = &[
+                ("ask_again", judge::UnusableAnswers::AskAgain),
+                ("fail", judge::UnusableAnswers::Fail),
+            ];
+            settings.unusable = self.one_of("judge.unusable_answers", unusable, UNUSABLE)?;
         }
         if let Some(reasoning) = &section.agent_reasoning {
             const SHOWN: &[(&str, judge::AgentReasoning)] = &[
@@ -366,12 +353,6 @@ impl Reader<'_> {
     }
 
     fn limits(&self, section: &LimitSection) -> Result<limit::Settings, ConfigError> {
-        let positive = |key: &str, value: Option<u32>| match value {
-            None => Ok(None),
-            Some(n) => NonZeroU32::new(n)
-                .map(Some)
-                .ok_or_else(|| self.wrong(key, "expected a positive number; leave it out for no limit")),
-        };
         let defaults = limit::Settings::default();
         Ok(limit::Settings {
             most_organisations: self.within(
@@ -384,9 +365,19 @@ impl Reader<'_> {
                 Some(ms) => Duration::from_millis(self.within("limits.queue_ms", ms, 0, 60_000)?),
                 None => defaults.queue,
             },
-            requests_per_minute: positive("limits.requests_per_minute", section.requests_per_minute)?,
-            judge_calls_per_minute: positive("limits.judge_calls_per_minute", section.judge_calls_per_minute)?,
+            requests_per_minute: self.positive("limits.requests_per_minute", section.requests_per_minute)?,
+            judge_calls_per_minute: self.positive("limits.judge_calls_per_minute", section.judge_calls_per_minute)?,
         })
+    }
+
+    /// A limit, where there is one.
+    pub(super) fn positive(&self, key: &str, value: Option<u32>) -> Result<Option<NonZeroU32>, ConfigError> {
+        match value {
+            None => Ok(None),
+            Some(n) => NonZeroU32::new(n)
+                .map(Some)
+                .ok_or_else(|| self.wrong(key, "expected a positive number; leave it out for no limit")),
+        }
     }
 
     fn sessions(&self, section: &SessionSection) -> Result<Option<session::Settings>, ConfigError> {

@@ -64,6 +64,21 @@ pub struct Settings {
     pub budget_tokens: usize,
     /// Whether the model is shown the agent's reasoning.
     pub reasoning: AgentReasoning,
+    /// What follows an answer that cannot be used.
+    pub unusable: UnusableAnswers,
+}
+
+/// What follows an answer that cannot be used: prose, broken JSON, a wrong schema.
+///
+/// A refusal, a content filter or an answer without its canary is never asked again: content can bring these about, and
+/// would get as many attempts. Of two models the first is not asked again: the second one is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UnusableAnswers {
+    /// The model is asked once more, under fresh marks, if there is time for another answer like the first.
+    #[default]
+    AskAgain,
+    /// It is a failure at once.
+    Fail,
 }
 
 /// A model that is asked before the other one. What it may decide by itself is for each organisation's policy to say.
@@ -161,7 +176,7 @@ impl Judge {
         let budget = settings.budget_tokens;
         let (first, stage) = match settings.first {
             Some(FirstStage { llm, timeout }) => {
-                let first = AskedModel::new(llm, Stage::First, Some(timeout), budget)?;
+                let first = AskedModel::new(llm, Stage::First, Some(timeout), budget, UnusableAnswers::Fail)?;
                 (Some(first), Stage::Second)
             }
             None => (None, Stage::Single),
@@ -169,7 +184,7 @@ impl Judge {
         Ok(Self {
             shared: Arc::new(Shared {
                 first,
-                model: AskedModel::new(settings.llm, stage, None, budget)?,
+                model: AskedModel::new(settings.llm, stage, None, budget, settings.unusable)?,
                 schemas: Schemas::default(),
                 reasoning: settings.reasoning,
             }),

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::answer::AnswerError;
 use super::schema::Schemas;
 use super::weigh::{Scales, Sight};
-use super::{Case, Charge, JudgeFailure, Judged, Question, Tape, answer};
+use super::{Case, Charge, JudgeFailure, Judged, Question, Tape, UnusableAnswers, answer};
 use crate::llm::{self, Chain, Counted, Price, Reply, Request, SettingsError, Usage, estimate_tokens};
 use crate::model::Stage;
 use crate::prompt::{Marks, PromptInput, Reasoning};
@@ -23,6 +24,38 @@ pub(super) struct Manner<'a> {
     pub(super) reasoning: Reasoning,
 }
 
+/// Why one call gave no assessment.
+enum Unjudged {
+    /// There was a reply, but no answer in it.
+    Unusable(AnswerError, Box<Reply>),
+    /// Anything else.
+    Failed(JudgeFailure),
+}
+
+impl Unjudged {
+    fn code(&self) -> &'static str {
+        match self {
+            Unjudged::Unusable(error, _) => error.code(),
+            Unjudged::Failed(failure) => failure.code,
+        }
+    }
+}
+
+impl From<JudgeFailure> for Unjudged {
+    fn from(failure: JudgeFailure) -> Self {
+        Unjudged::Failed(failure)
+    }
+}
+
+impl From<Unjudged> for JudgeFailure {
+    fn from(unjudged: Unjudged) -> Self {
+        match unjudged {
+            Unjudged::Unusable(error, _) => error.into(),
+            Unjudged::Failed(failure) => failure,
+        }
+    }
+}
+
 /// Why there is no reply.
 enum NoReply {
     Failed(llm::Failure),
@@ -36,6 +69,7 @@ pub(super) struct AskedModel {
     /// The longest that it may take, beyond what the endpoints' own settings say.
     pub(super) longest: Option<Duration>,
     pub(super) budget_tokens: usize,
+    pub(super) unusable: UnusableAnswers,
     /// What the dearest of its endpoints takes, and the longest reply of any.
     price: Price,
     reply_tokens: u64,
@@ -47,6 +81,7 @@ impl AskedModel {
         stage: Stage,
         longest: Option<Duration>,
         budget_tokens: usize,
+        unusable: UnusableAnswers,
     ) -> Result<Self, SettingsError> {
         let mut price = Price::default();
         let mut reply_tokens = 0;
@@ -60,20 +95,47 @@ impl AskedModel {
             stage,
             longest,
             budget_tokens,
+            unusable,
             price,
             reply_tokens,
         })
     }
 
-    /// One call. What it took is booked with the case's purse, also when its answer is of no use.
+    /// One answer: of one call, or of a second one where the first answer cannot be used.
     pub(super) async fn ask(&self, case: Case<'_>, manner: Manner<'_>) -> Result<Judged, JudgeFailure> {
+        let begun = Instant::now();
+        match self.counted(case, manner).await {
+            Ok(judged) => Ok(judged),
+            Err(Unjudged::Unusable(error, reply)) if self.has_another_go(error, begun, case.deadline) => {
+                tracing::debug!(failure = error.code(), "an answer cannot be used; asking once more");
+                let judged = self.counted(case, manner).await.map_err(JudgeFailure::from)?;
+                Ok(Judged {
+                    usage: judged.usage + reply.usage,
+                    cost: judged.cost + reply.cost,
+                    latency: judged.latency.saturating_add(reply.latency),
+                    ..judged
+                })
+            }
+            Err(unjudged) => Err(unjudged.into()),
+        }
+    }
+
+    /// Whether to ask once more: as long again as the first answer took, and half as long for luck.
+    fn has_another_go(&self, error: AnswerError, begun: Instant, deadline: Instant) -> bool {
+        let now = Instant::now();
+        let in_time = now + now.duration_since(begun).mul_f64(1.5) < deadline;
+        self.unusable == UnusableAnswers::AskAgain && error.may_be_chance() && in_time
+    }
+
+    async fn counted(&self, case: Case<'_>, manner: Manner<'_>) -> Result<Judged, Unjudged> {
         let judged = self.call(case, manner).await;
-        let outcome = judged.as_ref().map_or_else(|failure| failure.code, |_| "ok");
+        let outcome = judged.as_ref().map_or_else(Unjudged::code, |_| "ok");
         metrics::counter!(JUDGE_CALLS, "outcome" => outcome).increment(1);
         judged
     }
 
-    async fn call(&self, case: Case<'_>, manner: Manner<'_>) -> Result<Judged, JudgeFailure> {
+    /// One call. What it took is booked with the case's purse, also when its answer is of no use.
+    async fn call(&self, case: Case<'_>, manner: Manner<'_>) -> Result<Judged, Unjudged> {
         let marks = manner.tape.map_or_else(Marks::fresh, Tape::marks);
         let input = PromptInput {
             step: case.step,
@@ -83,7 +145,7 @@ impl AskedModel {
             budget_tokens: self.budget_tokens,
             reasoning: manner.reasoning,
         };
-        let rendered = case.prompts.render(&input, &marks)?;
+        let rendered = case.prompts.render(&input, &marks).map_err(JudgeFailure::from)?;
         let schema = manner.schemas.with(&case.policy.own_codes).map_err(|_| no_schema())?;
         let request = Request {
             system: &rendered.system,
@@ -96,11 +158,11 @@ impl AskedModel {
             Ok(reply) => reply,
             Err(NoReply::Failed(failure)) => {
                 case.purse.settle(most, self.taken_by(&failure, most));
-                return Err(failure.into());
+                return Err(Unjudged::Failed(failure.into()));
             }
             Err(NoReply::NotOnTape(failure)) => {
                 case.purse.settle(most, Charge::default());
-                return Err(failure);
+                return Err(Unjudged::Failed(failure));
             }
         };
         let spent = Charge {
@@ -120,7 +182,11 @@ impl AskedModel {
                 Sight::Cut
             },
         };
-        let (assessment, notes) = scales.weigh(answer::read(&reply.text, &marks.canary)?);
+        let answer = match answer::read(&reply.text, &marks.canary) {
+            Ok(answer) => answer,
+            Err(error) => return Err(Unjudged::Unusable(error, Box::new(reply))),
+        };
+        let (assessment, notes) = scales.weigh(answer);
         Ok(Judged {
             assessment,
             stage: self.stage,

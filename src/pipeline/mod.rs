@@ -17,6 +17,7 @@
 
 mod admission;
 mod draft;
+mod experts;
 mod judging;
 mod mask;
 mod organisation;
@@ -26,6 +27,7 @@ mod screen;
 mod settle;
 mod trust;
 mod withhold;
+mod witness;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,9 +42,10 @@ use crate::audit::Audit;
 use crate::cache::{AnswerCache, Keep};
 use crate::judge::{Judge, Judged};
 use crate::limit::RateLimits;
+use crate::llm::BreakerState;
 use crate::model::{Caller, Decision, Finding, History, Posture, Step, Verdict};
 use crate::prefilter::Prefilters;
-use crate::session::{Happening, Memory, Settled};
+use crate::session::{Memory, Settled};
 use crate::telemetry::names;
 
 /// How the pipeline behaves.
@@ -145,8 +148,7 @@ impl Guardian {
         let verdict = match cleared {
             Err(draft) => draft.into_verdict(None, Vec::new()),
             Ok(cleared) => {
-                let history = recalled.history(&cleared.step);
-                let draft = self.judge(judge, admitted, &cleared, &history, deadline).await;
+                let draft = self.judge(judge, admitted, &cleared, &recalled, deadline).await;
                 self.settle(draft, cleared, policy, recalled.past()).await
             }
         };
@@ -157,7 +159,7 @@ impl Guardian {
         withheld.clean(&mut verdict);
         let happened = verdict.modified.as_ref().unwrap_or(&received);
         let settled = Settled::by(&verdict, withheld.texts());
-        self.remember(&recalled, Happening::new(happened, recalled.identity(), settled))
+        self.remember(&recalled, recalled.happening(happened, &received, settled, policy))
             .await;
 
         let decision_id = ticket.decision_id().to_owned();
@@ -211,6 +213,15 @@ impl Guardian {
     /// Whether a model judges, rather than rules alone.
     pub fn has_judge(&self) -> bool {
         self.judge.is_some()
+    }
+
+    /// The endpoints that are left alone at the moment, and whether one is being probed: `spare: open`.
+    pub fn resting_endpoints(&self) -> Vec<String> {
+        let states = self.judge.iter().flat_map(|judge| judge.chain().states());
+        states
+            .filter(|state| state.breaker != BreakerState::Closed)
+            .map(|state| format!("{}: {}", state.endpoint, state.breaker.as_str()))
+            .collect()
     }
 
     /// Waits until all audit records have reached their destination.

@@ -151,7 +151,7 @@ impl Canaries {
             policy: &organisation.policy,
             prompts: &organisation.prompts,
             deadline: tokio::time::Instant::now() + self.settings.timeout,
-            // What watches a judge must not stop when an organisation has spent its budget.
+            // Nobody's allowance: whoever configures canaries pays for them.
             purse: &judge::BottomlessPurse,
         };
         match judge.assess(question).await {

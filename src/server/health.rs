@@ -17,15 +17,15 @@ pub(super) async fn alive() -> &'static str {
 }
 
 /// `GET /readyz`: steps can be decided. Not ready while as many are under way as may be.
+///
+/// Endpoints that are left alone are named, one a line; the posture decides meanwhile, so that is no reason not to be ready.
 pub(super) async fn ready(State(shared): State<Arc<Shared>>) -> Response {
     if shared.in_flight.available_permits() == 0 {
         return (StatusCode::SERVICE_UNAVAILABLE, "overloaded\n").into_response();
     }
-    let judge = if shared.guardian.has_judge() {
-        "endpoint"
-    } else {
-        "local rules"
-    };
+    if !shared.guardian.has_judge() {
+        return "ready, judge: local rules\n".into_response();
+    }
     // A judge that got worse is no reason to take the node away: it would answer no better elsewhere.
     let canaries = shared.guardian.judge_check().map_or_else(String::new, |check| {
         let trust = match check.trust {
@@ -35,7 +35,13 @@ pub(super) async fn ready(State(shared): State<Arc<Shared>>) -> Response {
         };
         format!(", canaries: {} of {} right{trust}", check.right, check.asked)
     });
-    format!("ready, judge: {judge}{canaries}\n").into_response()
+    let mut page = format!("ready, judge: endpoint{canaries}\n");
+    for endpoint in shared.guardian.resting_endpoints() {
+        page.push_str("resting endpoint ");
+        page.push_str(&endpoint);
+        page.push('\n');
+    }
+    page.into_response()
 }
 
 /// `GET /metrics`: Prometheus text.

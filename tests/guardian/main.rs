@@ -23,7 +23,13 @@ mod coverage;
 #[cfg(test)]
 mod documents;
 #[cfg(test)]
+mod endpoints;
+#[cfg(test)]
 mod evaluation;
+#[cfg(test)]
+#[path = "../support/live.rs"]
+#[allow(dead_code, unreachable_pub)]
+mod live;
 #[cfg(test)]
 mod organisations;
 #[cfg(test)]

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use aos_guardian::judge::{AgentReasoning, BottomlessPurse, Case, Judge, JudgeFailure, Judged, Settings};
+use aos_guardian::judge::{
+    AgentReasoning, BottomlessPurse, Case, Judge, JudgeFailure, Judged, Settings, UnusableAnswers,
+};
 use aos_guardian::llm;
 use aos_guardian::model::{ContentId, Decision, ReasonCode, Risk, Step};
 use aos_guardian::policy::Policy;
@@ -34,6 +36,7 @@ async fn judge_at(url: String, step: &Step, budget_tokens: usize) -> Result<Judg
         first: None,
         budget_tokens,
         reasoning: AgentReasoning::Shown,
+        unusable: UnusableAnswers::Fail,
     })
     .unwrap();
     let (policy, prompts) = (Policy::standard().unwrap(), Prompts::builtin().unwrap());
@@ -294,6 +297,7 @@ async fn settings_are_checked_before_anything_is_asked() {
         first: None,
         budget_tokens: 12_000,
         reasoning: AgentReasoning::Withheld,
+        unusable: UnusableAnswers::AskAgain,
     };
     let error = Judge::new(settings)
         .err()
