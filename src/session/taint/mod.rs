@@ -403,6 +403,11 @@ impl TaintIndex {
         self.user_words.contains(&words::word(word))
     }
 
+    /// Whether the user, or the agent's instructions, brought up the value with this fingerprint.
+    pub fn is_users(&self, key: u64) -> bool {
+        self.user_values.contains(&key)
+    }
+
     /// Whether every word of a text is one of the user's.
     pub fn user_said_all(&self, text: &str) -> bool {
         let mut words = words::words(text).peekable();
@@ -442,6 +447,47 @@ impl TaintIndex {
 /// The words of a text with single spaces between and around them, for comparison of phrases.
 pub(super) fn plain(text: &str) -> String {
     words::plain(text)
+}
+
+/// The values of a text that point at something, each with its kind and its fingerprint.
+pub(super) fn values_of(text: &str) -> Vec<(ValueKind, u64)> {
+    all_values(text)
+        .into_iter()
+        .map(|value| (value.kind, value.key))
+        .collect()
+}
+
+/// Fingerprints of the values of a text that can be acted upon: not of bare numbers and program names.
+pub(super) fn keys_of(text: &str) -> Vec<u64> {
+    let telling = |kind: ValueKind| match kind {
+        ValueKind::Email
+        | ValueKind::Url
+        | ValueKind::Host
+        | ValueKind::Account
+        | ValueKind::Digits
+        | ValueKind::Path
+        | ValueKind::File
+        | ValueKind::Id
+        | ValueKind::Handle => true,
+        ValueKind::Number | ValueKind::Name => false,
+    };
+    let values = values_of(text).into_iter();
+    values.filter(|(kind, _)| telling(*kind)).map(|(_, key)| key).collect()
+}
+
+/// Fingerprints of the words of a text that say what it is about.
+pub(super) fn words_of(text: &str) -> Vec<u64> {
+    const COMMON: &[&str] = &[
+        "the", "and", "for", "with", "that", "this", "from", "into", "you", "your", "what", "how", "are", "can",
+        "have", "has", "was", "were", "will", "would", "should", "could", "about", "please", "make", "tell", "give",
+        "explain", "need", "want", "them", "they", "their", "some", "any", "all", "not", "but", "also", "just", "like",
+        "show", "help", "does", "did", "which", "when", "where", "there", "here", "step", "steps", "sudo",
+    ];
+    let plain = words::plain(text);
+    let telling = plain
+        .split_whitespace()
+        .filter(|word| word.len() >= 3 && !COMMON.contains(word));
+    telling.map(words::word).collect()
 }
 
 /// Contents in which the agent passes something on.
