@@ -267,7 +267,7 @@ impl Trail {
         });
         if self.own_instructions != Some(mark) {
             self.own_instructions = Some(mark);
-            self.taint.learn_user(text);
+            self.taint.learn_instructions(text);
         }
     }
 
@@ -462,35 +462,46 @@ fn requests(text: &str) -> impl Iterator<Item = &str> {
         "Kindly ",
     ];
     let text = head(text, MAX_SEARCHED);
-    let ends = |at: usize| {
-        let rest = text.get(at..).unwrap_or_default();
-        let length = [". ", "! ", "? ", "\n", "', '", "\", \"", "'}", "\"}"]
-            .iter()
-            .filter_map(|mark| rest.find(mark))
-            .min();
-        let end = at + length.map_or(rest.len(), |length| length + 1).min(MAX_REQUEST);
-        text.get(at..text.floor_char_boundary(end)).unwrap_or_default()
-    };
     let mut at = 0;
     std::iter::from_fn(move || {
         while at < text.len() {
-            let sentence = ends(at);
+            let sentence = sentence(text.get(at..).unwrap_or_default());
             at += sentence.len().max(1);
             at = text.ceil_char_boundary(at);
-            if let Some(start) = SAID.iter().filter_map(|said| sentence.find(said)).min() {
+            // `content: Send …`, `TODO: Send …`: a label, or two, before what is asked for.
+            let behind_labels = sentence.match_indices(": ").take(3).map(|(label, _)| label + 2);
+            let asks = |from: &usize| {
+                let rest = sentence.get(*from..).unwrap_or_default();
+                let mut words = rest
+                    .split(|c: char| !c.is_alphanumeric())
+                    .filter(|word| !word.is_empty())
+                    .map(str::to_lowercase);
+                rest.len() >= 12
+                    && words
+                        .find(|word| !OPENERS.contains(&word.as_str()))
+                        .is_some_and(|word| is_verb(&word))
+            };
+            let begins = std::iter::once(0).chain(behind_labels).find(asks);
+            let says = SAID.iter().filter_map(|said| sentence.find(said)).min();
+            if let Some(start) = [begins, says].into_iter().flatten().min() {
                 return sentence.get(start..);
-            }
-            let mut words = sentence
-                .split(|c: char| !c.is_alphanumeric())
-                .filter(|word| !word.is_empty())
-                .map(str::to_lowercase);
-            let first = words.find(|word| !OPENERS.contains(&word.as_str()));
-            if first.is_some_and(|word| is_verb(&word)) && sentence.len() >= 12 {
-                return Some(sentence);
             }
         }
         None
     })
+}
+
+/// The first sentence of a text. A line that is continued by a space is one line: texts in lists are wrapped so.
+fn sentence(text: &str) -> &str {
+    let marks = [". ", "! ", "? ", "', '", "\", \"", "'}", "\"}", "\n\n"]
+        .iter()
+        .filter_map(|mark| text.find(mark));
+    let line = text
+        .match_indices('\n')
+        .map(|(at, _)| at)
+        .find(|at| !text.get(at + 1..).is_some_and(|rest| rest.starts_with(' ')));
+    let end = marks.chain(line).min().map_or(text.len(), |at| at + 1).min(MAX_REQUEST);
+    text.get(..text.floor_char_boundary(end)).unwrap_or_default()
 }
 
 /// Stretches of external texts that read like instructions, each with what follows the words that gave it away.
