@@ -37,13 +37,13 @@ const GOES_BACK: usize = 320;
 /// Calls that are remembered.
 const MAX_CALLS: usize = 64;
 /// Written files that are remembered.
-const MAX_FILES: usize = 32;
+const MAX_FILES: usize = 16;
 /// Bytes that are kept of a written file.
-const MAX_FILE: usize = 8 * 1024;
+const MAX_FILE: usize = 4 * 1024;
 /// Bytes of what the agent said last, to which a bare approval can be an answer.
 const MAX_SAID: usize = 4 * 1024;
-/// Ends of outputs that are remembered, and bytes of each.
-const MAX_ENDS: usize = 8;
+/// Ends of outputs and arguments that are remembered.
+const MAX_ENDS: usize = 12;
 /// Bytes of an end.
 const MAX_END: usize = 256;
 
@@ -128,7 +128,7 @@ pub struct Written {
     pub from: Option<Arc<Provenance>>,
 }
 
-/// How an output ended.
+/// How an output, or an argument, ended.
 #[derive(Clone, Debug)]
 pub struct End {
     /// Where.
@@ -189,7 +189,7 @@ impl Trail {
         self.files.iter().map(AsRef::as_ref)
     }
 
-    /// How the latest outputs ended, oldest first.
+    /// How the latest outputs and arguments ended, oldest first.
     pub fn ends(&self) -> impl DoubleEndedIterator<Item = &End> {
         self.ends.iter()
     }
@@ -238,6 +238,17 @@ impl Trail {
                 }
                 Origin::Agent if told.kind == Kind::AgentMessage => {
                     self.said = head(&heard.text, MAX_SAID).to_owned();
+                }
+                Origin::ToolArguments if told.outcome.happened() => {
+                    let place = Provenance {
+                        number,
+                        method: told.method,
+                        tool: told.tool.clone(),
+                        classes: happening.deed.classes,
+                        origin: heard.origin,
+                        pointer: heard.pointer.clone(),
+                    };
+                    self.take_end(&Arc::new(place), &heard.text);
                 }
                 origin if origin.is_external() => {
                     let place = Arc::new(Provenance {
@@ -308,16 +319,20 @@ impl Trail {
             self.untrusted = Some(Arc::clone(place));
         }
         if matches!(kind, Kind::ToolResult | Kind::McpResponse) {
-            let tail = text.trim_end();
-            let from = tail.ceil_char_boundary(tail.len().saturating_sub(MAX_END));
-            self.ends.push_back(End {
-                place: Arc::clone(place),
-                text: tail.get(from..).unwrap_or_default().into(),
-            });
-            if self.ends.len() > MAX_ENDS {
-                self.ends.pop_front();
-            }
+            self.take_end(place, text);
         }
+    }
+
+    fn take_end(&mut self, place: &Arc<Provenance>, text: &str) {
+        let text = text.trim_end();
+        let from = text.ceil_char_boundary(text.len().saturating_sub(MAX_END));
+        if self.ends.len() >= MAX_ENDS {
+            self.ends.pop_front();
+        }
+        self.ends.push_back(End {
+            place: Arc::clone(place),
+            text: text.get(from..).unwrap_or_default().into(),
+        });
     }
 
     fn take_instruction(&mut self, place: &Arc<Provenance>, stretch: &str, confidence: Confidence) {

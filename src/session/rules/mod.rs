@@ -9,12 +9,14 @@
 //! | `flow.rs` | where things go to, and where they came from |
 //! | `files.rs` | files that are written, then run |
 //! | `definitions.rs` | tools that are not what they were |
+//! | `seams.rs` | credentials that come in pieces |
 
 mod definitions;
 mod files;
 mod flow;
 mod hijack;
 mod scene;
+mod seams;
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -74,6 +76,7 @@ pub fn screen(past: &Past, step: &Step, policy: &Policy, experts: &dyn Experts) 
         hijack::screen(&scene, &mut found);
         flow::screen(&scene, &mut found);
         files::screen(&scene, policy, experts, &mut found);
+        seams::screen(&scene, policy, experts, &mut found);
     }
     found
 }

@@ -5,25 +5,30 @@ use crate::model::testing::step_with;
 use crate::model::{Argument, Kind, Method, Outcome, Place, Tool, ToolCall};
 use crate::session::{Deed, Happening, Identity, Settings, Settled};
 
-/// Knows one harmful command.
+/// Knows one harmful command, and one secret.
 struct Expert;
 
 impl Experts for Expert {
     fn examine(&self, _step: &Step, _origin: Origin, text: &str, _policy: &Policy) -> Vec<Finding> {
-        let at = text.find("rm -rf ~");
-        at.map(|at| Finding {
-            rule: "destructive_command.recursive_delete".to_owned(),
-            reason: ReasonCode::DestructiveAction,
+        let harm = text
+            .find("rm -rf ~")
+            .map(|at| (at..at + 8, ReasonCode::DestructiveAction));
+        let secret = text
+            .find("PIECE-7H15-15-4-K3Y")
+            .map(|at| (at..at + 19, ReasonCode::SecretExposure));
+        let seen = harm.into_iter().chain(secret);
+        seen.map(|(span, reason)| Finding {
+            rule: "an.expert".to_owned(),
+            reason,
             severity: Severity::Critical,
             confidence: Confidence::High,
             content: None,
             pointer: Pointer::default(),
-            span: at..at + 8,
+            span,
             view: View::Raw,
             suggested: Treatment::Deny,
-            explanation: "the command deletes what it should not".to_owned(),
+            explanation: "it does harm".to_owned(),
         })
-        .into_iter()
         .collect()
     }
 }
@@ -72,8 +77,8 @@ impl Story {
                 self.step(step, &[]);
             }
             "flood" => {
-                for _ in 0..30 {
-                    let junk: String = (0..20_000).map(|n| format!("j{n}@junk.example ")).collect();
+                for _ in 0..2 {
+                    let junk: String = (0..3_000).map(|n| format!("j{n}@junk.example ")).collect();
                     self.step(step_with(Origin::ToolOutput, &[&junk]), &[]);
                 }
             }

@@ -68,6 +68,7 @@ impl Provenance {
         let what = match (self.origin, &self.tool) {
             (Origin::ToolOutput, Some(tool)) => format!("the output of `{}`", short(tool)),
             (Origin::ToolOutput, None) => "a tool's output".to_owned(),
+            (Origin::ToolArguments, Some(tool)) => format!("a call of `{}`", short(tool)),
             (Origin::Knowledge, _) => "a retrieved document".to_owned(),
             (Origin::Memory, _) => "a memory".to_owned(),
             (Origin::RemoteAgent, _) => "a remote agent's answer".to_owned(),
