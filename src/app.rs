@@ -15,6 +15,7 @@ use crate::policy::{PROFILE_NAMES, Policy, PolicyError};
 use crate::prefilter::Prefilters;
 use crate::prompt::{PromptError, Prompts};
 use crate::server::Keyring;
+use crate::session;
 use crate::session::{LocalSessions, Memory};
 
 /// Why a guardian could not be put together.
@@ -140,8 +141,16 @@ pub fn policy(settings: &OrganisationSettings) -> Result<Policy, AppError> {
 }
 
 /// The ids of all rules; making the prefilters takes too long to do it again for each organisation.
-static RULE_IDS: LazyLock<Vec<String>> =
-    LazyLock::new(|| Prefilters::standard().rules().map(|rule| rule.id.clone()).collect());
+static RULE_IDS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let prefilters = Prefilters::standard();
+    let over_sessions = session::rules::catalogue().iter().map(|rule| &rule.id);
+    prefilters
+        .rules()
+        .map(|rule| &rule.id)
+        .chain(over_sessions)
+        .cloned()
+        .collect()
+});
 
 /// The prompts of an organisation.
 ///

@@ -98,6 +98,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "audit",
             "pipeline",
             "server",
+            "session",
             "eval",
         ],
     ),

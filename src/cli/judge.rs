@@ -97,7 +97,7 @@ async fn judge(guardian: &Guardian, caller: &Caller, item: Item, print: Print) -
 /// More than this is no step and no trace.
 const LARGEST_INPUT: u64 = 256 * 1024 * 1024;
 
-fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
+pub(super) fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
     let mut input = Vec::new();
     if file == Path::new("-") {
         let stdin = std::io::stdin();
@@ -132,7 +132,7 @@ struct Labelled<'a> {
 }
 
 /// The requests in an input: one document; or, where each line is a document of its own, one a line.
-fn documents(input: &[u8]) -> anyhow::Result<Vec<&[u8]>> {
+pub(super) fn documents(input: &[u8]) -> anyhow::Result<Vec<&[u8]>> {
     let lines: Vec<&[u8]> = input
         .split(|byte| *byte == b'\n')
         .map(<[u8]>::trim_ascii)

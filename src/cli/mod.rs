@@ -11,6 +11,7 @@ mod output;
 mod prompts;
 mod rules;
 mod serve;
+mod tools;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -43,6 +44,8 @@ enum Command {
     /// Show what rules there are, what one means, or what fires on a text.
     #[command(subcommand)]
     Rules(rules::Command),
+    /// Show what the tools in a request are taken for, and why.
+    Tools(tools::Arguments),
     /// Show every setting, or check a configuration.
     #[command(subcommand)]
     Config(config::Command),
@@ -140,6 +143,7 @@ fn run(command: Command) -> anyhow::Result<Ended> {
         Command::Judge(arguments) => runtime()?.block_on(judge::run(&arguments)),
         Command::Prompts(command) => prompts::run(&command),
         Command::Rules(command) => rules::run(&command),
+        Command::Tools(arguments) => tools::run(&arguments),
         Command::Config(command) => config::run(&command),
         Command::Eval(command) => runtime()?.block_on(eval::run(&command)),
     }

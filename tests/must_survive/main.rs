@@ -8,6 +8,8 @@
 #[cfg(test)]
 mod across_steps;
 #[cfg(test)]
+mod across_steps_flow;
+#[cfg(test)]
 mod beyond;
 #[cfg(test)]
 mod harness;

@@ -3,6 +3,7 @@
 //! A guess is a guess: it decides which rules look at a call, and never denies by itself. The words are data
 //! (`words.toml`). What a particular call does with its arguments is not known here.
 
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
@@ -17,6 +18,11 @@ const MOST_WORDS: usize = 24;
 const MOST_BYTES: usize = 256;
 
 static WORDS: LazyLock<Words> = LazyLock::new(|| toml::from_str(include_str!("words.toml")).unwrap_or_default());
+
+static VERBS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
+    let acting = WORDS.classes.iter().flat_map(|entry| &entry.verbs);
+    WORDS.reading.iter().chain(acting).map(String::as_str).collect()
+});
 
 /// The classes of a tool, and why.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -36,6 +42,7 @@ pub struct Classified {
 struct Words {
     reading: Vec<String>,
     weak: Vec<String>,
+    ambiguous: Vec<String>,
     classes: Vec<Entry>,
 }
 
@@ -182,7 +189,27 @@ fn by_arguments(arguments: &[&str], found: &mut Classified) {
     }
 }
 
-/// Words for what tools of a class do.
+/// Whether a word in small letters is one for what tools do.
+pub(super) fn is_verb(word: &str) -> bool {
+    VERBS.contains(word)
+}
+
+/// Whether a word is one for bringing something in.
+pub(super) fn is_reading(word: &str) -> bool {
+    WORDS.reading.iter().any(|verb| verb == word)
+}
+
+/// Words for bringing something in.
+pub(super) fn reading_verbs() -> impl Iterator<Item = &'static str> {
+    WORDS.reading.iter().map(String::as_str).filter(|verb| is_plain(verb))
+}
+
+/// Whether a word means one thing.
+fn is_plain(verb: &str) -> bool {
+    !WORDS.ambiguous.iter().any(|word| word == verb)
+}
+
+/// Words for what tools of a class do that mean nothing else.
 pub(super) fn verbs_of(class: ToolClass) -> impl Iterator<Item = &'static str> {
     WORDS
         .classes
@@ -190,6 +217,7 @@ pub(super) fn verbs_of(class: ToolClass) -> impl Iterator<Item = &'static str> {
         .filter(move |entry| entry.class == class.as_str())
         .flat_map(|entry| &entry.verbs)
         .map(String::as_str)
+        .filter(|verb| is_plain(verb))
 }
 
 /// Names of arguments that say who receives something.

@@ -12,6 +12,7 @@
 //! | `approvals.rs` | approvals that are used for something else |
 //! | `split.rs`, `memories.rs` | instructions in two pieces; memories of untrusted texts |
 //! | `definitions.rs` | tools that are not what they were |
+//! | `seams.rs` | credentials that come in pieces |
 
 pub(super) mod again;
 mod approvals;
@@ -21,6 +22,7 @@ mod flow;
 mod hijack;
 mod memories;
 mod scene;
+mod seams;
 mod split;
 
 use std::ops::Range;
@@ -85,6 +87,7 @@ pub fn screen(past: &Past, step: &Step, policy: &Policy, experts: &dyn Experts) 
         approvals::screen(&scene, &mut found);
         again::screen(&scene, &mut found);
         split::screen(&scene, policy, experts, &mut found);
+        seams::screen(&scene, policy, experts, &mut found);
     }
     found
 }

@@ -6,7 +6,7 @@ use crate::model::{Argument, Kind, Method, Outcome, Place, Tool, ToolCall};
 use crate::session::{Deed, Happening, Identity, Settings, Settled, TaintedMemory};
 use std::sync::Arc;
 
-/// Knows one harmful command, and one instruction.
+/// Knows one harmful command, one instruction and one secret.
 struct Expert;
 
 impl Experts for Expert {
@@ -14,12 +14,13 @@ impl Experts for Expert {
         let known = [
             ("rm -rf ~", ReasonCode::DestructiveAction),
             ("Ignore all previous instructions", ReasonCode::PromptInjection),
+            ("PIECE-7H15-15-4-K3Y", ReasonCode::SecretExposure),
         ];
-        let at = known
+        let seen = known
             .into_iter()
-            .find_map(|(words, reason)| Some((text.find(words)?, words.len(), reason)));
-        at.map(|(at, length, reason)| Finding {
-            rule: format!("expert.{reason}"),
+            .filter_map(|(words, reason)| Some((text.find(words)?, words.len(), reason)));
+        seen.map(|(at, length, reason)| Finding {
+            rule: "an.expert".to_owned(),
             reason,
             severity: Severity::Critical,
             confidence: Confidence::High,
@@ -28,9 +29,8 @@ impl Experts for Expert {
             span: at..at + length,
             view: View::Raw,
             suggested: Treatment::Deny,
-            explanation: "the text does what it should not".to_owned(),
+            explanation: "it does harm".to_owned(),
         })
-        .into_iter()
         .collect()
     }
 }
@@ -87,8 +87,8 @@ impl Story {
                 self.step(step, &[]);
             }
             "flood" => {
-                for _ in 0..30 {
-                    let junk: String = (0..20_000).map(|n| format!("j{n}@junk.example ")).collect();
+                for _ in 0..2 {
+                    let junk: String = (0..3_000).map(|n| format!("j{n}@junk.example ")).collect();
                     self.step(step_with(Origin::ToolOutput, &[&junk]), &[]);
                 }
             }
@@ -97,7 +97,14 @@ impl Story {
                 self.step(tool_call(name, "{}"), &[]);
                 let answer = step_with(Origin::ToolOutput, &[text]);
                 let findings = if tool.ends_with('!') {
-                    vec![instruction(&answer)]
+                    vec![instruction(
+                        &answer,
+                        if tool.ends_with("!!") {
+                            Confidence::High
+                        } else {
+                            Confidence::Medium
+                        },
+                    )]
                 } else {
                     Vec::new()
                 };
@@ -185,7 +192,7 @@ fn tool_call(tool: &str, json: &str) -> Step {
 }
 
 /// The whole of an answer, as an instruction from its first word of command on.
-fn instruction(step: &Step) -> Finding {
+fn instruction(step: &Step, confidence: Confidence) -> Finding {
     let text = &step.contents[0].text;
     let at = ["Ignore", "IMPORTANT", "ignore", "Important"]
         .iter()
@@ -196,7 +203,7 @@ fn instruction(step: &Step) -> Finding {
         rule: "injected_instruction.strong".to_owned(),
         reason: ReasonCode::PromptInjection,
         severity: Severity::High,
-        confidence: Confidence::High,
+        confidence,
         content: Some(step.contents[0].id),
         pointer: step.contents[0].pointer.clone(),
         span: at..(at + 30).min(text.len()),
