@@ -36,8 +36,8 @@ pub enum Refusal {
     Unrecorded,
     /// 404: steps go to `/` or `/aos`.
     NoSuchPath,
-    /// 405: steps are posted.
-    MethodNotAllowed,
+    /// 405: this path takes these HTTP methods.
+    MethodNotAllowed(&'static str),
 }
 
 impl Refusal {
@@ -53,7 +53,7 @@ impl Refusal {
             Refusal::LimitReached(_) => StatusCode::TOO_MANY_REQUESTS,
             Refusal::Overloaded | Refusal::Unrecorded => StatusCode::SERVICE_UNAVAILABLE,
             Refusal::NoSuchPath => StatusCode::NOT_FOUND,
-            Refusal::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Refusal::MethodNotAllowed(_) => StatusCode::METHOD_NOT_ALLOWED,
         }
     }
 
@@ -72,7 +72,7 @@ impl Refusal {
             Refusal::Overloaded => "overloaded",
             Refusal::Unrecorded => "unrecorded",
             Refusal::NoSuchPath => "no_such_path",
-            Refusal::MethodNotAllowed => "method_not_allowed",
+            Refusal::MethodNotAllowed(_) => "method_not_allowed",
         }
     }
 
@@ -95,7 +95,9 @@ impl Refusal {
             Refusal::NoSuchPath => {
                 RpcError::invalid_request("there is nothing here: steps go to `POST /` or `POST /aos`")
             }
-            Refusal::MethodNotAllowed => RpcError::invalid_request("expected the HTTP method `POST`"),
+            Refusal::MethodNotAllowed(methods) => {
+                RpcError::invalid_request(format!("expected the HTTP method {methods}"))
+            }
         }
     }
 
@@ -118,8 +120,8 @@ impl Refusal {
             Refusal::Unrecorded => {
                 headers.insert(RETRY_AFTER, HeaderValue::from_static("5"));
             }
-            Refusal::MethodNotAllowed => {
-                headers.insert(ALLOW, HeaderValue::from_static("POST"));
+            Refusal::MethodNotAllowed(methods) => {
+                headers.insert(ALLOW, HeaderValue::from_static(methods));
             }
             Refusal::OrganisationGone
             | Refusal::NotJson

@@ -8,6 +8,8 @@ mod chain;
 #[cfg(test)]
 mod chat;
 #[cfg(test)]
+mod peculiar;
+#[cfg(test)]
 mod step;
 #[cfg(test)]
 #[path = "../support/mod.rs"]
