@@ -47,6 +47,7 @@ pub(super) struct JudgeSection {
     pub(super) max_output_tokens: Option<u32>,
     pub(super) temperature: Option<f32>,
     pub(super) headers: BTreeMap<String, String>,
+    pub(super) canaries: Option<CanarySection>,
     pub(super) price_in: Option<f64>,
     pub(super) price_out: Option<f64>,
     pub(super) requests_per_minute: Option<u32>,
@@ -104,6 +105,14 @@ pub(super) struct EndpointSection {
     pub(super) tokens_per_minute: Option<u32>,
     pub(super) ca_file: Option<String>,
     pub(super) proxy: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct CanarySection {
+    pub(super) every_minutes: Option<u64>,
+    pub(super) min_right: Option<f64>,
+    pub(super) on_alarm: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -4,11 +4,11 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::file::{JudgeSection, LimitSection, LogSection, OrganisationSection, SessionSection};
+use super::file::{CanarySection, JudgeSection, LimitSection, LogSection, OrganisationSection, SessionSection};
 use super::{ApiKey, ConfigError, ConfigFile};
 use crate::model::{OrganisationId, Posture};
 use crate::policy::PROFILE_NAMES;
-use crate::{audit, cache, judge, limit, pipeline, prompt, server, session, telemetry, wire};
+use crate::{audit, cache, judge, limit, pipeline, prompt, selftest, server, session, telemetry, wire};
 
 /// Everything that is configured, checked.
 #[derive(Clone, Debug)]
@@ -21,6 +21,8 @@ pub struct Config {
     pub wire: wire::Limits,
     /// The judge, where one is configured.
     pub judge: Option<judge::Settings>,
+    /// How a server asks its judge about known steps; `None`: it does not.
+    pub canaries: Option<selftest::Settings>,
     /// The pipeline.
     pub pipeline: pipeline::Settings,
     /// Rate limits.
@@ -70,6 +72,7 @@ impl Config {
                 server,
                 wire,
                 judge,
+                canaries,
                 pipeline,
                 limits,
                 cache,
@@ -79,8 +82,8 @@ impl Config {
                 organisations: _,
             } = config;
             format!(
-                "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
-                server.listen, wire, judge, pipeline, limits, cache, sessions, audit, log
+                "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+                server.listen, wire, judge, canaries, pipeline, limits, cache, sessions, audit, log
             )
         };
         fixed(self) == fixed(other)
@@ -108,8 +111,12 @@ impl ConfigFile {
         let authenticated = organisations
             .iter()
             .any(|organisation| !organisation.api_keys.is_empty());
+        let canaries = self.judge.as_ref().and_then(|judge| judge.canaries.as_ref());
         Ok(Config {
             file: file.to_owned(),
+            canaries: canaries
+                .map(|section| reader.canaries(section, pipeline.timeout))
+                .transpose()?,
             server: reader.server(&self, authenticated, pipeline.timeout)?,
             wire: reader.wire(&self.limits)?,
             judge,
@@ -214,6 +221,25 @@ impl Reader<'_> {
         Ok(settings)
     }
 
+    fn canaries(&self, section: &CanarySection, timeout: Duration) -> Result<selftest::Settings, ConfigError> {
+        const ALARMS: &[(&str, selftest::OnAlarm)] =
+            &[("log", selftest::OnAlarm::Log), ("deny", selftest::OnAlarm::Deny)];
+        let minutes = section.every_minutes.ok_or_else(|| {
+            self.wrong(
+                "judge.canaries.every_minutes",
+                "is needed when `[judge.canaries]` is there: the minutes between rounds",
+            )
+        })?;
+        let minutes = self.within("judge.canaries.every_minutes", minutes, 1, 10_080)?;
+        let on_alarm = section.on_alarm.as_deref().unwrap_or("log");
+        Ok(selftest::Settings {
+            every: Duration::from_secs(60 * minutes),
+            min_right: self.within("judge.canaries.min_right", section.min_right.unwrap_or(0.8), 0.0, 1.0)?,
+            on_alarm: self.one_of("judge.canaries.on_alarm", on_alarm, ALARMS)?,
+            timeout,
+        })
+    }
+
     pub(super) fn timeout(&self, section: Option<&JudgeSection>) -> Result<Duration, ConfigError> {
         match section.and_then(|section| section.timeout_ms) {
             Some(ms) => Ok(Duration::from_millis(self.within(
@@ -249,12 +275,7 @@ impl Reader<'_> {
     ) -> Result<server::Settings, ConfigError> {
         let defaults = server::Settings::default();
         let listen = match &file.listen {
-            Some(text) => text.parse().map_err(|_| {
-                self.wrong(
-                    "listen",
-                    format!("expected an address and port such as `127.0.0.1:8787`, found `{text}`"),
-                )
-            })?,
+            Some(text) => server::parse_listen(text).map_err(|why| self.wrong("listen", why))?,
             None => defaults.listen,
         };
         Ok(server::Settings {

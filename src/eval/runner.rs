@@ -152,13 +152,14 @@ impl Runner<'_> {
             Err(error) => return undecided(case, "-", format!("the request does not decode: {}", error.message)),
         };
         let method = step.method.as_str();
+        // Cases of a suite often share session and agent ids, and have nothing to do with each other: each has a caller, and
+        // so sessions, of its own.
         let caller = Caller {
             organisation,
-            name: "evaluation".to_owned(),
+            name: format!("evaluation of {}", case.id),
         };
-        // Cases of a suite often share session and agent ids, and have nothing to do with each other.
         let admitted = match self.guardian.admit(&caller) {
-            Ok(admitted) => admitted.apart(&case.id),
+            Ok(admitted) => admitted,
             Err(refused) => return undecided(case, method, refused.to_string()),
         };
         if self.history == History::Replayed

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Guardian, Organisation};
-use crate::model::{Caller, OrganisationId};
+use crate::model::Caller;
 
 /// Proof that a caller was admitted, with its organisation as it stood then. Only [`Guardian::admit`] makes one.
 #[derive(Clone, Debug)]
@@ -17,18 +17,6 @@ impl Admitted {
     /// The organisation that the step is decided for.
     pub fn organisation(&self) -> &Organisation {
         &self.organisation
-    }
-
-    /// The same caller in an organisation apart: the same policy and prompts, but nothing that is kept for an organisation
-    /// — answers, sessions — is shared with any other.
-    #[must_use]
-    pub fn apart(self, name: &str) -> Self {
-        let mut organisation = Organisation::clone(&self.organisation);
-        organisation.id = OrganisationId::new(format!("{}/{name}", organisation.id));
-        Self {
-            organisation: Arc::new(organisation),
-            ..self
-        }
     }
 }
 

@@ -9,6 +9,7 @@ use super::{Admitted, Guardian};
 use crate::cache::{Fingerprint, Scope, Served, Unanswered};
 use crate::judge::{Assessment, Case, Judge, JudgeFailure, Judged, local};
 use crate::model::{Decision, Diagnostic, History, Judging, Posture, ReasonCode, Source, Treatment};
+use crate::session::Recalled;
 
 impl Guardian {
     /// Asks whoever can decide. With an endpoint: the cache, then the model; without: the local judge.
@@ -17,7 +18,7 @@ impl Guardian {
         judge: Option<&Arc<Judge>>,
         admitted: &Admitted,
         cleared: &Cleared,
-        history: &History,
+        recalled: &Recalled,
         deadline: tokio::time::Instant,
     ) -> Draft {
         let Some(judge) = judge else {
@@ -30,10 +31,12 @@ impl Guardian {
             prompt_version: organisation.prompts.version(),
             judge: judge.identity(),
         };
-        let fingerprint = Fingerprint::of(&scope, &cleared.step, &cleared.evidence, history);
-        let ask = self.ask(judge, admitted, cleared, history.clone(), deadline);
+        let history = recalled.history(&cleared.step);
+        let fingerprint = Fingerprint::of(&scope, &cleared.step, &cleared.evidence, &history);
+        let ask = self.ask(judge, admitted, cleared, history, deadline);
         let answer = tokio::time::timeout_at(deadline, self.cache.get_or_ask(&organisation.id, fingerprint, ask)).await;
         match answer {
+            Ok(Ok((judged, _))) if self.distrusts(&judged) => self.fall_back(admitted, cleared, &distrusted()),
             Ok(Ok((judged, served))) => {
                 let source = match served {
                     Served::Fresh => Source::Judge,
@@ -170,6 +173,13 @@ fn too_late() -> JudgeFailure {
     failure(
         "deadline",
         "there was no answer within the time that a decision may take",
+    )
+}
+
+fn distrusted() -> JudgeFailure {
+    failure(
+        "judge_distrusted",
+        "the judge answers wrongly about known steps, so what it lets through does not count",
     )
 }
 

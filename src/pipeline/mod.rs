@@ -17,6 +17,7 @@
 
 mod admission;
 mod draft;
+mod experts;
 mod judging;
 mod mask;
 mod organisation;
@@ -24,15 +25,18 @@ mod purse;
 mod remember;
 mod screen;
 mod settle;
+mod trust;
 mod withhold;
+mod witness;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 
 pub use admission::{Admitted, Refused};
 pub use organisation::{Organisation, Organisations};
+pub use trust::{JudgeCheck, Trust};
 
 use crate::audit::Audit;
 use crate::cache::{AnswerCache, Keep};
@@ -41,7 +45,7 @@ use crate::limit::RateLimits;
 use crate::llm::BreakerState;
 use crate::model::{Caller, Decision, Finding, History, Posture, Step, Verdict};
 use crate::prefilter::Prefilters;
-use crate::session::{Happening, Memory, Settled};
+use crate::session::{Memory, Settled};
 use crate::telemetry::names;
 
 /// How the pipeline behaves.
@@ -87,6 +91,7 @@ pub struct Guardian {
     prefilters: Arc<Prefilters>,
     organisations: ArcSwap<Organisations>,
     judge: Option<Arc<Judge>>,
+    judge_check: ArcSwapOption<JudgeCheck>,
     cache: AnswerCache<Judged>,
     sessions: Option<Memory>,
     limits: Arc<dyn RateLimits>,
@@ -112,6 +117,7 @@ impl Guardian {
             prefilters: Arc::new(parts.prefilters),
             organisations: ArcSwap::from_pointee(parts.organisations),
             judge: parts.judge.map(Arc::new),
+            judge_check: ArcSwapOption::empty(),
             cache: parts.cache,
             sessions: parts.sessions,
             limits: parts.limits,
@@ -142,8 +148,7 @@ impl Guardian {
         let verdict = match cleared {
             Err(draft) => draft.into_verdict(None, Vec::new()),
             Ok(cleared) => {
-                let history = recalled.history(&cleared.step);
-                let draft = self.judge(judge, admitted, &cleared, &history, deadline).await;
+                let draft = self.judge(judge, admitted, &cleared, &recalled, deadline).await;
                 self.settle(draft, cleared, policy, recalled.past()).await
             }
         };
@@ -154,7 +159,7 @@ impl Guardian {
         withheld.clean(&mut verdict);
         let happened = verdict.modified.as_ref().unwrap_or(&received);
         let settled = Settled::by(&verdict, withheld.texts());
-        self.remember(&recalled, Happening::new(happened, recalled.identity(), settled))
+        self.remember(&recalled, recalled.happening(happened, &received, settled, policy))
             .await;
 
         let decision_id = ticket.decision_id().to_owned();

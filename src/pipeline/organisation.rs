@@ -9,7 +9,7 @@ use crate::policy::Policy;
 use crate::prompt::Prompts;
 
 /// An organisation as it stands at one moment. A reload makes a new one; a step keeps the one it was admitted with.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Organisation {
     /// Its id.
     pub id: OrganisationId,

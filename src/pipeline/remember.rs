@@ -1,12 +1,10 @@
 //! Recall and remember: a step is seen in the light of its session, and becomes part of it once its verdict exists.
 
-use std::sync::Arc;
-
 use tokio::time::Instant;
 
 use super::{Admitted, Guardian};
-use crate::model::{Diagnostic, Outcome, Step};
-use crate::session::{Happening, Recalled, Settled, Standing, StoreFailure};
+use crate::model::{Diagnostic, Step};
+use crate::session::{Happening, Recalled, Standing, StoreFailure};
 
 impl Guardian {
     /// What happened before a step. Where nobody can tell in time, the step is judged by itself, and the verdict says so.
@@ -45,23 +43,5 @@ impl Guardian {
         {
             tracing::warn!(%failure, "a step could not be remembered");
         }
-    }
-
-    /// Remembers a step that was done, whatever this guardian would have said of it: rules look at it, nobody judges it, no
-    /// verdict is given and no record is written. For replaying what happened before.
-    pub async fn witness(&self, admitted: &Admitted, step: Arc<Step>) {
-        let deadline = Instant::now() + self.settings.timeout;
-        let (recalled, _) = self.recall(admitted, &step, deadline).await;
-        let policy = &admitted.organisation.policy;
-        let screened = self.screen(Arc::clone(&step), policy, recalled.past()).await;
-        let withheld = screened.withheld();
-        let settled = Settled {
-            outcome: Outcome::Done,
-            reasons: &[],
-            findings: screened.findings(),
-            withheld: withheld.texts(),
-        };
-        let happening = Happening::new(&step, recalled.identity(), settled);
-        self.remember(&recalled, happening).await;
     }
 }

@@ -8,7 +8,7 @@ use super::{Guardian, Organisation};
 use crate::model::{Decision, Finding, Method, Origin, Place, ReasonCode, Screening, Step, Treatment, Verdict};
 use crate::policy::Policy;
 use crate::prefilter::Prefilters;
-use crate::session::{self, Past};
+use crate::session::{Past, rules};
 use crate::telemetry::names;
 
 /// Steps with more text than this are screened on a thread for blocking work, so that they hold up nobody else.
@@ -40,7 +40,7 @@ impl Guardian {
 impl Screened {
     fn new(prefilters: &Prefilters, step: Arc<Step>, policy: &Policy, past: &Past) -> Self {
         let mut screening = prefilters.screen(&step, policy);
-        let across_steps = session::screen(past, &step, &screening.findings, policy);
+        let across_steps = rules::screen(past, &step, policy, prefilters);
         screening.findings.extend(across_steps);
         let treatments = screening
             .findings
@@ -52,10 +52,6 @@ impl Screened {
             screening,
             treatments,
         }
-    }
-
-    pub(super) fn findings(&self) -> &[Finding] {
-        &self.screening.findings
     }
 
     pub(super) fn method(&self) -> Method {
@@ -107,6 +103,11 @@ impl Screened {
             &self.step,
             self.screening.findings.iter().zip(self.treatments.iter().copied()),
         )
+    }
+
+    /// What was seen.
+    pub(super) fn into_findings(self) -> Vec<Finding> {
+        self.screening.findings
     }
 
     /// Adds what screening knows to a verdict: findings, coverage, versions.

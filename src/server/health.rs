@@ -8,6 +8,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
 
 use super::Shared;
+use crate::pipeline::Trust;
 use crate::telemetry;
 
 /// `GET /healthz`: the process answers.
@@ -25,7 +26,16 @@ pub(super) async fn ready(State(shared): State<Arc<Shared>>) -> Response {
     if !shared.guardian.has_judge() {
         return "ready, judge: local rules\n".into_response();
     }
-    let mut page = "ready, judge: endpoint\n".to_owned();
+    // A judge that got worse is no reason to take the node away: it would answer no better elsewhere.
+    let canaries = shared.guardian.judge_check().map_or_else(String::new, |check| {
+        let trust = match check.trust {
+            Trust::Full => "",
+            Trust::Doubted => ", alarm",
+            Trust::Withdrawn => ", alarm: what the judge lets through is not trusted",
+        };
+        format!(", canaries: {} of {} right{trust}", check.right, check.asked)
+    });
+    let mut page = format!("ready, judge: endpoint{canaries}\n");
     for endpoint in shared.guardian.resting_endpoints() {
         page.push_str("resting endpoint ");
         page.push_str(&endpoint);

@@ -4,6 +4,7 @@
 //! repeated; the texts to learn from are whole, and no store keeps them.
 
 use super::agent::{Digest, OfferedBy, TaintedMemory, ToolSeen};
+use super::trail::Deed;
 use crate::model::{
     Content, Earlier, Excerpt, Finding, Form, Kind, Noted, Origin, Outcome, Place, Pointer, ReasonCode, Said, Severity,
     Step, Verdict,
@@ -80,6 +81,8 @@ pub struct Happening {
     /// The texts to learn from. Of a denied step only those from outside: should its words turn up all the same, it is to
     /// be known where they came from.
     pub heard: Vec<Heard>,
+    /// What it did, as the rules over a session see it.
+    pub deed: Deed,
     /// Tools whose definitions came with it.
     pub tools: Vec<(String, ToolSeen)>,
     /// Memories that it stores out of untrusted texts.
@@ -117,6 +120,7 @@ impl Happening {
             seen: u32::MAX,
             request: request(step, settled),
             heard: heard(step, settled.outcome),
+            deed: Deed::default(),
             tools,
             tainted_memories: Vec::new(),
         }

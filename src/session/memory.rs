@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use super::happening::Identity;
-use super::{AgentKey, Happening, Nameless, Past, SessionKey, SessionStore, StoreFailure};
-use crate::model::{Caller, History, Step};
+use super::{
+    AgentKey, Deed, Happening, Nameless, Past, SessionKey, SessionStore, Settled, StoreFailure, TaintedMemory, taint,
+};
+use crate::model::{Caller, History, Kind, Step};
+use crate::policy::Policy;
 use crate::telemetry::names;
 
 /// What a guardian remembers of sessions. Cheap to clone.
@@ -39,9 +42,37 @@ impl Recalled {
         &self.past
     }
 
-    /// What makes the step the one it is.
-    pub fn identity(&self) -> &Identity {
-        &self.identity
+    /// What is to be remembered of the step. `happened` is the step as it happened: the modified one where it was modified;
+    /// the findings are those of the step as it was received.
+    pub fn happening(&self, happened: &Step, received: &Step, settled: Settled<'_>, policy: &Policy) -> Happening {
+        let mut happening = Happening::new(happened, &self.identity, settled);
+        happening.deed = Deed::of(received, settled.findings, policy);
+        if happened.kind == Kind::MemoryStore && settled.outcome.happened() {
+            happening.tainted_memories = self.tainted_memories(happened);
+        }
+        happening
+    }
+
+    /// The memories that a step stores out of texts that were read before from places without authority.
+    fn tainted_memories(&self, step: &Step) -> Vec<TaintedMemory> {
+        let echoes = self.past.trail().taint().look(step);
+        let foreign = echoes.iter().filter(|echo| echo.standing == taint::Standing::Stranger);
+        let mut memories = Vec::new();
+        let mut told = None;
+        for echo in foreign {
+            let Some(id) = echo.content.filter(|id| told != Some(*id)) else {
+                continue;
+            };
+            told = Some(id);
+            if let Some(content) = step.content(id) {
+                memories.push(TaintedMemory::of(
+                    &content.text,
+                    echo.first.origin,
+                    echo.first.tool.clone(),
+                ));
+            }
+        }
+        memories
     }
 
     /// What a judge may be told about a step.

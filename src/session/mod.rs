@@ -30,8 +30,10 @@ mod key;
 mod memory;
 mod past;
 mod relevance;
+pub mod rules;
 mod store;
 pub mod taint;
+mod trail;
 
 pub use agent::{AgentPast, Digest, OfferedBy, TaintedMemory, ToolSeen};
 pub use authority::Authority;
@@ -40,11 +42,7 @@ pub use key::{AgentKey, Nameless, SessionKey};
 pub use memory::{Memory, Recalled, Standing};
 pub use past::{Event, Past};
 pub use store::{Clock, LocalSessions, SessionStore, Settings, StoreFailure};
+pub use trail::{Called, Deed, End, Instructed, Instruction, Trail, Written};
 
-use crate::model::{Finding, Step};
-use crate::policy::Policy;
-
-/// What is seen in a step only in the light of what happened before. `seen` is what was seen in the step by itself.
-pub fn screen(_past: &Past, _step: &Step, _seen: &[Finding], _policy: &Policy) -> Vec<Finding> {
-    Vec::new()
-}
+#[cfg(test)]
+mod tests;

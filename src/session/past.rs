@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::agent::{AgentPast, ToolTable};
 use super::happening::Identity;
+use super::trail::Trail;
 use super::{Authority, Digest, Happening, Settings, ToolSeen, approval, relevance};
 use crate::model::{Earlier, History, Kind, Origin, Outcome, Step};
 
@@ -31,6 +32,7 @@ pub struct Past {
     events: VecDeque<Arc<Event>>,
     authority: Authority,
     tools: Arc<ToolTable>,
+    trail: Arc<Trail>,
     agent: Arc<AgentPast>,
     next: u32,
     forgotten: u32,
@@ -43,6 +45,7 @@ impl Default for Past {
             events: VecDeque::new(),
             authority: Authority::default(),
             tools: Arc::default(),
+            trail: Arc::default(),
             agent: Arc::default(),
             next: 1,
             forgotten: 0,
@@ -88,6 +91,11 @@ impl Past {
         self.tools.get(id)
     }
 
+    /// What the rules over a session have to know.
+    pub fn trail(&self) -> &Trail {
+        &self.trail
+    }
+
     /// What is known of the agent over all its sessions.
     pub fn agent(&self) -> &AgentPast {
         &self.agent
@@ -96,7 +104,7 @@ impl Past {
     /// Bytes that it takes in memory, roughly.
     pub fn bytes(&self) -> usize {
         const OWN: usize = 512;
-        OWN + self.bytes + self.authority.bytes() + self.tools.bytes()
+        OWN + self.bytes + self.authority.bytes() + self.tools.bytes() + self.trail.bytes()
     }
 
     /// The same past, with what is known of the agent.
@@ -135,8 +143,10 @@ impl Past {
     }
 
     /// What a judge of a step may be told.
-    pub fn history(&self, _step: &Step) -> History {
-        relevance::history(self, &[])
+    pub fn history(&self, step: &Step) -> History {
+        let echoes = self.trail.taint().look(step);
+        let sources: Vec<u32> = echoes.iter().map(|echo| echo.first.number).collect();
+        relevance::history(self, &sources)
     }
 
     /// The past after a happening.
@@ -162,6 +172,7 @@ impl Past {
         let number = self.next;
         self.next = self.next.saturating_add(1);
         self.hear(number, &happening);
+        Arc::make_mut(&mut self.trail).take(number, &happening);
         let repeated = self
             .events
             .iter()
@@ -279,7 +290,9 @@ impl Past {
     /// more than what was ordinary.
     fn shrink(&mut self, bounds: &Settings) {
         while self.events.len() > 1
-            && (self.events.len() > bounds.steps_per_session || self.bytes() > bounds.bytes_per_session)
+            // What the rules have to know has bounds of its own, and must not push out the steps themselves.
+            && (self.events.len() > bounds.steps_per_session
+                || self.bytes() - self.trail.bytes() > bounds.bytes_per_session)
         {
             let plain = |event: &Arc<Event>| event.step.noted.is_empty() && event.step.outcome != Outcome::Denied;
             let older = self.events.len().div_ceil(2);

@@ -16,6 +16,10 @@ pub const ENDPOINT_SECONDS: &str = "guardian_endpoint_seconds";
 pub const ENDPOINT_COST: &str = "guardian_endpoint_cost_micros_total";
 /// The breaker of each endpoint, by `endpoint`: 0 closed, 1 half-open, 2 open.
 pub const ENDPOINT_STATE: &str = "guardian_endpoint_state";
+/// Answers of the judge about known steps, by `outcome`: `right`, `wrong`, `unanswered`.
+pub const JUDGE_CANARY: &str = "guardian_judge_canary_total";
+/// 1 while the judge answers rightly about known steps, 0 while it does not.
+pub const JUDGE_TRUSTED: &str = "guardian_judge_trusted";
 /// Answers of judges with two models, by `stage` (`first`, `second`) and `outcome`: `decided`, why the first may not decide
 /// (`at_odds`, `unsure`, `risk`, `decision`), or the name of the failure.
 pub const JUDGE_STAGES: &str = "guardian_judge_stages_total";
@@ -64,6 +68,8 @@ pub fn describe() {
         ENDPOINT_STATE,
         "Breaker of each endpoint: 0 closed, 1 half-open, 2 open."
     );
+    metrics::describe_counter!(JUDGE_CANARY, "Answers of the judge about known steps, by outcome.");
+    metrics::describe_gauge!(JUDGE_TRUSTED, "1 while the judge answers rightly about known steps.");
     metrics::describe_counter!(JUDGE_STAGES, "Answers of judges with two models, by stage and outcome.");
     metrics::describe_counter!(
         JUDGE_COST,

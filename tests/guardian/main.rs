@@ -39,6 +39,8 @@ mod posture;
 #[cfg(test)]
 mod scenarios;
 #[cfg(test)]
+mod selftest;
+#[cfg(test)]
 #[path = "../support/guardian.rs"]
 mod support;
 #[cfg(test)]

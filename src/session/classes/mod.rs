@@ -3,6 +3,7 @@
 //! A guess is a guess: it decides which rules look at a call, and never denies by itself. The words are data
 //! (`words.toml`). What a particular call does with its arguments is not known here.
 
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
@@ -18,6 +19,11 @@ const MOST_BYTES: usize = 256;
 
 static WORDS: LazyLock<Words> = LazyLock::new(|| toml::from_str(include_str!("words.toml")).unwrap_or_default());
 
+static VERBS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
+    let acting = WORDS.classes.iter().flat_map(|entry| &entry.verbs);
+    WORDS.reading.iter().chain(acting).map(String::as_str).collect()
+});
+
 /// The classes of a tool, and why.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Classified {
@@ -27,6 +33,8 @@ pub struct Classified {
     pub why: Vec<(ToolClass, String)>,
     /// Whether the organisation's policy says so.
     pub by_policy: bool,
+    /// Whether its name says that it only brings something in.
+    pub reads: bool,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -77,6 +85,7 @@ fn classify(names: &[&str], description: Option<&str>, arguments: &[&str], polic
             set,
             why,
             by_policy: true,
+            reads: !set.acts(),
         };
     }
     let mut found = Classified::default();
@@ -88,7 +97,7 @@ fn classify(names: &[&str], description: Option<&str>, arguments: &[&str], polic
     {
         by_words(&sentence(description), By::Description, &mut found);
     }
-    by_arguments(names, arguments, &mut found);
+    by_arguments(arguments, &mut found);
     found
 }
 
@@ -109,10 +118,18 @@ fn by_words(words: &[String], by: By, found: &mut Classified) {
                 .iter()
                 .any(|entry| entry.verbs.iter().any(|verb| verb == word))
     };
-    let strong = words.iter().find(|word| is_verb(word) && !is_weak(word));
-    let Some(verb) = strong.or_else(|| words.iter().find(|word| is_weak(word))) else {
-        return;
-    };
+    match words.iter().find(|word| is_verb(word) && !is_weak(word)) {
+        Some(verb) => by_verb(verb, words, by, found),
+        None => {
+            for verb in words.iter().filter(|word| is_weak(word)) {
+                by_verb(verb, words, by, found);
+            }
+        }
+    }
+}
+
+fn by_verb(verb: &String, words: &[String], by: By, found: &mut Classified) {
+    let table = &*WORDS;
     let reading = table.reading.iter().any(|known| known == verb);
     for entry in &table.classes {
         let Some(class) = ToolClass::from_name(&entry.class) else {
@@ -140,19 +157,12 @@ fn by_words(words: &[String], by: By, found: &mut Classified) {
         found.set.insert(class);
         found.why.push((class, why));
     }
-    // A read that says nothing else is remembered as understood.
-    if reading && found.why.is_empty() && by == By::Name {
-        found.why = Vec::new();
-    }
+    found.reads |= reading;
 }
 
 /// What the arguments say: code to run, an amount and a receiver, a receiver and a text.
-fn by_arguments(names: &[&str], arguments: &[&str], found: &mut Classified) {
-    let reads = names.iter().any(|name| {
-        let words = words_of(name);
-        words.iter().any(|word| WORDS.reading.iter().any(|verb| verb == word))
-    });
-    if reads {
+fn by_arguments(arguments: &[&str], found: &mut Classified) {
+    if found.reads {
         return;
     }
     let lower: Vec<String> = arguments
@@ -176,6 +186,31 @@ fn by_arguments(names: &[&str], arguments: &[&str], found: &mut Classified) {
     } else if let (Some(receiver), Some(text)) = (receiver, first(&["body", "message", "text", "content", "subject"])) {
         add(ToolClass::SendsOut, format!("its arguments `{receiver}` and `{text}`"));
     }
+}
+
+/// Whether a word in small letters is one for what tools do.
+pub(super) fn is_verb(word: &str) -> bool {
+    VERBS.contains(word)
+}
+
+/// Whether a word is one for bringing something in.
+pub(super) fn is_reading(word: &str) -> bool {
+    WORDS.reading.iter().any(|verb| verb == word)
+}
+
+/// Words for bringing something in.
+pub(super) fn reading_verbs() -> impl Iterator<Item = &'static str> {
+    WORDS.reading.iter().map(String::as_str)
+}
+
+/// Words for what tools of a class do.
+pub(super) fn verbs_of(class: ToolClass) -> impl Iterator<Item = &'static str> {
+    WORDS
+        .classes
+        .iter()
+        .filter(move |entry| entry.class == class.as_str())
+        .flat_map(|entry| &entry.verbs)
+        .map(String::as_str)
 }
 
 /// Names of arguments that say who receives something.

@@ -31,13 +31,13 @@ pub use self::values::ValueKind;
 use crate::model::{ClassSet, Content, ContentId, Method, Origin, Place, Pointer, Step};
 
 /// Values, and shingles, that an index holds.
-const MOST_ENTRIES: usize = 8192;
+const MOST_ENTRIES: usize = 4096;
 /// Values of instructions, which have a room of their own.
-const MOST_INSTRUCTED: usize = 1024;
+const MOST_INSTRUCTED: usize = 512;
 /// Entries of each kind that the user's words may take.
-const MOST_OF_USER: usize = 16 * 1024;
+const MOST_OF_USER: usize = 4096;
 /// Places that are remembered.
-const MOST_PLACES: usize = 1024;
+const MOST_PLACES: usize = 512;
 /// Bytes that are read of one step.
 const MOST_BYTES: usize = 256 * 1024;
 /// Echoes that are told of one step.
@@ -165,6 +165,7 @@ pub struct TaintIndex {
     shingles: Entries,
     user_values: Keys,
     user_words: Keys,
+    user_stems: Keys,
     user_shingles: Keys,
     /// Where more was said than there was room for.
     unremembered: Option<Arc<Provenance>>,
@@ -270,6 +271,9 @@ impl TaintIndex {
         }
         for word in words::words(text) {
             add(&mut self.user_words, word.hash);
+        }
+        for word in words::plain(text).split_whitespace() {
+            add(&mut self.user_stems, stem(word));
         }
         for (_, shingle) in words::shingles(text) {
             add(&mut self.user_shingles, shingle);
@@ -391,9 +395,21 @@ impl TaintIndex {
         })
     }
 
+    /// Where a passage of a text was read first.
+    pub(super) fn passage_of(&self, text: &str) -> Option<Arc<Provenance>> {
+        let mut met = words::shingles(text).filter_map(|(_, hash)| self.shingles.get(&hash));
+        let (first, _second) = (met.next()?, met.next()?);
+        self.places.get(usize::from(first.place)).cloned()
+    }
+
     /// Whether the user, or the agent's instructions, used this word.
     pub fn user_said(&self, word: &str) -> bool {
         self.user_words.contains(&words::word(word))
+    }
+
+    /// Whether the user, or the agent's instructions, used any form of this word.
+    pub fn user_meant(&self, word: &str) -> bool {
+        self.user_stems.contains(&stem(word))
     }
 
     /// Whether every word of a text is one of the user's.
@@ -411,7 +427,7 @@ impl TaintIndex {
 
     /// About how many bytes it takes.
     pub fn bytes(&self) -> usize {
-        let keys = self.user_values.len() + self.user_words.len() + self.user_shingles.len();
+        let keys = self.user_values.len() + self.user_words.len() + self.user_stems.len() + self.user_shingles.len();
         (self.values.len() + self.shingles.len()) * 20 + keys * 10 + self.places.len() * 160
     }
 
@@ -435,6 +451,11 @@ impl TaintIndex {
 /// The words of a text with single spaces between and around them, for comparison of phrases.
 pub(super) fn plain(text: &str) -> String {
     words::plain(text)
+}
+
+/// The fingerprint of what a word, in small letters, has in common with its other forms.
+pub(super) fn stem(word: &str) -> u64 {
+    words::word(words::stem(word))
 }
 
 /// Contents in which the agent passes something on.

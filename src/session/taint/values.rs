@@ -266,7 +266,7 @@ fn key(kind: ValueKind, value: &str) -> u64 {
                 .or_else(|| bare.strip_prefix("WWW."))
                 .unwrap_or(bare)
         }
-        ValueKind::Path => value.trim_start_matches(['.', '/', '~']),
+        ValueKind::Path => value.trim_start_matches(['.', '/', '~']).trim_end_matches('/'),
         _ => value,
     };
     for c in value.chars().filter(|c| !is_invisible(*c)) {

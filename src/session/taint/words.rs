@@ -51,6 +51,17 @@ pub(super) fn word(text: &str) -> u64 {
     hasher.finish()
 }
 
+/// What a word has in common with its other forms: `reserve`, `reserves`, `reserved`, `reservation`.
+pub(super) fn stem(word: &str) -> &str {
+    const ENDINGS: &[&str] = &[
+        "ations", "ation", "ings", "ing", "ies", "ied", "ed", "es", "s", "e", "y",
+    ];
+    ENDINGS
+        .iter()
+        .find_map(|ending| word.strip_suffix(ending).filter(|rest| rest.len() >= 3))
+        .unwrap_or(word)
+}
+
 /// The shingles of a text with the bytes that each covers.
 pub(super) fn shingles(text: &str) -> impl Iterator<Item = (Range<usize>, u64)> {
     const FACTOR: u64 = 0x0000_0100_0000_01b3;
@@ -145,6 +156,18 @@ mod tests {
         assert!(
             !shingles("nothing of this was ever said in that text before").any(|(_, hash)| remembered.contains(&hash))
         );
+    }
+
+    #[test]
+    fn forms_of_a_word_have_one_stem() {
+        for forms in [
+            &["reserve", "reserved", "reservation", "reserving"][..],
+            &["copy", "copies", "copied"],
+            &["file", "files"],
+        ] {
+            assert!(forms.iter().all(|form| stem(form) == stem(forms[0])), "{forms:?}");
+        }
+        assert_eq!(stem("bed"), "bed");
     }
 
     #[test]
