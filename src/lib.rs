@@ -28,6 +28,7 @@
 //! | [`wire`] | decode and encode; the only home of wire field names; pure |
 //! | [`policy`] | an organisation's policy: treatments, tools, posture; versioned |
 //! | [`prefilter`] | the trait, the one list, the text views, one file for each rule family |
+//! | [`session`] | what earlier steps of a session said; what the user asked for, kept apart; taint; tool classes |
 //! | [`prompt`] | templates, typed contexts, token budget, fences |
 //! | [`llm`] | chat with a model: request, deadline, retry; knows nothing of guarding |
 //! | [`judge`] | prompt + model + answer schema = assessment; and the local judge |
@@ -36,7 +37,8 @@
 //! | [`audit`] | one record for each decision; tickets that cannot be forgotten |
 //! | [`pipeline`] | the stages in order |
 //! | [`server`] | routes, credentials, health, metrics |
-//! | [`eval`] | labelled steps, figures, comparison |
+//! | [`eval`] | labelled steps and what happened before them, batches and recordings, figures, comparison |
+//! | [`selftest`] | steps of which everybody knows what has to become of them; canaries for the judge |
 //! | [`config`] | the file and the environment, read once, into each component's own settings |
 //! | [`app`] | the composition root |
 //! | [`cli`] | commands; the only place that prints or exits |
@@ -71,6 +73,8 @@ pub mod pipeline;
 pub mod policy;
 pub mod prefilter;
 pub mod prompt;
+pub mod selftest;
 pub mod server;
+pub mod session;
 pub mod telemetry;
 pub mod wire;

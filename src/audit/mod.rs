@@ -38,6 +38,27 @@ pub struct AuditError {
     why: std::io::Error,
 }
 
+/// Checks that records could be written, and leaves no file behind that was not there.
+///
+/// # Errors
+///
+/// When the file cannot be opened for appending, or made.
+pub fn check(settings: &Settings) -> Result<(), AuditError> {
+    let Settings::File(path) = settings else {
+        return Ok(());
+    };
+    let failed = |why| AuditError {
+        file: path.clone(),
+        why,
+    };
+    let mut options = std::fs::OpenOptions::new();
+    if path.exists() {
+        return options.append(true).open(path).map(drop).map_err(failed);
+    }
+    options.create_new(true).append(true).open(path).map_err(failed)?;
+    std::fs::remove_file(path).map_err(failed)
+}
+
 /// The audit log: opens tickets.
 #[derive(Clone)]
 pub struct Audit {

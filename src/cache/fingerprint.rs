@@ -2,9 +2,10 @@
 //!
 //! Every part goes in with its length before it, so that no two different lists of parts read the same. Texts go in
 //! as they are: not normalised, not canonicalised. Left out is what no judge is shown — request ids, timestamps, turn
-//! and step ids — unless a finding points at it.
+//! and step ids — unless a finding points at it. Of a session everything goes in that a judge can be shown: requests, earlier
+//! steps, what became of them; no times.
 
-use crate::model::{Content, Finding, OrganisationId, Origin, Place, Step};
+use crate::model::{Content, Excerpt, Finding, History, OrganisationId, Origin, Place, Step};
 
 /// What surrounds a judgement: two equal steps in different scopes have different fingerprints.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +26,7 @@ pub struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
     /// The fingerprint of what a judge would see of a step.
-    pub fn of(scope: &Scope<'_>, step: &Step, findings: &[Finding]) -> Self {
+    pub fn of(scope: &Scope<'_>, step: &Step, findings: &[Finding], history: &History) -> Self {
         let mut parts = Parts(blake3::Hasher::new());
         parts.text(env!("CARGO_PKG_VERSION"));
         parts.text(scope.organisation.as_str());
@@ -49,7 +50,11 @@ impl Fingerprint {
             parts.text(argument.pointer.as_str());
             parts.text(&argument.json);
         }
-        parts.text(&step.scalars);
+        for data in &step.data {
+            parts.text(data.pointer.as_str());
+            parts.text(data.origin.as_str());
+            parts.text(&data.json);
+        }
         for content in step.contents.iter().filter(|content| is_seen(content, findings)) {
             parts.content(content);
         }
@@ -63,6 +68,7 @@ impl Fingerprint {
             parts.text(finding.suggested.as_str());
             parts.text(&finding.explanation);
         }
+        parts.history(history);
         Self(*parts.0.finalize().as_bytes())
     }
 }
@@ -98,6 +104,51 @@ impl Parts {
         self.0.update(&number.to_le_bytes());
     }
 
+    fn excerpt(&mut self, excerpt: &Excerpt) {
+        self.text(&excerpt.head);
+        self.number(excerpt.cut as u64);
+        self.text(&excerpt.tail);
+    }
+
+    fn history(&mut self, history: &History) {
+        self.number(history.voice as u64);
+        self.number(history.more_requests as u64);
+        self.number(history.requests.len() as u64);
+        for request in &history.requests {
+            self.number(u64::from(request.number));
+            self.number(u64::from(request.step));
+            self.number(request.answers.map_or(0, u64::from));
+            self.excerpt(&request.text);
+        }
+        self.number(history.more_steps as u64);
+        self.number(history.steps.len() as u64);
+        for step in &history.steps {
+            for number in [step.number, step.last, step.times] {
+                self.number(u64::from(number));
+            }
+            self.text(step.method.as_str());
+            self.text(step.kind.as_str());
+            self.option(step.tool.as_deref());
+            self.text(step.outcome.as_str());
+            self.number(step.reasons.len() as u64);
+            step.reasons.iter().for_each(|reason| self.text(reason.as_str()));
+            self.number(step.unsaid as u64);
+            self.number(step.said.len() as u64);
+            for said in &step.said {
+                self.text(said.origin.as_str());
+                self.option(said.label.as_deref());
+                self.excerpt(&said.text);
+            }
+            for noted in &step.noted {
+                self.text(&noted.rule);
+                self.text(noted.reason.as_str());
+                self.text(noted.severity.as_str());
+                self.text(noted.confidence.as_str());
+                self.text(noted.pointer.as_str());
+            }
+        }
+    }
+
     /// The id goes in because edits name contents by it; the pointer tells where.
     fn content(&mut self, content: &Content) {
         self.number(content.id.index() as u64);
@@ -106,6 +157,7 @@ impl Parts {
         self.option(content.label.as_deref());
         self.text(match content.form {
             crate::model::Form::Text => "text",
+            crate::model::Form::Number => "number",
             crate::model::Form::Key => "key",
             crate::model::Form::TextFile { .. } => "text_file",
             crate::model::Form::OpaqueFile { .. } => "opaque_file",

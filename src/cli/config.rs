@@ -3,6 +3,7 @@
 use super::output::say;
 use clap::Subcommand;
 
+use super::checks::{self, Health};
 use super::{ConfigArgument, Ended};
 use crate::{app, audit};
 
@@ -30,6 +31,15 @@ pub(super) fn run(command: &Command) -> anyhow::Result<Ended> {
 
 fn check(argument: &ConfigArgument) -> anyhow::Result<()> {
     let mut config = argument.load()?;
+    for check in checks::of_settings(&config) {
+        anyhow::ensure!(
+            check.health != Health::Failed,
+            "{}: {}; {}",
+            check.what,
+            check.found,
+            check.next
+        );
+    }
     // Checking must not create the audit file.
     config.audit = Some(audit::Settings::Off);
     app::guardian(&config, &audit::Settings::Off)?;
@@ -47,7 +57,11 @@ fn check(argument: &ConfigArgument) -> anyhow::Result<()> {
         config.server.authentication
     );
     match &config.judge {
-        Some(judge) => say!("judge:         {} at {}", judge.llm.model, judge.llm.base_url),
+        Some(judge) => {
+            for endpoint in &judge.llm.endpoints {
+                say!("judge:         {} at {}", endpoint.model, endpoint.base_url);
+            }
+        }
         None => say!("judge:         local rules"),
     }
     for organisation in &config.organisations {

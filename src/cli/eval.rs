@@ -1,20 +1,23 @@
 //! `guardian eval`.
 
+mod asking;
+
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
 
 use super::{ConfigArgument, Ended, OrganisationArgument, Quiet, start_logging};
-use crate::eval::{self, Organisations, Report, Score};
+use crate::eval::{self, History, Organisations, Report, Runner, Score};
 use crate::{app, audit};
+
+use asking::{Asking, AskingArguments};
 
 /// Measure verdicts against labelled steps.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Run suites of labelled steps and print figures per method and source.
-    Run(RunArguments),
+    Run(Box<RunArguments>),
     /// Compare two reports that `run --json` wrote.
     Compare {
         /// The earlier report.
@@ -31,7 +34,8 @@ pub(super) enum Command {
 ///
 /// Recall: of the steps that must not pass as they are, those denied or modified as they should be. False positives:
 /// of the steps that must pass, those that did not. Each case is judged under the built-in policy profile that it
-/// names, unless --organisation says whose policy applies.
+/// names, unless --organisation says whose policy applies. What a case has as its history is replayed before it, in a
+/// session of its own, as something that has happened.
 #[derive(Debug, Args)]
 pub(super) struct RunArguments {
     /// Suites: `.jsonl` files, or folders of them.
@@ -52,6 +56,11 @@ pub(super) struct RunArguments {
     /// Cases that are judged at the same time.
     #[arg(long, value_name = "N", default_value_t = 8)]
     at_once: usize,
+    /// Judge each step by itself, without what happened before it.
+    #[arg(long)]
+    without_history: bool,
+    #[command(flatten)]
+    asking: AskingArguments,
     #[command(flatten)]
     organisation: OrganisationArgument,
     #[command(flatten)]
@@ -84,25 +93,45 @@ pub(super) async fn run(command: &Command) -> anyhow::Result<Ended> {
 }
 
 async fn run_suites(arguments: &RunArguments) -> anyhow::Result<Ended> {
-    let config = arguments.config.load()?;
+    let mut config = arguments.config.load()?;
     start_logging(&config, Quiet::Yes)?;
     let cases = eval::read(&arguments.paths)?;
     let organisations = match &arguments.organisation.organisation {
         Some(_) => Organisations::Always(arguments.organisation.of(&config)?.id.clone()),
         None => Organisations::PerProfile(app::profile_organisation),
     };
-    let guardian = Arc::new(app::guardian_with_profiles(&config, &audit::Settings::Off)?);
-    let judge = config
-        .judge
-        .as_ref()
-        .map_or_else(|| "local rules".to_owned(), |judge| judge.llm.model.clone());
+    let asking = arguments.asking.open(&config)?;
+    if !matches!(asking, Asking::Live { .. }) {
+        // Nothing is asked, so there is nothing to limit.
+        config.limits = Default::default();
+    }
+    if let Asking::Answers { answers, .. } = &asking {
+        answers.check_cases(cases.iter().map(|case| case.id.as_str()))?;
+    }
+    let guardian = app::guardian_with_profiles(&config, &audit::Settings::Off)?;
+    guardian.warm_up();
+    let history = if arguments.without_history {
+        History::LeftOut
+    } else {
+        History::Replayed
+    };
     let mut limits = config.wire;
     limits.max_body_bytes = usize::MAX;
-    guardian.warm_up();
-    let outcomes = eval::run(&guardian, &cases, &organisations, &limits, arguments.at_once).await;
+    let runner = Runner {
+        guardian: &guardian,
+        organisations,
+        limits,
+        history,
+        bench: asking.bench(),
+    };
+    let outcomes = runner.run(&cases, arguments.at_once).await;
     guardian.flush_audit();
+    let outcomes = asking.finish(outcomes)?;
+    if let Asking::Questions { .. } = &asking {
+        return Ok(Ended::Done);
+    }
 
-    let report = Report::new(judge, outcomes);
+    let report = Report::new(asking.name(&outcomes), history, outcomes);
     super::output::write(format_args!("{}", report.table()));
     if arguments.mistakes {
         super::output::write(format_args!("\n{}", report.mistakes()));

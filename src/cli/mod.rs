@@ -1,16 +1,20 @@
 //! The command line: the only place that prints or exits.
 //!
-//! Exit codes: 0 allow (or: done), 10 modify, 20 deny, 1 error, 2 wrong usage, 3 an evaluation under its thresholds.
+//! Exit codes: 0 allow (or: done), 10 modify, 20 deny, 1 error, 2 wrong usage, 3 an evaluation under its thresholds, or
+//! something that works less well than it should.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is the place that prints")]
 
+mod checks;
 mod config;
+mod doctor;
 mod eval;
 mod judge;
 mod output;
 mod prompts;
 mod rules;
 mod serve;
+mod tools;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -43,12 +47,16 @@ enum Command {
     /// Show what rules there are, what one means, or what fires on a text.
     #[command(subcommand)]
     Rules(rules::Command),
+    /// Show what the tools in a request are taken for, and why.
+    Tools(tools::Arguments),
     /// Show every setting, or check a configuration.
     #[command(subcommand)]
     Config(config::Command),
     /// Measure verdicts against labelled steps.
     #[command(subcommand)]
     Eval(eval::Command),
+    /// Check that everything works, from the configuration to the judge's verdicts.
+    Doctor(doctor::Arguments),
 }
 
 /// Which configuration is used.
@@ -140,8 +148,10 @@ fn run(command: Command) -> anyhow::Result<Ended> {
         Command::Judge(arguments) => runtime()?.block_on(judge::run(&arguments)),
         Command::Prompts(command) => prompts::run(&command),
         Command::Rules(command) => rules::run(&command),
+        Command::Tools(arguments) => tools::run(&arguments),
         Command::Config(command) => config::run(&command),
         Command::Eval(command) => runtime()?.block_on(eval::run(&command)),
+        Command::Doctor(arguments) => runtime()?.block_on(doctor::run(&arguments)),
     }
 }
 

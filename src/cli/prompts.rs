@@ -8,7 +8,8 @@ use anyhow::Context;
 use clap::Subcommand;
 
 use super::{ConfigArgument, Ended, OrganisationArgument};
-use crate::model::{Caller, Step};
+use crate::judge::AgentReasoning;
+use crate::model::{Caller, History, Step};
 use crate::prefilter::Prefilters;
 use crate::prompt::{Marks, PromptInput, Prompts, Reasoning};
 use crate::{app, audit, wire};
@@ -92,18 +93,26 @@ fn render(file: &Path, organisation: &OrganisationArgument, config: &ConfigArgum
     };
     let admitted = guardian.admit(&caller)?;
     let shown = super::runtime()?.block_on(guardian.shown_to_judge(&admitted, Arc::clone(&step)));
-    let (step, findings) = shown.unwrap_or_else(|| {
+    let (step, findings, history) = shown.unwrap_or_else(|| {
         eprintln!("rules settle this step, so no model is asked; this is what it would be shown otherwise");
         let findings = Prefilters::standard().screen(&step, &policy).findings;
-        (step, findings)
+        (step, findings, History::default())
     });
     let (budget_tokens, reasoning) = config.judge.as_ref().map_or_else(
         || (crate::prompt::DEFAULT_BUDGET_TOKENS, Reasoning::Shown),
-        |judge| (judge.budget_tokens, judge.reasoning),
+        |judge| {
+            let reasoning = match judge.reasoning {
+                // Of two prompts, the one that holds more.
+                AgentReasoning::Shown | AgentReasoning::Both => Reasoning::Shown,
+                AgentReasoning::Withheld => Reasoning::Withheld,
+            };
+            (judge.budget_tokens, reasoning)
+        },
     );
     let input = PromptInput {
         step: &step,
         findings: &findings,
+        history: &history,
         policy: &policy,
         budget_tokens,
         reasoning,

@@ -11,6 +11,7 @@ use super::Ended;
 use crate::model::{Finding, Step};
 use crate::policy::Policy;
 use crate::prefilter::{Prefilters, Rule};
+use crate::session;
 use crate::wire;
 
 /// Show what rules there are, what one means, or what fires on a text.
@@ -75,9 +76,29 @@ pub(super) fn run(command: &Command) -> anyhow::Result<Ended> {
     }
 }
 
+/// Every family with its rules: those that look at one step, and those over a session.
+fn families(prefilters: &Prefilters) -> Vec<(&str, Vec<Rule>)> {
+    let over_sessions = session::rules::catalogue().iter().map(|rule| Rule {
+        id: rule.id.clone(),
+        title: rule.title.clone(),
+        reason: rule.reason.clone(),
+        severity: rule.severity,
+        confidence: rule.confidence,
+        suggests: rule.suggests,
+        fires_on: rule.fires_on.clone(),
+        silent_on: rule.silent_on.clone(),
+    });
+    prefilters
+        .families()
+        .map(|family| (family.family(), family.rules().to_vec()))
+        .chain(std::iter::once((session::rules::FAMILY, over_sessions.collect())))
+        .collect()
+}
+
 fn list(prefilters: &Prefilters, family: Option<&str>, markdown: bool) -> anyhow::Result<Ended> {
     let of_family = |name: &str| family.is_none_or(|wanted| wanted == name);
-    let known: Vec<&str> = prefilters.families().map(|known| known.family()).collect();
+    let families = families(prefilters);
+    let known: Vec<&str> = families.iter().map(|(name, _)| *name).collect();
     if let Some(wanted) = family.filter(|wanted| !known.contains(wanted)) {
         anyhow::bail!("there is no family `{wanted}`; there are: {}", known.join(", "));
     }
@@ -85,8 +106,8 @@ fn list(prefilters: &Prefilters, family: Option<&str>, markdown: bool) -> anyhow
         super::output::write(format_args!("{}", documentation(prefilters)));
         return Ok(Ended::Done);
     }
-    for family in prefilters.families().filter(|family| of_family(family.family())) {
-        for rule in family.rules() {
+    for (_, rules) in families.iter().filter(|(name, _)| of_family(name)) {
+        for rule in rules {
             say!(
                 "{:48} {:22} {:9} {:7} {}",
                 rule.id,
@@ -106,14 +127,14 @@ pub(crate) fn documentation(prefilters: &Prefilters) -> String {
         "# The rules\n\nMade by `guardian rules list --markdown`; a test holds it to the rules. What follows from a finding is the\n\
          policy's to say: the last column is what the rule itself suggests.\n",
     );
-    for family in prefilters.families() {
+    for (family, rules) in families(prefilters) {
         // Writing to a String cannot fail.
         let _ = write!(
             text,
             "\n## {}\n\n| rule | looks for | reason | severity | confidence | suggests |\n|---|---|---|---|---|---|\n",
-            family.family()
+            family
         );
-        for rule in family.rules() {
+        for rule in rules {
             let _ = writeln!(
                 text,
                 "| `{}` | {} | `{}` | {} | {} | {} |",
@@ -130,8 +151,9 @@ pub(crate) fn documentation(prefilters: &Prefilters) -> String {
 }
 
 fn explain(prefilters: &Prefilters, id: &str) -> anyhow::Result<Ended> {
-    let rule: &Rule = prefilters
-        .rules()
+    let rule = families(prefilters)
+        .into_iter()
+        .flat_map(|(_, rules)| rules)
         .find(|rule| rule.id == id)
         .with_context(|| format!("there is no rule `{id}`; `guardian rules list` shows all"))?;
     say!("{}", rule.id);
@@ -144,7 +166,13 @@ fn explain(prefilters: &Prefilters, id: &str) -> anyhow::Result<Ended> {
     for (title, texts) in [("fires on", &rule.fires_on), ("silent on", &rule.silent_on)] {
         say!("  {title}:");
         for text in texts {
-            say!("    {}", super::printable(text));
+            // The rules over a session have little sessions for examples, a step a line.
+            for line in text.trim().lines() {
+                say!("    {}", super::printable(line));
+            }
+            if text.trim().contains('\n') {
+                say!("");
+            }
         }
     }
     Ok(Ended::Done)
@@ -232,10 +260,11 @@ mod tests {
     #[test]
     fn every_rule_has_an_id_of_its_own_and_examples_of_both_kinds() {
         let mut ids = std::collections::BTreeSet::new();
-        for family in Prefilters::standard().families() {
-            for rule in family.rules() {
+        let prefilters = Prefilters::standard();
+        for (family, rules) in families(&prefilters) {
+            for rule in rules {
                 assert!(ids.insert(rule.id.clone()), "{} is there twice", rule.id);
-                assert!(rule.id.starts_with(&format!("{}.", family.family())), "{}", rule.id);
+                assert!(rule.id.starts_with(&format!("{family}.")), "{}", rule.id);
                 // What counts, or looks at the shape of a request, does not fit into a text.
                 let counts =
                     rule.id.ends_with(".flood") || ["oversize.many", "structure.remark"].contains(&rule.id.as_str());

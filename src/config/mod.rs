@@ -3,6 +3,8 @@
 //! Every key has a default that works; a key that does not exist is refused, with the file and the place.
 //! Paths in the file are relative to the file. No component imports this module.
 
+mod affordable;
+mod endpoints;
 mod file;
 mod keys;
 mod settings;

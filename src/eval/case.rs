@@ -1,10 +1,12 @@
 //! Labelled steps, one JSON object per line.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::history;
 use crate::model::{Decision, ReasonCode};
 
 /// Why a suite could not be read.
@@ -28,6 +30,18 @@ pub enum CaseError {
         /// What was expected and what was found.
         why: String,
     },
+    /// Two labelled steps have one id: neither could be compared between runs.
+    #[error("{}:{line}: the id `{id}` is there already, at {first}; ids are unique over all suites of a run", file.display())]
+    Twice {
+        /// The file.
+        file: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The id.
+        id: String,
+        /// Where it was first, as `FILE:LINE`.
+        first: String,
+    },
     /// Nothing to evaluate.
     #[error("no labelled steps in {0}; expected `.jsonl` files, or folders with such files")]
     Nothing(String),
@@ -42,8 +56,21 @@ pub struct Case {
     pub source: String,
     /// The request, as an agent would send it.
     pub request: Box<RawValue>,
+    /// What happened before in its session, oldest first, as requests; references to agents are resolved.
+    pub history: Vec<String>,
+    /// Who is needed to tell.
+    pub needs: Needs,
     /// What is expected.
     pub expected: Expected,
+}
+
+/// Who is needed to tell what has to become of a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// Rules are enough, as far as the record says.
+    Rules,
+    /// No fixed rule can know.
+    Judge,
 }
 
 /// What is expected of a verdict.
@@ -78,7 +105,16 @@ struct RawCase {
     id: String,
     source: Option<String>,
     request: Box<RawValue>,
+    #[serde(default)]
+    history: Vec<Box<RawValue>>,
     expected: RawExpected,
+    #[serde(default)]
+    meta: RawMeta,
+}
+
+#[derive(Default, Deserialize)]
+struct RawMeta {
+    needs: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -93,16 +129,20 @@ struct RawExpected {
     spans: Vec<Span>,
 }
 
+/// The longest id, in bytes.
+const LONGEST_ID: usize = 256;
+
 /// Reads suites: each path a `.jsonl` file, or a folder of such files (in the order of their names).
 ///
 /// # Errors
 ///
-/// The first file or line that cannot be read, or that there is nothing.
+/// The first file or line that cannot be read, an id that is there twice, or that there is nothing.
 pub fn read(paths: &[PathBuf]) -> Result<Vec<Case>, CaseError> {
     let mut cases = Vec::new();
+    let mut places = HashMap::new();
     for path in paths {
         for file in files(path)? {
-            read_file(&file, &mut cases)?;
+            read_file(&file, &mut cases, &mut places)?;
         }
     }
     if cases.is_empty() {
@@ -131,7 +171,8 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, CaseError> {
     Ok(files)
 }
 
-fn read_file(file: &Path, cases: &mut Vec<Case>) -> Result<(), CaseError> {
+/// `places` is where each id was first.
+fn read_file(file: &Path, cases: &mut Vec<Case>, places: &mut HashMap<String, String>) -> Result<(), CaseError> {
     let text = std::fs::read_to_string(file).map_err(|why| CaseError::Unreadable {
         file: file.to_owned(),
         why,
@@ -139,12 +180,42 @@ fn read_file(file: &Path, cases: &mut Vec<Case>) -> Result<(), CaseError> {
     let suite = file
         .file_stem()
         .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+    read_lines(file, &suite, &text, cases, places)
+}
+
+/// Reads a suite that is no file; `name` stands for its name.
+///
+/// # Errors
+///
+/// The first line that is no labelled step, or an id that is there twice.
+pub fn read_text(name: &str, text: &str) -> Result<Vec<Case>, CaseError> {
+    let mut cases = Vec::new();
+    read_lines(Path::new(name), name, text, &mut cases, &mut HashMap::new())?;
+    Ok(cases)
+}
+
+fn read_lines(
+    file: &Path,
+    suite: &str,
+    text: &str,
+    cases: &mut Vec<Case>,
+    places: &mut HashMap<String, String>,
+) -> Result<(), CaseError> {
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let case = parse(line, &suite).map_err(|why| CaseError::Malformed {
+        let case = parse(line, suite).map_err(|why| CaseError::Malformed {
             file: file.to_owned(),
             line: index + 1,
             why,
         })?;
+        let place = format!("{}:{}", file.display(), index + 1);
+        if let Some(first) = places.insert(case.id.clone(), place) {
+            return Err(CaseError::Twice {
+                file: file.to_owned(),
+                line: index + 1,
+                id: case.id,
+                first,
+            });
+        }
         cases.push(case);
     }
     Ok(())
@@ -171,7 +242,18 @@ fn parse(line: &str, suite: &str) -> Result<Case, String> {
         .iter()
         .map(|name| ReasonCode::parse(name).ok_or_else(|| format!("`{name}` is no reason code")))
         .collect::<Result<Vec<_>, _>>()?;
+    if raw.id.is_empty() || raw.id.len() > LONGEST_ID || raw.id.chars().any(char::is_control) {
+        return Err(format!(
+            "`id`: expected 1 to {LONGEST_ID} bytes without control characters, found {} bytes",
+            raw.id.len()
+        ));
+    }
     Ok(Case {
+        history: history::resolve(&raw.request, &raw.history)?,
+        needs: match raw.meta.needs.as_deref() {
+            Some("judge") => Needs::Judge,
+            Some(_) | None => Needs::Rules,
+        },
         id: raw.id,
         source: raw.source.unwrap_or_else(|| suite.to_owned()),
         request: raw.request,
@@ -190,7 +272,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wrong_line_is_named_with_file_line_and_reason() {
+    fn a_wrong_line_or_id_is_named_with_file_line_and_reason() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("suite.jsonl");
         let good = r#"{"id":"a","request":{},"expected":{"decision":"allow"}}"#;
@@ -207,6 +289,12 @@ mod tests {
         std::fs::write(&file, good).unwrap();
         let cases = read(&[dir.path().to_owned()]).unwrap();
         assert_eq!((cases.len(), cases[0].source.as_str()), (1, "suite"));
+        std::fs::write(&file, format!("{good}\n{good}")).unwrap();
+        let error = read(&[dir.path().to_owned()]).unwrap_err().to_string();
+        assert!(
+            error.contains("suite.jsonl:2: the id `a` is there already, at ") && error.contains("suite.jsonl:1;"),
+            "{error}"
+        );
         assert!(matches!(
             read(&[tempfile::tempdir().unwrap().path().to_owned()]),
             Err(CaseError::Nothing(_))

@@ -1,14 +1,19 @@
 //! Evaluation: labelled steps through the same [`decide`](crate::pipeline::Guardian::decide) as every other step,
 //! and honest figures about the verdicts.
 
+mod batch;
 mod case;
 mod compare;
+mod history;
+mod recording;
 mod report;
 mod runner;
 mod score;
 
-pub use case::{Case, CaseError, Expected, Span, read};
+pub use batch::{BatchAnswers, BatchError, BatchQuestions, Stale, Written};
+pub use case::{Case, CaseError, Expected, Needs, Span, read, read_text};
 pub use compare::{Comparison, compare};
+pub use recording::{Recording, RecordingError};
 pub use report::Report;
-pub use runner::{Organisations, Outcome, run};
-pub use score::{Confusion, Score, Scores};
+pub use runner::{Bench, History, Organisations, Outcome, Runner};
+pub use score::{Confusion, Means, Score, Scores};

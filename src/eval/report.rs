@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Outcome, Score, Scores};
+use super::{History, Outcome, Score, Scores};
 
 /// The report of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -13,6 +13,9 @@ pub struct Report {
     pub guardian: String,
     /// The judge: the model, or `local rules`.
     pub judge: String,
+    /// What was made of histories: `replayed`, or `left out`.
+    #[serde(default)]
+    pub history: String,
     /// The figures.
     pub scores: Scores,
     /// Every outcome, in the order of the cases.
@@ -21,11 +24,12 @@ pub struct Report {
 
 impl Report {
     /// The report of these outcomes.
-    pub fn new(judge: String, outcomes: Vec<Outcome>) -> Self {
+    pub fn new(judge: String, history: History, outcomes: Vec<Outcome>) -> Self {
         let scores = Scores::of(&outcomes);
         Self {
             guardian: env!("CARGO_PKG_VERSION").to_owned(),
             judge,
+            history: history.as_str().to_owned(),
             scores,
             outcomes,
         }
@@ -46,17 +50,17 @@ impl Report {
         self.section(&mut text, width, "method", self.scores.methods.iter());
         self.section(&mut text, width, "source", self.scores.sources.iter());
         line(&mut text, width, "all", &self.scores.overall);
-        let percent = |figure: fn(&Score) -> Option<f64>| percent(self.scores.macro_average(figure));
+        let means = &self.scores.mean_of_sources;
         // Writing to a String cannot fail.
         let _ = writeln!(
             text,
             "{:width$}  {:>6} {:>8} {:>8} {:>9} {:>8}",
             "mean of sources",
             "",
-            percent(Score::recall),
-            percent(Score::false_positive_rate),
-            percent(Score::precision),
-            percent(Score::accuracy),
+            percent(means.recall),
+            percent(means.false_positive_rate),
+            percent(means.precision),
+            percent(means.accuracy),
         );
         text.push_str(&self.confusion());
         let mut micros: Vec<u64> = self.outcomes.iter().map(|outcome| outcome.micros).collect();
@@ -64,8 +68,9 @@ impl Report {
         let at = |share: f64| micros.get(((micros.len() as f64 * share) as usize).min(micros.len().saturating_sub(1)));
         let _ = writeln!(
             text,
-            "\njudge: {}; time per step: median {} µs, 99 % within {} µs",
+            "\njudge: {}; history {}; time per step: median {} µs, 99 % within {} µs",
             self.judge,
+            self.history,
             at(0.5).unwrap_or(&0),
             at(0.99).unwrap_or(&0)
         );

@@ -1,13 +1,15 @@
-//! Runs labelled steps through a guardian.
+//! Runs labelled steps through a guardian: each with what happened before it, in a session of its own.
 
 use std::sync::Arc;
 
 use futures_util::StreamExt;
 use serde::{Deserialize, Serialize};
 
-use super::Case;
+use super::batch::{self, BatchAnswers, BatchQuestions, CaseQuestions};
+use super::{Case, recording};
+use crate::judge::{Judge, Tape};
 use crate::model::{Caller, Decision, OrganisationId, Verdict};
-use crate::pipeline::Guardian;
+use crate::pipeline::{Admitted, Guardian};
 use crate::wire;
 
 /// Which organisation decides about a case.
@@ -48,45 +50,137 @@ pub struct Outcome {
     pub rules: Vec<String>,
     /// What went wrong, where something did.
     pub error: Option<String>,
+    /// The model that judged, where one did.
+    #[serde(default)]
+    pub model: Option<String>,
     /// Microseconds from the decoded step to its verdict.
     pub micros: u64,
 }
 
-/// Runs every case, `at_once` at a time. The outcomes come in the order of the cases.
-pub async fn run(
-    guardian: &Arc<Guardian>,
-    cases: &[Case],
-    organisations: &Organisations,
-    limits: &wire::Limits,
-    at_once: usize,
-) -> Vec<Outcome> {
-    futures_util::stream::iter(cases)
-        .map(|case| run_case(guardian, case, organisations, limits))
-        .buffered(at_once.max(1))
-        .collect()
-        .await
+/// What is made of the history of a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum History {
+    /// It is replayed before the step, in a session of the case's own.
+    Replayed,
+    /// It is left out: the step is judged by itself.
+    LeftOut,
 }
 
-async fn run_case(guardian: &Guardian, case: &Case, organisations: &Organisations, limits: &wire::Limits) -> Outcome {
-    let organisation = match organisations {
-        Organisations::PerProfile(id) => id(&case.expected.policy),
-        Organisations::Always(id) => id.clone(),
-    };
-    let step = match wire::decode_step(case.request.get().as_bytes(), limits) {
-        Ok((_, step)) => step,
-        Err(error) => return undecided(case, "-", format!("the request does not decode: {}", error.message)),
-    };
-    let method = step.method.as_str();
-    let admitted = match guardian.admit(&Caller {
-        organisation,
-        name: "evaluation".to_owned(),
-    }) {
-        Ok(admitted) => admitted,
-        Err(refused) => return undecided(case, method, refused.to_string()),
-    };
-    let decided = guardian.decide(&admitted, step).await;
-    let micros = u64::try_from(decided.duration.as_micros()).unwrap_or(u64::MAX);
-    judged(case, method, &decided.verdict, micros)
+impl History {
+    /// The name in reports.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            History::Replayed => "replayed",
+            History::LeftOut => "left out",
+        }
+    }
+}
+
+/// Who judges what rules do not settle.
+#[derive(Clone)]
+pub enum Bench {
+    /// Whoever the guardian would ask.
+    Own,
+    /// This judge.
+    Judge(Arc<Judge>),
+    /// Nobody yet: this judge's questions are written out.
+    Questions(Arc<Judge>, Arc<BatchQuestions>),
+    /// Whoever answered a batch of this judge's questions.
+    Answers(Arc<Judge>, Arc<BatchAnswers>),
+}
+
+/// Runs labelled steps through a guardian.
+pub struct Runner<'a> {
+    /// The guardian.
+    pub guardian: &'a Guardian,
+    /// Which organisation decides about a case.
+    pub organisations: Organisations,
+    /// How large a request may be.
+    pub limits: wire::Limits,
+    /// What is made of histories.
+    pub history: History,
+    /// Who judges.
+    pub bench: Bench,
+}
+
+impl Runner<'_> {
+    /// Runs every case, `at_once` at a time. The outcomes come in the order of the cases.
+    ///
+    /// # Errors
+    ///
+    /// When questions cannot be written out.
+    pub async fn run(&self, cases: &[Case], at_once: usize) -> std::io::Result<Vec<Outcome>> {
+        let mut outcomes = Vec::with_capacity(cases.len());
+        let mut running = futures_util::stream::iter(cases)
+            .map(|case| self.run_case(case))
+            .buffered(at_once.max(1));
+        while let Some((outcome, questions)) = running.next().await {
+            if let (Bench::Questions(_, batch), Some(questions)) = (&self.bench, questions) {
+                batch.write(&questions)?;
+            }
+            outcomes.push(outcome);
+        }
+        Ok(outcomes)
+    }
+
+    async fn run_case(&self, case: &Case) -> (Outcome, Option<Arc<CaseQuestions>>) {
+        let (judge, questions) = self.judge_of(case);
+        (self.decide(case, judge.as_ref()).await, questions)
+    }
+
+    /// The judge of a case, and where it writes its questions.
+    fn judge_of(&self, case: &Case) -> (Option<Arc<Judge>>, Option<Arc<CaseQuestions>>) {
+        match &self.bench {
+            Bench::Own => (self.guardian.model_judge().cloned(), None),
+            Bench::Judge(judge) => (Some(Arc::clone(judge)), None),
+            Bench::Questions(judge, batch) => {
+                let questions = batch.of_case(&case.id);
+                let tape: Arc<dyn Tape> = Arc::<CaseQuestions>::clone(&questions);
+                (Some(Arc::new(judge.on_tape(tape, &case.id))), Some(questions))
+            }
+            Bench::Answers(judge, batch) => (Some(Arc::new(judge.on_tape(batch.of_case(&case.id), &case.id))), None),
+        }
+    }
+
+    async fn decide(&self, case: &Case, judge: Option<&Arc<Judge>>) -> Outcome {
+        let organisation = match &self.organisations {
+            Organisations::PerProfile(id) => id(&case.expected.policy),
+            Organisations::Always(id) => id.clone(),
+        };
+        let step = match wire::decode_step(case.request.get().as_bytes(), &self.limits) {
+            Ok((_, step)) => step,
+            Err(error) => return undecided(case, "-", format!("the request does not decode: {}", error.message)),
+        };
+        let method = step.method.as_str();
+        // Cases of a suite often share session and agent ids, and have nothing to do with each other: each has a caller, and
+        // so sessions, of its own.
+        let caller = Caller {
+            organisation,
+            name: format!("evaluation of {}", case.id),
+        };
+        let admitted = match self.guardian.admit(&caller) {
+            Ok(admitted) => admitted,
+            Err(refused) => return undecided(case, method, refused.to_string()),
+        };
+        if self.history == History::Replayed
+            && let Err(why) = self.replay(case, &admitted).await
+        {
+            return undecided(case, method, why);
+        }
+        let decided = self.guardian.decide_by(judge, &admitted, step).await;
+        let micros = u64::try_from(decided.duration.as_micros()).unwrap_or(u64::MAX);
+        judged(case, method, &decided.verdict, micros)
+    }
+
+    /// What happened before has happened, whatever would be decided about it now.
+    async fn replay(&self, case: &Case, admitted: &Admitted) -> Result<(), String> {
+        for (index, earlier) in case.history.iter().enumerate() {
+            let (_, step) = wire::decode_step(earlier.as_bytes(), &super::history::limits())
+                .map_err(|error| format!("`history[{index}]` does not decode: {}", error.message))?;
+            self.guardian.witness(admitted, step).await;
+        }
+        Ok(())
+    }
 }
 
 fn undecided(case: &Case, method: &str, error: String) -> Outcome {
@@ -104,6 +198,7 @@ fn undecided(case: &Case, method: &str, error: String) -> Outcome {
         spans: [0, 0],
         rules: Vec::new(),
         error: Some(error),
+        model: None,
         micros: 0,
     }
 }
@@ -115,6 +210,9 @@ fn judged(case: &Case, method: &str, verdict: &Verdict, micros: u64) -> Outcome 
         Decision::Allow => 0,
         Decision::Modify => taken_out(case, verdict),
     };
+    // What nobody has answered yet says nothing about a judge: it counts as an error, not as what the posture makes of it.
+    let unanswered = |code: &str| batch::NO_ANSWER.contains(&code) || code == recording::MISS;
+    let undecided_here = verdict.undecided || verdict.diagnostics.iter().any(|d| unanswered(d.code));
     let complete = verdict.decision != Decision::Modify || gone == required;
     let expected = &case.expected;
     let reason_right = expected.reason_codes.is_empty()
@@ -126,7 +224,7 @@ fn judged(case: &Case, method: &str, verdict: &Verdict, micros: u64) -> Outcome 
     rules.sort();
     rules.dedup();
     Outcome {
-        decision: if verdict.undecided {
+        decision: if undecided_here {
             "error".to_owned()
         } else {
             verdict.decision.as_str().to_owned()
@@ -137,11 +235,12 @@ fn judged(case: &Case, method: &str, verdict: &Verdict, micros: u64) -> Outcome 
             .iter()
             .map(|code| code.as_str().to_owned())
             .collect(),
-        right: !verdict.undecided && expected.acceptable.contains(&verdict.decision) && complete,
+        right: !undecided_here && expected.acceptable.contains(&verdict.decision) && complete,
         reason_right,
         spans: [required, gone],
         rules,
         error: verdict.diagnostics.first().map(|diagnostic| diagnostic.code.to_owned()),
+        model: verdict.model.clone(),
         micros,
         ..undecided(case, method, String::new())
     }

@@ -1,12 +1,16 @@
 //! The JSON schema of the judge's answer.
 //!
-//! It is written by hand and sent as it stands. The order of its properties is the order in which models that are held
+//! It is written by hand and sent as it stands, with the organisation's own reason codes in their place. The order of its properties is the order in which models that are held
 //! to it write them: that of the system prompt, where the reasoning comes before the decision that it leads to. It keeps
 //! to what strict structured outputs support everywhere: no bounds, no patterns; those are checked in [`super::answer`].
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::value::RawValue;
 
 use crate::llm::Schema;
+use crate::policy::OwnCode;
 
 /// The name under which endpoints cache the schema.
 const NAME: &str = "guardian_assessment";
@@ -52,10 +56,69 @@ pub const ANSWER_SCHEMA: &str = r#"{
   }
 }"#;
 
-/// The schema as a request carries it; `None` if it were no JSON, which a test excludes.
-pub(super) fn schema() -> Option<Schema<'static>> {
-    let json: &'static RawValue = serde_json::from_str(ANSWER_SCHEMA).ok()?;
-    Some(Schema { name: NAME, json })
+/// What stands in the schema before the codes that an organisation adds.
+const LAST_CODE: &str = "\"approval_required\"";
+
+/// The schemas of all organisations: one for those without codes of their own, one for each list of own codes.
+#[derive(Default)]
+pub(super) struct Schemas {
+    own: Mutex<HashMap<String, Arc<OwnedSchema>>>,
+}
+
+/// Lists of own codes that are kept; beyond them, schemas are made anew.
+const MOST_KEPT: usize = 1_024;
+
+/// A schema with its name.
+pub(super) struct OwnedSchema {
+    name: String,
+    json: Box<RawValue>,
+}
+
+impl OwnedSchema {
+    fn with(codes: &[OwnCode]) -> Result<Self, serde_json::Error> {
+        if codes.is_empty() {
+            return Ok(Self {
+                name: NAME.to_owned(),
+                json: RawValue::from_string(ANSWER_SCHEMA.to_owned())?,
+            });
+        }
+        let mut names = LAST_CODE.to_owned();
+        for own in codes {
+            names.push_str(", ");
+            names.push_str(&serde_json::to_string(own.code.as_str())?);
+        }
+        let json = ANSWER_SCHEMA.replace(LAST_CODE, &names);
+        let hash = blake3::hash(json.as_bytes()).to_hex();
+        Ok(Self {
+            name: format!("{NAME}_{}", hash.chars().take(8).collect::<String>()),
+            json: RawValue::from_string(json)?,
+        })
+    }
+
+    /// As a request carries it.
+    pub(super) fn as_schema(&self) -> Schema<'_> {
+        Schema {
+            name: &self.name,
+            json: &self.json,
+        }
+    }
+}
+
+impl Schemas {
+    /// The schema for an organisation with these codes of its own. Codes are of plain characters, so it is JSON always.
+    pub(super) fn with(&self, codes: &[OwnCode]) -> Result<Arc<OwnedSchema>, serde_json::Error> {
+        let key: String = codes.iter().map(|own| format!("{},", own.code)).collect();
+        let mut kept = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(schema) = kept.get(&key) {
+            return Ok(Arc::clone(schema));
+        }
+        let schema = Arc::new(OwnedSchema::with(codes)?);
+        if kept.len() >= MOST_KEPT {
+            kept.clear();
+        }
+        kept.insert(key, Arc::clone(&schema));
+        Ok(schema)
+    }
 }
 
 #[cfg(test)]
@@ -114,6 +177,35 @@ mod tests {
             assert_eq!(names(&format!("{object}/required")), keys);
             assert_eq!(here["additionalProperties"], Value::Bool(false));
         }
-        assert!(super::schema().is_some());
+    }
+
+    #[test]
+    fn own_codes_join_the_list_and_equal_lists_share_a_schema() {
+        let own = |names: &[&str]| -> Vec<OwnCode> {
+            names
+                .iter()
+                .map(|name| OwnCode {
+                    code: ReasonCode::parse(name).unwrap(),
+                    meaning: String::new(),
+                })
+                .collect()
+        };
+        let schemas = Schemas::default();
+        let plain = schemas.with(&[]).unwrap();
+        assert_eq!((plain.name.as_str(), plain.json.get()), (NAME, ANSWER_SCHEMA));
+        let two = schemas.with(&own(&["org.a", "org.b"])).unwrap();
+        assert_ne!(two.name, plain.name);
+        let json: Value = serde_json::from_str(two.json.get()).unwrap();
+        let codes = json
+            .pointer("/properties/reason_codes/items/enum")
+            .and_then(Value::as_array)
+            .unwrap();
+        assert_eq!(codes.len(), ReasonCode::all().count() + 2);
+        assert!(codes.ends_with(&["org.a".into(), "org.b".into()]));
+        assert!(Arc::ptr_eq(&two, &schemas.with(&own(&["org.a", "org.b"])).unwrap()));
+        for n in 0..2 * MOST_KEPT {
+            schemas.with(&own(&[format!("org.{n}").as_str()])).unwrap();
+        }
+        assert!(schemas.own.lock().unwrap().len() <= MOST_KEPT);
     }
 }

@@ -32,6 +32,7 @@ pub(super) fn step(kind: Kind, contents: &[(Origin, &str)]) -> Step {
         agent: None,
         session: None,
         user: None,
+        ties: crate::model::Ties::default(),
         tool_call: None,
         announced_tools: Vec::new(),
         contents: contents
@@ -48,7 +49,7 @@ pub(super) fn step(kind: Kind, contents: &[(Origin, &str)]) -> Step {
             })
             .collect(),
         remarks: Vec::new(),
-        scalars: String::new(),
+        data: Vec::new(),
         original: Arc::new(Nowhere),
     }
 }

@@ -2,17 +2,21 @@
 //!
 //! What the judge decided stands or becomes stricter; it never becomes laxer:
 //!
-//! - where its own view of risk and authorisation demands more ([`super::table`]), an allow becomes a deny;
+//! - where its own view of risk and authorisation demands more ([`crate::policy::StrictnessTable`]), an allow becomes a deny;
+//! - an allow or a modification of which it is less sure than the policy demands becomes a deny with `approval_required`;
+//! - reason codes of an organisation count only as far as its policy declares them;
 //! - a modification whose edits are refused ([`super::edits`]) becomes a deny with `modification_refused`;
 //! - a deny or a modification without a reason has the reason `policy_violation`;
+//! - an `explicit` or `implied` authorisation that rests on a request which there is not, or on a user who was granted
+//!   nothing, is `unknown` ([`super::grounds`]);
 //! - an allow given on a prompt of which something was cut is less sure: its confidence is multiplied by
 //!   [`CUT_CONFIDENCE`].
 
 use super::answer::Answer;
 use super::assessment::{Assessment, stock_message};
 use super::edits::{Bounds, EditRefusal};
-use super::{speech, table};
-use crate::model::{ContentId, Decision, Diagnostic, Edit, Finding, ReasonCode, Step};
+use super::{grounds, speech};
+use crate::model::{Authorization, ContentId, Decision, Diagnostic, Edit, Finding, History, ReasonCode, Step};
 use crate::policy::Policy;
 
 /// What is left of the confidence of an allow when the judge did not see everything.
@@ -29,6 +33,7 @@ pub(super) enum Sight {
 pub(super) struct Scales<'a> {
     pub(super) step: &'a Step,
     pub(super) findings: &'a [Finding],
+    pub(super) history: &'a History,
     pub(super) policy: &'a Policy,
     pub(super) shown: &'a [ContentId],
     pub(super) sight: Sight,
@@ -44,8 +49,13 @@ struct Outcome {
 
 impl Scales<'_> {
     /// The assessment, and what of the answer was not taken as it was.
-    pub(super) fn weigh(&self, answer: Answer) -> (Assessment, Vec<Diagnostic>) {
+    pub(super) fn weigh(&self, mut answer: Answer) -> (Assessment, Vec<Diagnostic>) {
+        let groundless = grounds::missing(&answer, self.step, self.history);
+        if groundless.is_some() {
+            answer.authorization = Authorization::Unknown;
+        }
         let mut outcome = self.raised(&answer);
+        outcome.notes.extend(groundless);
         if outcome.decision == Decision::Modify {
             self.check_edits(&answer, &mut outcome);
         }
@@ -64,9 +74,9 @@ impl Scales<'_> {
             risk: answer.risk,
             authorization: answer.authorization,
             decision: outcome.decision,
-            confidence: match (outcome.decision, self.sight) {
-                (Decision::Allow, Sight::Cut) => answer.confidence * CUT_CONFIDENCE,
-                (Decision::Allow, Sight::Whole) | (Decision::Modify | Decision::Deny, _) => answer.confidence,
+            confidence: match outcome.decision {
+                Decision::Allow => self.confidence(&answer),
+                Decision::Modify | Decision::Deny => answer.confidence,
             },
             reasoning: self.reasoning(&answer.reasoning, &outcome.notes),
             message,
@@ -76,11 +86,22 @@ impl Scales<'_> {
         (assessment, outcome.notes)
     }
 
-    /// The decision after the strictness table, with its reasons.
+    /// How sure the answer is, once it is considered what the judge did not see.
+    fn confidence(&self, answer: &Answer) -> f64 {
+        match (answer.decision, self.sight) {
+            (Decision::Allow, Sight::Cut) => answer.confidence * CUT_CONFIDENCE,
+            (Decision::Allow, Sight::Whole) | (Decision::Modify | Decision::Deny, _) => answer.confidence,
+        }
+    }
+
+    /// The decision after the strictness table and the demand of confidence, with its reasons.
     fn raised(&self, answer: &Answer) -> Outcome {
-        let demand = table::demand(answer.risk, answer.authorization);
-        let decision = demand.applied_to(answer.decision);
+        let rules = &self.policy.judge;
         let mut notes = Vec::new();
+        let mut reasons = self.declared(&answer.reason_codes, &mut notes);
+        let mut decision = rules
+            .table
+            .applied_to(answer.decision, answer.risk, answer.authorization);
         if decision != answer.decision {
             notes.push(Diagnostic {
                 code: "judge_raised",
@@ -90,17 +111,49 @@ impl Scales<'_> {
                 ),
             });
         }
-        let reasons = match decision {
-            Decision::Allow => Vec::new(),
-            Decision::Modify | Decision::Deny if answer.reason_codes.is_empty() => vec![ReasonCode::PolicyViolation],
-            Decision::Modify | Decision::Deny => answer.reason_codes.clone(),
-        };
+        let confidence = self.confidence(answer);
+        if decision != Decision::Deny && !rules.confidence.suffices(self.step.kind, confidence) {
+            notes.push(Diagnostic {
+                code: "judge_unsure",
+                detail: format!(
+                    "the judge said `{decision}`, but with a confidence of {confidence:.2}; the policy demands {:.2}",
+                    rules.confidence.least(self.step.kind)
+                ),
+            });
+            decision = Decision::Deny;
+            reasons.retain(|reason| *reason != ReasonCode::ApprovalRequired);
+            reasons.insert(0, ReasonCode::ApprovalRequired);
+        }
+        match decision {
+            Decision::Allow => reasons.clear(),
+            Decision::Modify | Decision::Deny if reasons.is_empty() => reasons.push(ReasonCode::PolicyViolation),
+            Decision::Modify | Decision::Deny => {}
+        }
         Outcome {
             decision,
             edits: Vec::new(),
             reasons,
             notes,
         }
+    }
+
+    /// The published codes, and those that the policy declares.
+    fn declared(&self, codes: &[ReasonCode], notes: &mut Vec<Diagnostic>) -> Vec<ReasonCode> {
+        let is_declared = |code: &&ReasonCode| match code {
+            own @ ReasonCode::Organisation(_) => self.policy.own_codes.iter().any(|declared| declared.code == **own),
+            _ => true,
+        };
+        let declared: Vec<ReasonCode> = codes.iter().filter(is_declared).cloned().collect();
+        if declared.len() < codes.len() {
+            notes.push(Diagnostic {
+                code: "undeclared_code",
+                detail: format!(
+                    "{} reason codes that the policy does not declare were left out",
+                    codes.len() - declared.len()
+                ),
+            });
+        }
+        declared
     }
 
     /// Takes the edits, or denies.

@@ -3,12 +3,16 @@
 //! Compatible endpoints leave out ids, send `null` for text, split text into parts, add fields of their own. What
 //! matters is read from wherever it stands; what does not matter is not looked at.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::dialect::{Dialect, Format, Temperature, TokenLimit};
-use super::{Failure, Request, Settings, Usage};
+use super::usage::{Cost, Usage};
+use super::{Failure, Request, Settings, StructuredOutput};
 
 /// A request as it is sent.
 #[derive(Serialize)]
@@ -92,16 +96,70 @@ pub struct Reply {
     pub text: String,
     /// The model that says it answered; the configured one where the endpoint does not say.
     pub model: String,
+    /// The name of the endpoint that answered.
+    pub endpoint: Arc<str>,
     /// Why the reply ended, in the endpoint's own word.
     pub finish_reason: Option<String>,
-    /// What it cost, where the endpoint says so.
-    pub usage: Option<Usage>,
+    /// How many tokens it took, counted or estimated.
+    pub usage: Usage,
+    /// What these tokens cost at the endpoint's configured price.
+    pub cost: Cost,
+    /// How long the endpoint took, further tries included.
+    pub latency: Duration,
     /// How it was held to the schema.
     pub format: Format,
 }
 
+/// The body of a request for endpoints that answer later and cannot be asked differently: strict schema unless configured
+/// otherwise, the token limit by its present name.
+///
+/// # Errors
+///
+/// When it cannot be written as JSON.
+pub fn batch_body(request: &Request<'_>, settings: &Settings) -> Result<Box<RawValue>, serde_json::Error> {
+    let dialect = Dialect {
+        format: match settings.structured_output {
+            StructuredOutput::Auto | StructuredOutput::JsonSchema => Format::JsonSchema,
+            StructuredOutput::JsonObject => Format::JsonObject,
+            StructuredOutput::Text => Format::Text,
+        },
+        token_limit: TokenLimit::MaxCompletionTokens,
+        temperature: Temperature::Sent,
+    };
+    serde_json::value::to_raw_value(&RequestBody::new(request, settings, dialect))
+}
+
+/// Reads the answer of this model to a request, as `from` brought it: not over a connection of ours, but as every other
+/// completion is read. It costs nothing here.
+///
+/// # Errors
+///
+/// The [`Failure`] that the same completion is when an endpoint sends it.
+pub fn read_completion(request: &Request<'_>, body: &Value, model: &str, from: &str) -> Result<Reply, Failure> {
+    let said = read_said(body)?;
+    let prompt = [request.system, request.user, request.schema.json.get()];
+    Ok(Reply {
+        usage: usage_of(body).unwrap_or_else(|| Usage::estimated(&prompt, &said.text)),
+        text: said.text,
+        model: said.model.unwrap_or_else(|| model.to_owned()),
+        endpoint: Arc::from(from),
+        finish_reason: said.finish_reason,
+        cost: Cost::default(),
+        latency: Duration::ZERO,
+        format: Format::Text,
+    })
+}
+
+/// What a completion says: the text, and who wrote it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Said {
+    pub(super) text: String,
+    pub(super) model: Option<String>,
+    pub(super) finish_reason: Option<String>,
+}
+
 /// Reads the one reply out of a completion.
-pub(super) fn read_reply(body: &Value, model: &str, format: Format) -> Result<Reply, Failure> {
+pub(super) fn read_said(body: &Value) -> Result<Said, Failure> {
     let choice = match body.get("choices").and_then(Value::as_array).map(Vec::as_slice) {
         Some([choice]) => choice,
         // Some gateways report an upstream's error with status 200.
@@ -123,12 +181,10 @@ pub(super) fn read_reply(body: &Value, model: &str, format: Format) -> Result<Re
     if text.trim().is_empty() {
         return Err(Failure::Empty);
     }
-    Ok(Reply {
+    Ok(Said {
         text,
-        model: named(body.get("model")).unwrap_or(model).to_owned(),
+        model: named(body.get("model")).map(str::to_owned),
         finish_reason: named(choice.get("finish_reason")).map(str::to_owned),
-        usage: usage_of(body),
-        format,
     })
 }
 
@@ -167,12 +223,10 @@ fn error_in_success(body: &Value) -> Failure {
     }
 }
 
-fn usage_of(body: &Value) -> Option<Usage> {
+/// What the endpoint counted; `None` where it did not, or cannot have.
+pub(super) fn usage_of(body: &Value) -> Option<Usage> {
     let tokens = |name: &str| body.get("usage")?.get(name)?.as_u64();
-    Some(Usage {
-        prompt_tokens: tokens("prompt_tokens")?,
-        completion_tokens: tokens("completion_tokens")?,
-    })
+    Usage::reported(tokens("prompt_tokens")?, tokens("completion_tokens")?)
 }
 
 fn non_blank(value: Option<&Value>) -> bool {
@@ -194,34 +248,34 @@ mod tests {
 
     use super::*;
 
-    fn read(body: Value) -> Result<Reply, Failure> {
-        read_reply(&body, "configured", Format::Text)
+    fn read(body: Value) -> Result<Said, Failure> {
+        read_said(&body)
     }
 
-    fn message(message: Value) -> Result<Reply, Failure> {
+    fn message(message: Value) -> Result<Said, Failure> {
         read(json!({"choices": [{"message": message, "finish_reason": "stop"}]}))
     }
 
     #[test]
     fn a_bare_minimum_is_enough() {
         let reply = read(json!({"choices": [{"message": {"content": "x"}}]})).unwrap();
-        assert_eq!((reply.text.as_str(), reply.model.as_str()), ("x", "configured"));
-        assert_eq!((reply.usage, reply.finish_reason), (None, None));
+        assert_eq!((reply.text.as_str(), reply.model), ("x", None));
+        assert_eq!(reply.finish_reason, None);
     }
 
     #[test]
     fn additions_of_endpoints_are_passed_over() {
-        let reply = read(json!({
+        let body = json!({
             "object": "chat.completion", "model": "m-1", "system_fingerprint": null, "created": "yesterday",
             "choices": [{"index": "0", "finish_reason": "abort", "logprobs": 7, "message": {
                 "role": "assistant", "content": [{"type": "text", "text": "a"}, "b", {"type": "image"}],
                 "reasoning_content": "long thoughts", "tool_calls": null, "refusal": null}}],
             "usage": {"prompt_tokens": 5, "completion_tokens": 6, "total_tokens": "eleven"}
-        }))
-        .unwrap();
-        assert_eq!((reply.text.as_str(), reply.model.as_str()), ("ab", "m-1"));
+        });
+        let usage = usage_of(&body).unwrap();
+        let reply = read(body).unwrap();
+        assert_eq!((reply.text.as_str(), reply.model.as_deref()), ("ab", Some("m-1")));
         assert_eq!(reply.finish_reason.as_deref(), Some("abort"));
-        let usage = reply.usage.unwrap();
         assert_eq!((usage.prompt_tokens, usage.completion_tokens), (5, 6));
     }
 

@@ -80,6 +80,15 @@ pub enum Failure {
     /// The request could not be built.
     #[error("the request to the model could not be built")]
     Unsendable,
+    /// 403 without the JSON that endpoints explain it with: something before the endpoint did not like the request.
+    #[error("something before the model's endpoint refused the request: look for a firewall or a proxy")]
+    Blocked,
+    /// Every endpoint rests after too many faults; nobody was asked.
+    #[error("every endpoint of the model failed too often and is left alone for a moment; the log has the faults")]
+    BreakerOpen,
+    /// The configured pace of the endpoint is reached, and no time left to wait.
+    #[error("the configured `requests_per_minute` or `tokens_per_minute` of the model's endpoint is reached")]
+    EndpointLimit,
 }
 
 impl Failure {
@@ -105,7 +114,47 @@ impl Failure {
             Failure::Empty => "empty",
             Failure::Truncated => "truncated",
             Failure::Unsendable => "unsendable",
+            Failure::Blocked => "blocked",
+            Failure::BreakerOpen => "breaker_open",
+            Failure::EndpointLimit => "endpoint_limit",
         }
+    }
+
+    /// Whose doing it is: whether another endpoint is asked, and whether it counts against this one.
+    ///
+    /// What somebody who wrote a content can bring about is never the endpoint's doing: otherwise that somebody could
+    /// choose who judges, or take an endpoint away from everybody.
+    pub(super) const fn blame(&self) -> Blame {
+        match self {
+            Failure::Timeout
+            | Failure::Connect
+            | Failure::Reset
+            | Failure::Auth
+            | Failure::Quota
+            | Failure::ModelNotFound
+            | Failure::ServerError { .. }
+            | Failure::TooLarge
+            | Failure::NotJson
+            | Failure::Redirect => Blame::Endpoint,
+            Failure::RateLimited { .. } | Failure::EndpointLimit | Failure::BreakerOpen => Blame::Traffic,
+            Failure::BadRequest { .. }
+            | Failure::PromptTooLong
+            | Failure::Malformed
+            | Failure::Refusal
+            | Failure::ContentFilter
+            | Failure::Empty
+            | Failure::Truncated
+            | Failure::Unsendable
+            | Failure::Blocked => Blame::Conversation,
+        }
+    }
+
+    /// Whether it takes an operator to mend it.
+    pub(super) const fn is_misconfiguration(&self) -> bool {
+        matches!(
+            self,
+            Failure::Auth | Failure::Quota | Failure::ModelNotFound | Failure::Redirect | Failure::NotJson
+        )
     }
 
     /// Whether the same request may well succeed a moment later.
@@ -117,6 +166,11 @@ impl Failure {
                 status: 408 | 502 | 503 | 504 | 529,
                 retry_after,
             } => Retry::After(*retry_after),
+            // A hiccup or a request that this server chokes on: a second time tells.
+            Failure::ServerError {
+                status: 500,
+                retry_after,
+            } => Retry::Once(*retry_after),
             Failure::ServerError { .. }
             | Failure::Timeout
             | Failure::Auth
@@ -132,9 +186,23 @@ impl Failure {
             | Failure::ContentFilter
             | Failure::Empty
             | Failure::Truncated
-            | Failure::Unsendable => Retry::Never,
+            | Failure::Unsendable
+            | Failure::Blocked
+            | Failure::BreakerOpen
+            | Failure::EndpointLimit => Retry::Never,
         }
     }
+}
+
+/// Whose doing a failure is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Blame {
+    /// The endpoint's: the next one is asked, and it counts against this one.
+    Endpoint,
+    /// That of too much traffic: the next one is asked.
+    Traffic,
+    /// The conversation's, or whoever wrote it: the failure stands.
+    Conversation,
 }
 
 /// Whether and when to try again.
@@ -142,6 +210,8 @@ impl Failure {
 pub(super) enum Retry {
     /// The same request fails again.
     Never,
+    /// As [`Retry::After`], but only after the first attempt.
+    Once(Option<Duration>),
     /// After what the endpoint asked for, or after our own pause.
     After(Option<Duration>),
 }

@@ -20,19 +20,37 @@ use super::transport::Attempt;
 
 /// The most attempts of one call.
 const MOST_ATTEMPTS: u32 = 4;
+/// The most attempts of one call while another endpoint could be asked instead.
+const MOST_ATTEMPTS_BEFORE_OTHERS: u32 = 2;
+/// The longest pause while another endpoint could be asked instead.
+const LONGEST_PAUSE_BEFORE_OTHERS: Duration = Duration::from_millis(250);
 /// The pause after the first attempt; it doubles with each.
 const FIRST_PAUSE: Duration = Duration::from_millis(40);
+
+/// How long to insist on one endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Patience {
+    /// As long as the deadline allows: there is no other endpoint.
+    ToTheEnd,
+    /// A moment: another endpoint could be asked instead.
+    OthersWait,
+}
 
 /// A service that repeats the attempts of another one.
 #[derive(Clone)]
 pub(super) struct Retry<S> {
     attempt: S,
     deadline: Instant,
+    patience: Patience,
 }
 
 impl<S> Retry<S> {
-    pub(super) fn new(attempt: S, deadline: Instant) -> Self {
-        Self { attempt, deadline }
+    pub(super) fn new(attempt: S, deadline: Instant, patience: Patience) -> Self {
+        Self {
+            attempt,
+            deadline,
+            patience,
+        }
     }
 }
 
@@ -50,7 +68,7 @@ where
 
     fn call(&mut self, request: HttpRequestFactory) -> Attempt {
         let mut attempt = self.attempt.clone();
-        let deadline = self.deadline;
+        let (deadline, patience) = (self.deadline, self.patience);
         Box::pin(async move {
             let mut count = 1;
             loop {
@@ -58,7 +76,8 @@ where
                     Ok(response) => return Ok(response),
                     Err(failure) => failure,
                 };
-                let Some(pause) = pause(&failure, count, deadline.saturating_duration_since(Instant::now())) else {
+                let left = deadline.saturating_duration_since(Instant::now());
+                let Some(pause) = pause(&failure, count, left, patience) else {
                     return Err(failure);
                 };
                 tracing::debug!(attempt = count, failure = failure.code(), "the model is asked again");
@@ -70,18 +89,27 @@ where
 }
 
 /// How long to wait before the next attempt; `None` when there is to be none.
-fn pause(failure: &Failure, attempts: u32, left: Duration) -> Option<Duration> {
-    let Again::After(asked) = failure.retry() else {
-        return None;
+fn pause(failure: &Failure, attempts: u32, left: Duration, patience: Patience) -> Option<Duration> {
+    let (asked, most) = match failure.retry() {
+        Again::Never => return None,
+        Again::Once(asked) => (asked, MOST_ATTEMPTS_BEFORE_OTHERS),
+        Again::After(asked) => (asked, MOST_ATTEMPTS),
     };
-    if attempts >= MOST_ATTEMPTS {
+    let (most, longest) = match patience {
+        Patience::ToTheEnd => (most, left),
+        Patience::OthersWait => (
+            most.min(MOST_ATTEMPTS_BEFORE_OTHERS),
+            left.min(LONGEST_PAUSE_BEFORE_OTHERS),
+        ),
+    };
+    if attempts >= most {
         return None;
     }
     let own = FIRST_PAUSE
         .saturating_mul(1 << attempts.saturating_sub(1).min(8))
         .mul_f64(jitter());
     let pause = asked.map_or(own, |asked| asked.max(own));
-    (pause < left).then_some(pause)
+    (pause < longest).then_some(pause)
 }
 
 /// Between a half and one, so that callers that failed together do not come back together.
@@ -105,6 +133,11 @@ pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The pause when there is no other endpoint.
+    fn pause(failure: &Failure, attempts: u32, left: Duration) -> Option<Duration> {
+        super::pause(failure, attempts, left, Patience::ToTheEnd)
+    }
 
     fn asked(value: &str) -> Option<Duration> {
         let mut headers = HeaderMap::new();
@@ -144,6 +177,30 @@ mod tests {
             assert!(pause >= longest / 2 && pause <= longest, "{pause:?}");
         }
         assert_eq!(pause(&Failure::Reset, MOST_ATTEMPTS, left), None);
+    }
+
+    #[test]
+    fn an_internal_error_is_tried_once_more() {
+        let failure = Failure::ServerError {
+            status: 500,
+            retry_after: None,
+        };
+        let left = Duration::from_secs(10);
+        assert!(pause(&failure, 1, left).is_some());
+        assert_eq!(pause(&failure, 2, left), None);
+    }
+
+    #[test]
+    fn nobody_insists_while_another_endpoint_waits() {
+        let left = Duration::from_secs(10);
+        let limited = |seconds| Failure::RateLimited {
+            retry_after: Some(Duration::from_secs(seconds)),
+        };
+        let pause = |failure: &Failure, attempts| super::pause(failure, attempts, left, Patience::OthersWait);
+        assert_eq!(pause(&limited(2), 1), None);
+        assert!(pause(&limited(0), 1).is_some());
+        assert!(pause(&Failure::Connect, 1).is_some());
+        assert_eq!(pause(&Failure::Connect, 2), None);
     }
 
     #[test]

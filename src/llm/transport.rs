@@ -8,12 +8,18 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use async_openai::middleware::HttpRequestFactory;
-use reqwest::{Client, Response, StatusCode};
+use reqwest::{Certificate, Client, Response, StatusCode};
+use secrecy::ExposeSecret;
 use tower::Service;
+use url::Url;
 
 use super::Failure;
 use super::complaint::{Refused, read_refusal};
 use super::retry::retry_after;
+use super::settings::{Proxy, Settings, SettingsError};
+
+/// The longest that connecting may take, however long a call may.
+const LONGEST_CONNECT: Duration = Duration::from_secs(5);
 
 /// The most bytes of a reply, after decompression.
 const MOST_BYTES: usize = 1024 * 1024;
@@ -27,23 +33,45 @@ pub(super) struct Transport {
 }
 
 impl Transport {
-    /// A transport whose attempts to connect end after this time.
+    /// A transport to the endpoint of these settings.
     ///
     /// Redirects are not followed: a request and its key go nowhere but where they were sent.
-    pub(super) fn new(connect_timeout: Duration) -> Result<Self, String> {
-        let http = Client::builder()
-            .connect_timeout(connect_timeout)
+    pub(super) fn new(settings: &Settings) -> Result<Self, SettingsError> {
+        let mut builder = Client::builder()
+            .connect_timeout(settings.timeout.min(LONGEST_CONNECT))
             .redirect(reqwest::redirect::Policy::none())
             .referer(false)
-            .user_agent(concat!("aos-guardian/", env!("CARGO_PKG_VERSION")))
+            .user_agent(concat!("aos-guardian/", env!("CARGO_PKG_VERSION")));
+        if let Some(pem) = &settings.ca {
+            let certificates = Certificate::from_pem_bundle(pem).map_err(|_| SettingsError::Ca)?;
+            if certificates.is_empty() {
+                return Err(SettingsError::Ca);
+            }
+            builder = builder.tls_certs_merge(certificates);
+        }
+        builder = match &settings.proxy {
+            Proxy::Environment => builder,
+            Proxy::Direct => builder.no_proxy(),
+            Proxy::Through(url) => builder.proxy(proxy(url.expose_secret())?),
+        };
+        let http = builder
             .build()
-            .map_err(|error| error.to_string())?;
+            .map_err(|error| SettingsError::Client(error.to_string()))?;
         Ok(Self { http })
     }
 
     pub(super) fn http(&self) -> Client {
         self.http.clone()
     }
+}
+
+/// A proxy at an address that has a host.
+fn proxy(address: &str) -> Result<reqwest::Proxy, SettingsError> {
+    let url = Url::parse(address).map_err(|_| SettingsError::Proxy)?;
+    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+        return Err(SettingsError::Proxy);
+    }
+    reqwest::Proxy::all(url).map_err(|_| SettingsError::Proxy)
 }
 
 pub(super) type Attempt = Pin<Box<dyn Future<Output = Result<Response, Failure>> + Send>>;
@@ -86,7 +114,7 @@ async fn refused(status: StatusCode, response: Response) -> Failure {
     let code = status.as_u16();
     match code {
         300..=399 => return Failure::Redirect,
-        401 | 403 => return Failure::Auth,
+        401 => return Failure::Auth,
         402 => return Failure::Quota,
         404 => return Failure::ModelNotFound,
         413 => return Failure::PromptTooLong,
@@ -100,6 +128,10 @@ async fn refused(status: StatusCode, response: Response) -> Failure {
     }
     let body = read(response, MOST_ERROR_BYTES).await.unwrap_or_default();
     match (code, read_refusal(&body)) {
+        // A firewall that dislikes a text answers in HTML, an endpoint that dislikes a key in JSON.
+        (403, Refused::ContentFilter) => Failure::ContentFilter,
+        (403, _) if is_json(&body) => Failure::Auth,
+        (403, _) => Failure::Blocked,
         (429, Refused::Quota) => Failure::Quota,
         (429, _) => Failure::RateLimited { retry_after },
         (_, Refused::PromptTooLong) => Failure::PromptTooLong,
@@ -114,6 +146,10 @@ async fn refused(status: StatusCode, response: Response) -> Failure {
             complaint,
         },
     }
+}
+
+fn is_json(body: &[u8]) -> bool {
+    serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok()
 }
 
 /// Reads a body up to a limit.

@@ -165,6 +165,9 @@ pub enum Place {
 pub enum Form {
     /// A JSON string value.
     Text,
+    /// A number of many digits: a card, an account, a phone. The text is the number as it is written; edited, it becomes a
+    /// string.
+    Number,
     /// The name of a member of somebody's structured data. Never edited. The pointer is that of the member.
     Key,
     /// A base64 file that holds text; the content's text is the decoded file, an edit is encoded again.
@@ -201,6 +204,6 @@ pub struct Content {
 impl Content {
     /// Whether an edit of this content can be written back.
     pub fn is_editable(&self) -> bool {
-        self.place == Place::Body && matches!(self.form, Form::Text | Form::TextFile { .. })
+        self.place == Place::Body && matches!(self.form, Form::Text | Form::Number | Form::TextFile { .. })
     }
 }

@@ -6,19 +6,23 @@
 mod content;
 mod edit;
 mod finding;
+mod history;
 mod identity;
 mod method;
 mod reason;
 mod step;
 #[cfg(test)]
 pub(crate) mod testing;
+mod tool_class;
 mod verdict;
 
 pub use content::{Content, ContentId, Form, Origin, Place, Pointer};
 pub use edit::{Edit, EditError};
 pub use finding::{Confidence, Coverage, Examined, Finding, Screening, Severity, Treatment, View, ViewSet};
+pub use history::{Earlier, Excerpt, History, Noted, Outcome, Request, Said, Voice};
 pub use identity::{AgentId, Caller, OrganisationId, RequestId, SessionId, UserId};
 pub use method::{Kind, Method, Posture};
 pub use reason::ReasonCode;
-pub use step::{Agent, Argument, ArgumentDefinition, Original, Remark, Step, Tool, ToolCall};
-pub use verdict::{Authorization, Decision, Diagnostic, Risk, Source, Verdict};
+pub use step::{Agent, Argument, ArgumentDefinition, Data, Original, Remark, Step, Ties, Tool, ToolCall};
+pub use tool_class::{ClassSet, ToolClass};
+pub use verdict::{Authorization, Decision, Diagnostic, Judging, Risk, Source, Stage, Verdict};

@@ -18,17 +18,19 @@ pub struct Step {
     pub session: Option<SessionId>,
     /// The user behind it, when the protocol says so.
     pub user: Option<UserId>,
+    /// What ties it to other postings and steps, where the protocol says so.
+    pub ties: Ties,
     /// The tool call it carries: of `steps/toolCallRequest`, or of an MCP `tools/call`.
     pub tool_call: Option<ToolCall>,
     /// Tools that the step itself announces (an MCP `tools/list` answer).
     pub announced_tools: Vec<Tool>,
-    /// Every string of the request's parameters, in document order.
+    /// Every string of the request's parameters, and every long number of its body, in document order.
     ///
     /// INVARIANT: the content at index `i` has the id [`ContentId::from_index`]`(i)`.
     pub contents: Vec<Content>,
-    /// Numbers, booleans and nulls of the body as they are written, in document order, one a line. They are no texts and are
-    /// not screened, but a step with another amount is another step.
-    pub scalars: String,
+    /// Where the body holds numbers, booleans or nulls: the data that they are part of, in document order. Most of them are
+    /// no contents, but a step with another amount is another step, and a judge has to see it.
+    pub data: Vec<Data>,
     /// What was odd, but no error, in the way the step was written.
     pub remarks: Vec<Remark>,
     /// The document it came from.
@@ -58,6 +60,15 @@ impl Step {
     pub fn text_bytes(&self) -> usize {
         self.contents.iter().map(|content| content.text.len()).sum()
     }
+}
+
+/// What ties a step to another posting of itself, and an answer to its call. Untrusted: whoever posts the step chose it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ties {
+    /// The id of the step (AOS `context.stepId`): the same for every posting of it.
+    pub step: Option<String>,
+    /// The id that a call shares with its answer (AOS `executionId`; MCP and A2A: the id of the message inside).
+    pub call: Option<String>,
 }
 
 /// The agent that takes the step (AOS 3.1).
@@ -104,6 +115,17 @@ pub struct ToolCall {
     pub content: Option<ContentId>,
     /// The arguments, in document order.
     pub arguments: Vec<Argument>,
+}
+
+/// Data that holds more than strings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Data {
+    /// Where it stands: the outermost object or array of somebody's data, or a single value.
+    pub pointer: Pointer,
+    /// Who wrote it.
+    pub origin: Origin,
+    /// The JSON as it is written in the document, without the white space between its tokens.
+    pub json: String,
 }
 
 /// One argument of a call.

@@ -44,11 +44,12 @@ pub(crate) fn step_with(origin: Origin, texts: &[&str]) -> Step {
         agent: None,
         session: None,
         user: None,
+        ties: crate::model::Ties::default(),
         tool_call: None,
         announced_tools: Vec::new(),
         contents,
         remarks: Vec::new(),
-        scalars: String::new(),
+        data: Vec::new(),
         original: Arc::new(NoDocument),
     }
 }

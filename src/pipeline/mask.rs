@@ -7,6 +7,7 @@ use super::draft::Draft;
 use super::screen::{Screened, explain, reasons};
 use crate::model::{Decision, Edit, Finding, Origin, ReasonCode, Step, Treatment};
 use crate::policy::{MaskStyle, Policy};
+use crate::session::Past;
 
 /// A step that may be shown to a judge: masked where it had to be.
 pub(super) struct Cleared {
@@ -24,7 +25,12 @@ pub(super) struct Cleared {
 
 impl Guardian {
     /// Masks a step; a denial where it has to be masked but cannot be.
-    pub(super) async fn mask(&self, screened: &Screened, policy: &Arc<Policy>) -> Result<Cleared, Draft> {
+    pub(super) async fn mask(
+        &self,
+        screened: &Screened,
+        policy: &Arc<Policy>,
+        past: &Arc<Past>,
+    ) -> Result<Cleared, Draft> {
         let masked: Vec<&Finding> = screened.treated(Treatment::Mask).collect();
         if masked.is_empty() {
             return Ok(Cleared {
@@ -49,7 +55,7 @@ impl Guardian {
             .original
             .edited(&masks)
             .map_err(|error| denied(&error.to_string()))?;
-        let again = self.screen(step, policy).await;
+        let again = self.screen(step, policy, past).await;
         if again.treated(Treatment::Deny).next().is_some() || again.treated(Treatment::Mask).next().is_some() {
             return Err(denied("what had to be masked can still be read afterwards"));
         }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::limit::Allowance;
 use crate::model::OrganisationId;
 use crate::policy::Policy;
 use crate::prompt::Prompts;
@@ -16,6 +17,8 @@ pub struct Organisation {
     pub policy: Arc<Policy>,
     /// Its prompts.
     pub prompts: Arc<Prompts>,
+    /// What it may use of the judge.
+    pub allowance: Allowance,
 }
 
 impl Organisation {

@@ -7,6 +7,8 @@ use super::withhold::Withheld;
 use super::{Guardian, Organisation};
 use crate::model::{Decision, Finding, Method, Origin, Place, ReasonCode, Screening, Step, Treatment, Verdict};
 use crate::policy::Policy;
+use crate::prefilter::Prefilters;
+use crate::session::{Past, rules};
 use crate::telemetry::names;
 
 /// Steps with more text than this are screened on a thread for blocking work, so that they hold up nobody else.
@@ -20,13 +22,13 @@ pub(super) struct Screened {
 }
 
 impl Guardian {
-    /// Screens a step. Deterministic, and bounded by the size of the step.
-    pub(super) async fn screen(&self, step: Arc<Step>, policy: &Arc<Policy>) -> Screened {
+    /// Screens a step in the light of its session. Deterministic, and bounded by the size of the step.
+    pub(super) async fn screen(&self, step: Arc<Step>, policy: &Arc<Policy>, past: &Arc<Past>) -> Screened {
         if step.text_bytes() <= LARGE_STEP_BYTES {
-            return Screened::new(self.prefilters.screen(&step, policy), step, policy);
+            return Screened::new(&self.prefilters, step, policy, past);
         }
-        let (prefilters, policy, step) = (Arc::clone(&self.prefilters), Arc::clone(policy), step);
-        let task = tokio::task::spawn_blocking(move || Screened::new(prefilters.screen(&step, &policy), step, &policy));
+        let (prefilters, policy, past) = (Arc::clone(&self.prefilters), Arc::clone(policy), Arc::clone(past));
+        let task = tokio::task::spawn_blocking(move || Screened::new(&prefilters, step, &policy, &past));
         match task.await {
             Ok(screened) => screened,
             // Blocking tasks are not cancelled: this is a panic of a prefilter, and goes on as one.
@@ -36,7 +38,10 @@ impl Guardian {
 }
 
 impl Screened {
-    fn new(screening: Screening, step: Arc<Step>, policy: &Policy) -> Self {
+    fn new(prefilters: &Prefilters, step: Arc<Step>, policy: &Policy, past: &Past) -> Self {
+        let mut screening = prefilters.screen(&step, policy);
+        let across_steps = rules::screen(past, &step, policy, prefilters);
+        screening.findings.extend(across_steps);
         let treatments = screening
             .findings
             .iter()
@@ -98,6 +103,11 @@ impl Screened {
             &self.step,
             self.screening.findings.iter().zip(self.treatments.iter().copied()),
         )
+    }
+
+    /// What was seen.
+    pub(super) fn into_findings(self) -> Vec<Finding> {
+        self.screening.findings
     }
 
     /// Adds what screening knows to a verdict: findings, coverage, versions.

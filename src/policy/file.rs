@@ -6,9 +6,10 @@ use std::path::Path;
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
+use super::judge_lines;
 use super::{
     DestinationRules, Disclosure, HarmlessEntry, LocalJudgeRules, MaskStyle, NamePatterns, Policy, PostureTable,
-    ToolRules, TreatmentEntry, Undeclared,
+    ToolClassRules, ToolRules, TreatmentEntry, Undeclared,
 };
 use crate::model::{Confidence, Kind, Method, Origin, Posture, ReasonCode, Severity, Treatment};
 
@@ -73,6 +74,10 @@ pub struct PolicyFile {
     pub mask: MaskLines,
     /// How the local judge weighs findings.
     pub local_judge: LocalJudgeLines,
+    /// What is demanded of a judge that is a model.
+    pub judge: JudgeLines,
+    /// The organisation's own reason codes, with what they mean.
+    pub reason_codes: BTreeMap<String, CodeLine>,
     /// What agents are shown.
     pub disclosure: DisclosureLines,
 }
@@ -118,6 +123,9 @@ pub struct ToolLines {
     deny: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     undeclared: Option<String>,
+    /// Class of tools (or `none`) to patterns of tool ids.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    classes: BTreeMap<String, Vec<String>>,
 }
 
 /// `[destinations]`.
@@ -149,6 +157,40 @@ pub struct LocalJudgeLines {
     deny_at: Option<f64>,
 }
 
+/// `[judge]`.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct JudgeLines {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) min_confidence: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) min_confidence_acting: Option<f64>,
+    pub(super) table: BTreeMap<String, BTreeMap<String, String>>,
+    pub(super) first: FirstStageLines,
+}
+
+/// `[judge.first]`.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct FirstStageLines {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) min_confidence: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) escalate_risk: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) escalate: Option<Vec<String>>,
+}
+
+/// The meaning of a reason code; or, as TOML reads a name with dots, of all that begin so.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(untagged)]
+pub enum CodeLine {
+    /// The meaning.
+    Meaning(String),
+    /// What follows the next dot.
+    Further(BTreeMap<String, CodeLine>),
+}
+
 /// `[disclosure]`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
@@ -159,6 +201,8 @@ pub struct DisclosureLines {
     findings: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     coverage: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost: Option<bool>,
 }
 
 impl PolicyFile {
@@ -223,6 +267,10 @@ impl PolicyFile {
     fn over(self, base: Self) -> Self {
         let mut posture = base.posture;
         posture.extend(self.posture);
+        let mut reason_codes = base.reason_codes;
+        reason_codes.extend(self.reason_codes);
+        let mut classes = base.tools.classes;
+        classes.extend(self.tools.classes);
         Self {
             name: self.name.or(base.name),
             extends: None,
@@ -233,6 +281,7 @@ impl PolicyFile {
                 allow: self.tools.allow.or(base.tools.allow),
                 deny: self.tools.deny.or(base.tools.deny),
                 undeclared: self.tools.undeclared.or(base.tools.undeclared),
+                classes,
             },
             destinations: DestinationLines {
                 allow: self.destinations.allow.or(base.destinations.allow),
@@ -246,10 +295,13 @@ impl PolicyFile {
             local_judge: LocalJudgeLines {
                 deny_at: self.local_judge.deny_at.or(base.local_judge.deny_at),
             },
+            judge: self.judge.over(base.judge),
+            reason_codes,
             disclosure: DisclosureLines {
                 reasoning: self.disclosure.reasoning.or(base.disclosure.reasoning),
                 findings: self.disclosure.findings.or(base.disclosure.findings),
                 coverage: self.disclosure.coverage.or(base.disclosure.coverage),
+                cost: self.disclosure.cost.or(base.disclosure.cost),
             },
         }
     }
@@ -288,6 +340,8 @@ impl PolicyFile {
                 .map_err(|why| at("tools.deny", why))?,
             undeclared: one_of(self.tools.undeclared.as_deref().unwrap_or("evidence"), UNDECLARED)
                 .map_err(|why| at("tools.undeclared", why))?,
+            classes: ToolClassRules::new(&self.tools.classes)
+                .map_err(|(key, why)| at(&format!("tools.classes.{key}"), why))?,
         };
         let hosts = |list: &Option<Vec<String>>| {
             let lower: Vec<String> = list.iter().flatten().map(|host| host.to_ascii_lowercase()).collect();
@@ -314,11 +368,14 @@ impl PolicyFile {
             posture: posture_table(&self.posture).map_err(|(key, why)| at(&format!("posture.\"{key}\""), why))?,
             mask: self.mask.build().map_err(|(key, why)| at(key, why))?,
             local_judge: LocalJudgeRules { deny_at },
+            judge: self.judge.build().map_err(|(key, why)| at(&key, why))?,
+            own_codes: judge_lines::own_codes(&self.reason_codes).map_err(|(key, why)| at(&key, why))?,
             guidance: self.guidance.unwrap_or_default(),
             disclosure: Disclosure {
                 reasoning: self.disclosure.reasoning.unwrap_or(true),
                 findings: self.disclosure.findings.unwrap_or(true),
                 coverage: self.disclosure.coverage.unwrap_or(true),
+                cost: self.disclosure.cost.unwrap_or(false),
             },
         })
     }
@@ -473,7 +530,7 @@ fn one_of<T: Copy>(name: &str, table: &[(&str, T)]) -> Result<T, String> {
         })
 }
 
-fn named<T: Copy>(name: &str, all: &[T], as_str: fn(T) -> &'static str) -> Result<T, String> {
+pub(super) fn named<T: Copy>(name: &str, all: &[T], as_str: fn(T) -> &'static str) -> Result<T, String> {
     all.iter().copied().find(|value| as_str(*value) == name).ok_or_else(|| {
         format!(
             "expected one of {}, found `{name}`",
@@ -482,7 +539,7 @@ fn named<T: Copy>(name: &str, all: &[T], as_str: fn(T) -> &'static str) -> Resul
     })
 }
 
-fn all_named<T: Copy>(names: &[String], all: &[T], as_str: fn(T) -> &'static str) -> Result<Vec<T>, String> {
+pub(super) fn all_named<T: Copy>(names: &[String], all: &[T], as_str: fn(T) -> &'static str) -> Result<Vec<T>, String> {
     names.iter().map(|name| named(name, all, as_str)).collect()
 }
 

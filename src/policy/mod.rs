@@ -6,9 +6,12 @@
 
 mod file;
 mod harmless;
+mod judge_lines;
+mod judging;
 mod mask;
 mod names;
 mod profiles;
+mod tool_classes;
 mod treatment;
 
 use std::collections::BTreeMap;
@@ -17,9 +20,11 @@ use crate::model::{Method, Posture};
 
 pub use file::{PolicyError, PolicyFile};
 pub use harmless::HarmlessEntry;
+pub use judging::{ConfidenceRules, FirstStageRules, JudgeRules, OwnCode, StrictnessTable};
 pub use mask::MaskStyle;
 pub use names::NamePatterns;
 pub use profiles::PROFILE_NAMES;
+pub use tool_classes::ToolClassRules;
 pub use treatment::TreatmentEntry;
 
 /// Every key of a policy with what it does when left out, as a file that can be used.
@@ -46,6 +51,10 @@ pub struct Policy {
     pub mask: MaskStyle,
     /// How the local judge weighs findings.
     pub local_judge: LocalJudgeRules,
+    /// What is demanded of a judge that is a model.
+    pub judge: JudgeRules,
+    /// The organisation's own reason codes, by name.
+    pub own_codes: Vec<OwnCode>,
     /// What the organisation wants its judge to know, in its own words; rendered into the system prompt.
     pub guidance: String,
     /// What of a verdict the organisation shows to its agents.
@@ -61,6 +70,8 @@ pub struct ToolRules {
     pub deny: NamePatterns,
     /// Calls of tools that the agent itself does not declare.
     pub undeclared: Undeclared,
+    /// What tools do, where the organisation says so.
+    pub classes: ToolClassRules,
 }
 
 /// Which hosts data may go to. A host that fits neither list is judged by what it is.
@@ -118,6 +129,8 @@ pub struct Disclosure {
     pub findings: bool,
     /// `result.data.coverage`.
     pub coverage: bool,
+    /// `result.data.cost`.
+    pub cost: bool,
 }
 
 impl Policy {

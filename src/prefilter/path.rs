@@ -15,6 +15,7 @@ const LONGEST: usize = 1_024;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Trouble {
     Traversal,
+    SystemTraversal,
     EncodedTraversal,
     CutName,
     ProcessRoot,
@@ -52,6 +53,9 @@ const RULES: &[Entry<Trouble>] = &[
     rule!(Traversal, "traversal", "Climbs out of where it should stay.", PolicyViolation, Medium, Medium,
         fires: ["../../../etc/hosts", "uploads/../../../x", "..\\..\\..\\boot.ini", "/srv/files/../../etc/hosts", "images/../../../../tmp/x"],
         silent: ["../lib/util.py", "src/../README.md", "a/b/c.txt", "../../README.md", "notes...txt", "/home/alice/project/../other/x"]),
+    rule!(SystemTraversal, "system_traversal", "Climbs up and then down into the system, or to keys.", DataExfiltration, High, High,
+        fires: ["../../../etc/hosts", "../../../../etc/passwd", "/srv/files/../../etc/hosts", "uploads/../../../../proc/self/environ", "..\\..\\..\\Windows\\win.ini"],
+        silent: ["../../README.md", "/etc/hosts", "../../../x", "/srv/etc/../data/x", "/usr/lib/../share/doc/x"]),
     rule!(EncodedTraversal, "encoded_traversal", "Climbs out in a spelling that is made to be overlooked.", Obfuscation, High, High,
         fires: ["%2e%2e%2fetc/hosts", "..%2f..%2fx", "%252e%252e%252fx", "..%c0%af..%c0%afx", "..\u{2215}..\u{2215}x", "\u{2025}/\u{2025}/x", "..%5c..%5cx", "\u{ff0e}\u{ff0e}/\u{ff0e}\u{ff0e}/x", "....//....//x"],
         silent: ["../x", "a%20b.txt", "50%25.txt", "docs/a%2Fb.md"]),
@@ -143,7 +147,7 @@ impl Prefilter for Path {
                 seen.push(trouble);
                 if let Some(rule) = self.catalogue.rule(trouble) {
                     let mut finding = rule.at(subject, view, 0..text.len(), what);
-                    if !labelled {
+                    if !labelled && !text.starts_with("file:") {
                         finding.confidence = finding.confidence.min(Confidence::Medium);
                     }
                     found.push(finding);
@@ -287,6 +291,18 @@ fn of_spelling(text: &str, location: &Location, troubles: &mut Vec<(Trouble, &'s
         ));
     } else if plain_climbs && climbs_far(text, location) {
         troubles.push((Trouble::Traversal, "the path climbs out of where it should stay"));
+        let into_windows = ["windows\\", "windows/", "boot.ini", "system32"]
+            .iter()
+            .any(|place| lower.contains(place));
+        let began_inside = ["/etc/", "/usr/", "/lib", "/bin/", "/proc/", "/sys/"]
+            .iter()
+            .any(|place| lower.starts_with(place));
+        if (location.is_system() || location.secret().is_some() || into_windows) && !began_inside {
+            troubles.push((
+                Trouble::SystemTraversal,
+                "the path climbs up and then down into the system or to keys",
+            ));
+        }
     }
     if text.contains('\0') || lower.contains("%00") || lower.contains("\\x00") || lower.contains("\\u0000") {
         troubles.push((Trouble::CutName, "the path holds a zero byte"));

@@ -30,6 +30,7 @@ pub(super) fn step(contents: impl IntoIterator<Item = (Origin, String)>) -> Step
         agent: None,
         session: None,
         user: None,
+        ties: crate::model::Ties::default(),
         tool_call: None,
         announced_tools: Vec::new(),
         contents: contents
@@ -46,7 +47,7 @@ pub(super) fn step(contents: impl IntoIterator<Item = (Origin, String)>) -> Step
             })
             .collect(),
         remarks: Vec::new(),
-        scalars: String::new(),
+        data: Vec::new(),
         original: Arc::new(NoDocument),
     }
 }
@@ -122,11 +123,12 @@ pub(super) fn empty(kind: Kind, method: Method) -> Step {
         agent: None,
         session: None,
         user: None,
+        ties: crate::model::Ties::default(),
         tool_call: None,
         announced_tools: Vec::new(),
         contents: Vec::new(),
         remarks: Vec::new(),
-        scalars: String::new(),
+        data: Vec::new(),
         original: Arc::new(NoDocument),
     }
 }

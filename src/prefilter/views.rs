@@ -171,7 +171,7 @@ impl<'a> Views<'a> {
         };
         match content.form {
             Form::OpaqueFile { .. } => maker.made.views.push(raw_view),
-            Form::Text | Form::Key | Form::TextFile { .. } => {
+            Form::Text | Form::Number | Form::Key | Form::TextFile { .. } => {
                 maker.look_into(raw_view, 0);
                 while let Some((base, layers)) = maker.waiting.pop_front() {
                     maker.look_into(base, layers);

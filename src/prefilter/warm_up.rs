@@ -52,6 +52,7 @@ impl Prefilters {
             agent: None,
             session: None,
             user: None,
+            ties: crate::model::Ties::default(),
             tool_call: Some(ToolCall {
                 tool: "bash".to_owned(),
                 content: None,
@@ -60,7 +61,7 @@ impl Prefilters {
             announced_tools: Vec::new(),
             contents,
             remarks: Vec::new(),
-            scalars: String::new(),
+            data: Vec::new(),
             original: Arc::new(NoRequest),
         }
     }

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::context::{AgentContext, MaskContext, SessionContext, StepContext};
+use super::context::{AgentContext, MaskContext, StepContext};
 use super::fence::Fence;
 use super::layout::{self, Items, Layout};
 use super::surroundings::{self, Shelf, Shelves};
-use super::{Cut, PromptInput, evidence, tokens};
+use super::{Cut, PromptInput, evidence, history, tokens};
 use crate::model::{Content, ContentId, Finding, Place, Treatment};
 use crate::policy::MaskStyle;
 
@@ -41,6 +41,16 @@ pub(super) fn compose(input: &PromptInput<'_>, fence: &Fence<'_>, room: usize) -
     let call = surroundings::call(step, fence, room / 4);
     let tool_names = surroundings::tool_names(step, fence, room / 10);
     room -= call.as_ref().map_or(0, |call| tokens::estimate(&call.fenced)) + tokens::estimate(&tool_names);
+    let data = surroundings::data(step, fence, room / 4);
+    room -= data
+        .iter()
+        .map(|element| tokens::estimate(element))
+        .sum::<usize>()
+        .min(room / 4);
+
+    // What the user asked for is what a step is judged by: it comes before everything that may be long.
+    let (session, spent) = history::session(input.history, fence, room / 5 * 2);
+    room -= spent.min(room);
 
     let shelved = Shelved::of(input, &admitted, fence);
     let around_room = shelved.around.needs().min(AROUND_ROOM).min(room / 5);
@@ -78,11 +88,12 @@ pub(super) fn compose(input: &PromptInput<'_>, fence: &Fence<'_>, room: usize) -
             user_known: step.user.is_some(),
             session_known: step.session.is_some(),
         },
-        session: SessionContext::default(),
+        session,
         findings,
         more_findings,
         around: around.elements,
         call,
+        data,
         contents: body.elements,
         cuts,
         more_cuts,

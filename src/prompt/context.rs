@@ -8,7 +8,7 @@ use serde::Serialize;
 /// What the system template is given.
 #[derive(Debug, Serialize)]
 pub(super) struct SystemContext<'a> {
-    /// Every published reason code.
+    /// Every published reason code, then the organisation's own.
     pub(super) codes: Vec<CodeRow>,
     /// The organisation's own words; empty when it has none.
     pub(super) guidance: &'a str,
@@ -24,7 +24,7 @@ pub(super) struct CodeRow {
     /// The code.
     pub(super) name: String,
     /// What it means.
-    pub(super) meaning: &'static str,
+    pub(super) meaning: String,
 }
 
 /// What the template of a kind of step is given.
@@ -50,6 +50,8 @@ pub(super) struct StepContext {
     pub(super) around: Vec<String>,
     /// The tool call that the step makes.
     pub(super) call: Option<CallContext>,
+    /// The data of the step that holds more than strings; fenced.
+    pub(super) data: Vec<String>,
     /// The contents that the step is about; fenced.
     pub(super) contents: Vec<String>,
     /// What was left out.
@@ -87,13 +89,19 @@ pub(super) struct AgentContext {
     pub(super) session_known: bool,
 }
 
-/// What is known of the session. Empty as long as nobody remembers sessions.
+/// What is known of the session. Empty where nobody remembers it.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct SessionContext {
     /// What the user asked for, oldest first; fenced.
     pub(super) requests: Vec<String>,
+    /// Requests for which there was no room.
+    pub(super) more_requests: usize,
     /// Earlier steps, oldest first; fenced.
     pub(super) steps: Vec<String>,
+    /// Earlier steps for which there was no room.
+    pub(super) more_steps: usize,
+    /// Whether the user spoke, and everything that was said was denied.
+    pub(super) refused: bool,
 }
 
 /// One finding.

@@ -45,6 +45,7 @@ impl<'a> Fence<'a> {
         }
         match &content.form {
             Form::Text => {}
+            Form::Number => attributes.push_str(" form=\"number\""),
             Form::Key => attributes.push_str(" form=\"member name\""),
             Form::TextFile { media_type } => {
                 attributes.push_str(" form=\"file\"");
@@ -79,6 +80,7 @@ impl<'a> Fence<'a> {
             .unwrap_or_default();
         let form = match content.form {
             Form::Key => " form=\"member name\"",
+            Form::Number => " form=\"number\"",
             Form::Text | Form::TextFile { .. } | Form::OpaqueFile { .. } => "",
         };
         let edit = if content.is_editable() { "" } else { " edit=\"no\"" };
@@ -129,7 +131,7 @@ impl<'a> Fence<'a> {
         out
     }
 
-    fn speaker(origin: Origin) -> String {
+    pub(super) fn speaker(origin: Origin) -> String {
         let authority = if origin.has_authority() { "full" } else { "none" };
         format!(" origin=\"{origin}\" authority=\"{authority}\"")
     }

@@ -159,7 +159,7 @@ impl<'a> Item<'a> {
     fn new(content: &'a Content, focus: Vec<Range<usize>>, fence: &Fence<'_>) -> Self {
         let seen = fence.eyes().see(&content.text);
         let media_type = match &content.form {
-            Form::Text | Form::Key => None,
+            Form::Text | Form::Number | Form::Key => None,
             Form::TextFile { media_type } | Form::OpaqueFile { media_type } => media_type.as_deref(),
         };
         let attributes = [Some(content.pointer.as_str()), content.label.as_deref(), media_type];
@@ -266,7 +266,7 @@ fn is_unreadable(content: &Content) -> bool {
 /// Whether a content can stand on a line with others.
 fn is_short(content: &Content) -> bool {
     let form = match content.form {
-        Form::Text | Form::Key => true,
+        Form::Text | Form::Number | Form::Key => true,
         Form::TextFile { .. } | Form::OpaqueFile { .. } => false,
     };
     form && !content.text.contains(['\n', '\r']) && content.text.chars().nth(MAX_VALUE).is_none()

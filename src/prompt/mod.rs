@@ -20,6 +20,9 @@
 //! from a placeholder and name it in an edit; the excerpt of a finding shows no more than four characters of one.
 //! Who must not send secrets to a judge masks them by policy before it is asked.
 //!
+//! **What happened before.** What the user asked for so far (`r1`, `r2`, …), and the most relevant of the earlier steps with what
+//! became of them. Requests are served first. Earlier steps have no authority, whoever speaks in them.
+//!
 //! **The budget** counts estimated tokens of both prompts. Short contents are shown whole; long ones share what is
 //! left and keep their head, their tail and windows around findings. What was cut is marked where it was cut, told to the
 //! judge, and returned in [`Rendered::cut`]. A budget too small for anything still shows a minimum of the step.
@@ -29,6 +32,7 @@ mod context;
 mod error;
 mod evidence;
 mod fence;
+mod history;
 mod layout;
 mod marks;
 mod registry;
@@ -41,7 +45,7 @@ mod surroundings;
 mod tokens;
 mod window;
 
-use crate::model::{ContentId, Finding, Origin, Step};
+use crate::model::{ContentId, Finding, History, Origin, Step};
 use crate::policy::Policy;
 
 pub use error::PromptError;
@@ -59,6 +63,8 @@ pub struct PromptInput<'a> {
     pub step: &'a Step,
     /// What prefilters saw in it.
     pub findings: &'a [Finding],
+    /// What happened in the session before.
+    pub history: &'a History,
     /// The organisation's policy.
     pub policy: &'a Policy,
     /// Estimated tokens that both prompts together may cost.

@@ -13,6 +13,7 @@ use super::context::{CodeRow, SystemContext};
 use super::fence::Fence;
 use super::{Marks, PromptError, PromptInput, Rendered, sample, sources, tokens};
 use crate::model::{Kind, ReasonCode};
+use crate::policy::OwnCode;
 
 /// Instructions that one template may execute.
 const FUEL: u64 = 400_000;
@@ -104,7 +105,11 @@ impl Prompts {
     /// When one does not render or leaves out what the judge cannot do without.
     pub fn check(&self) -> Result<Vec<CheckedTemplate>, PromptError> {
         let marks = sample::marks();
-        let system = self.system("", &marks)?;
+        let own = [OwnCode {
+            code: ReasonCode::Organisation("org.sample".to_owned()),
+            meaning: "sample meaning".to_owned(),
+        }];
+        let system = self.system("", &own, &marks)?;
         self.holds(sources::SYSTEM, &system, &sample::needed_of_system(&marks))?;
         let mut checked = vec![self.checked(sources::SYSTEM, &system)];
         for kind in Kind::ALL {
@@ -125,7 +130,7 @@ impl Prompts {
     /// output beyond all bounds.
     pub fn render(&self, input: &PromptInput<'_>, marks: &Marks) -> Result<Rendered, PromptError> {
         let budget = input.budget_tokens.min(MAX_BUDGET);
-        let system = self.system(&input.policy.guidance, marks)?;
+        let system = self.system(&input.policy.guidance, &input.policy.own_codes, marks)?;
         let fence = Fence::new(&marks.fence).map_err(|error| PromptError::Broken {
             file: sources::SYSTEM.to_owned(),
             line: None,
@@ -178,13 +183,16 @@ impl Prompts {
         Ok(prompts)
     }
 
-    fn system(&self, guidance: &str, marks: &Marks) -> Result<String, PromptError> {
-        let codes = ReasonCode::all()
-            .map(|code| CodeRow {
-                name: code.as_str().to_owned(),
-                meaning: code.meaning(),
-            })
-            .collect();
+    fn system(&self, guidance: &str, own_codes: &[OwnCode], marks: &Marks) -> Result<String, PromptError> {
+        let published = ReasonCode::all().map(|code| CodeRow {
+            name: code.as_str().to_owned(),
+            meaning: code.meaning().to_owned(),
+        });
+        let own = own_codes.iter().map(|own| CodeRow {
+            name: own.code.as_str().to_owned(),
+            meaning: own.meaning.clone(),
+        });
+        let codes = published.chain(own).collect();
         let context = SystemContext {
             codes,
             guidance: guidance.trim(),

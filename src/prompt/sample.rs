@@ -37,6 +37,7 @@ pub(super) fn needed_of_system(marks: &Marks) -> Vec<Needed> {
     vec![
         Needed::new("the name of the fence", marks.fence.as_str()),
         Needed::new("the canary on a line of its own", format!("\ncanary: {}", marks.canary)),
+        Needed::new("the reason codes, the organisation's own among them", "org.sample"),
     ]
 }
 
@@ -48,7 +49,9 @@ pub(super) fn needed_of_step() -> Vec<Needed> {
         Needed::new("the findings", EXCERPT),
         Needed::new("the contents around the step", AROUND),
         Needed::new("the tool call", CALL),
+        Needed::new("the step's data", DATA),
         Needed::new("the user's requests", REQUEST),
+        Needed::new("the earlier steps", STEP),
         Needed::new("what was cut", "48,210"),
     ]
 }
@@ -58,7 +61,9 @@ const AGENT: &str = "<content-5a id=\"c1\">\nsample agent\n</content-5a>";
 const AROUND: &str = "<content-5a id=\"c9\">\nsample name\n</content-5a>";
 const EXCERPT: &str = "<excerpt-5a of=\"c2\">\nsample\n</excerpt-5a>";
 const CALL: &str = "<call-5a>\ntool c3: \"sample\"\n</call-5a>";
-const REQUEST: &str = "<content-5a>\nsample request\n</content-5a>";
+const DATA: &str = "<data-5a>\nat=\"/sample\": {\"sample\":1}\n</data-5a>";
+const REQUEST: &str = "<request-5a id=\"r1\">\nsample request\n</request-5a>";
+const STEP: &str = "<step-5a n=\"1\">\nsample step\n</step-5a>";
 
 /// A context with everything in it.
 pub(super) fn full(kind: Kind) -> StepContext {
@@ -74,7 +79,10 @@ pub(super) fn full(kind: Kind) -> StepContext {
         },
         session: SessionContext {
             requests: vec![REQUEST.to_owned()],
-            steps: vec!["<content-5a>\nsample step\n</content-5a>".to_owned()],
+            more_requests: 1,
+            steps: vec![STEP.to_owned()],
+            more_steps: 4,
+            refused: false,
         },
         findings: vec![FindingContext {
             rule: "sample.rule".to_owned(),
@@ -93,6 +101,7 @@ pub(super) fn full(kind: Kind) -> StepContext {
             fenced: CALL.to_owned(),
             declared: DeclaredContext::No,
         }),
+        data: vec![DATA.to_owned()],
         contents: vec![CONTENT.to_owned()],
         cuts: vec![CutContext {
             content: "c2".to_owned(),
@@ -118,6 +127,7 @@ pub(super) fn bare(kind: Kind) -> StepContext {
         more_findings: 0,
         around: Vec::new(),
         call: None,
+        data: Vec::new(),
         contents: Vec::new(),
         cuts: Vec::new(),
         more_cuts: 0,

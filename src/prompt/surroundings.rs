@@ -1,11 +1,12 @@
 //! What stands around a step and is worth showing: the agent, its tools, the call, and whatever a finding points at.
 
+use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use super::context::{CallContext, DeclaredContext};
 use super::fence::{self, Fence};
 use super::{Reasoning, tokens};
-use crate::model::{Argument, Content, Form, Origin, Place, Step, Tool, ToolCall};
+use crate::model::{Argument, Content, Data, Form, Origin, Place, Step, Tool, ToolCall};
 
 /// Tool names that are listed.
 const MAX_TOOLS: usize = 80;
@@ -13,8 +14,12 @@ const MAX_TOOLS: usize = 80;
 const MAX_ARGUMENTS: usize = 48;
 /// Tokens of an element's own text, and of a mark for what it leaves out.
 const FRAME: usize = 48;
-/// Characters of an argument's JSON.
-const MAX_JSON: usize = 400;
+/// Characters of an argument's JSON, or of data.
+const MAX_JSON: usize = 2_000;
+/// Characters of a string in there. It stands whole among the contents.
+const MAX_STRING: usize = 60;
+/// Pieces of data that are listed.
+const MAX_DATA: usize = 64;
 /// Member names that say nothing beyond what pointers show.
 const MAX_PLAIN_KEY: usize = 32;
 
@@ -87,7 +92,7 @@ impl<'a> Shelves<'a> {
 
 /// The call that a step makes: the tool, and every argument with its value or the content that holds it.
 ///
-/// Numbers and booleans are no contents, but an amount is often what matters most.
+/// Most numbers and booleans are no contents, but an amount is often what matters most.
 pub(super) fn call(step: &Step, fence: &Fence<'_>, room: usize) -> Option<CallContext> {
     let call = step.tool_call.as_ref()?;
     let id = call.content.map(|id| format!(" {id}")).unwrap_or_default();
@@ -115,10 +120,65 @@ fn argument(argument: &Argument, step: &Step, fence: &Fence<'_>) -> String {
     let held = step
         .contents
         .iter()
-        .find(|content| content.pointer == argument.pointer && content.form != Form::Key);
+        .find(|content| content.pointer == argument.pointer && !matches!(content.form, Form::Key | Form::Number));
     match held {
         Some(content) => format!("argument {name}: {}", content.id),
         None => format!("argument {name} = {}", json(&argument.json, fence)),
+    }
+}
+
+/// The data of the step that holds more than strings, as the JSON that it is, one element for each writer. What the call
+/// shows is left out.
+pub(super) fn data(step: &Step, fence: &Fence<'_>, room: usize) -> Vec<String> {
+    let arguments = step.tool_call.iter().flat_map(|call| &call.arguments);
+    let called: HashSet<&str> = arguments.map(|argument| argument.pointer.as_str()).collect();
+    let around: HashSet<&str> = called.iter().map(|pointer| split(pointer).0).collect();
+    let is_called = |data: &Data| {
+        let pointer = data.pointer.as_str();
+        around.contains(pointer) || is_within(pointer, &called)
+    };
+    let listed: Vec<&Data> = step.data.iter().filter(|data| !is_called(data)).collect();
+    let mut left = room.saturating_sub(FRAME);
+    let mut elements = Vec::new();
+    let mut shown = 0;
+    for run in listed.chunk_by(|one, other| one.origin == other.origin) {
+        let mut lines = Vec::new();
+        for data in run {
+            let line = format!(
+                "at={}: {}",
+                fence.quoted(data.pointer.as_str()),
+                json(&data.json, fence)
+            );
+            let costs = tokens::estimate(&line) + 1;
+            if costs > left || shown >= MAX_DATA {
+                let hidden = listed.iter().skip(shown);
+                lines.push(fence::cut_mark(hidden.map(|data| data.json.len()).sum()));
+                elements.push(fence.element("data", &Fence::speaker(data.origin), &lines.join("\n")));
+                return elements;
+            }
+            left -= costs;
+            shown += 1;
+            lines.push(line);
+        }
+        if let Some(first) = run.first() {
+            elements.push(fence.element("data", &Fence::speaker(first.origin), &lines.join("\n")));
+            left = left.saturating_sub(FRAME);
+        }
+    }
+    elements
+}
+
+/// Whether a pointer is one of these, or leads to something below one.
+fn is_within(pointer: &str, these: &HashSet<&str>) -> bool {
+    let mut at = pointer;
+    loop {
+        if these.contains(at) {
+            return true;
+        }
+        match at.rsplit_once('/') {
+            Some((parent, _)) => at = parent,
+            None => return false,
+        }
     }
 }
 
@@ -202,18 +262,33 @@ fn split(pointer: &str) -> (&str, &str) {
     pointer.rsplit_once('/').unwrap_or(("", pointer))
 }
 
-/// JSON on one line, without the white space between its tokens, cut when it is long.
+/// JSON on one line, without the white space between its tokens; long strings lose their end, and so does all of it when
+/// it is long.
 fn json(json: &str, fence: &Fence<'_>) -> String {
     let mut compact = String::new();
     let (mut in_string, mut escaped) = (false, false);
+    // Characters of the string so far.
+    let mut inside = 0;
     for c in json.chars() {
-        if in_string {
-            in_string = escaped || c != '"';
-            escaped = c == '\\' && !escaped;
-        } else if c.is_ascii_whitespace() {
-            continue;
-        } else {
+        if !in_string {
+            if c.is_ascii_whitespace() {
+                continue;
+            }
             in_string = c == '"';
+            inside = 0;
+        } else if c == '"' && !escaped {
+            in_string = false;
+        } else {
+            inside += 1;
+            escaped = c == '\\' && !escaped;
+            match inside.cmp(&MAX_STRING) {
+                Ordering::Less => {}
+                Ordering::Equal => {
+                    compact.push('…');
+                    continue;
+                }
+                Ordering::Greater => continue,
+            }
         }
         compact.push(c);
     }
@@ -237,7 +312,9 @@ mod tests {
             json("[\n  1, \"a  \\\" b\",\n  { \"x\" : true }\n]", &fence),
             "[1,\"a  \\\" b\",{\"x\":true}]"
         );
-        let long = json(&format!("[{}]", "7,".repeat(1000)), &fence);
-        assert!(long.ends_with("⟦… 1,602 bytes cut, not shown …⟧"), "{long}");
+        let long = json(&format!("[{}]", "7,".repeat(2000)), &fence);
+        assert!(long.ends_with("⟦… 2,002 bytes cut, not shown …⟧"), "{long}");
+        let words = json(&format!("[\"{}\",7]", "a\\\"".repeat(100)), &fence);
+        assert!(words.ends_with("…\",7]") && words.len() < 100, "{words}");
     }
 }

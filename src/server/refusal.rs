@@ -34,8 +34,8 @@ pub enum Refusal {
     Overloaded,
     /// 404: steps go to `/` or `/aos`.
     NoSuchPath,
-    /// 405: steps are posted.
-    MethodNotAllowed,
+    /// 405: this path takes these HTTP methods.
+    MethodNotAllowed(&'static str),
 }
 
 impl Refusal {
@@ -51,7 +51,7 @@ impl Refusal {
             Refusal::LimitReached(_) => StatusCode::TOO_MANY_REQUESTS,
             Refusal::Overloaded => StatusCode::SERVICE_UNAVAILABLE,
             Refusal::NoSuchPath => StatusCode::NOT_FOUND,
-            Refusal::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Refusal::MethodNotAllowed(_) => StatusCode::METHOD_NOT_ALLOWED,
         }
     }
 
@@ -69,7 +69,7 @@ impl Refusal {
             Refusal::LimitReached(_) => "limit_reached",
             Refusal::Overloaded => "overloaded",
             Refusal::NoSuchPath => "no_such_path",
-            Refusal::MethodNotAllowed => "method_not_allowed",
+            Refusal::MethodNotAllowed(_) => "method_not_allowed",
         }
     }
 
@@ -91,7 +91,9 @@ impl Refusal {
             Refusal::NoSuchPath => {
                 RpcError::invalid_request("there is nothing here: steps go to `POST /` or `POST /aos`")
             }
-            Refusal::MethodNotAllowed => RpcError::invalid_request("expected the HTTP method `POST`"),
+            Refusal::MethodNotAllowed(methods) => {
+                RpcError::invalid_request(format!("expected the HTTP method {methods}"))
+            }
         }
     }
 
@@ -111,8 +113,8 @@ impl Refusal {
             Refusal::Overloaded => {
                 headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
             }
-            Refusal::MethodNotAllowed => {
-                headers.insert(ALLOW, HeaderValue::from_static("POST"));
+            Refusal::MethodNotAllowed(methods) => {
+                headers.insert(ALLOW, HeaderValue::from_static(methods));
             }
             Refusal::OrganisationGone
             | Refusal::NotJson

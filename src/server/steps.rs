@@ -117,6 +117,7 @@ async fn decide(
         reasoning: disclosure.reasoning,
         findings: disclosure.findings,
         coverage: disclosure.coverage,
+        cost: disclosure.cost,
     };
     Ok(wire::encode_verdict(id, &verdict, &facts, &shown))
 }

@@ -6,7 +6,29 @@ pub const DECISIONS: &str = "guardian_decisions_total";
 pub const DECISION_SECONDS: &str = "guardian_decision_seconds";
 /// Calls of a judge's endpoint, by `outcome`: `ok`, or the name of the failure.
 pub const JUDGE_CALLS: &str = "guardian_judge_calls_total";
-/// Cache events, by `event`: `hit`, `miss`, `coalesced`, `evicted`.
+/// Tokens that judges took, by `kind` (`prompt`, `completion`) and configured `model`.
+pub const JUDGE_TOKENS: &str = "guardian_judge_tokens_total";
+/// Calls of each endpoint, by `endpoint` and `outcome`: `ok`, or the name of the failure.
+pub const ENDPOINT_CALLS: &str = "guardian_endpoint_calls_total";
+/// Seconds that each endpoint took for a call, further tries included, by `endpoint`.
+pub const ENDPOINT_SECONDS: &str = "guardian_endpoint_seconds";
+/// What each endpoint's calls cost, in millionths of the unit of the configured prices, by `endpoint`.
+pub const ENDPOINT_COST: &str = "guardian_endpoint_cost_micros_total";
+/// The breaker of each endpoint, by `endpoint`: 0 closed, 1 half-open, 2 open.
+pub const ENDPOINT_STATE: &str = "guardian_endpoint_state";
+/// Answers of the judge about known steps, by `outcome`: `right`, `wrong`, `unanswered`.
+pub const JUDGE_CANARY: &str = "guardian_judge_canary_total";
+/// 1 while the judge answers rightly about known steps, 0 while it does not.
+pub const JUDGE_TRUSTED: &str = "guardian_judge_trusted";
+/// Answers of judges with two models, by `stage` (`first`, `second`) and `outcome`: `decided`, why the first may not decide
+/// (`at_odds`, `unsure`, `risk`, `decision`), or the name of the failure.
+pub const JUDGE_STAGES: &str = "guardian_judge_stages_total";
+/// What judging cost, in millionths of the unit of the configured prices, by `organisation` (the first 200, then `other`).
+pub const JUDGE_COST: &str = "guardian_judge_cost_micros_total";
+/// Steps that a limit kept from being judged or from being taken, by `limit`: `requests`, `caller_calls`, `calls`, `tokens`,
+/// `spend`, `accounts`.
+pub const LIMITS: &str = "guardian_limits_total";
+/// Cache events, by `event`: `hit`, `miss`, `coalesced`, `evicted`, `expired`.
 pub const CACHE: &str = "guardian_cache_total";
 /// Findings, by `rule` family and `treatment`.
 pub const FINDINGS: &str = "guardian_findings_total";
@@ -17,6 +39,11 @@ pub const AUDIT_RECORDS: &str = "guardian_audit_records_total";
 /// Steps being decided right now.
 pub const IN_FLIGHT: &str = "guardian_steps_in_flight";
 
+/// Sessions that are remembered.
+pub const SESSIONS: &str = "guardian_sessions";
+/// Sessions that had to make room for others.
+pub const SESSION_EVICTIONS: &str = "guardian_session_evictions_total";
+
 /// Tells the recorder what each metric means.
 pub fn describe() {
     metrics::describe_counter!(DECISIONS, "Verdicts given, by decision, source and method.");
@@ -26,9 +53,34 @@ pub fn describe() {
         "Time from step to verdict, by source."
     );
     metrics::describe_counter!(JUDGE_CALLS, "Calls of the judge's endpoint, by outcome.");
-    metrics::describe_counter!(CACHE, "Cache events: hit, miss, coalesced, evicted.");
+    metrics::describe_counter!(JUDGE_TOKENS, "Tokens that judges took, by kind and configured model.");
+    metrics::describe_counter!(ENDPOINT_CALLS, "Calls of each endpoint, by endpoint and outcome.");
+    metrics::describe_histogram!(
+        ENDPOINT_SECONDS,
+        metrics::Unit::Seconds,
+        "Time of each endpoint's calls, further tries included."
+    );
+    metrics::describe_counter!(
+        ENDPOINT_COST,
+        "Cost of each endpoint's calls, in millionths of the unit of the configured prices."
+    );
+    metrics::describe_gauge!(
+        ENDPOINT_STATE,
+        "Breaker of each endpoint: 0 closed, 1 half-open, 2 open."
+    );
+    metrics::describe_counter!(JUDGE_CANARY, "Answers of the judge about known steps, by outcome.");
+    metrics::describe_gauge!(JUDGE_TRUSTED, "1 while the judge answers rightly about known steps.");
+    metrics::describe_counter!(JUDGE_STAGES, "Answers of judges with two models, by stage and outcome.");
+    metrics::describe_counter!(
+        JUDGE_COST,
+        "Cost of judging, in millionths of the unit of the configured prices, by organisation."
+    );
+    metrics::describe_counter!(LIMITS, "Steps that a limit kept from going on, by limit.");
+    metrics::describe_counter!(CACHE, "Cache events: hit, miss, coalesced, evicted, expired.");
     metrics::describe_counter!(FINDINGS, "Findings, by family and treatment.");
     metrics::describe_counter!(REFUSALS, "Requests that never became a step, by reason.");
     metrics::describe_counter!(AUDIT_RECORDS, "Audit records written, by outcome.");
     metrics::describe_gauge!(IN_FLIGHT, "Steps being decided right now.");
+    metrics::describe_gauge!(SESSIONS, "Sessions that are remembered.");
+    metrics::describe_counter!(SESSION_EVICTIONS, "Sessions that had to make room for others.");
 }

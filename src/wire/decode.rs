@@ -159,10 +159,11 @@ fn assemble(
         agent: draft.agent,
         session: draft.session,
         user: draft.user,
+        ties: draft.ties,
         tool_call,
         announced_tools: draft.announced_tools,
         contents: walked.contents,
-        scalars: walked.scalars,
+        data: walked.data,
         remarks,
         original: Arc::new(original),
     }

@@ -1,6 +1,6 @@
 //! What a protocol module makes of a request, before its strings are walked.
 
-use crate::model::{Agent, Argument, Kind, Method, Pointer, Remark, SessionId, Tool, UserId};
+use crate::model::{Agent, Argument, Kind, Method, Pointer, Remark, SessionId, Ties, Tool, UserId};
 
 use super::aos::Context;
 use super::json::{self, NodeId, Table};
@@ -16,6 +16,7 @@ pub(super) struct Draft {
     pub(super) agent: Option<Agent>,
     pub(super) session: Option<SessionId>,
     pub(super) user: Option<UserId>,
+    pub(super) ties: Ties,
     pub(super) tool_call: Option<CallDraft>,
     pub(super) announced_tools: Vec<Tool>,
     pub(super) remarks: Vec<Remark>,
@@ -39,6 +40,10 @@ impl Draft {
             agent: context.agent,
             session: context.session,
             user: context.user,
+            ties: Ties {
+                step: context.step,
+                call: None,
+            },
             tool_call: None,
             announced_tools: Vec::new(),
             remarks: Vec::new(),

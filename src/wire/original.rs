@@ -1,6 +1,6 @@
 //! The document that a step came from: how edits are written back into it.
 //!
-//! Nothing is re-serialised but the string tokens of the edited contents. The result is decoded again, under the
+//! Nothing is re-serialised but the tokens of the edited contents, all of which become strings. The result is decoded again, under the
 //! limits that the original was decoded under, before anybody sees it.
 
 use std::borrow::Cow;
@@ -28,6 +28,8 @@ pub(super) enum TokenForm {
     Fixed,
     /// A string.
     Text,
+    /// A string in place of a number.
+    Number,
     /// A file in base64.
     File(Spelling),
 }
@@ -84,7 +86,7 @@ impl Document {
             json.push_str(self.slice(written..token.start));
             json.push_str(&match token.form {
                 TokenForm::File(spelling) => quote(&spelling.encode(&edited)),
-                TokenForm::Text | TokenForm::Fixed => quote(&edited),
+                TokenForm::Text | TokenForm::Number | TokenForm::Fixed => quote(&edited),
             });
             written = token.end;
         }
@@ -99,9 +101,11 @@ impl Document {
             .get(content.index())
             .filter(|_| ContentId::from_index(content.index()) == content)
             .ok_or(EditError::UnknownContent(content))?;
-        let string = unquote(self.slice(token.start..token.end));
+        let written = self.slice(token.start..token.end);
+        let string = unquote(written);
         match token.form {
             TokenForm::Fixed => Err(EditError::NotEditable(content)),
+            TokenForm::Number => Ok((*token, Cow::Borrowed(written))),
             TokenForm::Text => Ok((*token, string)),
             TokenForm::File(_) => {
                 let (text, _) = file::decode(&string).ok_or(EditError::NotEditable(content))?;

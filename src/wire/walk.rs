@@ -1,8 +1,8 @@
-//! The one walk over a request that turns every string into a content.
+//! The one walk over a request that turns every string, and every long number of the body, into a content.
 
 use std::borrow::Cow;
 
-use crate::model::{Content, ContentId, Form, Place, Pointer, Remark};
+use crate::model::{Content, ContentId, Data, Form, Place, Pointer, Remark};
 
 use super::file;
 use super::json::{Kind, NodeId, Table, push_index, push_key};
@@ -13,12 +13,12 @@ use super::zone::{Anchors, Member, Shape, Zone};
 /// What a walk found.
 #[derive(Debug, Default)]
 pub(super) struct Walked {
-    /// Every string, in document order.
+    /// Every string and every long number, in document order.
     pub(super) contents: Vec<Content>,
     /// For each content the token it came from.
     pub(super) tokens: Vec<Token>,
-    /// Numbers, booleans and nulls of the body, one a line.
-    pub(super) scalars: String,
+    /// The data of the body that holds numbers, booleans or nulls.
+    pub(super) data: Vec<Data>,
     /// What was odd.
     pub(super) remarks: Vec<Remark>,
 }
@@ -44,7 +44,12 @@ struct Frame {
     pointer: usize,
     /// Children seen.
     seen: usize,
+    /// Whether this is data that was noted already.
+    noted: bool,
 }
+
+/// Integers of fewer digits are nobody's number.
+const LONG_NUMBER: usize = 9;
 
 /// Bytes of pointers and labels that a request may need, at least.
 const NAMING_BYTES: usize = 16 << 20;
@@ -79,6 +84,7 @@ pub(super) fn walk(table: &Table<'_>, root: NodeId, zone: Zone, anchors: Anchors
         label: Label::None,
         pointer: 0,
         seen: 0,
+        noted: false,
     }];
     for node in table.below(root) {
         while frames.last().is_some_and(|frame| frame.after <= node) {
@@ -98,11 +104,12 @@ pub(super) fn walk(table: &Table<'_>, root: NodeId, zone: Zone, anchors: Anchors
                 label,
                 pointer: walk.pointer.len(),
                 seen: 0,
+                noted: false,
             }),
             Kind::Null | Kind::Bool | Kind::Number => {
                 if zone.place == Place::Body && zone.shape != Shape::Nothing {
-                    walk.walked.scalars.push_str(table.raw(node));
-                    walk.walked.scalars.push('\n');
+                    walk.note(&mut frames, node, zone)?;
+                    walk.number(node, zone, label)?;
                 }
             }
         }
@@ -206,6 +213,50 @@ impl<'j> Walk<'_, 'j> {
         self.push(node, zone, label, Form::Text, text.into_owned(), form)
     }
 
+    /// Notes the data that a number, a boolean or a null is part of: the outermost object or array around it whose fields no
+    /// protocol defines, or the value alone.
+    fn note(&mut self, frames: &mut [Frame], node: NodeId, zone: Zone) -> Result<(), RpcError> {
+        let is_data = |frame: &&mut Frame| {
+            frame.zone.place == Place::Body && matches!(frame.zone.shape, Shape::Free | Shape::ArgumentValue)
+        };
+        let outermost = frames.iter_mut().rev().take_while(is_data).last();
+        let (pointer, node, origin) = match outermost {
+            Some(frame) if frame.noted => return Ok(()),
+            Some(frame) => {
+                frame.noted = true;
+                let pointer = self.pointer.get(..frame.pointer).unwrap_or_default();
+                (pointer, frame.node, frame.zone.origin)
+            }
+            None => (self.pointer.as_str(), node, zone.origin),
+        };
+        let pointer = Pointer::new(pointer);
+        self.spend(pointer.as_str().len())?;
+        self.walked.data.push(Data {
+            pointer,
+            origin,
+            json: compact(self.table.raw(node)),
+        });
+        Ok(())
+    }
+
+    /// A long integer is a content of its own: what is somebody's number in a string is that also without quotes.
+    fn number(&mut self, node: NodeId, zone: Zone, label: Label) -> Result<(), RpcError> {
+        let raw = self.table.raw(node);
+        let digits = raw.strip_prefix('-').unwrap_or(raw);
+        if digits.len() < LONG_NUMBER || !digits.bytes().all(|b| b.is_ascii_digit()) {
+            return Ok(());
+        }
+        self.push(node, zone, label, Form::Number, raw.to_owned(), TokenForm::Number)
+    }
+
+    /// Takes from what pointers and labels may need.
+    fn spend(&mut self, naming: usize) -> Result<(), RpcError> {
+        self.naming_left = self.naming_left.checked_sub(naming).ok_or_else(|| {
+            RpcError::invalid_request("invalid request: names are too long for the number of values that they hold")
+        })?;
+        Ok(())
+    }
+
     fn file(&mut self, node: NodeId, zone: Zone, label: Label, encoded: Cow<'j, str>) -> Result<(), RpcError> {
         let media_type = file::declared_type(self.table, node);
         let reading = file::read(&encoded, media_type.as_deref());
@@ -244,10 +295,7 @@ impl<'j> Walk<'_, 'j> {
             Label::KeyOf(member) => self.table.key(member),
             Label::TextOf(name) => self.table.text(name),
         };
-        let naming = self.pointer.len() + label.as_ref().map_or(0, |label| label.len());
-        self.naming_left = self.naming_left.checked_sub(naming).ok_or_else(|| {
-            RpcError::invalid_request("invalid request: names are too long for the number of values that they hold")
-        })?;
+        self.spend(self.pointer.len() + label.as_ref().map_or(0, |label| label.len()))?;
         let span = self.table.span(node);
         self.walked.tokens.push(Token {
             start: span.start.saturating_sub(self.base),
@@ -265,6 +313,24 @@ impl<'j> Walk<'_, 'j> {
         });
         Ok(())
     }
+}
+
+/// JSON without the white space between its tokens.
+fn compact(json: &str) -> String {
+    let mut compact = String::with_capacity(json.len());
+    let (mut in_string, mut escaped) = (false, false);
+    for c in json.chars() {
+        if in_string {
+            in_string = escaped || c != '"';
+            escaped = c == '\\' && !escaped;
+        } else if c.is_ascii_whitespace() {
+            continue;
+        } else {
+            in_string = c == '"';
+        }
+        compact.push(c);
+    }
+    compact
 }
 
 /// The label of somebody's data is the nearest name; a value wrapped as `{"value": …}` keeps the name of its argument.

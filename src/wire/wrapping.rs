@@ -8,7 +8,7 @@ use crate::model::{Origin, Place};
 
 use super::aos::AosShape;
 use super::draft::{Checked, Draft};
-use super::json::{self, NodeId};
+use super::json::{self, NodeId, Table};
 use super::jsonrpc::{Envelope, RpcError};
 use super::zone::{Anchors, Shape, Zone};
 
@@ -119,4 +119,10 @@ const fn aos_context() -> Zone {
 pub(super) fn is_rpc(request: Checked<'_, '_>, node: NodeId) -> bool {
     let has = |name| request.table.member(node, name).is_some();
     has("jsonrpc") || has("method") || has("result") || has("error")
+}
+
+/// The id of a wrapped JSON-RPC message, as it is written: a request shares it with its answer.
+pub(super) fn message_id(table: &Table<'_>, message: NodeId, wrapping: Wrapping) -> Option<String> {
+    let given = (wrapping == Wrapping::Message).then(|| table.given(message, "id"))??;
+    matches!(table.kind(given), json::Kind::String | json::Kind::Number).then(|| table.raw(given).to_owned())
 }

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use aos_guardian::judge::{Case, Judge, JudgeFailure, Judged, Settings};
+use aos_guardian::judge::{
+    AgentReasoning, BottomlessPurse, Case, Judge, JudgeFailure, Judged, Settings, UnusableAnswers,
+};
 use aos_guardian::llm;
 use aos_guardian::model::{ContentId, Decision, ReasonCode, Risk, Step};
 use aos_guardian::policy::Policy;
-use aos_guardian::prompt::{Prompts, Reasoning};
+use aos_guardian::prompt::Prompts;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -30,9 +32,11 @@ fn answer_with(decision: &str, change: impl FnOnce(&mut Value)) -> String {
 
 async fn judge_at(url: String, step: &Step, budget_tokens: usize) -> Result<Judged, JudgeFailure> {
     let judge = Judge::new(Settings {
-        llm: llm::Settings::new(url, "judge"),
+        llm: llm::Settings::new(url, "judge").into(),
+        first: None,
         budget_tokens,
-        reasoning: Reasoning::Shown,
+        reasoning: AgentReasoning::Shown,
+        unusable: UnusableAnswers::Fail,
     })
     .unwrap();
     let (policy, prompts) = (Policy::standard().unwrap(), Prompts::builtin().unwrap());
@@ -40,9 +44,11 @@ async fn judge_at(url: String, step: &Step, budget_tokens: usize) -> Result<Judg
         .assess(Case {
             step,
             findings: &[],
+            history: aos_guardian::model::History::NONE,
             policy: &policy,
             prompts: &prompts,
             deadline: Instant::now() + Duration::from_secs(20),
+            purse: &BottomlessPurse,
         })
         .await
 }
@@ -69,7 +75,7 @@ async fn an_allow_and_a_deny_are_passed_on() {
         (Decision::Allow, Risk::Low)
     );
     assert_eq!(
-        (allow.model.as_str(), allow.usage.unwrap().completion_tokens, allow.cut),
+        (allow.model.as_str(), allow.usage.completion_tokens, allow.cut),
         ("judge-2026", 80, false)
     );
     let deny = judged(answer_with("deny", |answer| {
@@ -188,7 +194,11 @@ async fn every_unusable_reply_has_its_own_name() {
 #[tokio::test]
 async fn failures_of_the_endpoint_keep_their_names() {
     for (status, code) in [(401, "auth"), (404, "model_not_found"), (500, "server_error")] {
-        let endpoint = Script::new().status(status, json!({})).start().await;
+        let endpoint = Script::new()
+            .status(status, json!({}))
+            .status(status, json!({}))
+            .start()
+            .await;
         assert_eq!(judged_at(&endpoint, &tool_output("x")).await.unwrap_err().code, code);
     }
     let refusing = Script::new()
@@ -283,9 +293,11 @@ async fn settings_are_checked_before_anything_is_asked() {
     let mut llm = llm::Settings::new("http://127.0.0.1:1/v1", "judge");
     llm.api_key = Some("sk-made-up\n".into());
     let settings = Settings {
-        llm,
+        llm: llm.into(),
+        first: None,
         budget_tokens: 12_000,
-        reasoning: Reasoning::Withheld,
+        reasoning: AgentReasoning::Withheld,
+        unusable: UnusableAnswers::AskAgain,
     };
     let error = Judge::new(settings)
         .err()

@@ -57,7 +57,7 @@ async fn a_request_says_what_it_must_and_nothing_of_the_environment() {
         (reply.text.as_str(), reply.model.as_str(), reply.format),
         ("hello", "judge-2026", Format::JsonSchema)
     );
-    assert_eq!(reply.usage.unwrap().prompt_tokens, 1200);
+    assert_eq!(reply.usage.prompt_tokens, 1200);
 
     let asked = endpoint.asked_once();
     assert_eq!(
@@ -144,6 +144,28 @@ async fn a_format_that_worked_is_not_talked_down_for_good() {
 }
 
 #[tokio::test]
+async fn an_endpoint_that_takes_no_schema_any_more_soon_costs_one_call_again() {
+    let mut script = Script::new().says("strict");
+    for _ in 0..2 {
+        script = script
+            .status(400, complaint("response_format json_schema is off"))
+            .status(400, complaint("response_format json_object is off"))
+            .says("loose");
+    }
+    for _ in 0..3 {
+        script = script.says("loose");
+    }
+    let endpoint = script.start().await;
+    let model = model(endpoint.url());
+    for _ in 0..6 {
+        ask(&model, PATIENCE).await.unwrap();
+    }
+    let formats = endpoint.formats();
+    assert_eq!(formats.len(), 1 + 2 * 3 + 3, "{formats:?}");
+    assert_eq!(formats[7..], ["text", "text", "text"]);
+}
+
+#[tokio::test]
 async fn a_configured_format_is_the_only_one() {
     for (configured, sent) in [
         (StructuredOutput::JsonSchema, "json_schema"),
@@ -223,7 +245,7 @@ async fn every_status_has_its_failure() {
             json!({"error": {"message": "x", "code": "insufficient_quota"}}),
             "quota",
         ),
-        (500, json!({"error": {"message": "x"}}), "server_error"),
+        (501, json!({"error": {"message": "x"}}), "server_error"),
         (307, json!({}), "redirect"),
         (200, json!({"error": {"message": "x", "code": 401}}), "auth"),
         (200, json!({"hello": "world"}), "malformed"),
@@ -294,6 +316,19 @@ async fn a_passing_failure_is_tried_again() {
         );
         assert_eq!(endpoint.asked().len(), 2);
     }
+}
+
+#[tokio::test]
+async fn an_internal_error_is_tried_once_more() {
+    let hiccup = Script::new().status(500, json!({})).says("hello");
+    assert_eq!(asking(hiccup).await.unwrap().text, "hello");
+    let broken = Script::new()
+        .status(500, json!({}))
+        .status(500, json!({}))
+        .start()
+        .await;
+    let failure = ask(&model(broken.url()), PATIENCE).await.unwrap_err();
+    assert_eq!((failure.code(), broken.asked().len()), ("server_error", 2));
 }
 
 #[tokio::test]
@@ -385,7 +420,7 @@ async fn neither_requests_nor_replies_nor_keys_are_logged() {
         Script::new()
             .status(400, quoting("response_format"))
             .says("marker-in-reply"),
-        Script::new().status(500, quoting("oops")),
+        Script::new().status(500, quoting("oops")).status(500, quoting("oops")),
         Script::new()
             .status(429, quoting("slow down"))
             .status(404, json!({"detail": "marker-in-reply"})),

@@ -36,11 +36,12 @@ pub(crate) fn step(method: Method, kind: Kind, contents: &[(Origin, &str)]) -> S
         agent: None,
         session: None,
         user: None,
+        ties: aos_guardian::model::Ties::default(),
         tool_call: None,
         announced_tools: Vec::new(),
         contents: contents.iter().enumerate().map(content).collect(),
         remarks: Vec::new(),
-        scalars: String::new(),
+        data: Vec::new(),
         original: Arc::new(Nowhere),
     }
 }

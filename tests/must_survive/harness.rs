@@ -1,6 +1,7 @@
 //! The guardian behind its front door, and sentences about what it answers.
 
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use aos_guardian::config::ConfigFile;
@@ -100,6 +101,7 @@ impl Door {
                     reasoning: true,
                     findings: true,
                     coverage: true,
+                    cost: true,
                 };
                 let mut answer = Answer::of(&wire::encode_verdict(&id, &decided.verdict, &facts, &shown));
                 let notes = decided.verdict.diagnostics.iter();
@@ -174,10 +176,20 @@ static SHARED: LazyLock<(Runtime, Door)> = LazyLock::new(|| {
     (runtime, Door::unconfigured())
 });
 
-/// What a guardian with nothing configured answers.
+/// What a guardian with nothing configured answers to a step by itself: it is the first of a session of its own.
 pub(crate) fn answer_to(request: &Value) -> Answer {
     let (runtime, door) = &*SHARED;
-    runtime.block_on(door.ask(request))
+    runtime.block_on(door.ask(&in_a_fresh_session(request)))
+}
+
+/// The same request in a session that nobody used before, where it names one.
+fn in_a_fresh_session(request: &Value) -> Value {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let mut request = request.clone();
+    if let Some(id) = request.pointer_mut("/params/context/session/id") {
+        *id = Value::from(format!("session-of-its-own-{}", NEXT.fetch_add(1, Ordering::Relaxed)));
+    }
+    request
 }
 
 /// The same for bytes.

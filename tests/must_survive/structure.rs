@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
-use crate::harness::{Cases, MODIFY, allowed, answer_to, denied, flagged, masked, not_denied, refused};
+use crate::harness::{ALLOW, Cases, Door, MODIFY, allowed, answer_to, denied, flagged, masked, not_denied, refused};
 use crate::steps::{
     a2a_answer, agent_message, document, fetch, mcp_call, mcp_result, memory, read, remember, shell, sql, step,
     tool_call, tool_outputs, tool_result, trigger, user_message, write,
@@ -584,7 +584,8 @@ fn s9_numbers_and_names_are_read_too() {
     let mut as_number = user_message("x");
     as_number["params"]["message"]["content"] = json!([{"kind": "data", "data": {"card": 4_111_111_111_111_111_u64}}]);
     let answer = answer_to(&as_number);
-    cases.hold("a number", "personal_data", &answer, answer.decision() != "error");
+    let seen = answer.rules().iter().any(|rule| rule.starts_with("personal_data."));
+    cases.hold("a number", "personal_data", &answer, seen);
     let mut tools = user_message("hello");
     tools["params"]["context"]["agent"]["tools"] =
         json!([{"id": "add", "name": "add", "description": format!("Adds. {ORDER}"), "arguments": []}]);
@@ -594,4 +595,41 @@ fn s9_numbers_and_names_are_read_too() {
     long_id["id"] = json!("i".repeat(1 << 19));
     let answer = answer_to(&long_id);
     cases.hold("a long id", "an answer or a refusal", &answer, !answer.json.is_null());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn s10_numbers_without_quotes_are_read_and_judged() {
+    // A card is a card without its quotes, and is masked like one.
+    let outputs = json!([{"kind": "data", "data": {"card": 4111111111111111_u64, "visits": 12}}]);
+    let door = Door::with("policy = \"pii_redaction\"");
+    let answer = door.ask(&tool_outputs(outputs)).await;
+    assert_eq!(answer.decision(), MODIFY, "{answer:?}");
+    let shown = answer.json["result"]["modifiedRequest"].to_string();
+    assert!(
+        !shown.contains("4111111111111111") && shown.contains("\"visits\":12"),
+        "{shown}"
+    );
+    // Times, counts and ids of many digits are nobody's.
+    let outputs = json!([{"kind": "data", "data": {"created": 1763700000123_u64, "id": 9007199254740991_u64, "size": 123456789}}]);
+    assert_eq!(door.ask(&tool_outputs(outputs)).await.decision(), ALLOW);
+    // What is no content all the same reaches the judge: a call with another amount is another call.
+    let heard = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let notes = std::sync::Arc::clone(&heard);
+    let judge = crate::support::ScriptedJudge::answering(move |asked| {
+        notes.lock().unwrap().push(asked.user.clone());
+        asked.answer(ALLOW, &[], json!([]))
+    })
+    .await;
+    let door = Door::with_judge(&judge, "");
+    let outputs =
+        |limit: u32| json!([{"kind": "data", "data": {"account": "A-1", "transfer": {"limit": limit, "open": true}}}]);
+    door.ask(&tool_outputs(outputs(250_000))).await;
+    door.ask(&tool_outputs(outputs(250))).await;
+    let heard = heard.lock().unwrap();
+    assert_eq!(heard.len(), 2);
+    assert!(
+        heard[0].contains(r#"{"account":"A-1","transfer":{"limit":250000,"open":true}}"#),
+        "{}",
+        heard[0]
+    );
 }

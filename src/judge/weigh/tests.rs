@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::super::answer::ProposedEdit;
 use super::super::testing::step;
 use super::*;
-use crate::model::{Authorization, Kind, Origin, Risk};
+use crate::model::{Kind, Origin, Risk};
 
 fn answer(decision: Decision) -> Answer {
     Answer {
@@ -32,6 +32,7 @@ fn weighed(kind: Kind, sight: Sight, answer: Answer) -> (Assessment, Vec<&'stati
     let scales = Scales {
         step: &step,
         findings: &[],
+        history: History::NONE,
         policy: &policy,
         shown: &[ContentId::from_index(0)],
         sight,
@@ -63,6 +64,96 @@ fn an_allow_on_a_cut_prompt_is_less_sure_and_a_deny_is_not() {
     let confidence = |decision| weighed(Kind::ToolResult, Sight::Cut, answer(decision)).0.confidence;
     assert!((confidence(Decision::Allow) - 0.6).abs() < 1e-9);
     assert!((confidence(Decision::Deny) - 0.8).abs() < 1e-9);
+}
+
+fn unsure(kind: Kind, decision: Decision, confidence: f64) -> (Assessment, Vec<&'static str>) {
+    let edits = match decision {
+        Decision::Modify => vec![edit("tk_made_up", "************")],
+        Decision::Allow | Decision::Deny => Vec::new(),
+    };
+    let answer = Answer {
+        confidence,
+        edits,
+        ..answer(decision)
+    };
+    weighed(kind, Sight::Whole, answer)
+}
+
+#[test]
+fn an_allow_that_is_less_sure_than_the_policy_demands_lets_nothing_happen() {
+    for (kind, confidence, expected) in [
+        (Kind::ToolCall, 0.5, Decision::Allow),
+        (Kind::ToolCall, 0.49, Decision::Deny),
+        (Kind::ToolResult, 0.3, Decision::Allow),
+        (Kind::ToolResult, 0.29, Decision::Deny),
+        (Kind::ToolResult, 0.0, Decision::Deny),
+    ] {
+        let (assessment, notes) = unsure(kind, Decision::Allow, confidence);
+        assert_eq!(assessment.decision, expected, "{kind} {confidence}");
+        assert_eq!(notes.contains(&"judge_unsure"), expected == Decision::Deny);
+        if expected == Decision::Deny {
+            assert_eq!(assessment.reason_codes, [ReasonCode::ApprovalRequired]);
+            assert!(!assessment.message.contains("All is well"), "{}", assessment.message);
+            assert!(
+                assessment.reasoning.contains("the policy demands"),
+                "{}",
+                assessment.reasoning
+            );
+        }
+    }
+    assert_eq!(
+        unsure(Kind::ToolResult, Decision::Modify, 0.1).0.decision,
+        Decision::Deny
+    );
+    // Nobody has to be sure of a denial.
+    assert_eq!(unsure(Kind::ToolCall, Decision::Deny, 0.0).1, Vec::<&str>::new());
+}
+
+#[test]
+fn an_allow_on_a_cut_prompt_has_to_be_surer() {
+    let (assessment, notes) = weighed(
+        Kind::ToolCall,
+        Sight::Cut,
+        Answer {
+            confidence: 0.6,
+            ..answer(Decision::Allow)
+        },
+    );
+    assert_eq!(
+        (assessment.decision, notes.as_slice()),
+        (Decision::Deny, ["judge_unsure"].as_slice())
+    );
+}
+
+#[test]
+fn codes_that_the_policy_does_not_declare_are_left_out() {
+    let own = ReasonCode::parse("org.four_eyes").unwrap();
+    let (assessment, notes) = weighed(
+        Kind::ToolCall,
+        Sight::Whole,
+        Answer {
+            reason_codes: vec![own.clone()],
+            ..answer(Decision::Deny)
+        },
+    );
+    assert_eq!(assessment.reason_codes, [ReasonCode::PolicyViolation]);
+    assert_eq!(notes, ["undeclared_code"]);
+    let step = step(Kind::ToolCall, &[(Origin::ToolArguments, "x")]);
+    let file = crate::policy::PolicyFile::parse("[reason_codes]\norg.four_eyes = 'Two people.'", "p").unwrap();
+    let policy = file.compile("p").unwrap();
+    let scales = Scales {
+        step: &step,
+        findings: &[],
+        policy: &policy,
+        history: &History::default(),
+        shown: &[],
+        sight: Sight::Whole,
+    };
+    let (assessment, notes) = scales.weigh(Answer {
+        reason_codes: vec![own.clone()],
+        ..answer(Decision::Deny)
+    });
+    assert_eq!((assessment.reason_codes, notes), (vec![own], Vec::new()));
 }
 
 #[test]

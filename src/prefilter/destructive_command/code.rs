@@ -22,6 +22,7 @@ use callees::{CALLEES, Deed};
 use values::{Mask, arguments, constants, script, value};
 
 const MOST_CALLS: usize = 200;
+const MOST_LISTS: usize = 16;
 
 static FINDER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     AhoCorasick::builder()
@@ -122,7 +123,9 @@ pub(super) fn look(text: &str, seen: &mut Seen, nested: &mut Nested) {
             continue;
         };
         let before = text.get(..hit.start()).and_then(|head| head.chars().next_back());
-        let glued = before.is_some_and(|c| c.is_alphanumeric() || c == '_' || (c == '.' && !callee.starts_with('.')));
+        // What begins with a sign is never the end of a longer name.
+        let glued = callee.starts_with(|c: char| c.is_alphanumeric())
+            && before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '.'));
         // `os.open(`, `self.open(`, `re.compile(`, `db.exec(` are other functions; `fs.promises.readFile(` is not.
         let strict = matches!(
             *callee,
@@ -138,7 +141,7 @@ pub(super) fn look(text: &str, seen: &mut Seen, nested: &mut Nested) {
                 | "Function("
                 | "Request("
         );
-        if (glued && (strict || before.is_some_and(|c| c != '.'))) || mask.is_text(hit.start()) {
+        if (glued && (strict || before.is_some_and(|c| c != '.'))) || mask.is_text(hit.end() - 1) {
             continue;
         }
         count += 1;
@@ -195,6 +198,10 @@ pub(super) fn look(text: &str, seen: &mut Seen, nested: &mut Nested) {
 /// What was seen in one text, for conclusions over all of it.
 #[derive(Default)]
 struct Sight {
+    /// Directories and patterns whose files are listed.
+    lists: Vec<String>,
+    /// A file is deleted whose name is known only when the code runs.
+    deletes_unknown: Option<Range<usize>>,
     sends: Option<Range<usize>>,
     reads_secret: Option<Range<usize>>,
     reads_system: Option<Range<usize>>,
@@ -235,8 +242,13 @@ impl Sight {
                         Depth::Flat
                     };
                     deleted(&path, depth, &call, seen);
+                } else {
+                    self.deletes_unknown = Some(span.clone());
                 }
             }
+            Deed::List => self
+                .lists
+                .extend(value(first, constants, 0).filter(|_| self.lists.len() < MOST_LISTS)),
             Deed::Open => {
                 let Some(path) = value(first, constants, 0) else { return };
                 let mode = arguments
@@ -358,6 +370,16 @@ impl Sight {
                     span.clone(),
                     "reads system files and sends something to another machine",
                 );
+            }
+        }
+        // What is listed and what is deleted belong together: code that does both deletes what it lists.
+        if let Some(span) = &self.deletes_unknown {
+            let call = Call {
+                span: span.clone(),
+                ..Call::default()
+            };
+            for listed in &self.lists {
+                deleted(listed, Depth::Recursive, &call, seen);
             }
         }
         let whole = || 0..text.len().min(1);

@@ -90,6 +90,19 @@ pub(super) fn written_by_fetch(call: &Call) -> Vec<String> {
     files.iter().map(|file| bare(file).to_owned()).collect()
 }
 
+/// Whether what a call fetches can be another's: it comes unencrypted, or from an address instead of a name.
+pub(super) fn is_unprotected(call: &Call) -> bool {
+    urls(call).any(|url| {
+        let lower = url.to_ascii_lowercase();
+        let (scheme, rest) = lower.split_once("://").unwrap_or(("", &lower));
+        let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        let host = host.rsplit_once(':').map_or(host, |(host, _)| host);
+        let local = host == "localhost" || host.starts_with("127.") || host == "[::1]";
+        let numeric = !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        !local && (matches!(scheme, "http" | "ftp") || numeric || host.starts_with('['))
+    })
+}
+
 fn urls(call: &Call) -> impl Iterator<Item = &str> {
     call.args.iter().map(|word| word.text.as_str()).filter(|text| {
         text.contains("://")

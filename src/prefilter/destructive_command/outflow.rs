@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::network::{bare, is_fetch, written_by_fetch};
+use super::network::{bare, is_fetch, is_unprotected, written_by_fetch};
 use super::secrets::is_reader;
 use super::shell::{Call, Reading, Stdin, Word};
 use super::syntax::Direction;
@@ -26,6 +26,7 @@ enum Cargo {
 /// Looks at all calls together: what is fetched into a file and run later, what is copied into a file and sent later.
 pub(super) fn look_across(reading: &Reading, seen: &mut Seen) {
     let mut fetched: HashSet<String> = HashSet::new();
+    let mut unprotected = false;
     let mut laden: HashMap<String, Cargo> = HashMap::new();
     for call in &reading.calls {
         let runs_text =
@@ -42,9 +43,18 @@ pub(super) fn look_across(reading: &Reading, seen: &mut Seen) {
                 call,
                 "runs a file that was fetched from the network just before",
             );
+            if unprotected {
+                seen.add(
+                    Danger::UnprotectedRun,
+                    call,
+                    "runs a file that came without encryption or from a host without a name",
+                );
+            }
         }
         if is_fetch(call) {
-            fetched.extend(written_by_fetch(call));
+            let files = written_by_fetch(call);
+            unprotected |= !files.is_empty() && is_unprotected(call);
+            fetched.extend(files);
         }
         if !laden.is_empty() && is_sender(call) {
             let sent = sent_words(call).into_iter().flat_map(|word| paths_in(&word.text));

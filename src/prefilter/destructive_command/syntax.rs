@@ -360,7 +360,8 @@ impl Reader<'_> {
                 self.expecting = Expecting::LoopName;
             }
             Some("}" | "fi" | "done" | "esac") => self.close_group(),
-            Some("then" | "do" | "else" | "elif" | "!" | "time" | "coproc") => {}
+            // `-p` is an option of `time`; no program has such a name.
+            Some("then" | "do" | "else" | "elif" | "!" | "time" | "-p" | "coproc") => {}
             Some("function") => self.expecting = Expecting::FunctionName,
             _ => return false,
         }

@@ -12,6 +12,7 @@ pub(super) fn look(call: &Call, seen: &mut Seen) {
     power(call, seen);
     containers(call, seen);
     hidden_execution(call, seen);
+    package_source(call, seen);
     miners(call, seen);
     if call.disguised {
         seen.add(
@@ -273,6 +274,11 @@ fn hidden_execution(call: &Call, seen: &mut Seen) {
                 let value = value.or_else(|| words.peek().cloned());
                 let shell_value = value.as_deref().is_some_and(|value| value.starts_with('!'));
                 risky |= GIT_KEYS.contains(&key) && value.is_some();
+                // A pager or an editor with options is ordinary, a shell text is not.
+                risky |= matches!(key, "core.pager" | "core.editor" | "core.askpass")
+                    && value.as_deref().is_some_and(|value| {
+                        value.contains("sh -c") || value.contains(['|', ';', '`', '&']) || value.contains("$(")
+                    });
                 risky |= (key.starts_with("alias.") || key.starts_with("credential.")) && shell_value;
                 risky |= key.starts_with("filter.")
                     && (key.ends_with(".clean") || key.ends_with(".smudge") || key.ends_with(".process"))
@@ -354,6 +360,61 @@ fn hidden_execution(call: &Call, seen: &mut Seen) {
             Danger::HiddenExecution,
             call,
             "loads code into programs through an environment variable",
+        );
+    }
+    let planted = call.environment.iter().any(|(name, word)| {
+        matches!(
+            name.as_str(),
+            "LD_PRELOAD" | "LD_AUDIT" | "DYLD_INSERT_LIBRARIES" | "BASH_ENV" | "LD_LIBRARY_PATH" | "PATH"
+        ) && word.text.split(':').any(in_shared_directory)
+    });
+    if planted {
+        seen.add(
+            Danger::PlantedLibrary,
+            call,
+            "takes programs or libraries from a directory that everybody may write",
+        );
+    }
+}
+
+/// Whether a path lies where every user of a machine may put files.
+fn in_shared_directory(path: &str) -> bool {
+    ["/tmp", "/var/tmp", "/dev/shm"].iter().any(|shared| {
+        path.strip_prefix(shared)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    })
+}
+
+/// Packages run code when they are installed: whoever sits on an unprotected way to their source decides which.
+fn package_source(call: &Call, seen: &mut Seen) {
+    let names: &[&str] = match call.program.as_str() {
+        "pip" | "pip3" | "pipx" | "uv" => &[
+            "-i",
+            "--index-url",
+            "--extra-index-url",
+            "-f",
+            "--find-links",
+            "--default-index",
+        ],
+        "npm" | "yarn" | "pnpm" => &["--registry", "registry", "npmRegistryServer"],
+        "gem" | "bundle" => &["-s", "--source", "--clear-sources"],
+        "go" => &["GOPROXY"],
+        "cargo" => &["--index", "--registry"],
+        _ => return,
+    };
+    let unprotected = |url: &str| {
+        let url = url.to_ascii_lowercase();
+        url.strip_prefix("http://").is_some_and(|rest| {
+            !["localhost", "127.0.0.1", "[::1]"]
+                .iter()
+                .any(|host| rest.starts_with(host))
+        })
+    };
+    if call.values(names).any(|(_, url)| unprotected(url)) {
+        seen.add(
+            Danger::PackageSource,
+            call,
+            "installs packages from a source without a protected connection",
         );
     }
 }

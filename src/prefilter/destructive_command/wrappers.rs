@@ -1,5 +1,7 @@
 //! Programs that run other programs: what they would run, taken out of their arguments.
 
+mod carried;
+
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -53,7 +55,6 @@ const WRAPPERS: &[Wrapper] = &[
     wrapper("stdbuf", &["-o", "-e", "-i"], 0),
     wrapper("timeout", &["-s", "-k", "--signal", "--kill-after"], 1),
     wrapper("gtimeout", &["-s", "-k"], 1),
-    wrapper("watch", &["-n", "--interval"], 0),
     wrapper("strace", &["-o", "-e", "-p", "-s"], 0),
     wrapper("ltrace", &["-o", "-e"], 0),
     wrapper("unbuffer", &[], 0),
@@ -104,6 +105,12 @@ pub(super) fn is_interpreter(program: &str) -> bool {
 
 /// What a call would run, given what is known of its input and of the files that the text has written.
 pub(super) fn peel(call: &Call, stdin: Option<&str>, files: &HashMap<String, String>) -> Vec<Inner> {
+    let mut inner = carried::in_environment(call);
+    inner.extend(run_by(call, stdin, files));
+    inner
+}
+
+fn run_by(call: &Call, stdin: Option<&str>, files: &HashMap<String, String>) -> Vec<Inner> {
     let program = call.program.as_str();
     if let Some(wrapper) = WRAPPERS.iter().find(|wrapper| wrapper.name == program) {
         let words = after_options(&call.args, wrapper.valued, wrapper.operands);
@@ -131,7 +138,7 @@ pub(super) fn peel(call: &Call, stdin: Option<&str>, files: &HashMap<String, Str
             .map(|(_, text)| here(text.to_owned()))
             .collect(),
         "crontab" => stdin.into_iter().flat_map(scheduled).collect(),
-        "git" | "tar" | "gtar" => options(call),
+        "git" | "tar" | "gtar" => carried::in_options(call),
         "trap" => call
             .args
             .first()
@@ -140,7 +147,15 @@ pub(super) fn peel(call: &Call, stdin: Option<&str>, files: &HashMap<String, Str
             .collect(),
         "su" | "runuser" | "script" | "sg" | "flock" => command_option(call),
         "ssh" | "sshpass" | "mosh" => secure_shell(call),
-        "docker" | "podman" | "nerdctl" | "kubectl" | "oc" | "docker-compose" | "lxc" => container(call),
+        "docker" | "podman" | "nerdctl" | "kubectl" | "oc" | "docker-compose" | "lxc" => carried::in_container(call),
+        // It hands its words to a shell.
+        "watch" => vec![here(joined(after_options(
+            &call.args,
+            &["-n", "--interval", "-d", "-q"],
+            0,
+        )))],
+        "tmux" | "screen" => carried::in_terminal(call),
+        "ansible" | "salt" | "pssh" | "parallel-ssh" | "pdsh" | "clush" => carried::on_many_hosts(call),
         "nsenter" => inner_call(after_double_dash(&call.args), false),
         "cmd" => command_prompt(call),
         "source" | "." => {
@@ -148,7 +163,9 @@ pub(super) fn peel(call: &Call, stdin: Option<&str>, files: &HashMap<String, Str
             known.map(|text| here(text.clone())).into_iter().collect()
         }
         "at" | "batch" => stdin.map(|text| here(text.to_owned())).into_iter().collect(),
-        "awk" | "gawk" | "mawk" | "nawk" | "vim" | "vi" | "ex" | "emacs" | "sed" | "gdb" | "make" => escapes(call),
+        "awk" | "gawk" | "mawk" | "nawk" | "vim" | "vi" | "ex" | "emacs" | "sed" | "gdb" | "make" => {
+            carried::in_own_language(call)
+        }
         _ => files
             .get(&call.path)
             .or_else(|| call.path.strip_prefix("./").and_then(|bare| files.get(bare)))
@@ -383,8 +400,15 @@ fn find(call: &Call) -> Vec<Inner> {
 }
 
 fn command_option(call: &Call) -> Vec<Inner> {
-    match call.values(&["-c", "--command"]).next() {
-        Some((_, text)) => vec![here(text.to_owned())],
+    // Also bundled, as in `script -qc`.
+    let bundled = script_argument(&call.args, 'c').map(|word| word.text.as_str());
+    match call
+        .values(&["-c", "--command"])
+        .map(|(_, text)| text)
+        .next()
+        .or(bundled)
+    {
+        Some(text) => vec![here(text.to_owned())],
         None if call.program == "flock" => inner_call(after_options(&call.args, &["-w", "-E"], 1), false),
         None => Vec::new(),
     }
@@ -416,56 +440,6 @@ fn secure_shell(call: &Call) -> Vec<Inner> {
         return vec![proxy, here(joined(words))];
     }
     vec![here(joined(words))]
-}
-
-fn container(call: &Call) -> Vec<Inner> {
-    let Some(verb) = call
-        .args
-        .iter()
-        .position(|word| matches!(word.text.as_str(), "exec" | "run"))
-    else {
-        return Vec::new();
-    };
-    let rest = call.args.get(verb + 1..).unwrap_or_default();
-    if let Some(at) = rest.iter().position(|word| word.text == "--") {
-        return inner_call(rest.get(at + 1..).unwrap_or_default(), false);
-    }
-    const VALUED: &[&str] = &[
-        "-u",
-        "-w",
-        "-e",
-        "-v",
-        "-p",
-        "-n",
-        "-c",
-        "-l",
-        "-h",
-        "-m",
-        "--name",
-        "--network",
-        "--user",
-        "--workdir",
-        "--env",
-        "--volume",
-        "--mount",
-        "--namespace",
-        "--container",
-        "--entrypoint",
-        "--publish",
-        "--label",
-        "--memory",
-        "--cpus",
-        "--pid",
-        "--ipc",
-        "--cap-add",
-        "--security-opt",
-        "--device",
-        "--env-file",
-        "--platform",
-        "--add-host",
-        "--hostname",
-    ];
-    inner_call(after_options(rest, VALUED, 1), false)
 }
 
 fn command_prompt(call: &Call) -> Vec<Inner> {
@@ -522,51 +496,6 @@ pub(super) fn jobs(table: &str) -> impl Iterator<Item = (&str, Range<usize>)> {
         .flatten()
         .flatten()
         .take(MOST)
-}
-
-/// Commands in the options of programs that otherwise run none.
-fn options(call: &Call) -> Vec<Inner> {
-    let mut inner = Vec::new();
-    let mut words = call.args.iter().map(|word| word.text.as_str()).peekable();
-    while let Some(word) = words.next() {
-        let (name, value) = word
-            .split_once('=')
-            .map_or((word, None), |(name, value)| (name, Some(value)));
-        let value = value.or_else(|| words.peek().copied());
-        let lower = name.to_ascii_lowercase();
-        let script = match lower.as_str() {
-            "core.sshcommand" | "core.gitproxy" | "core.fsmonitor" | "core.pager" | "core.editor"
-            | "sequence.editor" | "diff.external" => value,
-            "--checkpoint-action" => value.and_then(|value| value.strip_prefix("exec=")),
-            "--to-command" | "--upload-pack" | "--receive-pack" | "--use-compress-program" => value,
-            _ if lower.starts_with("alias.") || lower.starts_with("credential.") => {
-                value.and_then(|value| value.strip_prefix('!'))
-            }
-            _ => word.strip_prefix("ext::"),
-        };
-        inner.extend(script.map(|script| here(script.to_owned())));
-    }
-    inner
-}
-
-/// Editors and text tools whose own language can run programs.
-fn escapes(call: &Call) -> Vec<Inner> {
-    call.args
-        .iter()
-        .filter_map(|word| {
-            let text = word.text.as_str();
-            if let Some(at) = text.find("system(") {
-                return text.get(at..).map(|code| Inner::Code(code.to_owned()));
-            }
-            if call.program.starts_with("vi") || call.program == "ex" {
-                return text
-                    .trim_start_matches([':', '+', '-', 'c'])
-                    .strip_prefix('!')
-                    .map(|script| here(script.to_owned()));
-            }
-            None
-        })
-        .collect()
 }
 
 /// Whether a path names a shell.

@@ -8,6 +8,8 @@ mod extract;
 mod hosts;
 mod rules;
 
+use core::net::Ipv4Addr;
+
 use url::{Host, Url};
 
 use super::catalogue::Catalogue;
@@ -24,6 +26,7 @@ enum Trouble {
     Metadata,
     Disguised,
     Loopback,
+    Smuggled,
     Private,
     PrivatePush,
     WildcardDns,
@@ -289,6 +292,9 @@ fn troubles(destination: &Found<'_>, role: Role, subject: &Subject<'_>) -> Troub
     of_scheme(&scheme, &mut troubles);
     let zone = of_host(&url, &name, text, web, &mut troubles);
     of_zone(zone, role, subject, &mut troubles);
+    if zone != Zone::Public && troubles.iter().any(|(trouble, _)| *trouble == Trouble::Scheme) {
+        troubles.push((Trouble::Smuggled, "another protocol is spoken to a machine inside"));
+    }
     of_spelling(&url, text, web, &mut troubles);
     let collects = hosts::is_collector(&name, url.path());
     if collects {
@@ -400,7 +406,12 @@ fn of_host(url: &Url, name: &str, text: &str, web: bool, troubles: &mut Troubles
             }
             if hosts::is_wildcard_dns(name) {
                 troubles.push((Trouble::WildcardDns, "the name resolves to whatever address it spells"));
-                return embedded_zone(name);
+                let zone = embedded_zone(name);
+                // A developer's own machine goes by such names; a machine of a private network has one of its own.
+                if matches!(zone, Zone::Private | Zone::Metadata) {
+                    troubles.push((Trouble::Disguised, "a name spells an address inside"));
+                }
+                return zone;
             }
             hosts::zone_of_name(name)
         }
@@ -408,13 +419,25 @@ fn of_host(url: &Url, name: &str, text: &str, web: bool, troubles: &mut Troubles
     }
 }
 
-/// The zone of the address that a wildcard name spells: `10.0.0.1.nip.io`, `10-0-0-1.sslip.io`.
+/// The zone of the address that a wildcard name spells: `10.0.0.1.nip.io`, `app-10-0-0-1.sslip.io`, `7f000001.nip.io`.
 fn embedded_zone(name: &str) -> Zone {
-    let numbers: Vec<u8> = name.split(['.', '-']).map_while(|part| part.parse().ok()).collect();
-    match numbers.as_slice() {
-        [a, b, c, d, ..] => hosts::zone_of_address(core::net::Ipv4Addr::new(*a, *b, *c, *d).into()),
-        _ => Zone::Public,
-    }
+    let parts: Vec<&str> = name.split(['.', '-']).take(32).collect();
+    let spelled = parts.windows(4).find_map(|window| match window {
+        [a, b, c, d] => Some(Ipv4Addr::new(
+            a.parse().ok()?,
+            b.parse().ok()?,
+            c.parse().ok()?,
+            d.parse().ok()?,
+        )),
+        _ => None,
+    });
+    let in_hex = || {
+        let part = parts.iter().find(|part| part.len() == 8)?;
+        u32::from_str_radix(part, 16).ok().map(Ipv4Addr::from_bits)
+    };
+    spelled
+        .or_else(in_hex)
+        .map_or(Zone::Public, |address| hosts::zone_of_address(address.into()))
 }
 
 fn of_zone(zone: Zone, role: Role, subject: &Subject<'_>, troubles: &mut Troubles) {

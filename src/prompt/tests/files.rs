@@ -60,6 +60,7 @@ fn a_file_takes_the_place_of_the_built_in_one_and_changes_the_version() {
     let input = PromptInput {
         step: &step,
         findings: &[],
+        history: crate::model::History::NONE,
         policy: &policy,
         budget_tokens: DEFAULT_BUDGET_TOKENS,
         reasoning: Reasoning::Shown,

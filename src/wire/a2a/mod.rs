@@ -44,6 +44,7 @@ pub(super) fn read(
     if let Some(message) = found.message {
         check(request, message, found.wrapping)?;
         remark_method(request, message, method, inner, &mut draft);
+        draft.ties.call = wrapping::message_id(table, message, found.wrapping);
         if draft.session.is_none() {
             draft.session = session_of(table, message, found.wrapping);
         }

@@ -15,6 +15,8 @@ pub(in crate::wire) struct Context {
     pub(in crate::wire) agent: Option<Agent>,
     pub(in crate::wire) session: Option<SessionId>,
     pub(in crate::wire) user: Option<UserId>,
+    /// The id of the step.
+    pub(in crate::wire) step: Option<String>,
 }
 
 /// Reads a context: a `StepContext`, or the later revision's `{from: {agent, role}, to: {agent, role}}`.
@@ -38,6 +40,7 @@ pub(in crate::wire) fn read(
         agent,
         session: id_of(request, node, "session")?.map(SessionId::new),
         user: id_of(request, node, "user")?.map(UserId::new),
+        step: table.text_of(node, "stepId").map(|id| id.into_owned()),
     })
 }
 

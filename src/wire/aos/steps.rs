@@ -37,6 +37,7 @@ pub(in crate::wire) fn read(table: &Table<'_>, envelope: &Envelope<'_>, method: 
         Method::Message => read_message(request, params)?,
         Method::ToolCallRequest => {
             draft.tool_call = Some(read_call(request, params)?);
+            draft.ties.call = execution_id(table, [Some(params), table.given(params, "toolCallRequest")]);
             Kind::ToolCall
         }
         Method::ToolCallResult => read_outcome(request, params, &mut draft)?,
@@ -162,12 +163,19 @@ fn read_outcome(request: Checked<'_, '_>, params: NodeId, draft: &mut Draft) -> 
     if direct.or(nested).is_none() {
         return Err(request.missing(params, "result", "an object (ToolCallResult)"));
     }
+    draft.ties.call = execution_id(request.table, [Some(params), nested]);
     for result in [direct, nested, inner].into_iter().flatten() {
         if let Some(outputs) = request.table.given(result, "outputs") {
             check_outputs(request, outputs)?;
         }
     }
     Ok(Kind::ToolResult)
+}
+
+/// What a call shares with its answer.
+fn execution_id(table: &Table<'_>, holders: [Option<NodeId>; 2]) -> Option<String> {
+    let mut holders = holders.into_iter().flatten();
+    holders.find_map(|holder| table.text_of(holder, "executionId").map(|id| id.into_owned()))
 }
 
 fn check_outputs(request: Checked<'_, '_>, outputs: NodeId) -> Result<(), RpcError> {

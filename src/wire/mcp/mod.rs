@@ -57,6 +57,7 @@ pub(super) fn read(table: &Table<'_>, envelope: &Envelope<'_>, inner: Option<&st
     found.remark(request, &mut draft);
     let Some(message) = message else { return Ok(draft) };
     remark_method(request, message, method.as_deref(), inner, &mut draft);
+    draft.ties.call = wrapping::message_id(table, message, found.wrapping);
     let params = match found.wrapping {
         Wrapping::BareParams => Some(message),
         Wrapping::Message => request.object(message, "params", "an object (MCP params)")?,

@@ -207,3 +207,42 @@ proptest! {
         prop_assert_eq!((modified.method, modified.kind), (step.method, step.kind));
     }
 }
+
+#[test]
+fn a_long_number_is_a_content_that_becomes_a_string_where_it_is_edited() {
+    let request = aos_request(
+        "steps/toolCallResult",
+        json!({"executionId": "e", "result": {"isError": false, "outputs": [
+            {"kind": "data", "data": {"card": 4111111111111111_u64, "n": 12, "rate": 3.14159265358979, "paid": true}}]}}),
+    );
+    let step = step(&request);
+    let place = "/params/result/outputs/0/data";
+    let card = at(&step, &format!("{place}/card"));
+    assert_eq!(
+        (&card.form, card.text.as_str(), card.origin),
+        (&Form::Number, "4111111111111111", Origin::ToolOutput)
+    );
+    assert_eq!(card.label.as_deref(), Some("card"));
+    let noted: Vec<(&str, &str)> = step
+        .data
+        .iter()
+        .map(|data| (data.pointer.as_str(), data.json.as_str()))
+        .collect();
+    let json = r#"{"card":4111111111111111,"n":12,"paid":true,"rate":3.14159265358979}"#;
+    assert!(noted.contains(&("/params/result/isError", "false")), "{noted:?}");
+    assert!(
+        noted.iter().any(|(at, data)| *at == place && data.len() == json.len()),
+        "{noted:?}"
+    );
+    assert_eq!(noted.len(), 2, "{noted:?}");
+    let modified = step.original.edited(&[edit(card, 0..12, "************")]).unwrap();
+    let masked = at(&modified, &format!("{place}/card"));
+    assert_eq!((&masked.form, masked.text.as_str()), (&Form::Text, "************1111"));
+    assert_eq!(modified.contents.len(), step.contents.len());
+    assert!(
+        modified
+            .data
+            .iter()
+            .any(|data| data.json.contains(r#""************1111""#))
+    );
+}

@@ -11,6 +11,8 @@ pub(super) enum Deed {
     Delete,
     /// Deletes a tree.
     DeleteTree,
+    /// Lists the files of a directory or of a pattern.
+    List,
     /// Opens a file; the mode tells for what.
     Open,
     /// Reads a file.
@@ -83,6 +85,13 @@ pub(super) const CALLEES: &[(&str, Deed)] = &[
     ("unlinkSync(", Deed::Delete),
     ("File.delete(", Deed::Delete),
     ("unlink(", Deed::Delete),
+    ("glob.glob(", Deed::List),
+    ("glob.iglob(", Deed::List),
+    ("glob(", Deed::List),
+    ("os.listdir(", Deed::List),
+    ("os.scandir(", Deed::List),
+    ("os.walk(", Deed::List),
+    ("readdirSync(", Deed::List),
     ("open(", Deed::Open),
     ("fopen(", Deed::Open),
     ("readFileSync(", Deed::Read),

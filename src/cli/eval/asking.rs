@@ -1,0 +1,220 @@
+//! Who is asked what rules do not settle: the configured endpoint, a batch, or a recording.
+
+use std::collections::BTreeSet;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Context;
+use clap::Args;
+
+use crate::cli::output::say;
+use crate::config::Config;
+use crate::eval::{BatchAnswers, BatchQuestions, Bench, Outcome, Recording, Stale};
+use crate::judge::{self, Judge};
+use crate::{llm, prompt};
+
+/// The model that questions are written for when none is named.
+const BATCH_MODEL: &str = "gpt-4.1-mini";
+/// A batch is sent by somebody else: nothing goes to this address.
+const NO_ADDRESS: &str = "http://localhost/v1";
+/// What the OpenAI Batch API takes in one file.
+const MOST_IN_A_FILE: (usize, usize) = (50_000, 200_000_000);
+
+#[derive(Debug, Args)]
+pub(super) struct AskingArguments {
+    /// Write the questions that a judge would be asked there, as the OpenAI Batch API takes them, and judge nothing. Needs no
+    /// endpoint and no network.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["batch_in", "record", "replay", "json", "mistakes"])]
+    batch_out: Option<PathBuf>,
+    /// Take the judge's answers from the output of a batch; may be given several times. Lines
+    /// `{"custom_id": …, "answer": {…}}` are understood too.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["record", "replay"])]
+    batch_in: Vec<PathBuf>,
+    /// The model that a batch is for [default: the configured one, else gpt-4.1-mini].
+    #[arg(long, value_name = "NAME")]
+    batch_model: Option<String>,
+    /// Take answers also where the question would be put differently now.
+    #[arg(long, requires = "batch_in")]
+    accept_stale: bool,
+    /// Ask the configured endpoint, and write down there what it says; what the file holds already is not asked again.
+    #[arg(long, value_name = "FILE", conflicts_with = "replay")]
+    record: Option<PathBuf>,
+    /// Take what the endpoint says from a recording; nothing is asked.
+    #[arg(long, value_name = "FILE")]
+    replay: Option<PathBuf>,
+}
+
+/// Who is asked.
+pub(super) enum Asking {
+    /// Whoever is configured.
+    Live { name: String },
+    /// The configured endpoint, on a recording.
+    Recorded {
+        name: String,
+        judge: Arc<Judge>,
+        recording: Arc<Recording>,
+        file: PathBuf,
+    },
+    /// A recording.
+    Replayed { name: String, judge: Arc<Judge> },
+    /// Nobody: the questions are written out.
+    Questions {
+        judge: Arc<Judge>,
+        questions: Arc<BatchQuestions>,
+        file: PathBuf,
+    },
+    /// Whoever answered the questions.
+    Answers {
+        judge: Arc<Judge>,
+        answers: Arc<BatchAnswers>,
+    },
+}
+
+impl AskingArguments {
+    pub(super) fn open(&self, config: &Config) -> anyhow::Result<Asking> {
+        if let Some(file) = &self.batch_out {
+            return self.questions(config, file);
+        }
+        if !self.batch_in.is_empty() {
+            let stale = if self.accept_stale {
+                Stale::Taken
+            } else {
+                Stale::Refused
+            };
+            return Ok(Asking::Answers {
+                judge: Arc::new(Judge::new(self.settings(config, None))?),
+                answers: Arc::new(BatchAnswers::read(&self.batch_in, stale)?),
+            });
+        }
+        if let Some(file) = &self.record {
+            let settings = config.judge.clone().with_context(|| {
+                "`--record` needs an endpoint to record: a `[judge]` section, or GUARDIAN_JUDGE_BASE_URL and \
+                 GUARDIAN_JUDGE_MODEL"
+            })?;
+            let recording = Arc::new(Recording::continued(file)?);
+            return Ok(Asking::Recorded {
+                name: settings.llm.model().to_owned(),
+                judge: Arc::new(Judge::new(settings)?.on_tape(Arc::<Recording>::clone(&recording), "recorded")),
+                recording,
+                file: file.clone(),
+            });
+        }
+        if let Some(file) = &self.replay {
+            let recording = Recording::played(file)?;
+            let settings = self.settings(config, recording.model());
+            return Ok(Asking::Replayed {
+                name: format!("{} (replayed)", settings.llm.model()),
+                judge: Arc::new(Judge::new(settings)?.on_tape(Arc::new(recording), "replayed")),
+            });
+        }
+        Ok(Asking::Live {
+            name: config
+                .judge
+                .as_ref()
+                .map_or_else(|| "local rules".to_owned(), |judge| judge.llm.model().to_owned()),
+        })
+    }
+
+    fn questions(&self, config: &Config, file: &Path) -> anyhow::Result<Asking> {
+        let settings = self.settings(config, None);
+        let endpoint = settings.llm.endpoints.first().context("there is no endpoint")?;
+        let endpoint = endpoint.clone();
+        let out = std::fs::File::create(file).with_context(|| file.display().to_string())?;
+        Ok(Asking::Questions {
+            questions: Arc::new(BatchQuestions::new(endpoint, Box::new(BufWriter::new(out)))),
+            judge: Arc::new(Judge::new(settings)?),
+            file: file.to_owned(),
+        })
+    }
+
+    /// How questions are put: as configured, or as they would be if only a model were.
+    fn settings(&self, config: &Config, recorded: Option<&str>) -> judge::Settings {
+        let mut settings = config.judge.clone().unwrap_or_else(|| judge::Settings {
+            llm: llm::Settings::new(NO_ADDRESS, recorded.unwrap_or(BATCH_MODEL)).into(),
+            first: None,
+            budget_tokens: prompt::DEFAULT_BUDGET_TOKENS,
+            reasoning: judge::AgentReasoning::Shown,
+            unusable: judge::UnusableAnswers::default(),
+        });
+        // Whoever answers, there is one of them.
+        settings.first = None;
+        settings.llm.endpoints.truncate(1);
+        if let (Some(model), Some(endpoint)) = (&self.batch_model, settings.llm.endpoints.first_mut()) {
+            endpoint.model.clone_from(model);
+        }
+        settings
+    }
+}
+
+impl Asking {
+    pub(super) fn bench(&self) -> Bench {
+        match self {
+            Asking::Live { .. } => Bench::Own,
+            Asking::Recorded { judge, .. } | Asking::Replayed { judge, .. } => Bench::Judge(Arc::clone(judge)),
+            Asking::Questions { judge, questions, .. } => Bench::Questions(Arc::clone(judge), Arc::clone(questions)),
+            Asking::Answers { judge, answers } => Bench::Answers(Arc::clone(judge), Arc::clone(answers)),
+        }
+    }
+
+    /// Who judged, for the report.
+    pub(super) fn name(&self, outcomes: &[Outcome]) -> String {
+        match self {
+            Asking::Live { name } | Asking::Recorded { name, .. } | Asking::Replayed { name, .. } => name.clone(),
+            Asking::Questions { judge, .. } => judge.model().to_owned(),
+            Asking::Answers { .. } => {
+                let models: BTreeSet<&str> = outcomes.iter().filter_map(|outcome| outcome.model.as_deref()).collect();
+                format!("{} (batch)", models.into_iter().collect::<Vec<_>>().join(", "))
+            }
+        }
+    }
+
+    /// Ends the run, and says what has become of questions and answers.
+    pub(super) fn finish(&self, outcomes: std::io::Result<Vec<Outcome>>) -> anyhow::Result<Vec<Outcome>> {
+        match self {
+            Asking::Live { .. } | Asking::Replayed { .. } => {}
+            Asking::Recorded { recording, file, .. } => {
+                recording.finish().with_context(|| file.display().to_string())?;
+                eprintln!("{}: {} exchanges", file.display(), recording.len());
+            }
+            Asking::Questions { judge, questions, file } => {
+                let place = || file.display().to_string();
+                let outcomes = outcomes.with_context(place)?;
+                let written = questions.finish().with_context(place)?;
+                let settled = outcomes.iter().filter(|o| o.verdict_source == "rules").count();
+                say!(
+                    "{}: {} questions to {} ({:.1} MB); of {} cases, rules settle {settled}",
+                    file.display(),
+                    written.questions,
+                    judge.model(),
+                    written.bytes as f64 / 1e6,
+                    outcomes.len(),
+                );
+                let lost = outcomes.iter().filter(|o| o.verdict_source == "-");
+                for outcome in lost {
+                    let why = outcome.error.as_deref().unwrap_or_default();
+                    eprintln!("not asked: {}: {}", outcome.id, crate::cli::printable(why));
+                }
+                let (most, most_bytes) = MOST_IN_A_FILE;
+                if written.questions > most || written.bytes > most_bytes {
+                    eprintln!("the OpenAI Batch API takes {most} requests and 200 MB in one file: split it by lines");
+                }
+                return Ok(outcomes);
+            }
+            Asking::Answers { answers, .. } => {
+                let outcomes = outcomes?;
+                let settled = |outcome: &&Outcome| outcome.verdict_source == "rules" && answers.has(&outcome.id);
+                let unused = outcomes.iter().filter(settled).count();
+                if unused > 0 {
+                    eprintln!("{unused} answers were not needed: rules settle these cases now");
+                }
+                let unanswered = outcomes.iter().filter(|o| o.decision == "error").count();
+                if unanswered > 0 {
+                    eprintln!("{unanswered} cases have no answer and count as errors (--mistakes lists them)");
+                }
+                return Ok(outcomes);
+            }
+        }
+        Ok(outcomes?)
+    }
+}

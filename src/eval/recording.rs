@@ -1,0 +1,258 @@
+//! A recording: what a model said once, so that the same run can be had again without a network.
+//!
+//! One JSON object a line: the question's digest, the model, the marks of the call, and the reply; or, where the model refused, was
+//! filtered, empty or cut off, the name of that failure. Prompts are not in it. Outages are not recorded: they say nothing about the
+//! model. Recording into a file that is there continues it: what it holds is played, the rest is asked.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::judge::{JudgeFailure, Question, Tape};
+use crate::llm::{self, Failure, Reply};
+
+/// The diagnostic that says that a recording does not hold a question.
+pub(super) const MISS: &str = "replay_miss";
+/// The diagnostic that says that the recorded call had failed.
+const FAILED: &str = "recorded_failure";
+
+/// Why a recording could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordingError {
+    /// The file could not be opened, read or written.
+    #[error("{}: {why}", file.display())]
+    File {
+        /// The file.
+        file: PathBuf,
+        /// What the system said.
+        why: std::io::Error,
+    },
+    /// A line is none of a recording.
+    #[error("{}:{line}: expected a line that `eval run --record` wrote: {why}", file.display())]
+    Malformed {
+        /// The file.
+        file: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong.
+        why: serde_json::Error,
+    },
+}
+
+/// One exchange, as a line.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Exchange {
+    digest: String,
+    model: String,
+    #[serde(flatten)]
+    said: Said,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Said {
+    Reply {
+        text: String,
+        answered_by: String,
+        fence: String,
+        canary: String,
+        usage: Tokens,
+    },
+    Failure(String),
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Tokens {
+    prompt: u64,
+    completion: u64,
+}
+
+/// A recording: played, and continued where it is open for that.
+pub struct Recording {
+    exchanges: Mutex<HashMap<(String, String), Exchange>>,
+    model: Option<String>,
+    out: Option<Mutex<Continued>>,
+}
+
+struct Continued {
+    out: File,
+    broken: Option<std::io::Error>,
+}
+
+impl Recording {
+    /// A recording that is only played.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read.
+    pub fn played(file: &Path) -> Result<Self, RecordingError> {
+        let opened = File::open(file).map_err(|why| unusable(file, why))?;
+        Self::read(opened, file)
+    }
+
+    /// A recording that goes on: a new file, or one that is there.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read and appended to.
+    pub fn continued(file: &Path) -> Result<Self, RecordingError> {
+        let opened = File::options()
+            .create(true)
+            .read(true)
+            .append(true)
+            .open(file)
+            .map_err(|why| unusable(file, why))?;
+        let again = opened.try_clone().map_err(|why| unusable(file, why))?;
+        let mut recording = Self::read(again, file)?;
+        recording.out = Some(Mutex::new(Continued {
+            out: opened,
+            broken: None,
+        }));
+        Ok(recording)
+    }
+
+    fn read(opened: File, file: &Path) -> Result<Self, RecordingError> {
+        let mut exchanges = HashMap::new();
+        let mut model = None;
+        for (index, line) in BufReader::new(opened).lines().enumerate() {
+            let line = line.map_err(|why| unusable(file, why))?;
+            if line.trim().is_empty() {
+                continue;
+            }
+            let exchange: Exchange = serde_json::from_str(&line).map_err(|why| RecordingError::Malformed {
+                file: file.to_owned(),
+                line: index + 1,
+                why,
+            })?;
+            model.get_or_insert_with(|| exchange.model.clone());
+            exchanges.insert((exchange.model.clone(), exchange.digest.clone()), exchange);
+        }
+        Ok(Self {
+            exchanges: Mutex::new(exchanges),
+            model,
+            out: None,
+        })
+    }
+
+    /// The model that was recorded first.
+    pub fn model(&self) -> Option<&str> {
+        self.model.as_deref()
+    }
+
+    /// How many exchanges it holds.
+    pub fn len(&self) -> usize {
+        self.exchanges.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// Whether it holds nothing.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether everything that was said could be written down.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that went wrong.
+    pub fn finish(&self) -> std::io::Result<()> {
+        let Some(out) = &self.out else { return Ok(()) };
+        let mut continued = out.lock().unwrap_or_else(PoisonError::into_inner);
+        match continued.broken.take() {
+            Some(error) => Err(error),
+            None => continued.out.flush(),
+        }
+    }
+}
+
+impl Tape for Recording {
+    fn play(&self, question: &Question<'_>) -> Result<Option<Reply>, JudgeFailure> {
+        let key = (question.model.to_owned(), question.digest());
+        let exchanges = self.exchanges.lock().unwrap_or_else(PoisonError::into_inner);
+        match exchanges.get(&key).map(|exchange| &exchange.said) {
+            None if self.out.is_some() => Ok(None),
+            None => Err(JudgeFailure {
+                code: MISS,
+                detail: "the recording does not hold this question; record it again".to_owned(),
+            }),
+            Some(Said::Failure(code)) => Err(JudgeFailure {
+                code: FAILED,
+                detail: format!("the recorded call had failed: {code}"),
+            }),
+            Some(Said::Reply {
+                text,
+                answered_by,
+                fence,
+                canary,
+                usage,
+            }) => {
+                let text = text
+                    .replace(canary, &question.marks.canary)
+                    .replace(fence, &question.marks.fence);
+                let usage = json!({"prompt_tokens": usage.prompt, "completion_tokens": usage.completion});
+                let body = json!({"model": answered_by, "choices": [{"message": {"content": text}}], "usage": usage});
+                Ok(Some(llm::read_completion(
+                    &question.request,
+                    &body,
+                    question.model,
+                    "recording",
+                )?))
+            }
+        }
+    }
+
+    fn record(&self, question: &Question<'_>, reply: &Result<Reply, Failure>) {
+        let (Some(out), Some(said)) = (&self.out, said(question, reply)) else {
+            return;
+        };
+        let exchange = Exchange {
+            digest: question.digest(),
+            model: question.model.to_owned(),
+            said,
+        };
+        let key = (exchange.model.clone(), exchange.digest.clone());
+        let mut exchanges = self.exchanges.lock().unwrap_or_else(PoisonError::into_inner);
+        // Two asked the same at the same time: what was taken down first stays, here as in the file.
+        if exchanges.contains_key(&key) {
+            return;
+        }
+        let mut continued = out.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = serde_json::to_string(&exchange)
+            .map_err(std::io::Error::other)
+            .and_then(|line| continued.out.write_all(format!("{line}\n").as_bytes()));
+        if let Err(error) = written {
+            continued.broken.get_or_insert(error);
+        }
+        exchanges.insert(key, exchange);
+    }
+}
+
+fn said(question: &Question<'_>, reply: &Result<Reply, Failure>) -> Option<Said> {
+    match reply {
+        Ok(reply) => Some(Said::Reply {
+            text: reply.text.clone(),
+            answered_by: reply.model.clone(),
+            fence: question.marks.fence.clone(),
+            canary: question.marks.canary.clone(),
+            usage: Tokens {
+                prompt: reply.usage.prompt_tokens,
+                completion: reply.usage.completion_tokens,
+            },
+        }),
+        Err(failure @ (Failure::Refusal | Failure::ContentFilter | Failure::Empty | Failure::Truncated)) => {
+            Some(Said::Failure(failure.code().to_owned()))
+        }
+        Err(_) => None,
+    }
+}
+
+fn unusable(file: &Path, why: std::io::Error) -> RecordingError {
+    RecordingError::File {
+        file: file.to_owned(),
+        why,
+    }
+}

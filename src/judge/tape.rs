@@ -1,0 +1,90 @@
+//! A tape: stands between a judge and its model, and records what is said there, or answers in the model's place.
+//!
+//! With a tape, everything around the model stays as it is: the prompt, the checks of the answer, the weighing. A tape
+//! knows a question by its digest, which leaves the marks out: they are fresh for every call.
+
+use super::JudgeFailure;
+use crate::llm::{Failure, Reply, Request};
+use crate::prompt::Marks;
+
+/// What a judge is about to ask.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// The model that would be asked.
+    pub model: &'a str,
+    /// The request.
+    pub request: Request<'a>,
+    /// The marks under which the prompt was rendered.
+    pub marks: &'a Marks,
+}
+
+/// Hexadecimal digits of a digest.
+const DIGEST_DIGITS: usize = 32;
+
+impl Question<'_> {
+    /// What the question is, whoever is asked and whatever its marks are: 32 hexadecimal digits over messages and schema.
+    pub fn digest(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        let unmarked = |text: &str| {
+            text.replace(&self.marks.fence, "FENCE")
+                .replace(&self.marks.canary, "CANARY")
+        };
+        for part in [
+            self.request.schema.json.get(),
+            &unmarked(self.request.system),
+            &unmarked(self.request.user),
+        ] {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part.as_bytes());
+        }
+        hasher.finalize().to_hex().chars().take(DIGEST_DIGITS).collect()
+    }
+}
+
+/// Stands between a judge and its model.
+pub trait Tape: Send + Sync {
+    /// The marks of the next question. Fresh ones, unless the tape has to put the same question again.
+    fn marks(&self) -> Marks {
+        Marks::fresh()
+    }
+
+    /// The reply, where the tape answers in the model's place; `None`, and the model is asked.
+    ///
+    /// # Errors
+    ///
+    /// When the tape should answer and cannot.
+    fn play(&self, question: &Question<'_>) -> Result<Option<Reply>, JudgeFailure>;
+
+    /// Takes down what the model said.
+    fn record(&self, question: &Question<'_>, reply: &Result<Reply, Failure>);
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::value::RawValue;
+
+    use super::*;
+    use crate::llm::Schema;
+
+    fn digest(marks: &Marks, text: &str) -> String {
+        let json: Box<RawValue> = serde_json::from_str("{}").unwrap();
+        let question = Question {
+            model: "m",
+            request: Request {
+                system: &format!("canary: {}", marks.canary),
+                user: &format!("<text-{}>{text}</text-{}>", marks.fence, marks.fence),
+                schema: Schema { name: "s", json: &json },
+            },
+            marks,
+        };
+        question.digest()
+    }
+
+    #[test]
+    fn a_digest_leaves_the_marks_out_and_nothing_else() {
+        let (one, two) = (Marks::fresh(), Marks::fresh());
+        assert_eq!(digest(&one, "a"), digest(&two, "a"));
+        assert_ne!(digest(&one, "a"), digest(&one, "b"));
+        assert_eq!(digest(&one, "a").len(), DIGEST_DIGITS);
+    }
+}

@@ -1,0 +1,332 @@
+//! Where requests go, and with which headers: settings that passed the checks.
+
+use std::sync::Arc;
+
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use secrecy::{ExposeSecret, SecretString};
+use url::Url;
+
+use super::settings::{Api, Settings, SettingsError};
+
+/// Where requests go and with which headers. Cheap to clone.
+#[derive(Clone)]
+pub(super) struct Endpoint {
+    checked: Arc<Checked>,
+}
+
+struct Checked {
+    name: Arc<str>,
+    /// Everything before `/chat/completions`.
+    base: String,
+    query: Vec<(String, String)>,
+    headers: HeaderMap,
+    key: SecretString,
+}
+
+impl Endpoint {
+    /// Checks what concerns the endpoint and the request.
+    pub(super) fn new(settings: &Settings) -> Result<Self, SettingsError> {
+        check_request(settings)?;
+        let (url, mut query) = base(&settings.base_url)?;
+        let mut base = url.as_str().trim_end_matches('/').to_owned();
+        if let Api::Azure { version } = &settings.api {
+            base = deployment(&base, &settings.model)?;
+            query.retain(|(name, _)| name != "api-version");
+            query.push(("api-version".to_owned(), api_version(version)?));
+        }
+        Ok(Self {
+            checked: Arc::new(Checked {
+                name: name(settings, &url)?.into(),
+                base,
+                query,
+                headers: headers(settings)?,
+                key: settings.api_key.clone().unwrap_or_default(),
+            }),
+        })
+    }
+
+    /// Its name in logs and metrics.
+    pub(super) fn name(&self) -> &Arc<str> {
+        &self.checked.name
+    }
+}
+
+/// The library's own configuration reads environment variables and panics on odd keys: this one does neither.
+impl async_openai::config::Config for Endpoint {
+    fn headers(&self) -> HeaderMap {
+        self.checked.headers.clone()
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.checked.base)
+    }
+
+    fn query(&self) -> Vec<(&str, &str)> {
+        self.checked
+            .query
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect()
+    }
+
+    fn api_base(&self) -> &str {
+        &self.checked.base
+    }
+
+    fn api_key(&self) -> &SecretString {
+        &self.checked.key
+    }
+}
+
+fn check_request(settings: &Settings) -> Result<(), SettingsError> {
+    if settings.model.trim().is_empty() {
+        return Err(SettingsError::Model("an empty string"));
+    }
+    if settings.model.chars().any(char::is_control) {
+        return Err(SettingsError::Model("control characters in it"));
+    }
+    let millis = settings.timeout.as_millis();
+    if !(1..=600_000).contains(&millis) {
+        return Err(SettingsError::Timeout(millis));
+    }
+    if !(64..=100_000).contains(&settings.max_output_tokens) {
+        return Err(SettingsError::MaxOutputTokens(settings.max_output_tokens));
+    }
+    if !(0.0..=2.0).contains(&settings.temperature) {
+        return Err(SettingsError::Temperature(settings.temperature));
+    }
+    for (key, found) in [
+        ("price_in", settings.price.per_million_in),
+        ("price_out", settings.price.per_million_out),
+    ] {
+        if !(0.0..=1e6).contains(&found) {
+            return Err(SettingsError::Price { key, found });
+        }
+    }
+    Ok(())
+}
+
+/// The name that was given, or host and port.
+fn name(settings: &Settings, url: &Url) -> Result<String, SettingsError> {
+    if settings.name.is_empty() {
+        let host = url.host_str().unwrap_or_default();
+        return Ok(url
+            .port()
+            .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")));
+    }
+    if settings.name.len() > 64 || settings.name.chars().any(char::is_control) {
+        return Err(SettingsError::Name(
+            "expected at most 64 bytes without control characters".to_owned(),
+        ));
+    }
+    Ok(settings.name.clone())
+}
+
+/// The base of an Azure deployment.
+fn deployment(base: &str, model: &str) -> Result<String, SettingsError> {
+    let resource = base.trim_end_matches("/openai");
+    let wrong = || SettingsError::BaseUrl("expected the resource, such as `https://NAME.openai.azure.com`".to_owned());
+    let mut url = Url::parse(resource).map_err(|_| wrong())?;
+    if url.path().contains("/deployments") {
+        return Err(SettingsError::BaseUrl(
+            "leave `/openai/deployments/…` out; it is made of `model`".to_owned(),
+        ));
+    }
+    url.path_segments_mut()
+        .map_err(|()| wrong())?
+        .pop_if_empty()
+        .extend(["openai", "deployments", model]);
+    Ok(url.into())
+}
+
+fn api_version(version: &str) -> Result<String, SettingsError> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
+    if version.is_empty() || version.len() > 32 || !version.chars().all(fits) {
+        return Err(SettingsError::ApiVersion(version.to_owned()));
+    }
+    Ok(version.to_owned())
+}
+
+fn base(text: &str) -> Result<(Url, Vec<(String, String)>), SettingsError> {
+    let wrong = |why: &str| SettingsError::BaseUrl(why.to_owned());
+    let mut url = Url::parse(text.trim()).map_err(|error| {
+        SettingsError::BaseUrl(format!(
+            "expected an absolute URL such as `https://api.openai.com/v1`, found none ({error})"
+        ))
+    })?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(SettingsError::BaseUrl(format!(
+            "expected `http://` or `https://`, found `{}:`",
+            url.scheme()
+        )));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(wrong(
+            "expected no credentials in the URL; put the key into the variable that `api_key_env` names",
+        ));
+    }
+    if url.fragment().is_some() {
+        return Err(wrong("expected no `#…` at the end"));
+    }
+    let query = url.query_pairs().into_owned().collect();
+    url.set_query(None);
+    if url.path().trim_end_matches('/').ends_with("/chat/completions") {
+        return Err(wrong("leave `/chat/completions` out; it is added to every call"));
+    }
+    Ok((url, query))
+}
+
+fn headers(settings: &Settings) -> Result<HeaderMap, SettingsError> {
+    let mut headers = HeaderMap::new();
+    if let Some(key) = &settings.api_key {
+        match &settings.api {
+            Api::OpenAi => headers.insert(AUTHORIZATION, key_header("Bearer ", key)?),
+            Api::Azure { .. } => headers.insert("api-key", key_header("", key)?),
+        };
+    }
+    for (name, value) in &settings.headers {
+        let wrong = |why| SettingsError::Header {
+            name: name.clone(),
+            why,
+        };
+        let parsed = HeaderName::from_bytes(name.as_bytes())
+            .map_err(|_| wrong("expected a header name: letters, digits and hyphens"))?;
+        if matches!(
+            parsed.as_str(),
+            "host" | "content-length" | "transfer-encoding" | "content-type"
+        ) {
+            return Err(wrong("this header is set by the client; leave it out"));
+        }
+        let mut value = HeaderValue::from_str(value.expose_secret())
+            .map_err(|_| wrong("expected a value without line breaks or other control characters"))?;
+        value.set_sensitive(true);
+        headers.insert(parsed, value);
+    }
+    Ok(headers)
+}
+
+fn key_header(before: &str, key: &SecretString) -> Result<HeaderValue, SettingsError> {
+    let text = key.expose_secret();
+    if text.is_empty() {
+        return Err(SettingsError::ApiKey(
+            "is empty; set the variable that `api_key_env` names, or leave `api_key_env` out",
+        ));
+    }
+    if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(SettingsError::ApiKey(
+            "holds a blank, a line break or another character that no key has; look for a trailing newline",
+        ));
+    }
+    let mut value = HeaderValue::from_str(&format!("{before}{text}"))
+        .map_err(|_| SettingsError::ApiKey("cannot be sent in a header"))?;
+    value.set_sensitive(true);
+    Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use async_openai::config::Config;
+
+    use super::*;
+
+    fn with(change: impl FnOnce(&mut Settings)) -> Result<Endpoint, String> {
+        let mut settings = Settings::new("http://127.0.0.1:9/v1/", "m");
+        change(&mut settings);
+        Endpoint::new(&settings).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_trailing_slash_is_dropped_and_a_query_kept() {
+        let endpoint = with(|s| s.base_url = "https://h.example/openai/?api-version=1".into()).unwrap();
+        assert_eq!(
+            endpoint.url("/chat/completions"),
+            "https://h.example/openai/chat/completions"
+        );
+        assert_eq!(endpoint.query(), vec![("api-version", "1")]);
+    }
+
+    #[test]
+    fn azure_has_its_own_urls_and_its_own_header() {
+        let azure = |base: &str, version: &str| {
+            with(|s| {
+                s.base_url = base.into();
+                s.model = "gpt 4.1/mini".into();
+                s.api_key = Some("made-up".into());
+                s.api = Api::Azure {
+                    version: version.into(),
+                };
+            })
+        };
+        for base in [
+            "https://r.example",
+            "https://r.example/openai/",
+            "https://r.example/?api-version=old",
+        ] {
+            let endpoint = azure(base, "2024-10-21").unwrap();
+            assert_eq!(
+                endpoint.url("/chat/completions"),
+                "https://r.example/openai/deployments/gpt%204.1%2Fmini/chat/completions"
+            );
+            assert_eq!(endpoint.query(), vec![("api-version", "2024-10-21")]);
+            assert_eq!(endpoint.headers().get("api-key").unwrap(), "made-up");
+            assert!(!endpoint.headers().contains_key(AUTHORIZATION));
+        }
+        assert!(
+            azure("https://r.example", "v 1")
+                .err()
+                .unwrap()
+                .contains("`api_version`")
+        );
+        let whole = azure("https://r.example/openai/deployments/x", "1").err().unwrap();
+        assert!(whole.contains("made of `model`"), "{whole}");
+    }
+
+    #[test]
+    fn an_endpoint_is_called_by_its_name_or_by_host_and_port() {
+        assert_eq!(&**with(|_| ()).unwrap().name(), "127.0.0.1:9");
+        assert_eq!(&**with(|s| s.name = "near".into()).unwrap().name(), "near");
+        assert!(with(|s| s.name = "a\nb".into()).is_err());
+    }
+
+    #[test]
+    fn without_a_key_no_authorization_is_sent() {
+        assert!(with(|_| ()).unwrap().headers().is_empty());
+        let keyed = with(|s| s.api_key = Some("sk-made-up".into())).unwrap();
+        assert!(keyed.headers().get(AUTHORIZATION).unwrap().is_sensitive());
+    }
+
+    #[test]
+    fn a_key_that_would_break_the_header_is_refused_without_being_quoted() {
+        for key in ["sk-made-up\n", "sk made up", "", "sk-\u{e9}", "sk-\u{0}"] {
+            let error = with(|s| s.api_key = Some(key.into())).err().unwrap();
+            assert!(error.starts_with("the API key "), "{error}");
+            assert!(!error.contains("made"), "{error}");
+        }
+    }
+
+    #[test]
+    fn errors_say_what_to_do() {
+        let error = |change: fn(&mut Settings)| with(change).err().unwrap();
+        assert!(error(|s| s.base_url = "api.openai.com".into()).contains("https://api.openai.com/v1"));
+        assert!(error(|s| s.base_url = "ftp://x/".into()).contains("found `ftp:`"));
+        assert!(
+            error(|s| s.base_url = "http://h/v1/chat/completions".into()).contains("leave `/chat/completions` out")
+        );
+        let credentials = error(|s| s.base_url = "http://me:pw123@h/v1".into());
+        assert!(
+            credentials.contains("api_key_env") && !credentials.contains("pw123"),
+            "{credentials}"
+        );
+        assert!(error(|s| s.model = " ".into()).contains("`model`"));
+        assert!(error(|s| s.timeout = Duration::ZERO).contains("`timeout_ms`"));
+        assert!(error(|s| s.max_output_tokens = 0).contains("`max_output_tokens`"));
+        assert!(error(|s| s.temperature = f32::NAN).contains("`temperature`"));
+        assert!(error(|s| s.price.per_million_in = -1.0).contains("`price_in`"));
+        assert!(error(|s| s.price.per_million_out = f64::NAN).contains("`price_out`"));
+        assert!(error(|s| drop(s.headers.insert("x y".into(), "v".into()))).contains("`x y`"));
+        assert!(error(|s| drop(s.headers.insert("host".into(), "v".into()))).contains("set by the client"));
+        assert!(error(|s| drop(s.headers.insert("x".into(), "a\r\nb: c".into()))).contains("line breaks"));
+    }
+}

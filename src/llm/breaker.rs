@@ -1,0 +1,424 @@
+//! A circuit breaker: an endpoint that keeps failing is left alone for a while, then asked by one call.
+//!
+//! ```text
+//!            enough faults                rest is over
+//!   closed ─────────────────▶ open ──────────────────────▶ half-open (one call probes)
+//!      ▲                       ▲                                   │
+//!      │                       └───────── fault: longer rest ──────┤
+//!      └────────────────────────── it works ───────────────────────┘
+//! ```
+//!
+//! Enough means: at least [`Settings::faults`] among the latest calls of half a minute, and at least half of those calls. A
+//! share, not a row: whoever sends a few steps on purpose that an endpoint fails at does not take it away from all others.
+//!
+//! What is a fault is not decided here.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::telemetry::names;
+
+/// How many of the latest calls count.
+const WINDOW: usize = 64;
+/// How long a call counts.
+const MEMORY: Duration = Duration::from_secs(30);
+
+/// When a breaker opens, and for how long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// The fewest faults that open it.
+    pub faults: usize,
+    /// How long an endpoint rests at first; it doubles with each probe that fails.
+    pub rest: Duration,
+    /// The longest that it rests.
+    pub longest_rest: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            faults: 10,
+            rest: Duration::from_secs(1),
+            longest_rest: Duration::from_secs(30),
+        }
+    }
+}
+
+/// Whether an endpoint is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BreakerState {
+    /// As always.
+    Closed,
+    /// It is, by one call.
+    HalfOpen,
+    /// It is not.
+    Open,
+}
+
+impl BreakerState {
+    /// The name in logs and on `/readyz`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            BreakerState::Closed => "closed",
+            BreakerState::HalfOpen => "half_open",
+            BreakerState::Open => "open",
+        }
+    }
+
+    /// The value of the gauge.
+    const fn level(self) -> f64 {
+        match self {
+            BreakerState::Closed => 0.0,
+            BreakerState::HalfOpen => 1.0,
+            BreakerState::Open => 2.0,
+        }
+    }
+}
+
+/// What a call shows of its endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sign {
+    /// It works, whatever it answered.
+    Works,
+    /// It failed, in this way.
+    Fault(&'static str),
+    /// Neither: it was too busy, or was not given the time.
+    Nothing,
+}
+
+/// The breaker of one endpoint.
+pub(super) struct Breaker {
+    endpoint: Arc<str>,
+    settings: Settings,
+    state: Mutex<State>,
+}
+
+impl Breaker {
+    pub(super) fn new(endpoint: &Arc<str>, settings: Settings) -> Self {
+        let breaker = Self {
+            endpoint: Arc::clone(endpoint),
+            settings,
+            state: Mutex::new(State::closed()),
+        };
+        breaker.show(BreakerState::Closed);
+        breaker
+    }
+
+    /// Leave to make one call; `None` while the endpoint rests.
+    pub(super) fn admit(&self) -> Option<Pass<'_>> {
+        let errand = self.lock().admit(Instant::now())?;
+        if errand == Errand::Probe {
+            self.show(BreakerState::HalfOpen);
+            tracing::info!(endpoint = %self.endpoint, "the endpoint has rested; one call probes it");
+        }
+        Some(Pass {
+            breaker: self,
+            errand,
+            standing: Standing::Pending,
+        })
+    }
+
+    /// Whether a call would be let through now.
+    pub(super) fn would_admit(&self) -> bool {
+        self.lock().would_admit(Instant::now())
+    }
+
+    pub(super) fn state(&self) -> BreakerState {
+        self.lock().shown(Instant::now())
+    }
+
+    fn record(&self, errand: Errand, sign: Sign) {
+        let changed = self.lock().record(Instant::now(), errand, sign, &self.settings);
+        let Some(state) = changed else {
+            return;
+        };
+        self.show(state);
+        match (state, sign) {
+            (BreakerState::Open, Sign::Fault(fault)) => {
+                tracing::warn!(endpoint = %self.endpoint, fault, "the endpoint keeps failing and is left alone for a while");
+            }
+            (BreakerState::Closed, _) => tracing::info!(endpoint = %self.endpoint, "the endpoint works again"),
+            (BreakerState::Open | BreakerState::HalfOpen, _) => {}
+        }
+    }
+
+    fn show(&self, state: BreakerState) {
+        metrics::gauge!(names::ENDPOINT_STATE, "endpoint" => Arc::clone(&self.endpoint)).set(state.level());
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing that can panic happens under the lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Why a call is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Errand {
+    Ordinary,
+    Probe,
+}
+
+/// Leave to make one call. Dropped without a record, it says nothing about the endpoint.
+pub(super) struct Pass<'a> {
+    breaker: &'a Breaker,
+    errand: Errand,
+    standing: Standing,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    Pending,
+    Recorded,
+}
+
+impl Pass<'_> {
+    /// What the call showed.
+    pub(super) fn record(mut self, sign: Sign) {
+        self.standing = Standing::Recorded;
+        self.breaker.record(self.errand, sign);
+    }
+}
+
+impl Drop for Pass<'_> {
+    fn drop(&mut self) {
+        if self.standing == Standing::Pending {
+            self.breaker.record(self.errand, Sign::Nothing);
+        }
+    }
+}
+
+/// What a breaker knows. It has no clock of its own.
+enum State {
+    Closed { latest: VecDeque<(Instant, Sign)> },
+    Open { until: Instant, rest: Duration },
+    Probing { rest: Duration },
+}
+
+impl State {
+    fn closed() -> Self {
+        State::Closed {
+            latest: VecDeque::new(),
+        }
+    }
+
+    fn open(now: Instant, rest: Duration, settings: &Settings) -> Self {
+        let rest = rest.min(settings.longest_rest);
+        State::Open {
+            until: now + rest,
+            rest,
+        }
+    }
+
+    fn admit(&mut self, now: Instant) -> Option<Errand> {
+        match *self {
+            State::Closed { .. } => Some(Errand::Ordinary),
+            State::Open { until, rest } if until <= now => {
+                *self = State::Probing { rest };
+                Some(Errand::Probe)
+            }
+            State::Open { .. } | State::Probing { .. } => None,
+        }
+    }
+
+    fn would_admit(&self, now: Instant) -> bool {
+        match self {
+            State::Closed { .. } => true,
+            State::Open { until, .. } => *until <= now,
+            State::Probing { .. } => false,
+        }
+    }
+
+    fn shown(&self, now: Instant) -> BreakerState {
+        match self {
+            State::Closed { .. } => BreakerState::Closed,
+            State::Open { until, .. } if *until > now => BreakerState::Open,
+            State::Open { .. } | State::Probing { .. } => BreakerState::HalfOpen,
+        }
+    }
+
+    /// Takes note of a call; the new state, if that changed it.
+    fn record(&mut self, now: Instant, errand: Errand, sign: Sign, settings: &Settings) -> Option<BreakerState> {
+        let next = match (&mut *self, errand) {
+            (State::Closed { latest }, _) => {
+                let enough = notice(latest, now, sign, settings.faults);
+                enough.then(|| State::open(now, settings.rest, settings))?
+            }
+            (State::Probing { rest }, Errand::Probe) => match sign {
+                Sign::Works => State::closed(),
+                Sign::Fault(_) => State::open(now, rest.saturating_mul(2), settings),
+                // Nothing was learned: the next call probes.
+                Sign::Nothing => State::Open {
+                    until: now,
+                    rest: *rest,
+                },
+            },
+            // A call that began before the endpoint was left alone.
+            (State::Open { .. } | State::Probing { .. }, _) => return None,
+        };
+        *self = next;
+        Some(self.shown(now))
+    }
+}
+
+/// Takes note of a call; whether that is one fault too many.
+fn notice(latest: &mut VecDeque<(Instant, Sign)>, now: Instant, sign: Sign, most: usize) -> bool {
+    match sign {
+        Sign::Nothing => return false,
+        // Nothing to forgive: the usual case costs nothing.
+        Sign::Works if latest.is_empty() => return false,
+        Sign::Works | Sign::Fault(_) => latest.push_back((now, sign)),
+    }
+    while latest.len() > WINDOW
+        || latest
+            .front()
+            .is_some_and(|(when, _)| now.duration_since(*when) > MEMORY)
+    {
+        latest.pop_front();
+    }
+    let faults = latest.iter().filter(|(_, sign)| matches!(sign, Sign::Fault(_))).count();
+    faults >= most && faults * 2 >= latest.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::LazyLock;
+
+    use super::*;
+
+    const FAULT: Sign = Sign::Fault("server_error");
+
+    struct Tested {
+        state: State,
+        settings: Settings,
+        now: Instant,
+    }
+
+    fn opening_after(faults: usize) -> Tested {
+        static BEGUN: LazyLock<Instant> = LazyLock::new(Instant::now);
+        Tested {
+            state: State::closed(),
+            settings: Settings {
+                faults,
+                ..Settings::default()
+            },
+            now: *BEGUN,
+        }
+    }
+
+    impl Tested {
+        fn calls(&mut self, sign: Sign, count: usize) {
+            for _ in 0..count {
+                let errand = self.state.admit(self.now).expect("a call is let through");
+                self.state.record(self.now, errand, sign, &self.settings);
+            }
+        }
+
+        fn wait(&mut self, millis: u64) {
+            self.now += Duration::from_millis(millis);
+        }
+
+        fn shown(&self) -> BreakerState {
+            self.state.shown(self.now)
+        }
+    }
+
+    #[test]
+    fn it_opens_probes_and_closes() {
+        let mut breaker = opening_after(3);
+        breaker.calls(FAULT, 3);
+        assert_eq!(breaker.shown(), BreakerState::Open);
+        assert!(breaker.state.admit(breaker.now).is_none() && !breaker.state.would_admit(breaker.now));
+
+        breaker.wait(1_000);
+        assert!(breaker.state.would_admit(breaker.now));
+        assert_eq!(breaker.state.admit(breaker.now), Some(Errand::Probe));
+        assert_eq!(breaker.state.admit(breaker.now), None, "one call probes");
+        assert!(!breaker.state.would_admit(breaker.now));
+        breaker
+            .state
+            .record(breaker.now, Errand::Probe, FAULT, &breaker.settings);
+        breaker.wait(1_500);
+        assert_eq!(breaker.shown(), BreakerState::Open, "the second rest is twice as long");
+
+        breaker.wait(500);
+        breaker.calls(Sign::Works, 1);
+        assert_eq!(breaker.shown(), BreakerState::Closed);
+        breaker.calls(FAULT, 2);
+        assert_eq!(breaker.shown(), BreakerState::Closed, "it starts anew");
+    }
+
+    #[test]
+    fn rests_end_however_often_probes_fail() {
+        let mut breaker = opening_after(1);
+        for _ in 0..80 {
+            breaker.calls(FAULT, 1);
+            assert_eq!(breaker.shown(), BreakerState::Open);
+            breaker.wait(30_000);
+        }
+    }
+
+    #[test]
+    fn a_few_faults_among_many_calls_do_not_open_it() {
+        let mut breaker = opening_after(3);
+        for _ in 0..200 {
+            breaker.calls(FAULT, 1);
+            breaker.calls(Sign::Works, 2);
+        }
+        assert_eq!(breaker.shown(), BreakerState::Closed);
+    }
+
+    #[test]
+    fn old_faults_are_forgotten() {
+        let mut breaker = opening_after(3);
+        for _ in 0..20 {
+            breaker.calls(FAULT, 2);
+            breaker.wait(31_000);
+        }
+        assert_eq!(breaker.shown(), BreakerState::Closed);
+    }
+
+    #[test]
+    fn what_says_nothing_changes_nothing() {
+        let mut breaker = opening_after(2);
+        breaker.calls(Sign::Nothing, 50);
+        assert_eq!(breaker.shown(), BreakerState::Closed);
+        breaker.calls(FAULT, 2);
+        breaker.wait(1_000);
+        breaker.calls(Sign::Nothing, 1);
+        assert_eq!(
+            breaker.state.admit(breaker.now),
+            Some(Errand::Probe),
+            "a probe that was given up is made by the next call"
+        );
+    }
+
+    #[test]
+    fn late_calls_from_before_do_not_count() {
+        let mut breaker = opening_after(1);
+        breaker.calls(FAULT, 1);
+        let late = breaker
+            .state
+            .record(breaker.now, Errand::Ordinary, Sign::Works, &breaker.settings);
+        assert_eq!((late, breaker.shown()), (None, BreakerState::Open));
+    }
+
+    #[test]
+    fn a_call_that_is_given_up_gives_its_pass_back() {
+        let settings = Settings {
+            faults: 1,
+            rest: Duration::ZERO,
+            ..Settings::default()
+        };
+        let breaker = Breaker::new(&"e".into(), settings);
+        breaker.admit().unwrap().record(FAULT);
+        let probe = breaker.admit().unwrap();
+        assert!(breaker.admit().is_none());
+        drop(probe);
+        breaker.admit().unwrap().record(Sign::Works);
+        assert_eq!(breaker.state(), BreakerState::Closed);
+    }
+}

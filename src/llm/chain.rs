@@ -1,0 +1,324 @@
+//! Endpoints in order: who is asked, who is asked next, and until when.
+//!
+//! - **Order.** The first endpoint whose breaker is closed is asked. On a fault of the endpoint (no connection, its share of
+//!   the time gone, 5xx, 429 for longer than a moment, 401, 404, …) the next one is. A refusal, a content filter or an
+//!   unusable reply ends the call: whoever wrote a content could bring these about, and so choose who judges.
+//! - **Time.** The deadline is the call's, whatever happens. While others could be asked, an endpoint gets at most two parts
+//!   of what is left, each other one a part: of two, the first gets two thirds. An endpoint's own timeout holds as well.
+//! - **Hedging.** When an endpoint has not answered after [`Settings::hedge_after`], the next one is asked beside it (the
+//!   same one, where there is no other). The first answer counts; the slower call is cancelled. At most one call is added.
+//! - **Breakers.** Each endpoint has one (`breaker.rs`). When all are open, the call fails at once.
+//! - **Pace.** An endpoint that has reached its configured pace is passed over; the last one is waited for.
+//!
+//! Nothing here looks into a reply.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use tokio::time::Instant;
+
+use super::breaker::{self, Breaker, BreakerState, Pass, Sign};
+use super::failure::Blame;
+use super::model::ChatModel;
+use super::pace::Pace;
+use super::retry::Patience;
+use super::settings::{self, SettingsError};
+use super::{Failure, Reply, Request};
+
+/// Which endpoints, in which order.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The endpoints, the first one first.
+    pub endpoints: Vec<settings::Settings>,
+    /// After how long a second call is made beside one that has not answered; `None`: never.
+    pub hedge_after: Option<Duration>,
+    /// When an endpoint is left alone.
+    pub breaker: breaker::Settings,
+}
+
+/// One endpoint, and nothing else.
+impl From<settings::Settings> for Settings {
+    fn from(endpoint: settings::Settings) -> Self {
+        Self {
+            endpoints: vec![endpoint],
+            hedge_after: None,
+            breaker: breaker::Settings::default(),
+        }
+    }
+}
+
+impl Settings {
+    /// The name of the first model; empty if there is none.
+    pub fn model(&self) -> &str {
+        self.endpoints.first().map_or("", |endpoint| endpoint.model.as_str())
+    }
+
+    /// What changes a chain's answers: where it asks which models, and how.
+    pub fn identity(&self) -> String {
+        let one = |endpoint: &settings::Settings| {
+            format!(
+                "{} {} {:?} {} {} {:?}",
+                endpoint.base_url,
+                endpoint.model,
+                endpoint.api,
+                endpoint.max_output_tokens,
+                endpoint.temperature,
+                endpoint.structured_output
+            )
+        };
+        self.endpoints.iter().map(one).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Endpoints in order, each with a breaker. Cheap to clone; clones share what is known of the endpoints.
+#[derive(Clone)]
+pub struct Chain {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    links: Vec<Link>,
+    hedge_after: Option<Duration>,
+}
+
+/// How an endpoint is doing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EndpointState {
+    /// Its name.
+    pub endpoint: Arc<str>,
+    /// Its model.
+    pub model: String,
+    /// Whether it is asked.
+    pub breaker: BreakerState,
+}
+
+impl Chain {
+    /// Checks the settings and sets up the HTTP clients. Nothing is sent yet.
+    ///
+    /// # Errors
+    ///
+    /// A [`SettingsError`] that names the endpoint and the setting, what was expected and what was found.
+    pub fn new(settings: Settings) -> Result<Self, SettingsError> {
+        let mut links: Vec<Link> = Vec::new();
+        let several = settings.endpoints.len() > 1;
+        for (index, mut endpoint) in settings.endpoints.into_iter().enumerate() {
+            let position = index + 1;
+            let located = |why| match several {
+                true => SettingsError::Endpoint {
+                    position,
+                    why: Box::new(why),
+                },
+                false => why,
+            };
+            let named = !endpoint.name.is_empty();
+            let mut model = ChatModel::new(endpoint.clone()).map_err(located)?;
+            if links.iter().any(|link| link.model.endpoint() == model.endpoint()) {
+                if named {
+                    let why = format!("`{}` is there twice", model.endpoint());
+                    return Err(located(SettingsError::Name(why)));
+                }
+                endpoint.name = format!("{}#{position}", model.endpoint());
+                model = ChatModel::new(endpoint).map_err(located)?;
+            }
+            links.push(Link {
+                breaker: Breaker::new(model.endpoint(), settings.breaker),
+                pace: Pace::new(model.settings().rates),
+                model,
+            });
+        }
+        if links.is_empty() {
+            return Err(SettingsError::NoEndpoint);
+        }
+        Ok(Self {
+            shared: Arc::new(Shared {
+                links,
+                hedge_after: settings.hedge_after,
+            }),
+        })
+    }
+
+    /// The configured name of the first model.
+    pub fn model(&self) -> &str {
+        self.shared.links.first().map_or("", |link| link.model.name())
+    }
+
+    /// How each endpoint is doing, in order.
+    pub fn states(&self) -> Vec<EndpointState> {
+        let state = |link: &Link| EndpointState {
+            endpoint: Arc::clone(link.model.endpoint()),
+            model: link.model.name().to_owned(),
+            breaker: link.breaker.state(),
+        };
+        self.shared.links.iter().map(state).collect()
+    }
+
+    /// Asks the endpoints in order, and waits no longer than until the deadline.
+    ///
+    /// # Errors
+    ///
+    /// The [`Failure`] of the last endpoint that was asked; [`Failure::BreakerOpen`] when none was.
+    pub async fn chat(&self, request: Request<'_>, deadline: Instant) -> Result<Reply, Failure> {
+        let call = Call {
+            chain: &self.shared,
+            request,
+            deadline,
+            next: 0,
+            asked: None,
+            failure: None,
+        };
+        call.run().await
+    }
+}
+
+/// One endpoint of a chain.
+struct Link {
+    model: ChatModel,
+    breaker: Breaker,
+    pace: Pace,
+}
+
+impl Link {
+    /// Asks this endpoint, and takes note of what that shows of it.
+    async fn ask(
+        &self,
+        request: Request<'_>,
+        pass: Pass<'_>,
+        until: Instant,
+        patience: Patience,
+    ) -> Result<Reply, Failure> {
+        let longest_wait = match patience {
+            Patience::ToTheEnd => until.saturating_duration_since(Instant::now()),
+            Patience::OthersWait => Duration::ZERO,
+        };
+        let Some(room) = self.pace.reserve(|| self.model.estimate(&request), longest_wait) else {
+            pass.record(Sign::Nothing);
+            return Err(Failure::EndpointLimit);
+        };
+        if !room.wait.is_zero() {
+            tokio::time::sleep(room.wait).await;
+        }
+        let given = until.saturating_duration_since(Instant::now());
+        let answer = self.model.insist(request, until, patience).await;
+        if let Ok(reply) = &answer {
+            self.pace.settle(room, reply.usage.tokens());
+        }
+        pass.record(self.sign(&answer, given));
+        answer
+    }
+
+    fn sign(&self, answer: &Result<Reply, Failure>, given: Duration) -> Sign {
+        let Err(failure) = answer else {
+            return Sign::Works;
+        };
+        match (failure.blame(), failure) {
+            // Nobody answers within next to no time.
+            (Blame::Endpoint, Failure::Timeout) if given < self.model.settings().timeout / 10 => Sign::Nothing,
+            (Blame::Endpoint, failure) => Sign::Fault(failure.code()),
+            (Blame::Traffic, _) => Sign::Nothing,
+            (Blame::Conversation, _) => Sign::Works,
+        }
+    }
+}
+
+/// One call of a chain, on its way along the endpoints.
+struct Call<'a> {
+    chain: &'a Shared,
+    request: Request<'a>,
+    deadline: Instant,
+    /// The place of the endpoint that comes next.
+    next: usize,
+    /// The endpoint that was asked last.
+    asked: Option<&'a Link>,
+    failure: Option<Failure>,
+}
+
+type Leg<'a> = BoxFuture<'a, (&'a Link, Result<Reply, Failure>)>;
+
+impl<'a> Call<'a> {
+    async fn run(mut self) -> Result<Reply, Failure> {
+        let mut legs = FuturesUnordered::new();
+        let mut hedge_at = None;
+        let mut hedges_left = usize::from(self.chain.hedge_after.is_some());
+        loop {
+            if legs.is_empty() {
+                let Some(leg) = self.next_leg() else {
+                    return Err(self.failure.unwrap_or(Failure::BreakerOpen));
+                };
+                legs.push(leg);
+                hedge_at = self.chain.hedge_after.map(|after| Instant::now() + after);
+            }
+            let hedge = async {
+                match hedge_at {
+                    Some(at) if hedges_left > 0 => tokio::time::sleep_until(at).await,
+                    _ => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                Some((link, answer)) = legs.next() => match answer {
+                    Ok(reply) => return Ok(reply),
+                    Err(failure) if failure.blame() == Blame::Conversation => return Err(failure),
+                    Err(failure) => self.put_up_with(link, failure),
+                },
+                () = hedge => {
+                    hedges_left = 0;
+                    if let Some(leg) = self.next_leg().or_else(|| self.same_again()) {
+                        tracing::debug!("an endpoint is slow; another call is made beside it");
+                        legs.push(leg);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A call of the next endpoint that may be asked.
+    fn next_leg(&mut self) -> Option<Leg<'a>> {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            self.failure.get_or_insert(Failure::Timeout);
+            return None;
+        }
+        let links = self.chain.links.as_slice();
+        while let Some(link) = links.get(self.next) {
+            self.next += 1;
+            let Some(pass) = link.breaker.admit() else {
+                continue;
+            };
+            let after = links.get(self.next..).unwrap_or_default();
+            let others = after.iter().filter(|link| link.breaker.would_admit()).count();
+            let (until, patience) = match u32::try_from(others) {
+                Ok(0) | Err(_) => (self.deadline, Patience::ToTheEnd),
+                Ok(others) => (Instant::now() + left * 2 / (others + 2), Patience::OthersWait),
+            };
+            return Some(self.leg(link, pass, until, patience));
+        }
+        None
+    }
+
+    /// Another call of the endpoint that is being asked.
+    fn same_again(&mut self) -> Option<Leg<'a>> {
+        let link = self.asked?;
+        let pass = link.breaker.admit()?;
+        Some(self.leg(link, pass, self.deadline, Patience::OthersWait))
+    }
+
+    fn leg(&mut self, link: &'a Link, pass: Pass<'a>, until: Instant, patience: Patience) -> Leg<'a> {
+        self.asked = Some(link);
+        let request = self.request;
+        Box::pin(async move { (link, link.ask(request, pass, until, patience).await) })
+    }
+
+    /// A fault: noted, and then the next endpoint is asked.
+    fn put_up_with(&mut self, link: &Link, failure: Failure) {
+        let endpoint = link.model.endpoint();
+        let code = failure.code();
+        if failure.is_misconfiguration() {
+            tracing::error!(%endpoint, failure = code, "an endpoint needs an operator: {failure}");
+        } else {
+            tracing::debug!(%endpoint, failure = code, "an endpoint did not answer");
+        }
+        self.failure = Some(failure);
+    }
+}

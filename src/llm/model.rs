@@ -1,0 +1,201 @@
+//! One endpoint to chat with.
+//!
+//! A call passes, from the outside in: the deadline; the dialect, which is what the endpoint takes (`dialect.rs`); further
+//! tries within what is left of the deadline (`retry.rs`); one attempt with a bounded body (`transport.rs`).
+
+use std::sync::Arc;
+
+use async_openai::Client;
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::address::Endpoint;
+use super::completion::{Reply, RequestBody, Said, read_said, usage_of};
+use super::dialect::{Dialect, Format, Memory};
+use super::retry::{Patience, Retry};
+use super::settings::{Settings, SettingsError};
+use super::transport::Transport;
+use super::usage::{Usage, estimate_tokens};
+use super::{Complaint, Failure, Request};
+use crate::telemetry::names;
+
+/// A model at one endpoint. Cheap to clone; clones share connections and what is known of the endpoint.
+#[derive(Clone)]
+pub struct ChatModel {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    settings: Settings,
+    endpoint: Endpoint,
+    transport: Transport,
+    memory: Memory,
+}
+
+impl ChatModel {
+    /// Checks the settings and sets up the HTTP client. Nothing is sent yet.
+    ///
+    /// # Errors
+    ///
+    /// A [`SettingsError`] that names the setting, what was expected and what was found.
+    pub fn new(settings: Settings) -> Result<Self, SettingsError> {
+        Ok(Self {
+            shared: Arc::new(Shared {
+                endpoint: Endpoint::new(&settings)?,
+                transport: Transport::new(&settings)?,
+                memory: Memory::new(settings.structured_output),
+                settings,
+            }),
+        })
+    }
+
+    /// The configured name of the model.
+    pub fn name(&self) -> &str {
+        &self.shared.settings.model
+    }
+
+    /// The name of the endpoint in logs and metrics.
+    pub fn endpoint(&self) -> &Arc<str> {
+        self.shared.endpoint.name()
+    }
+
+    /// The format that the next call begins with.
+    pub fn format(&self) -> Format {
+        self.shared.memory.recall().0.format
+    }
+
+    /// Asks, and waits no longer than until the deadline or for the configured timeout, whichever is sooner.
+    ///
+    /// # Errors
+    ///
+    /// A [`Failure`]; also when there is a reply but it is empty, cut off, filtered or a refusal.
+    pub async fn chat(&self, request: Request<'_>, deadline: Instant) -> Result<Reply, Failure> {
+        self.insist(request, deadline, Patience::ToTheEnd).await
+    }
+
+    /// Asks, with this much patience for faults that may pass.
+    pub(super) async fn insist(
+        &self,
+        request: Request<'_>,
+        deadline: Instant,
+        patience: Patience,
+    ) -> Result<Reply, Failure> {
+        let begun = Instant::now();
+        let deadline = deadline.min(begun + self.shared.settings.timeout);
+        if deadline <= begun {
+            return Err(Failure::Timeout);
+        }
+        let call = self.shared.converse(request, deadline, patience);
+        let answer = tokio::time::timeout_at(deadline, call)
+            .await
+            .unwrap_or(Err(Failure::Timeout));
+        let took = begun.elapsed();
+        let outcome = answer.as_ref().map_or_else(Failure::code, |_| "ok");
+        let endpoint = self.endpoint();
+        metrics::counter!(names::ENDPOINT_CALLS, "endpoint" => Arc::clone(endpoint), "outcome" => outcome).increment(1);
+        metrics::histogram!(names::ENDPOINT_SECONDS, "endpoint" => Arc::clone(endpoint)).record(took);
+        answer.map(|reply| Reply { latency: took, ..reply })
+    }
+
+    /// The most tokens that a request may take, roughly.
+    pub(super) fn estimate(&self, request: &Request<'_>) -> u64 {
+        let prompt: u64 = prompt(request).into_iter().map(estimate_tokens).sum();
+        prompt.saturating_add(u64::from(self.shared.settings.max_output_tokens))
+    }
+
+    pub(super) fn settings(&self) -> &Settings {
+        &self.shared.settings
+    }
+}
+
+impl Shared {
+    /// Asks in the dialect that is remembered, and in others as far as the endpoint refuses it.
+    async fn converse(&self, request: Request<'_>, deadline: Instant, patience: Patience) -> Result<Reply, Failure> {
+        let (began, standing) = self.memory.recall();
+        let mut dialect = began;
+        let mut reason = None;
+        loop {
+            match self.ask(&request, dialect, deadline, patience).await {
+                Ok(body) => {
+                    let said = read_said(&body);
+                    let reply = self.reply(&request, &body, said, dialect.format);
+                    if reply.is_ok() {
+                        self.memory.learn(began, dialect, reason);
+                    }
+                    return reply;
+                }
+                Err(Failure::BadRequest { status, complaint }) => {
+                    // Every dialect leads on to one that was not tried: the loop ends.
+                    let Some(next) = self.memory.after(dialect, complaint, standing) else {
+                        self.memory.refused();
+                        return Err(Failure::BadRequest { status, complaint });
+                    };
+                    // One refusal without a reason makes the whole finding a guess.
+                    reason = match reason {
+                        Some(Complaint::Unspecified) => reason,
+                        _ => Some(complaint),
+                    };
+                    dialect = next;
+                    tracing::debug!(status, ?dialect, "the endpoint refused a request; asking differently");
+                }
+                Err(failure) => return Err(failure),
+            }
+        }
+    }
+
+    async fn ask(
+        &self,
+        request: &Request<'_>,
+        dialect: Dialect,
+        deadline: Instant,
+        patience: Patience,
+    ) -> Result<Value, Failure> {
+        let body = RequestBody::new(request, &self.settings, dialect);
+        let client = Client::build(self.transport.http(), self.endpoint.clone()).with_http_service(Retry::new(
+            self.transport.clone(),
+            deadline,
+            patience,
+        ));
+        client.chat().create_byot(body).await.map_err(Failure::from)
+    }
+
+    /// What was said, with what it cost. A reply that is none has cost as much.
+    fn reply(
+        &self,
+        request: &Request<'_>,
+        body: &Value,
+        said: Result<Said, Failure>,
+        format: Format,
+    ) -> Result<Reply, Failure> {
+        let text = said.as_ref().map_or("", |said| said.text.as_str());
+        let usage = usage_of(body).unwrap_or_else(|| Usage::estimated(&prompt(request), text));
+        let cost = self.settings.price.of(&usage);
+        // The configured model: what an endpoint calls itself could be different with each call.
+        for (kind, tokens) in [("prompt", usage.prompt_tokens), ("completion", usage.completion_tokens)] {
+            metrics::counter!(names::JUDGE_TOKENS, "kind" => kind, "model" => self.settings.model.clone())
+                .increment(tokens);
+        }
+        metrics::counter!(names::ENDPOINT_COST, "endpoint" => Arc::clone(self.endpoint.name()))
+            .increment(cost.micros());
+        let Said {
+            text,
+            model,
+            finish_reason,
+        } = said?;
+        Ok(Reply {
+            text,
+            model: model.unwrap_or_else(|| self.settings.model.clone()),
+            endpoint: Arc::clone(self.endpoint.name()),
+            finish_reason,
+            usage,
+            cost,
+            latency: std::time::Duration::ZERO,
+            format,
+        })
+    }
+}
+
+/// The parts of a prompt that cost tokens.
+fn prompt<'a>(request: &Request<'a>) -> [&'a str; 3] {
+    [request.system, request.user, request.schema.json.get()]
+}

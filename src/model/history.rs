@@ -1,0 +1,196 @@
+//! History: what happened in a session before a step, in the words in which a judge is told of it.
+//!
+//! Everything here is a quotation with its speaker: no text of it has more authority than whoever wrote it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::finding::ordered;
+use super::{Confidence, Kind, Method, Origin, Pointer, ReasonCode, Severity};
+
+ordered! {
+    /// What became of an earlier step.
+    Outcome {
+        /// It happened; nobody judged it.
+        Done = "done",
+        /// It was allowed.
+        Allowed = "allowed",
+        /// It was allowed as modified; what is remembered is the modified text.
+        Modified = "modified",
+        /// It was denied: it did not happen.
+        Denied = "denied",
+    }
+}
+
+impl Outcome {
+    /// Whether the step happened, as it was or as modified.
+    pub const fn happened(self) -> bool {
+        match self {
+            Outcome::Done | Outcome::Allowed | Outcome::Modified => true,
+            Outcome::Denied => false,
+        }
+    }
+}
+
+/// A text, or its head and its tail where it was too long to be kept whole.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Excerpt {
+    /// The text, or how it begins.
+    pub head: String,
+    /// Bytes between head and tail that were not kept.
+    pub cut: usize,
+    /// How it ends; empty when nothing was cut.
+    pub tail: String,
+}
+
+impl Excerpt {
+    /// A text of at most about so many bytes: its head, and a quarter of the room for its tail.
+    pub fn of(text: &str, room: usize) -> Self {
+        if text.len() <= room {
+            return Self {
+                head: text.to_owned(),
+                cut: 0,
+                tail: String::new(),
+            };
+        }
+        let for_tail = room / 4;
+        let (head, rest) = text.split_at(text.floor_char_boundary(room - for_tail));
+        let (middle, tail) = rest.split_at(rest.ceil_char_boundary(rest.len().saturating_sub(for_tail)));
+        Self {
+            head: head.to_owned(),
+            cut: middle.len(),
+            tail: tail.to_owned(),
+        }
+    }
+
+    /// Bytes that are kept.
+    pub fn len(&self) -> usize {
+        self.head.len() + self.tail.len()
+    }
+
+    /// Whether nothing is kept.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// One piece of text of an earlier step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// Who wrote it.
+    pub origin: Origin,
+    /// Where it stood in its request.
+    pub pointer: Pointer,
+    /// The nearest name: an argument, the key of structured data.
+    pub label: Option<String>,
+    /// What it said.
+    pub text: Excerpt,
+}
+
+/// A finding in an earlier step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Noted {
+    /// The rule.
+    pub rule: String,
+    /// Why it matters.
+    pub reason: ReasonCode,
+    /// How bad it is if it is right.
+    pub severity: Severity,
+    /// How likely it is right.
+    pub confidence: Confidence,
+    /// Where it was seen in that step.
+    pub pointer: Pointer,
+}
+
+/// One earlier step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Earlier {
+    /// Its number in the session, from 1, in the order in which verdicts were given.
+    pub number: u32,
+    /// The number of its latest repetition; its own where it was not repeated.
+    pub last: u32,
+    /// How often it came.
+    pub times: u32,
+    /// Its method.
+    pub method: Method,
+    /// Its kind.
+    pub kind: Kind,
+    /// The tool that it called; of an answer, the tool that answered, where the session knows.
+    pub tool: Option<String>,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// The reasons of its verdict.
+    pub reasons: Vec<ReasonCode>,
+    /// What it said, in document order.
+    pub said: Vec<Said>,
+    /// Texts that were not kept.
+    pub unsaid: usize,
+    /// What was seen in it, the gravest first.
+    pub noted: Vec<Noted>,
+}
+
+/// Something the user asked for or granted, quoted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Its number among the requests of the session, from 1: `r1`, `r2`, …
+    pub number: u32,
+    /// The number of the step in which the user said it.
+    pub step: u32,
+    /// What the user said.
+    pub text: Excerpt,
+    /// For words that only make sense as an answer (“yes, do it”): the step that they answer.
+    pub answers: Option<u32>,
+}
+
+/// Whether a session knows what its user asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Voice {
+    /// No message of the user was ever seen: who sends no such messages may have a user who asked for everything.
+    #[default]
+    Unheard,
+    /// The user was heard.
+    Heard,
+    /// The user spoke, and everything that was said was denied.
+    Refused,
+}
+
+/// What happened in a session before a step, chosen and shortened for a judge.
+#[derive(Clone, Debug, Default)]
+pub struct History {
+    /// What the user asked for, oldest first.
+    pub requests: Vec<Arc<Request>>,
+    /// Requests that are left out.
+    pub more_requests: usize,
+    /// Earlier steps, the most relevant first.
+    pub steps: Vec<Arc<Earlier>>,
+    /// Earlier steps that are left out.
+    pub more_steps: usize,
+    /// Whether the session knows what its user asked for.
+    pub voice: Voice,
+}
+
+impl History {
+    /// Nothing happened, or nobody knows.
+    pub const NONE: &'static History = &History {
+        requests: Vec::new(),
+        more_requests: 0,
+        steps: Vec::new(),
+        more_steps: 0,
+        voice: Voice::Unheard,
+    };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_excerpt_keeps_head_and_tail_on_character_borders() {
+        let whole = Excerpt::of("short", 10);
+        assert_eq!((whole.head.as_str(), whole.cut, whole.tail.as_str()), ("short", 0, ""));
+        let text = "é".repeat(100);
+        let cut = Excerpt::of(&text, 41);
+        assert_eq!(cut.len() + cut.cut, text.len());
+        assert!(cut.len() <= 41 && cut.head.len() > cut.tail.len() && !cut.tail.is_empty());
+    }
+}

@@ -1,0 +1,34 @@
+//! What prefilters say of a text that is no content of the step: a file that was written earlier and is run now.
+
+use crate::model::{Content, ContentId, Finding, Form, Origin, Place, Pointer, Step, ToolCall};
+use crate::policy::Policy;
+use crate::prefilter::Prefilters;
+use crate::session::rules::Experts;
+
+impl Experts for Prefilters {
+    fn examine(&self, step: &Step, origin: Origin, text: &str, policy: &Policy) -> Vec<Finding> {
+        let is_command = origin == Origin::ToolArguments;
+        let aside = Step {
+            agent: None,
+            tool_call: is_command.then(|| ToolCall {
+                tool: "bash".to_owned(),
+                content: None,
+                arguments: Vec::new(),
+            }),
+            announced_tools: Vec::new(),
+            contents: vec![Content {
+                id: ContentId::from_index(0),
+                origin,
+                pointer: Pointer::default(),
+                label: is_command.then(|| "command".to_owned()),
+                place: Place::Body,
+                form: Form::Text,
+                text: text.to_owned(),
+            }],
+            data: Vec::new(),
+            remarks: Vec::new(),
+            ..step.clone()
+        };
+        self.screen(&aside, policy).findings
+    }
+}

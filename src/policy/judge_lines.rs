@@ -1,0 +1,141 @@
+//! The parts of a policy file that concern the judge, checked: `[judge]` and `[reason_codes]`.
+
+use std::collections::BTreeMap;
+
+use super::file::{CodeLine, FirstStageLines, JudgeLines, all_named, named};
+use super::judging::{ConfidenceRules, FirstStageRules, JudgeRules, OwnCode, StrictnessTable};
+use crate::model::{Authorization, Decision, ReasonCode, Risk};
+
+/// The most codes of its own that an organisation has.
+const MOST_CODES: usize = 64;
+/// The longest meaning of a code, in characters.
+const LONGEST_MEANING: usize = 200;
+
+/// The key and what is wrong with it.
+type Wrong = (String, String);
+
+impl JudgeLines {
+    /// These lines over those of a profile: cell by cell, key by key.
+    pub(super) fn over(self, base: Self) -> Self {
+        let mut table = base.table;
+        for (risk, cells) in self.table {
+            table.entry(risk).or_default().extend(cells);
+        }
+        Self {
+            min_confidence: self.min_confidence.or(base.min_confidence),
+            min_confidence_acting: self.min_confidence_acting.or(base.min_confidence_acting),
+            table,
+            first: FirstStageLines {
+                min_confidence: self.first.min_confidence.or(base.first.min_confidence),
+                escalate_risk: self.first.escalate_risk.or(base.first.escalate_risk),
+                escalate: self.first.escalate.or(base.first.escalate),
+            },
+        }
+    }
+
+    pub(super) fn build(&self) -> Result<JudgeRules, Wrong> {
+        let first = &self.first;
+        Ok(JudgeRules {
+            table: self.table()?,
+            confidence: ConfidenceRules {
+                acting: confidence("judge.min_confidence_acting", self.min_confidence_acting.unwrap_or(0.5))?,
+                other: confidence("judge.min_confidence", self.min_confidence.unwrap_or(0.3))?,
+            },
+            first: FirstStageRules {
+                min_confidence: confidence("judge.first.min_confidence", first.min_confidence.unwrap_or(0.8))?,
+                escalate_risk: named(first.escalate_risk.as_deref().unwrap_or("high"), Risk::ALL, |r| {
+                    r.as_str()
+                })
+                .map_err(|why| ("judge.first.escalate_risk".to_owned(), why))?,
+                escalate: all_named(first.escalate.as_deref().unwrap_or_default(), Decision::ALL, |d| {
+                    d.as_str()
+                })
+                .map_err(|why| ("judge.first.escalate".to_owned(), why))?,
+            },
+        })
+    }
+
+    fn table(&self) -> Result<StrictnessTable, Wrong> {
+        let mut table = StrictnessTable::default();
+        for (risk, cells) in &self.table {
+            let at_risk = named(risk, Risk::ALL, |r| r.as_str()).map_err(|why| (format!("judge.table.{risk}"), why))?;
+            for (grant, laxest) in cells {
+                let wrong = |why| (format!("judge.table.{risk}.{grant}"), why);
+                let at_grant = named(grant, Authorization::ALL, |a| a.as_str()).map_err(wrong)?;
+                table.set(
+                    at_risk,
+                    at_grant,
+                    named(laxest, Decision::ALL, |d| d.as_str()).map_err(wrong)?,
+                );
+            }
+        }
+        match table.contradiction() {
+            None => Ok(table),
+            Some([(risk, grant), (milder, stronger)]) => {
+                let (is, than) = (table.laxest(risk, grant), table.laxest(milder, stronger));
+                let why = format!(
+                    "expected a greater risk or a weaker grant never to be laxer, found `{risk}.{grant}` = `{is}` beside \
+                     `{milder}.{stronger}` = `{than}`; write both down as they are meant"
+                );
+                Err(("judge.table".to_owned(), why))
+            }
+        }
+    }
+}
+
+fn confidence(key: &str, value: f64) -> Result<f64, Wrong> {
+    if (0.0..=1.0).contains(&value) {
+        return Ok(value);
+    }
+    Err((
+        key.to_owned(),
+        format!("expected a number from 0 to 1, found `{value}`"),
+    ))
+}
+
+/// The organisation's own reason codes, by name.
+pub(super) fn own_codes(lines: &BTreeMap<String, CodeLine>) -> Result<Vec<OwnCode>, Wrong> {
+    let mut meanings = BTreeMap::new();
+    let mut left: Vec<(String, &CodeLine)> = lines.iter().map(|(name, line)| (name.clone(), line)).collect();
+    while let Some((name, line)) = left.pop() {
+        match line {
+            CodeLine::Meaning(meaning) => {
+                meanings.insert(name, meaning);
+            }
+            CodeLine::Further(further) => {
+                left.extend(further.iter().map(|(rest, line)| (format!("{name}.{rest}"), line)));
+            }
+        }
+    }
+    if meanings.len() > MOST_CODES {
+        let why = format!("expected at most {MOST_CODES} codes, found {}", meanings.len());
+        return Err(("reason_codes".to_owned(), why));
+    }
+    meanings
+        .into_iter()
+        .map(|(name, meaning)| own_code(&name, meaning))
+        .collect()
+}
+
+fn own_code(name: &str, meaning: &str) -> Result<OwnCode, Wrong> {
+    let wrong = |why: String| (format!("reason_codes.\"{name}\""), why);
+    let code = match ReasonCode::parse(name) {
+        Some(code @ ReasonCode::Organisation(_)) => code,
+        _ => {
+            let expected = "expected a name of `org.` and at most 60 of `a-z 0-9 _ . -`";
+            return Err(wrong(expected.to_owned()));
+        }
+    };
+    let meaning = meaning.trim();
+    let fits = !meaning.is_empty()
+        && meaning.chars().nth(LONGEST_MEANING).is_none()
+        && !meaning.chars().any(|c| c.is_control() || c == '|');
+    if !fits {
+        let expected = "expected its meaning in one sentence, of one line, without `|`";
+        return Err(wrong(format!("{expected}, at most {LONGEST_MEANING} characters")));
+    }
+    Ok(OwnCode {
+        code,
+        meaning: meaning.to_owned(),
+    })
+}

@@ -1,0 +1,180 @@
+//! Keys: which session, and which agent, a step belongs to.
+//!
+//! INVARIANT: a key covers organisation, credential, agent and session id, each with its length before it. Whoever
+//! names somebody else's session under another credential, or as another agent, has a session of his own.
+
+use crate::model::{Caller, Step};
+
+/// The key of a session: a hash, so that a store learns no ids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SessionKey([u8; 32]);
+
+/// The key of an agent over all its sessions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct AgentKey([u8; 32]);
+
+/// What stands for a session where a step names none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nameless {
+    /// Nothing: the step is judged by itself.
+    Alone,
+    /// The credential, for messages between agents and to tool servers, which have no context to name a session in.
+    ByCredential,
+}
+
+impl SessionKey {
+    /// The session of a step: the one that it names; else what `nameless` says.
+    pub fn of(caller: &Caller, step: &Step, nameless: Nameless) -> Option<Self> {
+        let named = step.session.as_ref().map(|id| id.as_str());
+        let mut parts = Parts::new("session", caller, step);
+        match (named, nameless) {
+            (Some(id), _) => parts.text(id),
+            (None, Nameless::ByCredential) if speaks_a_protocol(step) => parts.text_of(None),
+            (None, Nameless::Alone | Nameless::ByCredential) => return None,
+        }
+        Some(Self(parts.finish()))
+    }
+
+    /// The key's bytes, for stores.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl AgentKey {
+    /// The agent that takes a step, where the step says who that is.
+    pub fn of(caller: &Caller, step: &Step) -> Option<Self> {
+        step.agent.as_ref()?.id.as_ref()?;
+        Some(Self(Parts::new("agent", caller, step).finish()))
+    }
+
+    /// The key's bytes, for stores.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+/// Whether a step is a message of A2A or MCP.
+fn speaks_a_protocol(step: &Step) -> bool {
+    use crate::model::Kind;
+    match step.kind {
+        Kind::A2aRequest | Kind::A2aResponse | Kind::McpRequest | Kind::McpResponse => true,
+        Kind::UserMessage
+        | Kind::AgentMessage
+        | Kind::SystemMessage
+        | Kind::Trigger
+        | Kind::Knowledge
+        | Kind::MemoryStore
+        | Kind::MemoryRetrieval
+        | Kind::ToolCall
+        | Kind::ToolResult => false,
+    }
+}
+
+struct Parts(blake3::Hasher);
+
+impl Parts {
+    fn new(what: &str, caller: &Caller, step: &Step) -> Self {
+        let mut parts = Self(blake3::Hasher::new());
+        parts.text(what);
+        parts.text(caller.organisation.as_str());
+        parts.text(&caller.name);
+        let agent = step.agent.as_ref().and_then(|agent| agent.id.as_ref());
+        parts.text_of(agent.map(|id| id.as_str()));
+        parts
+    }
+
+    fn text(&mut self, text: &str) {
+        self.text_of(Some(text));
+    }
+
+    fn text_of(&mut self, text: Option<&str>) {
+        self.0.update(&[u8::from(text.is_some())]);
+        let text = text.unwrap_or_default();
+        self.0.update(&(text.len() as u64).to_le_bytes());
+        self.0.update(text.as_bytes());
+    }
+
+    fn finish(self) -> [u8; 32] {
+        *self.0.finalize().as_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::testing::step;
+    use crate::model::{Agent, AgentId, Kind, OrganisationId, SessionId};
+
+    fn caller(organisation: &str, name: &str) -> Caller {
+        Caller {
+            organisation: OrganisationId::new(organisation),
+            name: name.to_owned(),
+        }
+    }
+
+    fn step_of(agent: Option<&str>, session: Option<&str>) -> Step {
+        let mut step = step();
+        step.agent = agent.map(|id| Agent {
+            id: Some(AgentId::new(id)),
+            ..Agent::default()
+        });
+        step.session = session.map(SessionId::new);
+        step
+    }
+
+    #[test]
+    fn a_session_belongs_to_one_organisation_credential_and_agent() {
+        let of = |organisation, name, agent, session| {
+            SessionKey::of(
+                &caller(organisation, name),
+                &step_of(Some(agent), Some(session)),
+                Nameless::Alone,
+            )
+        };
+        let own = of("acme", "key-1", "desk", "s-1");
+        assert!(own.is_some());
+        assert_eq!(own, of("acme", "key-1", "desk", "s-1"));
+        for other in [
+            of("acme", "key-1", "desk", "s-2"),
+            of("acme", "key-1", "other", "s-1"),
+            of("acme", "key-2", "desk", "s-1"),
+            of("evil", "key-1", "desk", "s-1"),
+            of("acmek", "ey-1", "desk", "s-1"),
+        ] {
+            assert_ne!(own, other);
+        }
+        let no_agent = SessionKey::of(
+            &caller("acme", "key-1"),
+            &step_of(None, Some("desks-1")),
+            Nameless::Alone,
+        );
+        assert_ne!(no_agent, of("acme", "key-1", "desk", "s-1"));
+    }
+
+    #[test]
+    fn a_step_without_a_session_stands_alone_unless_a_credential_stands_for_one() {
+        let caller = caller("acme", "key-1");
+        let mut nameless = step_of(Some("desk"), None);
+        assert_eq!(SessionKey::of(&caller, &nameless, Nameless::ByCredential), None);
+        nameless.kind = Kind::McpRequest;
+        assert_eq!(SessionKey::of(&caller, &nameless, Nameless::Alone), None);
+        let by_credential = SessionKey::of(&caller, &nameless, Nameless::ByCredential);
+        assert!(by_credential.is_some());
+        let mut named = step_of(Some("desk"), Some(""));
+        named.kind = Kind::McpRequest;
+        assert_ne!(by_credential, SessionKey::of(&caller, &named, Nameless::ByCredential));
+    }
+
+    #[test]
+    fn an_agent_is_known_by_organisation_credential_and_id() {
+        let acme = caller("acme", "key-1");
+        assert_eq!(AgentKey::of(&acme, &step_of(None, Some("s"))), None);
+        let desk = AgentKey::of(&acme, &step_of(Some("desk"), Some("s-1")));
+        assert_eq!(desk, AgentKey::of(&acme, &step_of(Some("desk"), None)));
+        assert_ne!(
+            desk,
+            AgentKey::of(&caller("evil", "key-1"), &step_of(Some("desk"), None))
+        );
+    }
+}

@@ -1,0 +1,135 @@
+//! Memory: recalls what a step has to be seen in the light of, and remembers what became of it.
+
+use std::sync::Arc;
+
+use super::happening::Identity;
+use super::{
+    AgentKey, Deed, Happening, Nameless, Past, SessionKey, SessionStore, Settled, StoreFailure, TaintedMemory, taint,
+};
+use crate::model::{Caller, History, Kind, Step};
+use crate::policy::Policy;
+use crate::telemetry::names;
+
+/// What a guardian remembers of sessions. Cheap to clone.
+#[derive(Clone)]
+pub struct Memory {
+    store: Arc<dyn SessionStore>,
+    nameless: Nameless,
+}
+
+/// A step in the light of its session.
+#[derive(Clone, Debug)]
+pub struct Recalled {
+    session: Option<SessionKey>,
+    agent: Option<AgentKey>,
+    identity: Identity,
+    past: Arc<Past>,
+}
+
+impl Recalled {
+    /// A step that is judged by itself.
+    pub fn alone(step: &Step) -> Self {
+        Self {
+            session: None,
+            agent: None,
+            identity: Identity::of(step),
+            past: Arc::default(),
+        }
+    }
+
+    /// What happened before.
+    pub fn past(&self) -> &Arc<Past> {
+        &self.past
+    }
+
+    /// What is to be remembered of the step. `happened` is the step as it happened: the modified one where it was modified;
+    /// the findings are those of the step as it was received.
+    pub fn happening(&self, happened: &Step, received: &Step, settled: Settled<'_>, policy: &Policy) -> Happening {
+        let mut happening = Happening::new(happened, &self.identity, settled);
+        happening.deed = Deed::of(received, settled.findings, policy);
+        if happened.kind == Kind::MemoryStore && settled.outcome.happened() {
+            happening.tainted_memories = self.tainted_memories(happened);
+        }
+        happening
+    }
+
+    /// The memories that a step stores out of texts that were read before from places without authority.
+    fn tainted_memories(&self, step: &Step) -> Vec<TaintedMemory> {
+        let echoes = self.past.trail().taint().look(step);
+        let foreign = echoes.iter().filter(|echo| echo.standing == taint::Standing::Stranger);
+        let mut memories = Vec::new();
+        let mut told = None;
+        for echo in foreign {
+            let Some(id) = echo.content.filter(|id| told != Some(*id)) else {
+                continue;
+            };
+            told = Some(id);
+            if let Some(content) = step.content(id) {
+                memories.push(TaintedMemory::of(
+                    &content.text,
+                    echo.first.origin,
+                    echo.first.tool.clone(),
+                ));
+            }
+        }
+        memories
+    }
+
+    /// What a judge may be told about a step.
+    pub fn history(&self, step: &Step) -> History {
+        self.past.history(step)
+    }
+}
+
+impl Memory {
+    /// Over any store.
+    pub fn new(store: Arc<dyn SessionStore>, nameless: Nameless) -> Self {
+        Self { store, nameless }
+    }
+
+    /// What happened before a step. Whoever stands for nobody in particular has no session but those that steps name.
+    ///
+    /// # Errors
+    ///
+    /// When the store does not answer.
+    pub async fn recall(&self, caller: &Caller, standing: Standing, step: &Step) -> Result<Recalled, StoreFailure> {
+        let nameless = match standing {
+            Standing::Known => self.nameless,
+            Standing::Anybody => Nameless::Alone,
+        };
+        let mut recalled = Recalled::alone(step);
+        let Some(session) = SessionKey::of(caller, step, nameless) else {
+            return Ok(recalled);
+        };
+        recalled.session = Some(session);
+        recalled.agent = AgentKey::of(caller, step);
+        let past = self.store.recall(session, recalled.agent).await?;
+        recalled.past = past.as_seen_by(&recalled.identity);
+        Ok(recalled)
+    }
+
+    /// Remembers what became of a step.
+    ///
+    /// # Errors
+    ///
+    /// When the store does not answer.
+    pub async fn remember(&self, recalled: &Recalled, mut happening: Happening) -> Result<(), StoreFailure> {
+        let Some(session) = recalled.session else {
+            return Ok(());
+        };
+        happening.seen = recalled.past.next_number();
+        self.store.remember(session, recalled.agent, happening).await?;
+        metrics::gauge!(names::SESSIONS).set(self.store.sessions() as f64);
+        metrics::counter!(names::SESSION_EVICTIONS).absolute(self.store.evicted());
+        Ok(())
+    }
+}
+
+/// Whether a credential says who is calling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It does.
+    Known,
+    /// There are no credentials: anybody may be calling.
+    Anybody,
+}

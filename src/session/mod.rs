@@ -1,0 +1,48 @@
+//! Sessions: what earlier steps of a session said, bounded.
+//!
+//! ```text
+//! step ──▶ key ──▶ recall ──▶ Past ──▶ session rules, taint, the judge's History
+//!                                                        │
+//!                                                     verdict
+//!                                                        ▼
+//!                              remember ◀── Happening (what was decided about which texts)
+//! ```
+//!
+//! - A [`SessionKey`] is a hash of organisation, credential, agent and session id: an id that is borrowed under another
+//!   credential, or by another agent, is another session.
+//! - A [`Past`] is an immutable snapshot: two steps at a time see each what had been decided when they came.
+//! - A [`Happening`] is remembered once its verdict exists. A denied step is remembered as denied, a modified one with
+//!   the modified text. The same step posted again counts once more and changes nothing else.
+//! - **Authority**: what the user asked for is kept apart, quoted, in a budget of its own ([`Authority`]): no amount of
+//!   other text pushes it out, and nothing but a user's message that was let through adds to it.
+//! - **Bounds**: steps and bytes for each session, bytes and sessions over all, time since the last step. The oldest
+//!   steps leave first; what was seen in them, and what they taint, stays longer.
+//!
+//! Where sessions are kept is a [`SessionStore`]'s concern: in this process ([`LocalSessions`]), or in a store that
+//! several nodes share. This module knows no wire, no judge and no prompt.
+
+mod agent;
+mod approval;
+mod authority;
+pub mod classes;
+mod happening;
+mod key;
+mod memory;
+mod past;
+mod relevance;
+pub mod rules;
+mod store;
+pub mod taint;
+mod trail;
+
+pub use agent::{AgentPast, Digest, OfferedBy, TaintedMemory, ToolSeen};
+pub use authority::Authority;
+pub use happening::{Happening, Heard, Identity, Settled};
+pub use key::{AgentKey, Nameless, SessionKey};
+pub use memory::{Memory, Recalled, Standing};
+pub use past::{Event, Past};
+pub use store::{Clock, LocalSessions, SessionStore, Settings, StoreFailure};
+pub use trail::{Called, Deed, End, Instructed, Instruction, Trail, Written};
+
+#[cfg(test)]
+mod tests;

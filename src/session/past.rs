@@ -1,0 +1,317 @@
+//! The past of a session: an immutable snapshot, and how a happening makes the next one of it.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use super::agent::{AgentPast, ToolTable};
+use super::happening::Identity;
+use super::trail::Trail;
+use super::{Authority, Digest, Happening, Settings, ToolSeen, approval, relevance};
+use crate::model::{Earlier, History, Kind, Origin, Outcome, Step};
+
+/// Ids under which one step was posted that are remembered.
+const MAX_POSTINGS: usize = 8;
+
+/// One remembered step.
+#[derive(Clone, Debug)]
+pub struct Event {
+    /// What is told of it.
+    pub step: Arc<Earlier>,
+    /// The id that a call shares with its answer.
+    pub call: Option<String>,
+    content: Digest,
+    postings: Vec<Digest>,
+    /// How much of the session was known when it was last decided.
+    seen: u32,
+    bytes: usize,
+}
+
+/// What happened in a session so far. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Past {
+    events: VecDeque<Arc<Event>>,
+    authority: Authority,
+    tools: Arc<ToolTable>,
+    trail: Arc<Trail>,
+    agent: Arc<AgentPast>,
+    next: u32,
+    forgotten: u32,
+    bytes: usize,
+}
+
+impl Default for Past {
+    fn default() -> Self {
+        Self {
+            events: VecDeque::new(),
+            authority: Authority::default(),
+            tools: Arc::default(),
+            trail: Arc::default(),
+            agent: Arc::default(),
+            next: 1,
+            forgotten: 0,
+            bytes: 0,
+        }
+    }
+}
+
+impl Past {
+    /// Earlier steps that are still remembered, oldest first.
+    pub fn events(&self) -> impl DoubleEndedIterator<Item = &Event> {
+        self.events.iter().map(AsRef::as_ref)
+    }
+
+    /// Earlier steps that were remembered and had to make room.
+    pub fn forgotten(&self) -> u32 {
+        self.forgotten
+    }
+
+    /// Whether nothing happened yet.
+    pub fn is_empty(&self) -> bool {
+        self.next == 1
+    }
+
+    /// The number that the next step will have.
+    pub fn next_number(&self) -> u32 {
+        self.next
+    }
+
+    /// The step of this number, also by the number of its latest repetition.
+    pub fn event(&self, number: u32) -> Option<&Event> {
+        self.events()
+            .find(|event| event.step.number == number || event.step.last == number)
+    }
+
+    /// What the user asked for.
+    pub fn authority(&self) -> &Authority {
+        &self.authority
+    }
+
+    /// A tool as it was first seen in this session.
+    pub fn tool(&self, id: &str) -> Option<&ToolSeen> {
+        self.tools.get(id)
+    }
+
+    /// What the rules over a session have to know.
+    pub fn trail(&self) -> &Trail {
+        &self.trail
+    }
+
+    /// What is known of the agent over all its sessions.
+    pub fn agent(&self) -> &AgentPast {
+        &self.agent
+    }
+
+    /// Bytes that it takes in memory, roughly.
+    pub fn bytes(&self) -> usize {
+        const OWN: usize = 512;
+        OWN + self.bytes + self.authority.bytes() + self.tools.bytes() + self.trail.bytes()
+    }
+
+    /// The same past, with what is known of the agent.
+    pub(super) fn of_agent(&self, agent: Arc<AgentPast>) -> Self {
+        Self { agent, ..self.clone() }
+    }
+
+    /// The past in whose light a step is to be seen. The same step posted again is seen in the light in which it was seen
+    /// first, unless the user has spoken since; so a repeated posting gets the same verdict.
+    pub fn as_seen_by(self: &Arc<Self>, identity: &Identity) -> Arc<Self> {
+        match self.earlier_posting(identity) {
+            Some(event) => Arc::new(self.before(event.seen)),
+            None => Arc::clone(self),
+        }
+    }
+
+    /// The event that a step is another posting of: the latest one, with the same content; or one with the same content and
+    /// the same id, unless the user has spoken since.
+    fn earlier_posting(&self, identity: &Identity) -> Option<&Arc<Event>> {
+        let latest = self.next.saturating_sub(1);
+        self.events.iter().rev().find(|event| {
+            let same_id = identity.posting.is_some_and(|id| event.postings.contains(&id));
+            let nothing_since = event.step.last == latest;
+            let user_spoke = self.authority.spoke_since(event.step.last.saturating_add(1));
+            event.content == identity.content && (nothing_since || (same_id && !user_spoke))
+        })
+    }
+
+    /// The past as it was when this number was next.
+    fn before(&self, number: u32) -> Self {
+        let mut earlier = self.clone();
+        earlier.events.retain(|event| event.step.number < number);
+        earlier.authority = self.authority.before(number);
+        earlier.next = number.min(self.next);
+        earlier
+    }
+
+    /// What a judge of a step may be told.
+    pub fn history(&self, step: &Step) -> History {
+        let echoes = self.trail.taint().look(step);
+        let sources: Vec<u32> = echoes.iter().map(|echo| echo.first.number).collect();
+        relevance::history(self, &sources)
+    }
+
+    /// The past after a happening.
+    pub(super) fn with(&self, happening: Happening, bounds: &Settings) -> Self {
+        let mut past = self.clone();
+        past.take(happening);
+        past.shrink(bounds);
+        past
+    }
+
+    fn take(&mut self, happening: Happening) {
+        let identity = Identity {
+            content: happening.content,
+            posting: happening.posting,
+        };
+        let posted_again = self
+            .earlier_posting(&identity)
+            .filter(|event| event.step.outcome == happening.told.outcome)
+            .map(|event| event.step.number);
+        if let Some(number) = posted_again {
+            return self.count_again(number, &happening, None);
+        }
+        let number = self.next;
+        self.next = self.next.saturating_add(1);
+        self.hear(number, &happening);
+        Arc::make_mut(&mut self.trail).take(number, &happening);
+        let repeated = self
+            .events
+            .iter()
+            .find(|event| event.content == happening.content && event.step.outcome == happening.told.outcome)
+            .map(|event| event.step.number);
+        match repeated {
+            Some(first) => self.count_again(first, &happening, Some(number)),
+            None => self.push(number, happening),
+        }
+    }
+
+    /// The user's words become authority; what a tool says of itself is compared with later.
+    fn hear(&mut self, number: u32, happening: &Happening) {
+        match (&happening.request, happening.told.kind) {
+            (Some(text), _) => {
+                let answers = approval::is_bare(text).then(|| self.asked_last()).flatten();
+                self.authority.grant(number, text, answers);
+            }
+            (None, Kind::UserMessage) => self.authority.refuse(number),
+            (None, _) => {}
+        }
+        let mut tools = None;
+        for (id, seen) in &happening.tools {
+            if self.tools.get(id).is_none() {
+                let tools = tools.get_or_insert_with(|| ToolTable::clone(&self.tools));
+                let seen = ToolSeen { step: number, ..*seen };
+                tools.add(id, seen);
+            }
+        }
+        if let Some(tools) = tools {
+            self.tools = Arc::new(tools);
+        }
+    }
+
+    /// The latest step to which a bare “yes” can be an answer: what the agent said or wanted to do.
+    fn asked_last(&self) -> Option<u32> {
+        let asks = |event: &&Event| match event.step.kind {
+            Kind::AgentMessage | Kind::SystemMessage | Kind::ToolCall | Kind::McpRequest | Kind::A2aRequest => true,
+            Kind::UserMessage
+            | Kind::Trigger
+            | Kind::Knowledge
+            | Kind::MemoryStore
+            | Kind::MemoryRetrieval
+            | Kind::ToolResult
+            | Kind::A2aResponse
+            | Kind::McpResponse => false,
+        };
+        self.events()
+            .filter(asks)
+            .max_by_key(|event| event.step.last)
+            .map(|event| event.step.last)
+    }
+
+    fn count_again(&mut self, first: u32, happening: &Happening, last: Option<u32>) {
+        let Some(slot) = self.events.iter_mut().find(|event| event.step.number == first) else {
+            return;
+        };
+        let event = Arc::make_mut(slot);
+        event.seen = happening.seen.min(self.next);
+        if let Some(id) = happening.posting.filter(|id| !event.postings.contains(id)) {
+            if event.postings.len() >= MAX_POSTINGS {
+                event.postings.remove(0);
+            }
+            event.postings.push(id);
+        }
+        // A posting that only came again is no other step: what is told of it stays as it is.
+        if let Some(last) = last {
+            let told = Arc::make_mut(&mut event.step);
+            told.last = last;
+            told.times = told.times.saturating_add(1);
+        }
+    }
+
+    fn push(&mut self, number: u32, happening: Happening) {
+        let answered = self.tool_that_answered(&happening);
+        let mut told = happening.told;
+        (told.number, told.last) = (number, number);
+        told.tool = told.tool.or(answered);
+        let said: usize = told
+            .said
+            .iter()
+            .map(|said| said.text.len() + said.pointer.as_str().len() + 96)
+            .sum();
+        let noted: usize = told
+            .noted
+            .iter()
+            .map(|noted| noted.rule.len() + noted.pointer.as_str().len() + 96)
+            .sum();
+        let bytes = 320 + said + noted + happening.call.as_ref().map_or(0, String::len);
+        self.bytes += bytes;
+        self.events.push_back(Arc::new(Event {
+            step: Arc::new(told),
+            call: happening.call,
+            content: happening.content,
+            postings: happening.posting.into_iter().collect(),
+            seen: happening.seen.min(number),
+            bytes,
+        }));
+    }
+
+    /// The tool whose answer this is: that of the call with the same id; without an id, that of the call just before.
+    fn tool_that_answered(&self, happening: &Happening) -> Option<String> {
+        if !matches!(happening.told.kind, Kind::ToolResult | Kind::McpResponse) {
+            return None;
+        }
+        let mut calls = self.events().rev().filter(|event| event.step.tool.is_some());
+        let call = match &happening.call {
+            Some(id) => calls.find(|event| event.call.as_ref() == Some(id) && is_call(event.step.kind)),
+            None => self.events().next_back().filter(|event| is_call(event.step.kind)),
+        };
+        call.and_then(|event| event.step.tool.clone())
+    }
+
+    /// Makes room. The oldest plain step of the older half goes first: what was denied, or something was seen in, is worth
+    /// more than what was ordinary.
+    fn shrink(&mut self, bounds: &Settings) {
+        while self.events.len() > 1
+            // What the rules have to know has bounds of its own, and must not push out the steps themselves.
+            && (self.events.len() > bounds.steps_per_session
+                || self.bytes() - self.trail.bytes() > bounds.bytes_per_session)
+        {
+            let plain = |event: &Arc<Event>| event.step.noted.is_empty() && event.step.outcome != Outcome::Denied;
+            let older = self.events.len().div_ceil(2);
+            let at = self.events.iter().take(older).position(plain).unwrap_or(0);
+            if let Some(gone) = self.events.remove(at) {
+                self.bytes -= gone.bytes;
+                self.forgotten = self.forgotten.saturating_add(1);
+            }
+        }
+    }
+}
+
+fn is_call(kind: Kind) -> bool {
+    matches!(kind, Kind::ToolCall | Kind::McpRequest)
+}
+
+/// Whether a step brings in what somebody outside wrote.
+pub(super) fn reads_untrusted(step: &Earlier) -> bool {
+    step.said
+        .iter()
+        .any(|said| said.origin.is_external() && said.origin != Origin::Unknown)
+}

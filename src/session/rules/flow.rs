@@ -1,0 +1,126 @@
+//! Where things go to, and where they came from: destinations that untrusted content named, private data that leaves.
+
+use super::hijack::{is_said, of_echo};
+use super::scene::Scene;
+use super::{Sighting, finding};
+use crate::model::{Finding, Kind, ToolClass};
+use crate::session::taint::{Echo, EchoKind, Standing, Sureness, ValueKind};
+
+pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
+    match scene.step.kind {
+        Kind::ToolCall | Kind::McpRequest | Kind::A2aRequest => {}
+        _ => return,
+    }
+    let hijacked = found
+        .iter()
+        .any(|finding| finding.rule == "session.follows_instruction");
+    let leaving = leaving(scene);
+    if let Some(leaving) = leaving {
+        found.extend(of_echo(leaving.0, scene, leaving.1));
+    } else {
+        found.extend(after_private(scene));
+    }
+    if !hijacked && !leaving.is_some_and(|(rule, _)| rule == "exfiltration") {
+        found.extend(destination(scene));
+    }
+}
+
+/// A destination that somebody else than the user brought up.
+fn destination(scene: &Scene<'_>) -> Option<Finding> {
+    let acts = scene.sends_out()
+        || [ToolClass::Pays, ToolClass::ChangesPermissions, ToolClass::Executes]
+            .into_iter()
+            .any(|class| scene.has(class));
+    if !acts {
+        return None;
+    }
+    let strange = |echo: &&Echo| !is_ordinary(scene, echo);
+    let echo = match scene.has(ToolClass::Executes) {
+        // What a shell or a tool of the same kind said before is the agent's own workplace.
+        true => scene.echoes.iter().filter(|echo| reaches_out(echo)).find(strange)?,
+        false => scene.strange_destinations().find(strange)?,
+    };
+    let rule = match echo.sureness {
+        Sureness::Possible => "unremembered_source",
+        Sureness::Seen if scene.has(ToolClass::Pays) => "tainted_payee",
+        Sureness::Seen if scene.has(ToolClass::Executes) => "tainted_command",
+        Sureness::Seen if scene.has(ToolClass::SendsOut) || scene.step.kind == Kind::A2aRequest => {
+            "tainted_destination"
+        }
+        Sureness::Seen => "tainted_grant",
+    };
+    of_echo(rule, scene, echo)
+}
+
+/// Whether a command reaches for another machine that a text named which came from outside.
+fn reaches_out(echo: &Echo) -> bool {
+    let elsewhere = matches!(
+        echo.kind,
+        EchoKind::Value(ValueKind::Url | ValueKind::Host | ValueKind::Email)
+    );
+    elsewhere && echo.standing == Standing::Stranger && !echo.first.classes.has(ToolClass::Executes)
+}
+
+/// A reply goes to whoever wrote; an id from a look-up goes into the next one.
+fn is_ordinary(scene: &Scene<'_>, echo: &Echo) -> bool {
+    let is_id = matches!(echo.kind, EchoKind::Value(ValueKind::Digits)) && !scene.has(ToolClass::Pays);
+    (echo.author && !echo.instructed) || is_id
+}
+
+/// Private data in what is handed out, and the rule that tells it.
+fn leaving<'a>(scene: &'a Scene<'_>) -> Option<(&'static str, &'a Echo)> {
+    if !scene.sends_out() {
+        return None;
+    }
+    let destination = scene.strange_destinations().find(|echo| !is_ordinary(scene, echo));
+    let private = scene.echoes.iter().find(|echo| {
+        let telling = match echo.kind {
+            EchoKind::Value(kind) => !matches!(
+                kind,
+                ValueKind::Name | ValueKind::Host | ValueKind::File | ValueKind::Url | ValueKind::Number
+            ),
+            EchoKind::Passage => true,
+        };
+        let own =
+            destination.is_some_and(|destination| destination.pointer == echo.pointer && destination.span == echo.span);
+        let carried = is_said(scene, echo)
+            || matches!(
+                echo.kind,
+                EchoKind::Value(ValueKind::Id | ValueKind::Digits | ValueKind::Account)
+            );
+        telling
+            && !own
+            && carried
+            && echo.standing == Standing::Stranger
+            && echo.first.classes.has(ToolClass::ReadsSensitive)
+    })?;
+    let unasked = !scene.user_asked_to_send();
+    let elsewhere = destination.is_some_and(|destination| destination.first.number != private.first.number);
+    Some(if unasked && elsewhere {
+        ("exfiltration", private)
+    } else {
+        ("private_sent_out", private)
+    })
+}
+
+/// Untrusted reading, then private reading, then sending out.
+fn after_private(scene: &Scene<'_>) -> Option<Finding> {
+    if !scene.sends_out() || scene.user_asked_to_send() {
+        return None;
+    }
+    let (untrusted, sensitive) = (scene.trail().untrusted()?, scene.trail().sensitive()?);
+    let call = scene
+        .step
+        .tool_call
+        .as_ref()
+        .and_then(|call| call.content)
+        .and_then(|id| scene.step.content(id));
+    let sighting = Sighting {
+        content: call.map(|content| content.id),
+        pointer: call.map(|content| content.pointer.clone()).unwrap_or_default(),
+        span: 0..call.map_or(0, |content| content.text.len()),
+        what: &untrusted.describe(),
+        place: &sensitive.describe(),
+    };
+    finding("outward_after_private", scene, sighting)
+}

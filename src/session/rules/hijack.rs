@@ -1,0 +1,345 @@
+//! Calls, messages and memories that do what an instruction says which stood in a text without authority.
+
+use super::scene::{Role, Scene};
+use super::{Sighting, finding};
+use crate::model::{Confidence, ContentId, Finding, Kind, Pointer, ToolClass, Voice};
+use crate::session::classes;
+use crate::session::taint::{Echo, EchoKind, Standing, ValueKind, plain};
+use crate::session::trail::Instruction;
+
+/// Words of an argument that is compared as a whole.
+const MOST_WORDS: usize = 12;
+
+pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
+    match scene.step.kind {
+        Kind::ToolCall | Kind::McpRequest | Kind::A2aRequest => call(scene, found),
+        Kind::AgentMessage => message(scene, found),
+        Kind::MemoryStore => memory(scene, found),
+        _ => {}
+    }
+}
+
+/// How a call and an instruction agree.
+struct Match<'a> {
+    instruction: &'a Instruction,
+    /// A value of the call that stands in no other text.
+    value: Option<&'a Echo>,
+    /// An argument that stands in the instruction as it is, and not in the user's words.
+    phrase: Option<Phrase<'a>>,
+    /// The tool's name stands in it, as programs write it.
+    names_tool: bool,
+    /// How much of what the tool does it names.
+    act: Act,
+    /// Whether the user asked for what the tool does, with whatever.
+    asked: bool,
+}
+
+struct Phrase<'a> {
+    name: &'a str,
+    content: ContentId,
+    pointer: Pointer,
+    length: usize,
+    words: usize,
+}
+
+/// How much of what a tool does an instruction names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Act {
+    Nothing,
+    /// The verb, or what it is done to.
+    Part,
+    /// Both.
+    Whole,
+}
+
+/// Agreement from which on a call follows an instruction.
+const FOLLOWS: i32 = 4;
+/// Agreement that a judge should know of.
+const RESEMBLES: i32 = 3;
+
+fn call(scene: &Scene<'_>, found: &mut Vec<Finding>) {
+    let acts = scene.acts();
+    if !acts && !scene.has(ToolClass::ReadsSensitive) {
+        return;
+    }
+    let trail = scene.trail();
+    let all = trail.instructions().chain(trail.requests());
+    let best = all
+        .map(|instruction| matched(scene, instruction))
+        .map(|matched| (agreement(scene, &matched), matched))
+        .max_by_key(|(score, matched)| (*score, matched.instruction.confidence));
+    let Some((score, matched)) = best else { return };
+    let rule = match score {
+        FOLLOWS.. if acts || matched.instruction.confidence == Confidence::High => "follows_instruction",
+        RESEMBLES.. => "resembles_instruction",
+        _ => return,
+    };
+    found.extend(tell(rule, scene, &matched));
+}
+
+/// How well a call agrees with an instruction, less what speaks for the user.
+fn agreement(scene: &Scene<'_>, matched: &Match<'_>) -> i32 {
+    let confidence = matched.instruction.confidence;
+    let value = matched.value.map_or(0, |echo| match echo.kind {
+        EchoKind::Value(kind) if kind.is_destination() && echo.standing == Standing::Stranger => 3,
+        EchoKind::Value(ValueKind::Name) | EchoKind::Passage => 0,
+        EchoKind::Value(_) => 2,
+    });
+    let phrase = matched
+        .phrase
+        .as_ref()
+        .map_or(0, |phrase| if phrase.words >= 3 { 2 } else { 1 });
+    let tool = match (matched.names_tool, matched.act) {
+        (true, _) => 3,
+        (false, Act::Whole) => 2,
+        (false, Act::Part) => 1,
+        (false, Act::Nothing) => 0,
+    };
+    if value == 0 && phrase == 0 && tool < 2 {
+        return 0;
+    }
+    let sure = match confidence {
+        Confidence::High => 2,
+        Confidence::Medium => 1,
+        Confidence::Low => 0,
+    };
+    // A value that only an instruction spells out is nobody else's, whatever verb the user used.
+    let user = match (matched.asked, value) {
+        (true, 3) if confidence > Confidence::Low => 0,
+        (true, _) => 2,
+        (false, _) => 0,
+    };
+    let unheard = match scene.past.authority().voice() {
+        Voice::Unheard if value < 3 => 1,
+        _ => 0,
+    };
+    // Whoever lets a text decide, lets it; but not overthrow everything else.
+    let handed_over = if scene.trail().delegates() && confidence < Confidence::High {
+        2
+    } else {
+        0
+    };
+    let elsewhere = match (matched.value, &matched.phrase) {
+        (Some(echo), Some(phrase)) => echo.content != Some(phrase.content),
+        _ => false,
+    };
+    value.max(phrase) + i32::from(value > 0 && elsewhere) + tool + sure - user - unheard - handed_over
+}
+
+fn matched<'a>(scene: &'a Scene<'_>, instruction: &'a Instruction) -> Match<'a> {
+    let tool = scene.step.tool_call.as_ref().map_or("", |call| call.tool.as_str());
+    let (act, asked) = act(scene, tool, instruction);
+    Match {
+        instruction,
+        value: scene
+            .echoes
+            .iter()
+            .filter(|echo| is_of(scene, echo, instruction))
+            .max_by_key(|echo| match echo.kind {
+                EchoKind::Value(kind) => (kind.is_destination(), echo.standing == Standing::Stranger),
+                EchoKind::Passage => (false, false),
+            }),
+        phrase: phrase(scene, instruction),
+        names_tool: names_tool(tool, instruction) && !scene.trail().taint().user_said_all(tool),
+        act,
+        asked,
+    }
+}
+
+/// An argument that stands in an instruction as it is, and not in the user's words.
+fn phrase<'a>(scene: &'a Scene<'_>, instruction: &Instruction) -> Option<Phrase<'a>> {
+    let taint = scene.trail().taint();
+    let phrases = scene.arguments().filter_map(|content| {
+        let plain = plain(&content.text);
+        let words = plain.split_whitespace().count();
+        let telling = (words >= 2 && plain.len() >= 8) || (words == 1 && plain.len() >= 7);
+        let there = words <= MOST_WORDS && telling && instruction.words.contains(&plain);
+        (there && !taint.user_said_all(&content.text)).then(|| Phrase {
+            name: content.label.as_deref().unwrap_or("an argument"),
+            content: content.id,
+            pointer: content.pointer.clone(),
+            length: content.text.len(),
+            words,
+        })
+    });
+    phrases.max_by_key(|phrase| phrase.words)
+}
+
+/// Whether a value of the call comes from this instruction, and from nowhere else.
+fn is_of(scene: &Scene<'_>, echo: &Echo, instruction: &Instruction) -> bool {
+    let written = echo
+        .content
+        .and_then(|id| scene.step.content(id))
+        .and_then(|content| content.text.get(echo.span.clone()));
+    let there = written.is_some_and(|written| instruction.words.contains(plain(written).trim()));
+    let only_there = match instruction.confidence {
+        Confidence::Low => there,
+        Confidence::Medium | Confidence::High => {
+            echo.instructed && !echo.plain && (there || echo.first == instruction.place)
+        }
+    };
+    only_there && echo.standing != Standing::User && !(echo.author && !echo.instructed)
+}
+
+/// Whether an instruction names the tool itself, as programs write it.
+fn names_tool(tool: &str, instruction: &Instruction) -> bool {
+    let name = plain(tool);
+    let telling = tool.len() >= 8 && tool.chars().any(|c| c == '_' || c.is_uppercase());
+    telling && name.split_whitespace().count() == 1 && instruction.words.contains(&name)
+}
+
+/// How much of what the tool does an instruction names; and whether the user spoke of it.
+fn act(scene: &Scene<'_>, tool: &str, instruction: &Instruction) -> (Act, bool) {
+    let taint = scene.trail().taint();
+    let words = classes::words_of(tool);
+    let mut best = (Act::Nothing, false);
+    for (index, verb) in words.iter().enumerate().filter(|(_, word)| classes::is_verb(word)) {
+        let objects: Vec<&String> = words
+            .iter()
+            .skip(index + 1)
+            .filter(|word| word.len() >= 3 && !is_filler(word))
+            .collect();
+        let reading = classes::is_reading(verb);
+        let same = |test: &dyn Fn(&str) -> bool| {
+            test(verb)
+                || (reading && classes::reading_verbs().any(test))
+                || scene
+                    .classified
+                    .set
+                    .iter()
+                    .filter(|class| class.acts())
+                    .any(|class| classes::verbs_of(class).any(test))
+        };
+        let verb_named = same(&|word| instruction.uses(word));
+        let named = objects.iter().filter(|word| instruction.uses(word)).count();
+        let act = match (verb_named, named) {
+            (true, named) if named > 0 && named == objects.len() => Act::Whole,
+            (true, _) | (_, 1..) => Act::Part,
+            (false, _) => Act::Nothing,
+        };
+        let asked = match reading {
+            true => objects.iter().any(|word| taint.user_meant(word)),
+            false => same(&|word| taint.user_meant(word)),
+        };
+        if act > best.0 || best.0 == Act::Nothing {
+            best = (act, asked);
+        }
+    }
+    best
+}
+
+/// Words of names that say nothing.
+fn is_filler(word: &str) -> bool {
+    matches!(
+        word,
+        "the"
+            | "all"
+            | "for"
+            | "with"
+            | "and"
+            | "api"
+            | "new"
+            | "from"
+            | "into"
+            | "details"
+            | "info"
+            | "information"
+            | "data"
+            | "request"
+    )
+}
+
+fn tell(rule: &str, scene: &Scene<'_>, matched: &Match<'_>) -> Option<Finding> {
+    let place = matched.instruction.place.describe();
+    let call = scene.step.tool_call.as_ref();
+    let tool = call.and_then(|call| call.content).and_then(|id| scene.step.content(id));
+    let (what, content, pointer, span) = match (matched.value, &matched.phrase) {
+        (Some(echo), _) => (
+            scene.name_of(echo),
+            echo.content,
+            echo.pointer.clone(),
+            echo.span.clone(),
+        ),
+        (None, Some(phrase)) => (
+            format!("`{}`", crate::session::taint::short(phrase.name)),
+            Some(phrase.content),
+            phrase.pointer.clone(),
+            0..phrase.length,
+        ),
+        (None, None) => (
+            "the tool".to_owned(),
+            tool.map(|content| content.id),
+            tool.map(|content| content.pointer.clone()).unwrap_or_default(),
+            0..tool.map_or(0, |content| content.text.len()),
+        ),
+    };
+    finding(
+        rule,
+        scene,
+        Sighting {
+            content,
+            pointer,
+            span,
+            what: &what,
+            place: &place,
+        },
+    )
+}
+
+/// An address of an instruction in the words of the agent.
+fn message(scene: &Scene<'_>, found: &mut Vec<Finding>) {
+    let echo = scene.echoes.iter().find(|echo| {
+        let goes_somewhere = matches!(
+            echo.kind,
+            EchoKind::Value(ValueKind::Url | ValueKind::Email | ValueKind::Host | ValueKind::Account)
+        );
+        goes_somewhere && echo.instructed && !echo.plain && echo.standing == Standing::Stranger
+    });
+    if let Some(echo) = echo {
+        found.extend(of_echo("repeats_instruction", scene, echo));
+    }
+}
+
+/// An instruction that is to be remembered.
+fn memory(scene: &Scene<'_>, found: &mut Vec<Finding>) {
+    let taint = scene.trail().taint();
+    let echo = scene.echoes.iter().find(|echo| {
+        let strange = echo.standing == Standing::Stranger;
+        match echo.kind {
+            EchoKind::Value(kind) => strange && echo.instructed && !echo.plain && kind.is_destination(),
+            EchoKind::Passage => {
+                let written = echo
+                    .content
+                    .and_then(|id| scene.step.content(id))
+                    .and_then(|content| content.text.get(echo.span.clone()));
+                let words = written.map(plain).unwrap_or_default();
+                strange
+                    && scene
+                        .trail()
+                        .instructions()
+                        .any(|instruction| instruction.words.contains(&words))
+                    && !taint.user_said_all(&words)
+            }
+        }
+    });
+    if let Some(echo) = echo {
+        found.extend(of_echo("stores_untrusted", scene, echo));
+    }
+}
+
+/// A finding about something that was read before.
+pub(super) fn of_echo(rule: &str, scene: &Scene<'_>, echo: &Echo) -> Option<Finding> {
+    let sighting = Sighting {
+        content: echo.content,
+        pointer: echo.pointer.clone(),
+        span: echo.span.clone(),
+        what: &scene.name_of(echo),
+        place: &echo.first.describe(),
+    };
+    finding(rule, scene, sighting)
+}
+
+/// Whether something stands where the call says what is said, rather than to whom.
+pub(super) fn is_said(scene: &Scene<'_>, echo: &Echo) -> bool {
+    scene.role(&echo.pointer, echo.content) == Role::Body
+}

@@ -1,0 +1,154 @@
+//! The rules over a session: what a step means in the light of the steps before it.
+//!
+//! A rule sees; it never decides: like a prefilter's, its finding gets a treatment from the organisation's policy. What a
+//! rule is called and what it suggests is data (`session.toml`); each file here holds what some of them look for:
+//!
+//! | file | looks for |
+//! |---|---|
+//! | `hijack.rs` | calls, messages and memories that follow an instruction of nobody's |
+//! | `flow.rs` | where things go to, and where they came from |
+//! | `files.rs` | files that are written, then run |
+//! | `definitions.rs` | tools that are not what they were |
+
+mod definitions;
+mod files;
+mod flow;
+mod hijack;
+mod scene;
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use super::Past;
+use crate::model::{Confidence, ContentId, Finding, Origin, Pointer, ReasonCode, Severity, Step, Treatment, View};
+use crate::policy::Policy;
+use scene::Scene;
+
+/// The family's name: the first part of its rule ids.
+pub const FAMILY: &str = "session";
+
+static RULES: LazyLock<Vec<SessionRule>> = LazyLock::new(|| load(include_str!("session.toml")).unwrap_or_default());
+
+/// One rule over a session, as documented and as listed by `guardian rules`.
+#[derive(Clone, Debug)]
+pub struct SessionRule {
+    /// `session.rule`.
+    pub id: String,
+    /// What it looks for, in one sentence.
+    pub title: String,
+    /// Why that matters.
+    pub reason: ReasonCode,
+    /// How bad it is if the finding is right.
+    pub severity: Severity,
+    /// How likely the finding is right.
+    pub confidence: Confidence,
+    /// What it suggests, unless the policy says otherwise.
+    pub suggests: Treatment,
+    /// What a finding says, with names in braces for what was seen.
+    explains: String,
+    /// Little sessions on whose last step it fires.
+    pub fires_on: Vec<String>,
+    /// Little sessions that look alike and on whose last step it stays silent.
+    pub silent_on: Vec<String>,
+}
+
+/// Who can say what a text would do: the prefilters, for a text that is no content of the step.
+pub trait Experts {
+    /// What is found in a text if it were of this origin; an argument counts as a command.
+    fn examine(&self, step: &Step, origin: Origin, text: &str, policy: &Policy) -> Vec<Finding>;
+}
+
+/// Every rule over a session.
+pub fn catalogue() -> &'static [SessionRule] {
+    &RULES
+}
+
+/// What the rules see in a step, in the light of what happened before it.
+pub fn screen(past: &Past, step: &Step, policy: &Policy, experts: &dyn Experts) -> Vec<Finding> {
+    let scene = Scene::of(past, step, policy);
+    let mut found = Vec::new();
+    definitions::screen(&scene, &mut found);
+    if !past.is_empty() {
+        hijack::screen(&scene, &mut found);
+        flow::screen(&scene, &mut found);
+        files::screen(&scene, policy, experts, &mut found);
+    }
+    found
+}
+
+/// What a finding is about, and what goes into its explanation.
+struct Sighting<'a> {
+    content: Option<ContentId>,
+    pointer: Pointer,
+    span: Range<usize>,
+    what: &'a str,
+    place: &'a str,
+}
+
+/// A finding of the rule of this name.
+fn finding(rule: &str, scene: &Scene<'_>, sighting: Sighting<'_>) -> Option<Finding> {
+    let rule = RULES
+        .iter()
+        .find(|known| known.id.strip_prefix("session.") == Some(rule))?;
+    let explanation = rule
+        .explains
+        .replace("{tool}", &super::taint::short(scene.tool()))
+        .replace("{what}", sighting.what)
+        .replace("{place}", sighting.place);
+    Some(Finding {
+        rule: rule.id.clone(),
+        reason: rule.reason.clone(),
+        severity: rule.severity,
+        confidence: rule.confidence,
+        content: sighting.content,
+        pointer: sighting.pointer,
+        span: sighting.span,
+        view: View::Structure,
+        suggested: rule.suggests,
+        explanation,
+    })
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RuleFile {
+    rules: Vec<RuleLine>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RuleLine {
+    id: String,
+    title: String,
+    reason: String,
+    severity: String,
+    confidence: String,
+    suggests: String,
+    explains: String,
+    fires_on: Vec<String>,
+    silent_on: Vec<String>,
+}
+
+fn load(text: &str) -> Result<Vec<SessionRule>, String> {
+    let file: RuleFile = toml::from_str(text).map_err(|error| error.to_string())?;
+    let lines = file.rules.into_iter().map(|line| {
+        let unknown = |what: &str| format!("{}: `{what}` is none of the possible values", line.id);
+        Ok(SessionRule {
+            reason: ReasonCode::parse(&line.reason).ok_or_else(|| unknown(&line.reason))?,
+            severity: Severity::from_name(&line.severity).ok_or_else(|| unknown(&line.severity))?,
+            confidence: Confidence::from_name(&line.confidence).ok_or_else(|| unknown(&line.confidence))?,
+            suggests: Treatment::from_name(&line.suggests).ok_or_else(|| unknown(&line.suggests))?,
+            explains: line.explains,
+            fires_on: line.fires_on,
+            silent_on: line.silent_on,
+            title: line.title,
+            id: line.id,
+        })
+    });
+    lines.collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,188 @@
+//! The scene of a step: what its tool does, what of it was read before, and what the user has to do with it.
+
+use std::borrow::Cow;
+
+use super::Past;
+use crate::model::{Content, ContentId, Form, Kind, Origin, Place, Pointer, Step, ToolClass};
+use crate::policy::Policy;
+use crate::session::Trail;
+use crate::session::classes::{Classified, classes_of_call};
+use crate::session::taint::{Echo, EchoKind, Standing};
+
+/// What an argument is for, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// What is said or stored.
+    Body,
+    /// Anything else: who, where, which, how much.
+    Other,
+}
+
+/// A step with all that the rules look at.
+pub(super) struct Scene<'a> {
+    pub(super) past: &'a Past,
+    pub(super) step: &'a Step,
+    pub(super) classified: Classified,
+    pub(super) echoes: Vec<Echo>,
+}
+
+impl<'a> Scene<'a> {
+    pub(super) fn of(past: &'a Past, step: &'a Step, policy: &Policy) -> Self {
+        let looks = match step.kind {
+            Kind::ToolCall | Kind::McpRequest | Kind::A2aRequest | Kind::MemoryStore | Kind::AgentMessage => true,
+            Kind::UserMessage
+            | Kind::SystemMessage
+            | Kind::Trigger
+            | Kind::Knowledge
+            | Kind::MemoryRetrieval
+            | Kind::ToolResult
+            | Kind::A2aResponse
+            | Kind::McpResponse => false,
+        };
+        let classified = step.tool_call.as_ref().map(|call| classes_of_call(step, call, policy));
+        Self {
+            past,
+            step,
+            classified: classified.unwrap_or_default(),
+            echoes: if looks {
+                past.trail().taint().look(step)
+            } else {
+                Vec::new()
+            },
+        }
+    }
+
+    pub(super) fn trail(&self) -> &'a Trail {
+        self.past.trail()
+    }
+
+    /// The tool's name, or what stands for one.
+    pub(super) fn tool(&self) -> &str {
+        match (&self.step.tool_call, self.step.kind) {
+            (Some(call), _) => &call.tool,
+            (None, Kind::A2aRequest) => "the remote agent",
+            (None, _) => "the step",
+        }
+    }
+
+    pub(super) fn has(&self, class: ToolClass) -> bool {
+        self.classified.set.has(class)
+    }
+
+    /// Whether the step calls a tool.
+    pub(super) fn calls(&self) -> bool {
+        self.step.tool_call.is_some()
+    }
+
+    /// Whether something is handed to somebody else.
+    pub(super) fn sends_out(&self) -> bool {
+        self.step.kind == Kind::A2aRequest || self.has(ToolClass::SendsOut)
+    }
+
+    /// Whether the step acts on the world, as far as can be told: a tool that nobody can place may do anything.
+    pub(super) fn acts(&self) -> bool {
+        self.step.kind == Kind::A2aRequest
+            || self.classified.set.acts()
+            || (self.calls() && self.classified.set.is_empty() && !self.classified.reads)
+    }
+
+    /// The arguments that are texts.
+    pub(super) fn arguments(&self) -> impl Iterator<Item = &'a Content> {
+        let step = self.step;
+        step.contents.iter().filter(|content| {
+            content.origin == Origin::ToolArguments && content.place == Place::Body && content.form != Form::Key
+        })
+    }
+
+    /// What an argument is for.
+    pub(super) fn role(&self, pointer: &Pointer, content: Option<ContentId>) -> Role {
+        const BODIES: &[&str] = &[
+            "body",
+            "text",
+            "message",
+            "content",
+            "contents",
+            "subject",
+            "description",
+            "comment",
+            "note",
+            "notes",
+            "title",
+            "data",
+            "payload",
+            "html",
+            "markdown",
+            "caption",
+            "summary",
+            "query",
+            "reason",
+            "reasoning",
+            "instructions",
+            "prompt",
+            "details",
+            "input",
+            "review",
+            "answer",
+            "question",
+            "memo",
+            "draft",
+            "post",
+            "status",
+            "value",
+        ];
+        let label: Option<Cow<'_, str>> = match content.and_then(|id| self.step.content(id)) {
+            Some(content) => content.label.as_deref().map(Cow::Borrowed),
+            None => {
+                let call = self.step.tool_call.iter().flat_map(|call| &call.arguments);
+                let mut named = call.filter(|argument| argument.pointer == *pointer);
+                named.next().map(|argument| Cow::Borrowed(argument.name.as_str()))
+            }
+        };
+        match label {
+            Some(label) if BODIES.contains(&label.to_ascii_lowercase().as_str()) => Role::Body,
+            Some(_) => Role::Other,
+            None if self.calls() => Role::Other,
+            None => Role::Body,
+        }
+    }
+
+    /// Values that somebody else than the user brought up, that name a place or a person, and that stand where the call says
+    /// to whom or where.
+    pub(super) fn strange_destinations(&self) -> impl Iterator<Item = &Echo> {
+        self.echoes.iter().filter(|echo| {
+            let EchoKind::Value(kind) = echo.kind else { return false };
+            kind.is_destination()
+                && echo.standing == Standing::Stranger
+                && self.role(&echo.pointer, echo.content) == Role::Other
+        })
+    }
+
+    /// The name of the argument in which an echo stands, for an explanation.
+    pub(super) fn name_of(&self, echo: &Echo) -> String {
+        let what = match echo.kind {
+            EchoKind::Value(kind) => kind.describe(),
+            EchoKind::Passage => "passage",
+        };
+        let label = echo
+            .content
+            .and_then(|id| self.step.content(id))
+            .and_then(|content| content.label.as_deref())
+            .filter(|_| self.calls());
+        match label {
+            Some(label) => format!("the {what} in `{}`", crate::session::taint::short(label)),
+            None => format!("the {what}"),
+        }
+    }
+
+    /// Whether the user asked to hand something to somebody, in any words.
+    pub(super) fn user_asked_to_send(&self) -> bool {
+        const WORDS: &[&str] = &[
+            "send", "mail", "email", "e-mail", "forward", "share", "post", "reply", "respond", "message", "tell",
+            "notify", "inform", "publish", "upload", "submit", "write", "invite", "text", "dm", "contact", "answer",
+            "let", "ask", "call", "transfer", "pay", "report", "export", "give", "deliver", "pass", "tweet", "book",
+            "order", "buy", "file", "create", "schicke", "sende",
+        ];
+        let taint = self.trail().taint();
+        WORDS.iter().any(|word| taint.user_said(word))
+    }
+}

@@ -1,0 +1,207 @@
+//! Where sessions are kept: a small trait, and the store in this process.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use moka::notification::RemovalCause;
+use moka::policy::EvictionPolicy;
+
+use super::{AgentKey, AgentPast, Happening, Past, SessionKey};
+
+/// How much is remembered, for how long.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Sessions over all organisations.
+    pub sessions: u64,
+    /// Bytes over all sessions.
+    pub bytes: u64,
+    /// Steps of one session.
+    pub steps_per_session: usize,
+    /// Bytes of one session.
+    pub bytes_per_session: usize,
+    /// How long a session is remembered after its last step.
+    pub time_to_live: Duration,
+    /// What stands for a session where a step names none.
+    pub nameless: super::Nameless,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            sessions: 100_000,
+            bytes: 256 * 1024 * 1024,
+            steps_per_session: 200,
+            bytes_per_session: 256 * 1024,
+            time_to_live: Duration::from_secs(3_600),
+            nameless: super::Nameless::ByCredential,
+        }
+    }
+}
+
+/// Why a session could not be recalled or remembered.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the store of sessions did not answer: {0}")]
+pub struct StoreFailure(pub String);
+
+/// A place where sessions are kept. A shared store keeps happenings in a list for each session and folds them.
+pub trait SessionStore: Send + Sync {
+    /// What happened in a session so far, and what is known of the agent. An unknown session has an empty past.
+    fn recall(&self, session: SessionKey, agent: Option<AgentKey>) -> BoxFuture<'_, Result<Arc<Past>, StoreFailure>>;
+
+    /// Appends a happening to a session. Appending to one session by several at a time loses nothing.
+    fn remember(
+        &self,
+        session: SessionKey,
+        agent: Option<AgentKey>,
+        happening: Happening,
+    ) -> BoxFuture<'_, Result<(), StoreFailure>>;
+
+    /// Sessions that are remembered, roughly.
+    fn sessions(&self) -> u64;
+
+    /// Sessions that had to make room for others, since the start.
+    fn evicted(&self) -> u64;
+}
+
+/// Tells the time; tests bring their own.
+pub type Clock = Arc<dyn Fn() -> Instant + Send + Sync>;
+
+/// Sessions in this process.
+pub struct LocalSessions {
+    sessions: moka::future::Cache<SessionKey, Arc<Kept<Past>>>,
+    agents: moka::future::Cache<AgentKey, Arc<AgentPast>>,
+    settings: Settings,
+    evicted: Arc<AtomicU64>,
+    clock: Clock,
+}
+
+/// A value, and when it was last written.
+struct Kept<T> {
+    value: Arc<T>,
+    at: Instant,
+}
+
+/// What is known of agents is kept much longer than a session, in this part of the bytes.
+const FOR_AGENTS: u64 = 8;
+/// How much longer.
+const AGENTS_LIVE: u32 = 24 * 7;
+/// What an entry takes besides its value.
+const ENTRY: usize = 256;
+
+impl LocalSessions {
+    /// Without any session.
+    pub fn new(settings: Settings) -> Self {
+        Self::with_clock(settings, Arc::new(Instant::now))
+    }
+
+    /// With another clock.
+    pub fn with_clock(settings: Settings, clock: Clock) -> Self {
+        let evicted = Arc::new(AtomicU64::new(0));
+        let counter = Arc::clone(&evicted);
+        let for_agents = settings.bytes / FOR_AGENTS;
+        let for_sessions = settings.bytes - for_agents;
+        // No entry weighs so little that more sessions than allowed would fit.
+        let least = for_sessions / settings.sessions.max(1);
+        Self {
+            sessions: moka::future::Cache::builder()
+                .max_capacity(for_sessions)
+                .eviction_policy(EvictionPolicy::lru())
+                .time_to_idle(settings.time_to_live)
+                .weigher(move |_, kept: &Arc<Kept<Past>>| {
+                    let bytes = (kept.value.bytes() + ENTRY) as u64;
+                    u32::try_from(bytes.max(least)).unwrap_or(u32::MAX)
+                })
+                .eviction_listener(move |_, _, cause| {
+                    if cause == RemovalCause::Size {
+                        counter.fetch_add(1, Ordering::Relaxed);
+                    }
+                })
+                .build(),
+            agents: moka::future::Cache::builder()
+                .max_capacity(for_agents)
+                .eviction_policy(EvictionPolicy::lru())
+                .time_to_idle(settings.time_to_live.saturating_mul(AGENTS_LIVE))
+                .weigher(|_, agent: &Arc<AgentPast>| u32::try_from(agent.bytes() + ENTRY).unwrap_or(u32::MAX))
+                .build(),
+            settings,
+            evicted,
+            clock,
+        }
+    }
+
+    /// Bytes that are taken, once what is under way is done.
+    pub async fn settled_bytes(&self) -> u64 {
+        self.sessions.run_pending_tasks().await;
+        self.agents.run_pending_tasks().await;
+        self.sessions.weighted_size() + self.agents.weighted_size()
+    }
+
+    async fn past(&self, session: &SessionKey) -> Option<Arc<Past>> {
+        let kept = self.sessions.get(session).await?;
+        self.is_fresh(&kept).then(|| Arc::clone(&kept.value))
+    }
+
+    fn is_fresh(&self, kept: &Kept<Past>) -> bool {
+        (self.clock)().saturating_duration_since(kept.at) < self.settings.time_to_live
+    }
+}
+
+impl SessionStore for LocalSessions {
+    fn recall(&self, session: SessionKey, agent: Option<AgentKey>) -> BoxFuture<'_, Result<Arc<Past>, StoreFailure>> {
+        async move {
+            let past = self.past(&session).await.unwrap_or_default();
+            let agent = match agent {
+                Some(key) => self.agents.get(&key).await,
+                None => None,
+            };
+            Ok(match agent {
+                Some(agent) => Arc::new(past.of_agent(agent)),
+                None => past,
+            })
+        }
+        .boxed()
+    }
+
+    fn remember(
+        &self,
+        session: SessionKey,
+        agent: Option<AgentKey>,
+        happening: Happening,
+    ) -> BoxFuture<'_, Result<(), StoreFailure>> {
+        async move {
+            if let Some(key) = agent {
+                let known = self.agents.get(&key).await.unwrap_or_default();
+                if known.learns_from(&happening) {
+                    let learn = |entry: Option<moka::Entry<AgentKey, Arc<AgentPast>>>| {
+                        let known = entry.map(moka::Entry::into_value).unwrap_or_default();
+                        std::future::ready(Arc::new(known.with(&happening)))
+                    };
+                    self.agents.entry(key).and_upsert_with(learn).await;
+                }
+            }
+            // One session's happenings are appended one after the other: nothing is lost when they come at once.
+            let append = |entry: Option<moka::Entry<SessionKey, Arc<Kept<Past>>>>| {
+                let kept = entry.map(moka::Entry::into_value).filter(|kept| self.is_fresh(kept));
+                let past = kept.map(|kept| Arc::clone(&kept.value)).unwrap_or_default();
+                std::future::ready(Arc::new(Kept {
+                    value: Arc::new(past.with(happening, &self.settings)),
+                    at: (self.clock)(),
+                }))
+            };
+            self.sessions.entry(session).and_upsert_with(append).await;
+            Ok(())
+        }
+        .boxed()
+    }
+
+    fn sessions(&self) -> u64 {
+        self.sessions.entry_count()
+    }
+
+    fn evicted(&self) -> u64 {
+        self.evicted.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,504 @@
+//! Taint: what was read from places without authority is known again where it reappears.
+//!
+//! ## What is remembered
+//!
+//! Of every untrusted text its *values* (addresses, accounts, hosts, paths, ids, names of tools: `values.rs`) and
+//! *shingles* (five words in a row: `words.rs`), also of what stands encoded in it (`layers.rs`). Of what the user and
+//! the agent's instructions say the same, and their words: what the user said himself is nobody else's.
+//! Only fingerprints are kept, no text.
+//!
+//! ## Room
+//!
+//! An index is bounded. A step may take no more than a quarter of the room that is left, so that a flood neither pushes
+//! out what came before nor fills the index; nothing is ever pushed out. Where a step said more than there was room for,
+//! that is remembered too: from then on a destination that nobody is known to have named counts as *possibly* read there
+//! ([`Sureness::Possible`]). The user's words have a room of their own.
+//!
+//! It knows no session, no policy and no rule.
+
+mod hash;
+mod layers;
+mod values;
+mod words;
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+use self::hash::Slots;
+use self::values::Value;
+pub use self::values::ValueKind;
+use crate::model::{ClassSet, Content, ContentId, Method, Origin, Place, Pointer, Step};
+
+/// Values, and shingles, that an index holds.
+const MOST_ENTRIES: usize = 4096;
+/// Values of instructions, which have a room of their own.
+const MOST_INSTRUCTED: usize = 512;
+/// Entries of each kind that the user's words may take.
+const MOST_OF_USER: usize = 4096;
+/// Places that are remembered.
+const MOST_PLACES: usize = 512;
+/// Bytes that are read of one step.
+const MOST_BYTES: usize = 256 * 1024;
+/// Echoes that are told of one step.
+const MOST_ECHOES: usize = 256;
+
+/// Where something was read for the first time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Provenance {
+    /// The number of the step in its session, from 1.
+    pub number: u32,
+    /// The step's method.
+    pub method: Method,
+    /// The tool whose output it was, where one is known.
+    pub tool: Option<String>,
+    /// What that tool does.
+    pub classes: ClassSet,
+    /// Who spoke.
+    pub origin: Origin,
+    /// The content.
+    pub pointer: Pointer,
+}
+
+impl Provenance {
+    /// In a few words: "the output of `web.read`, step 3".
+    pub fn describe(&self) -> String {
+        let what = match (self.origin, &self.tool) {
+            (Origin::ToolOutput, Some(tool)) => format!("the output of `{}`", short(tool)),
+            (Origin::ToolOutput, None) => "a tool's output".to_owned(),
+            (Origin::Knowledge, _) => "a retrieved document".to_owned(),
+            (Origin::Memory, _) => "a memory".to_owned(),
+            (Origin::RemoteAgent, _) => "a remote agent's answer".to_owned(),
+            (Origin::Trigger, _) => "the event that woke the agent".to_owned(),
+            (Origin::ToolDescription, _) => "a tool's description".to_owned(),
+            (
+                Origin::Instructions
+                | Origin::User
+                | Origin::Agent
+                | Origin::Reasoning
+                | Origin::ToolArguments
+                | Origin::Unknown,
+                _,
+            ) => "text of unknown origin".to_owned(),
+        };
+        format!("{what}, step {}", self.number)
+    }
+}
+
+/// A name without what does not belong into a sentence.
+pub(super) fn short(name: &str) -> String {
+    name.chars().filter(|c| !c.is_control() && *c != '`').take(60).collect()
+}
+
+/// What reappeared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum EchoKind {
+    /// A value.
+    Value(ValueKind),
+    /// A passage of a dozen words or more.
+    Passage,
+}
+
+/// How sure it is that it was read there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Sureness {
+    /// More was read there than is remembered, and nobody else is known to have said it.
+    Possible,
+    /// It was read there.
+    Seen,
+}
+
+/// What the user has to do with a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Standing {
+    /// The user never spoke of it.
+    Stranger,
+    /// The user named whom it seems to belong to.
+    Named,
+    /// The user, or the agent's own instructions, said exactly this.
+    User,
+}
+
+/// Something of a step that was read before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Echo {
+    /// What it is.
+    pub kind: EchoKind,
+    /// The content of the step; `None` for a bare number among the arguments.
+    pub content: Option<ContentId>,
+    /// Where it stands in the step.
+    pub pointer: Pointer,
+    /// Bytes of the content.
+    pub span: Range<usize>,
+    /// Where it was read first.
+    pub first: Arc<Provenance>,
+    /// How sure that is.
+    pub sureness: Sureness,
+    /// What the user has to do with it.
+    pub standing: Standing,
+    /// Whether it stood within an instruction.
+    pub instructed: bool,
+    /// Whether it stood outside of instructions, too.
+    pub plain: bool,
+    /// Whether it stood where a text names its author.
+    pub author: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    place: u16,
+    flags: u8,
+}
+
+const INSTRUCTED: u8 = 1;
+const PLAIN: u8 = 2;
+const AUTHOR: u8 = 4;
+
+type Entries = HashMap<u64, Seen, Slots>;
+type Keys = HashSet<u64, Slots>;
+
+/// What was read so far.
+#[derive(Clone, Debug, Default)]
+pub struct TaintIndex {
+    places: Vec<Arc<Provenance>>,
+    values: Entries,
+    shingles: Entries,
+    user_values: Keys,
+    user_words: Keys,
+    user_stems: Keys,
+    user_shingles: Keys,
+    /// Where more was said than there was room for.
+    unremembered: Option<Arc<Provenance>>,
+    room: Room,
+}
+
+/// What the step under way may still take.
+#[derive(Clone, Copy, Debug, Default)]
+struct Room {
+    values: usize,
+    shingles: usize,
+    bytes: usize,
+}
+
+impl TaintIndex {
+    /// Begins a step: it may take a quarter of the room that is left.
+    pub fn begin_step(&mut self) {
+        self.room = Room {
+            values: MOST_ENTRIES.saturating_sub(self.values.len()) / 4,
+            shingles: MOST_ENTRIES.saturating_sub(self.shingles.len()) / 4,
+            bytes: MOST_BYTES,
+        };
+    }
+
+    /// Learns a text that was read from a place without authority. `instructions` are the bytes of it that read like
+    /// instructions to the agent.
+    pub fn learn(&mut self, place: &Arc<Provenance>, text: &str, instructions: &[Range<usize>]) {
+        let text = match text.get(..text.floor_char_boundary(self.room.bytes)) {
+            Some(head) if head.len() < text.len() => {
+                self.forget(place);
+                head
+            }
+            _ => text,
+        };
+        self.room.bytes = self.room.bytes.saturating_sub(text.len());
+        let Some(place_index) = self.place(place) else {
+            self.forget(place);
+            return;
+        };
+        let within = |span: &Range<usize>| {
+            instructions
+                .iter()
+                .any(|window| window.start < span.end && span.start < window.end)
+        };
+        for value in all_values(text) {
+            let mut flags = if within(&value.span) { INSTRUCTED } else { PLAIN };
+            if names_author(text, value.span.start) {
+                flags |= AUTHOR;
+            }
+            self.learn_value(&value, place_index, flags, place);
+        }
+        let take = |text: &str, index: &mut Self| {
+            for shingle in words::chosen(text) {
+                if index.room.shingles == 0 {
+                    index.forget(place);
+                    return;
+                }
+                if let std::collections::hash_map::Entry::Vacant(slot) = index.shingles.entry(shingle) {
+                    slot.insert(Seen {
+                        place: place_index,
+                        flags: PLAIN,
+                    });
+                    index.room.shingles -= 1;
+                }
+            }
+        };
+        take(text, self);
+        for layer in layers::layers(text) {
+            take(&layer.text, self);
+        }
+    }
+
+    fn learn_value(&mut self, value: &Value, place_index: u16, flags: u8, place: &Arc<Provenance>) {
+        if let Some(seen) = self.values.get_mut(&value.key) {
+            seen.flags |= flags;
+            return;
+        }
+        let instructed = flags & INSTRUCTED != 0 && self.values.len() < MOST_ENTRIES + MOST_INSTRUCTED;
+        if self.room.values == 0 && !instructed {
+            self.forget(place);
+            return;
+        }
+        self.room.values = self.room.values.saturating_sub(1);
+        self.values.insert(
+            value.key,
+            Seen {
+                place: place_index,
+                flags,
+            },
+        );
+    }
+
+    /// Learns what the user said, or the agent's own instructions.
+    pub fn learn_user(&mut self, text: &str) {
+        let text = text.get(..text.floor_char_boundary(MOST_BYTES)).unwrap_or_default();
+        let add = |keys: &mut Keys, key: u64| {
+            if keys.len() < MOST_OF_USER {
+                keys.insert(key);
+            }
+        };
+        for value in all_values(text) {
+            add(&mut self.user_values, value.key);
+        }
+        for word in words::words(text) {
+            add(&mut self.user_words, word.hash);
+        }
+        for word in words::plain(text).split_whitespace() {
+            add(&mut self.user_stems, stem(word));
+        }
+        for (_, shingle) in words::shingles(text) {
+            add(&mut self.user_shingles, shingle);
+        }
+    }
+
+    /// Everything of a step's body that was read before, in document order.
+    pub fn look(&self, step: &Step) -> Vec<Echo> {
+        let mut echoes = Vec::new();
+        if self.places.is_empty() && self.unremembered.is_none() {
+            return echoes;
+        }
+        let mut left = MOST_BYTES;
+        for content in step.contents.iter().filter(|content| speaks(content)) {
+            let text = content
+                .text
+                .get(..content.text.floor_char_boundary(left))
+                .unwrap_or_default();
+            left -= text.len();
+            self.look_at(content, text, &mut echoes);
+            if echoes.len() > MOST_ECHOES {
+                break;
+            }
+        }
+        for argument in step.tool_call.iter().flat_map(|call| &call.arguments) {
+            if !argument.json.starts_with('"') && argument.json.len() <= 4096 {
+                let mut found = Vec::new();
+                values::values(&argument.json, &mut found);
+                found.retain(|value| matches!(value.kind, ValueKind::Number | ValueKind::Digits));
+                for value in found {
+                    echoes.extend(self.echo(&value, "", None, &argument.pointer));
+                }
+            }
+        }
+        echoes.truncate(MOST_ECHOES);
+        echoes
+    }
+
+    fn look_at(&self, content: &Content, text: &str, echoes: &mut Vec<Echo>) {
+        for value in all_values(text) {
+            let written = text.get(value.span.clone()).unwrap_or_default();
+            echoes.extend(self.echo(&value, written, Some(content.id), &content.pointer));
+        }
+        echoes.extend(self.passage(content, text, None));
+        for layer in layers::layers(text) {
+            echoes.extend(self.passage(content, &layer.text, Some(layer.span)));
+        }
+    }
+
+    fn echo(&self, value: &Value, written: &str, content: Option<ContentId>, pointer: &Pointer) -> Option<Echo> {
+        let standing = self.standing(value, written);
+        let (first, flags, sureness) = match self.values.get(&value.key) {
+            Some(seen) => (self.places.get(usize::from(seen.place))?, seen.flags, Sureness::Seen),
+            None if standing == Standing::Stranger && value.kind.is_destination() => {
+                (self.unremembered.as_ref()?, PLAIN, Sureness::Possible)
+            }
+            None => return None,
+        };
+        Some(Echo {
+            kind: EchoKind::Value(value.kind),
+            content,
+            pointer: pointer.clone(),
+            span: value.span.clone(),
+            first: Arc::clone(first),
+            sureness,
+            standing,
+            instructed: flags & INSTRUCTED != 0,
+            plain: flags & PLAIN != 0,
+            author: flags & AUTHOR != 0,
+        })
+    }
+
+    /// What the user has to do with a value.
+    fn standing(&self, value: &Value, written: &str) -> Standing {
+        if self.user_values.contains(&value.key) {
+            return Standing::User;
+        }
+        let named = match value.kind {
+            // `sarah.baker@…`, when the user spoke of Sarah.
+            ValueKind::Email => {
+                let local = written.split('@').next().unwrap_or_default();
+                words::words(local).any(|word| word.end - word.start >= 3 && self.user_words.contains(&word.hash))
+            }
+            ValueKind::Handle | ValueKind::File | ValueKind::Path | ValueKind::Host => {
+                words::words(written).any(|word| word.end - word.start >= 4 && self.user_words.contains(&word.hash))
+            }
+            ValueKind::Url
+            | ValueKind::Account
+            | ValueKind::Digits
+            | ValueKind::Number
+            | ValueKind::Id
+            | ValueKind::Name => false,
+        };
+        if named { Standing::Named } else { Standing::Stranger }
+    }
+
+    /// A passage of a text that was read before: two shingles at least.
+    fn passage(&self, content: &Content, text: &str, encoded: Option<Range<usize>>) -> Option<Echo> {
+        if self.shingles.is_empty() {
+            return None;
+        }
+        let mut met = words::shingles(text).filter_map(|(span, hash)| {
+            let seen = self.shingles.get(&hash)?;
+            (!self.user_shingles.contains(&hash)).then_some((span, seen))
+        });
+        let (start, seen) = met.next()?;
+        let (end, _) = met.last()?;
+        Some(Echo {
+            kind: EchoKind::Passage,
+            content: Some(content.id),
+            pointer: content.pointer.clone(),
+            span: encoded.unwrap_or(start.start..end.end),
+            first: Arc::clone(self.places.get(usize::from(seen.place))?),
+            sureness: Sureness::Seen,
+            standing: Standing::Stranger,
+            instructed: false,
+            plain: true,
+            author: false,
+        })
+    }
+
+    /// Where a passage of a text was read first.
+    pub(super) fn passage_of(&self, text: &str) -> Option<Arc<Provenance>> {
+        let mut met = words::shingles(text).filter_map(|(_, hash)| self.shingles.get(&hash));
+        let (first, _second) = (met.next()?, met.next()?);
+        self.places.get(usize::from(first.place)).cloned()
+    }
+
+    /// Whether the user, or the agent's instructions, used this word.
+    pub fn user_said(&self, word: &str) -> bool {
+        self.user_words.contains(&words::word(word))
+    }
+
+    /// Whether the user, or the agent's instructions, used any form of this word.
+    pub fn user_meant(&self, word: &str) -> bool {
+        self.user_stems.contains(&stem(word))
+    }
+
+    /// Whether every word of a text is one of the user's.
+    pub fn user_said_all(&self, text: &str) -> bool {
+        let mut words = words::words(text).peekable();
+        words.peek().is_some() && words.all(|word| self.user_words.contains(&word.hash))
+    }
+
+    /// Whether the name of a tool was read somewhere, and where first.
+    pub fn tool_named(&self, tool: &str) -> Option<&Arc<Provenance>> {
+        let key = values::name_key(tool);
+        let seen = self.values.get(&key).filter(|_| !self.user_values.contains(&key))?;
+        self.places.get(usize::from(seen.place))
+    }
+
+    /// About how many bytes it takes.
+    pub fn bytes(&self) -> usize {
+        let keys = self.user_values.len() + self.user_words.len() + self.user_stems.len() + self.user_shingles.len();
+        (self.values.len() + self.shingles.len()) * 20 + keys * 10 + self.places.len() * 160
+    }
+
+    fn place(&mut self, place: &Arc<Provenance>) -> Option<u16> {
+        if self.places.last().is_none_or(|last| last != place) {
+            if self.places.len() >= MOST_PLACES {
+                return None;
+            }
+            self.places.push(Arc::clone(place));
+        }
+        u16::try_from(self.places.len() - 1).ok()
+    }
+
+    fn forget(&mut self, place: &Arc<Provenance>) {
+        if self.unremembered.is_none() {
+            self.unremembered = Some(Arc::clone(place));
+        }
+    }
+}
+
+/// The words of a text with single spaces between and around them, for comparison of phrases.
+pub(super) fn plain(text: &str) -> String {
+    words::plain(text)
+}
+
+/// The fingerprint of what a word, in small letters, has in common with its other forms.
+pub(super) fn stem(word: &str) -> u64 {
+    words::word(words::stem(word))
+}
+
+/// Contents in which the agent passes something on.
+fn speaks(content: &Content) -> bool {
+    match content.origin {
+        Origin::ToolArguments | Origin::Agent | Origin::Memory => content.place == Place::Body,
+        Origin::Instructions
+        | Origin::User
+        | Origin::Reasoning
+        | Origin::ToolOutput
+        | Origin::Knowledge
+        | Origin::RemoteAgent
+        | Origin::Trigger
+        | Origin::ToolDescription
+        | Origin::Unknown => false,
+    }
+}
+
+/// The values of a text and of what stands encoded in it; those have the span of the encoding.
+fn all_values(text: &str) -> Vec<Value> {
+    let mut found = Vec::new();
+    values::values(text, &mut found);
+    for layer in layers::layers(text) {
+        let mut inner = Vec::new();
+        values::values(&layer.text, &mut inner);
+        found.extend(inner.into_iter().map(|value| Value {
+            span: layer.span.clone(),
+            ..value
+        }));
+    }
+    found
+}
+
+/// Whether what stands at this place follows the word for an author: `From: `, `sender: `.
+fn names_author(text: &str, at: usize) -> bool {
+    let before = text
+        .get(text.floor_char_boundary(at.saturating_sub(24))..at)
+        .unwrap_or_default();
+    let line = before.rsplit('\n').next().unwrap_or_default().to_ascii_lowercase();
+    ["from", "sender", "reply-to", "author", "von:", "de:"]
+        .iter()
+        .any(|word| line.contains(word))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,691 @@
+//! Values: the parts of a text that point at something in the world — addresses, accounts, hosts, paths, ids, names.
+//!
+//! They are found by their shape alone, and known again by a fingerprint in which case, spacing and separators do not
+//! count. Whether a value is dangerous is not known here.
+
+use std::ops::Range;
+
+use super::hash::Hasher;
+use super::words::is_invisible;
+
+/// What kind of value it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ValueKind {
+    /// An e-mail address.
+    Email,
+    /// An address on the web, whole.
+    Url,
+    /// The name of a host.
+    Host,
+    /// An international bank account number.
+    Account,
+    /// Seven digits or more: a phone, a card, an account.
+    Digits,
+    /// A distinctive number: an amount, a code.
+    Number,
+    /// A path with at least two parts.
+    Path,
+    /// The name of a file.
+    File,
+    /// Letters with digits: an order, a ticket, a hash.
+    Id,
+    /// A name as programs have them: `get_user`, `sendAll`.
+    Name,
+    /// `@somebody`.
+    Handle,
+}
+
+impl ValueKind {
+    /// In a few words, for explanations.
+    pub const fn describe(self) -> &'static str {
+        match self {
+            ValueKind::Email => "e-mail address",
+            ValueKind::Url => "web address",
+            ValueKind::Host => "host",
+            ValueKind::Account => "account",
+            ValueKind::Digits | ValueKind::Number => "number",
+            ValueKind::Path => "path",
+            ValueKind::File => "file name",
+            ValueKind::Id => "id",
+            ValueKind::Name => "name",
+            ValueKind::Handle => "handle",
+        }
+    }
+
+    /// Whether something can be sent there.
+    pub const fn is_destination(self) -> bool {
+        match self {
+            ValueKind::Email
+            | ValueKind::Url
+            | ValueKind::Host
+            | ValueKind::Account
+            | ValueKind::Digits
+            | ValueKind::Handle => true,
+            ValueKind::Number | ValueKind::Path | ValueKind::File | ValueKind::Id | ValueKind::Name => false,
+        }
+    }
+
+    const fn tag(self) -> u8 {
+        match self {
+            ValueKind::Email => 1,
+            ValueKind::Url => 2,
+            ValueKind::Host => 3,
+            ValueKind::Account => 4,
+            ValueKind::Digits => 5,
+            ValueKind::Number => 6,
+            ValueKind::Path => 7,
+            ValueKind::File => 8,
+            ValueKind::Id => 9,
+            ValueKind::Name => 10,
+            ValueKind::Handle => 11,
+        }
+    }
+}
+
+/// One value of a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Value {
+    pub(super) kind: ValueKind,
+    /// Bytes of the text.
+    pub(super) span: Range<usize>,
+    /// By which it is known again.
+    pub(super) key: u64,
+}
+
+/// Longer tokens are data.
+const LONGEST_TOKEN: usize = 2048;
+/// What files end in: `report.pdf` is no host.
+const EXTENSIONS: &[&str] = &[
+    "pdf", "doc", "docx", "xls", "xlsx", "ppt", "pptx", "txt", "md", "csv", "tsv", "json", "jsonl", "xml", "yaml",
+    "yml", "toml", "ini", "cfg", "conf", "log", "html", "htm", "css", "js", "mjs", "ts", "tsx", "jsx", "py", "rb",
+    "rs", "go", "java", "c", "h", "cpp", "hpp", "sh", "bash", "bat", "ps1", "sql", "db", "sqlite", "zip", "tar", "gz",
+    "tgz", "png", "jpg", "jpeg", "gif", "svg", "mp3", "mp4", "wav", "env", "pem", "key", "crt", "lock", "exe", "dll",
+    "so", "bin", "ipynb", "php", "pl", "swift", "kt",
+];
+
+/// The values of a text, in no particular order; one place can hold several (an address, and its host).
+pub(super) fn values(text: &str, found: &mut Vec<Value>) {
+    numbers(text, found);
+    for token in tokens(text) {
+        of_token(text, token, found);
+    }
+}
+
+/// The words between spaces, quotes and brackets, as byte ranges.
+pub(super) fn tokens(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let is_break = |c: char| {
+        c.is_whitespace()
+            || c.is_control()
+            || matches!(
+                c,
+                '"' | '\'' | '`' | '<' | '>' | '(' | ')' | '[' | ']' | '{' | '}' | ',' | ';' | '|' | '*'
+            )
+    };
+    let mut at = 0;
+    text.split(is_break).filter_map(move |token| {
+        // INVARIANT: parts of a split follow each other with one character between them.
+        let start = at;
+        at += token.len()
+            + text
+                .get(at + token.len()..)
+                .and_then(|rest| rest.chars().next())
+                .map_or(0, char::len_utf8);
+        (2..=LONGEST_TOKEN)
+            .contains(&token.len())
+            .then_some(start..start + token.len())
+    })
+}
+
+fn of_token(text: &str, token: Range<usize>, found: &mut Vec<Value>) {
+    let whole = text.get(token.clone()).unwrap_or_default();
+    if let Some(at) = whole.find("://") {
+        let scheme = whole.get(..at).unwrap_or_default();
+        let begins = scheme
+            .rfind(|c: char| !c.is_ascii_alphanumeric())
+            .map_or(0, |before| before + 1);
+        url(text, token.start + begins..token.end, at + 3 - begins, found);
+        return;
+    }
+    let mut start = token.start;
+    for part in whole.split(['=', ':']) {
+        of_part(text, start..start + part.len(), found);
+        start += part.len() + 1;
+    }
+}
+
+/// A token, or the part of one behind `=` or `:`.
+fn of_part(text: &str, range: Range<usize>, found: &mut Vec<Value>) {
+    let untrimmed = text.get(range.clone()).unwrap_or_default();
+    let part = untrimmed
+        .trim_end_matches(['.', ',', '!', '?', '_', '&'])
+        .trim_start_matches(['.', '!', '?', '-', '#', '$', '&']);
+    let Some(offset) = untrimmed.find(part).filter(|_| part.len() >= 2) else {
+        return;
+    };
+    // What begins with a dot and a slash is a path: the dot belongs to it, but tells nothing.
+    let start = range.start + offset;
+    let span = start..start + part.len();
+    let mut push = |kind: ValueKind, span: Range<usize>| {
+        if let Some(text) = text.get(span.clone()) {
+            found.push(Value {
+                kind,
+                key: key(kind, text),
+                span,
+            });
+        }
+    };
+    let bytes = part.as_bytes();
+    if let Some(at) = part.find('@') {
+        let domain = part.get(at + 1..).unwrap_or_default();
+        if at == 0
+            && domain.len() >= 2
+            && domain
+                .chars()
+                .all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.'))
+        {
+            push(ValueKind::Handle, span);
+        } else if at > 0 && is_host(domain) {
+            push(ValueKind::Email, span);
+        }
+        return;
+    }
+    if part.contains('/') || part.contains('\\') {
+        let head = part.split('/').next().unwrap_or_default();
+        if is_host(head) && !is_file(head) {
+            push(ValueKind::Url, span.clone());
+            push(ValueKind::Host, span.start..span.start + head.len());
+            pieces(text, span.start + head.len()..span.end, found);
+        } else if is_path(untrimmed, part) {
+            push(ValueKind::Path, span.clone());
+            if let Some(last) = part.rsplit(['/', '\\']).next().filter(|last| is_file(last)) {
+                push(ValueKind::File, span.end - last.len()..span.end);
+            }
+        }
+        return;
+    }
+    if is_file(part) {
+        push(ValueKind::File, span);
+    } else if is_host(part) {
+        push(ValueKind::Host, span);
+    } else if is_account(bytes) {
+        push(ValueKind::Account, span);
+    } else if is_id(part) {
+        push(ValueKind::Id, span);
+    } else if is_name(part) {
+        push(ValueKind::Name, span);
+    }
+}
+
+/// An address with a scheme: the whole, its host, and what its path and query carry.
+fn url(text: &str, range: Range<usize>, authority_at: usize, found: &mut Vec<Value>) {
+    let whole = text.get(range.clone()).unwrap_or_default();
+    let trimmed = whole.trim_end_matches(['.', ',', '!', '?', ':', '&', '/']);
+    let rest = trimmed.get(authority_at..).unwrap_or_default();
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    let host = host.split(':').next().unwrap_or_default();
+    if host.len() < 3 {
+        return;
+    }
+    let host_at = range.start + authority_at + authority.len() - authority.rsplit('@').next().map_or(0, str::len);
+    let span = range.start + authority_at..range.start + trimmed.len();
+    if let (Some(url), Some(host)) = (text.get(span.clone()), text.get(host_at..host_at + host.len())) {
+        found.push(Value {
+            kind: ValueKind::Url,
+            key: key(ValueKind::Url, url),
+            span: span.clone(),
+        });
+        found.push(Value {
+            kind: ValueKind::Host,
+            key: key(ValueKind::Host, host),
+            span: host_at..host_at + host.len(),
+        });
+    }
+    pieces(text, span.start + authority.len()..span.end, found);
+}
+
+/// What stands between the signs of a path and a query.
+fn pieces(text: &str, range: Range<usize>, found: &mut Vec<Value>) {
+    let rest = text.get(range.clone()).unwrap_or_default();
+    let mut start = range.start;
+    for piece in rest.split(['/', '?', '&', '=', '#']) {
+        if !piece.contains("://") && piece.len() >= 5 {
+            of_part(text, start..start + piece.len(), found);
+        }
+        start += piece.len() + 1;
+    }
+}
+
+/// The fingerprint of a value of a kind: small letters, no separators where they only make it readable.
+fn key(kind: ValueKind, value: &str) -> u64 {
+    let mut hasher = Hasher::new(kind.tag());
+    let value = match kind {
+        ValueKind::Url | ValueKind::Host => {
+            let bare = value.trim_end_matches(['.', '/']);
+            bare.strip_prefix("www.")
+                .or_else(|| bare.strip_prefix("WWW."))
+                .unwrap_or(bare)
+        }
+        ValueKind::Path => value.trim_start_matches(['.', '/', '~']).trim_end_matches('/'),
+        _ => value,
+    };
+    for c in value.chars().filter(|c| !is_invisible(*c)) {
+        let counts = match kind {
+            ValueKind::Account | ValueKind::Id | ValueKind::Name => c.is_alphanumeric(),
+            ValueKind::Path => c != '"',
+            ValueKind::Email
+            | ValueKind::Url
+            | ValueKind::Host
+            | ValueKind::Digits
+            | ValueKind::Number
+            | ValueKind::File
+            | ValueKind::Handle => true,
+        };
+        if counts {
+            hasher.letter(wide_to_plain(c));
+        }
+    }
+    hasher.finish()
+}
+
+/// The fingerprint of a tool's name, as it is known again where a text names the tool.
+pub(super) fn name_key(name: &str) -> u64 {
+    key(ValueKind::Name, name)
+}
+
+/// Full-width forms of ASCII.
+fn wide_to_plain(c: char) -> char {
+    match u32::from(c) {
+        wide @ 0xff01..=0xff5e => char::from_u32(wide - 0xfee0).unwrap_or(c),
+        _ => c,
+    }
+}
+
+fn is_host(text: &str) -> bool {
+    let text = text.trim_end_matches('.');
+    if text.len() > 253 || !text.contains('.') {
+        return false;
+    }
+    let mut labels = 0;
+    let mut last = "";
+    for label in text.split('.') {
+        let fine = (1..=63).contains(&label.len())
+            && label
+                .chars()
+                .all(|c| c.is_alphanumeric() || c == '-' || is_invisible(c))
+            && !label.starts_with('-');
+        if !fine {
+            return false;
+        }
+        labels += 1;
+        last = label;
+    }
+    labels >= 2 && last.len() >= 2 && (last.chars().all(char::is_alphabetic) || last.starts_with("xn--"))
+}
+
+/// `and/or` is no path: it takes a beginning, three parts, or a file at its end.
+fn is_path(untrimmed: &str, part: &str) -> bool {
+    let parts = part.split(['/', '\\']).filter(|piece| piece.len() > 1).count();
+    let begins = untrimmed.starts_with(['/', '~', '.']) || untrimmed.as_bytes().get(1..3) == Some(b":\\");
+    let ends = part.rsplit(['/', '\\']).next().is_some_and(is_file);
+    parts >= 3 || ends || begins && part.len() > 4
+}
+
+fn is_file(text: &str) -> bool {
+    let Some((stem, extension)) = text.rsplit_once('.') else {
+        return false;
+    };
+    !stem.is_empty() && extension.len() <= 6 && EXTENSIONS.iter().any(|known| known.eq_ignore_ascii_case(extension))
+}
+
+/// Two letters, two check digits, and what the country's banks put behind them.
+fn is_account(bytes: &[u8]) -> bool {
+    let [a, b, c, d, rest @ ..] = bytes else { return false };
+    a.is_ascii_alphabetic()
+        && b.is_ascii_alphabetic()
+        && c.is_ascii_digit()
+        && d.is_ascii_digit()
+        && (10..=32).contains(&rest.len())
+        && rest.iter().all(u8::is_ascii_alphanumeric)
+        && rest.iter().filter(|byte| byte.is_ascii_digit()).count() >= 6
+}
+
+fn is_id(text: &str) -> bool {
+    if text.len() > 128 {
+        return false;
+    }
+    let (mut digits, mut letters, mut others) = (0, 0, 0);
+    for byte in text.bytes() {
+        match byte {
+            b'0'..=b'9' => digits += 1,
+            b'a'..=b'z' | b'A'..=b'Z' => letters += 1,
+            b'-' | b'_' | b'.' | b'+' => others += 1,
+            _ => return false,
+        }
+    }
+    // `100ml`, `10am`, `v1.2.3` and the like are no ids.
+    let measure = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').len() <= 3;
+    digits >= 1
+        && letters >= 1
+        && digits + letters >= 5
+        && others <= 6
+        && !(measure && text.starts_with(|c: char| c.is_ascii_digit()))
+}
+
+fn is_name(text: &str) -> bool {
+    if !(6..=64).contains(&text.len())
+        || !text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphabetic() || byte == b'_' || byte == b'.')
+    {
+        return false;
+    }
+    let joint = text.trim_matches(['_', '.']).contains('_');
+    let hump = text
+        .as_bytes()
+        .windows(2)
+        .any(|pair| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase()));
+    joint || hump
+}
+
+/// Numbers: long ones with whatever separates their groups, accounts in groups of four, and distinctive short ones.
+fn numbers(text: &str, found: &mut Vec<Value>) {
+    let bytes = text.as_bytes();
+    let get = |at: usize| bytes.get(at).copied().unwrap_or(0);
+    let mut at = 0;
+    while at < bytes.len() {
+        let byte = get(at);
+        let before = |back: usize| at.checked_sub(back).map_or(0, get);
+        let inside = before(1).is_ascii_alphanumeric()
+            || before(1) == b'_'
+            || before(1) == b'-' && before(2).is_ascii_alphabetic();
+        if inside || !byte.is_ascii_alphanumeric() {
+            at += 1;
+            continue;
+        }
+        if byte.is_ascii_uppercase() {
+            if let Some(span) = grouped_account(bytes, at) {
+                at = span.end;
+                if let Some(value) = text.get(span.clone()) {
+                    found.push(Value {
+                        kind: ValueKind::Account,
+                        key: key(ValueKind::Account, value),
+                        span,
+                    });
+                }
+                continue;
+            }
+            at += 1;
+            continue;
+        }
+        if !byte.is_ascii_digit() {
+            at += 1;
+            continue;
+        }
+        let run = number(bytes, at);
+        at = run.end.max(at + 1);
+        if let Some((kind, key)) = run.value(bytes) {
+            found.push(Value {
+                kind,
+                key,
+                span: run.start..run.end,
+            });
+        }
+    }
+}
+
+/// `DE89 3704 0044 0532 0130 00`.
+fn grouped_account(bytes: &[u8], start: usize) -> Option<Range<usize>> {
+    let head = bytes.get(start..start + 5)?;
+    let [a, b, c, d, b' ' | b'-'] = head else { return None };
+    if !(a.is_ascii_alphabetic() && b.is_ascii_alphabetic() && c.is_ascii_digit() && d.is_ascii_digit()) {
+        return None;
+    }
+    let (mut at, mut end, mut letters) = (start + 4, start + 4, 4);
+    while matches!(bytes.get(at), Some(b' ' | b'-')) && letters < 34 {
+        let group = bytes
+            .get(at + 1..)?
+            .iter()
+            .take_while(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase())
+            .count();
+        if !(1..=4).contains(&group) {
+            break;
+        }
+        letters += group;
+        at += 1 + group;
+        end = at;
+        if group < 4 {
+            break;
+        }
+    }
+    (letters >= 14).then_some(start..end)
+}
+
+/// A run of digits with what separates them.
+struct Run {
+    start: usize,
+    end: usize,
+    digits: usize,
+    groups: [usize; 8],
+    group_count: usize,
+    decimal: bool,
+    ends_in_word: bool,
+}
+
+fn number(bytes: &[u8], start: usize) -> Run {
+    let get = |at: usize| bytes.get(at).copied().unwrap_or(0);
+    let mut run = Run {
+        start,
+        end: start,
+        digits: 0,
+        groups: [0; 8],
+        group_count: 0,
+        decimal: false,
+        ends_in_word: false,
+    };
+    let mut at = start;
+    loop {
+        let group = bytes
+            .get(at..)
+            .unwrap_or_default()
+            .iter()
+            .take(32)
+            .take_while(|byte| byte.is_ascii_digit())
+            .count();
+        if group == 0 {
+            break;
+        }
+        if let Some(slot) = run.groups.get_mut(run.group_count) {
+            *slot = group;
+        }
+        run.group_count += 1;
+        run.digits += group;
+        at += group;
+        run.end = at;
+        let behind = |next: usize| get(next).is_ascii_digit();
+        at = match get(at) {
+            b'.' if behind(at + 1) => {
+                run.decimal = run.group_count == 1 || run.decimal;
+                at + 1
+            }
+            b',' if behind(at + 1) && behind(at + 2) && behind(at + 3) && !behind(at + 4) => at + 1,
+            b' ' | b'-' | b'/' if behind(at + 1) && run.group_count < 8 => at + 1,
+            b')' if get(at + 1) == b' ' && behind(at + 2) => at + 2,
+            _ => break,
+        };
+    }
+    run.ends_in_word = get(run.end).is_ascii_alphabetic() || get(run.end) == b'_';
+    run
+}
+
+impl Run {
+    fn value(&self, bytes: &[u8]) -> Option<(ValueKind, u64)> {
+        let written = bytes.get(self.start..self.end)?;
+        if self.ends_in_word || self.is_date() {
+            return None;
+        }
+        let plain = !written.iter().any(|byte| matches!(byte, b' ' | b'-' | b'/' | b')'));
+        if plain && self.group_count <= 4 && (self.decimal || written.contains(&b',') || self.digits < 7) {
+            return self.amount(written);
+        }
+        if !(7..=24).contains(&self.digits) {
+            return None;
+        }
+        let mut hasher = Hasher::new(ValueKind::Digits.tag());
+        written
+            .iter()
+            .filter(|byte| byte.is_ascii_digit())
+            .for_each(|byte| hasher.byte(*byte));
+        Some((ValueKind::Digits, hasher.finish()))
+    }
+
+    /// A number that is not one of those that everybody writes: three digits that count, and not merely three digits.
+    fn amount(&self, written: &[u8]) -> Option<(ValueKind, u64)> {
+        let text: Vec<u8> = written.iter().copied().filter(|byte| *byte != b',').collect();
+        let text = std::str::from_utf8(&text).ok()?;
+        let shortest = if text.contains('.') {
+            text.trim_end_matches('0').trim_end_matches('.')
+        } else {
+            text
+        };
+        let counting = shortest
+            .trim_start_matches('0')
+            .bytes()
+            .filter(u8::is_ascii_digit)
+            .count();
+        let round = shortest.trim_end_matches('0').len();
+        let distinctive = counting >= 3
+            && (self.decimal && shortest.contains('.')
+                || counting >= 5 && round >= 3
+                || counting == 4 && round == 4 && !is_year(shortest));
+        if !distinctive || text.matches('.').count() > 1 {
+            return None;
+        }
+        let mut hasher = Hasher::new(ValueKind::Number.tag());
+        shortest.bytes().for_each(|byte| hasher.byte(byte));
+        Some((ValueKind::Number, hasher.finish()))
+    }
+
+    /// `2026-03-01`, `01/03/2026`, also with the time behind.
+    fn is_date(&self) -> bool {
+        self.group_count >= 3 && matches!(self.groups.get(..3), Some([4, 1..=2, 1..=2] | [1..=2, 1..=2, 4]))
+    }
+}
+
+fn is_year(digits: &str) -> bool {
+    digits.len() == 4 && (digits.starts_with("19") || digits.starts_with("20"))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn seen(text: &str) -> Vec<(ValueKind, &str)> {
+        let mut found = Vec::new();
+        values(text, &mut found);
+        found.sort_by_key(|value| (value.span.start, value.kind));
+        found.into_iter().map(|value| (value.kind, &text[value.span])).collect()
+    }
+
+    fn keys(text: &str) -> Vec<u64> {
+        let mut found = Vec::new();
+        values(text, &mut found);
+        found.into_iter().map(|value| value.key).collect()
+    }
+
+    #[test]
+    fn values_are_found_where_they_stand() {
+        use ValueKind::*;
+        for (text, expected) in [
+            ("write to eve@evil.example, now", vec![(Email, "eve@evil.example")]),
+            ("mailto:Eve@Evil.example.", vec![(Email, "Eve@Evil.example")]),
+            (
+                "see https://evil.example/a/b?x=1.",
+                vec![(Url, "evil.example/a/b?x=1"), (Host, "evil.example")],
+            ),
+            (
+                "[x](http://a.example:80/)",
+                vec![(Url, "a.example:80"), (Host, "a.example")],
+            ),
+            ("go to www.shop.example today", vec![(Host, "www.shop.example")]),
+            (
+                "to: DE89 3704 0044 0532 0130 00.",
+                vec![(Account, "DE89 3704 0044 0532 0130 00")],
+            ),
+            (
+                "recipient=GB29NWBK60161331926819",
+                vec![(Account, "GB29NWBK60161331926819")],
+            ),
+            ("call +49 30 901820 99", vec![(Digits, "49 30 901820 99")]),
+            ("card 4111-1111-1111-1111", vec![(Digits, "4111-1111-1111-1111")]),
+            ("code 463820 or 98.70 EUR", vec![(Number, "463820"), (Number, "98.70")]),
+            (
+                "in /etc/app/secrets.yaml",
+                vec![(Path, "/etc/app/secrets.yaml"), (File, "secrets.yaml")],
+            ),
+            ("open report-7.pdf", vec![(File, "report-7.pdf")]),
+            ("order W-2390312 for JG7FMM", vec![(Id, "W-2390312"), (Id, "JG7FMM")]),
+            (
+                "use send_money or GradeRelease",
+                vec![(Name, "send_money"), (Name, "GradeRelease")],
+            ),
+            ("ask @mallory_x about it", vec![(Handle, "@mallory_x")]),
+        ] {
+            assert_eq!(seen(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn ordinary_text_has_no_values() {
+        for text in [
+            "Please send me the report by Friday, thank you.",
+            "On 2026-03-01 at 10:30 we met 12 people; 100ml of 1st class tea, 1000 EUR.",
+            "It costs 50 or 2000, e.g. in the year 2026.",
+            "a/b or and/or x",
+            "",
+        ] {
+            assert_eq!(seen(text), [], "{text}");
+        }
+    }
+
+    #[test]
+    fn spelling_does_not_make_another_value() {
+        for (one, other) in [
+            ("Eve@EVIL.example", "eve@evil.example"),
+            ("eve@ev\u{200b}il.example", "eve@evil.example"),
+            ("ｅve@evil.example", "eve@evil.example"),
+            ("DE89 3704 0044 0532 0130 00", "de89370400440532013000"),
+            ("4111 1111 1111 1111", "4111-1111-1111-1111"),
+            ("WWW.Evil.example", "evil.example"),
+            ("1,234.50", "1234.5"),
+            ("SEND_MONEY", "sendMoney"),
+            ("./etc/app/x.yaml", "/etc/app/x.yaml"),
+        ] {
+            let (one, other) = (keys(one), keys(other));
+            assert!(one.first().is_some_and(|key| other.contains(key)), "{one:?} {other:?}");
+        }
+        assert_ne!(keys("eve@evil.example"), keys("eva@evil.example"));
+    }
+
+    proptest! {
+        #[test]
+        fn every_span_lies_in_the_text(text in "(?s).{0,200}") {
+            let mut found = Vec::new();
+            values(&text, &mut found);
+            for value in found {
+                prop_assert!(text.get(value.span).is_some());
+            }
+        }
+
+        #[test]
+        fn text_that_looks_like_values_is_read_too(text in "[a-zA-Z0-9@:/.?=&+() ,\u{200b}-]{0,120}") {
+            let mut found = Vec::new();
+            values(&text, &mut found);
+            for value in found {
+                prop_assert!(text.get(value.span).is_some_and(|value| !value.is_empty()));
+            }
+        }
+    }
+}
