@@ -33,6 +33,8 @@ pub struct Config {
     pub sessions: Option<session::Settings>,
     /// The audit log; `None`: whatever the command finds fit.
     pub audit: Option<audit::Settings>,
+    /// What happens while its records cannot be written.
+    pub audit_on_failure: audit::OnFailure,
     /// Logs.
     pub log: telemetry::Settings,
     /// The organisations; at least one.
@@ -78,12 +80,13 @@ impl Config {
                 cache,
                 sessions,
                 audit,
+                audit_on_failure,
                 log,
                 organisations: _,
             } = config;
             format!(
-                "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
-                server.listen, wire, judge, canaries, pipeline, limits, cache, sessions, audit, log
+                "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+                server.listen, wire, judge, canaries, pipeline, limits, cache, sessions, audit, audit_on_failure, log
             )
         };
         fixed(self) == fixed(other)
@@ -148,6 +151,14 @@ impl ConfigFile {
                 "stderr" => audit::Settings::Stderr,
                 path => audit::Settings::File(reader.path(path)),
             }),
+            audit_on_failure: reader.one_of(
+                "audit.on_failure",
+                self.audit.on_failure.as_deref().unwrap_or("continue"),
+                &[
+                    ("continue", audit::OnFailure::Continue),
+                    ("refuse", audit::OnFailure::Refuse),
+                ],
+            )?,
             log: reader.log(&self.log)?,
             organisations,
         })
