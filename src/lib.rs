@@ -38,6 +38,7 @@
 //! | [`pipeline`] | the stages in order |
 //! | [`server`] | routes, credentials, health, metrics |
 //! | [`eval`] | labelled steps and what happened before them, batches and recordings, figures, comparison |
+//! | [`selftest`] | steps of which everybody knows what has to become of them; canaries for the judge |
 //! | [`config`] | the file and the environment, read once, into each component's own settings |
 //! | [`app`] | the composition root |
 //! | [`cli`] | commands; the only place that prints or exits |
@@ -74,6 +75,7 @@ pub mod pipeline;
 pub mod policy;
 pub mod prefilter;
 pub mod prompt;
+pub mod selftest;
 pub mod server;
 pub mod session;
 pub mod telemetry;

@@ -101,6 +101,7 @@ impl Door {
                     reasoning: true,
                     findings: true,
                     coverage: true,
+                    cost: true,
                 };
                 let mut answer = Answer::of(&wire::encode_verdict(&id, &decided.verdict, &facts, &shown));
                 let notes = decided.verdict.diagnostics.iter();
