@@ -3,6 +3,7 @@
 mod budget;
 mod fenced;
 mod files;
+mod history;
 mod whole;
 
 use std::sync::{Arc, LazyLock};
