@@ -5,12 +5,14 @@
 //!
 //! | file | looks for |
 //! |---|---|
+//! | `act.rs` | nothing by itself: what a call does, in words |
 //! | `hijack.rs` | calls, messages and memories that follow an instruction of nobody's |
 //! | `flow.rs` | where things go to, and where they came from |
 //! | `files.rs` | files that are written, then run |
 //! | `definitions.rs` | tools that are not what they were |
 //! | `seams.rs` | credentials that come in pieces |
 
+mod act;
 mod definitions;
 mod files;
 mod flow;

@@ -168,6 +168,8 @@ pub struct TaintIndex {
     shingles: Entries,
     user_values: Keys,
     user_words: Keys,
+    /// The user's words that begin with a capital: `news@…` is not named by who asks for news.
+    user_names: Keys,
     user_stems: Keys,
     own_words: Keys,
     own_stems: Keys,
@@ -268,6 +270,14 @@ impl TaintIndex {
         let text = text.get(..text.floor_char_boundary(MAX_LEARNED)).unwrap_or_default();
         self.learn_trusted(text);
         learn_words(text, &mut self.user_words, &mut self.user_stems);
+        for word in words::words(text) {
+            let capital = text
+                .get(word.start..word.end)
+                .is_some_and(|word| word.starts_with(char::is_uppercase));
+            if capital {
+                add(&mut self.user_names, word.hash);
+            }
+        }
     }
 
     /// Learns the agent's own instructions. What they say of addresses and the like counts as the user's; their words stand
@@ -371,9 +381,20 @@ impl TaintIndex {
             // `sarah.baker@…`, when the user spoke of Sarah.
             ValueKind::Email => {
                 let local = written.split('@').next().unwrap_or_default();
-                words::words(local).any(|word| word.end - word.start >= 3 && self.user_words.contains(&word.hash))
+                let parts = words::words(local).filter(|word| word.end - word.start >= 3);
+                let (mut named, mut known, mut count) = (false, 0, 0);
+                for part in parts {
+                    named |= self.user_names.contains(&part.hash);
+                    known += usize::from(self.user_words.contains(&part.hash));
+                    count += 1;
+                }
+                named || (count >= 2 && known == count)
             }
-            ValueKind::Handle | ValueKind::File | ValueKind::Path | ValueKind::Host => {
+            // `shop.example` and `news.shop.example`, when the user spoke of the shop; not `shop.evil.example`.
+            ValueKind::Host => written.rsplit('.').nth(1).is_some_and(|label| {
+                words::words(label).any(|word| word.end - word.start >= 4 && self.user_words.contains(&word.hash))
+            }),
+            ValueKind::Handle | ValueKind::File | ValueKind::Path => {
                 words::words(written).any(|word| word.end - word.start >= 4 && self.user_words.contains(&word.hash))
             }
             ValueKind::Url
