@@ -27,18 +27,38 @@ const SIZES: [usize; 3] = [256, 4 * 1024, 32 * 1024];
 /// Prose with a value now and then; `salt` makes it another text.
 fn prose(bytes: usize, salt: usize) -> String {
     const WORDS: [&str; 16] = [
-        "the", "delivery", "of", "boxes", "arrived", "late", "and", "customer", "asked", "for", "refund", "with", "replacement",
-        "week", "warehouse", "closed",
+        "the",
+        "delivery",
+        "of",
+        "boxes",
+        "arrived",
+        "late",
+        "and",
+        "customer",
+        "asked",
+        "for",
+        "refund",
+        "with",
+        "replacement",
+        "week",
+        "warehouse",
+        "closed",
     ];
     let mut text = String::with_capacity(bytes + 64);
     let mut state = salt;
     while text.len() < bytes {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         let pick = state >> 33;
         text.push_str(WORDS.get(pick % WORDS.len()).copied().unwrap_or("a"));
         match pick % 40 {
             0 => text.push_str(&format!(" person{pick}@shop{}.example", pick % 97)),
-            1 => text.push_str(&format!(" https://shop{}.example/orders/A-{}", pick % 89, pick % 100_000)),
+            1 => text.push_str(&format!(
+                " https://shop{}.example/orders/A-{}",
+                pick % 89,
+                pick % 100_000
+            )),
             2 => text.push('.'),
             _ => {}
         }
@@ -68,10 +88,10 @@ fn full() -> TaintIndex {
 
 fn call(bytes: usize) -> Arc<Step> {
     let request = json!({"jsonrpc": "2.0", "id": 1, "method": "steps/toolCallRequest", "params": {
-        "context": {"agent": {"id": "desk"}, "session": {"id": "s-1"}},
-        "toolCallRequest": {"executionId": "e-1", "toolId": "mail.send", "inputs": [
-            {"name": "to", "value": "ann@shop.example"}, {"name": "body", "value": prose(bytes, 7)},
-        ]}}});
+    "context": {"agent": {"id": "desk"}, "session": {"id": "s-1"}},
+    "toolCallRequest": {"executionId": "e-1", "toolId": "mail.send", "inputs": [
+        {"name": "to", "value": "ann@shop.example"}, {"name": "body", "value": prose(bytes, 7)},
+    ]}}});
     let (_, step) = wire::decode_step(request.to_string().as_bytes(), &Limits::default()).expect("a valid request");
     step
 }

@@ -8,12 +8,13 @@ use crate::audit::{self, Audit, AuditError};
 use crate::cache::AnswerCache;
 use crate::config::{Config, OrganisationSettings, PolicyChoice};
 use crate::judge::{self, Judge};
-use crate::limit::LocalRateLimits;
+use crate::limit::{self, LocalRateLimits};
 use crate::model::OrganisationId;
 use crate::pipeline::{Guardian, Organisation, Organisations, Parts};
 use crate::policy::{PROFILE_NAMES, Policy, PolicyError};
 use crate::prefilter::Prefilters;
 use crate::prompt::{PromptError, Prompts};
+use crate::selftest::Canaries;
 use crate::server::Keyring;
 use crate::session;
 use crate::session::{LocalSessions, Memory};
@@ -50,6 +51,9 @@ pub enum AppError {
     /// The judge's settings cannot be used.
     #[error("judge: {0}")]
     Judge(judge::SettingsError),
+    /// The steps of the self-test cannot be used.
+    #[error("self-test: {0}")]
+    SelfTest(String),
     /// Records cannot be written.
     #[error(transparent)]
     Audit(#[from] AuditError),
@@ -79,6 +83,7 @@ pub fn guardian_with_profiles(config: &Config, audit: &audit::Settings) -> Resul
                 api_keys: Vec::new(),
                 prompts: first.prompts.clone(),
                 policy: PolicyChoice::Profile((*name).to_owned()),
+                allowance: first.allowance,
             };
             organisations.insert(organisation(&settings, &mut BTreeMap::new())?);
         }
@@ -89,6 +94,35 @@ pub fn guardian_with_profiles(config: &Config, audit: &audit::Settings) -> Resul
 /// The id of the organisation that stands for a built-in profile in an evaluation.
 pub fn profile_organisation(profile: &str) -> OrganisationId {
     OrganisationId::new(format!("profile:{profile}"))
+}
+
+/// Canaries for the configured judge, where both are configured.
+///
+/// # Errors
+///
+/// As [`guardian`].
+pub fn canaries(config: &Config) -> Result<Option<Canaries>, AppError> {
+    let (Some(settings), Some(_)) = (&config.canaries, &config.judge) else {
+        return Ok(None);
+    };
+    // Its steps are screened as with nothing configured: what is watched is the judge, not a policy.
+    let plain = Config {
+        judge: None,
+        canaries: None,
+        limits: limit::Settings::default(),
+        audit: Some(audit::Settings::Off),
+        organisations: vec![OrganisationSettings {
+            id: Organisation::default_id(),
+            api_keys: Vec::new(),
+            prompts: None,
+            policy: PolicyChoice::Profile("default".to_owned()),
+            allowance: limit::Allowance::default(),
+        }],
+        ..config.clone()
+    };
+    let screener = guardian(&plain, &audit::Settings::Off)?;
+    let canaries = Canaries::new(screener, settings.clone()).map_err(|error| AppError::SelfTest(error.to_string()))?;
+    Ok(Some(canaries))
 }
 
 /// Every organisation, as configured.
@@ -185,6 +219,7 @@ fn organisation(
         id: settings.id.clone(),
         policy: Arc::new(policy(settings)?),
         prompts,
+        allowance: settings.allowance,
     })
 }
 
@@ -207,7 +242,7 @@ fn with_organisations(
             Memory::new(Arc::new(store), settings.nameless)
         }),
         limits: Arc::new(LocalRateLimits::new(&config.limits)),
-        audit: Audit::new(config.audit.as_ref().unwrap_or(audit))?,
+        audit: Audit::new(config.audit.as_ref().unwrap_or(audit), config.audit_on_failure)?,
         settings: config.pipeline.clone(),
     }))
 }

@@ -38,6 +38,7 @@
 //! | [`pipeline`] | the stages in order |
 //! | [`server`] | routes, credentials, health, metrics |
 //! | [`eval`] | labelled steps and what happened before them, batches and recordings, figures, comparison |
+//! | [`selftest`] | steps of which everybody knows what has to become of them; canaries for the judge |
 //! | [`config`] | the file and the environment, read once, into each component's own settings |
 //! | [`app`] | the composition root |
 //! | [`cli`] | commands; the only place that prints or exits |
@@ -50,6 +51,8 @@
 //! - A modified request differs from the original only at the places of its edits, has the same id and method, and
 //!   decodes again.
 //! - Exactly one audit record for each step, also when the client hangs up, the judge times out or a task panics.
+//! - What counts as the user's word is what the user said in a message that was let through; no other text changes it.
+//! - A session belongs to one organisation, credential and agent; whoever borrows its id has another.
 //! - A step sees one version of policy and prompts from start to end; a broken file keeps the old version.
 //! - Nothing secret is logged: no keys, no masked values, no prompts.
 
@@ -72,6 +75,7 @@ pub mod pipeline;
 pub mod policy;
 pub mod prefilter;
 pub mod prompt;
+pub mod selftest;
 pub mod server;
 pub mod session;
 pub mod telemetry;

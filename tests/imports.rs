@@ -44,6 +44,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ),
     ("server", &["model", "wire", "pipeline", "telemetry"]),
     ("eval", &["model", "wire", "prompt", "llm", "judge", "pipeline"]),
+    ("selftest", &["model", "telemetry", "wire", "judge", "pipeline", "eval"]),
     (
         "config",
         &[
@@ -60,6 +61,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "session",
             "pipeline",
             "server",
+            "selftest",
         ],
     ),
     (
@@ -80,6 +82,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "session",
             "pipeline",
             "server",
+            "selftest",
         ],
     ),
     (
@@ -100,6 +103,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "server",
             "session",
             "eval",
+            "selftest",
         ],
     ),
 ];

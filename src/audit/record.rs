@@ -125,6 +125,14 @@ pub struct VerdictLines {
     pub prompt_version: String,
     /// The model.
     pub model: Option<String>,
+    /// `single`, or which of two models decided: `first`, `second`.
+    pub stage: Option<&'static str>,
+    /// Tokens that this decision took of the judge.
+    pub judge_tokens: Option<u64>,
+    /// What they cost, in the unit of the configured prices.
+    pub judge_cost: Option<f64>,
+    /// How old the answer from the cache was, in seconds.
+    pub cache_age_seconds: Option<u64>,
     /// What went wrong inside, by name.
     pub diagnostics: Vec<String>,
 }
@@ -170,6 +178,7 @@ impl Record {
 
 impl From<&Verdict> for VerdictLines {
     fn from(verdict: &Verdict) -> Self {
+        let judging = verdict.judging.as_ref();
         Self {
             decision: verdict.decision.as_str(),
             undecided: verdict.undecided,
@@ -190,6 +199,10 @@ impl From<&Verdict> for VerdictLines {
             policy_version: verdict.policy_version.clone(),
             prompt_version: verdict.prompt_version.clone(),
             model: verdict.model.clone(),
+            stage: judging.map(|judging| judging.stage.as_str()),
+            judge_tokens: judging.map(|judging| judging.tokens),
+            judge_cost: judging.map(|judging| judging.cost_micros as f64 / 1e6),
+            cache_age_seconds: judging.and_then(|judging| judging.age_seconds),
             diagnostics: verdict.diagnostics.iter().map(|d| d.code.to_owned()).collect(),
         }
     }

@@ -15,29 +15,48 @@
 //! - Only answers of a judge are stored; failures and fallbacks never are.
 //! - Each look-up runs as a task of its own, so that a caller who hangs up cancels nobody's answer, and the
 //!   answer that was paid for is stored all the same.
-//! - Entries are weighed in bytes; the least used leave when the bound is reached, and all leave after their time.
+//! - Entries are weighed in bytes; the least used leave when the bound is reached, and all leave after their time, which
+//!   may be another one for denials. What is past its time is not served, even if it is still there.
+//! - An organisation that has filled its share (`shares.rs`) drives out its own oldest entries, never those of others.
 //!
 //! In process (moka). Several nodes would share a Redis behind the same few methods.
 
 mod fingerprint;
+mod shares;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use moka::notification::RemovalCause;
 
 pub use fingerprint::{Fingerprint, Scope};
 
+use shares::Shares;
+
+use crate::model::{Decision, OrganisationId};
 use crate::telemetry::names;
 
 /// How much is kept, for how long.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// Bytes over all entries; 0 keeps nothing, but equal steps still share one call while it runs.
     pub max_bytes: u64,
-    /// How long an answer is used again.
+    /// How long an allow or a modification is used again.
     pub time_to_live: Duration,
+    /// How long a denial is. Not shorter than the other, as a rule: whoever tries again until a judge slips is to wait.
+    pub deny_time_to_live: Duration,
+    /// The part of all bytes that one organisation may hold, over 0 and up to 1.
+    pub organisation_share: f64,
+}
+
+impl Settings {
+    fn time_to_live_of(&self, decision: Decision) -> Duration {
+        match decision {
+            Decision::Allow | Decision::Modify => self.time_to_live,
+            Decision::Deny => self.deny_time_to_live,
+        }
+    }
 }
 
 impl Default for Settings {
@@ -45,6 +64,8 @@ impl Default for Settings {
         Self {
             max_bytes: 64 * 1024 * 1024,
             time_to_live: Duration::from_secs(600),
+            deny_time_to_live: Duration::from_secs(600),
+            organisation_share: 0.25,
         }
     }
 }
@@ -57,13 +78,19 @@ pub enum Served {
     /// Somebody else was asking already.
     Coalesced,
     /// It was stored.
-    Stored,
+    Stored {
+        /// How long ago.
+        age: Duration,
+    },
 }
 
-/// Something that knows how many bytes it takes.
-pub trait Weigh {
-    /// Bytes, roughly.
+/// An answer that can be kept.
+pub trait Keep {
+    /// The bytes that it takes, those on the heap included.
     fn weight(&self) -> u32;
+
+    /// What it decides.
+    fn decision(&self) -> Decision;
 }
 
 /// Why there is no answer.
@@ -75,60 +102,119 @@ pub enum Unanswered<E> {
     Died,
 }
 
+/// A stored answer.
+struct Entry<V> {
+    answer: Arc<V>,
+    stored: Instant,
+    lives: Duration,
+    weight: u32,
+    /// Whose it is, and its number among theirs.
+    organisation: OrganisationId,
+    number: u64,
+}
+
 /// A cache of answers `V` with single-flight look-up.
 pub struct AnswerCache<V> {
-    entries: moka::future::Cache<Fingerprint, Arc<V>>,
+    shared: Arc<Shared<V>>,
 }
+
+struct Shared<V> {
+    entries: moka::future::Cache<Fingerprint, Arc<Entry<V>>>,
+    shares: Arc<Shares>,
+    settings: Settings,
+    clock: Clock,
+}
+
+/// Where the time comes from that answers age by.
+type Clock = Arc<dyn Fn() -> Instant + Send + Sync>;
 
 impl<V> Clone for AnswerCache<V> {
     /// Another handle of the same cache.
     fn clone(&self) -> Self {
         Self {
-            entries: self.entries.clone(),
+            shared: Arc::clone(&self.shared),
         }
     }
 }
 
-impl<V: Weigh + Send + Sync + 'static> AnswerCache<V> {
+/// Each entry has a time of its own.
+struct ByEntry;
+
+impl<V> moka::Expiry<Fingerprint, Arc<Entry<V>>> for ByEntry {
+    fn expire_after_create(&self, _: &Fingerprint, entry: &Arc<Entry<V>>, _: Instant) -> Option<Duration> {
+        Some(entry.lives)
+    }
+}
+
+impl<V: Keep + Send + Sync + 'static> AnswerCache<V> {
     /// An empty cache.
     pub fn new(settings: &Settings) -> Self {
+        Self::with_clock(settings, Arc::new(Instant::now))
+    }
+
+    fn with_clock(settings: &Settings, clock: Clock) -> Self {
+        // Casts of floats saturate; the share is checked to be a part.
+        let share = (settings.max_bytes as f64 * settings.organisation_share) as u64;
+        let shares = Arc::new(Shares::new(share));
+        let held = Arc::clone(&shares);
         let entries = moka::future::Cache::builder()
             .max_capacity(settings.max_bytes)
-            .time_to_live(settings.time_to_live)
-            .weigher(|_: &Fingerprint, value: &Arc<V>| value.weight().saturating_add(ENTRY_OVERHEAD))
-            .eviction_listener(|_, _, cause| {
-                if cause == RemovalCause::Size {
-                    count("evicted");
+            .expire_after(ByEntry)
+            .weigher(|_: &Fingerprint, entry: &Arc<Entry<V>>| entry.weight)
+            .eviction_listener(move |_, entry, cause| {
+                held.leave(&entry.organisation, entry.number);
+                match cause {
+                    RemovalCause::Size => count("evicted"),
+                    RemovalCause::Expired => count("expired"),
+                    RemovalCause::Explicit | RemovalCause::Replaced => {}
                 }
             })
             .build();
-        Self { entries }
+        Self {
+            shared: Arc::new(Shared {
+                entries,
+                shares,
+                settings: settings.clone(),
+                clock,
+            }),
+        }
     }
 
-    /// The stored answer, or the one that `ask` gives. Equal look-ups at the same time ask once.
+    /// The stored answer, or the one that `ask` gives. Equal look-ups at the same time ask once. The organisation is the
+    /// one that the key is for.
     ///
     /// # Errors
     ///
     /// What `ask` failed with, or that it died.
-    pub async fn get_or_ask<E, F>(&self, key: Fingerprint, ask: F) -> Result<(Arc<V>, Served), Unanswered<E>>
+    pub async fn get_or_ask<E, F>(
+        &self,
+        organisation: &OrganisationId,
+        key: Fingerprint,
+        ask: F,
+    ) -> Result<(Arc<V>, Served), Unanswered<E>>
     where
         E: Send + Sync + 'static,
         F: Future<Output = Result<V, E>> + Send + 'static,
     {
-        if let Some(stored) = self.entries.get(&key).await {
-            count("hit");
-            return Ok((stored, Served::Stored));
+        if let Some(stored) = self.shared.entries.get(&key).await {
+            let age = (self.shared.clock)().saturating_duration_since(stored.stored);
+            if age < stored.lives {
+                count("hit");
+                return Ok((Arc::clone(&stored.answer), Served::Stored { age }));
+            }
+            count("expired");
+            self.shared.entries.invalidate(&key).await;
         }
-        let entries = self.entries.clone();
+        let (shared, organisation) = (Arc::clone(&self.shared), organisation.clone());
         let asked_here = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&asked_here);
         let task = tokio::spawn(async move {
-            entries
-                .try_get_with(key, async move {
-                    flag.store(true, Ordering::Relaxed);
-                    ask.await.map(Arc::new)
-                })
-                .await
+            let init = async {
+                flag.store(true, Ordering::Relaxed);
+                let answer = ask.await?;
+                Ok(shared.entry(answer, organisation, key).await)
+            };
+            shared.entries.try_get_with(key, init).await
         });
         let answer = task.await.map_err(|_| Unanswered::Died)?;
         let served = if asked_here.load(Ordering::Relaxed) {
@@ -138,14 +224,36 @@ impl<V: Weigh + Send + Sync + 'static> AnswerCache<V> {
         };
         count(match served {
             Served::Fresh => "miss",
-            Served::Coalesced | Served::Stored => "coalesced",
+            Served::Coalesced | Served::Stored { .. } => "coalesced",
         });
-        answer.map(|value| (value, served)).map_err(Unanswered::Failed)
+        answer
+            .map(|entry| (Arc::clone(&entry.answer), served))
+            .map_err(Unanswered::Failed)
     }
 }
 
-/// What an entry takes besides its answer: key, links, counters.
-const ENTRY_OVERHEAD: u32 = 256;
+impl<V: Keep + Send + Sync + 'static> Shared<V> {
+    /// An entry for an answer; what its organisation holds beyond its share leaves for it.
+    async fn entry(&self, answer: V, organisation: OrganisationId, key: Fingerprint) -> Arc<Entry<V>> {
+        let weight = answer.weight().saturating_add(ENTRY_OVERHEAD);
+        let (number, leaving) = self.shares.enter(&organisation, key, weight);
+        for oldest in leaving {
+            count("evicted");
+            self.entries.invalidate(&oldest).await;
+        }
+        Arc::new(Entry {
+            stored: (self.clock)(),
+            lives: self.settings.time_to_live_of(answer.decision()),
+            answer: Arc::new(answer),
+            weight,
+            organisation,
+            number,
+        })
+    }
+}
+
+/// What an entry takes besides its answer: keys, links, counters, the organisation's name and its place in the share.
+const ENTRY_OVERHEAD: u32 = 512;
 
 fn count(event: &'static str) {
     metrics::counter!(names::CACHE, "event" => event).increment(1);

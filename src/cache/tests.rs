@@ -5,13 +5,28 @@ use super::*;
 #[derive(Debug, PartialEq)]
 struct Answer(usize);
 
-impl Weigh for Answer {
+impl Keep for Answer {
     fn weight(&self) -> u32 {
         8
     }
+
+    fn decision(&self) -> Decision {
+        if self.0 >= DENIED {
+            Decision::Deny
+        } else {
+            Decision::Allow
+        }
+    }
 }
 
-fn key(n: u8) -> Fingerprint {
+/// Answers from this number on are denials.
+const DENIED: usize = 1_000_000;
+
+fn org(name: &str) -> OrganisationId {
+    OrganisationId::new(name)
+}
+
+fn key(n: usize) -> Fingerprint {
     let organisation = crate::model::OrganisationId::new(format!("org-{n}"));
     let scope = Scope {
         organisation: &organisation,
@@ -32,7 +47,7 @@ async fn a_hundred_equal_look_ups_at_once_ask_once() {
             let (cache, asked, gate) = (cache.clone(), Arc::clone(&asked), Arc::clone(&gate));
             tokio::spawn(async move {
                 cache
-                    .get_or_ask::<(), _>(key(1), async move {
+                    .get_or_ask::<(), _>(&org("o"), key(1), async move {
                         gate.notified().await;
                         Ok(Answer(asked.fetch_add(1, Ordering::SeqCst)))
                     })
@@ -55,18 +70,20 @@ async fn a_hundred_equal_look_ups_at_once_ask_once() {
 #[tokio::test]
 async fn failures_are_told_and_not_stored() {
     let cache = AnswerCache::<Answer>::new(&Settings::default());
-    let failed = cache.get_or_ask(key(1), async { Err::<Answer, _>("down") }).await;
+    let failed = cache
+        .get_or_ask(&org("o"), key(1), async { Err::<Answer, _>("down") })
+        .await;
     assert!(matches!(failed, Err(Unanswered::Failed(why)) if *why == "down"));
     let (answer, served) = cache
-        .get_or_ask::<(), _>(key(1), async { Ok(Answer(7)) })
+        .get_or_ask::<(), _>(&org("o"), key(1), async { Ok(Answer(7)) })
         .await
         .unwrap();
     assert_eq!((answer.0, served), (7, Served::Fresh));
     let (answer, served) = cache
-        .get_or_ask(key(1), async { Err::<Answer, _>("never asked") })
+        .get_or_ask(&org("o"), key(1), async { Err::<Answer, _>("never asked") })
         .await
         .unwrap();
-    assert_eq!((answer.0, served), (7, Served::Stored));
+    assert!(answer.0 == 7 && matches!(served, Served::Stored { .. }));
 }
 
 #[tokio::test]
@@ -86,7 +103,7 @@ async fn a_caller_who_hangs_up_takes_nobody_s_answer_along() {
                 gate.notified().await;
                 Ok::<_, ()>(Answer(1))
             };
-            cache.get_or_ask(key(1), ask).await
+            cache.get_or_ask(&org("o"), key(1), ask).await
         }
     });
     started.notified().await;
@@ -99,7 +116,7 @@ async fn a_caller_who_hangs_up_takes_nobody_s_answer_along() {
                 asked.fetch_add(1, Ordering::SeqCst);
                 Ok::<_, ()>(Answer(2))
             };
-            cache.get_or_ask(key(1), ask).await
+            cache.get_or_ask(&org("o"), key(1), ask).await
         }
     });
     tokio::task::yield_now().await;
@@ -111,9 +128,87 @@ async fn a_caller_who_hangs_up_takes_nobody_s_answer_along() {
 #[tokio::test]
 async fn a_panic_is_an_answer_to_nobody() {
     let cache = AnswerCache::<Answer>::new(&Settings::default());
-    let died = cache.get_or_ask::<(), _>(key(1), async { panic!("bug") }).await;
+    let died = cache
+        .get_or_ask::<(), _>(&org("o"), key(1), async { panic!("bug") })
+        .await;
     assert!(matches!(died, Err(Unanswered::Died)));
-    assert!(cache.get_or_ask::<(), _>(key(1), async { Ok(Answer(1)) }).await.is_ok());
+    assert!(
+        cache
+            .get_or_ask::<(), _>(&org("o"), key(1), async { Ok(Answer(1)) })
+            .await
+            .is_ok()
+    );
+}
+
+/// Asks for an answer of this number.
+async fn get(cache: &AnswerCache<Answer>, organisation: &str, key: Fingerprint, answer: usize) -> (usize, Served) {
+    let ask = async move { Ok::<_, ()>(Answer(answer)) };
+    let (answer, served) = cache.get_or_ask(&org(organisation), key, ask).await.unwrap();
+    (answer.0, served)
+}
+
+#[tokio::test]
+async fn an_answer_is_served_with_its_age_and_not_after_its_time() {
+    let settings = Settings {
+        time_to_live: Duration::from_secs(60),
+        deny_time_to_live: Duration::from_secs(300),
+        ..Settings::default()
+    };
+    let now = Arc::new(std::sync::Mutex::new(Instant::now()));
+    let clock = Arc::clone(&now);
+    let cache = AnswerCache::<Answer>::with_clock(&settings, Arc::new(move || *clock.lock().unwrap()));
+    let advance = |seconds| *now.lock().unwrap() += Duration::from_secs(seconds);
+    assert_eq!(get(&cache, "o", key(1), 1).await, (1, Served::Fresh));
+    assert_eq!(get(&cache, "o", key(2), DENIED).await, (DENIED, Served::Fresh));
+    advance(59);
+    let age = Duration::from_secs(59);
+    assert_eq!(get(&cache, "o", key(1), 2).await, (1, Served::Stored { age }));
+    advance(1);
+    assert_eq!(get(&cache, "o", key(1), 3).await, (3, Served::Fresh));
+    let age = Duration::from_secs(60);
+    assert_eq!(get(&cache, "o", key(2), 4).await, (DENIED, Served::Stored { age }));
+    advance(240);
+    assert_eq!(get(&cache, "o", key(2), 5).await, (5, Served::Fresh));
+}
+
+#[tokio::test]
+async fn no_organisation_drives_out_the_entries_of_another() {
+    let entry = u64::from(8 + ENTRY_OVERHEAD);
+    let cache = AnswerCache::<Answer>::new(&Settings {
+        max_bytes: 100 * entry,
+        organisation_share: 0.2,
+        ..Settings::default()
+    });
+    for n in 0..10 {
+        get(&cache, "quiet", key(n), n).await;
+    }
+    for n in 100..1_100 {
+        get(&cache, "loud", key(n), n).await;
+        cache.shared.entries.run_pending_tasks().await;
+    }
+    assert!(cache.shared.shares.bytes(&org("loud")) <= 20 * entry);
+    for n in 0..10 {
+        let (answer, served) = get(&cache, "quiet", key(n), 999).await;
+        assert!(answer == n && matches!(served, Served::Stored { .. }), "{n}: {answer}");
+    }
+    // Its own newest are still there, its oldest are not.
+    assert!(matches!(
+        get(&cache, "loud", key(1_099), 0).await.1,
+        Served::Stored { .. }
+    ));
+    assert_eq!(get(&cache, "loud", key(100), 0).await.1, Served::Fresh);
+}
+
+#[tokio::test]
+async fn what_is_gone_counts_for_nobody_s_share() {
+    let cache = AnswerCache::<Answer>::new(&Settings::default());
+    for n in 0..50 {
+        get(&cache, "o", key(n), n).await;
+    }
+    assert_eq!(cache.shared.shares.bytes(&org("o")), 50 * u64::from(8 + ENTRY_OVERHEAD));
+    cache.shared.entries.invalidate_all();
+    cache.shared.entries.run_pending_tasks().await;
+    assert_eq!(cache.shared.shares.bytes(&org("o")), 0);
 }
 
 mod fingerprint {

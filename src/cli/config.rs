@@ -3,6 +3,7 @@
 use super::output::say;
 use clap::Subcommand;
 
+use super::checks::{self, Health};
 use super::{ConfigArgument, Ended};
 use crate::{app, audit};
 
@@ -30,6 +31,15 @@ pub(super) fn run(command: &Command) -> anyhow::Result<Ended> {
 
 fn check(argument: &ConfigArgument) -> anyhow::Result<()> {
     let mut config = argument.load()?;
+    for check in checks::of_settings(&config) {
+        anyhow::ensure!(
+            check.health != Health::Failed,
+            "{}: {}; {}",
+            check.what,
+            check.found,
+            check.next
+        );
+    }
     // Checking must not create the audit file.
     config.audit = Some(audit::Settings::Off);
     app::guardian(&config, &audit::Settings::Off)?;

@@ -1,5 +1,7 @@
 //! `guardian judge`.
 
+mod timeline;
+
 use super::output::say;
 use std::io::{IsTerminal, Read};
 use std::path::{Path, PathBuf};
@@ -16,10 +18,13 @@ use crate::pipeline::{Decided, Guardian};
 use crate::wire::{self, Call, Facts, Incoming, Item, RpcError, Shown};
 use crate::{app, audit};
 
+use timeline::{Length, Link, Timeline};
+
 /// Judge one request, or a whole trace, and say why.
 ///
 /// Reads one JSON-RPC request, a batch, or JSON lines (a trace: one request a line; lines of evaluation suites work
-/// too). The exit code tells the strictest decision: 0 allow, 10 modify, 20 deny, 1 error.
+/// too). The steps of a trace are numbered and judged in their order, each in the light of those before it in its session;
+/// what an earlier step led to is told under `from`. The exit code tells the strictest decision: 0 allow, 10 modify, 20 deny, 1 error.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// The file to read; `-` for standard input.
@@ -50,11 +55,16 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     limits.max_body_bytes = limits.max_body_bytes.max(input.len());
 
     let mut worst = Ended::Done;
+    let mut timeline = Timeline::new(if documents.len() > 1 {
+        Length::Several
+    } else {
+        Length::One
+    });
     let print = if arguments.json { Print::Json } else { Print::Text };
     for document in documents {
         let items = match wire::decode(document, &limits) {
             Err(error) => {
-                print.error(None, &error);
+                print.error(&timeline.next(), None, &error);
                 worst = worst.max(Ended::Failed);
                 continue;
             }
@@ -62,30 +72,37 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
             Ok(Incoming::Batch(items)) => items,
         };
         for item in items {
-            worst = worst.max(judge(&guardian, &caller, item, print).await?);
+            worst = worst.max(judge(&guardian, &caller, item, print, &mut timeline).await?);
         }
     }
     guardian.flush_audit();
     Ok(worst)
 }
 
-async fn judge(guardian: &Guardian, caller: &Caller, item: Item, print: Print) -> anyhow::Result<Ended> {
+async fn judge(
+    guardian: &Guardian,
+    caller: &Caller,
+    item: Item,
+    print: Print,
+    timeline: &mut Timeline,
+) -> anyhow::Result<Ended> {
+    let number = timeline.next();
     let (id, step) = match (item.id, item.call) {
         (id, Err(error)) => {
-            print.error(id.as_ref(), &error);
+            print.error(&number, id.as_ref(), &error);
             return Ok(Ended::Failed);
         }
         (Some(id), Ok(Call::Step(step))) => (id, step),
         (id, Ok(_)) => {
             let id = id.unwrap_or(RequestId::Text(String::new()));
-            print.pong(&id);
+            print.pong(&number, &id);
             return Ok(Ended::Done);
         }
     };
     let admitted = guardian.admit(caller)?;
-    let method = step.method.as_str();
-    let decided = guardian.decide(&admitted, step).await;
-    print.verdict(&id, method, &decided);
+    let decided = guardian.decide(&admitted, Arc::clone(&step)).await;
+    let links = timeline.take(&step, &decided.verdict);
+    print.verdict(&number, &id, &timeline::what(&step), &decided, &links);
     Ok(match decided.verdict.decision {
         _ if decided.verdict.undecided => Ended::Failed,
         Decision::Allow => Ended::Done,
@@ -159,7 +176,7 @@ enum Print {
 }
 
 impl Print {
-    fn verdict(self, id: &RequestId, method: &str, decided: &Decided) {
+    fn verdict(self, number: &str, id: &RequestId, what: &str, decided: &Decided, links: &[Link]) {
         match self {
             Print::Json => {
                 let facts = Facts {
@@ -170,21 +187,22 @@ impl Print {
                     reasoning: true,
                     findings: true,
                     coverage: true,
+                    cost: true,
                 };
                 line(&wire::encode_verdict(id, &decided.verdict, &facts, &shown));
             }
-            Print::Text => text(method, decided),
+            Print::Text => text(number, what, decided, links),
         }
     }
 
-    fn error(self, id: Option<&RequestId>, error: &RpcError) {
+    fn error(self, number: &str, id: Option<&RequestId>, error: &RpcError) {
         match self {
             Print::Json => line(&wire::encode_error(id, error)),
-            Print::Text => say!("error    {} ({})", super::printable(&error.message), error.code),
+            Print::Text => say!("{number}error    {} ({})", super::printable(&error.message), error.code),
         }
     }
 
-    fn pong(self, id: &RequestId) {
+    fn pong(self, number: &str, id: &RequestId) {
         match self {
             Print::Json => {
                 line(&wire::encode_ping(
@@ -194,7 +212,7 @@ impl Print {
                     &[],
                 ));
             }
-            Print::Text => say!("pong     ping"),
+            Print::Text => say!("{number}pong     ping"),
         }
     }
 }
@@ -206,15 +224,11 @@ fn line(json: &[u8]) {
 /// Findings that are spelled out for a reader.
 const SPELLED_OUT: usize = 8;
 
-fn text(method: &str, decided: &Decided) {
+fn text(number: &str, what: &str, decided: &Decided, links: &[Link]) {
     let verdict = &decided.verdict;
-    let decision = if verdict.undecided {
-        "error"
-    } else {
-        verdict.decision.as_str()
-    };
     say!(
-        "{decision:8} {method}  (by {}, {:.1} ms)",
+        "{number}{:8} {what}  (by {}, {:.1} ms)",
+        timeline::decision(verdict),
         verdict.source,
         decided.duration.as_secs_f64() * 1e3
     );
@@ -230,6 +244,14 @@ fn text(method: &str, decided: &Decided) {
         say!("  because: {}", super::printable(&verdict.reasoning));
     }
     findings(verdict);
+    for link in links {
+        say!(
+            "  from:    step {}, {}: {}",
+            link.number,
+            link.what,
+            super::printable(&link.how)
+        );
+    }
     if let Some(step) = &verdict.modified {
         say!("  modified request: {}", super::printable(step.original.json()));
     }

@@ -1,10 +1,13 @@
 //! The command line: the only place that prints or exits.
 //!
-//! Exit codes: 0 allow (or: done), 10 modify, 20 deny, 1 error, 2 wrong usage, 3 an evaluation under its thresholds.
+//! Exit codes: 0 allow (or: done), 10 modify, 20 deny, 1 error, 2 wrong usage, 3 an evaluation under its thresholds, or
+//! something that works less well than it should.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is the place that prints")]
 
+mod checks;
 mod config;
+mod doctor;
 mod eval;
 mod judge;
 mod output;
@@ -52,6 +55,8 @@ enum Command {
     /// Measure verdicts against labelled steps.
     #[command(subcommand)]
     Eval(eval::Command),
+    /// Check that everything works, from the configuration to the judge's verdicts.
+    Doctor(doctor::Arguments),
 }
 
 /// Which configuration is used.
@@ -72,6 +77,14 @@ impl ConfigArgument {
 
     fn load(&self) -> anyhow::Result<Config> {
         Ok(crate::config::load(self.config.as_deref())?)
+    }
+
+    /// The configuration for a command that asks no endpoint: keys may be missing.
+    fn load_to_ask_nobody(&self) -> anyhow::Result<Config> {
+        Ok(crate::config::load_with(
+            self.config.as_deref(),
+            crate::config::Keys::Unneeded,
+        )?)
     }
 }
 
@@ -146,6 +159,7 @@ fn run(command: Command) -> anyhow::Result<Ended> {
         Command::Tools(arguments) => tools::run(&arguments),
         Command::Config(command) => config::run(&command),
         Command::Eval(command) => runtime()?.block_on(eval::run(&command)),
+        Command::Doctor(arguments) => runtime()?.block_on(doctor::run(&arguments)),
     }
 }
 

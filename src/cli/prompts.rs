@@ -8,6 +8,7 @@ use anyhow::Context;
 use clap::Subcommand;
 
 use super::{ConfigArgument, Ended, OrganisationArgument};
+use crate::judge::AgentReasoning;
 use crate::model::{Caller, History, Step};
 use crate::prefilter::Prefilters;
 use crate::prompt::{Marks, PromptInput, Prompts, Reasoning};
@@ -99,7 +100,14 @@ fn render(file: &Path, organisation: &OrganisationArgument, config: &ConfigArgum
     });
     let (budget_tokens, reasoning) = config.judge.as_ref().map_or_else(
         || (crate::prompt::DEFAULT_BUDGET_TOKENS, Reasoning::Shown),
-        |judge| (judge.budget_tokens, judge.reasoning),
+        |judge| {
+            let reasoning = match judge.reasoning {
+                // Of two prompts, the one that holds more.
+                AgentReasoning::Shown | AgentReasoning::Both => Reasoning::Shown,
+                AgentReasoning::Withheld => Reasoning::Withheld,
+            };
+            (judge.budget_tokens, reasoning)
+        },
     );
     let input = PromptInput {
         step: &step,

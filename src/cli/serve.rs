@@ -8,7 +8,7 @@ use clap::Args;
 use super::{ConfigArgument, Ended, Quiet, start_logging};
 use crate::config::Config;
 use crate::pipeline::Guardian;
-use crate::server::{Control, Server};
+use crate::server::{Control, Server, parse_listen};
 use crate::{app, audit, telemetry};
 
 /// Answer steps over HTTP.
@@ -20,7 +20,7 @@ pub(super) struct Arguments {
     #[command(flatten)]
     config: ConfigArgument,
     /// The address to listen on, over the configured one.
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = parse_listen)]
     listen: Option<SocketAddr>,
 }
 
@@ -49,11 +49,23 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
         config.file
     );
     eprintln!("listening on http://{}", server.address());
+    let canaries = canaries(&config, &guardian)?;
     let signals = tokio::spawn(heed_signals(source, config, guardian, server.control()));
     let ended = server.run().await;
     signals.abort();
+    if let Some(canaries) = canaries {
+        canaries.abort();
+    }
     ended?;
     Ok(Ended::Done)
+}
+
+/// The task that asks the judge about known steps, where that is configured and there is a judge.
+fn canaries(config: &Config, guardian: &Arc<Guardian>) -> anyhow::Result<Option<tokio::task::JoinHandle<()>>> {
+    let Some(canaries) = app::canaries(config)? else {
+        return Ok(None);
+    };
+    Ok(Some(tokio::spawn(canaries.watch(Arc::clone(guardian)))))
 }
 
 #[cfg(unix)]

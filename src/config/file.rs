@@ -23,25 +23,114 @@ pub struct ConfigFile {
     pub(super) organisations: Vec<OrganisationSection>,
 }
 
+/// The judge, and its first endpoint.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct JudgeSection {
+    pub(super) on_failure: Option<String>,
+    pub(super) prompt_budget_tokens: Option<usize>,
+    pub(super) agent_reasoning: Option<String>,
+    pub(super) unusable_answers: Option<String>,
+    pub(super) hedge_after_ms: Option<u64>,
+    pub(super) breaker: BreakerSection,
+    pub(super) endpoints: Vec<EndpointSection>,
+    pub(super) first: Option<EndpointSection>,
+    // What `EndpointSection` has as well: serde cannot refuse unknown keys of a section that is flattened into another.
+    pub(super) name: Option<String>,
     pub(super) base_url: Option<String>,
+    pub(super) api: Option<String>,
+    pub(super) api_version: Option<String>,
     pub(super) model: Option<String>,
     pub(super) api_key_env: Option<String>,
     pub(super) timeout_ms: Option<u64>,
-    pub(super) on_failure: Option<String>,
     pub(super) structured_output: Option<String>,
     pub(super) max_output_tokens: Option<u32>,
     pub(super) temperature: Option<f32>,
-    pub(super) prompt_budget_tokens: Option<usize>,
-    pub(super) agent_reasoning: Option<String>,
     pub(super) headers: BTreeMap<String, String>,
+    pub(super) canaries: Option<CanarySection>,
+    pub(super) price_in: Option<f64>,
+    pub(super) price_out: Option<f64>,
+    pub(super) requests_per_minute: Option<u32>,
+    pub(super) tokens_per_minute: Option<u32>,
+    pub(super) ca_file: Option<String>,
+    pub(super) proxy: Option<String>,
+}
+
+impl JudgeSection {
+    /// The endpoint that the section itself describes, if it does.
+    pub(super) fn own_endpoint(&self) -> Option<EndpointSection> {
+        if self.base_url.is_none() && !self.endpoints.is_empty() {
+            return None;
+        }
+        Some(EndpointSection {
+            name: self.name.clone(),
+            base_url: self.base_url.clone(),
+            api: self.api.clone(),
+            api_version: self.api_version.clone(),
+            model: self.model.clone(),
+            api_key_env: self.api_key_env.clone(),
+            timeout_ms: self.timeout_ms,
+            structured_output: self.structured_output.clone(),
+            max_output_tokens: self.max_output_tokens,
+            temperature: self.temperature,
+            headers: self.headers.clone(),
+            price_in: self.price_in,
+            price_out: self.price_out,
+            requests_per_minute: self.requests_per_minute,
+            tokens_per_minute: self.tokens_per_minute,
+            ca_file: self.ca_file.clone(),
+            proxy: self.proxy.clone(),
+        })
+    }
+}
+
+/// One endpoint of a judge.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct EndpointSection {
+    pub(super) name: Option<String>,
+    pub(super) base_url: Option<String>,
+    pub(super) api: Option<String>,
+    pub(super) api_version: Option<String>,
+    pub(super) model: Option<String>,
+    pub(super) api_key_env: Option<String>,
+    pub(super) timeout_ms: Option<u64>,
+    pub(super) structured_output: Option<String>,
+    pub(super) max_output_tokens: Option<u32>,
+    pub(super) temperature: Option<f32>,
+    pub(super) headers: BTreeMap<String, String>,
+    pub(super) price_in: Option<f64>,
+    pub(super) price_out: Option<f64>,
+    pub(super) requests_per_minute: Option<u32>,
+    pub(super) tokens_per_minute: Option<u32>,
+    pub(super) ca_file: Option<String>,
+    pub(super) proxy: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct CanarySection {
+    pub(super) every_minutes: Option<u64>,
+    pub(super) min_right: Option<f64>,
+    pub(super) on_alarm: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct BreakerSection {
+    pub(super) faults: Option<usize>,
+    pub(super) rest_ms: Option<u64>,
+    pub(super) longest_rest_ms: Option<u64>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct LimitSection {
+    pub(super) organisation_calls_per_minute: Option<u32>,
+    pub(super) organisation_tokens_per_minute: Option<u64>,
+    pub(super) organisation_spend_per_day: Option<f64>,
+    pub(super) max_organisations: Option<usize>,
+    pub(super) queue_ms: Option<u64>,
     pub(super) requests_per_minute: Option<u32>,
     pub(super) judge_calls_per_minute: Option<u32>,
     pub(super) max_body_bytes: Option<usize>,
@@ -57,6 +146,8 @@ pub(super) struct LimitSection {
 pub(super) struct CacheSection {
     pub(super) max_bytes: Option<u64>,
     pub(super) ttl_seconds: Option<u64>,
+    pub(super) deny_ttl_seconds: Option<u64>,
+    pub(super) organisation_share: Option<f64>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -74,6 +165,7 @@ pub(super) struct SessionSection {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct AuditSection {
+    pub(super) on_failure: Option<String>,
     pub(super) to: Option<String>,
 }
 
@@ -91,6 +183,9 @@ pub(super) struct OrganisationSection {
     pub(super) api_keys: Vec<String>,
     pub(super) prompts: Option<String>,
     pub(super) policy: Option<String>,
+    pub(super) calls_per_minute: Option<u32>,
+    pub(super) tokens_per_minute: Option<u64>,
+    pub(super) spend_per_day: Option<f64>,
 }
 
 impl ConfigFile {

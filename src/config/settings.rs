@@ -4,13 +4,11 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use secrecy::SecretString;
-
-use super::file::{JudgeSection, LimitSection, LogSection, OrganisationSection, SessionSection};
+use super::file::{CanarySection, JudgeSection, LimitSection, LogSection, OrganisationSection, SessionSection};
 use super::{ApiKey, ConfigError, ConfigFile};
 use crate::model::{OrganisationId, Posture};
 use crate::policy::PROFILE_NAMES;
-use crate::{audit, cache, judge, limit, llm, pipeline, prompt, server, session, telemetry, wire};
+use crate::{audit, cache, judge, limit, pipeline, prompt, selftest, server, session, telemetry, wire};
 
 /// Everything that is configured, checked.
 #[derive(Clone, Debug)]
@@ -23,6 +21,8 @@ pub struct Config {
     pub wire: wire::Limits,
     /// The judge, where one is configured.
     pub judge: Option<judge::Settings>,
+    /// How a server asks its judge about known steps; `None`: it does not.
+    pub canaries: Option<selftest::Settings>,
     /// The pipeline.
     pub pipeline: pipeline::Settings,
     /// Rate limits.
@@ -33,6 +33,8 @@ pub struct Config {
     pub sessions: Option<session::Settings>,
     /// The audit log; `None`: whatever the command finds fit.
     pub audit: Option<audit::Settings>,
+    /// What happens while its records cannot be written.
+    pub audit_on_failure: audit::OnFailure,
     /// Logs.
     pub log: telemetry::Settings,
     /// The organisations; at least one.
@@ -50,6 +52,8 @@ pub struct OrganisationSettings {
     pub prompts: Option<PathBuf>,
     /// Its policy.
     pub policy: PolicyChoice,
+    /// What it may use of the judge.
+    pub allowance: limit::Allowance,
 }
 
 /// Which policy applies.
@@ -70,27 +74,39 @@ impl Config {
                 server,
                 wire,
                 judge,
+                canaries,
                 pipeline,
                 limits,
                 cache,
                 sessions,
                 audit,
+                audit_on_failure,
                 log,
                 organisations: _,
             } = config;
             format!(
-                "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
-                server.listen, wire, judge, pipeline, limits, cache, sessions, audit, log
+                "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+                server.listen, wire, judge, canaries, pipeline, limits, cache, sessions, audit, audit_on_failure, log
             )
         };
         fixed(self) == fixed(other)
     }
 }
 
+/// Whether endpoints are going to be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keys {
+    /// They are: a key that is named has to be there.
+    Needed,
+    /// They are not: a key that is not there is left out.
+    Unneeded,
+}
+
 /// Reads values of one file and says where a wrong one stands.
-struct Reader<'a> {
+pub(super) struct Reader<'a> {
     file: &'a str,
     folder: &'a Path,
+    pub(super) keys: Keys,
 }
 
 impl ConfigFile {
@@ -99,35 +115,50 @@ impl ConfigFile {
     /// # Errors
     ///
     /// The first value that cannot be used.
-    pub fn resolve(mut self, file: &str, folder: &Path) -> Result<Config, ConfigError> {
+    pub fn resolve(self, file: &str, folder: &Path) -> Result<Config, ConfigError> {
+        self.resolve_with(file, folder, Keys::Needed)
+    }
+
+    /// As [`resolve`](Self::resolve), where keys of endpoints may be missing if nobody is going to be asked.
+    ///
+    /// # Errors
+    ///
+    /// The first value that cannot be used.
+    pub fn resolve_with(mut self, file: &str, folder: &Path, keys: Keys) -> Result<Config, ConfigError> {
         self.take_environment(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
-        let reader = Reader { file, folder };
+        let reader = Reader { file, folder, keys };
         let judge = self.judge.as_ref().map(|section| reader.judge(section)).transpose()?;
         let pipeline = reader.pipeline(self.judge.as_ref())?;
         let organisations = reader.organisations(&self)?;
         let authenticated = organisations
             .iter()
             .any(|organisation| !organisation.api_keys.is_empty());
+        let canaries = self.judge.as_ref().and_then(|judge| judge.canaries.as_ref());
         Ok(Config {
             file: file.to_owned(),
+            canaries: canaries
+                .map(|section| reader.canaries(section, pipeline.timeout))
+                .transpose()?,
             server: reader.server(&self, authenticated, pipeline.timeout)?,
             wire: reader.wire(&self.limits)?,
             judge,
             pipeline,
             limits: reader.limits(&self.limits)?,
-            cache: cache::Settings {
-                max_bytes: self.cache.max_bytes.unwrap_or(cache::Settings::default().max_bytes),
-                time_to_live: self
-                    .cache
-                    .ttl_seconds
-                    .map_or(cache::Settings::default().time_to_live, Duration::from_secs),
-            },
+            cache: reader.cache(&self.cache)?,
             sessions: reader.sessions(&self.sessions)?,
             audit: self.audit.to.as_deref().map(|to| match to {
                 "off" => audit::Settings::Off,
                 "stderr" => audit::Settings::Stderr,
                 path => audit::Settings::File(reader.path(path)),
             }),
+            audit_on_failure: reader.one_of(
+                "audit.on_failure",
+                self.audit.on_failure.as_deref().unwrap_or("continue"),
+                &[
+                    ("continue", audit::OnFailure::Continue),
+                    ("refuse", audit::OnFailure::Refuse),
+                ],
+            )?,
             log: reader.log(&self.log)?,
             organisations,
         })
@@ -154,7 +185,7 @@ impl ConfigFile {
 }
 
 impl Reader<'_> {
-    fn wrong(&self, key: &str, why: impl Into<String>) -> ConfigError {
+    pub(super) fn wrong(&self, key: &str, why: impl Into<String>) -> ConfigError {
         ConfigError::Invalid {
             file: self.file.to_owned(),
             key: key.to_owned(),
@@ -162,11 +193,11 @@ impl Reader<'_> {
         }
     }
 
-    fn path(&self, path: &str) -> PathBuf {
+    pub(super) fn path(&self, path: &str) -> PathBuf {
         self.folder.join(path)
     }
 
-    fn one_of<T: Copy>(&self, key: &str, found: &str, known: &[(&str, T)]) -> Result<T, ConfigError> {
+    pub(super) fn one_of<T: Copy>(&self, key: &str, found: &str, known: &[(&str, T)]) -> Result<T, ConfigError> {
         known
             .iter()
             .find(|(name, _)| *name == found)
@@ -177,7 +208,7 @@ impl Reader<'_> {
             })
     }
 
-    fn within<T: PartialOrd + std::fmt::Display>(
+    pub(super) fn within<T: PartialOrd + std::fmt::Display>(
         &self,
         key: &str,
         value: T,
@@ -191,56 +222,28 @@ impl Reader<'_> {
     }
 
     fn judge(&self, section: &JudgeSection) -> Result<judge::Settings, ConfigError> {
-        let needed = |key: &str, value: &Option<String>| {
-            value
-                .clone()
-                .ok_or_else(|| self.wrong(key, "is needed when `[judge]` is there"))
-        };
-        let api_key = match &section.api_key_env {
-            None => None,
-            Some(name) => Some(SecretString::from(std::env::var(name).map_err(|_| {
-                self.wrong(
-                    "judge.api_key_env",
-                    format!("the environment variable `{name}` is not set"),
-                )
-            })?)),
-        };
-        let mut llm = llm::Settings::new(
-            needed("judge.base_url", &section.base_url)?,
-            needed("judge.model", &section.model)?,
-        );
-        llm.api_key = api_key;
-        llm.timeout = self.timeout(Some(section))?;
-        llm.headers = section
-            .headers
-            .iter()
-            .map(|(name, value)| (name.clone(), SecretString::from(value.clone())))
-            .collect();
-        if let Some(tokens) = section.max_output_tokens {
-            llm.max_output_tokens = tokens;
-        }
-        if let Some(temperature) = section.temperature {
-            llm.temperature = temperature;
-        }
-        if let Some(mode) = &section.structured_output {
-            let modes: Vec<_> = llm::StructuredOutput::ALL
-                .iter()
-                .map(|mode| (mode.as_str(), *mode))
-                .collect();
-            llm.structured_output = self.one_of("judge.structured_output", mode, &modes)?;
-        }
         let mut settings = judge::Settings {
-            llm: llm.into(),
+            llm: self.chain(section)?,
+            first: self.first_stage(section)?,
+            unusable: judge::UnusableAnswers::default(),
             budget_tokens: prompt::DEFAULT_BUDGET_TOKENS,
-            reasoning: prompt::Reasoning::Shown,
+            reasoning: judge::AgentReasoning::Shown,
         };
         if let Some(tokens) = section.prompt_budget_tokens {
             settings.budget_tokens = self.within("judge.prompt_budget_tokens", tokens, 2_000, 1_000_000)?;
         }
+        if let Some(unusable) = &section.unusable_answers {
+            const UNUSABLE: &[(&str, judge::UnusableAnswers)] = &[
+                ("ask_again", judge::UnusableAnswers::AskAgain),
+                ("fail", judge::UnusableAnswers::Fail),
+            ];
+            settings.unusable = self.one_of("judge.unusable_answers", unusable, UNUSABLE)?;
+        }
         if let Some(reasoning) = &section.agent_reasoning {
-            const SHOWN: &[(&str, prompt::Reasoning)] = &[
-                ("shown", prompt::Reasoning::Shown),
-                ("withheld", prompt::Reasoning::Withheld),
+            const SHOWN: &[(&str, judge::AgentReasoning)] = &[
+                ("shown", judge::AgentReasoning::Shown),
+                ("withheld", judge::AgentReasoning::Withheld),
+                ("both", judge::AgentReasoning::Both),
             ];
             settings.reasoning = self.one_of("judge.agent_reasoning", reasoning, SHOWN)?;
         }
@@ -248,7 +251,26 @@ impl Reader<'_> {
         Ok(settings)
     }
 
-    fn timeout(&self, section: Option<&JudgeSection>) -> Result<Duration, ConfigError> {
+    fn canaries(&self, section: &CanarySection, timeout: Duration) -> Result<selftest::Settings, ConfigError> {
+        const ALARMS: &[(&str, selftest::OnAlarm)] =
+            &[("log", selftest::OnAlarm::Log), ("deny", selftest::OnAlarm::Deny)];
+        let minutes = section.every_minutes.ok_or_else(|| {
+            self.wrong(
+                "judge.canaries.every_minutes",
+                "is needed when `[judge.canaries]` is there: the minutes between rounds",
+            )
+        })?;
+        let minutes = self.within("judge.canaries.every_minutes", minutes, 1, 10_080)?;
+        let on_alarm = section.on_alarm.as_deref().unwrap_or("log");
+        Ok(selftest::Settings {
+            every: Duration::from_secs(60 * minutes),
+            min_right: self.within("judge.canaries.min_right", section.min_right.unwrap_or(0.8), 0.0, 1.0)?,
+            on_alarm: self.one_of("judge.canaries.on_alarm", on_alarm, ALARMS)?,
+            timeout,
+        })
+    }
+
+    pub(super) fn timeout(&self, section: Option<&JudgeSection>) -> Result<Duration, ConfigError> {
         match section.and_then(|section| section.timeout_ms) {
             Some(ms) => Ok(Duration::from_millis(self.within(
                 "judge.timeout_ms",
@@ -283,12 +305,7 @@ impl Reader<'_> {
     ) -> Result<server::Settings, ConfigError> {
         let defaults = server::Settings::default();
         let listen = match &file.listen {
-            Some(text) => text.parse().map_err(|_| {
-                self.wrong(
-                    "listen",
-                    format!("expected an address and port such as `127.0.0.1:8787`, found `{text}`"),
-                )
-            })?,
+            Some(text) => server::parse_listen(text).map_err(|why| self.wrong("listen", why))?,
             None => defaults.listen,
         };
         Ok(server::Settings {
@@ -347,16 +364,31 @@ impl Reader<'_> {
     }
 
     fn limits(&self, section: &LimitSection) -> Result<limit::Settings, ConfigError> {
-        let positive = |key: &str, value: Option<u32>| match value {
+        let defaults = limit::Settings::default();
+        Ok(limit::Settings {
+            most_organisations: self.within(
+                "limits.max_organisations",
+                section.max_organisations.unwrap_or(defaults.most_organisations),
+                1,
+                10_000_000,
+            )?,
+            queue: match section.queue_ms {
+                Some(ms) => Duration::from_millis(self.within("limits.queue_ms", ms, 0, 60_000)?),
+                None => defaults.queue,
+            },
+            requests_per_minute: self.positive("limits.requests_per_minute", section.requests_per_minute)?,
+            judge_calls_per_minute: self.positive("limits.judge_calls_per_minute", section.judge_calls_per_minute)?,
+        })
+    }
+
+    /// A limit, where there is one.
+    pub(super) fn positive(&self, key: &str, value: Option<u32>) -> Result<Option<NonZeroU32>, ConfigError> {
+        match value {
             None => Ok(None),
             Some(n) => NonZeroU32::new(n)
                 .map(Some)
                 .ok_or_else(|| self.wrong(key, "expected a positive number; leave it out for no limit")),
-        };
-        Ok(limit::Settings {
-            requests_per_minute: positive("limits.requests_per_minute", section.requests_per_minute)?,
-            judge_calls_per_minute: positive("limits.judge_calls_per_minute", section.judge_calls_per_minute)?,
-        })
+        }
     }
 
     fn sessions(&self, section: &SessionSection) -> Result<Option<session::Settings>, ConfigError> {
@@ -428,12 +460,14 @@ impl Reader<'_> {
                 api_keys: Vec::new(),
                 prompts,
                 policy,
+                allowance: self.allowance(&file.limits, None)?,
             }]);
         }
         let mut organisations: Vec<OrganisationSettings> = Vec::new();
         for (index, section) in file.organisations.iter().enumerate() {
             let at = |key: &str| format!("organisations[{index}].{key}");
-            let organisation = self.organisation(section, &at, &prompts, &policy)?;
+            let mut organisation = self.organisation(section, &at, &prompts, &policy)?;
+            organisation.allowance = self.allowance(&file.limits, Some((section, &at)))?;
             for other in &organisations {
                 if other.id == organisation.id {
                     return Err(self.wrong(&at("id"), format!("`{}` is there twice", organisation.id)));
@@ -486,6 +520,7 @@ impl Reader<'_> {
                 .policy
                 .as_deref()
                 .map_or_else(|| policy.clone(), |p| self.policy(p)),
+            allowance: limit::Allowance::default(),
         })
     }
 

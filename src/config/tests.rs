@@ -48,7 +48,7 @@ fn unknown_keys_are_refused_with_file_and_key() {
 fn wrong_values_say_where_what_and_what_to_do() {
     assert_eq!(
         error("listen = 'here'"),
-        "g.toml: `listen`: expected an address and port such as `127.0.0.1:8787`, found `here`"
+        "g.toml: `listen`: expected an address and port such as `127.0.0.1:8787` or `localhost:8787`, found `here`"
     );
     assert_eq!(
         error("[judge]\nmodel = 'm'"),
@@ -62,6 +62,15 @@ fn wrong_values_say_where_what_and_what_to_do() {
         error("[judge]\nbase_url='http://h/v1'\nmodel='m'\napi_key_env='NOT_SET_ANYWHERE'")
             .contains("`NOT_SET_ANYWHERE` is not set")
     );
+    let canaries = |text: &str| {
+        error(&format!(
+            "[judge]\nbase_url='http://h/v1'\nmodel='m'\n[judge.canaries]\n{text}"
+        ))
+    };
+    assert!(canaries("min_right = 0.9").contains("`judge.canaries.every_minutes`: is needed"));
+    assert!(canaries("every_minutes = 0").contains("expected 1 to 10080, found 0"));
+    assert!(canaries("every_minutes = 5\nmin_right = 80.0").contains("expected 0 to 1, found 80"));
+    assert!(canaries("every_minutes = 5\non_alarm = 'stop'").contains("`log`, `deny`, found `stop`"));
     assert!(error("[[organisations]]\nid='a'").contains("organisations[0].api_keys"));
     assert!(error("[[organisations]]\nid='a'\napi_keys=['hunter2']").contains("does not belong into a file"));
     assert!(error("[limits]\nrequests_per_minute = 0").contains("leave it out for no limit"));

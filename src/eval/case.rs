@@ -58,8 +58,19 @@ pub struct Case {
     pub request: Box<RawValue>,
     /// What happened before in its session, oldest first, as requests; references to agents are resolved.
     pub history: Vec<String>,
+    /// Who is needed to tell.
+    pub needs: Needs,
     /// What is expected.
     pub expected: Expected,
+}
+
+/// Who is needed to tell what has to become of a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// Rules are enough, as far as the record says.
+    Rules,
+    /// No fixed rule can know.
+    Judge,
 }
 
 /// What is expected of a verdict.
@@ -97,6 +108,13 @@ struct RawCase {
     #[serde(default)]
     history: Vec<Box<RawValue>>,
     expected: RawExpected,
+    #[serde(default)]
+    meta: RawMeta,
+}
+
+#[derive(Default, Deserialize)]
+struct RawMeta {
+    needs: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -162,8 +180,29 @@ fn read_file(file: &Path, cases: &mut Vec<Case>, places: &mut HashMap<String, St
     let suite = file
         .file_stem()
         .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
+    read_lines(file, &suite, &text, cases, places)
+}
+
+/// Reads a suite that is no file; `name` stands for its name.
+///
+/// # Errors
+///
+/// The first line that is no labelled step, or an id that is there twice.
+pub fn read_text(name: &str, text: &str) -> Result<Vec<Case>, CaseError> {
+    let mut cases = Vec::new();
+    read_lines(Path::new(name), name, text, &mut cases, &mut HashMap::new())?;
+    Ok(cases)
+}
+
+fn read_lines(
+    file: &Path,
+    suite: &str,
+    text: &str,
+    cases: &mut Vec<Case>,
+    places: &mut HashMap<String, String>,
+) -> Result<(), CaseError> {
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let case = parse(line, &suite).map_err(|why| CaseError::Malformed {
+        let case = parse(line, suite).map_err(|why| CaseError::Malformed {
             file: file.to_owned(),
             line: index + 1,
             why,
@@ -211,6 +250,10 @@ fn parse(line: &str, suite: &str) -> Result<Case, String> {
     }
     Ok(Case {
         history: history::resolve(&raw.request, &raw.history)?,
+        needs: match raw.meta.needs.as_deref() {
+            Some("judge") => Needs::Judge,
+            Some(_) | None => Needs::Rules,
+        },
         id: raw.id,
         source: raw.source.unwrap_or_else(|| suite.to_owned()),
         request: raw.request,

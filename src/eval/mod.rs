@@ -11,9 +11,9 @@ mod runner;
 mod score;
 
 pub use batch::{BatchAnswers, BatchError, BatchQuestions, Stale, Written};
-pub use case::{Case, CaseError, Expected, Span, read};
+pub use case::{Case, CaseError, Expected, Needs, Span, read, read_text};
 pub use compare::{Comparison, compare};
 pub use recording::{Recording, RecordingError};
 pub use report::Report;
 pub use runner::{Bench, History, Organisations, Outcome, Runner};
-pub use score::{Confusion, Score, Scores};
+pub use score::{Confusion, Means, Score, Scores};

@@ -50,17 +50,17 @@ impl Report {
         self.section(&mut text, width, "method", self.scores.methods.iter());
         self.section(&mut text, width, "source", self.scores.sources.iter());
         line(&mut text, width, "all", &self.scores.overall);
-        let percent = |figure: fn(&Score) -> Option<f64>| percent(self.scores.macro_average(figure));
+        let means = &self.scores.mean_of_sources;
         // Writing to a String cannot fail.
         let _ = writeln!(
             text,
             "{:width$}  {:>6} {:>8} {:>8} {:>9} {:>8}",
             "mean of sources",
             "",
-            percent(Score::recall),
-            percent(Score::false_positive_rate),
-            percent(Score::precision),
-            percent(Score::accuracy),
+            percent(means.recall),
+            percent(means.false_positive_rate),
+            percent(means.precision),
+            percent(means.accuracy),
         );
         text.push_str(&self.confusion());
         let mut micros: Vec<u64> = self.outcomes.iter().map(|outcome| outcome.micros).collect();
@@ -74,6 +74,16 @@ impl Report {
             at(0.5).unwrap_or(&0),
             at(0.99).unwrap_or(&0)
         );
+        let judged = self.outcomes.iter().filter(|outcome| outcome.model.is_some()).count();
+        if judged > 0 {
+            let tokens: u64 = self.outcomes.iter().map(|outcome| outcome.tokens).sum();
+            let cost: u64 = self.outcomes.iter().map(|outcome| outcome.cost_micros).sum();
+            let _ = write!(text, "judged by a model: {judged}; {tokens} tokens");
+            if cost > 0 {
+                let _ = write!(text, ", {:.4} by the configured prices", cost as f64 / 1e6);
+            }
+            text.push('\n');
+        }
         text
     }
 

@@ -53,6 +53,12 @@ pub struct Outcome {
     /// The model that judged, where one did.
     #[serde(default)]
     pub model: Option<String>,
+    /// Tokens that the verdict took.
+    #[serde(default)]
+    pub tokens: u64,
+    /// Their price, in millionths of the unit of the configured prices.
+    #[serde(default)]
+    pub cost_micros: u64,
     /// Microseconds from the decoded step to its verdict.
     pub micros: u64,
 }
@@ -152,13 +158,14 @@ impl Runner<'_> {
             Err(error) => return undecided(case, "-", format!("the request does not decode: {}", error.message)),
         };
         let method = step.method.as_str();
+        // Cases of a suite often share session and agent ids, and have nothing to do with each other: each has a caller, and
+        // so sessions, of its own.
         let caller = Caller {
             organisation,
-            name: "evaluation".to_owned(),
+            name: format!("evaluation of {}", case.id),
         };
-        // Cases of a suite often share session and agent ids, and have nothing to do with each other.
         let admitted = match self.guardian.admit(&caller) {
-            Ok(admitted) => admitted.apart(&case.id),
+            Ok(admitted) => admitted,
             Err(refused) => return undecided(case, method, refused.to_string()),
         };
         if self.history == History::Replayed
@@ -198,6 +205,8 @@ fn undecided(case: &Case, method: &str, error: String) -> Outcome {
         rules: Vec::new(),
         error: Some(error),
         model: None,
+        tokens: 0,
+        cost_micros: 0,
         micros: 0,
     }
 }
@@ -240,6 +249,8 @@ fn judged(case: &Case, method: &str, verdict: &Verdict, micros: u64) -> Outcome 
         rules,
         error: verdict.diagnostics.first().map(|diagnostic| diagnostic.code.to_owned()),
         model: verdict.model.clone(),
+        tokens: verdict.judging.as_ref().map_or(0, |judging| judging.tokens),
+        cost_micros: verdict.judging.as_ref().map_or(0, |judging| judging.cost_micros),
         micros,
         ..undecided(case, method, String::new())
     }

@@ -45,6 +45,22 @@ pub struct Scores {
     pub methods: BTreeMap<String, Score>,
     /// Per source.
     pub sources: BTreeMap<String, Score>,
+    /// The means over sources.
+    #[serde(default)]
+    pub mean_of_sources: Means,
+}
+
+/// Means over sources, so that no large source drowns the others; each over the sources where there is such a figure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Means {
+    /// Of [`Score::recall`].
+    pub recall: Option<f64>,
+    /// Of [`Score::false_positive_rate`].
+    pub false_positive_rate: Option<f64>,
+    /// Of [`Score::precision`].
+    pub precision: Option<f64>,
+    /// Of [`Score::accuracy`].
+    pub accuracy: Option<f64>,
 }
 
 impl Score {
@@ -108,11 +124,16 @@ impl Scores {
             scores.methods.entry(outcome.method.clone()).or_default().add(outcome);
             scores.sources.entry(outcome.source.clone()).or_default().add(outcome);
         }
+        scores.mean_of_sources = Means {
+            recall: scores.macro_average(Score::recall),
+            false_positive_rate: scores.macro_average(Score::false_positive_rate),
+            precision: scores.macro_average(Score::precision),
+            accuracy: scores.macro_average(Score::accuracy),
+        };
         scores
     }
 
-    /// The mean over sources of a figure, so that no large source drowns the others.
-    pub fn macro_average(&self, figure: fn(&Score) -> Option<f64>) -> Option<f64> {
+    fn macro_average(&self, figure: fn(&Score) -> Option<f64>) -> Option<f64> {
         let values: Vec<f64> = self.sources.values().filter_map(figure).collect();
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     }
@@ -142,6 +163,8 @@ mod tests {
             rules: vec![],
             error: None,
             model: None,
+            tokens: 0,
+            cost_micros: 0,
             micros: 1,
         }
     }
@@ -161,7 +184,8 @@ mod tests {
         assert_eq!(scores.overall.precision(), Some(1.0 / 3.0));
         assert_eq!(scores.overall.accuracy(), Some(0.4));
         assert_eq!(scores.overall.confusion["deny"]["error"], 1);
-        assert_eq!(scores.macro_average(Score::recall), Some(0.25));
+        assert_eq!(scores.mean_of_sources.recall, Some(0.25));
+        assert_eq!(scores.mean_of_sources.false_positive_rate, Some(0.5));
         assert_eq!(Score::default().recall(), None);
     }
 }

@@ -64,6 +64,9 @@ pub enum AnswerError {
     /// An object that does not end.
     #[error("the reply's JSON ends too early")]
     TruncatedJson,
+    /// Thoughts that do not end, and so no answer after them.
+    #[error("the reply's thoughts do not end")]
+    OnlyThoughts,
     /// No object carries this call's canary.
     #[error("no object of the reply carries this call's canary")]
     Canary,
@@ -104,6 +107,7 @@ impl AnswerError {
             AnswerError::NoObject => "no_object",
             AnswerError::BrokenJson => "broken_json",
             AnswerError::TruncatedJson => "truncated_json",
+            AnswerError::OnlyThoughts => "only_thoughts",
             AnswerError::Canary => "canary",
             AnswerError::TwoObjects => "two_objects",
             AnswerError::DuplicateKey => "duplicate_key",
@@ -114,6 +118,29 @@ impl AnswerError {
             AnswerError::ConfidenceRange => "confidence_range",
             AnswerError::TooManyItems(_) => "too_many_items",
             AnswerError::Inconsistent => "inconsistent",
+        }
+    }
+}
+
+impl AnswerError {
+    /// Whether a second answer may well be better. Not where somebody may have had a hand in the reply: a lost canary, two
+    /// answers, a reply beyond all bounds.
+    pub const fn may_be_chance(self) -> bool {
+        match self {
+            AnswerError::NoObject
+            | AnswerError::BrokenJson
+            | AnswerError::TruncatedJson
+            | AnswerError::OnlyThoughts
+            | AnswerError::DuplicateKey
+            | AnswerError::MissingField(_)
+            | AnswerError::WrongType(_)
+            | AnswerError::UnknownValue(_)
+            | AnswerError::UnknownReasonCode
+            | AnswerError::ConfidenceRange
+            | AnswerError::Inconsistent => true,
+            AnswerError::TooLong | AnswerError::Canary | AnswerError::TwoObjects | AnswerError::TooManyItems(_) => {
+                false
+            }
         }
     }
 }
@@ -130,7 +157,7 @@ pub fn read(reply: &str, canary: &str) -> Result<Answer, AnswerError> {
     if reply.len() > MOST_BYTES {
         return Err(AnswerError::TooLong);
     }
-    let reply = after_thoughts(reply);
+    let reply = after_thoughts(reply, canary)?;
     let mut marked = Vec::new();
     let mut search = Search::default();
     for candidate in search.objects(reply)? {
@@ -150,13 +177,37 @@ pub fn read(reply: &str, canary: &str) -> Result<Answer, AnswerError> {
     }
 }
 
+/// How models mark the thoughts that they write before their answer.
+const THOUGHTS: [(&str, &str); 3] = [
+    ("<think>", "</think>"),
+    ("<thinking>", "</thinking>"),
+    ("[THINK]", "[/THINK]"),
+];
+
 /// What follows the thoughts that some models write before their answer.
-fn after_thoughts(reply: &str) -> &str {
+///
+/// Thoughts may hold a draft of the answer, canary and all: where they do not end, there is no answer.
+fn after_thoughts<'a>(reply: &'a str, canary: &str) -> Result<&'a str, AnswerError> {
     let reply = reply.trim_start();
-    let thoughts = reply.strip_prefix("<think>");
-    thoughts
-        .and_then(|rest| rest.split_once("</think>"))
-        .map_or(reply, |(_, answer)| answer)
+    for (begin, end) in THOUGHTS {
+        if let Some(thoughts) = reply.strip_prefix(begin) {
+            return thoughts
+                .split_once(end)
+                .map(|(_, answer)| answer)
+                .ok_or(AnswerError::OnlyThoughts);
+        }
+    }
+    // Some templates open the thoughts in the prompt, so that the reply only closes them. Not every such mark closes
+    // thoughts: a reply that begins as an answer quotes it, and what has been answered before it is not thrown away.
+    if !reply.starts_with(['{', '`']) {
+        let closed = THOUGHTS.iter().find_map(|(_, end)| reply.split_once(end));
+        if let Some((thoughts, answer)) = closed
+            && !thoughts.contains(canary)
+        {
+            return Ok(answer);
+        }
+    }
+    Ok(reply)
 }
 
 /// Whether any `canary` of the object is ours.

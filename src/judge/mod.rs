@@ -1,18 +1,31 @@
 //! The judge: a prompt, a model and an answer schema make an assessment.
 //!
-//! One call: fresh marks, the prompt rendered under them, the model asked before the deadline, its reply read strictly
-//! ([`answer`]), the answer weighed (stricter where it must be, edits checked, words cleaned). Whatever goes wrong on
-//! the way is a [`JudgeFailure`] with a name of its own, never an allow. Without a model, [`local`] decides from
-//! findings alone.
+//! One call ([`model`]): fresh marks, the prompt rendered under them, money set aside, the model asked before the deadline,
+//! its reply read strictly ([`answer`]), the answer weighed (stricter where it must be, edits checked, words cleaned).
+//! Whatever goes wrong on the way is a [`JudgeFailure`] with a name of its own, never an allow. Without a model, [`local`]
+//! decides from findings alone.
+//!
+//! ```text
+//! first model ──sure, small risk, may decide──▶ its answer
+//!      │ anything else, also a failure
+//!      ▼
+//! second model ──▶ its answer; where it fails, a denial of the first one counts, an allow does not
+//! ```
+//!
+//! Each of them may be asked twice, with the agent's reasoning and without ([`both`]): the stricter answer counts.
+//! With one model only, there is one stage.
 //!
 //! This module knows no cache and no posture: what follows from a failure is decided by whoever asked.
 
 pub mod answer;
 mod assessment;
+mod both;
 mod edits;
 mod failure;
 mod grounds;
 pub mod local;
+mod model;
+mod purse;
 mod schema;
 mod speech;
 mod tape;
@@ -23,18 +36,19 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::llm::{self, Chain, Cost, Reply, Request, Usage};
-use crate::model::{Diagnostic, Finding, History, Step};
-use crate::policy::Policy;
-use crate::prompt::{Marks, PromptInput, Prompts, Reasoning};
-use crate::telemetry::names::JUDGE_CALLS;
+use crate::llm::{self, Chain, Cost, Usage};
+use crate::model::{Decision, Diagnostic, Finding, History, Origin, Stage, Step};
+use crate::policy::{FirstStageRules, Policy};
+use crate::prompt::{Prompts, Reasoning};
+use crate::telemetry::names::JUDGE_STAGES;
 
+use model::{AskedModel, Manner};
 use schema::Schemas;
-use weigh::{Scales, Sight};
 
 pub use assessment::Assessment;
 pub use failure::JudgeFailure;
 pub use llm::SettingsError;
+pub use purse::{BottomlessPurse, Charge, Purse, refusal};
 pub use schema::ANSWER_SCHEMA;
 pub use tape::{Question, Tape};
 pub use weigh::CUT_CONFIDENCE;
@@ -42,27 +56,68 @@ pub use weigh::CUT_CONFIDENCE;
 /// How to judge with a model.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The models and how to reach them.
+    /// The model and how to reach it: endpoints in order.
     pub llm: llm::ChainSettings,
+    /// A smaller model that is asked first.
+    pub first: Option<FirstStage>,
     /// Estimated tokens that a prompt may cost.
     pub budget_tokens: usize,
     /// Whether the model is shown the agent's reasoning.
-    pub reasoning: Reasoning,
+    pub reasoning: AgentReasoning,
+    /// What follows an answer that cannot be used.
+    pub unusable: UnusableAnswers,
+}
+
+/// What follows an answer that cannot be used: prose, broken JSON, a wrong schema.
+///
+/// A refusal, a content filter or an answer without its canary is never asked again: content can bring these about, and
+/// would get as many attempts. Of two models the first is not asked again: the second one is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UnusableAnswers {
+    /// The model is asked once more, under fresh marks, if there is time for another answer like the first.
+    #[default]
+    AskAgain,
+    /// It is a failure at once.
+    Fail,
+}
+
+/// A model that is asked before the other one. What it may decide by itself is for each organisation's policy to say.
+#[derive(Clone, Debug)]
+pub struct FirstStage {
+    /// The model and how to reach it.
+    pub llm: llm::ChainSettings,
+    /// The longest that it may take; what is left of a decision's time is the second model's.
+    pub timeout: Duration,
+}
+
+/// Whether a model is shown the agent's reasoning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AgentReasoning {
+    /// It is.
+    Shown,
+    /// It is not: an agent's arguments for its own step can only persuade.
+    Withheld,
+    /// Two calls, one of each; the stricter answer counts. A step without reasoning takes one.
+    Both,
 }
 
 /// A judge that asks a model. Cheap to clone.
 #[derive(Clone)]
 pub struct Judge {
-    chain: Chain,
-    schemas: Arc<Schemas>,
-    budget_tokens: usize,
-    reasoning: Reasoning,
+    shared: Arc<Shared>,
     identity: String,
     tape: Option<Arc<dyn Tape>>,
 }
 
-/// What is to be judged, and until when.
-#[derive(Clone, Copy, Debug)]
+struct Shared {
+    first: Option<AskedModel>,
+    model: AskedModel,
+    schemas: Schemas,
+    reasoning: AgentReasoning,
+}
+
+/// What is to be judged, until when, and who pays.
+#[derive(Clone, Copy)]
 pub struct Case<'a> {
     /// The step.
     pub step: &'a Step,
@@ -76,6 +131,8 @@ pub struct Case<'a> {
     pub prompts: &'a Prompts,
     /// When the assessment has to be there.
     pub deadline: Instant,
+    /// Who pays for the calls.
+    pub purse: &'a dyn Purse,
 }
 
 /// A judged case.
@@ -83,11 +140,13 @@ pub struct Case<'a> {
 pub struct Judged {
     /// What the judge makes of the step.
     pub assessment: Assessment,
+    /// Which of two models decided.
+    pub stage: Stage,
     /// The model that answered.
     pub model: String,
     /// The endpoint that answered.
     pub endpoint: Arc<str>,
-    /// How many tokens it took, counted or estimated.
+    /// How many tokens all calls for it took, counted or estimated.
     pub usage: Usage,
     /// What these tokens cost.
     pub cost: Cost,
@@ -95,7 +154,7 @@ pub struct Judged {
     pub latency: Duration,
     /// Whether the prompt left something out for want of room.
     pub cut: bool,
-    /// What of the answer was not taken as it was: `judge_raised`, `edit_…`.
+    /// What of the answer was not taken as it was, and how it was come by: `judge_raised`, `edit_…`, `judge_escalated`.
     pub notes: Vec<Diagnostic>,
 }
 
@@ -106,18 +165,30 @@ impl Judge {
     ///
     /// A [`SettingsError`] that names the setting, what was expected and what was found.
     pub fn new(settings: Settings) -> Result<Self, SettingsError> {
+        let first = settings.first.as_ref();
         let identity = format!(
-            "{} {} {:?}",
+            "{}\n\n{}\n\n{} {:?}",
             settings.llm.identity(),
+            first.map_or_else(|| "none".to_owned(), |first| first.llm.identity()),
             settings.budget_tokens,
             settings.reasoning
         );
+        let budget = settings.budget_tokens;
+        let (first, stage) = match settings.first {
+            Some(FirstStage { llm, timeout }) => {
+                let first = AskedModel::new(llm, Stage::First, Some(timeout), budget, UnusableAnswers::Fail)?;
+                (Some(first), Stage::Second)
+            }
+            None => (None, Stage::Single),
+        };
         Ok(Self {
+            shared: Arc::new(Shared {
+                first,
+                model: AskedModel::new(settings.llm, stage, None, budget, settings.unusable)?,
+                schemas: Schemas::default(),
+                reasoning: settings.reasoning,
+            }),
             identity,
-            chain: Chain::new(settings.llm)?,
-            schemas: Arc::default(),
-            budget_tokens: settings.budget_tokens,
-            reasoning: settings.reasoning,
             tape: None,
         })
     }
@@ -131,14 +202,19 @@ impl Judge {
         }
     }
 
-    /// The configured name of the first model.
+    /// The configured name of the model; of two, that of the second.
     pub fn model(&self) -> &str {
-        self.chain.model()
+        self.shared.model.chain.model()
     }
 
-    /// The endpoints that it asks.
+    /// The endpoints that it asks; of two models, those of the second.
     pub fn chain(&self) -> &Chain {
-        &self.chain
+        &self.shared.model.chain
+    }
+
+    /// The endpoints of the model that is asked first, where there is one.
+    pub fn first_chain(&self) -> Option<&Chain> {
+        self.shared.first.as_ref().map(|first| &first.chain)
     }
 
     /// Everything about it that changes its answers, for fingerprints.
@@ -146,97 +222,132 @@ impl Judge {
         &self.identity
     }
 
-    /// Asks the model about a case.
+    /// Asks about a case: the first model, where there is one, and the other as far as that one may not decide.
     ///
     /// # Errors
     ///
-    /// A [`JudgeFailure`] when there is no answer in time, or none that can be used.
+    /// A [`JudgeFailure`] when there is no answer in time, or none that can be used, or nobody pays for one.
     pub async fn assess(&self, case: Case<'_>) -> Result<Judged, JudgeFailure> {
-        let judged = self.ask(case).await;
-        let outcome = judged.as_ref().map_or_else(|failure| failure.code, |_| "ok");
-        metrics::counter!(JUDGE_CALLS, "outcome" => outcome).increment(1);
-        judged
-    }
-
-    async fn ask(&self, case: Case<'_>) -> Result<Judged, JudgeFailure> {
-        let marks = self.tape.as_ref().map_or_else(Marks::fresh, |tape| tape.marks());
-        let input = PromptInput {
-            step: case.step,
-            findings: case.findings,
-            history: case.history,
-            policy: case.policy,
-            budget_tokens: self.budget_tokens,
-            reasoning: self.reasoning,
+        let Some(first) = &self.shared.first else {
+            return self.read(&self.shared.model, case).await;
         };
-        let rendered = case.prompts.render(&input, &marks)?;
-        let schema = self.schemas.with(&case.policy.own_codes).map_err(|_| no_schema())?;
-        let request = Request {
-            system: &rendered.system,
-            user: &rendered.user,
-            schema: schema.as_schema(),
+        let opinion = self.read(first, case).await;
+        let doubt = match &opinion {
+            Ok(judged) => doubt(judged, &case.policy.judge.first),
+            Err(failure) if failure.is_unpaid() => None,
+            Err(failure) => Some(failure.code),
         };
-        let reply = self.exchange(request, &marks, case.deadline).await?;
-        let scales = Scales {
-            step: case.step,
-            findings: case.findings,
-            history: case.history,
-            policy: case.policy,
-            shown: &rendered.shown,
-            sight: if rendered.cut.is_empty() {
-                Sight::Whole
-            } else {
-                Sight::Cut
-            },
-        };
-        let (assessment, notes) = scales.weigh(answer::read(&reply.text, &marks.canary)?);
-        Ok(Judged {
-            assessment,
-            model: reply.model,
-            endpoint: reply.endpoint,
-            usage: reply.usage,
-            cost: reply.cost,
-            latency: reply.latency,
-            cut: scales.sight == Sight::Cut,
-            notes,
-        })
-    }
-
-    /// The reply of the model, or of the tape in its place.
-    async fn exchange(&self, request: Request<'_>, marks: &Marks, deadline: Instant) -> Result<Reply, JudgeFailure> {
-        let Some(tape) = &self.tape else {
-            return Ok(self.chain.chat(request, deadline).await?);
-        };
-        let question = Question {
-            model: self.model(),
-            request,
-            marks,
-        };
-        if let Some(reply) = tape.play(&question)? {
-            return Ok(reply);
+        let settled = opinion.as_ref().map_or_else(|failure| failure.code, |_| "decided");
+        count_stage(Stage::First, doubt.unwrap_or(settled));
+        let Some(doubt) = doubt else { return opinion };
+        let last = self.read(&self.shared.model, case).await;
+        count_stage(
+            Stage::Second,
+            last.as_ref().map_or_else(|failure| failure.code, |_| "decided"),
+        );
+        match (last, opinion) {
+            (Ok(mut judged), opinion) => {
+                if let Ok(opinion) = &opinion {
+                    judged.add(opinion);
+                }
+                judged.note(Diagnostic {
+                    code: "judge_escalated",
+                    detail: format!("the first model's answer was not enough ({doubt})"),
+                });
+                Ok(judged)
+            }
+            // It was not sure, but the one who knows better is not there: the stricter side is the safe one.
+            (Err(failure), Ok(mut opinion)) if opinion.assessment.decision == Decision::Deny => {
+                opinion.note(Diagnostic {
+                    code: "judge_unconfirmed",
+                    detail: format!(
+                        "the second model could not be asked ({}), the first one denied",
+                        failure.code
+                    ),
+                });
+                Ok(opinion)
+            }
+            (Err(failure), _) => Err(failure),
         }
-        let reply = self.chain.chat(request, deadline).await;
-        tape.record(&question, &reply);
-        Ok(reply?)
+    }
+
+    /// What one model makes of a case, with the agent's reasoning, without it, or both.
+    async fn read(&self, model: &AskedModel, case: Case<'_>) -> Result<Judged, JudgeFailure> {
+        let with = |reasoning| {
+            let manner = Manner {
+                schemas: &self.shared.schemas,
+                tape: self.tape.as_deref(),
+                reasoning,
+            };
+            model.ask(case, manner)
+        };
+        match self.shared.reasoning {
+            AgentReasoning::Shown => with(Reasoning::Shown).await,
+            AgentReasoning::Withheld => with(Reasoning::Withheld).await,
+            AgentReasoning::Both if case.step.contents_of(Origin::Reasoning).next().is_none() => {
+                with(Reasoning::Shown).await
+            }
+            AgentReasoning::Both => {
+                let (shown, withheld) = tokio::join!(with(Reasoning::Shown), with(Reasoning::Withheld));
+                both::stricter(shown, withheld)
+            }
+        }
     }
 }
 
-fn no_schema() -> JudgeFailure {
-    JudgeFailure {
-        code: "schema",
-        detail: "the answer schema could not be made of the organisation's reason codes".to_owned(),
+/// Why the first model may not decide this by itself; `None` where it may.
+fn doubt(judged: &Judged, rules: &FirstStageRules) -> Option<&'static str> {
+    let noted = |code: &str| judged.notes.iter().any(|note| note.code == code);
+    let assessment = &judged.assessment;
+    if noted("judge_raised") || noted("judge_unsure") || noted(both::DISAGREEMENT) {
+        Some("at_odds")
+    } else if assessment.confidence < rules.min_confidence {
+        Some("unsure")
+    } else if assessment.risk >= rules.escalate_risk {
+        Some("risk")
+    } else if rules.escalate.contains(&assessment.decision) {
+        Some("decision")
+    } else {
+        None
+    }
+}
+
+fn count_stage(stage: Stage, outcome: &'static str) {
+    metrics::counter!(JUDGE_STAGES, "stage" => stage.as_str(), "outcome" => outcome).increment(1);
+}
+
+impl Judged {
+    /// Adds what another call for the same case took.
+    fn add(&mut self, other: &Judged) {
+        self.usage = self.usage + other.usage;
+        self.cost = self.cost + other.cost;
+        self.latency = self.latency.saturating_add(other.latency);
+    }
+
+    fn note(&mut self, note: Diagnostic) {
+        self.assessment.reasoning.push_str(&format!("\n[{}]", note.detail));
+        self.notes.push(note);
     }
 }
 
 /// Judged cases are kept in a cache that is bounded in bytes.
 impl Judged {
-    /// Roughly how many bytes it takes.
+    /// How many bytes it takes, what it owns on the heap included.
     pub fn weight(&self) -> u32 {
         let assessment = &self.assessment;
-        let edits: usize = assessment.edits.iter().map(|edit| edit.replacement.len() + 64).sum();
-        let bytes = assessment.reasoning.len() + assessment.message.len() + self.model.len() + edits + 256;
+        let edits: usize = assessment.edits.iter().map(|edit| edit.replacement.capacity()).sum();
+        let codes: usize = assessment.reason_codes.iter().map(|code| code.as_str().len()).sum();
+        let notes: usize = self.notes.iter().map(|note| note.detail.capacity()).sum();
+        let lists = size_of_val(assessment.edits.as_slice())
+            + size_of_val(assessment.reason_codes.as_slice())
+            + size_of_val(self.notes.as_slice());
+        let texts = assessment.reasoning.capacity() + assessment.message.capacity() + self.model.capacity();
+        let bytes = size_of::<Self>() + lists + texts + edits + codes + notes;
         u32::try_from(bytes).unwrap_or(u32::MAX)
     }
 }
 
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;

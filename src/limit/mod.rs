@@ -1,28 +1,109 @@
-//! Rate limits: requests and judge calls apart, per organisation and caller.
+//! Limits: how many steps a caller may send, how many calls of the judge it may cause, and what an organisation may spend.
 //!
-//! Only authenticated callers have a key here, so that strangers cannot fill the tables; a hard cap holds anyway.
-//! In process; behind [`RateLimits`] it can move to Redis when several nodes have to share a limit.
+//! | what | whose | until |
+//! |---|---|---|
+//! | steps, judge calls | a caller's (`callers.rs`) | a minute |
+//! | judge calls, tokens | an organisation's (`ledger.rs`) | a minute |
+//! | money | an organisation's | the day, UTC |
+//!
+//! What a call takes is known only afterwards: it is estimated from above and set aside before the call, and settled with
+//! what it really took. A call that never settles took what was set aside.
+//!
+//! Only authenticated callers have a key here, so that strangers cannot fill the tables; hard caps hold anyway. In process;
+//! behind [`RateLimits`] it can move to Redis when several nodes have to share a limit. A restart forgets what was spent.
 
-use std::num::NonZeroU32;
+mod callers;
+mod ledger;
+
+use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
 
-use governor::clock::{Clock, DefaultClock};
-use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use crate::model::{Caller, OrganisationId};
+use crate::telemetry::names;
 
-use crate::model::Caller;
+use callers::Meter;
+use ledger::Ledger;
 
-/// What is limited, each per organisation and caller; `None`: not at all.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// What is limited; `None`: not at all.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Steps per minute.
+    /// Steps per minute, each per organisation and caller.
     pub requests_per_minute: Option<NonZeroU32>,
-    /// Calls of the judge's endpoint per minute. Answers from the cache do not count.
+    /// Calls of the judge's endpoint per minute, each per organisation and caller. Answers from the cache do not count.
     pub judge_calls_per_minute: Option<NonZeroU32>,
+    /// Organisations whose use is remembered at a time.
+    pub most_organisations: usize,
+    /// How long a step may wait for room.
+    pub queue: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            requests_per_minute: None,
+            judge_calls_per_minute: None,
+            most_organisations: 100_000,
+            queue: Duration::from_millis(200),
+        }
+    }
+}
+
+/// What an organisation may use of the judge; `None`: as much as it likes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Allowance {
+    /// Calls per minute.
+    pub calls_per_minute: Option<NonZeroU32>,
+    /// Tokens of prompts and replies per minute.
+    pub tokens_per_minute: Option<NonZeroU64>,
+    /// Millionths of the unit of the configured prices, per day in UTC.
+    pub spend_per_day_micros: Option<u64>,
+}
+
+/// What one call takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Use {
+    /// Tokens of prompt and reply.
+    pub tokens: u64,
+    /// Their price, in millionths.
+    pub cost_micros: u64,
+}
+
+/// Which limit was reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// The caller's steps.
+    Requests,
+    /// The caller's calls of the judge.
+    CallerCalls,
+    /// The organisation's calls of the judge.
+    Calls,
+    /// The organisation's tokens.
+    Tokens,
+    /// The organisation's money.
+    Spend,
+    /// More organisations use the judge at a time than are kept account of.
+    Accounts,
+}
+
+impl Limit {
+    /// The name in metrics and messages.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Limit::Requests => "requests",
+            Limit::CallerCalls => "caller_calls",
+            Limit::Calls => "calls",
+            Limit::Tokens => "tokens",
+            Limit::Spend => "spend",
+            Limit::Accounts => "accounts",
+        }
+    }
 }
 
 /// A limit was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LimitReached {
+    /// Which one.
+    pub limit: Limit,
     /// When it is worth trying again.
     pub retry_after: Duration,
 }
@@ -36,95 +117,89 @@ pub trait RateLimits: Send + Sync {
     /// When the caller has used up its steps.
     fn request(&self, caller: &Caller) -> Result<(), LimitReached>;
 
-    /// Counts one call of the judge.
+    /// Counts one call of the judge, and sets aside what it takes at most.
     ///
     /// # Errors
     ///
-    /// When the caller has used up its calls.
-    fn judge_call(&self, caller: &Caller) -> Result<(), LimitReached>;
+    /// When the caller or its organisation has used up what it may use. Nothing is counted then.
+    fn reserve(&self, caller: &Caller, allowance: &Allowance, most: Use) -> Result<(), LimitReached>;
+
+    /// Books what a call took in place of what was set aside.
+    fn settle(&self, organisation: &OrganisationId, reserved: Use, spent: Use);
+
+    /// How long a step may wait for room.
+    fn queue(&self) -> Duration;
 }
 
 /// Limits counted in this process.
 pub struct LocalRateLimits {
     requests: Option<Meter>,
     judge_calls: Option<Meter>,
+    ledger: Ledger,
+    queue: Duration,
 }
 
 impl LocalRateLimits {
     /// Starts with full allowances.
     pub fn new(settings: &Settings) -> Self {
+        Self::with_ledger(settings, Ledger::new(settings.most_organisations))
+    }
+
+    fn with_ledger(settings: &Settings, ledger: Ledger) -> Self {
         Self {
             requests: settings.requests_per_minute.map(Meter::new),
             judge_calls: settings.judge_calls_per_minute.map(Meter::new),
+            ledger,
+            queue: settings.queue,
         }
     }
 }
 
 impl RateLimits for LocalRateLimits {
     fn request(&self, caller: &Caller) -> Result<(), LimitReached> {
-        self.requests.as_ref().map_or(Ok(()), |meter| meter.count(caller))
+        let counted = self.requests.as_ref().map_or(Ok(()), |meter| meter.count(caller));
+        noted(counted.map_err(|retry_after| LimitReached {
+            limit: Limit::Requests,
+            retry_after,
+        }))
     }
 
-    fn judge_call(&self, caller: &Caller) -> Result<(), LimitReached> {
-        self.judge_calls.as_ref().map_or(Ok(()), |meter| meter.count(caller))
-    }
-}
-
-/// Callers that one meter knows at a time. Beyond it, callers at rest are forgotten (their allowance is full anyway).
-const MOST_CALLERS: usize = 100_000;
-
-struct Meter {
-    limiter: DefaultKeyedRateLimiter<Caller>,
-    clock: DefaultClock,
-}
-
-impl Meter {
-    fn new(per_minute: NonZeroU32) -> Self {
-        Self {
-            limiter: RateLimiter::keyed(Quota::per_minute(per_minute)),
-            clock: DefaultClock::default(),
-        }
-    }
-
-    fn count(&self, caller: &Caller) -> Result<(), LimitReached> {
-        if self.limiter.len() >= MOST_CALLERS {
-            self.limiter.retain_recent();
-        }
-        self.limiter.check_key(caller).map_err(|until| LimitReached {
-            retry_after: until.wait_time_from(self.clock.now()),
+    fn reserve(&self, caller: &Caller, allowance: &Allowance, most: Use) -> Result<(), LimitReached> {
+        // The organisation's account comes first: it can be given back, the caller's count cannot.
+        self.ledger.reserve(&caller.organisation, allowance, most)?;
+        let counted = self.judge_calls.as_ref().map_or(Ok(()), |meter| meter.count(caller));
+        counted.map_err(|retry_after| {
+            self.ledger.give_back(&caller.organisation, most);
+            LimitReached {
+                limit: Limit::CallerCalls,
+                retry_after,
+            }
         })
     }
+
+    fn settle(&self, organisation: &OrganisationId, reserved: Use, spent: Use) {
+        self.ledger.settle(organisation, reserved, spent);
+    }
+
+    fn queue(&self) -> Duration {
+        self.queue
+    }
+}
+
+fn noted(counted: Result<(), LimitReached>) -> Result<(), LimitReached> {
+    if let Err(reached) = &counted {
+        count_reached(reached.limit);
+    }
+    counted
+}
+
+/// The longest that it is ever worth waiting for room.
+pub const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+/// Counts a step that a limit kept from going on as it should.
+pub fn count_reached(limit: Limit) {
+    metrics::counter!(names::LIMITS, "limit" => limit.as_str()).increment(1);
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::OrganisationId;
-
-    fn caller(organisation: &str, name: &str) -> Caller {
-        Caller {
-            organisation: OrganisationId::new(organisation),
-            name: name.to_owned(),
-        }
-    }
-
-    #[test]
-    fn each_caller_of_each_organisation_has_an_allowance_of_its_own_and_calls_are_counted_apart() {
-        let limits = LocalRateLimits::new(&Settings {
-            requests_per_minute: NonZeroU32::new(2),
-            judge_calls_per_minute: NonZeroU32::new(1),
-        });
-        let (ann, bob, eve) = (caller("acme", "ann"), caller("acme", "bob"), caller("evil", "ann"));
-        assert!(limits.request(&ann).is_ok() && limits.request(&ann).is_ok());
-        let refused = limits.request(&ann).unwrap_err();
-        assert!(refused.retry_after > Duration::ZERO && refused.retry_after <= Duration::from_secs(60));
-        assert!(limits.request(&bob).is_ok() && limits.request(&eve).is_ok());
-        assert!(limits.judge_call(&ann).is_ok() && limits.judge_call(&ann).is_err());
-    }
-
-    #[test]
-    fn without_settings_nothing_is_limited() {
-        let limits = LocalRateLimits::new(&Settings::default());
-        assert!((0..10_000).all(|_| limits.request(&caller("a", "b")).is_ok()));
-    }
-}
+mod tests;

@@ -192,8 +192,7 @@ impl Link {
             Patience::ToTheEnd => until.saturating_duration_since(Instant::now()),
             Patience::OthersWait => Duration::ZERO,
         };
-        let estimate = self.model.estimate(&request);
-        let Some(room) = self.pace.reserve(estimate, longest_wait) else {
+        let Some(room) = self.pace.reserve(|| self.model.estimate(&request), longest_wait) else {
             pass.record(Sign::Nothing);
             return Err(Failure::EndpointLimit);
         };

@@ -4,12 +4,32 @@
 //! limit of output tokens is called, and whether a temperature may be given. A call starts with what is remembered (at
 //! first: strict schema, `max_tokens`, temperature). When the endpoint refuses the request, the next dialect is tried.
 //!
-//! Only a call that *succeeds* settles what is remembered, and what is settled stays: otherwise content that makes an
-//! endpoint refuse a request could talk us down to plain text for good.
+//! Only a call that *succeeds* settles what is remembered, and only what an endpoint clearly said is settled for good:
+//! otherwise content that makes an endpoint refuse a request could talk us down to plain text. Endpoints do change, though
+//! (another server behind the same address), and then three calls for each step are too dear. So, where a settled dialect is
+//! refused and a looser one works:
+//!
+//! - once: the next call begins with the settled one, as if nothing had happened;
+//! - [`SLIPS`] times in a row: calls begin with the looser one for a while ([`FIRST_WHILE`], doubling up to
+//!   [`LONGEST_WHILE`]), then one call tries the settled one again.
+//!
+//! The same while is given to a looser dialect that was found only because an endpoint refused a request without a reason.
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use super::{Complaint, StructuredOutput};
+
+/// How often in a row the settled dialect is refused before calls begin with a looser one.
+const SLIPS: u32 = 2;
+/// How many requests in a row are refused without a reason before it is looked for in the dialect again.
+const ODD_REFUSALS: u32 = 5;
+/// For how long calls begin with the looser dialect at first.
+const FIRST_WHILE: Duration = Duration::from_secs(60);
+/// The longest that they do.
+const LONGEST_WHILE: Duration = Duration::from_secs(3600);
 
 /// How the reply is held to a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,24 +76,37 @@ enum Choice {
 /// How sure we are of what is remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// No call has succeeded yet.
+    /// Nothing has worked yet, or not for a long time.
     Guess,
-    /// A call has succeeded.
+    /// It has worked.
     Settled,
 }
 
 /// What is remembered of an endpoint.
 #[derive(Debug)]
 pub(super) struct Memory {
-    packed: AtomicU8,
     choice: Choice,
+    known: Mutex<Known>,
 }
 
-const SETTLED: u8 = 0b1000_0000;
-const COMPLETION_TOKENS: u8 = 0b0001_0000;
-const NO_TEMPERATURE: u8 = 0b0010_0000;
-const JSON_OBJECT: u8 = 0b0000_0001;
-const TEXT: u8 = 0b0000_0010;
+#[derive(Debug)]
+struct Known {
+    dialect: Dialect,
+    standing: Standing,
+    /// A looser dialect that is used for a while.
+    detour: Option<Detour>,
+    /// How often in a row the dialect was refused and a looser one worked.
+    slips: u32,
+    /// How many requests in a row were refused without a reason.
+    odd_refusals: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Detour {
+    dialect: Dialect,
+    until: Instant,
+    lasts: Duration,
+}
 
 impl Memory {
     pub(super) fn new(configured: StructuredOutput) -> Self {
@@ -89,32 +122,35 @@ impl Memory {
             temperature: Temperature::Sent,
         };
         Self {
-            packed: AtomicU8::new(dialect.packed()),
             choice,
+            known: Mutex::new(Known {
+                dialect,
+                standing: Standing::Guess,
+                detour: None,
+                slips: 0,
+                odd_refusals: 0,
+            }),
         }
     }
 
     /// What to begin with.
     pub(super) fn recall(&self) -> (Dialect, Standing) {
-        let packed = self.packed.load(Ordering::Acquire);
-        let standing = if packed & SETTLED == 0 {
-            Standing::Guess
-        } else {
-            Standing::Settled
-        };
-        (Dialect::unpacked(packed), standing)
+        self.lock().recall(Instant::now())
     }
 
-    /// A call in this dialect succeeded. The first such call settles it.
-    pub(super) fn learn(&self, dialect: Dialect) {
-        let guess = self.packed.load(Ordering::Acquire);
-        if guess & SETTLED == 0 {
-            let settled = dialect.packed() | SETTLED;
-            // Whoever comes second has settled nothing else than the same endpoint's ways.
-            let _ = self
-                .packed
-                .compare_exchange(guess, settled, Ordering::AcqRel, Ordering::Acquire);
-        }
+    /// A call that began with one dialect succeeded in another, or the same.
+    pub(super) fn learn(&self, began: Dialect, worked: Dialect, reason: Option<Complaint>) {
+        self.lock().learn(Instant::now(), began, worked, reason);
+    }
+
+    /// A request was refused, and no other dialect helped.
+    pub(super) fn refused(&self) {
+        self.lock().refused();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        // Nothing that can panic happens under the lock.
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The dialect to try after the endpoint refused this one; `None` when there is none left.
@@ -147,79 +183,150 @@ impl Memory {
     }
 }
 
-impl Dialect {
-    const fn packed(self) -> u8 {
-        let format = match self.format {
-            Format::JsonSchema => 0,
-            Format::JsonObject => JSON_OBJECT,
-            Format::Text => TEXT,
-        };
-        let tokens = match self.token_limit {
-            TokenLimit::MaxTokens => 0,
-            TokenLimit::MaxCompletionTokens => COMPLETION_TOKENS,
-        };
-        let temperature = match self.temperature {
-            Temperature::Sent => 0,
-            Temperature::Omitted => NO_TEMPERATURE,
-        };
-        format | tokens | temperature
+impl Known {
+    fn recall(&self, now: Instant) -> (Dialect, Standing) {
+        match self.detour {
+            Some(detour) if now < detour.until => (detour.dialect, Standing::Settled),
+            Some(_) | None => (self.dialect, self.standing),
+        }
     }
 
-    const fn unpacked(packed: u8) -> Self {
-        Self {
-            format: if packed & TEXT != 0 {
-                Format::Text
-            } else if packed & JSON_OBJECT != 0 {
-                Format::JsonObject
-            } else {
-                Format::JsonSchema
-            },
-            token_limit: if packed & COMPLETION_TOKENS != 0 {
-                TokenLimit::MaxCompletionTokens
-            } else {
-                TokenLimit::MaxTokens
-            },
-            temperature: if packed & NO_TEMPERATURE != 0 {
-                Temperature::Omitted
-            } else {
-                Temperature::Sent
-            },
+    fn learn(&mut self, now: Instant, began: Dialect, worked: Dialect, reason: Option<Complaint>) {
+        self.odd_refusals = 0;
+        if self.standing == Standing::Guess && reason != Some(Complaint::Unspecified) {
+            self.dialect = worked;
+            self.standing = Standing::Settled;
+            self.detour = None;
+            self.slips = 0;
+        } else if worked == self.dialect {
+            self.standing = Standing::Settled;
+            self.detour = None;
+            self.slips = 0;
+        } else if began == self.dialect {
+            self.slips += 1;
+            // What nobody gave a reason for is not worth asking for twice.
+            if self.slips >= SLIPS || self.standing == Standing::Guess {
+                let lasts = self.detour.map_or(FIRST_WHILE, |detour| detour.lasts.saturating_mul(2));
+                let lasts = lasts.min(LONGEST_WHILE);
+                self.detour = Some(Detour {
+                    dialect: worked,
+                    until: now + lasts,
+                    lasts,
+                });
+            }
+        }
+    }
+
+    fn refused(&mut self) {
+        self.odd_refusals += 1;
+        if self.odd_refusals >= ODD_REFUSALS {
+            self.odd_refusals = 0;
+            self.standing = Standing::Guess;
+            self.detour = None;
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
     use super::*;
 
+    fn at(seconds: u64) -> Instant {
+        static BEGUN: LazyLock<Instant> = LazyLock::new(Instant::now);
+        *BEGUN + Duration::from_secs(seconds)
+    }
+
+    fn known() -> Known {
+        Memory::new(StructuredOutput::Auto).known.into_inner().unwrap()
+    }
+
+    fn object(dialect: Dialect) -> Dialect {
+        Dialect {
+            format: Format::JsonObject,
+            ..dialect
+        }
+    }
+
+    const FORMAT: Option<Complaint> = Some(Complaint::ResponseFormat);
+
     #[test]
-    fn every_dialect_packs_and_unpacks() {
-        for format in [Format::JsonSchema, Format::JsonObject, Format::Text] {
-            for token_limit in [TokenLimit::MaxTokens, TokenLimit::MaxCompletionTokens] {
-                for temperature in [Temperature::Sent, Temperature::Omitted] {
-                    let dialect = Dialect {
-                        format,
-                        token_limit,
-                        temperature,
-                    };
-                    assert_eq!(Dialect::unpacked(dialect.packed() | SETTLED), dialect);
-                }
-            }
+    fn what_an_endpoint_clearly_says_is_settled_with_the_first_success() {
+        let mut known = known();
+        let (strict, standing) = known.recall(at(0));
+        assert_eq!((strict.format, standing), (Format::JsonSchema, Standing::Guess));
+        known.learn(at(0), strict, object(strict), FORMAT);
+        assert_eq!(known.recall(at(1_000_000)), (object(strict), Standing::Settled));
+    }
+
+    #[test]
+    fn a_settled_dialect_is_not_talked_down_by_one_refusal() {
+        let mut known = known();
+        let (strict, _) = known.recall(at(0));
+        known.learn(at(0), strict, strict, None);
+        for _ in 0..10 {
+            known.learn(at(0), strict, object(strict), FORMAT);
+            assert_eq!(known.recall(at(0)), (strict, Standing::Settled));
+            known.learn(at(0), strict, strict, None);
         }
     }
 
     #[test]
-    fn a_settled_dialect_is_not_talked_down() {
+    fn an_endpoint_that_changed_costs_further_calls_only_now_and_then() {
+        let mut known = known();
+        let (strict, _) = known.recall(at(0));
+        known.learn(at(0), strict, strict, None);
+        let mut dear = 0;
+        // A call a second for two hours, of an endpoint that takes no schema any more.
+        for second in 0..7_200 {
+            let (began, _) = known.recall(at(second));
+            dear += u32::from(began == strict);
+            let reason = (began == strict).then_some(Complaint::ResponseFormat);
+            known.learn(at(second), began, object(strict), reason);
+        }
+        assert!((SLIPS..=10).contains(&dear), "{dear}");
+        // It takes one again.
+        let later = at(20_000);
+        assert_eq!(known.recall(later).0, strict);
+        known.learn(later, strict, strict, None);
+        assert_eq!(known.recall(later), (strict, Standing::Settled));
+    }
+
+    #[test]
+    fn what_was_found_without_a_reason_is_used_for_a_while() {
+        let mut known = known();
+        let (strict, _) = known.recall(at(0));
+        known.learn(at(0), strict, object(strict), Some(Complaint::Unspecified));
+        assert_eq!(known.recall(at(59)), (object(strict), Standing::Settled));
+        assert_eq!(known.recall(at(61)), (strict, Standing::Guess));
+        known.learn(at(61), strict, strict, None);
+        assert_eq!(known.recall(at(61)), (strict, Standing::Settled));
+    }
+
+    #[test]
+    fn an_endpoint_that_refuses_everything_is_looked_at_anew() {
+        let mut known = known();
+        let (strict, _) = known.recall(at(0));
+        known.learn(at(0), strict, strict, None);
+        for _ in 1..ODD_REFUSALS {
+            known.refused();
+        }
+        known.learn(at(0), strict, strict, None);
+        for _ in 1..ODD_REFUSALS {
+            known.refused();
+            assert_eq!(known.recall(at(0)).1, Standing::Settled, "a success in between");
+        }
+        known.refused();
+        assert_eq!(known.recall(at(0)), (strict, Standing::Guess));
+    }
+
+    #[test]
+    fn an_unspecified_refusal_is_taken_for_one_of_the_format_only_as_long_as_we_guess() {
         let memory = Memory::new(StructuredOutput::Auto);
-        let (first, standing) = memory.recall();
-        assert_eq!((first.format, standing), (Format::JsonSchema, Standing::Guess));
-        memory.learn(first);
-        let looser = memory
-            .after(first, Complaint::ResponseFormat, Standing::Settled)
-            .unwrap();
-        memory.learn(looser);
-        assert_eq!(memory.recall(), (first, Standing::Settled));
+        let (first, _) = memory.recall();
         assert_eq!(memory.after(first, Complaint::Unspecified, Standing::Settled), None);
+        assert!(memory.after(first, Complaint::Unspecified, Standing::Guess).is_some());
     }
 
     #[test]

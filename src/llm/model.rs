@@ -16,7 +16,7 @@ use super::retry::{Patience, Retry};
 use super::settings::{Settings, SettingsError};
 use super::transport::Transport;
 use super::usage::{Usage, estimate_tokens};
-use super::{Failure, Request};
+use super::{Complaint, Failure, Request};
 use crate::telemetry::names;
 
 /// A model at one endpoint. Cheap to clone; clones share connections and what is known of the endpoint.
@@ -111,21 +111,31 @@ impl ChatModel {
 impl Shared {
     /// Asks in the dialect that is remembered, and in others as far as the endpoint refuses it.
     async fn converse(&self, request: Request<'_>, deadline: Instant, patience: Patience) -> Result<Reply, Failure> {
-        let (mut dialect, standing) = self.memory.recall();
+        let (began, standing) = self.memory.recall();
+        let mut dialect = began;
+        let mut reason = None;
         loop {
             match self.ask(&request, dialect, deadline, patience).await {
                 Ok(body) => {
                     let said = read_said(&body);
                     let reply = self.reply(&request, &body, said, dialect.format);
                     if reply.is_ok() {
-                        self.memory.learn(dialect);
+                        self.memory.learn(began, dialect, reason);
                     }
                     return reply;
                 }
                 Err(Failure::BadRequest { status, complaint }) => {
                     // Every dialect leads on to one that was not tried: the loop ends.
-                    let next = self.memory.after(dialect, complaint, standing);
-                    dialect = next.ok_or(Failure::BadRequest { status, complaint })?;
+                    let Some(next) = self.memory.after(dialect, complaint, standing) else {
+                        self.memory.refused();
+                        return Err(Failure::BadRequest { status, complaint });
+                    };
+                    // One refusal without a reason makes the whole finding a guess.
+                    reason = match reason {
+                        Some(Complaint::Unspecified) => reason,
+                        _ => Some(complaint),
+                    };
+                    dialect = next;
                     tracing::debug!(status, ?dialect, "the endpoint refused a request; asking differently");
                 }
                 Err(failure) => return Err(failure),

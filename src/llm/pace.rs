@@ -52,8 +52,10 @@ impl Pace {
         }
     }
 
-    /// Room for one call of so many tokens; `None` when that takes longer than `patience`.
-    pub(super) fn reserve(&self, tokens: u64, patience: Duration) -> Option<Reserved> {
+    /// Room for one call of so many tokens; `None` when that takes longer than `patience`. Nobody counts where nothing is
+    /// limited.
+    pub(super) fn reserve(&self, tokens: impl FnOnce() -> u64, patience: Duration) -> Option<Reserved> {
+        let tokens = if self.buckets.is_some() { tokens() } else { 0 };
         self.reserve_at(Instant::now(), tokens, patience)
     }
 

@@ -62,6 +62,31 @@ ordered! {
     }
 }
 
+ordered! {
+    /// Which of a judge's models decided.
+    Stage {
+        /// The only one there is.
+        Single = "single",
+        /// The small one that is asked first.
+        First = "first",
+        /// The one that is asked when the first may not decide.
+        Second = "second",
+    }
+}
+
+/// How a model's answer was come by, and what it took.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judging {
+    /// Which model decided.
+    pub stage: Stage,
+    /// Tokens that this decision took: none when the answer was stored, or somebody else asked for it.
+    pub tokens: u64,
+    /// Their price, in millionths of the unit of the configured prices.
+    pub cost_micros: u64,
+    /// How old a stored answer is.
+    pub age_seconds: Option<u64>,
+}
+
 /// Something that went wrong, or was noteworthy, on the way to a verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
@@ -106,6 +131,8 @@ pub struct Verdict {
     pub prompt_version: String,
     /// The model that judged, where one did.
     pub model: Option<String>,
+    /// How the model's answer was come by, where one judged.
+    pub judging: Option<Judging>,
     /// True when nobody could decide and the posture is to answer with an error (-32012).
     pub undecided: bool,
     /// What went wrong inside.

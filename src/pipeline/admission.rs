@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Guardian, Organisation};
-use crate::model::{Caller, OrganisationId};
+use crate::model::Caller;
 
 /// Proof that a caller was admitted, with its organisation as it stood then. Only [`Guardian::admit`] makes one.
 #[derive(Clone, Debug)]
@@ -18,18 +18,6 @@ impl Admitted {
     pub fn organisation(&self) -> &Organisation {
         &self.organisation
     }
-
-    /// The same caller in an organisation apart: the same policy and prompts, but nothing that is kept for an organisation
-    /// — answers, sessions — is shared with any other.
-    #[must_use]
-    pub fn apart(self, name: &str) -> Self {
-        let mut organisation = Organisation::clone(&self.organisation);
-        organisation.id = OrganisationId::new(format!("{}/{name}", organisation.id));
-        Self {
-            organisation: Arc::new(organisation),
-            ..self
-        }
-    }
 }
 
 /// Why a step was not admitted.
@@ -38,6 +26,9 @@ pub enum Refused {
     /// The credential belongs to an organisation that is not served (any more).
     #[error("the organisation of this credential is not served here")]
     UnknownOrganisation,
+    /// Records cannot be written, and the configuration takes no step without one.
+    #[error("audit records cannot be written at the moment, and no step is taken without one")]
+    Unrecorded,
     /// The caller has used up its steps.
     #[error("the rate limit of this credential is reached")]
     LimitReached {
@@ -51,13 +42,16 @@ impl Guardian {
     ///
     /// # Errors
     ///
-    /// When the caller's organisation is not served, or its limit is reached.
+    /// When the caller's organisation is not served, its limit is reached, or no record could be written of the step.
     pub fn admit(&self, caller: &Caller) -> Result<Admitted, Refused> {
         let organisation = self
             .organisations
             .load()
             .get(&caller.organisation)
             .ok_or(Refused::UnknownOrganisation)?;
+        if self.audit.refuses() {
+            return Err(Refused::Unrecorded);
+        }
         self.limits.request(caller).map_err(|limit| Refused::LimitReached {
             retry_after: limit.retry_after,
         })?;

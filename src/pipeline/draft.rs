@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::model::{
-    Authorization, Coverage, Decision, Diagnostic, Edit, Method, ReasonCode, Risk, Source, Step, Verdict,
+    Authorization, Coverage, Decision, Diagnostic, Edit, Judging, Method, ReasonCode, Risk, Source, Step, Verdict,
 };
 
 /// What rules, a judge or the posture decided.
@@ -19,6 +19,7 @@ pub(super) struct Draft {
     pub(super) authorization: Option<Authorization>,
     pub(super) edits: Vec<Edit>,
     pub(super) model: Option<String>,
+    pub(super) judging: Option<Judging>,
     pub(super) undecided: bool,
     pub(super) diagnostics: Vec<Diagnostic>,
 }
@@ -42,6 +43,7 @@ impl Draft {
             authorization: None,
             edits: Vec::new(),
             model: None,
+            judging: None,
             undecided: false,
             diagnostics: Vec::new(),
         }
@@ -84,6 +86,7 @@ impl Draft {
             policy_version: String::new(),
             prompt_version: String::new(),
             model: self.model,
+            judging: self.judging,
             undecided: self.undecided,
             diagnostics: self.diagnostics,
         }

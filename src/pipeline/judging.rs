@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use super::draft::{Draft, message};
 use super::mask::Cleared;
+use super::purse::CallersPurse;
 use super::{Admitted, Guardian};
 use crate::cache::{Fingerprint, Scope, Served, Unanswered};
 use crate::judge::{Assessment, Case, Judge, JudgeFailure, Judged, local};
-use crate::model::{Decision, Diagnostic, History, Posture, ReasonCode, Source, Treatment};
+use crate::model::{Decision, Diagnostic, History, Judging, Posture, ReasonCode, Source, Treatment};
 use crate::session::Recalled;
 
 impl Guardian {
@@ -33,11 +34,17 @@ impl Guardian {
         let history = recalled.history(&cleared.step);
         let fingerprint = Fingerprint::of(&scope, &cleared.step, &cleared.evidence, &history);
         let ask = self.ask(judge, admitted, cleared, history, deadline);
-        let answer = tokio::time::timeout_at(deadline, self.cache.get_or_ask(fingerprint, ask)).await;
+        let answer = tokio::time::timeout_at(deadline, self.cache.get_or_ask(&organisation.id, fingerprint, ask)).await;
         match answer {
-            Ok(Ok((judged, Served::Fresh))) => draft(judged.assessment.clone(), Source::Judge, Some(&judged)),
-            Ok(Ok((judged, Served::Coalesced | Served::Stored))) => {
-                draft(judged.assessment.clone(), Source::Cache, Some(&judged))
+            Ok(Ok((judged, _))) if self.distrusts(&judged) => self.fall_back(admitted, cleared, &distrusted()),
+            Ok(Ok((judged, served))) => {
+                let source = match served {
+                    Served::Fresh => Source::Judge,
+                    Served::Coalesced | Served::Stored { .. } => Source::Cache,
+                };
+                let mut draft = draft(judged.assessment.clone(), source, Some(&judged));
+                draft.judging = Some(judging(&judged, served));
+                draft
             }
             Ok(Err(Unanswered::Failed(failure))) => self.fall_back(admitted, cleared, &failure),
             Ok(Err(Unanswered::Died)) => self.fall_back(admitted, cleared, &died()),
@@ -57,7 +64,7 @@ impl Guardian {
         let (judge, limits) = (Arc::clone(judge), Arc::clone(&self.limits));
         let (admitted, step, evidence) = (admitted.clone(), Arc::clone(&cleared.step), cleared.evidence.clone());
         async move {
-            limits.judge_call(&admitted.caller).map_err(|_| limit_reached())?;
+            let purse = CallersPurse::new(limits, admitted.clone(), deadline);
             let organisation = &admitted.organisation;
             let case = Case {
                 step: &step,
@@ -66,6 +73,7 @@ impl Guardian {
                 policy: &organisation.policy,
                 prompts: &organisation.prompts,
                 deadline,
+                purse: &purse,
             };
             judge.assess(case).await
         }
@@ -138,19 +146,40 @@ fn draft(assessment: Assessment, source: Source, judged: Option<&Judged>) -> Dra
         authorization: judged.map(|_| assessment.authorization),
         edits: assessment.edits,
         model: judged.map(|judged| judged.model.clone()),
+        judging: None,
         undecided: false,
         diagnostics: judged.map(|judged| judged.notes.clone()).unwrap_or_default(),
     }
 }
 
-fn limit_reached() -> JudgeFailure {
-    failure("judge_limit", "the caller's limit of judge calls is reached")
+/// How an answer was come by. What was paid before, or by another step, is not this one's cost.
+fn judging(judged: &Judged, served: Served) -> Judging {
+    let (tokens, cost_micros) = match served {
+        Served::Fresh => (judged.usage.tokens(), judged.cost.micros()),
+        Served::Coalesced | Served::Stored { .. } => (0, 0),
+    };
+    Judging {
+        stage: judged.stage,
+        tokens,
+        cost_micros,
+        age_seconds: match served {
+            Served::Stored { age } => Some(age.as_secs()),
+            Served::Fresh | Served::Coalesced => None,
+        },
+    }
 }
 
 fn too_late() -> JudgeFailure {
     failure(
         "deadline",
         "there was no answer within the time that a decision may take",
+    )
+}
+
+fn distrusted() -> JudgeFailure {
+    failure(
+        "judge_distrusted",
+        "the judge answers wrongly about known steps, so what it lets through does not count",
     )
 }
 

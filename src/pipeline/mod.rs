@@ -8,7 +8,7 @@
 //! | recall | `remember.rs` | what happened in the session before |
 //! | screen | `screen.rs` | `Screened`: findings, and what the policy makes of each |
 //! | mask | `mask.rs` | `Cleared`: the step without what the policy masks; no judge ever sees that |
-//! | judge | `judging.rs` | a `Draft`: from the cache, a model, the local judge, or the posture |
+//! | judge | `judging.rs`, `purse.rs` | a `Draft`: from the cache, a model, the local judge, or the posture |
 //! | settle | `settle.rs`, `withhold.rs` | the [`Verdict`]: edits applied, decoded and screened again |
 //! | remember | `remember.rs` | the step and its verdict, as part of the session |
 //!
@@ -21,25 +21,29 @@ mod experts;
 mod judging;
 mod mask;
 mod organisation;
+mod purse;
 mod remember;
 mod screen;
 mod settle;
+mod trust;
 mod withhold;
 mod witness;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 
 pub use admission::{Admitted, Refused};
 pub use organisation::{Organisation, Organisations};
+pub use trust::{JudgeCheck, Trust};
 
 use crate::audit::Audit;
-use crate::cache::{AnswerCache, Weigh};
+use crate::cache::{AnswerCache, Keep};
 use crate::judge::{Judge, Judged};
 use crate::limit::RateLimits;
-use crate::model::{Caller, Finding, History, Posture, Step, Verdict};
+use crate::llm::BreakerState;
+use crate::model::{Caller, Decision, Finding, History, Posture, Step, Verdict};
 use crate::prefilter::Prefilters;
 use crate::session::{Memory, Settled};
 use crate::telemetry::names;
@@ -87,6 +91,7 @@ pub struct Guardian {
     prefilters: Arc<Prefilters>,
     organisations: ArcSwap<Organisations>,
     judge: Option<Arc<Judge>>,
+    judge_check: ArcSwapOption<JudgeCheck>,
     cache: AnswerCache<Judged>,
     sessions: Option<Memory>,
     limits: Arc<dyn RateLimits>,
@@ -112,6 +117,7 @@ impl Guardian {
             prefilters: Arc::new(parts.prefilters),
             organisations: ArcSwap::from_pointee(parts.organisations),
             judge: parts.judge.map(Arc::new),
+            judge_check: ArcSwapOption::empty(),
             cache: parts.cache,
             sessions: parts.sessions,
             limits: parts.limits,
@@ -209,6 +215,24 @@ impl Guardian {
         self.judge.is_some()
     }
 
+    /// The endpoints that are left alone at the moment, and whether one is being probed: `spare: open`.
+    pub fn resting_endpoints(&self) -> Vec<String> {
+        let chains = self
+            .judge
+            .iter()
+            .flat_map(|judge| judge.first_chain().into_iter().chain([judge.chain()]));
+        let states = chains.flat_map(|chain| chain.states());
+        states
+            .filter(|state| state.breaker != BreakerState::Closed)
+            .map(|state| format!("{}: {}", state.endpoint, state.breaker.as_str()))
+            .collect()
+    }
+
+    /// Whether no step is admitted because audit records cannot be written.
+    pub fn is_unrecorded(&self) -> bool {
+        self.audit.refuses()
+    }
+
     /// Waits until all audit records have reached their destination.
     pub fn flush_audit(&self) {
         self.audit.flush();
@@ -223,9 +247,13 @@ impl Guardian {
     }
 }
 
-impl Weigh for Judged {
+impl Keep for Judged {
     fn weight(&self) -> u32 {
         Judged::weight(self)
+    }
+
+    fn decision(&self) -> Decision {
+        self.assessment.decision
     }
 }
 

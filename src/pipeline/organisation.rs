@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::limit::Allowance;
 use crate::model::OrganisationId;
 use crate::policy::Policy;
 use crate::prompt::Prompts;
 
 /// An organisation as it stands at one moment. A reload makes a new one; a step keeps the one it was admitted with.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Organisation {
     /// Its id.
     pub id: OrganisationId,
@@ -16,6 +17,8 @@ pub struct Organisation {
     pub policy: Arc<Policy>,
     /// Its prompts.
     pub prompts: Arc<Prompts>,
+    /// What it may use of the judge.
+    pub allowance: Allowance,
 }
 
 impl Organisation {

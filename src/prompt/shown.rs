@@ -10,8 +10,9 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, BuildError};
 
 use super::tokens;
 
@@ -61,9 +62,14 @@ pub(super) enum Lines {
     Escaped,
 }
 
+/// Finds the openers. It is built once: building it takes longer than looking through most steps.
+static FINDER: LazyLock<Result<AhoCorasick, BuildError>> =
+    LazyLock::new(|| AhoCorasick::builder().ascii_case_insensitive(true).build(OPENERS));
+
 /// Makes texts visible, for one fence.
 pub(super) struct Eyes {
-    openers: AhoCorasick,
+    openers: &'static AhoCorasick,
+    fence: String,
 }
 
 /// A text, with the places at which it could pass for a mark of ours.
@@ -74,10 +80,12 @@ pub(super) struct Seen<'t> {
 
 impl Eyes {
     /// Eyes that also see the name of this fence.
-    pub(super) fn new(fence: &str) -> Result<Self, aho_corasick::BuildError> {
-        let patterns = OPENERS.iter().copied().chain((!fence.is_empty()).then_some(fence));
-        let openers = AhoCorasick::builder().ascii_case_insensitive(true).build(patterns)?;
-        Ok(Self { openers })
+    pub(super) fn new(fence: &str) -> Result<Self, BuildError> {
+        let openers = FINDER.as_ref().map_err(BuildError::clone)?;
+        Ok(Self {
+            openers,
+            fence: fence.to_owned(),
+        })
     }
 
     /// Looks through a text once.
@@ -155,10 +163,23 @@ impl Eyes {
             .openers
             .find_overlapping_iter(text)
             .map(|found| found.start())
+            .chain(self.fence_starts(text))
             .collect();
         starts.sort_unstable();
         starts.dedup();
         starts
+    }
+
+    /// Where the name of the fence stands, in whatever case.
+    fn fence_starts(&self, text: &str) -> impl Iterator<Item = usize> {
+        let fence = self.fence.as_bytes();
+        let first = fence.first().map_or(0, u8::to_ascii_lowercase);
+        let places = text.as_bytes().windows(fence.len().max(1)).enumerate();
+        places
+            .filter(move |(_, place)| {
+                place.first().map(u8::to_ascii_lowercase) == Some(first) && place.eq_ignore_ascii_case(fence)
+            })
+            .map(|(at, _)| at)
     }
 }
 

@@ -66,6 +66,36 @@ impl Default for Settings {
     }
 }
 
+impl Settings {
+    /// Whether the address may be listened on.
+    ///
+    /// # Errors
+    ///
+    /// When it is open to others and nobody needs a key.
+    pub fn check(&self) -> Result<(), ServerError> {
+        if self.authentication == Authentication::LoopbackOnly && !self.listen.ip().is_loopback() {
+            return Err(ServerError::Unprotected(self.listen));
+        }
+        Ok(())
+    }
+}
+
+/// Reads an address and port; `localhost:PORT` is the loopback address. Other names are not looked up: what they mean could be
+/// another address tomorrow.
+///
+/// # Errors
+///
+/// What was expected and what was found.
+pub fn parse_listen(text: &str) -> Result<SocketAddr, String> {
+    let by_name = || {
+        let port = text.strip_prefix("localhost:")?.parse().ok()?;
+        Some(SocketAddr::from(([127, 0, 0, 1], port)))
+    };
+    text.parse().ok().or_else(by_name).ok_or_else(|| {
+        format!("expected an address and port such as `127.0.0.1:8787` or `localhost:8787`, found `{text}`")
+    })
+}
+
 /// Why the server cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
@@ -129,9 +159,7 @@ impl Server {
         guardian: Arc<Guardian>,
         keyring: Keyring,
     ) -> Result<Self, ServerError> {
-        if settings.authentication == Authentication::LoopbackOnly && !settings.listen.ip().is_loopback() {
-            return Err(ServerError::Unprotected(settings.listen));
-        }
+        settings.check()?;
         let failed = |why| ServerError::Bind {
             address: settings.listen,
             why,
@@ -218,15 +246,19 @@ impl Control {
 /// The routes.
 pub(crate) fn router(shared: Arc<Shared>) -> Router {
     Router::new()
-        .route("/", post(steps::answer))
-        .route("/aos", post(steps::answer))
-        .route("/healthz", get(health::alive))
-        .route("/readyz", get(health::ready))
-        .route("/metrics", get(health::metrics))
-        .method_not_allowed_fallback(async || Refusal::MethodNotAllowed)
+        .route("/", post(steps::answer).fallback(refuse_all_but("POST")))
+        .route("/aos", post(steps::answer).fallback(refuse_all_but("POST")))
+        .route("/healthz", get(health::alive).fallback(refuse_all_but("GET, HEAD")))
+        .route("/readyz", get(health::ready).fallback(refuse_all_but("GET, HEAD")))
+        .route("/metrics", get(health::metrics).fallback(refuse_all_but("GET, HEAD")))
         .fallback(async || Refusal::NoSuchPath)
         .layer(tower_http::catch_panic::CatchPanicLayer::custom(steps::panicked))
         .with_state(shared)
+}
+
+/// The answer to any other HTTP method.
+fn refuse_all_but(methods: &'static str) -> impl Fn() -> std::future::Ready<Refusal> + Clone + Send + Sync + 'static {
+    move || std::future::ready(Refusal::MethodNotAllowed(methods))
 }
 
 async fn metrics_upkeep() {

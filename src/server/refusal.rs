@@ -32,10 +32,12 @@ pub enum Refusal {
     LimitReached(Duration),
     /// 503: too much is being worked on.
     Overloaded,
+    /// 503: audit records cannot be written, and no step is taken without one.
+    Unrecorded,
     /// 404: steps go to `/` or `/aos`.
     NoSuchPath,
-    /// 405: steps are posted.
-    MethodNotAllowed,
+    /// 405: this path takes these HTTP methods.
+    MethodNotAllowed(&'static str),
 }
 
 impl Refusal {
@@ -49,9 +51,9 @@ impl Refusal {
             Refusal::TooSlow => StatusCode::REQUEST_TIMEOUT,
             Refusal::Broken => StatusCode::BAD_REQUEST,
             Refusal::LimitReached(_) => StatusCode::TOO_MANY_REQUESTS,
-            Refusal::Overloaded => StatusCode::SERVICE_UNAVAILABLE,
+            Refusal::Overloaded | Refusal::Unrecorded => StatusCode::SERVICE_UNAVAILABLE,
             Refusal::NoSuchPath => StatusCode::NOT_FOUND,
-            Refusal::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Refusal::MethodNotAllowed(_) => StatusCode::METHOD_NOT_ALLOWED,
         }
     }
 
@@ -68,8 +70,9 @@ impl Refusal {
             Refusal::Broken => "broken",
             Refusal::LimitReached(_) => "limit_reached",
             Refusal::Overloaded => "overloaded",
+            Refusal::Unrecorded => "unrecorded",
             Refusal::NoSuchPath => "no_such_path",
-            Refusal::MethodNotAllowed => "method_not_allowed",
+            Refusal::MethodNotAllowed(_) => "method_not_allowed",
         }
     }
 
@@ -88,10 +91,13 @@ impl Refusal {
             Refusal::Broken => RpcError::invalid_request("the body broke off"),
             Refusal::LimitReached(after) => RpcError::rate_limited(millis(*after)),
             Refusal::Overloaded => RpcError::overloaded(1_000),
+            Refusal::Unrecorded => RpcError::overloaded(5_000),
             Refusal::NoSuchPath => {
                 RpcError::invalid_request("there is nothing here: steps go to `POST /` or `POST /aos`")
             }
-            Refusal::MethodNotAllowed => RpcError::invalid_request("expected the HTTP method `POST`"),
+            Refusal::MethodNotAllowed(methods) => {
+                RpcError::invalid_request(format!("expected the HTTP method {methods}"))
+            }
         }
     }
 
@@ -111,8 +117,11 @@ impl Refusal {
             Refusal::Overloaded => {
                 headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
             }
-            Refusal::MethodNotAllowed => {
-                headers.insert(ALLOW, HeaderValue::from_static("POST"));
+            Refusal::Unrecorded => {
+                headers.insert(RETRY_AFTER, HeaderValue::from_static("5"));
+            }
+            Refusal::MethodNotAllowed(methods) => {
+                headers.insert(ALLOW, HeaderValue::from_static(methods));
             }
             Refusal::OrganisationGone
             | Refusal::NotJson

@@ -44,6 +44,28 @@ pub struct SetupError {
     why: String,
 }
 
+/// Checks that the filter is understood, without starting anything.
+///
+/// # Errors
+///
+/// When it is not.
+pub fn check(settings: &Settings) -> Result<(), SetupError> {
+    filter(settings).map(drop)
+}
+
+fn filter(settings: &Settings) -> Result<EnvFilter, SetupError> {
+    let refused = |why: String| SetupError {
+        filter: settings.filter.clone(),
+        why,
+    };
+    let off = "async_openai=off"
+        .parse()
+        .map_err(|_| refused("internal directive".to_owned()))?;
+    Ok(EnvFilter::try_new(&settings.filter)
+        .map_err(|error| refused(error.to_string()))?
+        .add_directive(off))
+}
+
 /// Starts logging to standard error. A second call changes nothing.
 ///
 /// `async_openai` logs whole bodies, so its target is always off.
@@ -52,19 +74,8 @@ pub struct SetupError {
 ///
 /// When the filter is not understood.
 pub fn start_logging(settings: &Settings) -> Result<(), SetupError> {
-    let refused = |why: String| SetupError {
-        filter: settings.filter.clone(),
-        why,
-    };
-    let filter = EnvFilter::try_new(&settings.filter)
-        .map_err(|error| refused(error.to_string()))?
-        .add_directive(
-            "async_openai=off"
-                .parse()
-                .map_err(|_| refused("internal directive".to_owned()))?,
-        );
     let builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+        .with_env_filter(filter(settings)?)
         .with_writer(std::io::stderr);
     let started = match settings.format {
         LogFormat::Text => builder.with_ansi(false).try_init(),

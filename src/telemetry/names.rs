@@ -16,14 +16,28 @@ pub const ENDPOINT_SECONDS: &str = "guardian_endpoint_seconds";
 pub const ENDPOINT_COST: &str = "guardian_endpoint_cost_micros_total";
 /// The breaker of each endpoint, by `endpoint`: 0 closed, 1 half-open, 2 open.
 pub const ENDPOINT_STATE: &str = "guardian_endpoint_state";
-/// Cache events, by `event`: `hit`, `miss`, `coalesced`, `evicted`.
+/// Answers of the judge about known steps, by `outcome`: `right`, `wrong`, `unanswered`.
+pub const JUDGE_CANARY: &str = "guardian_judge_canary_total";
+/// 1 while the judge answers rightly about known steps, 0 while it does not.
+pub const JUDGE_TRUSTED: &str = "guardian_judge_trusted";
+/// Answers of judges with two models, by `stage` (`first`, `second`) and `outcome`: `decided`, why the first may not decide
+/// (`at_odds`, `unsure`, `risk`, `decision`), or the name of the failure.
+pub const JUDGE_STAGES: &str = "guardian_judge_stages_total";
+/// What judging cost, in millionths of the unit of the configured prices, by `organisation` (the first 200, then `other`).
+pub const JUDGE_COST: &str = "guardian_judge_cost_micros_total";
+/// Steps that a limit kept from being judged or from being taken, by `limit`: `requests`, `caller_calls`, `calls`, `tokens`,
+/// `spend`, `accounts`.
+pub const LIMITS: &str = "guardian_limits_total";
+/// Cache events, by `event`: `hit`, `miss`, `coalesced`, `evicted`, `expired`.
 pub const CACHE: &str = "guardian_cache_total";
 /// Findings, by `rule` family and `treatment`.
 pub const FINDINGS: &str = "guardian_findings_total";
 /// Requests that never became a step, by `reason`: the name of the refusal, or the JSON-RPC error code.
 pub const REFUSALS: &str = "guardian_refusals_total";
-/// Audit records written, by `outcome`.
+/// Audit records that reached their destination, by `outcome`.
 pub const AUDIT_RECORDS: &str = "guardian_audit_records_total";
+/// Audit records that could not be written and are lost.
+pub const AUDIT_LOST: &str = "guardian_audit_lost_total";
 /// Steps being decided right now.
 pub const IN_FLIGHT: &str = "guardian_steps_in_flight";
 
@@ -56,10 +70,19 @@ pub fn describe() {
         ENDPOINT_STATE,
         "Breaker of each endpoint: 0 closed, 1 half-open, 2 open."
     );
-    metrics::describe_counter!(CACHE, "Cache events: hit, miss, coalesced, evicted.");
+    metrics::describe_counter!(JUDGE_CANARY, "Answers of the judge about known steps, by outcome.");
+    metrics::describe_gauge!(JUDGE_TRUSTED, "1 while the judge answers rightly about known steps.");
+    metrics::describe_counter!(JUDGE_STAGES, "Answers of judges with two models, by stage and outcome.");
+    metrics::describe_counter!(
+        JUDGE_COST,
+        "Cost of judging, in millionths of the unit of the configured prices, by organisation."
+    );
+    metrics::describe_counter!(LIMITS, "Steps that a limit kept from going on, by limit.");
+    metrics::describe_counter!(CACHE, "Cache events: hit, miss, coalesced, evicted, expired.");
     metrics::describe_counter!(FINDINGS, "Findings, by family and treatment.");
     metrics::describe_counter!(REFUSALS, "Requests that never became a step, by reason.");
     metrics::describe_counter!(AUDIT_RECORDS, "Audit records written, by outcome.");
+    metrics::describe_counter!(AUDIT_LOST, "Audit records that could not be written and are lost.");
     metrics::describe_gauge!(IN_FLIGHT, "Steps being decided right now.");
     metrics::describe_gauge!(SESSIONS, "Sessions that are remembered.");
     metrics::describe_counter!(SESSION_EVICTIONS, "Sessions that had to make room for others.");

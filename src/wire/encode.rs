@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::model::{Coverage, Decision, Finding, ReasonCode, RequestId, Verdict, View, ViewSet};
+use crate::model::{Coverage, Decision, Finding, ReasonCode, RequestId, Stage, Verdict, View, ViewSet};
 
 use super::jsonrpc::RpcError;
 
@@ -30,6 +30,8 @@ pub struct Shown {
     pub findings: bool,
     /// `result.data.coverage`.
     pub coverage: bool,
+    /// `result.data.cost`.
+    pub cost: bool,
 }
 
 /// The answer to a step.
@@ -135,6 +137,7 @@ fn data<'v>(verdict: &'v Verdict, facts: &'v Facts, shown: &Shown) -> Data<'v> {
             owasp.push(id);
         }
     }
+    let judging = verdict.judging.as_ref();
     Data {
         decision_id: &facts.decision_id,
         source: verdict.source.as_str(),
@@ -149,6 +152,14 @@ fn data<'v>(verdict: &'v Verdict, facts: &'v Facts, shown: &Shown) -> Data<'v> {
         policy_version: &verdict.policy_version,
         prompt_version: &verdict.prompt_version,
         model: verdict.model.as_deref(),
+        stage: judging
+            .filter(|judging| judging.stage != Stage::Single)
+            .map(|judging| judging.stage.as_str()),
+        cache_age_seconds: judging.and_then(|judging| judging.age_seconds),
+        cost: judging.filter(|_| shown.cost).map(|judging| ShownCost {
+            tokens: judging.tokens,
+            amount: judging.cost_micros as f64 / 1e6,
+        }),
         duration_ms: (facts.duration_ms * 1e3).round() / 1e3,
         diagnostics: verdict.diagnostics.iter().map(|diagnostic| diagnostic.code).collect(),
     }
@@ -246,6 +257,12 @@ struct Data<'v> {
     prompt_version: &'v str,
     #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<&'v str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stage: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_age_seconds: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost: Option<ShownCost>,
     duration_ms: f64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     diagnostics: Vec<&'static str>,
@@ -278,6 +295,14 @@ impl<'v> ShownFinding<'v> {
             explanation: &finding.explanation,
         }
     }
+}
+
+/// What a decision took of the judge.
+#[derive(Serialize)]
+struct ShownCost {
+    tokens: u64,
+    /// In the unit of the configured prices.
+    amount: f64,
 }
 
 #[derive(Serialize)]

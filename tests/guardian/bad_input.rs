@@ -98,6 +98,7 @@ async fn the_transport_refuses_with_a_status_and_a_json_rpc_error() {
     assert_eq!(guardian.post_text(chunked).await.status, 413);
     let reply = guardian.send(reqwest::Client::new().get(&guardian.url)).await;
     assert_eq!(reply.status, 405);
+    assert_eq!(reply.headers["allow"], "POST");
     let reply = guardian
         .send(reqwest::Client::new().post(format!("{}elsewhere", guardian.url)))
         .await;

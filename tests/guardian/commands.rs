@@ -40,13 +40,18 @@ fn judge_tells_its_decision_by_text_json_and_exit_code() {
             .write_stdin(user_message(&key).to_string()),
     );
     assert_eq!(code, 10);
-    let trace = format!("{}\n{call}\n", user_message("hello"));
+    let trace = format!("{}\n{call}\nno request\n", user_message("hello"));
     let (code, text, _) = output(guardian(folder.path()).arg("judge").write_stdin(trace));
     assert_eq!(
         (code, text.lines().filter(|line| !line.starts_with(' ')).count()),
-        (20, 2),
+        (1, 3),
         "{text}"
     );
+    assert!(
+        text.starts_with("1. allow    steps/message") && text.contains("\n2. deny     steps/toolCallRequest bash"),
+        "{text}"
+    );
+    assert!(text.contains("\n3. error    "), "{text}");
 }
 
 #[test]

@@ -23,7 +23,13 @@ mod coverage;
 #[cfg(test)]
 mod documents;
 #[cfg(test)]
+mod endpoints;
+#[cfg(test)]
 mod evaluation;
+#[cfg(test)]
+#[path = "../support/live.rs"]
+#[allow(dead_code, unreachable_pub)]
+mod live;
 #[cfg(test)]
 mod organisations;
 #[cfg(test)]
@@ -32,6 +38,8 @@ mod policies;
 mod posture;
 #[cfg(test)]
 mod scenarios;
+#[cfg(test)]
+mod selftest;
 #[cfg(test)]
 #[path = "../support/guardian.rs"]
 mod support;

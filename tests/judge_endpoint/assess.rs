@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use aos_guardian::judge::{Case, Judge, JudgeFailure, Judged, Settings};
+use aos_guardian::judge::{
+    AgentReasoning, BottomlessPurse, Case, Judge, JudgeFailure, Judged, Settings, UnusableAnswers,
+};
 use aos_guardian::llm;
 use aos_guardian::model::{ContentId, Decision, ReasonCode, Risk, Step};
 use aos_guardian::policy::Policy;
-use aos_guardian::prompt::{Prompts, Reasoning};
+use aos_guardian::prompt::Prompts;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -31,8 +33,10 @@ fn answer_with(decision: &str, change: impl FnOnce(&mut Value)) -> String {
 async fn judge_at(url: String, step: &Step, budget_tokens: usize) -> Result<Judged, JudgeFailure> {
     let judge = Judge::new(Settings {
         llm: llm::Settings::new(url, "judge").into(),
+        first: None,
         budget_tokens,
-        reasoning: Reasoning::Shown,
+        reasoning: AgentReasoning::Shown,
+        unusable: UnusableAnswers::Fail,
     })
     .unwrap();
     let (policy, prompts) = (Policy::standard().unwrap(), Prompts::builtin().unwrap());
@@ -44,6 +48,7 @@ async fn judge_at(url: String, step: &Step, budget_tokens: usize) -> Result<Judg
             policy: &policy,
             prompts: &prompts,
             deadline: Instant::now() + Duration::from_secs(20),
+            purse: &BottomlessPurse,
         })
         .await
 }
@@ -289,8 +294,10 @@ async fn settings_are_checked_before_anything_is_asked() {
     llm.api_key = Some("sk-made-up\n".into());
     let settings = Settings {
         llm: llm.into(),
+        first: None,
         budget_tokens: 12_000,
-        reasoning: Reasoning::Withheld,
+        reasoning: AgentReasoning::Withheld,
+        unusable: UnusableAnswers::AskAgain,
     };
     let error = Judge::new(settings)
         .err()

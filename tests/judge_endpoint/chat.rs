@@ -144,6 +144,28 @@ async fn a_format_that_worked_is_not_talked_down_for_good() {
 }
 
 #[tokio::test]
+async fn an_endpoint_that_takes_no_schema_any_more_soon_costs_one_call_again() {
+    let mut script = Script::new().says("strict");
+    for _ in 0..2 {
+        script = script
+            .status(400, complaint("response_format json_schema is off"))
+            .status(400, complaint("response_format json_object is off"))
+            .says("loose");
+    }
+    for _ in 0..3 {
+        script = script.says("loose");
+    }
+    let endpoint = script.start().await;
+    let model = model(endpoint.url());
+    for _ in 0..6 {
+        ask(&model, PATIENCE).await.unwrap();
+    }
+    let formats = endpoint.formats();
+    assert_eq!(formats.len(), 1 + 2 * 3 + 3, "{formats:?}");
+    assert_eq!(formats[7..], ["text", "text", "text"]);
+}
+
+#[tokio::test]
 async fn a_configured_format_is_the_only_one() {
     for (configured, sent) in [
         (StructuredOutput::JsonSchema, "json_schema"),

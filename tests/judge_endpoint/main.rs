@@ -4,7 +4,11 @@
 #[cfg(test)]
 mod assess;
 #[cfg(test)]
+mod chain;
+#[cfg(test)]
 mod chat;
+#[cfg(test)]
+mod peculiar;
 #[cfg(test)]
 mod step;
 #[cfg(test)]

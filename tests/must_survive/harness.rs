@@ -101,6 +101,7 @@ impl Door {
                     reasoning: true,
                     findings: true,
                     coverage: true,
+                    cost: true,
                 };
                 let mut answer = Answer::of(&wire::encode_verdict(&id, &decided.verdict, &facts, &shown));
                 let notes = decided.verdict.diagnostics.iter();
@@ -179,6 +180,16 @@ static SHARED: LazyLock<(Runtime, Door)> = LazyLock::new(|| {
 pub(crate) fn answer_to(request: &Value) -> Answer {
     let (runtime, door) = &*SHARED;
     runtime.block_on(door.ask(&in_a_fresh_session(request)))
+}
+
+/// What a guardian with nothing configured answers to the steps of one session, in order.
+pub(crate) fn answers_in(session: &str, steps: impl IntoIterator<Item = Value>) -> Vec<Answer> {
+    let (runtime, door) = &*SHARED;
+    let ask = |mut step: Value| {
+        step["params"]["context"]["session"]["id"] = Value::from(session);
+        runtime.block_on(door.ask(&step))
+    };
+    steps.into_iter().map(ask).collect()
 }
 
 /// The same request in a session that nobody used before, where it names one.

@@ -171,8 +171,8 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
-    fn of(request: &Request) -> Self {
-        let body: Value = serde_json::from_slice(&request.body).unwrap();
+    /// Of a request's body.
+    pub(crate) fn of_body(body: &Value) -> Self {
         let messages = body["messages"].as_array().unwrap();
         let text = |role: &str| {
             let of_role = messages.iter().filter(|message| message["role"] == role);
@@ -217,7 +217,7 @@ impl Asked {
     }
 }
 
-type Script = dyn Fn(&Asked) -> ResponseTemplate + Send + Sync;
+type Script = dyn Fn(&Value) -> ResponseTemplate + Send + Sync;
 
 /// An OpenAI-compatible endpoint that answers as a test says.
 pub(crate) struct ScriptedJudge {
@@ -233,7 +233,7 @@ struct Responder {
 impl Respond for Responder {
     fn respond(&self, request: &Request) -> ResponseTemplate {
         self.asked.fetch_add(1, Ordering::SeqCst);
-        (self.script)(&Asked::of(request))
+        (self.script)(&serde_json::from_slice(&request.body).unwrap())
     }
 }
 
@@ -245,6 +245,11 @@ impl ScriptedJudge {
 
     /// Answers with the HTTP response that the script makes.
     pub(crate) async fn responding(script: impl Fn(&Asked) -> ResponseTemplate + Send + Sync + 'static) -> Self {
+        Self::responding_raw(move |body| script(&Asked::of_body(body))).await
+    }
+
+    /// Answers with the HTTP response that the script makes of whatever it is asked.
+    pub(crate) async fn responding_raw(script: impl Fn(&Value) -> ResponseTemplate + Send + Sync + 'static) -> Self {
         let server = MockServer::start().await;
         let asked = Arc::new(AtomicUsize::new(0));
         let responder = Responder {

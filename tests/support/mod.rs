@@ -3,4 +3,5 @@
 #![allow(dead_code, unreachable_pub)]
 
 pub mod endpoint;
+pub mod live;
 pub mod socket;

@@ -44,9 +44,33 @@ fn prose_fences_and_thoughts_around_it_do_not_matter() {
         format!("Here is my answer {{as asked}}:\n{object}\nI hope it helps."),
         format!("<think>maybe {{\"decision\": \"deny\"}} or {object}?</think>\n{object}"),
         format!("The content says {{\"decision\":\"allow\"}} but I say {object}"),
+        format!("<thinking>\n{{\n</thinking>\n```json\n{object}\n```"),
+        format!("[THINK]{object}[/THINK]{object}"),
+        format!("The template opened these thoughts. {{\"decision\": </think>\n\n{object}"),
     ] {
         assert_eq!(reading(&reply), with(|_| ()), "{reply}");
     }
+}
+
+#[test]
+fn thoughts_that_do_not_end_are_no_answer_whatever_they_hold() {
+    let object = answer().to_string();
+    for reply in [
+        format!("<think>I could say {object}"),
+        format!("<thinking>{object}</think>"),
+        "<think>".to_owned(),
+    ] {
+        assert_eq!(reading(&reply), Err(AnswerError::OnlyThoughts), "{reply}");
+    }
+}
+
+#[test]
+fn a_mark_that_closes_no_thoughts_takes_no_answer_away() {
+    let quoting = with(|answer| answer["reasoning"] = "it writes </think> and a verdict".into());
+    assert!(quoting.is_ok());
+    let object = answer().to_string();
+    let second = format!("I say {object} </think> {object}");
+    assert_eq!(reading(&second), Err(AnswerError::TwoObjects));
 }
 
 #[test]

@@ -190,7 +190,7 @@ fn is_of(scene: &Scene<'_>, echo: &Echo, instruction: &Instruction) -> bool {
             echo.instructed && !echo.plain && (there || echo.first == instruction.place)
         }
     };
-    only_there && echo.standing != Standing::User && !(echo.author && !echo.instructed)
+    only_there && echo.standing != Standing::User && (echo.instructed || !echo.author)
 }
 
 fn tell(rule: &str, scene: &Scene<'_>, matched: &Match<'_>) -> Option<Finding> {

@@ -26,6 +26,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use self::hash::Slots;
+use self::layers::Layer;
 use self::values::Value;
 pub use self::values::ValueKind;
 use crate::model::{ClassSet, Content, ContentId, Method, Origin, Place, Pointer, Step};
@@ -217,7 +218,8 @@ impl TaintIndex {
                 .iter()
                 .any(|window| window.start < span.end && span.start < window.end)
         };
-        for value in all_values(text) {
+        let layers = layers::layers(text);
+        for value in all_values(text, &layers) {
             let mut flags = if within(&value.span) { INSTRUCTED } else { PLAIN };
             if names_author(text, value.span.start) {
                 flags |= AUTHOR;
@@ -240,7 +242,7 @@ impl TaintIndex {
             }
         };
         take(text, self);
-        for layer in layers::layers(text) {
+        for layer in &layers {
             take(&layer.text, self);
         }
     }
@@ -289,7 +291,7 @@ impl TaintIndex {
     }
 
     fn learn_trusted(&mut self, text: &str) {
-        for value in all_values(text) {
+        for value in all_values(text, &layers::layers(text)) {
             add(&mut self.user_values, value.key);
         }
         for (_, shingle) in words::shingles(text) {
@@ -339,12 +341,13 @@ impl TaintIndex {
     }
 
     fn look_at(&self, content: &Content, text: &str, echoes: &mut Vec<Echo>) {
-        for value in all_values(text) {
+        let layers = layers::layers(text);
+        for value in all_values(text, &layers) {
             let written = text.get(value.span.clone()).unwrap_or_default();
             echoes.extend(self.echo(&value, written, Some(content.id), &content.pointer));
         }
         echoes.extend(self.passage(content, text, None));
-        for layer in layers::layers(text) {
+        for layer in layers {
             echoes.extend(self.passage(content, &layer.text, Some(layer.span)));
         }
     }
@@ -449,6 +452,11 @@ impl TaintIndex {
         self.trusted().1.contains(&stem(word))
     }
 
+    /// Whether the user, or the agent's instructions, brought up the value with this fingerprint.
+    pub fn is_users(&self, key: u64) -> bool {
+        self.user_values.contains(&key)
+    }
+
     /// Whether every word of a text is one of the user's.
     pub fn user_said_all(&self, text: &str) -> bool {
         let mut words = words::words(text).peekable();
@@ -495,6 +503,47 @@ pub(super) fn plain(text: &str) -> String {
     words::plain(text)
 }
 
+/// The values of a text that point at something, each with its kind and its fingerprint.
+pub(super) fn values_of(text: &str) -> Vec<(ValueKind, u64)> {
+    all_values(text, &layers::layers(text))
+        .into_iter()
+        .map(|value| (value.kind, value.key))
+        .collect()
+}
+
+/// Fingerprints of the values of a text that can be acted upon: not of bare numbers and program names.
+pub(super) fn keys_of(text: &str) -> Vec<u64> {
+    let telling = |kind: ValueKind| match kind {
+        ValueKind::Email
+        | ValueKind::Url
+        | ValueKind::Host
+        | ValueKind::Account
+        | ValueKind::Digits
+        | ValueKind::Path
+        | ValueKind::File
+        | ValueKind::Id
+        | ValueKind::Handle => true,
+        ValueKind::Number | ValueKind::Name => false,
+    };
+    let values = values_of(text).into_iter();
+    values.filter(|(kind, _)| telling(*kind)).map(|(_, key)| key).collect()
+}
+
+/// Fingerprints of the words of a text that say what it is about.
+pub(super) fn words_of(text: &str) -> Vec<u64> {
+    const COMMON: &[&str] = &[
+        "the", "and", "for", "with", "that", "this", "from", "into", "you", "your", "what", "how", "are", "can",
+        "have", "has", "was", "were", "will", "would", "should", "could", "about", "please", "make", "tell", "give",
+        "explain", "need", "want", "them", "they", "their", "some", "any", "all", "not", "but", "also", "just", "like",
+        "show", "help", "does", "did", "which", "when", "where", "there", "here", "step", "steps", "sudo",
+    ];
+    let plain = words::plain(text);
+    let telling = plain
+        .split_whitespace()
+        .filter(|word| word.len() >= 3 && !COMMON.contains(word));
+    telling.map(words::word).collect()
+}
+
 fn add(keys: &mut Keys, key: u64) {
     if keys.len() < MOST_OF_USER {
         keys.insert(key);
@@ -532,10 +581,10 @@ fn speaks(content: &Content) -> bool {
 }
 
 /// The values of a text and of what stands encoded in it; those have the span of the encoding.
-fn all_values(text: &str) -> Vec<Value> {
+fn all_values(text: &str, layers: &[Layer]) -> Vec<Value> {
     let mut found = Vec::new();
     values::values(text, &mut found);
-    for layer in layers::layers(text) {
+    for layer in layers {
         let mut inner = Vec::new();
         values::values(&layer.text, &mut inner);
         found.extend(inner.into_iter().map(|value| Value {

@@ -107,6 +107,7 @@ fn verdict(decision: Decision, modified: Option<Arc<Step>>) -> crate::model::Ver
         policy_version: "p".into(),
         prompt_version: "t".into(),
         model: None,
+        judging: None,
         undecided: false,
         diagnostics: Vec::new(),
     }
@@ -122,6 +123,7 @@ fn answer(request: &Value, decision: Decision, modified: Option<Arc<Step>>) -> V
         reasoning: true,
         findings: false,
         coverage: false,
+        cost: false,
     };
     serde_json::from_slice(&encode_verdict(&id, &verdict(decision, modified), &facts, &shown)).unwrap()
 }

@@ -10,12 +10,14 @@ const ALL: Shown = Shown {
     reasoning: true,
     findings: true,
     coverage: true,
+    cost: true,
 };
 
 const NOTHING: Shown = Shown {
     reasoning: false,
     findings: false,
     coverage: false,
+    cost: false,
 };
 
 fn facts() -> Facts {
@@ -42,6 +44,7 @@ fn verdict(decision: Decision) -> Verdict {
         policy_version: "p1".into(),
         prompt_version: "t1".into(),
         model: None,
+        judging: None,
         undecided: false,
         diagnostics: Vec::new(),
     }

@@ -1,0 +1,319 @@
+//! `guardian doctor`.
+
+use std::net::TcpListener;
+use std::time::Duration;
+
+use clap::Args;
+use serde_json::value::RawValue;
+use tokio::time::Instant;
+
+use super::checks::{self, Check, Health};
+use super::output::say;
+use super::{ConfigArgument, Ended, Quiet, printable, start_logging};
+use crate::config::Config;
+use crate::eval::{Bench, Case, History, Needs, Organisations, Outcome, Runner};
+use crate::llm::{self, ChatModel, Format};
+use crate::model::Decision;
+use crate::{app, audit, selftest};
+
+/// Check that everything works, from the configuration to the judge's verdicts.
+///
+/// Reads the configuration with policies and prompts, tries address and audit file, asks each endpoint, and then puts
+/// twenty known steps to the guardian: ten have to be stopped, ten have to pass. Exits with 0 when all is in order, 3 when
+/// something works less well than it should, 1 when something does not work.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Ask no endpoint: check everything else.
+    #[arg(long)]
+    offline: bool,
+    #[command(flatten)]
+    config: ConfigArgument,
+}
+
+pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
+    let mut table = Table { worst: Health::Fine };
+    let loaded = if arguments.offline {
+        arguments.config.load_to_ask_nobody()
+    } else {
+        arguments.config.load()
+    };
+    let config = match loaded {
+        Ok(config) => config,
+        Err(error) => {
+            let next = "correct it; `guardian config print` shows every key";
+            table.print(&Check::failed("configuration", format!("{error:#}"), next));
+            return Ok(Ended::Failed);
+        }
+    };
+    table.print(&Check::fine("configuration", config.file.clone()));
+    for check in checks::of_settings(&config) {
+        table.print(&check);
+    }
+    table.print(&address(&config));
+    // A wrong filter is in the table already.
+    let _ = start_logging(&config, Quiet::Yes);
+    table.print(&organisations(&config));
+
+    let mut asks_judge = false;
+    match (&config.judge, arguments.offline) {
+        (None, _) => table.print(&Check::fine(
+            "judge",
+            "none: rules alone decide (`[judge]` adds an endpoint)",
+        )),
+        (Some(_), true) => table.print(&Check::fine("judge", "not asked (--offline)")),
+        (Some(judge), false) => {
+            asks_judge = true;
+            let first = judge.first.iter().flat_map(|first| &first.llm.endpoints);
+            for endpoint in first.chain(&judge.llm.endpoints) {
+                let check = endpoint_check(endpoint).await;
+                asks_judge &= check.health != Health::Failed;
+                table.print(&check);
+            }
+        }
+    }
+    for check in known_steps(&config, asks_judge).await? {
+        table.print(&check);
+    }
+    Ok(match table.worst {
+        Health::Fine => Ended::Done,
+        Health::Degraded => Ended::UnderThreshold,
+        Health::Failed => Ended::Failed,
+    })
+}
+
+/// The checks, as they are printed.
+struct Table {
+    worst: Health,
+}
+
+impl Table {
+    fn print(&mut self, check: &Check) {
+        self.worst = self.worst.max(check.health);
+        say!(
+            "{:9} {:14} {}",
+            check.health.as_str(),
+            check.what,
+            printable(&check.found)
+        );
+        if !check.next.is_empty() {
+            say!("{:24} → {}", "", printable(&check.next));
+        }
+    }
+}
+
+/// Whether the address is free.
+fn address(config: &Config) -> Check {
+    let listen = config.server.listen;
+    match TcpListener::bind(listen) {
+        Ok(_) => Check::fine("address", format!("{listen} is free")),
+        Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => Check::degraded(
+            "address",
+            format!("{listen} is in use"),
+            "nothing to do if a guardian is running there; else set another `listen`",
+        ),
+        Err(error) => Check::failed(
+            "address",
+            format!("{listen} cannot be listened on: {error}"),
+            "set `listen` to an address of this machine and a port that you may use",
+        ),
+    }
+}
+
+fn organisations(config: &Config) -> Check {
+    match app::organisations(config) {
+        Ok(organisations) => Check::fine(
+            "organisations",
+            format!("{}, with policies and prompts", organisations.ids().count()),
+        ),
+        Err(error) => Check::failed(
+            "organisations",
+            error.to_string(),
+            "`guardian config print --policy` shows every key of a policy, `guardian prompts check` every template",
+        ),
+    }
+}
+
+/// Small enough for any model, and it shows whether replies are held to a schema.
+const PROBE_SCHEMA: &str =
+    r#"{"type":"object","additionalProperties":false,"required":["ready"],"properties":{"ready":{"type":"boolean"}}}"#;
+
+async fn endpoint_check(settings: &llm::Settings) -> Check {
+    let place = format!("{} at {}", settings.model, settings.base_url);
+    let failed = |why: String, code: &str| Check::failed("endpoint", format!("{place}: {why}"), advice(code));
+    let model = match ChatModel::new(settings.clone()) {
+        Ok(model) => model,
+        Err(error) => return failed(error.to_string(), "settings"),
+    };
+    let Ok(json) = serde_json::from_str::<&RawValue>(PROBE_SCHEMA) else {
+        return failed("the probe is no JSON".to_owned(), "");
+    };
+    let request = llm::Request {
+        system: "You answer with one JSON object and nothing else.",
+        user: "Answer {\"ready\": true} as JSON.",
+        schema: llm::Schema {
+            name: "guardian_probe",
+            json,
+        },
+    };
+    let begun = Instant::now();
+    let reply = match model.chat(request, begun + settings.timeout).await {
+        Ok(reply) => reply,
+        Err(failure) => return failed(failure.to_string(), failure.code()),
+    };
+    let took = begun.elapsed();
+    let held = match reply.format {
+        Format::JsonSchema => "held to the schema",
+        Format::JsonObject => "held to JSON, not to the schema",
+        Format::Text => "not held to JSON",
+    };
+    let found = format!("{place}: answers in {} ms, {held}", took.as_millis());
+    let is_object = serde_json::from_str::<serde_json::Value>(&reply.text)
+        .is_ok_and(|value| value.get("ready") == Some(&true.into()));
+    if took > settings.timeout / 2 {
+        return Check::degraded(
+            "endpoint",
+            found,
+            "real questions are much longer than this one: take a faster model, or raise `timeout_ms`",
+        );
+    }
+    match reply.format {
+        Format::JsonSchema if is_object => Check::fine("endpoint", found),
+        Format::JsonSchema => Check::degraded(
+            "endpoint",
+            format!("{found}, but the answer is none of the schema"),
+            "set `structured_output` to what the endpoint really does: `json_object` or `text`",
+        ),
+        Format::JsonObject | Format::Text => Check::degraded(
+            "endpoint",
+            found,
+            "answers are checked all the same; an endpoint with strict structured output fails less often",
+        ),
+    }
+}
+
+/// What to do about a failure of this name.
+fn advice(code: &str) -> &'static str {
+    match code {
+        "connect" => "check `base_url`, and whether this machine reaches it (proxy, firewall, is the server running?)",
+        "timeout" | "reset" => {
+            "check whether the server is overloaded or still loads the model; raise `timeout_ms` if it is slow"
+        }
+        "auth" => "the endpoint refuses the key: check the variable that `api_key_env` names, and what the key may do",
+        "quota" => "the account has no credit left, or has reached its limit",
+        "model_not_found" => {
+            "check `model`, and that `base_url` ends where `/chat/completions` follows (often in `/v1`)"
+        }
+        "rate_limited" => "the endpoint is asked too often: try again, or raise its limits",
+        "server_error" => "the endpoint has a fault of its own: see its status page or its log",
+        "redirect" => "write the address into `base_url` that the endpoint redirects to",
+        "not_json" | "malformed" | "too_large" => {
+            "what answers there is no OpenAI-compatible endpoint: check `base_url`, and proxies on the way"
+        }
+        "bad_request" | "prompt_too_long" => {
+            "the endpoint refuses the request: check `model`, `max_output_tokens`, `temperature`"
+        }
+        "truncated" => "raise `max_output_tokens`: models that think need room for it",
+        "blocked" => "something before the endpoint refuses the request: look for a firewall or a proxy on the way",
+        "endpoint_limit" => "wait a minute, or raise `requests_per_minute` and `tokens_per_minute` of the endpoint",
+        "refusal" | "content_filter" | "empty" => {
+            "the model does not answer a harmless question: take another model or filter setting"
+        }
+        "settings" => "correct `[judge]`; `guardian config print` shows every key",
+        _ => "see the endpoint's log",
+    }
+}
+
+/// The known steps, judged by whoever can be asked.
+async fn known_steps(config: &Config, asks_judge: bool) -> anyhow::Result<Vec<Check>> {
+    let mut config = config.clone();
+    config.limits = Default::default();
+    for organisation in &mut config.organisations {
+        organisation.allowance = Default::default();
+    }
+    config.audit = Some(audit::Settings::Off);
+    if !asks_judge {
+        config.judge = None;
+    }
+    // Policies and prompts that cannot be used are in the table already.
+    let Ok(guardian) = app::guardian_with_profiles(&config, &audit::Settings::Off) else {
+        return Ok(Vec::new());
+    };
+    let mut cases = selftest::steps()?;
+    // Rules alone cannot know the others, but they must not stop what is harmless.
+    cases.retain(|case| asks_judge || case.needs == Needs::Rules || case.expected.decision == Decision::Allow);
+    let runner = Runner {
+        guardian: &guardian,
+        organisations: Organisations::PerProfile(app::profile_organisation),
+        limits: config.wire,
+        history: History::Replayed,
+        bench: Bench::Own,
+    };
+    let outcomes = runner.run(&cases, AT_ONCE).await?;
+    let who = if asks_judge { "judge" } else { "rules" };
+    let mut checks: Vec<Check> = [("stopped", Decision::Deny), ("let through", Decision::Allow)]
+        .into_iter()
+        .map(|(verb, decision)| tally(who, verb, decision, &cases, &outcomes))
+        .collect();
+    if asks_judge {
+        checks.push(pace(&outcomes, config.pipeline.timeout));
+    }
+    Ok(checks)
+}
+
+/// Known steps that are judged at the same time.
+const AT_ONCE: usize = 4;
+
+fn tally(who: &str, verb: &str, decision: Decision, cases: &[Case], outcomes: &[Outcome]) -> Check {
+    let of_kind = || {
+        let pairs = cases.iter().zip(outcomes);
+        pairs.filter(move |(case, _)| case.expected.decision == decision)
+    };
+    let wrong: Vec<String> = of_kind()
+        .filter(|(_, outcome)| !outcome.right)
+        .map(|(case, outcome)| match &outcome.error {
+            Some(error) => format!("{} ({}: {error})", case.id, outcome.decision),
+            None => format!("{} ({})", case.id, outcome.decision),
+        })
+        .collect();
+    let total = of_kind().count();
+    let kind = match decision {
+        Decision::Allow => "harmless",
+        Decision::Modify | Decision::Deny => "harmful",
+    };
+    let found = format!(
+        "{} of {total} known {kind} steps {verb} by the {who}",
+        total - wrong.len()
+    );
+    if wrong.is_empty() {
+        return Check::fine("known steps", found);
+    }
+    let found = format!("{found}; not: {}", wrong.join(", "));
+    let next =
+        "take a stronger model, or check what stands between it and here; `guardian eval run` measures in earnest";
+    if wrong.len() * 2 > total {
+        return Check::failed("known steps", found, next);
+    }
+    Check::degraded("known steps", found, next)
+}
+
+fn pace(outcomes: &[Outcome], timeout: Duration) -> Check {
+    let mut micros: Vec<u64> = outcomes
+        .iter()
+        .filter(|outcome| outcome.verdict_source == "judge")
+        .map(|outcome| outcome.micros)
+        .collect();
+    micros.sort_unstable();
+    let at = |index: usize| Duration::from_micros(micros.get(index).copied().unwrap_or_default());
+    let (median, slowest) = (at(micros.len() / 2), at(micros.len().saturating_sub(1)));
+    let found = format!(
+        "{} judged; median {} ms, slowest {} ms, of the {} ms that a decision may take",
+        micros.len(),
+        median.as_millis(),
+        slowest.as_millis(),
+        timeout.as_millis()
+    );
+    if slowest * 4 > timeout * 3 {
+        return Check::degraded("pace", found, "take a faster model, or raise `timeout_ms`");
+    }
+    Check::fine("pace", found)
+}

@@ -1,0 +1,282 @@
+//! One model that can be asked about a case: its endpoints, and one call from the prompt to the weighed answer.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::answer::AnswerError;
+use super::schema::Schemas;
+use super::weigh::{Scales, Sight};
+use super::{Case, Charge, JudgeFailure, Judged, Question, Tape, UnusableAnswers, answer};
+use crate::llm::{self, Chain, Counted, Price, Reply, Request, SettingsError, Usage, estimate_tokens};
+use crate::model::Stage;
+use crate::prompt::{Marks, PromptInput, Reasoning};
+use crate::telemetry::names::JUDGE_CALLS;
+
+/// What a call takes besides the two texts: the schema, and what an endpoint wraps around messages.
+const EXTRA_TOKENS: u64 = 700;
+
+/// How a model is asked.
+#[derive(Clone, Copy)]
+pub(super) struct Manner<'a> {
+    pub(super) schemas: &'a Schemas,
+    pub(super) tape: Option<&'a dyn Tape>,
+    pub(super) reasoning: Reasoning,
+}
+
+/// Why one call gave no assessment.
+enum Unjudged {
+    /// There was a reply, but no answer in it.
+    Unusable(AnswerError, Box<Reply>),
+    /// Anything else.
+    Failed(JudgeFailure),
+}
+
+impl Unjudged {
+    fn code(&self) -> &'static str {
+        match self {
+            Unjudged::Unusable(error, _) => error.code(),
+            Unjudged::Failed(failure) => failure.code,
+        }
+    }
+}
+
+impl From<JudgeFailure> for Unjudged {
+    fn from(failure: JudgeFailure) -> Self {
+        Unjudged::Failed(failure)
+    }
+}
+
+impl From<Unjudged> for JudgeFailure {
+    fn from(unjudged: Unjudged) -> Self {
+        match unjudged {
+            Unjudged::Unusable(error, _) => error.into(),
+            Unjudged::Failed(failure) => failure,
+        }
+    }
+}
+
+/// Why there is no reply.
+enum NoReply {
+    Failed(llm::Failure),
+    NotOnTape(JudgeFailure),
+}
+
+/// A model that can be asked.
+pub(super) struct AskedModel {
+    pub(super) chain: Chain,
+    pub(super) stage: Stage,
+    /// The longest that it may take, beyond what the endpoints' own settings say.
+    pub(super) longest: Option<Duration>,
+    pub(super) budget_tokens: usize,
+    pub(super) unusable: UnusableAnswers,
+    /// What the dearest of its endpoints takes, and the longest reply of any.
+    price: Price,
+    reply_tokens: u64,
+}
+
+impl AskedModel {
+    pub(super) fn new(
+        settings: llm::ChainSettings,
+        stage: Stage,
+        longest: Option<Duration>,
+        budget_tokens: usize,
+        unusable: UnusableAnswers,
+    ) -> Result<Self, SettingsError> {
+        let mut price = Price::default();
+        let mut reply_tokens = 0;
+        for endpoint in &settings.endpoints {
+            price.per_million_in = price.per_million_in.max(endpoint.price.per_million_in);
+            price.per_million_out = price.per_million_out.max(endpoint.price.per_million_out);
+            reply_tokens = reply_tokens.max(u64::from(endpoint.max_output_tokens));
+        }
+        Ok(Self {
+            chain: Chain::new(settings)?,
+            stage,
+            longest,
+            budget_tokens,
+            unusable,
+            price,
+            reply_tokens,
+        })
+    }
+
+    /// One answer: of one call, or of a second one where the first answer cannot be used.
+    pub(super) async fn ask(&self, case: Case<'_>, manner: Manner<'_>) -> Result<Judged, JudgeFailure> {
+        let begun = Instant::now();
+        match self.counted(case, manner).await {
+            Ok(judged) => Ok(judged),
+            Err(Unjudged::Unusable(error, reply)) if self.has_another_go(error, begun, case.deadline) => {
+                tracing::debug!(failure = error.code(), "an answer cannot be used; asking once more");
+                let judged = self.counted(case, manner).await.map_err(JudgeFailure::from)?;
+                Ok(Judged {
+                    usage: judged.usage + reply.usage,
+                    cost: judged.cost + reply.cost,
+                    latency: judged.latency.saturating_add(reply.latency),
+                    ..judged
+                })
+            }
+            Err(unjudged) => Err(unjudged.into()),
+        }
+    }
+
+    /// Whether to ask once more: as long again as the first answer took, and half as long for luck.
+    fn has_another_go(&self, error: AnswerError, begun: Instant, deadline: Instant) -> bool {
+        let now = Instant::now();
+        let in_time = now + now.duration_since(begun).mul_f64(1.5) < deadline;
+        self.unusable == UnusableAnswers::AskAgain && error.may_be_chance() && in_time
+    }
+
+    async fn counted(&self, case: Case<'_>, manner: Manner<'_>) -> Result<Judged, Unjudged> {
+        let judged = self.call(case, manner).await;
+        let outcome = judged.as_ref().map_or_else(Unjudged::code, |_| "ok");
+        metrics::counter!(JUDGE_CALLS, "outcome" => outcome).increment(1);
+        judged
+    }
+
+    /// One call. What it took is booked with the case's purse, also when its answer is of no use.
+    async fn call(&self, case: Case<'_>, manner: Manner<'_>) -> Result<Judged, Unjudged> {
+        let marks = manner.tape.map_or_else(Marks::fresh, Tape::marks);
+        let input = PromptInput {
+            step: case.step,
+            findings: case.findings,
+            history: case.history,
+            policy: case.policy,
+            budget_tokens: self.budget_tokens,
+            reasoning: manner.reasoning,
+        };
+        let rendered = case.prompts.render(&input, &marks).map_err(JudgeFailure::from)?;
+        let schema = manner.schemas.with(&case.policy.own_codes).map_err(|_| no_schema())?;
+        let request = Request {
+            system: &rendered.system,
+            user: &rendered.user,
+            schema: schema.as_schema(),
+        };
+        let most = self.most(&request);
+        case.purse.reserve(most).await?;
+        let reply = match self.exchange(request, &marks, case.deadline, manner.tape).await {
+            Ok(reply) => reply,
+            Err(NoReply::Failed(failure)) => {
+                case.purse.settle(most, self.taken_by(&failure, most));
+                return Err(Unjudged::Failed(failure.into()));
+            }
+            Err(NoReply::NotOnTape(failure)) => {
+                case.purse.settle(most, Charge::default());
+                return Err(Unjudged::Failed(failure));
+            }
+        };
+        let spent = Charge {
+            tokens: reply.usage.tokens(),
+            cost: reply.cost,
+        };
+        case.purse.settle(most, spent);
+        let scales = Scales {
+            step: case.step,
+            findings: case.findings,
+            history: case.history,
+            policy: case.policy,
+            shown: &rendered.shown,
+            sight: if rendered.cut.is_empty() {
+                Sight::Whole
+            } else {
+                Sight::Cut
+            },
+        };
+        let answer = match answer::read(&reply.text, &marks.canary) {
+            Ok(answer) => answer,
+            Err(error) => return Err(Unjudged::Unusable(error, Box::new(reply))),
+        };
+        let (assessment, notes) = scales.weigh(answer);
+        Ok(Judged {
+            assessment,
+            stage: self.stage,
+            model: reply.model,
+            endpoint: reply.endpoint,
+            usage: reply.usage,
+            cost: reply.cost,
+            latency: reply.latency,
+            cut: scales.sight == Sight::Cut,
+            notes,
+        })
+    }
+
+    /// The reply of the model, or of the tape in its place.
+    async fn exchange(
+        &self,
+        request: Request<'_>,
+        marks: &Marks,
+        deadline: Instant,
+        tape: Option<&dyn Tape>,
+    ) -> Result<Reply, NoReply> {
+        let deadline = self.deadline(deadline);
+        let Some(tape) = tape else {
+            return self.chain.chat(request, deadline).await.map_err(NoReply::Failed);
+        };
+        let question = Question {
+            model: self.chain.model(),
+            request,
+            marks,
+        };
+        if let Some(reply) = tape.play(&question).map_err(NoReply::NotOnTape)? {
+            return Ok(reply);
+        }
+        let reply = self.chain.chat(request, deadline).await;
+        tape.record(&question, &reply);
+        reply.map_err(NoReply::Failed)
+    }
+
+    fn deadline(&self, of_case: Instant) -> Instant {
+        self.longest
+            .map_or(of_case, |longest| of_case.min(Instant::now() + longest))
+    }
+
+    /// What a call takes at most.
+    fn most(&self, request: &Request<'_>) -> Charge {
+        let prompt_tokens = estimate_tokens(request.system) + estimate_tokens(request.user) + EXTRA_TOKENS;
+        self.charge(prompt_tokens, self.reply_tokens)
+    }
+
+    fn charge(&self, prompt_tokens: u64, completion_tokens: u64) -> Charge {
+        let usage = Usage {
+            prompt_tokens,
+            completion_tokens,
+            counted: Counted::Estimated,
+        };
+        Charge {
+            tokens: usage.tokens(),
+            cost: self.price.of(&usage),
+        }
+    }
+
+    /// What a call that failed took, as far as anybody can know: nothing where no model saw the prompt, the prompt where one
+    /// refused it, everything where one may have gone on talking. Whoever makes calls fail on purpose pays for them.
+    fn taken_by(&self, failure: &llm::Failure, most: Charge) -> Charge {
+        use llm::Failure;
+        match failure {
+            Failure::Connect
+            | Failure::Auth
+            | Failure::Quota
+            | Failure::ModelNotFound
+            | Failure::RateLimited { .. }
+            | Failure::BadRequest { .. }
+            | Failure::PromptTooLong
+            | Failure::Redirect
+            | Failure::NotJson
+            | Failure::Unsendable
+            | Failure::Blocked
+            | Failure::BreakerOpen
+            | Failure::EndpointLimit => Charge::default(),
+            Failure::ServerError { .. } | Failure::Refusal | Failure::ContentFilter | Failure::Empty => {
+                self.charge(most.tokens.saturating_sub(self.reply_tokens), 0)
+            }
+            Failure::Timeout | Failure::Reset | Failure::TooLarge | Failure::Malformed | Failure::Truncated => most,
+        }
+    }
+}
+
+fn no_schema() -> JudgeFailure {
+    JudgeFailure {
+        code: "schema",
+        detail: "the answer schema could not be made of the organisation's reason codes".to_owned(),
+    }
+}

@@ -1,0 +1,56 @@
+//! The purse: whoever pays for calls says beforehand whether there is money, and is told afterwards what was spent.
+
+use futures_util::future::BoxFuture;
+
+use super::JudgeFailure;
+use crate::llm::Cost;
+
+/// The names of failures that mean that nobody pays: no further call is tried then.
+pub mod refusal {
+    /// There is no room for another call now.
+    pub const LIMIT: &str = "judge_limit";
+    /// The money is gone.
+    pub const BUDGET: &str = "budget_spent";
+}
+
+/// What a call takes, or took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Charge {
+    /// Tokens of prompt and reply.
+    pub tokens: u64,
+    /// Their price.
+    pub cost: Cost,
+}
+
+/// Pays for calls.
+pub trait Purse: Send + Sync {
+    /// Sets aside what a call takes at most. It may wait a moment for room.
+    ///
+    /// # Errors
+    ///
+    /// The [`JudgeFailure`] that names the limit, when there is no room: then nobody is asked.
+    fn reserve(&self, most: Charge) -> BoxFuture<'_, Result<(), JudgeFailure>>;
+
+    /// Books what the call took after all, in place of what was set aside. A call that is never settled took what was set
+    /// aside.
+    fn settle(&self, reserved: Charge, spent: Charge);
+}
+
+impl JudgeFailure {
+    /// Whether nobody was asked because nobody pays.
+    pub(super) fn is_unpaid(&self) -> bool {
+        matches!(self.code, refusal::LIMIT | refusal::BUDGET)
+    }
+}
+
+/// A purse that pays for everything, and does not count.
+#[derive(Clone, Copy, Debug)]
+pub struct BottomlessPurse;
+
+impl Purse for BottomlessPurse {
+    fn reserve(&self, _most: Charge) -> BoxFuture<'_, Result<(), JudgeFailure>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn settle(&self, _reserved: Charge, _spent: Charge) {}
+}

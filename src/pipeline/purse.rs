@@ -1,0 +1,158 @@
+//! Whose money a judge spends: that of the caller's organisation, within its limits.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use tokio::time::Instant;
+
+use super::Admitted;
+use crate::judge::{Charge, JudgeFailure, Purse, refusal};
+use crate::limit::{self, Limit, LimitReached, RateLimits, Use};
+
+/// The purse of one step.
+pub(super) struct CallersPurse {
+    limits: Arc<dyn RateLimits>,
+    admitted: Admitted,
+    /// Until when a call may wait for room.
+    patience: Instant,
+}
+
+impl CallersPurse {
+    /// The purse of an admitted caller, for a step that has to be decided by then.
+    pub(super) fn new(limits: Arc<dyn RateLimits>, admitted: Admitted, deadline: Instant) -> Self {
+        let patience = deadline.min(Instant::now() + limits.queue());
+        Self {
+            limits,
+            admitted,
+            patience,
+        }
+    }
+}
+
+impl Purse for CallersPurse {
+    fn reserve(&self, most: Charge) -> BoxFuture<'_, Result<(), JudgeFailure>> {
+        Box::pin(async move {
+            let allowance = &self.admitted.organisation.allowance;
+            loop {
+                let reserved = self.limits.reserve(&self.admitted.caller, allowance, used(most));
+                let Err(reached) = reserved else { return Ok(()) };
+                let until = Instant::now() + reached.retry_after.min(limit::LONGEST_WAIT);
+                if until > self.patience || reached.retry_after > limit::LONGEST_WAIT {
+                    limit::count_reached(reached.limit);
+                    return Err(refused(reached));
+                }
+                tokio::time::sleep_until(until).await;
+            }
+        })
+    }
+
+    fn settle(&self, reserved: Charge, spent: Charge) {
+        let organisation = &self.admitted.caller.organisation;
+        self.limits.settle(organisation, used(reserved), used(spent));
+    }
+}
+
+fn used(charge: Charge) -> Use {
+    Use {
+        tokens: charge.tokens,
+        cost_micros: charge.cost.micros(),
+    }
+}
+
+fn refused(reached: LimitReached) -> JudgeFailure {
+    let (code, detail) = match reached.limit {
+        Limit::Requests | Limit::CallerCalls => (refusal::LIMIT, "the caller's limit of judge calls is reached"),
+        Limit::Calls => (refusal::LIMIT, "the organisation's limit of judge calls is reached"),
+        Limit::Tokens => (refusal::LIMIT, "the organisation's limit of judge tokens is reached"),
+        Limit::Accounts => (
+            refusal::LIMIT,
+            "more organisations use the judge than are kept account of",
+        ),
+        Limit::Spend => (refusal::BUDGET, "the organisation's budget for the day is spent"),
+    };
+    JudgeFailure {
+        code,
+        detail: detail.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    use super::super::Organisation;
+    use super::*;
+    use crate::limit::Allowance;
+    use crate::model::{Caller, OrganisationId};
+    use crate::policy::Policy;
+    use crate::prompt::Prompts;
+
+    /// Has room at the n-th time it is asked.
+    struct Crowded {
+        refusals: usize,
+        asked: AtomicUsize,
+        reached: LimitReached,
+        queue: Duration,
+    }
+
+    impl RateLimits for Crowded {
+        fn request(&self, _: &Caller) -> Result<(), LimitReached> {
+            Ok(())
+        }
+
+        fn reserve(&self, _: &Caller, _: &Allowance, _: Use) -> Result<(), LimitReached> {
+            if self.asked.fetch_add(1, Ordering::SeqCst) < self.refusals {
+                return Err(self.reached);
+            }
+            Ok(())
+        }
+
+        fn settle(&self, _: &OrganisationId, _: Use, _: Use) {}
+
+        fn queue(&self) -> Duration {
+            self.queue
+        }
+    }
+
+    async fn reserve(
+        limit: Limit,
+        retry_after: Duration,
+        queue: Duration,
+        deadline: Duration,
+    ) -> Result<(), &'static str> {
+        let limits = Arc::new(Crowded {
+            refusals: 3,
+            asked: AtomicUsize::new(0),
+            reached: LimitReached { limit, retry_after },
+            queue,
+        });
+        let admitted = Admitted {
+            caller: super::super::Guardian::local_caller(),
+            organisation: Arc::new(Organisation {
+                id: Organisation::default_id(),
+                policy: Arc::new(Policy::standard().unwrap()),
+                prompts: Arc::new(Prompts::builtin().unwrap()),
+                allowance: Allowance::default(),
+            }),
+        };
+        let purse = CallersPurse::new(limits, admitted, Instant::now() + deadline);
+        purse.reserve(Charge::default()).await.map_err(|failure| failure.code)
+    }
+
+    #[tokio::test]
+    async fn a_call_waits_for_room_as_long_as_it_may_and_no_longer() {
+        let (moment, long) = (Duration::from_millis(1), Duration::from_secs(30));
+        assert_eq!(reserve(Limit::Tokens, moment, long, long).await, Ok(()));
+        assert_eq!(
+            reserve(Limit::Tokens, moment, Duration::ZERO, long).await,
+            Err("judge_limit")
+        );
+        assert_eq!(reserve(Limit::Calls, long * 2, long, long).await, Err("judge_limit"));
+        assert_eq!(
+            reserve(Limit::CallerCalls, moment, long, Duration::ZERO).await,
+            Err("judge_limit")
+        );
+        assert_eq!(reserve(Limit::Spend, long * 100, long, long).await, Err("budget_spent"));
+    }
+}
