@@ -93,10 +93,20 @@ impl Config {
     }
 }
 
+/// Whether endpoints are going to be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keys {
+    /// They are: a key that is named has to be there.
+    Needed,
+    /// They are not: a key that is not there is left out.
+    Unneeded,
+}
+
 /// Reads values of one file and says where a wrong one stands.
 pub(super) struct Reader<'a> {
     file: &'a str,
     folder: &'a Path,
+    pub(super) keys: Keys,
 }
 
 impl ConfigFile {
@@ -105,9 +115,18 @@ impl ConfigFile {
     /// # Errors
     ///
     /// The first value that cannot be used.
-    pub fn resolve(mut self, file: &str, folder: &Path) -> Result<Config, ConfigError> {
+    pub fn resolve(self, file: &str, folder: &Path) -> Result<Config, ConfigError> {
+        self.resolve_with(file, folder, Keys::Needed)
+    }
+
+    /// As [`resolve`](Self::resolve), where keys of endpoints may be missing if nobody is going to be asked.
+    ///
+    /// # Errors
+    ///
+    /// The first value that cannot be used.
+    pub fn resolve_with(mut self, file: &str, folder: &Path, keys: Keys) -> Result<Config, ConfigError> {
         self.take_environment(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
-        let reader = Reader { file, folder };
+        let reader = Reader { file, folder, keys };
         let judge = self.judge.as_ref().map(|section| reader.judge(section)).transpose()?;
         let pipeline = reader.pipeline(self.judge.as_ref())?;
         let organisations = reader.organisations(&self)?;
