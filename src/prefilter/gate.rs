@@ -80,16 +80,19 @@ pub struct Seen {
     pub span: Range<usize>,
 }
 
-/// Every word of every vocabulary in one text, by where it ends; of those that end together the longest first.
+/// Every word of every vocabulary in one text, by vocabulary and by where it ends; of those that end together the longest
+/// first.
 #[derive(Clone, Debug, Default)]
-pub struct Sightings(Option<Arc<[Sighting]>>);
+pub struct Sightings(Option<Arc<Vec<Sighting>>>);
 
 impl Sightings {
     /// The words of one vocabulary.
     pub fn of(&self, vocabulary: usize) -> impl Iterator<Item = Seen> + Clone {
-        let all = self.0.as_deref().unwrap_or_default();
+        let all = self.0.as_deref().map_or(&[][..], Vec::as_slice);
+        let first = all.partition_point(|sighting| usize::from(sighting.vocabulary) < vocabulary);
         all.iter()
-            .filter(move |sighting| usize::from(sighting.vocabulary) == vocabulary)
+            .skip(first)
+            .take_while(move |sighting| usize::from(sighting.vocabulary) == vocabulary)
             .map(|sighting| Seen {
                 word: sighting.word as usize,
                 span: sighting.start as usize..sighting.start as usize + usize::from(sighting.length),
@@ -120,15 +123,18 @@ struct Listed {
 /// A word in a bucket.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
-    /// The four bytes by which a long word is known; of short ones nothing.
+    /// The four bytes by which a long word is known, in lower case; the bytes of a short one as they are spelled.
     key: u32,
     /// Where in the word its window stands.
     offset: u32,
     listed: u32,
 }
 
-/// What a place of a table says: a byte each, because picking bits would cost more than it saves.
-type Table = Box<[u8; 1 << 16]>;
+/// Bits, eight a byte: small enough to stay beside the processor, and so many that few are set.
+type Table = Box<[u8; 1 << TABLE_BITS]>;
+
+/// How many bits of a hash say which byte of a table is asked.
+const TABLE_BITS: u32 = 14;
 
 /// Bits of the third byte that the hash of a short word regards.
 const THIRD_BITS: u32 = 5;
@@ -149,18 +155,18 @@ pub struct Gate {
 const FOLD: u32 = 0x2020_2020;
 
 #[inline]
-const fn long_hash(window: u32) -> u16 {
-    ((window | FOLD).wrapping_mul(0x9e37_79b1) >> 16) as u16
+const fn long_hash(window: u32) -> u32 {
+    (window | FOLD).wrapping_mul(0x9e37_79b1)
 }
 
 #[inline]
-const fn short_hash(window: u32) -> u16 {
-    ((window & ((1 << (16 + THIRD_BITS)) - 1)).wrapping_mul(0x9e37_79b1) >> 16) as u16
+const fn short_hash(window: u32) -> u32 {
+    (window & ((1 << (16 + THIRD_BITS)) - 1)).wrapping_mul(0x9e37_79b1)
 }
 
 #[inline]
-const fn bucket(hash: u16) -> usize {
-    hash as usize >> (16 - BUCKETS.trailing_zeros())
+const fn bucket(hash: u32) -> usize {
+    (hash >> (u32::BITS - BUCKETS.trailing_zeros())) as usize
 }
 
 impl Gate {
@@ -169,9 +175,9 @@ impl Gate {
         let mut gate = Self {
             words: Vec::new(),
             single: Vec::new(),
-            long: Box::new([0; 1 << 16]),
+            long: Box::new([0; 1 << TABLE_BITS]),
             long_buckets: vec![Vec::new(); BUCKETS],
-            short: Box::new([0; 1 << 16]),
+            short: Box::new([0; 1 << TABLE_BITS]),
             short_buckets: vec![Vec::new(); BUCKETS],
         };
         for (vocabulary, words) in (0_u16..).zip(vocabularies) {
@@ -206,26 +212,26 @@ impl Gate {
                 }
             }
             [_, _] | [_, _, _] => {
-                let mut buckets = Vec::new();
                 for spelling in spellings(bytes, listed.word.case) {
                     let thirds = match bytes.get(2) {
                         Some(_) => vec![spelling],
                         None => (0..1 << THIRD_BITS).map(|third| spelling | third << 16).collect(),
                     };
+                    let mut buckets = Vec::new();
                     for window in thirds {
                         mark(&mut self.short, short_hash(window));
                         buckets.push(bucket(short_hash(window)));
                     }
-                }
-                buckets.sort_unstable();
-                buckets.dedup();
-                for bucket in buckets {
-                    if let Some(bucket) = self.short_buckets.get_mut(bucket) {
-                        bucket.push(Entry {
-                            key: 0,
-                            offset: 0,
-                            listed: place,
-                        });
+                    buckets.sort_unstable();
+                    buckets.dedup();
+                    for bucket in buckets {
+                        if let Some(bucket) = self.short_buckets.get_mut(bucket) {
+                            bucket.push(Entry {
+                                key: spelling,
+                                offset: 0,
+                                listed: place,
+                            });
+                        }
                     }
                 }
             }
@@ -280,13 +286,13 @@ impl Gate {
         }
         found.sort_unstable_by_key(|seen| {
             (
+                seen.vocabulary,
                 seen.start + u32::from(seen.length),
                 seen.start,
-                seen.vocabulary,
                 seen.word,
             )
         });
-        Sightings(Some(Arc::from(found)))
+        Sightings(Some(Arc::new(found)))
     }
 
     /// Looks at the four places whose bytes, and those behind, are these.
@@ -321,7 +327,9 @@ impl Gate {
             if is_marked(&self.short, short_hash(window)) != 0 {
                 let bucket = self.short_buckets.get(bucket(short_hash(window)));
                 for entry in bucket.into_iter().flatten() {
-                    self.compare_word(bytes, place, entry.listed, found);
+                    if entry.key == window & 0xff_ffff || entry.key == window & 0xffff {
+                        self.compare_word(bytes, place, entry.listed, found);
+                    }
                 }
             }
         }
@@ -347,14 +355,23 @@ impl Gate {
 }
 
 #[inline]
-fn is_marked(table: &Table, hash: u16) -> u8 {
-    table.get(usize::from(hash)).copied().unwrap_or_default()
+fn is_marked(table: &Table, hash: u32) -> u8 {
+    let (place, bit) = place(hash);
+    table.get(place).copied().unwrap_or_default() >> bit & 1
 }
 
-fn mark(table: &mut Table, hash: u16) {
-    if let Some(mark) = table.get_mut(usize::from(hash)) {
-        *mark = 1;
+fn mark(table: &mut Table, hash: u32) {
+    let (place, bit) = place(hash);
+    if let Some(mark) = table.get_mut(place) {
+        *mark |= 1 << bit;
     }
+}
+
+/// Where in a table the answer for a hash stands: which byte, and which of its bits.
+#[inline]
+const fn place(hash: u32) -> (usize, u32) {
+    let upper = hash >> (u32::BITS - TABLE_BITS - 3);
+    ((upper >> 3) as usize, upper & 7)
 }
 
 /// The first bytes of a short word, in every mix of cases that it allows.

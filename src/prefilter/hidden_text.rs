@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::injected_instruction::{Likeness, likeness};
-use super::views::{FEWEST_BITS, escape_sequence_length, is_zero_width, selector_byte};
+use super::views::{FEWEST_BITS, escape_sequence_length, is_zero_width, next, selector_byte};
 use super::{Prefilter, Rule, Subject, ViewText, Word};
 use crate::model::{Confidence, Finding, ReasonCode, Severity, Treatment, View};
 
@@ -329,8 +329,15 @@ fn overrides(text: &str) -> Vec<Range<usize>> {
 fn terminal_escapes(text: &str) -> Vec<Range<usize>> {
     let mut spans = Vec::new();
     let mut at = 0;
-    while let Some(offset) = text.get(at..).and_then(|rest| rest.find(['\u{1b}', '\u{9b}'])) {
-        let start = at + offset;
+    // The one-character introducer is encoded as C2 9B.
+    while let Some(start) = next(text.as_bytes(), at, |byte| matches!(byte, 0x1b | 0xc2)) {
+        if !text
+            .get(start..)
+            .is_some_and(|rest| rest.starts_with(['\u{1b}', '\u{9b}']))
+        {
+            at = start + 1;
+            continue;
+        }
         let rest = text.get(start..).unwrap_or_default();
         let length = escape_sequence_length(rest);
         let code = rest.get(..length).unwrap_or_default();

@@ -457,10 +457,11 @@ fn is_concealed(raw: &str, at: usize) -> bool {
     let before = raw
         .get(raw.floor_char_boundary(at.saturating_sub(FARTHEST))..at)
         .unwrap_or_default();
-    before
-        .rsplit("\u{1b}[")
-        .next()
-        .is_some_and(|last| last.starts_with("8m") && before.contains('\u{1b}'))
+    before.contains('\u{1b}')
+        && before
+            .rsplit("\u{1b}[")
+            .next()
+            .is_some_and(|last| last.starts_with("8m"))
 }
 
 /// What the layers that were taken off say.

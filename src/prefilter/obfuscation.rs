@@ -185,6 +185,9 @@ const FEWEST_SPLITS: usize = 3;
 
 /// How many ASCII letters are written as codes: `\u0041`, `\x41`, `%41`, `&#65;`, `&#x41;`.
 fn escaped_letters(raw: &str) -> usize {
+    if next(raw.as_bytes(), 0, |byte| matches!(byte, b'%' | b'\\' | b'&')).is_none() {
+        return 0;
+    }
     let letter = |code: Result<u32, std::num::ParseIntError>| {
         code.ok()
             .and_then(char::from_u32)

@@ -4,6 +4,8 @@
 //! close together ([`Signals::gravest`]). A signal that the text itself quotes or describes weighs half; one that stands in
 //! a code block or a literal of a text about attacks or tests weighs a quarter.
 
+mod surroundings;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -13,6 +15,7 @@ use serde::Deserialize;
 use super::gate::{Gate, Seen, Word};
 use super::views::fold_pattern;
 use crate::model::{Confidence, Severity};
+use surroundings::{Surroundings, around};
 
 /// Why a rule file is unusable: which rule, what was expected, what was found.
 #[derive(Debug, thiserror::Error)]
@@ -110,13 +113,6 @@ impl Pattern {
         let near = around(text, span, NEAR, NEAR);
         self.unless.iter().any(|word| near.contains(word.as_str()))
     }
-}
-
-/// The text around a span, itself included.
-fn around<'t>(text: &'t str, span: &Range<usize>, before: usize, behind: usize) -> &'t str {
-    let start = text.floor_char_boundary(span.start.saturating_sub(before));
-    let end = text.ceil_char_boundary(span.end.saturating_add(behind).min(text.len()));
-    text.get(start..end).unwrap_or_default()
 }
 
 /// A pattern that fits.
@@ -276,6 +272,7 @@ impl Signals {
             }
         }
         let bytes = folded.as_bytes();
+        let surroundings = Surroundings::of(folded);
         let mut hits = Vec::new();
         for (pattern, windows) in windows {
             let Some(pattern) = self.patterns.get(pattern) else {
@@ -290,8 +287,8 @@ impl Signals {
                         at = span.end.max(at + 1);
                         continue;
                     }
-                    let shown = is_shown(folded, &span);
-                    let quoted = shown || is_quoted(folded, &span);
+                    let shown = surroundings.is_shown(&span);
+                    let quoted = shown || surroundings.is_quoted(&span);
                     let weight = match (shown, quoted) {
                         (true, _) => pattern.weight / (2 * HALVES),
                         (false, true) => pattern.weight / HALVES,
@@ -317,45 +314,48 @@ impl Signals {
     /// `weigh` may give a hit another weight than its own.
     pub(super) fn gravest(&self, hits: &[Hit], threshold: u32, weigh: impl Fn(&Hit) -> u32) -> Vec<Cluster> {
         const MOST: usize = 4;
-        let mut clusters: Vec<Cluster> = Vec::new();
-        for (index, first) in hits.iter().enumerate() {
-            let mut weights = vec![0u32; self.kinds.len()];
+        let weighed: Vec<(&Hit, u32)> = hits.iter().map(|hit| (hit, weigh(hit))).collect();
+        let mut clusters: Vec<(u32, Range<usize>, usize)> = Vec::new();
+        let mut weights = vec![0u32; self.kinds.len()];
+        for (index, (first, _)) in weighed.iter().enumerate() {
             let mut span = first.span.clone();
-            for hit in hits
-                .iter()
-                .skip(index)
-                .take_while(|hit| hit.span.start < first.span.start.saturating_add(TOGETHER))
-                .take(TOGETHER)
-            {
-                let weight = weigh(hit);
+            weights.fill(0);
+            for (hit, weight) in together(&weighed, index) {
                 if let Some(known) = weights.get_mut(hit.kind)
-                    && weight > *known
+                    && weight > known
                 {
-                    *known = weight;
+                    *known = *weight;
                     span.end = span.end.max(hit.span.end);
                 }
             }
             let score = weights.iter().sum();
             if score >= threshold {
-                clusters.push(Cluster {
-                    score,
-                    span,
-                    kinds: (0..weights.len())
-                        .filter(|kind| weights.get(*kind).is_some_and(|w| *w > 0))
-                        .collect(),
-                });
+                clusters.push((score, span, index));
             }
         }
-        clusters.sort_by_key(|cluster| (std::cmp::Reverse(cluster.score), cluster.span.start));
+        clusters.sort_by_key(|(score, span, _)| (std::cmp::Reverse(*score), span.start));
         let mut chosen: Vec<Cluster> = Vec::new();
-        for cluster in clusters {
-            let overlaps = |other: &Cluster| cluster.span.start < other.span.end && other.span.start < cluster.span.end;
+        for (score, span, index) in clusters {
+            let overlaps = |other: &Cluster| span.start < other.span.end && other.span.start < span.end;
             if chosen.len() < MOST && !chosen.iter().any(overlaps) {
-                chosen.push(cluster);
+                let weighs =
+                    |kind: &usize| together(&weighed, index).any(|(hit, weight)| hit.kind == *kind && *weight > 0);
+                let kinds = (0..self.kinds.len()).filter(weighs).collect();
+                chosen.push(Cluster { score, span, kinds });
             }
         }
         chosen
     }
+}
+
+/// The hits that stand together with the one at this place, itself included.
+fn together<'w, 'h>(weighed: &'w [(&'h Hit, u32)], index: usize) -> impl Iterator<Item = &'w (&'h Hit, u32)> {
+    let start = weighed.get(index).map_or(0, |(hit, _)| hit.span.start);
+    weighed
+        .iter()
+        .skip(index)
+        .take_while(move |(hit, _)| hit.span.start < start.saturating_add(TOGETHER))
+        .take(TOGETHER)
 }
 
 /// Puts fragments in, makes gaps of spaces, and folds what is not ASCII.
@@ -391,131 +391,6 @@ fn expand(pattern: &str, fragments: &BTreeMap<String, String>) -> String {
     }
     fold_pattern(&expanded)
 }
-
-/// Words that announce a quotation or a description of an attack.
-const DESCRIBING: &[&str] = &[
-    "prompt injection",
-    "prompt-injection",
-    "injection attack",
-    "jailbreak",
-    "attacker",
-    "adversar",
-    "malicious",
-    "phrases like",
-    "phrases such as",
-    "prompts like",
-    "prompts such as",
-    "strings like",
-    "text like",
-    "e.g.",
-    "for example",
-    "such as",
-    "for instance",
-    "the phrase",
-    "the string",
-    "the text",
-    "payload",
-    "vulnerab",
-    "red team",
-    "cve-",
-    "jail-break",
-    "detect",
-    "blocked",
-];
-
-/// Whether the text quotes a span, or describes it as an attack, rather than saying it.
-fn is_quoted(text: &str, span: &Range<usize>) -> bool {
-    const NEAR: usize = 200;
-    let before = text
-        .get(text.floor_char_boundary(span.start.saturating_sub(NEAR))..span.start)
-        .unwrap_or_default();
-    if DESCRIBING.iter().any(|word| before.contains(word)) {
-        return true;
-    }
-    // Who reports what somebody tries to do does not ask for it; who says what one has to do does.
-    if let Some(verb) = before.strip_suffix("to ").map(str::trim_end) {
-        let word = verb.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-        return !DEMANDING.contains(&word);
-    }
-    let trimmed = before.trim_end_matches([' ', '*', '_']);
-    let Some(quote) = trimmed.chars().next_back().filter(|c| matches!(c, '"' | '\'' | '`')) else {
-        return false;
-    };
-    // Nothing but the phrase stands between the quotes: it is named, not said.
-    let behind = text.get(span.end..).unwrap_or_default();
-    if behind.trim_start_matches(['.', '!', ',']).starts_with(quote) {
-        return true;
-    }
-    // A value of JSON or YAML stands in quotes too, but behind a colon, a comma or a bracket.
-    let unquoted = trimmed.trim_end_matches(quote);
-    unquoted.ends_with([' ', '('])
-        && unquoted
-            .trim_end_matches([' ', '('])
-            .ends_with(|c: char| c.is_alphanumeric() || c == ',')
-}
-
-/// Whether a span stands in a code block, or in a literal of a program, of a text that speaks of attacks or tests.
-fn is_shown(text: &str, span: &Range<usize>) -> bool {
-    /// How far back the beginning of a code block is looked for.
-    const BLOCK: usize = 4096;
-    const BEFORE: usize = 700;
-    const BEHIND: usize = 400;
-    let reach = text.floor_char_boundary(span.start.saturating_sub(BLOCK));
-    let before = text.get(reach..span.start).unwrap_or_default();
-    let behind = text.get(span.end..).unwrap_or_default();
-    let in_block = before.matches("```").count() % 2 == 1 && behind.contains("```");
-    let line = before.rsplit('\n').next().unwrap_or_default().trim_start();
-    let rest = behind.split('\n').next().unwrap_or_default().trim_end();
-    let in_literal = ['"', '\'']
-        .iter()
-        .any(|quote| line.starts_with(*quote) && rest.trim_end_matches([',', ')', ']']).ends_with(*quote));
-    if !in_block && !in_literal {
-        return false;
-    }
-    let near = around(text, span, BEFORE, BEHIND);
-    DESCRIBING.iter().chain(TESTING).any(|word| near.contains(word))
-}
-
-/// Words of tests and scanners, which hold what they are there to catch.
-const TESTING: &[&str] = &[
-    "def test_",
-    "#[test]",
-    "assert",
-    "parametrize",
-    "it('",
-    "it(\"",
-    "describe(",
-    "expect(",
-    "attacks",
-    "scanner",
-    "prompt poisoning",
-];
-
-/// Words before `to` with which something is asked of the reader.
-const DEMANDING: &[&str] = &[
-    "need",
-    "needs",
-    "have",
-    "has",
-    "want",
-    "you",
-    "must",
-    "required",
-    "instructed",
-    "ordered",
-    "asked",
-    "told",
-    "remember",
-    "sure",
-    "going",
-    "free",
-    "allowed",
-    "got",
-    "ought",
-    "commanded",
-    "directed",
-    "is",
-];
 
 #[cfg(test)]
 mod tests {

@@ -73,7 +73,7 @@ fn nothing_decoded() -> Arc<str> {
 #[derive(Clone, Debug)]
 enum Text<'a> {
     Raw(&'a str),
-    Derived(Arc<str>),
+    Derived(Arc<String>),
 }
 
 impl Text<'_> {
@@ -139,13 +139,20 @@ pub struct Views<'a> {
 impl<'a> Views<'a> {
     /// Makes every view of a content, and looks for the words of a gate in each.
     pub fn of(content: &'a Content, gate: &Gate) -> Self {
+        let room = content
+            .text
+            .len()
+            .saturating_mul(DERIVED_PER_BYTE)
+            .saturating_add(DERIVED_AT_LEAST);
+        Self::within(content, gate, room)
+    }
+
+    /// The same, within this many derived bytes.
+    fn within(content: &'a Content, gate: &Gate, room: usize) -> Self {
         let raw: &'a str = &content.text;
         let mut maker = Maker {
             gate,
-            room: raw
-                .len()
-                .saturating_mul(DERIVED_PER_BYTE)
-                .saturating_add(DERIVED_AT_LEAST),
+            room,
             waiting: VecDeque::new(),
             made: Views {
                 views: Vec::with_capacity(2),
@@ -237,8 +244,8 @@ impl<'a> Maker<'a, '_> {
             .map(|view| self.sight(view));
         let best = normalized.as_ref().unwrap_or(&base);
         let folded = match fold::fold(best.text(), self.room) {
-            // Words of the gate in ASCII are the same in either case.
-            Some(derived) if best.text().is_ascii() => ViewText {
+            // Words of the gate in ASCII are the same in either case, as far as the text goes.
+            Some(derived) if derived.cut == 0 && best.text().is_ascii() => ViewText {
                 sightings: best.sightings.clone(),
                 ..self.derive(best, View::Folded, "", derived)
             },
@@ -384,12 +391,15 @@ impl<'a> Maker<'a, '_> {
         };
         ViewText {
             view,
-            text: Text::Derived(Arc::from(derived.text)),
+            text: Text::Derived(Arc::new(derived.text)),
             raw: source.raw,
             sightings: Sightings::default(),
-            maps: std::iter::once(Arc::new(derived.map))
-                .chain(source.maps.iter().cloned())
-                .collect(),
+            maps: match derived.map {
+                SpanMap::Identity => source.maps.clone(),
+                map => std::iter::once(Arc::new(map))
+                    .chain(source.maps.iter().cloned())
+                    .collect(),
+            },
             path,
         }
     }

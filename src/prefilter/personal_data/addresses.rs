@@ -17,6 +17,7 @@ const FILE_ENDS: &[&str] = &[
 
 /// Finds e-mail addresses.
 pub(super) fn emails(text: &str, hits: &mut Vec<Hit>) {
+    let mut word = UrlWord::default();
     for (at, _) in text.match_indices('@') {
         let (head, tail) = (
             text.get(..at).unwrap_or_default(),
@@ -44,7 +45,7 @@ pub(super) fn emails(text: &str, hits: &mut Vec<Hit>) {
         // `user=name@…` in a query is a name with a value.
         let trimmed_local = trimmed_local.rsplit(['=', '&']).next().unwrap_or_default();
         let trimmed_domain = domain_text.trim_end_matches(['.', '-']);
-        if trimmed_local.is_empty() || !is_mail_domain(trimmed_domain) || in_user_info(head, local) {
+        if trimmed_local.is_empty() || !is_mail_domain(trimmed_domain) || word.is_user_info(text, at - local) {
             continue;
         }
         let after = tail.get(trimmed_domain.len()..).unwrap_or_default();
@@ -76,15 +77,35 @@ fn is_mail_domain(domain: &str) -> bool {
     top_fits && parts_fit && !FILE_ENDS.contains(&top.to_ascii_lowercase().as_str())
 }
 
-/// Whether an `@` stands in the authority of a URL (`https://user:password@host`).
-fn in_user_info(head: &str, local: usize) -> bool {
-    let before = head.get(..head.len() - local).unwrap_or_default();
-    let word = before
-        .rsplit(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '<' | '>' | '('))
-        .next()
-        .unwrap_or_default();
-    word.rfind("://")
-        .is_some_and(|scheme| !word.get(scheme + 3..).unwrap_or_default().contains('/'))
+/// The word that is being read, as far as it may be a URL: read once, however many addresses it holds.
+#[derive(Default)]
+struct UrlWord {
+    read: usize,
+    /// Where the last scheme of the word has its `://`.
+    scheme: Option<usize>,
+    last_slash: usize,
+}
+
+impl UrlWord {
+    /// Whether what begins here stands in the authority of a URL (`https://user:password@host`). Places are asked about in
+    /// their order.
+    fn is_user_info(&mut self, text: &str, at: usize) -> bool {
+        let head = text.get(..at).unwrap_or_default();
+        let unread = head.get(self.read..).unwrap_or_default();
+        for (offset, c) in unread.char_indices() {
+            let place = self.read + offset;
+            if c.is_whitespace() || matches!(c, '"' | '\'' | '<' | '>' | '(') {
+                self.scheme = None;
+            } else if c == '/' {
+                self.last_slash = place;
+                if head.get(..=place).is_some_and(|so_far| so_far.ends_with("://")) {
+                    self.scheme = Some(place);
+                }
+            }
+        }
+        self.read = self.read.max(at);
+        self.scheme.is_some_and(|end| self.last_slash <= end)
+    }
 }
 
 /// Finds IP addresses.
@@ -171,7 +192,7 @@ fn v6(run: &str) -> Option<(usize, usize, IpAddr)> {
     (groups >= 3 && digits >= 2).then_some((lead, candidate.len(), IpAddr::V6(address)))
 }
 
-fn rated(address: IpAddr, context: &Context) -> Option<Confidence> {
+fn rated(address: IpAddr, context: &Context<'_>) -> Option<Confidence> {
     const VERSION_WORDS: &[&str] = &[
         "version", "ver.", "release", "build", "v.", "chapter", "section", "clause", "firmware", "§",
     ];
@@ -194,4 +215,28 @@ fn rated(address: IpAddr, context: &Context) -> Option<Confidence> {
         return Some(Low);
     }
     Some(Medium)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The same, read off the text before the place each time.
+    fn is_user_info_plainly(head: &str) -> bool {
+        let delimits = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '<' | '>' | '(');
+        let word = head.rsplit(delimits).next().unwrap_or_default();
+        word.rfind("://")
+            .is_some_and(|scheme| !word[scheme + 3..].contains('/'))
+    }
+
+    proptest! {
+        #[test]
+        fn a_word_that_is_read_once_says_what_one_read_anew_says(text in "[ab:/ \"(é@]{0,60}", skip in 1usize..6) {
+            let mut word = UrlWord::default();
+            for (at, _) in text.char_indices().step_by(skip) {
+                prop_assert_eq!(word.is_user_info(&text, at), is_user_info_plainly(&text[..at]), "{:?} at {}", text, at);
+            }
+        }
+    }
 }

@@ -54,19 +54,25 @@ pub(super) fn cards(text: &str, island: Range<usize>, name: &str, hits: &mut Vec
             let Some(run) = groups.get(next..next + count) else {
                 continue;
             };
-            let lengths: Vec<usize> = run.iter().map(Range::len).collect();
             let fits = if count == 1 {
                 (12..=19).contains(&first.len())
             } else {
-                let joint = run.windows(2).all(|pair| {
-                    matches!(pair, [a, b] if matches!(text.get(a.end..b.start), Some(" " | "-")) && a.end < b.start)
-                });
-                joint && GROUPINGS.contains(&lengths.as_slice())
+                let lengths = || run.iter().map(Range::len);
+                let grouped = GROUPINGS.iter().any(|grouping| lengths().eq(grouping.iter().copied()));
+                let joint = || {
+                    run.windows(2).all(|pair| {
+                        matches!(pair, [a, b] if matches!(text.get(a.end..b.start), Some(" " | "-")) && a.end < b.start)
+                    })
+                };
+                grouped && joint()
             };
             let Some(last) = run.last().filter(|_| fits) else {
                 continue;
             };
             let span = first.start..last.end;
+            if !may_be_card(bytes.get(span.clone()).unwrap_or_default()) {
+                continue;
+            }
             let Some(candidate) = Candidate::of(text, span).filter(Candidate::stands_alone) else {
                 continue;
             };
@@ -81,7 +87,13 @@ pub(super) fn cards(text: &str, island: Range<usize>, name: &str, hits: &mut Vec
     }
 }
 
-fn card(candidate: &Candidate<'_>, context: &Context) -> Option<Confidence> {
+/// Whether the digits of a part of the text can be those of a card, whatever stands around them.
+fn may_be_card(part: &[u8]) -> bool {
+    let digits: Vec<u8> = part.iter().copied().filter(u8::is_ascii_digit).collect();
+    checksum::luhn(&digits) || (15..=16).contains(&digits.len()) && checksum::is_card_issuer(&digits)
+}
+
+fn card(candidate: &Candidate<'_>, context: &Context<'_>) -> Option<Confidence> {
     let digits = &candidate.digits;
     let first = digits.first().copied();
     if digits.iter().all(|digit| Some(*digit) == first) {

@@ -8,30 +8,38 @@ const BEFORE: usize = 56;
 const AFTER: usize = 16;
 
 /// The surroundings of a value, in lower case.
-pub(super) struct Context {
+pub(super) struct Context<'n> {
     before: String,
     after: String,
-    name: String,
+    name: &'n str,
+    /// Whether anything but digits and their separators stands before the value or in its name.
+    wordy: bool,
 }
 
-impl Context {
+impl<'n> Context<'n> {
     /// The surroundings of these bytes of a text that stands under this name.
-    pub(super) fn of(text: &str, span: &Range<usize>, name: &str) -> Self {
+    pub(super) fn of(text: &str, span: &Range<usize>, name: &'n str) -> Self {
         let from = text.ceil_char_boundary(span.start.saturating_sub(BEFORE));
         let to = text.floor_char_boundary(text.len().min(span.end.saturating_add(AFTER)));
         let lower = |range: Range<usize>| text.get(range).unwrap_or_default().to_lowercase();
+        let before = lower(from..span.start);
+        let is_word = |byte: u8| !byte.is_ascii() || byte.is_ascii_alphabetic();
         Self {
-            before: lower(from..span.start),
+            wordy: before.bytes().chain(name.bytes()).any(is_word),
+            before,
             after: lower(span.end..to),
-            name: name.to_owned(),
+            name,
         }
     }
 
     /// Whether one of these words, each with nothing of a word before it, stands before the value or is in its name.
+    ///
+    /// Every word has a letter or a sign that is not ASCII.
     pub(super) fn says(&self, words: &[&str]) -> bool {
-        words
-            .iter()
-            .any(|word| begins_a_word(&self.before, word) || begins_a_word(&self.name, word))
+        self.wordy
+            && words
+                .iter()
+                .any(|word| begins_a_word(&self.before, word) || begins_a_word(self.name, word))
     }
 
     /// Whether one of these words stands right behind the value.

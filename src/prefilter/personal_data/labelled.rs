@@ -57,7 +57,7 @@ pub(super) fn find(text: &str, words: impl Iterator<Item = Seen>, hits: &mut Vec
     }
 }
 
-/// The value that a whole text is by its name; `in_record`: whether its container has other personal members.
+/// The value that a whole text is by its name in plain words; `in_record`: whether its container has other personal members.
 pub(super) fn whole(name: &str, text: &str, in_record: impl FnOnce() -> bool) -> Option<Hit> {
     let datum = names::meaning(name)?;
     let start = text.len() - text.trim_start().len();
@@ -139,6 +139,7 @@ fn value_start(text: &str, from: usize) -> Option<(usize, bool)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::context::plain_name;
     use super::*;
     use crate::prefilter::Gate;
 
@@ -182,10 +183,10 @@ mod tests {
 
     #[test]
     fn a_name_counts_only_in_a_record() {
-        assert!(whole("name", "Nina Falk", || true).is_some());
-        assert!(whole("name", "Nina Falk", || false).is_none());
-        assert!(whole("fileName", "Nina Falk", || true).is_none());
-        assert!(whole("dateOfBirth", "1982-04-12", || false).is_some());
+        assert!(whole(&plain_name("name"), "Nina Falk", || true).is_some());
+        assert!(whole(&plain_name("name"), "Nina Falk", || false).is_none());
+        assert!(whole(&plain_name("fileName"), "Nina Falk", || true).is_none());
+        assert!(whole(&plain_name("dateOfBirth"), "1982-04-12", || false).is_some());
         assert!(
             names::is_personal("dateOfBirth")
                 && names::is_personal("patient_id")

@@ -169,7 +169,8 @@ impl Prefilter for PersonalData {
         for view in subject.views.of_kind(VIEWS) {
             let mut hits = hits(view.text(), subject.sightings(view), &name);
             if view.view() == View::Raw {
-                hits = best(hits.into_iter().chain(by_name(subject)).collect());
+                hits.extend(by_name(subject, &name));
+                hits = best(hits);
             }
             for hit in hits {
                 let raw = view.raw_span(hit.span.clone());
@@ -216,6 +217,9 @@ fn hits(text: &str, words: impl Iterator<Item = Seen>, name: &str) -> Vec<Hit> {
 
 /// Keeps, of overlapping hits, the surest; among equally sure ones the more specific kind.
 fn best(mut hits: Vec<Hit>) -> Vec<Hit> {
+    if hits.len() < 2 {
+        return hits;
+    }
     hits.sort_by_key(|hit| (std::cmp::Reverse(hit.confidence), hit.datum, hit.span.start));
     let mut kept: std::collections::BTreeMap<usize, Hit> = std::collections::BTreeMap::new();
     for hit in hits {
@@ -227,9 +231,8 @@ fn best(mut hits: Vec<Hit>) -> Vec<Hit> {
     kept.into_values().collect()
 }
 
-/// What the whole content is by the name it stands under.
-fn by_name(subject: &Subject<'_>) -> Option<Hit> {
-    let name = subject.content.label.as_deref()?;
+/// What the whole content is by the name it stands under, in plain words.
+fn by_name(subject: &Subject<'_>, name: &str) -> Option<Hit> {
     labelled::whole(name, &subject.content.text, || has_personal_siblings(subject))
 }
 

@@ -108,14 +108,13 @@ fn known() -> impl Iterator<Item = (&'static str, Datum)> {
         .flat_map(|(datum, names)| names.iter().map(move |name| (*name, *datum)))
 }
 
-/// What a member of this name holds.
-pub(super) fn meaning(name: &str) -> Option<Datum> {
+/// What a member of this name, in plain words, holds.
+pub(super) fn meaning(plain: &str) -> Option<Datum> {
     /// Most names hold none of these.
     static GATE: LazyLock<Gate> = LazyLock::new(|| Gate::of([known().map(|(name, _)| Word::exact(name)).collect()]));
-    let plain = plain_name(name);
-    GATE.sightings(&plain).of(0).next()?;
+    GATE.sightings(plain).of(0).next()?;
     known()
-        .filter(|(known, _)| is_named(&plain, known))
+        .filter(|(known, _)| is_named(plain, known))
         .max_by_key(|(known, _)| known.len())
         .map(|(_, datum)| datum)
 }

@@ -10,20 +10,22 @@ use super::{Datum, Hit};
 use crate::model::Confidence::{self, High, Low, Medium};
 
 /// National numbers that are digits with separators.
-pub(super) fn national(candidate: &Candidate<'_>, context: &Context) -> Option<Hit> {
+pub(super) fn national(candidate: &Candidate<'_>, context: &Context<'_>) -> Option<Hit> {
     if !candidate.stands_alone() {
         return None;
     }
     let digits = candidate.digits.as_slice();
     let said = |words: &[&str]| context.says(words);
-    let rated = |datum, valid: bool, said: bool, unsaid: Option<Confidence>| {
+    // What checks is rare, so the words around are asked for last.
+    let rated = |datum, valid: bool, words: &[&str], unsaid: Option<Confidence>| {
+        let said = valid && said(words);
         let confidence = if said { Some(High) } else { unsaid };
         confidence
             .filter(|_| valid)
             .map(|confidence| candidate.hit(datum, confidence))
     };
     let swedish = |dashed: bool| {
-        let words = said(&["personnummer", "personnr", "personal identity", "pnr"]);
+        let words = &["personnummer", "personnr", "personal identity", "pnr"];
         let form = dashed || candidate.is_bare();
         rated(
             Datum::SePersonnummer,
@@ -36,7 +38,7 @@ pub(super) fn national(candidate: &Candidate<'_>, context: &Context) -> Option<H
         9 => {
             let dashed =
                 candidate.is_grouped(&[3, 2, 4]) && ["-", " ", "."].iter().any(|sign| candidate.all_separators(sign));
-            let words = said(&[
+            let words = &[
                 "social security",
                 "ssn",
                 "ss#",
@@ -45,27 +47,27 @@ pub(super) fn national(candidate: &Candidate<'_>, context: &Context) -> Option<H
                 "tax id",
                 "itin",
                 "social",
-            ]);
-            let american = dashed || (words && candidate.is_bare());
+            ];
+            let american = || dashed || (candidate.is_bare() && said(words));
             let unsaid = (dashed && candidate.all_separators("-")).then_some(Medium);
             let triple = candidate.is_grouped(&[3, 3, 3]);
             let canadian = triple || candidate.is_bare();
             vec![
-                rated(Datum::UsSsn, american && checksum::us_ssn(digits), words, unsaid),
-                rated(Datum::UsItin, american && checksum::us_itin(digits), words, unsaid),
+                rated(Datum::UsSsn, checksum::us_ssn(digits) && american(), words, unsaid),
+                rated(Datum::UsItin, checksum::us_itin(digits) && american(), words, unsaid),
                 rated(
                     Datum::CaSin,
                     canadian && checksum::ca_sin(digits),
-                    said(&["social insurance", "sin:", "sin number", "sin is", "sin "]),
+                    &["social insurance", "sin:", "sin number", "sin is", "sin "],
                     triple.then_some(Low),
                 ),
                 rated(
                     Datum::NlBsn,
                     checksum::nl_bsn(digits),
-                    said(&["bsn", "burgerservice", "sofinummer", "sofi"]),
+                    &["bsn", "burgerservice", "sofinummer", "sofi"],
                     None,
                 ),
-                rated(Datum::AuTfn, checksum::au_tfn(digits), said(&["tfn", "tax file"]), None),
+                rated(Datum::AuTfn, checksum::au_tfn(digits), &["tfn", "tax file"], None),
             ]
         }
         10 => {
@@ -73,13 +75,8 @@ pub(super) fn national(candidate: &Candidate<'_>, context: &Context) -> Option<H
             let british = candidate.is_bare() || candidate.is_grouped(&[3, 3, 4]);
             vec![
                 swedish(dashed),
-                rated(Datum::UkNhs, british && checksum::uk_nhs(digits), said(&["nhs"]), None),
-                rated(
-                    Datum::AuMedicare,
-                    checksum::au_medicare(digits),
-                    said(&["medicare"]),
-                    None,
-                ),
+                rated(Datum::UkNhs, british && checksum::uk_nhs(digits), &["nhs"], None),
+                rated(Datum::AuMedicare, checksum::au_medicare(digits), &["medicare"], None),
             ]
         }
         11 => {
@@ -89,27 +86,22 @@ pub(super) fn national(candidate: &Candidate<'_>, context: &Context) -> Option<H
                 rated(
                     Datum::BrCpf,
                     brazilian && checksum::br_cpf(digits),
-                    said(&["cpf", "cadastro de pessoa"]),
+                    &["cpf", "cadastro de pessoa"],
                     dotted.then_some(High),
                 ),
                 rated(
                     Datum::DeSteuerId,
                     checksum::de_steuer_id(digits),
-                    said(&["steuer", "idnr", "tax id", "tin", "identifikationsnummer"]),
+                    &["steuer", "idnr", "tax id", "tin", "identifikationsnummer"],
                     Some(Low),
                 ),
                 rated(
                     Datum::PlPesel,
                     candidate.is_bare() && checksum::pl_pesel(digits),
-                    said(&["pesel"]),
+                    &["pesel"],
                     Some(Low),
                 ),
-                rated(
-                    Datum::AuMedicare,
-                    checksum::au_medicare(digits),
-                    said(&["medicare"]),
-                    None,
-                ),
+                rated(Datum::AuMedicare, checksum::au_medicare(digits), &["medicare"], None),
             ]
         }
         12 => {
@@ -123,7 +115,7 @@ pub(super) fn national(candidate: &Candidate<'_>, context: &Context) -> Option<H
                 rated(
                     Datum::InAadhaar,
                     indian && checksum::verhoeff(digits),
-                    said(&["aadhaar", "aadhar", "uidai", "uid"]),
+                    &["aadhaar", "aadhar", "uidai", "uid"],
                     grouped.then_some(Medium),
                 ),
             ]
@@ -134,20 +126,20 @@ pub(super) fn national(candidate: &Candidate<'_>, context: &Context) -> Option<H
             vec![rated(
                 Datum::ChAhv,
                 (grouped || candidate.is_bare()) && checksum::ch_ahv(digits),
-                said(&["ahv", "avs", "social security"]),
+                &["ahv", "avs", "social security"],
                 Some(unsaid),
             )]
         }
         15 => {
             let unsaid = if candidate.groups.len() > 1 { High } else { Medium };
-            let words = said(&[
+            let words = &[
                 "sécurité sociale",
                 "securite sociale",
                 "nir",
                 "insee",
                 "social security",
                 "sécu",
-            ]);
+            ];
             vec![rated(Datum::FrNir, checksum::fr_nir(digits), words, Some(unsaid))]
         }
         _ => Vec::new(),

@@ -42,7 +42,9 @@ pub(super) fn phone(text: &str, candidate: &Candidate<'_>, name: &str) -> Option
     let plus = text
         .get(span.clone())
         .is_some_and(|part| part.trim_start_matches('(').starts_with('+'));
-    let loose = loosely_alone(&context, plus);
+    if !loosely_alone(&context, plus) {
+        return None;
+    }
     let (strong, weak) = (
         context.says(PHONE_WORDS) || context.goes_on_with(PHONE_AFTER),
         context.says(CALL_WORDS),
@@ -53,9 +55,7 @@ pub(super) fn phone(text: &str, candidate: &Candidate<'_>, name: &str) -> Option
     let zero = candidate.digits.first() == Some(&b'0');
     let bracketed = candidate.span.len() > digits && text.get(span.clone()).is_some_and(|part| part.starts_with('('));
 
-    let clear = if !loose {
-        false
-    } else if plus {
+    let clear = if plus {
         digits >= 10 || (digits >= 8 && candidate.groups.len() >= 2)
     } else if slashed {
         false
@@ -66,10 +66,9 @@ pub(super) fn phone(text: &str, candidate: &Candidate<'_>, name: &str) -> Option
             bracketed && candidate.separators.first() == Some(&"(") && digits >= 8 && candidate.groups.len() >= 2;
         international || national || area || north_american(candidate)
     };
-    let told = loose
-        && ((strong && digits >= 7)
-            || (weak && !dotted && !slashed && (candidate.groups.len() >= 2 && grouped || digits >= 10 && zero)));
-    let called = context.ends_with(CALL_VERBS) && (10..=13).contains(&digits) && loose;
+    let told = (strong && digits >= 7)
+        || (weak && !dotted && !slashed && (candidate.groups.len() >= 2 && grouped || digits >= 10 && zero));
+    let called = context.ends_with(CALL_VERBS) && (10..=13).contains(&digits);
     let clear = clear && (plus || strong || !context.ends_near(OTHER_NUMBERS));
     (clear || told || called).then_some(Hit {
         datum: Datum::Phone,
@@ -98,7 +97,7 @@ fn north_american(candidate: &Candidate<'_>) -> bool {
 }
 
 /// Whether no letter or digit touches the number; a dash and a word may follow it (`…-Office`).
-fn loosely_alone(context: &Context, plus: bool) -> bool {
+fn loosely_alone(context: &Context<'_>, plus: bool) -> bool {
     let mut back = context.before().chars().rev();
     let before = match (back.next(), back.next()) {
         (Some(c), _) if c.is_alphanumeric() || matches!(c, '_' | '#' | '$' | '€' | '£' | '¥') => false,

@@ -63,38 +63,88 @@ fn siblings<'a>(leaves: &[&'a Content]) -> Vec<Vec<&'a Content>> {
 
 /// Runs of leaves that stand at the same place in successive items of an array.
 fn successions<'a>(leaves: &[&'a Content]) -> Vec<Vec<&'a Content>> {
-    let mut run_of: HashMap<String, usize> = HashMap::new();
-    let mut runs: Vec<Vec<&Content>> = Vec::new();
-    for content in leaves {
+    // By each of its array places, the last leaf that nothing follows yet; a leaf that is followed is taken out of all.
+    let mut ends: HashMap<Place<'_>, usize> = HashMap::new();
+    let mut links: Vec<Link> = Vec::with_capacity(leaves.len());
+    for (index, content) in leaves.iter().enumerate() {
         let pointer = content.pointer.as_str();
-        let before = predecessors(pointer).find_map(|before| run_of.remove(&before));
-        match before.and_then(|index| runs.get_mut(index).map(|run| (index, run))) {
-            Some((index, run)) => {
-                run.push(content);
-                run_of.insert(pointer.to_owned(), index);
-            }
-            None if pointer.bytes().any(|b| b.is_ascii_digit()) => {
-                run_of.insert(pointer.to_owned(), runs.len());
-                runs.push(vec![content]);
-            }
-            None => {}
+        let before = places(pointer).filter_map(Place::before).find_map(|before| {
+            let end = ends.remove(&before)?;
+            links.get(end).is_some_and(|link| link.next.is_none()).then_some(end)
+        });
+        if let Some(link) = before.and_then(|before| links.get_mut(before)) {
+            link.next = Some(index);
         }
+        links.push(Link {
+            follows: before.is_some(),
+            next: None,
+        });
+        ends.extend(places(pointer).filter(Place::is_written_so).map(|place| (place, index)));
     }
-    runs.retain(|run| run.len() > 1);
-    runs
+    let begins = |link: &&Link| !link.follows && link.next.is_some();
+    let run = |first: usize| {
+        let after = |index: &usize| links.get(*index).and_then(|link| link.next);
+        std::iter::successors(Some(first), after)
+            .filter_map(|index| leaves.get(index).copied())
+            .collect()
+    };
+    let firsts = links.iter().enumerate().filter(|(_, link)| begins(link));
+    firsts.map(|(first, _)| run(first)).collect()
 }
 
-/// The pointers that lead to the same place in the item before, the innermost array first. Leaves of one array are no matter
-/// of this: they are siblings.
-fn predecessors(pointer: &str) -> impl Iterator<Item = String> + '_ {
-    let segments: Vec<&str> = pointer.split('/').collect();
-    let inner = segments.len().saturating_sub(1);
-    (0..inner).rev().filter_map(move |at| {
-        let index: u32 = segments.get(at)?.parse().ok()?;
-        let before = index.checked_sub(1)?.to_string();
-        let mut segments = segments.clone();
-        *segments.get_mut(at)? = &before;
-        Some(segments.join("/"))
+/// How a leaf stands in its run.
+struct Link {
+    follows: bool,
+    next: Option<usize>,
+}
+
+/// An item of an array on the way to a leaf.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Place<'p> {
+    before: &'p str,
+    index: u32,
+    behind: &'p str,
+    /// How many digits the index is written with.
+    digits: usize,
+}
+
+impl Place<'_> {
+    /// The same place in the item before.
+    fn before(self) -> Option<Self> {
+        let index = self.index.checked_sub(1)?;
+        let digits = written(index);
+        Some(Self { index, digits, ..self })
+    }
+
+    /// Whether the index is written as indices are: without a sign, without zeros in front.
+    fn is_written_so(&self) -> bool {
+        self.digits == written(self.index)
+    }
+}
+
+/// How many digits a number is written with.
+fn written(number: u32) -> usize {
+    number.checked_ilog10().map_or(1, |log| log as usize + 1)
+}
+
+/// The array places of a pointer, the innermost first. Leaves of one array are no matter of this: they are siblings.
+fn places(pointer: &str) -> impl Iterator<Item = Place<'_>> {
+    let mut behind = pointer.rfind('/').unwrap_or(0);
+    std::iter::from_fn(move || {
+        let head = pointer.get(..behind).filter(|head| !head.is_empty())?;
+        let start = head.rfind('/').map_or(0, |slash| slash + 1);
+        let place = (head.get(..start), head.get(start..), pointer.get(behind..));
+        behind = start.saturating_sub(1);
+        Some(place)
+    })
+    .filter_map(|(before, segment, behind)| {
+        let segment = segment?;
+        Some(Place {
+            before: before?,
+            index: segment.parse().ok()?,
+            behind: behind?,
+            digits: segment.len(),
+        })
     })
 }
 

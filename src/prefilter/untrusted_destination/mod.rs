@@ -84,7 +84,10 @@ impl Prefilter for UntrustedDestination {
         let Some(role) = role(subject) else { return };
         for view in subject.views.as_written() {
             let text = view.text();
-            let bare = bare_host(subject.content, text).filter(|_| role == Role::Destination);
+            let bare = match role {
+                Role::Destination => bare_host(subject.content, text),
+                Role::Said | Role::Read => None,
+            };
             let nothing = match role {
                 // An argument may be a host without anything around it.
                 Role::Destination => {
@@ -96,7 +99,10 @@ impl Prefilter for UntrustedDestination {
                 continue;
             }
             let mut destinations = extract::urls(text, subject.sightings(view));
-            let read = whole_address(subject.content, text).filter(|_| role == Role::Destination);
+            let read = match role {
+                Role::Destination => whole_address(subject.content, text),
+                Role::Said | Role::Read => None,
+            };
             if let Some(address) = read
                 .as_deref()
                 .filter(|address| destinations.iter().all(|known| known.url != *address))

@@ -3,22 +3,17 @@
 
 use std::ops::Range;
 
-use super::scan::{any, hex_number};
+use super::scan::{hex_number, next};
 use super::span_map::{Derived, Writer};
 
 /// The text with every escape replaced by what it stands for, or `None` when there is none.
 pub(super) fn unescape(text: &str, room: usize) -> Option<Derived> {
     let bytes = text.as_bytes();
-    if !any(bytes, |byte| matches!(byte, b'%' | b'&' | b'\\' | b'=')) {
-        return None;
-    }
+    let begins = |byte| matches!(byte, b'%' | b'&' | b'\\' | b'=');
     let mut writer = Writer::new(room);
     let (mut at, mut written, mut found) = (0, 0, 0usize);
-    while let Some(offset) = bytes
-        .get(at..)
-        .and_then(|rest| rest.iter().position(|byte| matches!(byte, b'%' | b'&' | b'\\' | b'=')))
-    {
-        at += offset;
+    while let Some(place) = next(bytes, at, begins) {
+        at = place;
         let rest = bytes.get(at..).unwrap_or_default();
         let units = match rest.first() {
             Some(b'&') => entity(rest).into_iter().collect(),
@@ -137,41 +132,29 @@ fn percent(rest: &[u8]) -> Vec<Unit> {
     if matches!(rest.get(1), Some(b'u' | b'U')) {
         return four_digits(rest, 2).map(|c| (0..6, c)).into_iter().collect();
     }
-    let mut run = Vec::new();
-    let mut at = 0;
-    while run.len() < 4096
-        && rest.get(at) == Some(&b'%')
-        && let Some(byte) = rest.get(at + 1..at + 3).and_then(hex_number)
-    {
-        run.push((at..at + 3, byte as u8));
-        at += 3;
-    }
-    characters(&run)
+    spelled(rest, 1, |rest| match rest {
+        [b'%', digits @ ..] => Some(Spelled::of(3, hex_number(digits.get(..2)?)? as u8)),
+        _ => None,
+    })
 }
 
 /// A run of `=XX`, as mail encodes text. A few of them are more often assignments of numbers than letters.
 fn quoted_printable(rest: &[u8]) -> Vec<Unit> {
     const FEWEST: usize = 4;
-    let mut run = Vec::new();
-    let mut at = 0;
-    while run.len() < 4096
-        && rest.get(at) == Some(&b'=')
-        && let Some(byte) = rest.get(at + 1..at + 3).and_then(hex_number)
-    {
-        run.push((at..at + 3, byte as u8));
-        at += 3;
-        // A line of mail ends with `=` where the text goes on.
-        at += match rest.get(at..at + 3) {
-            Some(b"=\r\n") => 3,
-            Some([b'=', b'\n', _]) => 2,
-            _ => 0,
-        };
-    }
-    if run.len() < FEWEST {
-        Vec::new()
-    } else {
-        characters(&run)
-    }
+    spelled(rest, FEWEST, |rest| match rest {
+        [b'=', digits @ ..] => {
+            let byte = hex_number(digits.get(..2)?)? as u8;
+            // A line of mail ends with `=` where the text goes on.
+            let soft = match digits.get(2..5) {
+                Some(b"=\r\n") => 3,
+                Some([b'=', b'\n', _]) => 2,
+                _ => 0,
+            };
+            let length = 3;
+            Some(Spelled { length, soft, byte })
+        }
+        _ => None,
+    })
 }
 
 fn backslash(rest: &[u8]) -> Vec<Unit> {
@@ -200,31 +183,15 @@ fn backslash(rest: &[u8]) -> Vec<Unit> {
             .map(|c| (0..10, c))
             .into_iter()
             .collect(),
-        Some(b'x') => {
-            let mut run = Vec::new();
-            let mut at = 0;
-            while run.len() < 4096
-                && rest.get(at..at + 2) == Some(b"\\x")
-                && let Some(byte) = rest.get(at + 2..at + 4).and_then(hex_number)
-            {
-                run.push((at..at + 4, byte as u8));
-                at += 4;
-            }
-            characters(&run)
-        }
-        Some(b'0'..=b'3') => {
-            let mut run = Vec::new();
-            let mut at = 0;
-            while run.len() < 4096
-                && rest.get(at) == Some(&b'\\')
-                && let Some(byte) = rest.get(at + 1..at + 4).and_then(octal)
-            {
-                run.push((at..at + 4, byte));
-                at += 4;
-            }
-            // A single one is more often a back-reference than a letter.
-            if run.len() < 3 { Vec::new() } else { characters(&run) }
-        }
+        Some(b'x') => spelled(rest, 1, |rest| match rest {
+            [b'\\', b'x', digits @ ..] => Some(Spelled::of(4, hex_number(digits.get(..2)?)? as u8)),
+            _ => None,
+        }),
+        // A single one is more often a back-reference than a letter.
+        Some(b'0'..=b'3') => spelled(rest, 3, |rest| match rest {
+            [b'\\', digits @ ..] => Some(Spelled::of(4, octal(digits.get(..3)?)?)),
+            _ => None,
+        }),
         _ => Vec::new(),
     }
 }
@@ -256,36 +223,77 @@ fn surrogates(rest: &[u8]) -> Option<Unit> {
     Some((0..12, c))
 }
 
-/// Reads bytes as UTF-8, as far as they go; each character keeps the places of its bytes.
-fn characters(run: &[(Range<usize>, u8)]) -> Vec<Unit> {
-    let mut units = Vec::with_capacity(run.len());
-    let mut rest = run;
-    while let Some((place, first)) = rest.first() {
-        let length = match first {
+/// A byte that is spelled out.
+#[derive(Clone, Copy)]
+struct Spelled {
+    /// How many bytes spell it.
+    length: usize,
+    /// How many more stand between it and the next.
+    soft: usize,
+    byte: u8,
+}
+
+impl Spelled {
+    const fn of(length: usize, byte: u8) -> Self {
+        Self { length, soft: 0, byte }
+    }
+}
+
+/// Reads a run of spelled bytes as UTF-8, as far as it goes; nothing where the run is shorter than `fewest`.
+///
+/// The run is read no further than it makes sense: one of bytes that are no text costs a look at its beginning.
+fn spelled(rest: &[u8], fewest: usize, read: impl Fn(&[u8]) -> Option<Spelled>) -> Vec<Unit> {
+    /// The most bytes of a run.
+    const MOST: usize = 4096;
+    let next = |at: usize| rest.get(at..).and_then(&read);
+    let mut end = 0;
+    for _ in 0..fewest {
+        let Some(spelled) = next(end) else { return Vec::new() };
+        end += spelled.length + spelled.soft;
+    }
+    let mut units = Vec::new();
+    let (mut at, mut taken) = (0, 0);
+    while let Some(first) = next(at) {
+        let length = match first.byte {
             0x00..=0x7f => 1,
             0xc0..=0xdf => 2,
             0xe0..=0xef => 3,
             0xf0..=0xf7 => 4,
             _ => break,
         };
-        let Some((taken, remaining)) = rest.split_at_checked(length) else {
+        taken += length;
+        if taken > MOST {
             break;
-        };
-        let bytes: Vec<u8> = taken.iter().map(|(_, byte)| *byte).collect();
-        let c = match (std::str::from_utf8(&bytes), bytes.as_slice()) {
-            (Ok(text), _) => text.chars().next(),
-            (Err(_), [lead @ 0xc0..=0xc1, tail @ 0x80..=0xbf]) => {
-                char::from_u32(u32::from(lead & 1) << 6 | u32::from(tail & 0x3f))
-            }
-            _ => None,
-        };
-        let (Some(c), Some((last, _))) = (c, taken.last()) else {
-            break;
-        };
-        units.push((place.start..last.end, c));
-        rest = remaining;
+        }
+        let start = at;
+        let mut end = at;
+        let mut bytes = [0; 4];
+        let mut complete = true;
+        for byte in bytes.iter_mut().take(length) {
+            let Some(spelled) = next(at) else {
+                complete = false;
+                break;
+            };
+            *byte = spelled.byte;
+            end = at + spelled.length;
+            at = end + spelled.soft;
+        }
+        let c = bytes.get(..length).filter(|_| complete).and_then(character);
+        let Some(c) = c else { break };
+        units.push((start..end, c));
     }
     units
+}
+
+/// The character that these bytes are; overlong forms of ASCII too, which some decoders accept.
+fn character(bytes: &[u8]) -> Option<char> {
+    match (std::str::from_utf8(bytes), bytes) {
+        (Ok(text), _) => text.chars().next(),
+        (Err(_), [lead @ 0xc0..=0xc1, tail @ 0x80..=0xbf]) => {
+            char::from_u32(u32::from(lead & 1) << 6 | u32::from(tail & 0x3f))
+        }
+        (Err(_), _) => None,
+    }
 }
 
 #[cfg(test)]
@@ -335,5 +343,31 @@ mod tests {
         let derived = unescape("x%41y", 100).unwrap();
         assert_eq!(derived.map.source_span(1..2), 1..4);
         assert_eq!(derived.map.source_span(2..3), 4..5);
+    }
+
+    #[test]
+    fn a_run_of_bytes_that_are_no_text_is_not_read_again_and_again() {
+        use std::cell::Cell;
+
+        let run = "%ff".repeat(1000);
+        let reads = Cell::new(0);
+        for at in (0..run.len()).step_by(3) {
+            let units = spelled(&run.as_bytes()[at..], 1, |rest| {
+                reads.set(reads.get() + 1);
+                (rest.first() == Some(&b'%')).then_some(Spelled::of(3, 0xff))
+            });
+            assert!(units.is_empty());
+        }
+        assert!(reads.get() <= 4 * 1000, "{}", reads.get());
+        assert_eq!(plain(&run), "-");
+    }
+
+    #[test]
+    fn a_run_ends_where_it_stops_being_text() {
+        assert_eq!(plain("%41%ff%42"), "A%ffB");
+        assert_eq!(plain("%41%c3%42"), "A%c3B");
+        assert_eq!(plain(&"%41".repeat(5000)), "A".repeat(5000));
+        assert_eq!(plain("=41=42=43=ff"), "ABC=ff");
+        assert_eq!(plain("=41=42=43"), "-");
     }
 }

@@ -8,6 +8,8 @@ use regex::Regex;
 
 const LONGEST_ARGUMENTS: usize = 4 * 1024;
 const MOST_CONSTANTS: usize = 200;
+/// What is made of constants that are made of constants doubles with every line.
+const LONGEST_VALUE: usize = 64 * 1024;
 
 static ASSIGNMENT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?m)^[ \t]*(?:const |let |var |my |export )?\$?([A-Za-z_]\w*)(?:\s*:\s*\w+)?\s*=\s*([^=\n][^\n]*)$")
@@ -57,8 +59,12 @@ pub(super) fn constants(text: &str, mask: &Mask) -> HashMap<String, String> {
     constants
 }
 
-/// The value of an expression, when it is a literal, a known name, or a join of such.
+/// The value of an expression, when it is a literal, a known name, or a join of such, and not too long.
 pub(super) fn value(expression: &str, constants: &HashMap<String, String>, depth: usize) -> Option<String> {
+    joined_value(expression, constants, depth).filter(|value| value.len() <= LONGEST_VALUE)
+}
+
+fn joined_value(expression: &str, constants: &HashMap<String, String>, depth: usize) -> Option<String> {
     const DEEPEST: usize = 4;
     if depth > DEEPEST || expression.len() > LONGEST_ARGUMENTS {
         return None;
@@ -176,7 +182,7 @@ fn literal(text: &str) -> Option<(String, &str)> {
 fn interpolated(text: &str, constants: &HashMap<String, String>) -> String {
     let mut result = String::new();
     let mut rest = text;
-    while let Some((before, after)) = rest.split_once('{') {
+    while let Some((before, after)) = rest.split_once('{').filter(|_| result.len() <= LONGEST_VALUE) {
         result.push_str(before.strip_suffix('$').unwrap_or(before));
         let Some((name, tail)) = after.split_once('}') else {
             rest = after;
@@ -261,6 +267,8 @@ pub(super) struct Mask {
 
 impl Mask {
     pub(super) fn of(text: &str) -> Self {
+        // A quote that nothing closes is looked for up to the end, and a text may hold nothing else.
+        let mut effort = text.len().saturating_mul(16);
         let mut texts = Vec::new();
         let mut rest = text;
         let mut at = 0;
@@ -270,15 +278,20 @@ impl Mask {
                 '/' if rest.starts_with("//") && !text.get(..at).is_some_and(|head| head.ends_with(':')) => {
                     rest.find('\n').unwrap_or(rest.len())
                 }
+                '"' | '\'' if effort == 0 => 1,
                 '"' | '\'' => match literal(rest) {
                     // A quote that does not end on its line is an apostrophe, unless it is a long string.
                     Some((_, after)) => {
                         let length = rest.len() - after.len();
+                        effort = effort.saturating_sub(length);
                         let long = rest.starts_with("\"\"\"") || rest.starts_with("'''");
                         let broken = !long && rest.get(..length).is_some_and(|inside| inside.contains('\n'));
                         if broken { 1 } else { length }
                     }
-                    None => 1,
+                    None => {
+                        effort = effort.saturating_sub(rest.len());
+                        1
+                    }
                 },
                 _ => c.len_utf8(),
             };
@@ -296,5 +309,30 @@ impl Mask {
         self.texts
             .get(index)
             .is_some_and(|range| range.start < at && at < range.end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_doubles_with_every_line_is_followed_up_to_a_length() {
+        for line in ["a = a + a\n", "a = f\"{a}{a}\"\n", "a = os.path.join(a, a)\n"] {
+            let text = format!("a = \"abcdefgh\"\n{}", line.repeat(60));
+            let length = constants(&text, &Mask::of(&text)).get("a").map_or(0, String::len);
+            assert!(
+                (LONGEST_VALUE / 2..=LONGEST_VALUE).contains(&length),
+                "{line}: {length}"
+            );
+        }
+    }
+
+    #[test]
+    fn strings_and_comments_are_masked_and_apostrophes_are_not() {
+        let is_text = |text: &str, word: &str| Mask::of(text).is_text(text.find(word).unwrap());
+        assert!(is_text("x = 'open(' # y", "open"));
+        assert!(is_text("x = 1 # open(", "open"));
+        assert!(!is_text("don't open(", "open"));
     }
 }

@@ -1,0 +1,283 @@
+//! What stands around a hit: whether the text quotes it, describes it as an attack, or shows it as an example.
+//!
+//! A text made for the purpose holds a hit at every other word, so nothing here may read far for each of them: what is
+//! asked again and again of one text (where its lines and code blocks end, where it speaks of attacks) is found out once.
+
+use std::cell::{Cell, OnceCell};
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
+/// The text around a span, itself included.
+pub(super) fn around<'t>(text: &'t str, span: &Range<usize>, before: usize, behind: usize) -> &'t str {
+    text.get(around_at(text, span, before, behind)).unwrap_or_default()
+}
+
+fn around_at(text: &str, span: &Range<usize>, before: usize, behind: usize) -> Range<usize> {
+    let start = text.floor_char_boundary(span.start.saturating_sub(before));
+    let end = text.ceil_char_boundary(span.end.saturating_add(behind).min(text.len()));
+    start..end
+}
+
+/// Words that announce a quotation or a description of an attack.
+const DESCRIBING: &[&str] = &[
+    "prompt injection",
+    "prompt-injection",
+    "injection attack",
+    "jailbreak",
+    "attacker",
+    "adversar",
+    "malicious",
+    "phrases like",
+    "phrases such as",
+    "prompts like",
+    "prompts such as",
+    "strings like",
+    "text like",
+    "e.g.",
+    "for example",
+    "such as",
+    "for instance",
+    "the phrase",
+    "the string",
+    "the text",
+    "payload",
+    "vulnerab",
+    "red team",
+    "cve-",
+    "jail-break",
+    "detect",
+    "blocked",
+];
+
+/// Words of tests and scanners, which hold what they are there to catch.
+const TESTING: &[&str] = &[
+    "def test_",
+    "#[test]",
+    "assert",
+    "parametrize",
+    "it('",
+    "it(\"",
+    "describe(",
+    "expect(",
+    "attacks",
+    "scanner",
+    "prompt poisoning",
+];
+
+/// Words before `to` with which something is asked of the reader.
+const DEMANDING: &[&str] = &[
+    "need",
+    "needs",
+    "have",
+    "has",
+    "want",
+    "you",
+    "must",
+    "required",
+    "instructed",
+    "ordered",
+    "asked",
+    "told",
+    "remember",
+    "sure",
+    "going",
+    "free",
+    "allowed",
+    "got",
+    "ought",
+    "commanded",
+    "directed",
+    "is",
+];
+
+/// Built once; the words are ours, and a test holds that they build.
+static DESCRIBED: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| AhoCorasick::new(DESCRIBING).ok());
+static TESTED: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| AhoCorasick::new(TESTING).ok());
+
+/// A text whose hits are asked about.
+pub(super) struct Surroundings<'t> {
+    text: &'t str,
+    /// Where the last mark of a code block begins.
+    last_fence: OnceCell<Option<usize>>,
+    /// The line asked about last.
+    line: Cell<Line>,
+    describing: Places,
+    testing: Places,
+}
+
+/// A part of a line, up to its end.
+#[derive(Clone, Copy, Debug, Default)]
+struct Line {
+    /// From here on the end is known.
+    from: usize,
+    /// Where it ends.
+    end: usize,
+    /// The last character that closes neither a list nor a call, and where it stands.
+    last: Option<(usize, char)>,
+}
+
+impl<'t> Surroundings<'t> {
+    /// The surroundings of every span of a text.
+    pub(super) fn of(text: &'t str) -> Self {
+        Self {
+            text,
+            last_fence: OnceCell::new(),
+            line: Cell::default(),
+            describing: Places::default(),
+            testing: Places::default(),
+        }
+    }
+
+    /// Whether the text quotes a span, or describes it as an attack, rather than saying it.
+    pub(super) fn is_quoted(&self, span: &Range<usize>) -> bool {
+        const NEAR: usize = 200;
+        let text = self.text;
+        let near = text.floor_char_boundary(span.start.saturating_sub(NEAR))..span.start;
+        if self.describing.is_in(text, &DESCRIBED, near.clone()) {
+            return true;
+        }
+        let before = text.get(near).unwrap_or_default();
+        // Who reports what somebody tries to do does not ask for it; who says what one has to do does.
+        if let Some(verb) = before.strip_suffix("to ").map(str::trim_end) {
+            let word = verb.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+            return !DEMANDING.contains(&word);
+        }
+        let trimmed = before.trim_end_matches([' ', '*', '_']);
+        let Some(quote) = trimmed.chars().next_back().filter(|c| matches!(c, '"' | '\'' | '`')) else {
+            return false;
+        };
+        // Nothing but the phrase stands between the quotes: it is named, not said.
+        let behind = text.get(span.end..).unwrap_or_default();
+        if behind.trim_start_matches(['.', '!', ',']).starts_with(quote) {
+            return true;
+        }
+        // A value of JSON or YAML stands in quotes too, but behind a colon, a comma or a bracket.
+        let unquoted = trimmed.trim_end_matches(quote);
+        unquoted.ends_with([' ', '('])
+            && unquoted
+                .trim_end_matches([' ', '('])
+                .ends_with(|c: char| c.is_alphanumeric() || c == ',')
+    }
+
+    /// Whether a span stands in a code block, or in a literal of a program, of a text that speaks of attacks or tests.
+    pub(super) fn is_shown(&self, span: &Range<usize>) -> bool {
+        const BEFORE: usize = 700;
+        const BEHIND: usize = 400;
+        if !self.is_in_block(span) && !self.is_in_literal(span) {
+            return false;
+        }
+        let near = around_at(self.text, span, BEFORE, BEHIND);
+        self.describing.is_in(self.text, &DESCRIBED, near.clone()) || self.testing.is_in(self.text, &TESTED, near)
+    }
+
+    /// The text before a span, as far back as the beginning of a code block is looked for.
+    fn block_before(&self, span: &Range<usize>) -> &'t str {
+        const BLOCK: usize = 4096;
+        let reach = self.text.floor_char_boundary(span.start.saturating_sub(BLOCK));
+        self.text.get(reach..span.start).unwrap_or_default()
+    }
+
+    fn is_in_block(&self, span: &Range<usize>) -> bool {
+        let last = *self.last_fence.get_or_init(|| self.text.rfind("```"));
+        last.is_some_and(|last| last >= span.end) && self.block_before(span).matches("```").count() % 2 == 1
+    }
+
+    fn is_in_literal(&self, span: &Range<usize>) -> bool {
+        let before = self.block_before(span);
+        let line = before.rsplit('\n').next().unwrap_or_default().trim_start();
+        let Some(quote) = line.chars().next().filter(|c| matches!(c, '"' | '\'')) else {
+            return false;
+        };
+        let last = self.line_of(span.end).last;
+        last.is_some_and(|(at, last)| at >= span.end && last == quote)
+    }
+
+    /// The line that a place stands in.
+    fn line_of(&self, place: usize) -> Line {
+        let known = self.line.get();
+        if known.from <= place && place <= known.end && known.end > 0 {
+            return known;
+        }
+        let rest = self.text.get(place..).unwrap_or_default();
+        let rest = rest.split('\n').next().unwrap_or_default();
+        let closed = rest.trim_end().trim_end_matches([',', ')', ']']);
+        let line = Line {
+            from: place,
+            end: place + rest.len(),
+            last: closed.char_indices().next_back().map(|(at, c)| (place + at, c)),
+        };
+        self.line.set(line);
+        line
+    }
+}
+
+/// Where words of a list stand in a text: read off the text the first few times, then found all at once.
+#[derive(Default)]
+struct Places {
+    asked: Cell<usize>,
+    all: OnceCell<Vec<Range<usize>>>,
+}
+
+impl Places {
+    /// Whether one of the words stands within a part of the text.
+    fn is_in(&self, text: &str, words: &Option<AhoCorasick>, part: Range<usize>) -> bool {
+        /// Reading a text whole costs as much as asking about this many of its parts.
+        const FEW: usize = 64;
+        let Some(words) = words else { return false };
+        if self.asked.get() < FEW {
+            self.asked.set(self.asked.get() + 1);
+            return text.get(part).is_some_and(|part| words.is_match(part));
+        }
+        let places = self
+            .all
+            .get_or_init(|| words.find_overlapping_iter(text).map(|place| place.range()).collect());
+        // They are in the order in which they end.
+        let first = places.partition_point(|place| place.end <= part.start);
+        let ends_within = places.iter().skip(first).take_while(|place| place.end <= part.end);
+        ends_within.into_iter().any(|place| place.start >= part.start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_words_build() {
+        assert!(DESCRIBED.is_some() && TESTED.is_some());
+    }
+
+    /// The same, read off the text for each span anew.
+    fn is_shown_plainly(text: &str, span: &Range<usize>) -> bool {
+        let before = &text[text.floor_char_boundary(span.start.saturating_sub(4096))..span.start];
+        let behind = &text[span.end..];
+        let in_block = before.matches("```").count() % 2 == 1 && behind.contains("```");
+        let line = before.rsplit('\n').next().unwrap_or_default().trim_start();
+        let rest = behind.split('\n').next().unwrap_or_default().trim_end();
+        let in_literal = ['"', '\'']
+            .iter()
+            .any(|quote| line.starts_with(*quote) && rest.trim_end_matches([',', ')', ']']).ends_with(*quote));
+        let near = around(text, span, 700, 400);
+        (in_block || in_literal) && DESCRIBING.iter().chain(TESTING).any(|word| near.contains(word))
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_remembered_is_what_stands_there(
+            pieces in proptest::collection::vec("hit|```|\"|'|\n|, |\\)|é|attacker |assert | to |payloa|d|\\.", 1..60),
+            again in 0usize..90,
+        ) {
+            let text: String = pieces.concat();
+            let around = Surroundings::of(&text);
+            let hits: Vec<Range<usize>> = text.match_indices("hit").map(|(at, hit)| at..at + hit.len()).collect();
+            for hit in hits.iter().chain(hits.iter().cycle().take(again)).chain(hits.iter().rev()) {
+                prop_assert_eq!(around.is_shown(hit), is_shown_plainly(&text, hit), "{:?} in {:?}", hit, text);
+                let fresh = Surroundings::of(&text).is_quoted(hit);
+                prop_assert_eq!(around.is_quoted(hit), fresh, "{:?} in {:?}", hit, text);
+            }
+        }
+    }
+}
