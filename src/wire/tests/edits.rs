@@ -213,7 +213,7 @@ fn a_long_number_is_a_content_that_becomes_a_string_where_it_is_edited() {
     let request = aos_request(
         "steps/toolCallResult",
         json!({"executionId": "e", "result": {"isError": false, "outputs": [
-            {"kind": "data", "data": {"card": 4111111111111111_u64, "n": 12, "rate": 3.14159265358979, "paid": true}}]}}),
+            {"kind": "data", "data": {"card": 4111111111111111_u64, "n": 12, "rate": 0.12345678901234, "paid": true}}]}}),
     );
     let step = step(&request);
     let place = "/params/result/outputs/0/data";
@@ -228,7 +228,7 @@ fn a_long_number_is_a_content_that_becomes_a_string_where_it_is_edited() {
         .iter()
         .map(|data| (data.pointer.as_str(), data.json.as_str()))
         .collect();
-    let json = r#"{"card":4111111111111111,"n":12,"paid":true,"rate":3.14159265358979}"#;
+    let json = r#"{"card":4111111111111111,"n":12,"paid":true,"rate":0.12345678901234}"#;
     assert!(noted.contains(&("/params/result/isError", "false")), "{noted:?}");
     assert!(
         noted.iter().any(|(at, data)| *at == place && data.len() == json.len()),
