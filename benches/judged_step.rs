@@ -61,7 +61,12 @@ async fn main() {
         println!("round {}: one client, endpoint answers at once; whole time", round + 1);
         let yardstick = report("relay", &alone(&relay(fast.url()).await, 2_000).await);
         let judged = report("guardian", &alone(&guardian(fast.url()).await, 2_000).await);
-        println!("  ratio     {:.2}", judged.as_secs_f64() / yardstick.as_secs_f64());
+        for (name, n) in [("10 %", 0), ("median", 1)] {
+            println!(
+                "  ratio     {:.2} ({name})",
+                judged[n].as_secs_f64() / yardstick[n].as_secs_f64()
+            );
+        }
     }
 }
 
@@ -184,17 +189,17 @@ fn added(times: Vec<Duration>) -> Vec<Duration> {
     times.into_iter().map(|time| time.saturating_sub(LATENCY)).collect()
 }
 
-/// Prints a line and gives the median.
-fn report(name: &str, times: &[Duration]) -> Duration {
+/// Prints a line; gives the tenth part, which a busy machine changes least, and the median.
+fn report(name: &str, times: &[Duration]) -> [Duration; 2] {
     let mut times = times.to_vec();
     times.sort_unstable();
     let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
     println!(
-        "  {name:9} median {:>9.3?}   90 % {:>9.3?}   99 % {:>9.3?}   ({} steps)",
+        "  {name:9} 10 % {:>9.3?}   median {:>9.3?}   99 % {:>9.3?}   ({} steps)",
+        at(0.1),
         at(0.5),
-        at(0.9),
         at(0.99),
         times.len()
     );
-    at(0.5)
+    [at(0.1), at(0.5)]
 }

@@ -242,7 +242,7 @@ fn with_organisations(
             Memory::new(Arc::new(store), settings.nameless)
         }),
         limits: Arc::new(LocalRateLimits::new(&config.limits)),
-        audit: Audit::new(config.audit.as_ref().unwrap_or(audit))?,
+        audit: Audit::new(config.audit.as_ref().unwrap_or(audit), config.audit_on_failure)?,
         settings: config.pipeline.clone(),
     }))
 }

@@ -51,6 +51,8 @@
 //! - A modified request differs from the original only at the places of its edits, has the same id and method, and
 //!   decodes again.
 //! - Exactly one audit record for each step, also when the client hangs up, the judge times out or a task panics.
+//! - What counts as the user's word is what the user said in a message that was let through; no other text changes it.
+//! - A session belongs to one organisation, credential and agent; whoever borrows its id has another.
 //! - A step sees one version of policy and prompts from start to end; a broken file keeps the old version.
 //! - Nothing secret is logged: no keys, no masked values, no prompts.
 

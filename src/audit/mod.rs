@@ -30,6 +30,16 @@ pub enum Settings {
     File(PathBuf),
 }
 
+/// What happens while records cannot be written: the disk is full, or somebody took the file away.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnFailure {
+    /// Steps are decided all the same. What cannot be written is lost, and counted.
+    #[default]
+    Continue,
+    /// No further step is taken until the record that is waiting could be written.
+    Refuse,
+}
+
 /// Why records cannot be written.
 #[derive(Debug, thiserror::Error)]
 #[error("the audit file {} cannot be opened for appending: {why}", file.display())]
@@ -63,6 +73,7 @@ pub fn check(settings: &Settings) -> Result<(), AuditError> {
 #[derive(Clone)]
 pub struct Audit {
     sink: Arc<dyn Sink>,
+    on_failure: OnFailure,
 }
 
 impl Audit {
@@ -71,10 +82,10 @@ impl Audit {
     /// # Errors
     ///
     /// When the file cannot be opened.
-    pub fn new(settings: &Settings) -> Result<Self, AuditError> {
-        Ok(Self::with_sink(match settings {
+    pub fn new(settings: &Settings, on_failure: OnFailure) -> Result<Self, AuditError> {
+        let sink: Arc<dyn Sink> = match settings {
             Settings::Off => Arc::new(NullSink),
-            Settings::Stderr => Arc::new(LineSink::new(Box::new(std::io::stderr()))),
+            Settings::Stderr => Arc::new(LineSink::new(Box::new(std::io::stderr()), on_failure)),
             Settings::File(path) => {
                 let file = std::fs::OpenOptions::new()
                     .create(true)
@@ -84,14 +95,23 @@ impl Audit {
                         file: path.clone(),
                         why,
                     })?;
-                Arc::new(LineSink::new(Box::new(file)))
+                Arc::new(LineSink::new(Box::new(file), on_failure))
             }
-        }))
+        };
+        Ok(Self { sink, on_failure })
     }
 
     /// An audit log over any sink.
     pub fn with_sink(sink: Arc<dyn Sink>) -> Self {
-        Self { sink }
+        Self {
+            sink,
+            on_failure: OnFailure::Continue,
+        }
+    }
+
+    /// Whether no step is to be taken because its record could not be written.
+    pub fn refuses(&self) -> bool {
+        self.on_failure == OnFailure::Refuse && self.sink.is_failing()
     }
 
     /// Opens the ticket of a step.

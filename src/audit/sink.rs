@@ -1,19 +1,27 @@
 //! Where records go. In process for now: a writer on its own thread; a database or a stream later, behind the same trait.
 
 use std::io::Write;
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
-use super::Record;
+use super::{OnFailure, Outcome, Record};
+use crate::telemetry::names;
 
 /// Takes records. It may block for a moment rather than lose one.
 pub trait Sink: Send + Sync {
     /// Takes one record.
     fn write(&self, record: Record);
 
-    /// Waits until every record taken so far has reached its destination.
+    /// Waits until every record taken so far has reached its destination, but not for ever.
     fn flush(&self) {}
+
+    /// Whether the last record could not be written.
+    fn is_failing(&self) -> bool {
+        false
+    }
 }
 
 /// Takes records and keeps none.
@@ -42,6 +50,7 @@ impl MemorySink {
 
 impl Sink for MemorySink {
     fn write(&self, record: Record) {
+        count_written(record.outcome);
         self.records
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
@@ -50,57 +59,128 @@ impl Sink for MemorySink {
 }
 
 enum Job {
-    Line(Vec<u8>),
+    Line(Vec<u8>, Outcome),
     Flush(SyncSender<()>),
 }
 
 /// Writes one JSON object per line, on a thread of its own.
 ///
-/// Serialising escapes every control character, so no content can start a line of its own or reach a terminal.
+/// Serialising escapes every control character, so no content can start a line of its own or reach a terminal. A line that
+/// could not be written is lost and counted, or tried again until it could, as the settings say. What a full disk took of a
+/// line stays there; the next one begins on a line of its own.
 pub struct LineSink {
     jobs: Option<SyncSender<Job>>,
     writer: Option<JoinHandle<()>>,
+    state: Arc<State>,
+}
+
+/// What the writer and its sink tell each other.
+#[derive(Default)]
+struct State {
+    failing: AtomicBool,
+    closing: AtomicBool,
 }
 
 /// Records that may wait for the writer; when it is further behind, callers wait instead of losing records.
 const WAITING: usize = 4096;
+/// How long a writer rests before it tries a line again.
+const REST: Duration = Duration::from_millis(200);
+/// How long anybody waits for everything to be written.
+const LONGEST_FLUSH: Duration = Duration::from_secs(5);
+
+/// The writer's side.
+struct Writer {
+    output: Box<dyn Write + Send>,
+    on_failure: OnFailure,
+    state: Arc<State>,
+    /// Whether the last line may have been written in part.
+    torn: bool,
+}
 
 impl LineSink {
     /// A sink that appends to `output`.
-    pub fn new(output: Box<dyn Write + Send>) -> Self {
+    pub fn new(output: Box<dyn Write + Send>, on_failure: OnFailure) -> Self {
         let (jobs, inbox) = sync_channel(WAITING);
+        let state = Arc::new(State::default());
+        let mut writer = Writer {
+            output,
+            on_failure,
+            state: Arc::clone(&state),
+            torn: false,
+        };
         let writer = std::thread::Builder::new()
             .name("audit".to_owned())
-            .spawn(move || Self::run(output, &inbox))
+            .spawn(move || writer.run(&inbox))
             .ok();
         Self {
             jobs: Some(jobs),
             writer,
-        }
-    }
-
-    fn run(mut output: Box<dyn Write + Send>, inbox: &Receiver<Job>) {
-        for job in inbox {
-            let written = match job {
-                Job::Line(line) => output.write_all(&line).and_then(|()| output.flush()),
-                Job::Flush(done) => {
-                    let flushed = output.flush();
-                    // The one who asked may have stopped waiting.
-                    let _ = done.send(());
-                    flushed
-                }
-            };
-            if let Err(error) = written {
-                tracing::error!(%error, "an audit record could not be written");
-            }
+            state,
         }
     }
 
     fn send(&self, job: Job) {
         if self.jobs.as_ref().is_none_or(|jobs| jobs.send(job).is_err()) {
+            self.state.failing.store(true, Ordering::Relaxed);
+            metrics::counter!(names::AUDIT_LOST).increment(1);
             tracing::error!("an audit record could not be written: the writer is gone");
         }
     }
+}
+
+impl Writer {
+    fn run(&mut self, inbox: &Receiver<Job>) {
+        for job in inbox {
+            match job {
+                Job::Line(line, outcome) => self.line(&line, outcome),
+                Job::Flush(done) => {
+                    if let Err(error) = self.output.flush() {
+                        tracing::error!(%error, "the audit log could not be flushed");
+                    }
+                    // The one who asked may have stopped waiting.
+                    let _ = done.send(());
+                }
+            }
+        }
+    }
+
+    /// Writes a line, as often as it takes where it must not be lost.
+    fn line(&mut self, line: &[u8], outcome: Outcome) {
+        loop {
+            let Err(error) = self.write(line) else {
+                if self.state.failing.swap(false, Ordering::Relaxed) {
+                    tracing::warn!("audit records can be written again");
+                }
+                count_written(outcome);
+                return;
+            };
+            self.torn = true;
+            if !self.state.failing.swap(true, Ordering::Relaxed) {
+                tracing::error!(%error, "an audit record could not be written");
+            }
+            let closing = self.state.closing.load(Ordering::Relaxed);
+            match self.on_failure {
+                OnFailure::Refuse if !closing => std::thread::park_timeout(REST),
+                OnFailure::Refuse | OnFailure::Continue => {
+                    metrics::counter!(names::AUDIT_LOST).increment(1);
+                    return;
+                }
+            }
+        }
+    }
+
+    fn write(&mut self, line: &[u8]) -> std::io::Result<()> {
+        if self.torn {
+            self.output.write_all(b"\n")?;
+            self.torn = false;
+        }
+        self.output.write_all(line)?;
+        self.output.flush()
+    }
+}
+
+fn count_written(outcome: Outcome) {
+    metrics::counter!(names::AUDIT_RECORDS, "outcome" => outcome.as_str()).increment(1);
 }
 
 impl Sink for LineSink {
@@ -108,7 +188,7 @@ impl Sink for LineSink {
         match serde_json::to_vec(&record) {
             Ok(mut line) => {
                 line.push(b'\n');
-                self.send(Job::Line(line));
+                self.send(Job::Line(line, record.outcome));
             }
             Err(error) => tracing::error!(%error, "an audit record could not be serialised"),
         }
@@ -117,15 +197,21 @@ impl Sink for LineSink {
     fn flush(&self) {
         let (done, wait) = sync_channel(1);
         self.send(Job::Flush(done));
-        // An error means that the writer is gone: there is nothing to wait for.
-        let _ = wait.recv();
+        // An error means that the writer is gone or cannot write: there is nothing to wait for.
+        let _ = wait.recv_timeout(LONGEST_FLUSH);
+    }
+
+    fn is_failing(&self) -> bool {
+        self.state.failing.load(Ordering::Relaxed)
     }
 }
 
 impl Drop for LineSink {
     fn drop(&mut self) {
         drop(self.jobs.take());
+        self.state.closing.store(true, Ordering::Relaxed);
         if let Some(writer) = self.writer.take() {
+            writer.thread().unpark();
             let _ = writer.join();
         }
     }
@@ -133,51 +219,121 @@ impl Drop for LineSink {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
-    use crate::audit::Outcome;
 
     #[derive(Clone, Default)]
-    struct Shared(Arc<Mutex<Vec<u8>>>);
+    struct Shared {
+        bytes: Arc<Mutex<Vec<u8>>>,
+        full: Arc<AtomicBool>,
+    }
+
+    impl Shared {
+        fn text(&self) -> String {
+            String::from_utf8(self.bytes.lock().unwrap().clone()).unwrap()
+        }
+    }
 
     impl Write for Shared {
         fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.0.lock().unwrap().write(bytes)
+            let mut written = self.bytes.lock().unwrap();
+            if !self.full.load(Ordering::SeqCst) {
+                return written.write(bytes);
+            }
+            // What fits of a full disk.
+            match written.last() {
+                Some(b'\n') | None if bytes.len() > 5 => written.write(&bytes[..5]),
+                _ => Err(std::io::Error::from(std::io::ErrorKind::StorageFull)),
+            }
         }
         fn flush(&mut self) -> std::io::Result<()> {
             Ok(())
         }
     }
 
+    fn record(n: usize) -> Record {
+        Record {
+            time: "2026-01-01T00:00:00Z".into(),
+            decision_id: format!("{n}\n{{\"decision\":\"allow\"}}\u{1b}[2J"),
+            outcome: Outcome::Abandoned,
+            organisation: "o".into(),
+            caller: "c".into(),
+            method: "steps/message",
+            kind: "user_message",
+            agent: None,
+            session: None,
+            user: None,
+            tool: None,
+            duration_ms: 0.5,
+            verdict: None,
+        }
+    }
+
+    fn until(what: impl Fn() -> bool) {
+        let begun = std::time::Instant::now();
+        while !what() {
+            assert!(begun.elapsed() < Duration::from_secs(20), "it never came about");
+            std::thread::yield_now();
+        }
+    }
+
+    fn whole_lines(text: &str) -> usize {
+        let lines = text.lines();
+        lines
+            .filter(|line| serde_json::from_str::<serde_json::Value>(line).is_ok())
+            .count()
+    }
+
     #[test]
     fn every_record_is_one_line_whatever_it_holds() {
         let output = Shared::default();
-        let sink = LineSink::new(Box::new(output.clone()));
+        let sink = LineSink::new(Box::new(output.clone()), OnFailure::Continue);
         for n in 0..100 {
-            sink.write(Record {
-                time: "2026-01-01T00:00:00Z".into(),
-                decision_id: format!("{n}\n{{\"decision\":\"allow\"}}\u{1b}[2J"),
-                outcome: Outcome::Abandoned,
-                organisation: "o".into(),
-                caller: "c".into(),
-                method: "steps/message",
-                kind: "user_message",
-                agent: None,
-                session: None,
-                user: None,
-                tool: None,
-                duration_ms: 0.5,
-                verdict: None,
-            });
+            sink.write(record(n));
         }
         drop(sink);
-        let text = String::from_utf8(output.0.lock().unwrap().clone()).unwrap();
+        let text = output.text();
         assert_eq!(text.lines().count(), 100);
         assert!(!text.contains('\u{1b}'));
-        assert!(
-            text.lines()
-                .all(|line| serde_json::from_str::<serde_json::Value>(line).is_ok())
-        );
+        assert_eq!(whole_lines(&text), 100);
+    }
+
+    #[test]
+    fn what_must_not_be_lost_waits_until_there_is_room_and_is_whole_then() {
+        let output = Shared::default();
+        let sink = LineSink::new(Box::new(output.clone()), OnFailure::Refuse);
+        output.full.store(true, Ordering::SeqCst);
+        sink.write(record(1));
+        sink.write(record(2));
+        until(|| sink.is_failing());
+        output.full.store(false, Ordering::SeqCst);
+        until(|| !sink.is_failing());
+        drop(sink);
+        assert_eq!(whole_lines(&output.text()), 2, "{}", output.text());
+    }
+
+    #[test]
+    fn what_may_be_lost_holds_up_nobody() {
+        let output = Shared::default();
+        let sink = LineSink::new(Box::new(output.clone()), OnFailure::Continue);
+        output.full.store(true, Ordering::SeqCst);
+        sink.write(record(1));
+        sink.flush();
+        assert!(sink.is_failing());
+        output.full.store(false, Ordering::SeqCst);
+        sink.write(record(2));
+        sink.flush();
+        assert!(!sink.is_failing());
+        assert_eq!(whole_lines(&output.text()), 1, "{}", output.text());
+    }
+
+    #[test]
+    fn a_sink_that_cannot_write_can_be_dropped() {
+        let output = Shared::default();
+        let sink = LineSink::new(Box::new(output.clone()), OnFailure::Refuse);
+        output.full.store(true, Ordering::SeqCst);
+        sink.write(record(1));
+        until(|| sink.is_failing());
+        drop(sink);
+        assert_eq!(whole_lines(&output.text()), 0);
     }
 }

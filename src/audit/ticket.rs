@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use super::record::VerdictLines;
 use super::{Outcome, Record, Sink};
 use crate::model::{Caller, Step, Verdict};
-use crate::telemetry::names;
 
 /// A step's claim to its audit record.
 #[must_use = "a dropped ticket writes a record of an abandoned step"]
@@ -55,7 +54,6 @@ impl Ticket {
     fn write(&self, mut record: Record, outcome: Outcome, elapsed: Duration) {
         record.outcome = outcome;
         record.duration_ms = (elapsed.as_secs_f64() * 1e6).round() / 1e3;
-        metrics::counter!(names::AUDIT_RECORDS, "outcome" => outcome.as_str()).increment(1);
         self.sink.write(record);
     }
 }

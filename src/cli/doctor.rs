@@ -32,7 +32,12 @@ pub(super) struct Arguments {
 
 pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     let mut table = Table { worst: Health::Fine };
-    let config = match arguments.config.load() {
+    let loaded = if arguments.offline {
+        arguments.config.load_to_ask_nobody()
+    } else {
+        arguments.config.load()
+    };
+    let config = match loaded {
         Ok(config) => config,
         Err(error) => {
             let next = "correct it; `guardian config print` shows every key";
@@ -58,7 +63,8 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
         (Some(_), true) => table.print(&Check::fine("judge", "not asked (--offline)")),
         (Some(judge), false) => {
             asks_judge = true;
-            for endpoint in &judge.llm.endpoints {
+            let first = judge.first.iter().flat_map(|first| &first.llm.endpoints);
+            for endpoint in first.chain(&judge.llm.endpoints) {
                 let check = endpoint_check(endpoint).await;
                 asks_judge &= check.health != Health::Failed;
                 table.print(&check);
@@ -161,7 +167,8 @@ async fn endpoint_check(settings: &llm::Settings) -> Check {
         Format::Text => "not held to JSON",
     };
     let found = format!("{place}: answers in {} ms, {held}", took.as_millis());
-    let is_object = serde_json::from_str::<serde_json::Value>(&reply.text).is_ok_and(|value| value["ready"] == true);
+    let is_object = serde_json::from_str::<serde_json::Value>(&reply.text)
+        .is_ok_and(|value| value.get("ready") == Some(&true.into()));
     if took > settings.timeout / 2 {
         return Check::degraded(
             "endpoint",
@@ -206,6 +213,8 @@ fn advice(code: &str) -> &'static str {
             "the endpoint refuses the request: check `model`, `max_output_tokens`, `temperature`"
         }
         "truncated" => "raise `max_output_tokens`: models that think need room for it",
+        "blocked" => "something before the endpoint refuses the request: look for a firewall or a proxy on the way",
+        "endpoint_limit" => "wait a minute, or raise `requests_per_minute` and `tokens_per_minute` of the endpoint",
         "refusal" | "content_filter" | "empty" => {
             "the model does not answer a harmless question: take another model or filter setting"
         }
@@ -218,6 +227,9 @@ fn advice(code: &str) -> &'static str {
 async fn known_steps(config: &Config, asks_judge: bool) -> anyhow::Result<Vec<Check>> {
     let mut config = config.clone();
     config.limits = Default::default();
+    for organisation in &mut config.organisations {
+        organisation.allowance = Default::default();
+    }
     config.audit = Some(audit::Settings::Off);
     if !asks_judge {
         config.judge = None;

@@ -93,7 +93,11 @@ pub(super) async fn run(command: &Command) -> anyhow::Result<Ended> {
 }
 
 async fn run_suites(arguments: &RunArguments) -> anyhow::Result<Ended> {
-    let mut config = arguments.config.load()?;
+    let mut config = if arguments.asking.asks_nobody() {
+        arguments.config.load_to_ask_nobody()?
+    } else {
+        arguments.config.load()?
+    };
     start_logging(&config, Quiet::Yes)?;
     let cases = eval::read(&arguments.paths)?;
     let organisations = match &arguments.organisation.organisation {
@@ -104,6 +108,9 @@ async fn run_suites(arguments: &RunArguments) -> anyhow::Result<Ended> {
     if !matches!(asking, Asking::Live { .. }) {
         // Nothing is asked, so there is nothing to limit.
         config.limits = Default::default();
+        for organisation in &mut config.organisations {
+            organisation.allowance = Default::default();
+        }
     }
     if let Asking::Answers { answers, .. } = &asking {
         answers.check_cases(cases.iter().map(|case| case.id.as_str()))?;

@@ -78,6 +78,14 @@ impl ConfigArgument {
     fn load(&self) -> anyhow::Result<Config> {
         Ok(crate::config::load(self.config.as_deref())?)
     }
+
+    /// The configuration for a command that asks no endpoint: keys may be missing.
+    fn load_to_ask_nobody(&self) -> anyhow::Result<Config> {
+        Ok(crate::config::load_with(
+            self.config.as_deref(),
+            crate::config::Keys::Unneeded,
+        )?)
+    }
 }
 
 /// Which organisation a command speaks for.

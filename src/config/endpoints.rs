@@ -6,7 +6,7 @@ use secrecy::SecretString;
 
 use super::ConfigError;
 use super::file::{BreakerSection, EndpointSection, JudgeSection};
-use super::settings::Reader;
+use super::settings::{Keys, Reader};
 use crate::llm;
 
 impl Reader<'_> {
@@ -56,12 +56,16 @@ impl Reader<'_> {
         llm.api = self.api(section, &key)?;
         llm.api_key = match &section.api_key_env {
             None => None,
-            Some(name) => Some(SecretString::from(std::env::var(name).map_err(|_| {
-                self.wrong(
-                    &key("api_key_env"),
-                    format!("the environment variable `{name}` is not set"),
-                )
-            })?)),
+            Some(name) => match (std::env::var(name), self.keys) {
+                (Ok(secret), _) => Some(SecretString::from(secret)),
+                (Err(_), Keys::Unneeded) => None,
+                (Err(_), Keys::Needed) => {
+                    return Err(self.wrong(
+                        &key("api_key_env"),
+                        format!("the environment variable `{name}` is not set"),
+                    ));
+                }
+            },
         };
         llm.timeout = match section.timeout_ms {
             None => timeout,

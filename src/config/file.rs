@@ -165,6 +165,7 @@ pub(super) struct SessionSection {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct AuditSection {
+    pub(super) on_failure: Option<String>,
     pub(super) to: Option<String>,
 }
 

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 pub use file::ConfigFile;
 pub use keys::ApiKey;
-pub use settings::{Config, OrganisationSettings, PolicyChoice};
+pub use settings::{Config, Keys, OrganisationSettings, PolicyChoice};
 
 /// Why a configuration could not be used.
 #[derive(Debug, thiserror::Error)]
@@ -61,16 +61,25 @@ pub fn default_file() -> Option<PathBuf> {
 ///
 /// [`ConfigError`] with file, key, what was expected and what was found.
 pub fn load(named: Option<&Path>) -> Result<Config, ConfigError> {
+    load_with(named, Keys::Needed)
+}
+
+/// As [`load`], where keys of endpoints may be missing if nobody is going to be asked.
+///
+/// # Errors
+///
+/// [`ConfigError`] with file, key, what was expected and what was found.
+pub fn load_with(named: Option<&Path>, keys: Keys) -> Result<Config, ConfigError> {
     let file = named.map(Path::to_owned).or_else(default_file);
     let Some(path) = file else {
-        return ConfigFile::default().resolve("defaults and environment", Path::new("."));
+        return ConfigFile::default().resolve_with("defaults and environment", Path::new("."), keys);
     };
     let text = std::fs::read_to_string(&path).map_err(|why| ConfigError::Unreadable {
         file: path.clone(),
         why,
     })?;
     let name = path.display().to_string();
-    ConfigFile::parse(&text, &name)?.resolve(&name, path.parent().unwrap_or(Path::new(".")))
+    ConfigFile::parse(&text, &name)?.resolve_with(&name, path.parent().unwrap_or(Path::new(".")), keys)
 }
 
 /// Every key with its default and what it means, as a file that can be used.

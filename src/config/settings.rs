@@ -33,6 +33,8 @@ pub struct Config {
     pub sessions: Option<session::Settings>,
     /// The audit log; `None`: whatever the command finds fit.
     pub audit: Option<audit::Settings>,
+    /// What happens while its records cannot be written.
+    pub audit_on_failure: audit::OnFailure,
     /// Logs.
     pub log: telemetry::Settings,
     /// The organisations; at least one.
@@ -78,22 +80,33 @@ impl Config {
                 cache,
                 sessions,
                 audit,
+                audit_on_failure,
                 log,
                 organisations: _,
             } = config;
             format!(
-                "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
-                server.listen, wire, judge, canaries, pipeline, limits, cache, sessions, audit, log
+                "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+                server.listen, wire, judge, canaries, pipeline, limits, cache, sessions, audit, audit_on_failure, log
             )
         };
         fixed(self) == fixed(other)
     }
 }
 
+/// Whether endpoints are going to be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keys {
+    /// They are: a key that is named has to be there.
+    Needed,
+    /// They are not: a key that is not there is left out.
+    Unneeded,
+}
+
 /// Reads values of one file and says where a wrong one stands.
 pub(super) struct Reader<'a> {
     file: &'a str,
     folder: &'a Path,
+    pub(super) keys: Keys,
 }
 
 impl ConfigFile {
@@ -102,9 +115,18 @@ impl ConfigFile {
     /// # Errors
     ///
     /// The first value that cannot be used.
-    pub fn resolve(mut self, file: &str, folder: &Path) -> Result<Config, ConfigError> {
+    pub fn resolve(self, file: &str, folder: &Path) -> Result<Config, ConfigError> {
+        self.resolve_with(file, folder, Keys::Needed)
+    }
+
+    /// As [`resolve`](Self::resolve), where keys of endpoints may be missing if nobody is going to be asked.
+    ///
+    /// # Errors
+    ///
+    /// The first value that cannot be used.
+    pub fn resolve_with(mut self, file: &str, folder: &Path, keys: Keys) -> Result<Config, ConfigError> {
         self.take_environment(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
-        let reader = Reader { file, folder };
+        let reader = Reader { file, folder, keys };
         let judge = self.judge.as_ref().map(|section| reader.judge(section)).transpose()?;
         let pipeline = reader.pipeline(self.judge.as_ref())?;
         let organisations = reader.organisations(&self)?;
@@ -129,6 +151,14 @@ impl ConfigFile {
                 "stderr" => audit::Settings::Stderr,
                 path => audit::Settings::File(reader.path(path)),
             }),
+            audit_on_failure: reader.one_of(
+                "audit.on_failure",
+                self.audit.on_failure.as_deref().unwrap_or("continue"),
+                &[
+                    ("continue", audit::OnFailure::Continue),
+                    ("refuse", audit::OnFailure::Refuse),
+                ],
+            )?,
             log: reader.log(&self.log)?,
             organisations,
         })

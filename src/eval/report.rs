@@ -74,6 +74,16 @@ impl Report {
             at(0.5).unwrap_or(&0),
             at(0.99).unwrap_or(&0)
         );
+        let judged = self.outcomes.iter().filter(|outcome| outcome.model.is_some()).count();
+        if judged > 0 {
+            let tokens: u64 = self.outcomes.iter().map(|outcome| outcome.tokens).sum();
+            let cost: u64 = self.outcomes.iter().map(|outcome| outcome.cost_micros).sum();
+            let _ = write!(text, "judged by a model: {judged}; {tokens} tokens");
+            if cost > 0 {
+                let _ = write!(text, ", {:.4} by the configured prices", cost as f64 / 1e6);
+            }
+            text.push('\n');
+        }
         text
     }
 

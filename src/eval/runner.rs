@@ -53,6 +53,12 @@ pub struct Outcome {
     /// The model that judged, where one did.
     #[serde(default)]
     pub model: Option<String>,
+    /// Tokens that the verdict took.
+    #[serde(default)]
+    pub tokens: u64,
+    /// Their price, in millionths of the unit of the configured prices.
+    #[serde(default)]
+    pub cost_micros: u64,
     /// Microseconds from the decoded step to its verdict.
     pub micros: u64,
 }
@@ -199,6 +205,8 @@ fn undecided(case: &Case, method: &str, error: String) -> Outcome {
         rules: Vec::new(),
         error: Some(error),
         model: None,
+        tokens: 0,
+        cost_micros: 0,
         micros: 0,
     }
 }
@@ -241,6 +249,8 @@ fn judged(case: &Case, method: &str, verdict: &Verdict, micros: u64) -> Outcome 
         rules,
         error: verdict.diagnostics.first().map(|diagnostic| diagnostic.code.to_owned()),
         model: verdict.model.clone(),
+        tokens: verdict.judging.as_ref().map_or(0, |judging| judging.tokens),
+        cost_micros: verdict.judging.as_ref().map_or(0, |judging| judging.cost_micros),
         micros,
         ..undecided(case, method, String::new())
     }

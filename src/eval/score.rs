@@ -163,6 +163,8 @@ mod tests {
             rules: vec![],
             error: None,
             model: None,
+            tokens: 0,
+            cost_micros: 0,
             micros: 1,
         }
     }

@@ -72,16 +72,9 @@ impl Add for Usage {
 
 /// Roughly how many tokens a text takes: four bytes of ASCII a token, one and a half other characters a token.
 pub fn estimate_tokens(text: &str) -> u64 {
-    let mut ascii = 0_u64;
-    let mut other = 0_u64;
-    for byte in text.bytes() {
-        // Every character that is not ASCII has exactly one leading byte.
-        match byte {
-            0..0x80 => ascii += 1,
-            0x80..0xC0 => {}
-            0xC0.. => other += 1,
-        }
-    }
+    // Every character that is not ASCII has exactly one leading byte.
+    let ascii = text.bytes().filter(u8::is_ascii).count() as u64;
+    let other = text.bytes().filter(|byte| *byte >= 0xC0).count() as u64;
     ascii.div_ceil(4) + (other * 2).div_ceil(3)
 }
 

@@ -26,6 +26,9 @@ pub enum Refused {
     /// The credential belongs to an organisation that is not served (any more).
     #[error("the organisation of this credential is not served here")]
     UnknownOrganisation,
+    /// Records cannot be written, and the configuration takes no step without one.
+    #[error("audit records cannot be written at the moment, and no step is taken without one")]
+    Unrecorded,
     /// The caller has used up its steps.
     #[error("the rate limit of this credential is reached")]
     LimitReached {
@@ -39,13 +42,16 @@ impl Guardian {
     ///
     /// # Errors
     ///
-    /// When the caller's organisation is not served, or its limit is reached.
+    /// When the caller's organisation is not served, its limit is reached, or no record could be written of the step.
     pub fn admit(&self, caller: &Caller) -> Result<Admitted, Refused> {
         let organisation = self
             .organisations
             .load()
             .get(&caller.organisation)
             .ok_or(Refused::UnknownOrganisation)?;
+        if self.audit.refuses() {
+            return Err(Refused::Unrecorded);
+        }
         self.limits.request(caller).map_err(|limit| Refused::LimitReached {
             retry_after: limit.retry_after,
         })?;

@@ -217,11 +217,20 @@ impl Guardian {
 
     /// The endpoints that are left alone at the moment, and whether one is being probed: `spare: open`.
     pub fn resting_endpoints(&self) -> Vec<String> {
-        let states = self.judge.iter().flat_map(|judge| judge.chain().states());
+        let chains = self
+            .judge
+            .iter()
+            .flat_map(|judge| judge.first_chain().into_iter().chain([judge.chain()]));
+        let states = chains.flat_map(|chain| chain.states());
         states
             .filter(|state| state.breaker != BreakerState::Closed)
             .map(|state| format!("{}: {}", state.endpoint, state.breaker.as_str()))
             .collect()
+    }
+
+    /// Whether no step is admitted because audit records cannot be written.
+    pub fn is_unrecorded(&self) -> bool {
+        self.audit.refuses()
     }
 
     /// Waits until all audit records have reached their destination.

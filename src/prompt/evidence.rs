@@ -1,5 +1,6 @@
 //! Findings as the judge gets to see them: as evidence, the gravest first, each with a short excerpt.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::context::FindingContext;
@@ -9,6 +10,8 @@ use crate::model::{Content, Finding, ReasonCode, Treatment, View};
 
 /// Findings that are listed at most.
 const MAX_LISTED: usize = 24;
+/// Findings of one rule that are listed at most: the tenth address says no more than the third.
+const MAX_OF_RULE: usize = 4;
 /// Characters of an excerpt.
 const MAX_EXCERPT: usize = 200;
 /// Characters of a secret that an excerpt shows. The content itself is shown as it is: the judge has to be able to
@@ -36,7 +39,16 @@ pub(super) fn listed(
 ) -> (Vec<FindingContext>, usize) {
     let mut left = room;
     let mut listed = Vec::new();
-    for (finding, treatment) in admitted.iter().take(MAX_LISTED) {
+    let mut of_rule: BTreeMap<&str, usize> = BTreeMap::new();
+    for (finding, treatment) in admitted {
+        let known = of_rule.entry(&finding.rule).or_default();
+        *known += 1;
+        if *known > MAX_OF_RULE {
+            continue;
+        }
+        if listed.len() >= MAX_LISTED {
+            break;
+        }
         let content = finding.content.and_then(|id| input.step.content(id));
         let content = content.filter(|content| input.reasoning.shows(content.origin));
         let row = FindingContext {

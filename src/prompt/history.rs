@@ -97,11 +97,20 @@ fn steps(history: &History, fence: &Fence<'_>, room: usize) -> (Vec<String>, usi
         .steps
         .iter()
         .zip(shares)
-        .filter_map(|(step, share)| share.map(|share| (step.number, self::step(step, fence, share))))
+        .filter_map(|(step, share)| {
+            share.map(|share| (step.number, self::step(step, asked(history, step), fence, share)))
+        })
         .collect();
     shown.sort_by_key(|(number, _)| *number);
     let left_out = history.steps.len() - shown.len();
     (shown.into_iter().map(|(_, element)| element).collect(), left_out)
+}
+
+/// The number of the request that a step is: its words are shown there, with the authority that they have.
+fn asked(history: &History, step: &Earlier) -> Option<u32> {
+    let spoke = step.kind == Kind::UserMessage && step.outcome.happened();
+    let request = history.requests.iter().find(|request| request.step == step.number);
+    request.filter(|_| spoke).map(|request| request.number)
 }
 
 /// Tokens of everything of a step but its texts.
@@ -109,7 +118,7 @@ fn frame(step: &Earlier) -> usize {
     2 * ELEMENT + NOTED * step.noted.len()
 }
 
-fn step(step: &Earlier, fence: &Fence<'_>, share: usize) -> String {
+fn step(step: &Earlier, asked: Option<u32>, fence: &Fence<'_>, share: usize) -> String {
     let mut attributes = format!(
         " n=\"{}\" method=\"{}\" kind=\"{}\"",
         step.number, step.method, step.kind
@@ -126,6 +135,10 @@ fn step(step: &Earlier, fence: &Fence<'_>, share: usize) -> String {
         attributes.push_str(&format!(" times=\"{}\" last=\"{}\"", step.times, step.last));
     }
     let mut inner: Vec<String> = step.noted.iter().map(|noted| self::noted(noted, fence)).collect();
+    if let Some(number) = asked {
+        inner.push(format!("its words are the request r{number}"));
+        return fence.element("step", &attributes, &inner.join("\n"));
+    }
     let room = share.saturating_sub(frame(step));
     let needs: Vec<Need> = step
         .said

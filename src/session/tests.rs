@@ -217,11 +217,9 @@ async fn a_session_is_bounded_and_what_was_denied_stays_longer() {
         live(&memory, &said(Origin::ToolOutput, &text), Outcome::Allowed).await;
     }
     let past = past_of(&memory, &said(Origin::Agent, "x")).await;
-    assert!(
-        past.events().count() <= 20 && past.bytes() <= 40_000,
-        "{}",
-        past.bytes()
-    );
+    let quoted = past.bytes() - past.trail().bytes();
+    assert!(past.events().count() <= 20 && quoted <= 40_000, "{quoted}");
+    assert!(past.trail().bytes() < 256 * 1024, "{}", past.trail().bytes());
     assert_eq!(past.forgotten() as usize + past.events().count(), 202);
     assert!(past.events().any(|event| event.step.outcome == Outcome::Denied));
     assert!(texts(&past).iter().any(|text| text.starts_with("output 199")));

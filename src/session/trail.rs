@@ -37,13 +37,13 @@ const GOES_BACK: usize = 320;
 /// Calls that are remembered.
 const MAX_CALLS: usize = 64;
 /// Written files that are remembered.
-const MAX_FILES: usize = 32;
+const MAX_FILES: usize = 16;
 /// Bytes that are kept of a written file.
-const MAX_FILE: usize = 8 * 1024;
+const MAX_FILE: usize = 4 * 1024;
 /// Bytes of what the agent said last, to which a bare approval can be an answer.
 const MAX_SAID: usize = 4 * 1024;
-/// Ends of outputs that are remembered, and bytes of each.
-const MAX_ENDS: usize = 8;
+/// Ends of outputs and arguments that are remembered.
+const MAX_ENDS: usize = 12;
 /// Bytes of an end.
 const MAX_END: usize = 256;
 
@@ -128,7 +128,7 @@ pub struct Written {
     pub from: Option<Arc<Provenance>>,
 }
 
-/// How an output ended.
+/// How an output, or an argument, ended.
 #[derive(Clone, Debug)]
 pub struct End {
     /// Where.
@@ -189,7 +189,7 @@ impl Trail {
         self.files.iter().map(AsRef::as_ref)
     }
 
-    /// How the latest outputs ended, oldest first.
+    /// How the latest outputs and arguments ended, oldest first.
     pub fn ends(&self) -> impl DoubleEndedIterator<Item = &End> {
         self.ends.iter()
     }
@@ -239,6 +239,17 @@ impl Trail {
                 Origin::Agent if told.kind == Kind::AgentMessage => {
                     self.said = head(&heard.text, MAX_SAID).to_owned();
                 }
+                Origin::ToolArguments if told.outcome.happened() => {
+                    let place = Provenance {
+                        number,
+                        method: told.method,
+                        tool: told.tool.clone(),
+                        classes: happening.deed.classes,
+                        origin: heard.origin,
+                        pointer: heard.pointer.clone(),
+                    };
+                    self.take_end(&Arc::new(place), &heard.text);
+                }
                 origin if origin.is_external() => {
                     let place = Arc::new(Provenance {
                         number,
@@ -267,7 +278,7 @@ impl Trail {
         });
         if self.own_instructions != Some(mark) {
             self.own_instructions = Some(mark);
-            self.taint.learn_user(text);
+            self.taint.learn_instructions(text);
         }
     }
 
@@ -308,16 +319,20 @@ impl Trail {
             self.untrusted = Some(Arc::clone(place));
         }
         if matches!(kind, Kind::ToolResult | Kind::McpResponse) {
-            let tail = text.trim_end();
-            let from = tail.ceil_char_boundary(tail.len().saturating_sub(MAX_END));
-            self.ends.push_back(End {
-                place: Arc::clone(place),
-                text: tail.get(from..).unwrap_or_default().into(),
-            });
-            if self.ends.len() > MAX_ENDS {
-                self.ends.pop_front();
-            }
+            self.take_end(place, text);
         }
+    }
+
+    fn take_end(&mut self, place: &Arc<Provenance>, text: &str) {
+        let text = text.trim_end();
+        let from = text.ceil_char_boundary(text.len().saturating_sub(MAX_END));
+        if self.ends.len() >= MAX_ENDS {
+            self.ends.pop_front();
+        }
+        self.ends.push_back(End {
+            place: Arc::clone(place),
+            text: text.get(from..).unwrap_or_default().into(),
+        });
     }
 
     fn take_instruction(&mut self, place: &Arc<Provenance>, stretch: &str, confidence: Confidence) {
@@ -462,35 +477,46 @@ fn requests(text: &str) -> impl Iterator<Item = &str> {
         "Kindly ",
     ];
     let text = head(text, MAX_SEARCHED);
-    let ends = |at: usize| {
-        let rest = text.get(at..).unwrap_or_default();
-        let length = [". ", "! ", "? ", "\n", "', '", "\", \"", "'}", "\"}"]
-            .iter()
-            .filter_map(|mark| rest.find(mark))
-            .min();
-        let end = at + length.map_or(rest.len(), |length| length + 1).min(MAX_REQUEST);
-        text.get(at..text.floor_char_boundary(end)).unwrap_or_default()
-    };
     let mut at = 0;
     std::iter::from_fn(move || {
         while at < text.len() {
-            let sentence = ends(at);
+            let sentence = sentence(text.get(at..).unwrap_or_default());
             at += sentence.len().max(1);
             at = text.ceil_char_boundary(at);
-            if let Some(start) = SAID.iter().filter_map(|said| sentence.find(said)).min() {
+            // `content: Send …`, `TODO: Send …`: a label, or two, before what is asked for.
+            let behind_labels = sentence.match_indices(": ").take(3).map(|(label, _)| label + 2);
+            let asks = |from: &usize| {
+                let rest = sentence.get(*from..).unwrap_or_default();
+                let mut words = rest
+                    .split(|c: char| !c.is_alphanumeric())
+                    .filter(|word| !word.is_empty())
+                    .map(str::to_lowercase);
+                rest.len() >= 12
+                    && words
+                        .find(|word| !OPENERS.contains(&word.as_str()))
+                        .is_some_and(|word| is_verb(&word))
+            };
+            let begins = std::iter::once(0).chain(behind_labels).find(asks);
+            let says = SAID.iter().filter_map(|said| sentence.find(said)).min();
+            if let Some(start) = [begins, says].into_iter().flatten().min() {
                 return sentence.get(start..);
-            }
-            let mut words = sentence
-                .split(|c: char| !c.is_alphanumeric())
-                .filter(|word| !word.is_empty())
-                .map(str::to_lowercase);
-            let first = words.find(|word| !OPENERS.contains(&word.as_str()));
-            if first.is_some_and(|word| is_verb(&word)) && sentence.len() >= 12 {
-                return Some(sentence);
             }
         }
         None
     })
+}
+
+/// The first sentence of a text. A line that is continued by a space is one line: texts in lists are wrapped so.
+fn sentence(text: &str) -> &str {
+    let marks = [". ", "! ", "? ", "', '", "\", \"", "'}", "\"}", "\n\n"]
+        .iter()
+        .filter_map(|mark| text.find(mark));
+    let line = text
+        .match_indices('\n')
+        .map(|(at, _)| at)
+        .find(|at| !text.get(at + 1..).is_some_and(|rest| rest.starts_with(' ')));
+    let end = marks.chain(line).min().map_or(text.len(), |at| at + 1).min(MAX_REQUEST);
+    text.get(..text.floor_char_boundary(end)).unwrap_or_default()
 }
 
 /// Stretches of external texts that read like instructions, each with what follows the words that gave it away.

@@ -34,8 +34,10 @@ pub const CACHE: &str = "guardian_cache_total";
 pub const FINDINGS: &str = "guardian_findings_total";
 /// Requests that never became a step, by `reason`: the name of the refusal, or the JSON-RPC error code.
 pub const REFUSALS: &str = "guardian_refusals_total";
-/// Audit records written, by `outcome`.
+/// Audit records that reached their destination, by `outcome`.
 pub const AUDIT_RECORDS: &str = "guardian_audit_records_total";
+/// Audit records that could not be written and are lost.
+pub const AUDIT_LOST: &str = "guardian_audit_lost_total";
 /// Steps being decided right now.
 pub const IN_FLIGHT: &str = "guardian_steps_in_flight";
 
@@ -80,6 +82,7 @@ pub fn describe() {
     metrics::describe_counter!(FINDINGS, "Findings, by family and treatment.");
     metrics::describe_counter!(REFUSALS, "Requests that never became a step, by reason.");
     metrics::describe_counter!(AUDIT_RECORDS, "Audit records written, by outcome.");
+    metrics::describe_counter!(AUDIT_LOST, "Audit records that could not be written and are lost.");
     metrics::describe_gauge!(IN_FLIGHT, "Steps being decided right now.");
     metrics::describe_gauge!(SESSIONS, "Sessions that are remembered.");
     metrics::describe_counter!(SESSION_EVICTIONS, "Sessions that had to make room for others.");

@@ -68,3 +68,32 @@ async fn what_is_no_step_has_no_record() {
     guardian.post(&user_message("hello")).await;
     assert_eq!(guardian.records(1).await.len(), 1);
 }
+
+#[cfg(target_os = "linux")]
+#[tokio::test(flavor = "multi_thread")]
+async fn with_a_full_disk_steps_go_on_or_do_not_as_configured() {
+    for (on_failure, status) in [("continue", 200), ("refuse", 503)] {
+        let toml = format!("[audit]\nto = \"/dev/full\"\non_failure = \"{on_failure}\"");
+        let guardian = TestGuardian::with(&toml).await;
+        let ready = || async {
+            reqwest::get(format!("{}readyz", guardian.url))
+                .await
+                .unwrap()
+                .status()
+                .as_u16()
+        };
+        assert_eq!(ready().await, 200);
+        // The first step shows that the disk is full.
+        assert_eq!(guardian.post(&user_message("hello")).await.decision(), "allow");
+        let begun = std::time::Instant::now();
+        while status == 503 && ready().await == 200 {
+            assert!(begun.elapsed() < Duration::from_secs(20));
+        }
+        assert_eq!(ready().await, status);
+        let reply = guardian.post(&user_message("hello again")).await;
+        assert_eq!(reply.status, status, "{reply:?}");
+        if status == 503 {
+            assert_eq!(reply.error_code(), -32011);
+        }
+    }
+}

@@ -193,3 +193,45 @@ fn what_is_masked_is_not_in_the_prompt_that_is_shown() {
         "{text}"
     );
 }
+
+#[test]
+fn tools_tells_what_tools_are_taken_for_and_the_policy_has_the_last_word() {
+    let folder = tempfile::tempdir().unwrap();
+    let call = tool_call("mail.send", "to", &json!("a")).to_string();
+    let (code, text, _) = output(guardian(folder.path()).arg("tools").write_stdin(call.clone()));
+    assert_eq!(code, 0, "{text}");
+    assert!(
+        text.starts_with("mail.send") && text.contains("sends_out") && text.contains("`send` in its name"),
+        "{text}"
+    );
+    std::fs::write(
+        folder.path().join("policy.toml"),
+        "[tools.classes]\nnone = [\"mail.*\"]",
+    )
+    .unwrap();
+    std::fs::write(folder.path().join("guardian.toml"), "policy = \"policy.toml\"").unwrap();
+    let (_, text, _) = output(guardian(folder.path()).arg("tools").write_stdin(call.clone()));
+    assert!(text.contains("none") && text.contains("the policy says so"), "{text}");
+    std::fs::write(
+        folder.path().join("policy.toml"),
+        "[tools.classes]\nflies = [\"mail.*\"]",
+    )
+    .unwrap();
+    let (code, _, error) = output(guardian(folder.path()).arg("tools").write_stdin(call));
+    assert!(
+        code == 1 && error.contains("tools.classes.flies") && error.contains("`sends_out`"),
+        "{error}"
+    );
+}
+
+#[test]
+fn the_rules_over_a_session_are_listed_and_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let (code, text, _) = output(guardian(folder.path()).args(["rules", "list", "--family", "session"]));
+    assert!(code == 0 && text.contains("session.follows_instruction"), "{text}");
+    let (code, text, _) = output(guardian(folder.path()).args(["rules", "explain", "session.follows_instruction"]));
+    assert!(
+        code == 0 && text.contains("goal_hijack") && text.contains("web.read!!> "),
+        "{text}"
+    );
+}

@@ -193,7 +193,7 @@ async fn a_recorded_run_is_had_again_without_an_endpoint() {
     })
     .await;
     let toml = format!("[judge]\nbase_url = \"{}/v1\"\nmodel = \"scripted\"\n", judge.url());
-    std::fs::write(folder.path().join("guardian.toml"), toml).unwrap();
+    std::fs::write(folder.path().join("guardian.toml"), &toml).unwrap();
     let folder = std::sync::Arc::new(folder);
     let run = |arguments: &'static [&'static str]| {
         let folder = std::sync::Arc::clone(&folder);
@@ -210,6 +210,15 @@ async fn a_recorded_run_is_had_again_without_an_endpoint() {
     assert_eq!(judge.asked(), 2);
     drop(judge);
 
+    // Without the key, too: nobody is asked.
+    let keyless = format!("{toml}api_key_env = \"A_KEY_THAT_IS_SET_NOWHERE\"\n");
+    std::fs::write(folder.path().join("guardian.toml"), keyless).unwrap();
+    let (code, _, error) = run(&["suite.jsonl", "--record", "said.jsonl"]).await.unwrap();
+    assert!(code == 1 && error.contains("A_KEY_THAT_IS_SET_NOWHERE"), "{error}");
+    let replayed = run(&["suite.jsonl", "--replay", "said.jsonl", "--json", "report.json"]);
+    let (code, _, error) = replayed.await.unwrap();
+    assert_eq!(code, 0, "{error}");
+    assert_eq!(report(folder.path())["scores"], first["scores"]);
     // Also without the configuration: the recording knows its model.
     std::fs::remove_file(folder.path().join("guardian.toml")).unwrap();
     let replayed = run(&["suite.jsonl", "--replay", "said.jsonl", "--json", "report.json"]);

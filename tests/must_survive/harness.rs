@@ -182,6 +182,16 @@ pub(crate) fn answer_to(request: &Value) -> Answer {
     runtime.block_on(door.ask(&in_a_fresh_session(request)))
 }
 
+/// What a guardian with nothing configured answers to the steps of one session, in order.
+pub(crate) fn answers_in(session: &str, steps: impl IntoIterator<Item = Value>) -> Vec<Answer> {
+    let (runtime, door) = &*SHARED;
+    let ask = |mut step: Value| {
+        step["params"]["context"]["session"]["id"] = Value::from(session);
+        runtime.block_on(door.ask(&step))
+    };
+    steps.into_iter().map(ask).collect()
+}
+
 /// The same request in a session that nobody used before, where it names one.
 fn in_a_fresh_session(request: &Value) -> Value {
     static NEXT: AtomicU64 = AtomicU64::new(0);

@@ -6,6 +6,8 @@
 #![allow(clippy::string_slice, reason = "in a test, a wrong slice is a failed test")]
 
 #[cfg(test)]
+mod across_steps;
+#[cfg(test)]
 mod across_steps_flow;
 #[cfg(test)]
 mod beyond;

@@ -109,8 +109,8 @@ async fn serve(listener: TcpListener, shared: Arc<Shared>) {
 }
 
 async fn converse(mut stream: TcpStream, shared: Arc<Shared>) {
-    let mut seen = Vec::new();
-    while let Some(body) = read_request(&mut stream, &mut seen).await {
+    let (mut seen, mut chunk) = (Vec::new(), vec![0; 64 * 1024]);
+    while let Some(body) = read_request(&mut stream, &mut seen, &mut chunk).await {
         shared.asked.fetch_add(1, Ordering::SeqCst);
         if !shared.delay.is_zero() {
             let mut more = [0; 1024];
@@ -139,8 +139,7 @@ async fn converse(mut stream: TcpStream, shared: Arc<Shared>) {
 }
 
 /// The body of the next request on a connection; `None` at its end.
-async fn read_request(stream: &mut TcpStream, seen: &mut Vec<u8>) -> Option<String> {
-    let mut chunk = vec![0; 64 * 1024];
+async fn read_request(stream: &mut TcpStream, seen: &mut Vec<u8>, chunk: &mut [u8]) -> Option<String> {
     loop {
         if let Some(head) = seen.windows(4).position(|window| window == b"\r\n\r\n") {
             let length = String::from_utf8_lossy(&seen[..head])
@@ -158,7 +157,7 @@ async fn read_request(stream: &mut TcpStream, seen: &mut Vec<u8>) -> Option<Stri
                 return Some(body);
             }
         }
-        match stream.read(&mut chunk).await {
+        match stream.read(chunk).await {
             Ok(0) | Err(_) => return None,
             Ok(count) => seen.extend_from_slice(&chunk[..count]),
         }

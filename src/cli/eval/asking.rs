@@ -72,6 +72,11 @@ pub(super) enum Asking {
 }
 
 impl AskingArguments {
+    /// Whether no endpoint is asked.
+    pub(super) fn asks_nobody(&self) -> bool {
+        self.batch_out.is_some() || !self.batch_in.is_empty() || self.replay.is_some()
+    }
+
     pub(super) fn open(&self, config: &Config) -> anyhow::Result<Asking> {
         if let Some(file) = &self.batch_out {
             return self.questions(config, file);
@@ -83,7 +88,7 @@ impl AskingArguments {
                 Stale::Refused
             };
             return Ok(Asking::Answers {
-                judge: Arc::new(Judge::new(self.settings(config, None))?),
+                judge: Arc::new(Judge::new(self.settings(config))?),
                 answers: Arc::new(BatchAnswers::read(&self.batch_in, stale)?),
             });
         }
@@ -92,6 +97,7 @@ impl AskingArguments {
                 "`--record` needs an endpoint to record: a `[judge]` section, or GUARDIAN_JUDGE_BASE_URL and \
                  GUARDIAN_JUDGE_MODEL"
             })?;
+            let settings = once(settings);
             let recording = Arc::new(Recording::continued(file)?);
             return Ok(Asking::Recorded {
                 name: settings.llm.model().to_owned(),
@@ -102,7 +108,9 @@ impl AskingArguments {
         }
         if let Some(file) = &self.replay {
             let recording = Recording::played(file)?;
-            let settings = self.settings(config, recording.model());
+            // What was asked of whom in which order is part of the run: everything stays as it is configured.
+            let settings = config.judge.clone().unwrap_or_else(|| unconfigured(recording.model()));
+            let settings = once(settings);
             return Ok(Asking::Replayed {
                 name: format!("{} (replayed)", settings.llm.model()),
                 judge: Arc::new(Judge::new(settings)?.on_tape(Arc::new(recording), "replayed")),
@@ -117,7 +125,7 @@ impl AskingArguments {
     }
 
     fn questions(&self, config: &Config, file: &Path) -> anyhow::Result<Asking> {
-        let settings = self.settings(config, None);
+        let settings = self.settings(config);
         let endpoint = settings.llm.endpoints.first().context("there is no endpoint")?;
         let endpoint = endpoint.clone();
         let out = std::fs::File::create(file).with_context(|| file.display().to_string())?;
@@ -128,15 +136,9 @@ impl AskingArguments {
         })
     }
 
-    /// How questions are put: as configured, or as they would be if only a model were.
-    fn settings(&self, config: &Config, recorded: Option<&str>) -> judge::Settings {
-        let mut settings = config.judge.clone().unwrap_or_else(|| judge::Settings {
-            llm: llm::Settings::new(NO_ADDRESS, recorded.unwrap_or(BATCH_MODEL)).into(),
-            first: None,
-            budget_tokens: prompt::DEFAULT_BUDGET_TOKENS,
-            reasoning: judge::AgentReasoning::Shown,
-            unusable: judge::UnusableAnswers::default(),
-        });
+    /// How questions of a batch are put: as configured, or as they would be if only a model were.
+    fn settings(&self, config: &Config) -> judge::Settings {
+        let mut settings = once(config.judge.clone().unwrap_or_else(|| unconfigured(None)));
         // Whoever answers, there is one of them.
         settings.first = None;
         settings.llm.endpoints.truncate(1);
@@ -144,6 +146,25 @@ impl AskingArguments {
             endpoint.model.clone_from(model);
         }
         settings
+    }
+}
+
+/// A judge of which nothing is configured but, perhaps, the model.
+fn unconfigured(model: Option<&str>) -> judge::Settings {
+    judge::Settings {
+        llm: llm::Settings::new(NO_ADDRESS, model.unwrap_or(BATCH_MODEL)).into(),
+        first: None,
+        budget_tokens: prompt::DEFAULT_BUDGET_TOKENS,
+        reasoning: judge::AgentReasoning::Shown,
+        unusable: judge::UnusableAnswers::Fail,
+    }
+}
+
+/// A tape holds one answer to a question: nobody is asked a second time.
+fn once(settings: judge::Settings) -> judge::Settings {
+    judge::Settings {
+        unusable: judge::UnusableAnswers::Fail,
+        ..settings
     }
 }
 

@@ -42,6 +42,7 @@ pub struct Classified {
 struct Words {
     reading: Vec<String>,
     weak: Vec<String>,
+    ambiguous: Vec<String>,
     classes: Vec<Entry>,
 }
 
@@ -200,10 +201,15 @@ pub(super) fn is_reading(word: &str) -> bool {
 
 /// Words for bringing something in.
 pub(super) fn reading_verbs() -> impl Iterator<Item = &'static str> {
-    WORDS.reading.iter().map(String::as_str)
+    WORDS.reading.iter().map(String::as_str).filter(|verb| is_plain(verb))
 }
 
-/// Words for what tools of a class do.
+/// Whether a word means one thing.
+fn is_plain(verb: &str) -> bool {
+    !WORDS.ambiguous.iter().any(|word| word == verb)
+}
+
+/// Words for what tools of a class do that mean nothing else.
 pub(super) fn verbs_of(class: ToolClass) -> impl Iterator<Item = &'static str> {
     WORDS
         .classes
@@ -211,6 +217,7 @@ pub(super) fn verbs_of(class: ToolClass) -> impl Iterator<Item = &'static str> {
         .filter(move |entry| entry.class == class.as_str())
         .flat_map(|entry| &entry.verbs)
         .map(String::as_str)
+        .filter(|verb| is_plain(verb))
 }
 
 /// Names of arguments that say who receives something.

@@ -48,8 +48,10 @@ enum Act {
     Nothing,
     /// The verb, or what it is done to.
     Part,
-    /// Both.
+    /// Both, or words that mean the same.
     Whole,
+    /// The very verb, and at least two things, none of which the user ever spoke of.
+    Exact,
 }
 
 /// Agreement from which on a call follows an instruction.
@@ -91,6 +93,7 @@ fn agreement(scene: &Scene<'_>, matched: &Match<'_>) -> i32 {
         .map_or(0, |phrase| if phrase.words >= 3 { 2 } else { 1 });
     let tool = match (matched.names_tool, matched.act) {
         (true, _) => 3,
+        (false, Act::Exact) => 4,
         (false, Act::Whole) => 2,
         (false, Act::Part) => 1,
         (false, Act::Nothing) => 0,
@@ -212,7 +215,9 @@ fn act(scene: &Scene<'_>, tool: &str, instruction: &Instruction) -> (Act, bool) 
         };
         let verb_named = same(&|word| instruction.uses(word));
         let named = objects.iter().filter(|word| instruction.uses(word)).count();
+        let strange = !objects.iter().any(|word| taint.user_meant(word));
         let act = match (verb_named, named) {
+            (true, 2..) if named == objects.len() && strange && !reading && instruction.uses(verb) => Act::Exact,
             (true, named) if named > 0 && named == objects.len() => Act::Whole,
             (true, _) | (_, 1..) => Act::Part,
             (false, _) => Act::Nothing,

@@ -8,13 +8,22 @@
 //! | `hijack.rs` | calls, messages and memories that follow an instruction of nobody's |
 //! | `flow.rs` | where things go to, and where they came from |
 //! | `files.rs` | files that are written, then run |
+//! | `again.rs` | what was denied, tried again |
+//! | `approvals.rs` | approvals that are used for something else |
+//! | `split.rs`, `memories.rs` | instructions in two pieces; memories of untrusted texts |
 //! | `definitions.rs` | tools that are not what they were |
+//! | `seams.rs` | credentials that come in pieces |
 
+pub(super) mod again;
+mod approvals;
 mod definitions;
 mod files;
 mod flow;
 mod hijack;
+mod memories;
 mod scene;
+mod seams;
+mod split;
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -70,10 +79,15 @@ pub fn screen(past: &Past, step: &Step, policy: &Policy, experts: &dyn Experts) 
     let scene = Scene::of(past, step, policy);
     let mut found = Vec::new();
     definitions::screen(&scene, &mut found);
+    memories::screen(&scene, &mut found);
     if !past.is_empty() {
         hijack::screen(&scene, &mut found);
         flow::screen(&scene, &mut found);
         files::screen(&scene, policy, experts, &mut found);
+        approvals::screen(&scene, &mut found);
+        again::screen(&scene, &mut found);
+        split::screen(&scene, policy, experts, &mut found);
+        seams::screen(&scene, policy, experts, &mut found);
     }
     found
 }

@@ -37,9 +37,11 @@ const MOST_INSTRUCTED: usize = 512;
 /// Entries of each kind that the user's words may take.
 const MOST_OF_USER: usize = 4096;
 /// Places that are remembered.
-const MOST_PLACES: usize = 512;
+const MOST_PLACES: usize = 256;
 /// Bytes that are read of one step.
 const MOST_BYTES: usize = 256 * 1024;
+/// Bytes that are read of what the user, or the instructions, say at once.
+const MAX_LEARNED: usize = 64 * 1024;
 /// Echoes that are told of one step.
 const MOST_ECHOES: usize = 256;
 
@@ -66,6 +68,7 @@ impl Provenance {
         let what = match (self.origin, &self.tool) {
             (Origin::ToolOutput, Some(tool)) => format!("the output of `{}`", short(tool)),
             (Origin::ToolOutput, None) => "a tool's output".to_owned(),
+            (Origin::ToolArguments, Some(tool)) => format!("a call of `{}`", short(tool)),
             (Origin::Knowledge, _) => "a retrieved document".to_owned(),
             (Origin::Memory, _) => "a memory".to_owned(),
             (Origin::RemoteAgent, _) => "a remote agent's answer".to_owned(),
@@ -166,6 +169,8 @@ pub struct TaintIndex {
     user_values: Keys,
     user_words: Keys,
     user_stems: Keys,
+    own_words: Keys,
+    own_stems: Keys,
     user_shingles: Keys,
     /// Where more was said than there was room for.
     unremembered: Option<Arc<Provenance>>,
@@ -258,25 +263,36 @@ impl TaintIndex {
         );
     }
 
-    /// Learns what the user said, or the agent's own instructions.
+    /// Learns what the user said.
     pub fn learn_user(&mut self, text: &str) {
-        let text = text.get(..text.floor_char_boundary(MOST_BYTES)).unwrap_or_default();
-        let add = |keys: &mut Keys, key: u64| {
-            if keys.len() < MOST_OF_USER {
-                keys.insert(key);
-            }
-        };
+        let text = text.get(..text.floor_char_boundary(MAX_LEARNED)).unwrap_or_default();
+        self.learn_trusted(text);
+        learn_words(text, &mut self.user_words, &mut self.user_stems);
+    }
+
+    /// Learns the agent's own instructions. What they say of addresses and the like counts as the user's; their words stand
+    /// for the user's only as long as no user spoke: instructions name everything that an agent can do.
+    pub fn learn_instructions(&mut self, text: &str) {
+        let text = text.get(..text.floor_char_boundary(MAX_LEARNED)).unwrap_or_default();
+        self.learn_trusted(text);
+        learn_words(text, &mut self.own_words, &mut self.own_stems);
+    }
+
+    fn learn_trusted(&mut self, text: &str) {
         for value in all_values(text) {
             add(&mut self.user_values, value.key);
         }
-        for word in words::words(text) {
-            add(&mut self.user_words, word.hash);
-        }
-        for word in words::plain(text).split_whitespace() {
-            add(&mut self.user_stems, stem(word));
-        }
         for (_, shingle) in words::shingles(text) {
             add(&mut self.user_shingles, shingle);
+        }
+    }
+
+    /// The words that are the user's.
+    fn trusted(&self) -> (&Keys, &Keys) {
+        if self.user_words.is_empty() {
+            (&self.own_words, &self.own_stems)
+        } else {
+            (&self.user_words, &self.user_stems)
         }
     }
 
@@ -404,18 +420,23 @@ impl TaintIndex {
 
     /// Whether the user, or the agent's instructions, used this word.
     pub fn user_said(&self, word: &str) -> bool {
-        self.user_words.contains(&words::word(word))
+        self.trusted().0.contains(&words::word(word))
     }
 
     /// Whether the user, or the agent's instructions, used any form of this word.
     pub fn user_meant(&self, word: &str) -> bool {
-        self.user_stems.contains(&stem(word))
+        self.trusted().1.contains(&stem(word))
+    }
+
+    /// Whether the user, or the agent's instructions, brought up the value with this fingerprint.
+    pub fn is_users(&self, key: u64) -> bool {
+        self.user_values.contains(&key)
     }
 
     /// Whether every word of a text is one of the user's.
     pub fn user_said_all(&self, text: &str) -> bool {
         let mut words = words::words(text).peekable();
-        words.peek().is_some() && words.all(|word| self.user_words.contains(&word.hash))
+        words.peek().is_some() && words.all(|word| self.trusted().0.contains(&word.hash))
     }
 
     /// Whether the name of a tool was read somewhere, and where first.
@@ -427,7 +448,12 @@ impl TaintIndex {
 
     /// About how many bytes it takes.
     pub fn bytes(&self) -> usize {
-        let keys = self.user_values.len() + self.user_words.len() + self.user_stems.len() + self.user_shingles.len();
+        let keys = self.user_values.len()
+            + self.user_words.len()
+            + self.user_stems.len()
+            + self.own_words.len()
+            + self.own_stems.len()
+            + self.user_shingles.len();
         (self.values.len() + self.shingles.len()) * 20 + keys * 10 + self.places.len() * 160
     }
 
@@ -451,6 +477,62 @@ impl TaintIndex {
 /// The words of a text with single spaces between and around them, for comparison of phrases.
 pub(super) fn plain(text: &str) -> String {
     words::plain(text)
+}
+
+/// The values of a text that point at something, each with its kind and its fingerprint.
+pub(super) fn values_of(text: &str) -> Vec<(ValueKind, u64)> {
+    all_values(text)
+        .into_iter()
+        .map(|value| (value.kind, value.key))
+        .collect()
+}
+
+/// Fingerprints of the values of a text that can be acted upon: not of bare numbers and program names.
+pub(super) fn keys_of(text: &str) -> Vec<u64> {
+    let telling = |kind: ValueKind| match kind {
+        ValueKind::Email
+        | ValueKind::Url
+        | ValueKind::Host
+        | ValueKind::Account
+        | ValueKind::Digits
+        | ValueKind::Path
+        | ValueKind::File
+        | ValueKind::Id
+        | ValueKind::Handle => true,
+        ValueKind::Number | ValueKind::Name => false,
+    };
+    let values = values_of(text).into_iter();
+    values.filter(|(kind, _)| telling(*kind)).map(|(_, key)| key).collect()
+}
+
+/// Fingerprints of the words of a text that say what it is about.
+pub(super) fn words_of(text: &str) -> Vec<u64> {
+    const COMMON: &[&str] = &[
+        "the", "and", "for", "with", "that", "this", "from", "into", "you", "your", "what", "how", "are", "can",
+        "have", "has", "was", "were", "will", "would", "should", "could", "about", "please", "make", "tell", "give",
+        "explain", "need", "want", "them", "they", "their", "some", "any", "all", "not", "but", "also", "just", "like",
+        "show", "help", "does", "did", "which", "when", "where", "there", "here", "step", "steps", "sudo",
+    ];
+    let plain = words::plain(text);
+    let telling = plain
+        .split_whitespace()
+        .filter(|word| word.len() >= 3 && !COMMON.contains(word));
+    telling.map(words::word).collect()
+}
+
+fn add(keys: &mut Keys, key: u64) {
+    if keys.len() < MOST_OF_USER {
+        keys.insert(key);
+    }
+}
+
+fn learn_words(text: &str, words: &mut Keys, stems: &mut Keys) {
+    for word in words::words(text) {
+        add(words, word.hash);
+    }
+    for word in words::plain(text).split_whitespace() {
+        add(stems, stem(word));
+    }
 }
 
 /// The fingerprint of what a word, in small letters, has in common with its other forms.

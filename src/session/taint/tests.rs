@@ -119,7 +119,7 @@ fn bare_numbers_of_a_call_are_looked_at() {
 #[test]
 fn a_flood_pushes_nothing_out_and_is_told() {
     let mut index = index("Mail bob@shop.example.", &["eve@evil.example"]);
-    let flood: String = (0..40_000).map(|n| format!("a{n}@junk.example ")).collect();
+    let flood: String = (0..6_000).map(|n| format!("a{n}@junk.example ")).collect();
     for number in 10..14 {
         index.begin_step();
         index.learn(&place(number), &flood, &[]);
@@ -129,7 +129,7 @@ fn a_flood_pushes_nothing_out_and_is_told() {
     for (text, sureness, number) in [
         ("eve@evil.example", Sureness::Seen, 3),
         ("late@evil.example", Sureness::Seen, 20),
-        ("a39999@junk.example", Sureness::Possible, 10),
+        ("a5999@junk.example", Sureness::Possible, 10),
     ] {
         let echo = &echoes(&index, text)[0];
         assert_eq!((echo.sureness, echo.first.number), (sureness, number), "{text}");

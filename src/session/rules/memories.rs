@@ -1,0 +1,30 @@
+//! Memories that were stored out of texts without authority, in this session of the agent or an earlier one.
+
+use super::scene::Scene;
+use super::{Sighting, finding};
+use crate::model::{Finding, Kind, Origin, Place};
+use crate::session::taint::short;
+
+pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
+    if scene.step.kind != Kind::MemoryRetrieval {
+        return;
+    }
+    let recalled = scene.step.contents_of(Origin::Memory);
+    for content in recalled.filter(|content| content.place == Place::Body).take(64) {
+        let Some(memory) = scene.past.agent().stored_from_untrusted(&content.text) else {
+            continue;
+        };
+        let place = match &memory.tool {
+            Some(tool) => format!("the output of `{}`", short(tool)),
+            None => format!("a text of the origin `{}`", memory.origin),
+        };
+        let sighting = Sighting {
+            content: Some(content.id),
+            pointer: content.pointer.clone(),
+            span: 0..content.text.len(),
+            what: "the memory",
+            place: &place,
+        };
+        found.extend(finding("memory_from_outside", scene, sighting));
+    }
+}

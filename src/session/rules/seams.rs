@@ -1,0 +1,94 @@
+//! Credentials that come in pieces: the end of a text of an earlier step, and the beginning of one of this step.
+
+use super::scene::Scene;
+use super::{Experts, Sighting, finding};
+use crate::model::{Confidence, Content, Finding, Form, Kind, Origin, Place, ReasonCode};
+use crate::policy::Policy;
+
+/// Bytes on either side of the seam that are looked at.
+const REACH: usize = 160;
+/// Shorter words are no piece of a credential, and no shorter word is one.
+const SHORTEST_PIECE: usize = 4;
+/// What the word over the seam must have at least.
+const SHORTEST_WORD: usize = 14;
+/// Seams of one step that are looked at closely.
+const MOST: usize = 8;
+
+pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, experts: &dyn Experts, found: &mut Vec<Finding>) {
+    let mut left = MOST;
+    for content in scene.step.contents.iter().filter(|content| carries(scene, content)) {
+        for end in scene.trail().ends().rev() {
+            let Some((joined, seam)) = joined(&end.text, &content.text) else {
+                continue;
+            };
+            if left == 0 {
+                return;
+            }
+            left -= 1;
+            let secret = experts
+                .examine(scene.step, Origin::ToolOutput, &joined, policy)
+                .into_iter()
+                .find(|finding| is_secret(finding) && finding.span.start < seam && seam < finding.span.end);
+            if let Some(secret) = secret {
+                let begin = content.text.len() - content.text.trim_start().len();
+                let sighting = Sighting {
+                    content: Some(content.id),
+                    pointer: content.pointer.clone(),
+                    span: begin..(begin + secret.span.end - seam).min(content.text.len()),
+                    what: "",
+                    place: &end.place.describe(),
+                };
+                found.extend(finding("split_secret", scene, sighting));
+                break;
+            }
+        }
+    }
+}
+
+fn is_secret(finding: &Finding) -> bool {
+    finding.reason == ReasonCode::SecretExposure && finding.confidence >= Confidence::Medium
+}
+
+/// Texts that come in, or go out in a call.
+fn carries(scene: &Scene<'_>, content: &Content) -> bool {
+    let origin = match scene.step.kind {
+        Kind::ToolResult | Kind::McpResponse => Origin::ToolOutput,
+        Kind::ToolCall | Kind::McpRequest => Origin::ToolArguments,
+        _ => return false,
+    };
+    content.origin == origin && content.place == Place::Body && content.form == Form::Text
+}
+
+/// The end of one text and the beginning of another, if a word goes over the seam that can be a credential; and where the
+/// seam is.
+fn joined(end: &str, text: &str) -> Option<(String, usize)> {
+    let (end, text) = (end.trim_end(), text.trim_start());
+    let is_part = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '+' | '/' | '=' | '.');
+    let before: String = end.chars().rev().take_while(is_part).take(REACH).collect();
+    let behind: String = text.chars().take_while(is_part).take(REACH).collect();
+    let has_digit = before.chars().chain(behind.chars()).any(|c| c.is_ascii_digit());
+    let both = before.len() >= SHORTEST_PIECE && behind.len() >= SHORTEST_PIECE;
+    if !both || !has_digit || before.len() + behind.len() < SHORTEST_WORD {
+        return None;
+    }
+    let from = end.ceil_char_boundary(end.len().saturating_sub(REACH));
+    let tail = end.get(from..)?;
+    let head = text.get(..text.floor_char_boundary(REACH))?;
+    Some((format!("{tail}{head}"), tail.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_words_over_the_seam_that_can_be_credentials_are_looked_at() {
+        assert_eq!(
+            joined("the key is AB12CD34", "EF56GH78 and so on"),
+            Some(("the key is AB12CD34EF56GH78 and so on".to_owned(), 19))
+        );
+        assert_eq!(joined("It ends here.", "And goes on."), None);
+        assert_eq!(joined("sunny", "weather1"), None);
+        assert_eq!(joined("", "AB12CD34EF56GH78"), None);
+    }
+}
