@@ -141,14 +141,14 @@ impl Chain {
 
     /// The configured name of the first model.
     pub fn model(&self) -> &str {
-        self.shared.links.first().map_or("", |link| link.model.name())
+        self.shared.links.first().map_or("", |link| link.model.model())
     }
 
     /// How each endpoint is doing, in order.
     pub fn states(&self) -> Vec<EndpointState> {
         let state = |link: &Link| EndpointState {
             endpoint: Arc::clone(link.model.endpoint()),
-            model: link.model.name().to_owned(),
+            model: link.model.model().to_owned(),
             breaker: link.breaker.state(),
         };
         self.shared.links.iter().map(state).collect()

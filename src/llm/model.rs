@@ -50,7 +50,7 @@ impl ChatModel {
     }
 
     /// The configured name of the model.
-    pub fn name(&self) -> &str {
+    pub fn model(&self) -> &str {
         &self.shared.settings.model
     }
 

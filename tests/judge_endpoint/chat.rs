@@ -488,5 +488,5 @@ async fn clones_share_what_is_known_of_the_endpoint() {
         .await;
     let model = model(endpoint.url());
     ask(&model.clone(), PATIENCE).await.unwrap();
-    assert_eq!((model.format(), model.name()), (Format::JsonObject, "judge"));
+    assert_eq!((model.format(), model.model()), (Format::JsonObject, "judge"));
 }
