@@ -5,6 +5,7 @@
 
 #![allow(
     clippy::expect_used,
+    clippy::indexing_slicing,
     clippy::print_stdout,
     reason = "a benchmark that cannot be set up has nothing to measure, and has to say what it measured"
 )]

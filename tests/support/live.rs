@@ -46,7 +46,7 @@ impl Live {
 
     /// An endpoint that allows every step.
     pub async fn allowing(delay: Duration) -> Self {
-        Self::start(delay, |body| allowing(body)).await
+        Self::start(delay, allowing).await
     }
 
     /// Its base URL.
