@@ -150,7 +150,14 @@ impl Past {
     pub fn history(&self, step: &Step) -> History {
         let echoes = self.trail.taint().look(step);
         let sources: Vec<u32> = echoes.iter().map(|echo| echo.first.number).collect();
-        relevance::history(self, &sources)
+        let mut history = relevance::history(self, &sources);
+        // Where only the credential stands for the session, most earlier steps belong to other work: told is where words of
+        // this one came from, and no more.
+        if step.session.is_none() {
+            history.steps.retain(|earlier| sources.contains(&earlier.number));
+            history.more_steps = 0;
+        }
+        history
     }
 
     /// The past after a happening.

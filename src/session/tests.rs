@@ -439,3 +439,31 @@ proptest! {
         prop_assert_eq!(past.authority().voice(), Voice::Unheard);
     }
 }
+
+#[tokio::test]
+async fn of_other_work_under_one_credential_only_the_source_of_words_is_told() {
+    let (_, memory) = memory(Settings::default());
+    let message = |kind: Kind, origin: Origin, text: &str| {
+        let mut step = step_with(origin, &[text]);
+        (step.kind, step.method) = (kind, Method::ProtocolsMcp);
+        step.session = None;
+        step
+    };
+    let answer = |text: &str| message(Kind::McpResponse, Origin::ToolOutput, text);
+    for text in [
+        "Boxes are in aisle 4.",
+        "Questions? desk@agency.example",
+        "Rain on Monday.",
+    ] {
+        live(&memory, &answer(text), Outcome::Allowed).await;
+    }
+    let told = async |text: &str| {
+        let call = message(Kind::McpRequest, Origin::ToolArguments, text);
+        let recalled = memory.recall(&caller(), Standing::Known, &call).await.unwrap();
+        let history = recalled.history(&call);
+        let numbers: Vec<u32> = history.steps.iter().map(|step| step.number).collect();
+        (numbers, history.more_steps)
+    };
+    assert_eq!(told("hello").await, (vec![], 0));
+    assert_eq!(told("desk@agency.example").await, (vec![2], 0));
+}
