@@ -236,6 +236,83 @@ mod fingerprint {
         assert_ne!(of("a", "", "b", "", &step), of("a", "", "", "b", &step));
     }
 
+    #[test]
+    fn what_happened_before_makes_it_another_one() {
+        use crate::model::{Earlier, Excerpt, History, Kind, Method, Outcome, Request, Said, Voice};
+        use std::sync::Arc;
+
+        let step = testing::step();
+        let organisation = OrganisationId::new("o");
+        let scope = Scope {
+            organisation: &organisation,
+            policy_version: "p",
+            prompt_version: "t",
+            judge: "m",
+        };
+        let of = |history: &History| Fingerprint::of(&scope, &step, &[], history);
+        let request = Request {
+            number: 1,
+            step: 1,
+            text: Excerpt::of("Pay Ann.", 100),
+            answers: None,
+        };
+        let earlier = Earlier {
+            number: 2,
+            last: 2,
+            times: 1,
+            method: Method::ToolCallResult,
+            kind: Kind::ToolResult,
+            tool: None,
+            outcome: Outcome::Allowed,
+            reasons: Vec::new(),
+            said: vec![Said {
+                origin: Origin::ToolOutput,
+                pointer: crate::model::Pointer::default(),
+                label: None,
+                text: Excerpt::of("Paid.", 100),
+            }],
+            unsaid: 0,
+            noted: Vec::new(),
+        };
+        let history = |request: &Request, earlier: &Earlier| History {
+            requests: vec![Arc::new(request.clone())],
+            steps: vec![Arc::new(earlier.clone())],
+            voice: Voice::Heard,
+            ..History::default()
+        };
+        let base = of(&history(&request, &earlier));
+        assert_eq!(base, of(&history(&request, &earlier)));
+        assert_ne!(base, of(History::NONE));
+        let other_requests = [
+            Request {
+                text: Excerpt::of("Pay Eve.", 100),
+                ..request.clone()
+            },
+            Request {
+                answers: Some(1),
+                ..request.clone()
+            },
+        ];
+        for other in other_requests {
+            assert_ne!(base, of(&history(&other, &earlier)));
+        }
+        let mut said = earlier.clone();
+        said.said[0].text = Excerpt::of("Not paid.", 100);
+        let mut spoken = earlier.clone();
+        spoken.said[0].origin = Origin::Knowledge;
+        let denied = Earlier {
+            outcome: Outcome::Denied,
+            ..earlier.clone()
+        };
+        let of_a_tool = Earlier {
+            tool: Some("bank.pay".to_owned()),
+            ..earlier.clone()
+        };
+        for other in [said, spoken, denied, of_a_tool] {
+            assert_ne!(base, of(&history(&request, &other)));
+        }
+    }
+
     proptest! {
         #[test]
         fn any_relevant_change_changes_it(texts in proptest::collection::vec(".{0,20}", 1..4), which in 0usize..4, change in ".{1,5}") {

@@ -74,6 +74,12 @@ fn wrong_values_say_where_what_and_what_to_do() {
     assert!(error("[[organisations]]\nid='a'").contains("organisations[0].api_keys"));
     assert!(error("[[organisations]]\nid='a'\napi_keys=['hunter2']").contains("does not belong into a file"));
     assert!(error("[limits]\nrequests_per_minute = 0").contains("leave it out for no limit"));
+    assert!(error("[sessions]\nmax_steps = 0").contains("`sessions.max_steps`: expected 1 to 10000, found 0"));
+    let off = ConfigFile::parse("[sessions]\nenabled = false", "g")
+        .unwrap()
+        .resolve("g", Path::new("."))
+        .unwrap();
+    assert_eq!(off.sessions, None);
     let twice = format!(
         "[[organisations]]\nid='a'\napi_keys=['sha256:{0}']\n[[organisations]]\nid='b'\napi_keys=['sha256:{0}']",
         "ab".repeat(32)

@@ -1,6 +1,6 @@
 //! The judge: a prompt, a model and an answer schema make an assessment.
 //!
-//! One call ([`model`]): fresh marks, the prompt rendered under them, money set aside, the model asked before the deadline,
+//! One call (`model.rs`): fresh marks, the prompt rendered under them, money set aside, the model asked before the deadline,
 //! its reply read strictly ([`answer`]), the answer weighed (stricter where it must be, edits checked, words cleaned).
 //! Whatever goes wrong on the way is a [`JudgeFailure`] with a name of its own, never an allow. Without a model, [`local`]
 //! decides from findings alone.
@@ -12,7 +12,7 @@
 //! second model ──▶ its answer; where it fails, a denial of the first one counts, an allow does not
 //! ```
 //!
-//! Each of them may be asked twice, with the agent's reasoning and without ([`both`]): the stricter answer counts.
+//! Each of them may be asked twice, with the agent's reasoning and without (`both.rs`): the stricter answer counts.
 //! With one model only, there is one stage.
 //!
 //! This module knows no cache and no posture: what follows from a failure is decided by whoever asked.

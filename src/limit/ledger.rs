@@ -204,10 +204,9 @@ impl Account {
 
     fn reserve(&mut self, allowance: &Allowance, most: Use, now: Moment) -> Result<(), LimitReached> {
         let reached = |limit, retry_after| Err(LimitReached { limit, retry_after });
-        if let Some(budget) = allowance.spend_per_day_micros {
-            if self.spent_micros.saturating_add(most.cost_micros) > budget {
-                return reached(Limit::Spend, Duration::from_secs(DAY - now.second % DAY));
-            }
+        let budget = allowance.spend_per_day_micros.unwrap_or(u64::MAX);
+        if self.spent_micros.saturating_add(most.cost_micros) > budget {
+            return reached(Limit::Spend, Duration::from_secs(DAY - now.second % DAY));
         }
         if let Some(wait) = calls(allowance).and_then(|per_minute| wait(self.calls, 1.0, per_minute)) {
             return reached(Limit::Calls, wait);

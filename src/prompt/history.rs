@@ -21,7 +21,7 @@ const FIRST: usize = 6;
 
 /// What is shown of a session within so many tokens, and what that costs.
 pub(super) fn session(history: &History, fence: &Fence<'_>, room: usize) -> (SessionContext, usize) {
-    let (requests, unasked) = requests(history, fence, room / 2);
+    let (requests, unasked) = requests(history, fence, room / 3 * 2);
     let spent = costs(&requests);
     let (steps, untold) = steps(history, fence, room.saturating_sub(spent));
     let spent = spent + costs(&steps);
@@ -39,13 +39,13 @@ fn costs(elements: &[String]) -> usize {
     elements.iter().map(|element| tokens::estimate(element) + 1).sum()
 }
 
-/// Every request, whole where there is room; the first and the last ones before the others.
+/// Every request, whole where there is room; the first and the last one before the others.
 fn requests(history: &History, fence: &Fence<'_>, room: usize) -> (Vec<String>, usize) {
     let last = history.requests.len().saturating_sub(1);
     let need = |(at, request): (usize, &std::sync::Arc<Request>)| Need {
         whole: ELEMENT + needs(&request.text, fence),
         least: ELEMENT + LEAST,
-        rank: if at == 0 || at + 1 >= last {
+        rank: if at == 0 || at == last {
             Rank::Found
         } else {
             Rank::Plain

@@ -137,7 +137,11 @@ pub(super) fn data(step: &Step, fence: &Fence<'_>, room: usize) -> Vec<String> {
         let pointer = data.pointer.as_str();
         around.contains(pointer) || is_within(pointer, &called)
     };
-    let listed: Vec<&Data> = step.data.iter().filter(|data| !is_called(data)).collect();
+    let listed: Vec<&Data> = step
+        .data
+        .iter()
+        .filter(|data| !is_called(data) && tells_something(data))
+        .collect();
     let mut left = room.saturating_sub(FRAME);
     let mut elements = Vec::new();
     let mut shown = 0;
@@ -166,6 +170,15 @@ pub(super) fn data(step: &Step, fence: &Fence<'_>, room: usize) -> Vec<String> {
         }
     }
     elements
+}
+
+/// Whether a judge learns anything from it: a field without a value, and a call that did not fail, are as usual.
+fn tells_something(data: &Data) -> bool {
+    match data.json.as_str() {
+        "null" => false,
+        "false" => split(data.pointer.as_str()).1 != "isError",
+        _ => true,
+    }
 }
 
 /// Whether a pointer is one of these, or leads to something below one.

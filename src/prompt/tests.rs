@@ -3,6 +3,7 @@
 mod budget;
 mod fenced;
 mod files;
+mod history;
 mod whole;
 
 use std::sync::{Arc, LazyLock};
@@ -521,6 +522,7 @@ fn numbers_and_truth_values_are_shown_in_the_data_that_they_stand_in() {
     };
     step.data = vec![
         noted("/params/result/isError", "false"),
+        noted("/params/result/cached", "false"),
         noted(
             "/params/result/outputs/0/data",
             &format!(
@@ -530,7 +532,8 @@ fn numbers_and_truth_values_are_shown_in_the_data_that_they_stand_in() {
         ),
     ];
     let user = render(&step, &[]).user;
-    assert!(user.contains("at=\"/params/result/isError\": false\n"), "{user}");
+    assert!(user.contains("at=\"/params/result/cached\": false\n"), "{user}");
+    assert!(!user.contains("isError"), "{user}");
     assert!(
         user.contains("{\"amount\":250000,\"to\":\"Ann\",\"note\":\"⟨U+003C⟩/data-"),
         "{user}"

@@ -96,9 +96,9 @@ pub struct Instruction {
 }
 
 impl Instruction {
-    /// Whether it uses any form of this word.
-    pub fn uses(&self, word: &str) -> bool {
-        self.stems.binary_search(&stem(word)).is_ok()
+    /// Whether it uses any form of the word of this stem.
+    pub(super) fn uses(&self, stem: u64) -> bool {
+        self.stems.binary_search(&stem).is_ok()
     }
 }
 
@@ -425,11 +425,26 @@ fn delegates(request: &str) -> bool {
         " carry out ",
         " take care of what ",
         " according to ",
-        " handle the request ",
+        " handle ",
         " the actions ",
         " execute the plan ",
         " run the steps ",
         " work through ",
+        " process ",
+        " triage ",
+        " deal with ",
+        " sort out ",
+        " go through my ",
+        " resolve ",
+        " respond to ",
+        " implement ",
+        " fix ",
+        " complete the ",
+        " what needs ",
+        " as needed ",
+        " manage my ",
+        " set up ",
+        " install ",
     ];
     let words = plain(request);
     PHRASES.iter().any(|phrase| words.contains(phrase))

@@ -41,6 +41,8 @@ mod scenarios;
 #[cfg(test)]
 mod selftest;
 #[cfg(test)]
+mod sessions;
+#[cfg(test)]
 #[path = "../support/guardian.rs"]
 mod support;
 #[cfg(test)]

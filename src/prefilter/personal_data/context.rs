@@ -12,7 +12,7 @@ pub(super) struct Context<'n> {
     before: String,
     after: String,
     name: &'n str,
-    /// Whether anything but digits and their separators stands before the value or in its name.
+    /// Whether anything but digits and their separators stands before the value.
     wordy: bool,
 }
 
@@ -25,7 +25,7 @@ impl<'n> Context<'n> {
         let before = lower(from..span.start);
         let is_word = |byte: u8| !byte.is_ascii() || byte.is_ascii_alphabetic();
         Self {
-            wordy: before.bytes().chain(name.bytes()).any(is_word),
+            wordy: before.bytes().any(is_word),
             before,
             after: lower(span.end..to),
             name,
@@ -36,10 +36,8 @@ impl<'n> Context<'n> {
     ///
     /// Every word has a letter or a sign that is not ASCII.
     pub(super) fn says(&self, words: &[&str]) -> bool {
-        self.wordy
-            && words
-                .iter()
-                .any(|word| begins_a_word(&self.before, word) || begins_a_word(self.name, word))
+        let begins_in = |text: &str| words.iter().any(|word| begins_a_word(text, word));
+        self.wordy && begins_in(&self.before) || begins_in(self.name)
     }
 
     /// Whether one of these words stands right behind the value.
@@ -77,10 +75,13 @@ impl<'n> Context<'n> {
 }
 
 fn begins_a_word(text: &str, word: &str) -> bool {
-    text.match_indices(word).any(|(at, _)| {
-        !text
-            .get(..at)
-            .is_some_and(|before| before.ends_with(|c: char| c.is_alphanumeric()))
+    // Both are short: a searcher would take longer to build than to run.
+    let mut places = text.as_bytes().windows(word.len().max(1)).enumerate();
+    places.any(|(at, seen)| {
+        seen == word.as_bytes()
+            && !text
+                .get(..at)
+                .is_some_and(|before| before.ends_with(|c: char| c.is_alphanumeric()))
     })
 }
 

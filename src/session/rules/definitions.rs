@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::scene::Scene;
 use super::{Sighting, finding};
-use crate::model::{Finding, Tool};
+use crate::model::{Finding, Severity, Tool};
 use crate::session::{OfferedBy, ToolSeen};
 
 /// Findings of one step.
@@ -37,29 +37,33 @@ pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
     }
 }
 
-/// A definition that differs from the first one, in this session or, for the agent's own tools, in any before it.
+/// A definition that differs from the first one. An agent repeats its definitions with every step: of those, only the one of
+/// the called tool counts. From one session to the next, tools are honestly improved.
 fn changed(scene: &Scene<'_>, tool: &Tool, seen: &ToolSeen) -> Option<Finding> {
-    let first = scene.past.tool(&tool.id);
-    let first = first.or_else(|| {
-        scene
-            .past
-            .agent()
-            .tool(&tool.id)
-            .filter(|_| seen.by == OfferedBy::Agent)
-    })?;
+    let called = scene.step.tool_call.as_ref().is_some_and(|call| call.tool == tool.id);
+    if seen.by == OfferedBy::Agent && !called {
+        return None;
+    }
+    let in_session = scene.past.tool(&tool.id).filter(|first| first.by == seen.by);
+    let (first, place) = match in_session {
+        Some(first) => (first, format!("step {}", first.step)),
+        None => {
+            let first = scene
+                .past
+                .agent()
+                .tool(&tool.id)
+                .filter(|_| seen.by == OfferedBy::Agent)?;
+            (first, "an earlier session".to_owned())
+        }
+    };
     if first.definition == seen.definition {
         return None;
     }
-    let place = match first.step {
-        0 => "an earlier session".to_owned(),
-        step => format!("step {step}"),
-    };
-    let rule = if first.by == seen.by {
-        "tool_changed"
-    } else {
-        "tool_offered_twice"
-    };
-    tell(rule, scene, tool, &place)
+    let mut found = tell("tool_changed", scene, tool, &place)?;
+    if in_session.is_none_or(|first| first.step == 0) {
+        found.severity = Severity::Low;
+    }
+    Some(found)
 }
 
 fn tell(rule: &str, scene: &Scene<'_>, tool: &Tool, place: &str) -> Option<Finding> {

@@ -21,9 +21,7 @@ pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, experts: &dyn Experts, 
 /// The file that a command runs, if it was written in this session. A command that names itself in a redirection writes.
 fn run<'a>(scene: &'a Scene<'_>, content: &Content) -> Option<&'a Written> {
     let trail = scene.trail();
-    if trail.files().next().is_none() {
-        return None;
-    }
+    trail.files().next()?;
     let mut words = content
         .text
         .split(|c: char| c.is_whitespace() || matches!(c, ';' | '|' | '&' | '(' | ')' | '"' | '\'' | '`' | '$'));

@@ -20,7 +20,7 @@ pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
     } else {
         found.extend(after_private(scene));
     }
-    if !hijacked && !leaving.is_some_and(|(rule, _)| rule == "exfiltration") {
+    if !hijacked && leaving.is_none_or(|(rule, _)| rule != "exfiltration") {
         found.extend(destination(scene));
     }
 }

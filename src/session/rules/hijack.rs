@@ -1,14 +1,18 @@
 //! Calls, messages and memories that do what an instruction says which stood in a text without authority.
 
+use super::act::{Act, Doing};
 use super::scene::{Role, Scene};
 use super::{Sighting, finding};
-use crate::model::{Confidence, ContentId, Finding, Kind, Pointer, ToolClass, Voice};
-use crate::session::classes;
+use crate::model::{Confidence, ContentId, Finding, Kind, Pointer, ToolClass, Treatment, Voice};
 use crate::session::taint::{Echo, EchoKind, Standing, ValueKind, plain};
 use crate::session::trail::Instruction;
 
 /// Words of an argument that is compared as a whole.
 const MOST_WORDS: usize = 12;
+/// Bytes of such an argument.
+const MAX_PHRASE: usize = 200;
+/// Arguments that are compared as a whole.
+const MOST_PHRASES: usize = 64;
 
 pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
     match scene.step.kind {
@@ -25,7 +29,7 @@ struct Match<'a> {
     /// A value of the call that stands in no other text.
     value: Option<&'a Echo>,
     /// An argument that stands in the instruction as it is, and not in the user's words.
-    phrase: Option<Phrase<'a>>,
+    phrase: Option<&'a Phrase<'a>>,
     /// The tool's name stands in it, as programs write it.
     names_tool: bool,
     /// How much of what the tool does it names.
@@ -34,24 +38,14 @@ struct Match<'a> {
     asked: bool,
 }
 
+/// An argument that is neither long nor one of the user's phrases.
 struct Phrase<'a> {
     name: &'a str,
     content: ContentId,
     pointer: Pointer,
     length: usize,
+    plain: String,
     words: usize,
-}
-
-/// How much of what a tool does an instruction names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Act {
-    Nothing,
-    /// The verb, or what it is done to.
-    Part,
-    /// Both, or words that mean the same.
-    Whole,
-    /// The very verb, and at least two things, none of which the user ever spoke of.
-    Exact,
 }
 
 /// Agreement from which on a call follows an instruction.
@@ -64,10 +58,12 @@ fn call(scene: &Scene<'_>, found: &mut Vec<Finding>) {
     if !acts && !scene.has(ToolClass::ReadsSensitive) {
         return;
     }
+    let (doing, phrases) = (Doing::of(scene), phrases(scene));
     let trail = scene.trail();
-    let all = trail.instructions().chain(trail.requests());
-    let best = all
-        .map(|instruction| matched(scene, instruction))
+    let best = trail
+        .instructions()
+        .chain(trail.requests())
+        .map(|instruction| matched(scene, &doing, &phrases, instruction))
         .map(|matched| (agreement(scene, &matched), matched))
         .max_by_key(|(score, matched)| (*score, matched.instruction.confidence));
     let Some((score, matched)) = best else { return };
@@ -83,14 +79,17 @@ fn call(scene: &Scene<'_>, found: &mut Vec<Finding>) {
 fn agreement(scene: &Scene<'_>, matched: &Match<'_>) -> i32 {
     let confidence = matched.instruction.confidence;
     let value = matched.value.map_or(0, |echo| match echo.kind {
-        EchoKind::Value(kind) if kind.is_destination() && echo.standing == Standing::Stranger => 3,
+        // Whoever writes an instruction can choose an address that sounds like somebody the user knows.
+        EchoKind::Value(kind)
+            if kind.is_destination() && (echo.standing == Standing::Stranger || confidence > Confidence::Low) =>
+        {
+            3
+        }
         EchoKind::Value(ValueKind::Name) | EchoKind::Passage => 0,
-        EchoKind::Value(_) => 2,
+        EchoKind::Value(_) if confidence == Confidence::High => 2,
+        EchoKind::Value(_) => 1,
     });
-    let phrase = matched
-        .phrase
-        .as_ref()
-        .map_or(0, |phrase| if phrase.words >= 3 { 2 } else { 1 });
+    let phrase = matched.phrase.map_or(0, |phrase| if phrase.words >= 3 { 2 } else { 1 });
     let tool = match (matched.names_tool, matched.act) {
         (true, _) => 3,
         (false, Act::Exact) => 4,
@@ -113,8 +112,10 @@ fn agreement(scene: &Scene<'_>, matched: &Match<'_>) -> i32 {
         (false, _) => 0,
     };
     let unheard = match scene.past.authority().voice() {
+        // Who sends no messages of the user may have a user who asked for everything.
+        Voice::Unheard if confidence == Confidence::Low => 2,
         Voice::Unheard if value < 3 => 1,
-        _ => 0,
+        Voice::Unheard | Voice::Heard | Voice::Refused => 0,
     };
     // Whoever lets a text decide, lets it; but not overthrow everything else.
     let handed_over = if scene.trail().delegates() && confidence < Confidence::High {
@@ -122,50 +123,58 @@ fn agreement(scene: &Scene<'_>, matched: &Match<'_>) -> i32 {
     } else {
         0
     };
-    let elsewhere = match (matched.value, &matched.phrase) {
+    let elsewhere = match (matched.value, matched.phrase) {
         (Some(echo), Some(phrase)) => echo.content != Some(phrase.content),
         _ => false,
     };
     value.max(phrase) + i32::from(value > 0 && elsewhere) + tool + sure - user - unheard - handed_over
 }
 
-fn matched<'a>(scene: &'a Scene<'_>, instruction: &'a Instruction) -> Match<'a> {
-    let tool = scene.step.tool_call.as_ref().map_or("", |call| call.tool.as_str());
-    let (act, asked) = act(scene, tool, instruction);
+fn matched<'a>(
+    scene: &'a Scene<'_>,
+    doing: &Doing,
+    phrases: &'a [Phrase<'a>],
+    instruction: &'a Instruction,
+) -> Match<'a> {
+    let (act, asked) = doing.named_in(instruction);
+    let values = scene.echoes.iter().filter(|echo| is_of(scene, echo, instruction));
     Match {
         instruction,
-        value: scene
-            .echoes
+        value: values.max_by_key(|echo| match echo.kind {
+            EchoKind::Value(kind) => (kind.is_destination(), echo.standing == Standing::Stranger),
+            EchoKind::Passage => (false, false),
+        }),
+        phrase: phrases
             .iter()
-            .filter(|echo| is_of(scene, echo, instruction))
-            .max_by_key(|echo| match echo.kind {
-                EchoKind::Value(kind) => (kind.is_destination(), echo.standing == Standing::Stranger),
-                EchoKind::Passage => (false, false),
-            }),
-        phrase: phrase(scene, instruction),
-        names_tool: names_tool(tool, instruction) && !scene.trail().taint().user_said_all(tool),
+            .filter(|phrase| instruction.words.contains(&phrase.plain))
+            .max_by_key(|phrase| phrase.words),
+        names_tool: doing.is_named_in(instruction),
         act,
         asked,
     }
 }
 
-/// An argument that stands in an instruction as it is, and not in the user's words.
-fn phrase<'a>(scene: &'a Scene<'_>, instruction: &Instruction) -> Option<Phrase<'a>> {
+/// The short arguments of a call that are not the user's words.
+fn phrases<'a>(scene: &'a Scene<'_>) -> Vec<Phrase<'a>> {
     let taint = scene.trail().taint();
-    let phrases = scene.arguments().filter_map(|content| {
+    let short = scene
+        .arguments()
+        .filter(|content| content.text.len() <= MAX_PHRASE)
+        .take(MOST_PHRASES);
+    let phrases = short.filter_map(|content| {
         let plain = plain(&content.text);
         let words = plain.split_whitespace().count();
         let telling = (words >= 2 && plain.len() >= 8) || (words == 1 && plain.len() >= 7);
-        let there = words <= MOST_WORDS && telling && instruction.words.contains(&plain);
-        (there && !taint.user_said_all(&content.text)).then(|| Phrase {
+        (words <= MOST_WORDS && telling && !taint.user_said_all(&content.text)).then(|| Phrase {
             name: content.label.as_deref().unwrap_or("an argument"),
             content: content.id,
             pointer: content.pointer.clone(),
             length: content.text.len(),
+            plain,
             words,
         })
     });
-    phrases.max_by_key(|phrase| phrase.words)
+    phrases.collect()
 }
 
 /// Whether a value of the call comes from this instruction, and from nowhere else.
@@ -181,84 +190,14 @@ fn is_of(scene: &Scene<'_>, echo: &Echo, instruction: &Instruction) -> bool {
             echo.instructed && !echo.plain && (there || echo.first == instruction.place)
         }
     };
-    only_there && echo.standing != Standing::User && !(echo.author && !echo.instructed)
-}
-
-/// Whether an instruction names the tool itself, as programs write it.
-fn names_tool(tool: &str, instruction: &Instruction) -> bool {
-    let name = plain(tool);
-    let telling = tool.len() >= 8 && tool.chars().any(|c| c == '_' || c.is_uppercase());
-    telling && name.split_whitespace().count() == 1 && instruction.words.contains(&name)
-}
-
-/// How much of what the tool does an instruction names; and whether the user spoke of it.
-fn act(scene: &Scene<'_>, tool: &str, instruction: &Instruction) -> (Act, bool) {
-    let taint = scene.trail().taint();
-    let words = classes::words_of(tool);
-    let mut best = (Act::Nothing, false);
-    for (index, verb) in words.iter().enumerate().filter(|(_, word)| classes::is_verb(word)) {
-        let objects: Vec<&String> = words
-            .iter()
-            .skip(index + 1)
-            .filter(|word| word.len() >= 3 && !is_filler(word))
-            .collect();
-        let reading = classes::is_reading(verb);
-        let same = |test: &dyn Fn(&str) -> bool| {
-            test(verb)
-                || (reading && classes::reading_verbs().any(test))
-                || scene
-                    .classified
-                    .set
-                    .iter()
-                    .filter(|class| class.acts())
-                    .any(|class| classes::verbs_of(class).any(test))
-        };
-        let verb_named = same(&|word| instruction.uses(word));
-        let named = objects.iter().filter(|word| instruction.uses(word)).count();
-        let strange = !objects.iter().any(|word| taint.user_meant(word));
-        let act = match (verb_named, named) {
-            (true, 2..) if named == objects.len() && strange && !reading && instruction.uses(verb) => Act::Exact,
-            (true, named) if named > 0 && named == objects.len() => Act::Whole,
-            (true, _) | (_, 1..) => Act::Part,
-            (false, _) => Act::Nothing,
-        };
-        let asked = match reading {
-            true => objects.iter().any(|word| taint.user_meant(word)),
-            false => same(&|word| taint.user_meant(word)),
-        };
-        if act > best.0 || best.0 == Act::Nothing {
-            best = (act, asked);
-        }
-    }
-    best
-}
-
-/// Words of names that say nothing.
-fn is_filler(word: &str) -> bool {
-    matches!(
-        word,
-        "the"
-            | "all"
-            | "for"
-            | "with"
-            | "and"
-            | "api"
-            | "new"
-            | "from"
-            | "into"
-            | "details"
-            | "info"
-            | "information"
-            | "data"
-            | "request"
-    )
+    only_there && echo.standing != Standing::User && (echo.instructed || !echo.author)
 }
 
 fn tell(rule: &str, scene: &Scene<'_>, matched: &Match<'_>) -> Option<Finding> {
     let place = matched.instruction.place.describe();
     let call = scene.step.tool_call.as_ref();
     let tool = call.and_then(|call| call.content).and_then(|id| scene.step.content(id));
-    let (what, content, pointer, span) = match (matched.value, &matched.phrase) {
+    let (what, content, pointer, span) = match (matched.value, matched.phrase) {
         (Some(echo), _) => (
             scene.name_of(echo),
             echo.content,
@@ -327,8 +266,15 @@ fn memory(scene: &Scene<'_>, found: &mut Vec<Finding>) {
             }
         }
     });
-    if let Some(echo) = echo {
-        found.extend(of_echo("stores_untrusted", scene, echo));
+    if let Some(mut told) = echo.and_then(|echo| of_echo("stores_untrusted", scene, echo)) {
+        let sure = scene
+            .trail()
+            .instructions()
+            .any(|instruction| instruction.confidence == Confidence::High);
+        if !sure {
+            (told.confidence, told.suggested) = (Confidence::Medium, Treatment::Evidence);
+        }
+        found.push(told);
     }
 }
 

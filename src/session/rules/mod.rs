@@ -5,6 +5,7 @@
 //!
 //! | file | looks for |
 //! |---|---|
+//! | `act.rs` | nothing by itself: what a call does, in words |
 //! | `hijack.rs` | calls, messages and memories that follow an instruction of nobody's |
 //! | `flow.rs` | where things go to, and where they came from |
 //! | `files.rs` | files that are written, then run |
@@ -14,6 +15,7 @@
 //! | `definitions.rs` | tools that are not what they were |
 //! | `seams.rs` | credentials that come in pieces |
 
+mod act;
 pub(super) mod again;
 mod approvals;
 mod definitions;

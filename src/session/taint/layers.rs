@@ -42,9 +42,12 @@ pub(super) fn layers(text: &str) -> Vec<Layer> {
 fn open(text: &str, within: Option<&Range<usize>>, depth: usize, left: &mut usize, found: &mut Vec<Layer>) {
     for token in tokens(text) {
         let whole = text.get(token.clone()).unwrap_or_default();
+        if whole.len() < SHORTEST {
+            continue;
+        }
         let mut start = token.start;
         // The value of a parameter is encoded by itself.
-        for part in whole.split(['=', '&', '?', ':']).filter(|_| whole.len() >= SHORTEST) {
+        for part in whole.split(['=', '&', '?', ':']) {
             let span = start..start + part.len();
             start += part.len() + 1;
             if *left == 0 {
@@ -77,7 +80,7 @@ fn decoded(token: &str) -> Option<String> {
         return None;
     }
     let hex = token.strip_prefix("0x").unwrap_or(token);
-    if hex.len() % 2 == 0 && hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+    if hex.len().is_multiple_of(2) && hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         let bytes = hex
             .as_bytes()
             .chunks(2)

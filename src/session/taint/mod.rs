@@ -26,6 +26,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use self::hash::Slots;
+use self::layers::Layer;
 use self::values::Value;
 pub use self::values::ValueKind;
 use crate::model::{ClassSet, Content, ContentId, Method, Origin, Place, Pointer, Step};
@@ -168,6 +169,8 @@ pub struct TaintIndex {
     shingles: Entries,
     user_values: Keys,
     user_words: Keys,
+    /// The user's words that begin with a capital: `news@…` is not named by who asks for news.
+    user_names: Keys,
     user_stems: Keys,
     own_words: Keys,
     own_stems: Keys,
@@ -215,7 +218,8 @@ impl TaintIndex {
                 .iter()
                 .any(|window| window.start < span.end && span.start < window.end)
         };
-        for value in all_values(text) {
+        let layers = layers::layers(text);
+        for value in all_values(text, &layers) {
             let mut flags = if within(&value.span) { INSTRUCTED } else { PLAIN };
             if names_author(text, value.span.start) {
                 flags |= AUTHOR;
@@ -238,7 +242,7 @@ impl TaintIndex {
             }
         };
         take(text, self);
-        for layer in layers::layers(text) {
+        for layer in &layers {
             take(&layer.text, self);
         }
     }
@@ -268,6 +272,14 @@ impl TaintIndex {
         let text = text.get(..text.floor_char_boundary(MAX_LEARNED)).unwrap_or_default();
         self.learn_trusted(text);
         learn_words(text, &mut self.user_words, &mut self.user_stems);
+        for word in words::words(text) {
+            let capital = text
+                .get(word.start..word.end)
+                .is_some_and(|word| word.starts_with(char::is_uppercase));
+            if capital {
+                add(&mut self.user_names, word.hash);
+            }
+        }
     }
 
     /// Learns the agent's own instructions. What they say of addresses and the like counts as the user's; their words stand
@@ -279,7 +291,7 @@ impl TaintIndex {
     }
 
     fn learn_trusted(&mut self, text: &str) {
-        for value in all_values(text) {
+        for value in all_values(text, &layers::layers(text)) {
             add(&mut self.user_values, value.key);
         }
         for (_, shingle) in words::shingles(text) {
@@ -329,12 +341,13 @@ impl TaintIndex {
     }
 
     fn look_at(&self, content: &Content, text: &str, echoes: &mut Vec<Echo>) {
-        for value in all_values(text) {
+        let layers = layers::layers(text);
+        for value in all_values(text, &layers) {
             let written = text.get(value.span.clone()).unwrap_or_default();
             echoes.extend(self.echo(&value, written, Some(content.id), &content.pointer));
         }
         echoes.extend(self.passage(content, text, None));
-        for layer in layers::layers(text) {
+        for layer in layers {
             echoes.extend(self.passage(content, &layer.text, Some(layer.span)));
         }
     }
@@ -371,9 +384,20 @@ impl TaintIndex {
             // `sarah.baker@…`, when the user spoke of Sarah.
             ValueKind::Email => {
                 let local = written.split('@').next().unwrap_or_default();
-                words::words(local).any(|word| word.end - word.start >= 3 && self.user_words.contains(&word.hash))
+                let parts = words::words(local).filter(|word| word.end - word.start >= 3);
+                let (mut named, mut known, mut count) = (false, 0, 0);
+                for part in parts {
+                    named |= self.user_names.contains(&part.hash);
+                    known += usize::from(self.user_words.contains(&part.hash));
+                    count += 1;
+                }
+                named || (count >= 2 && known == count)
             }
-            ValueKind::Handle | ValueKind::File | ValueKind::Path | ValueKind::Host => {
+            // `shop.example` and `news.shop.example`, when the user spoke of the shop; not `shop.evil.example`.
+            ValueKind::Host => written.rsplit('.').nth(1).is_some_and(|label| {
+                words::words(label).any(|word| word.end - word.start >= 4 && self.user_words.contains(&word.hash))
+            }),
+            ValueKind::Handle | ValueKind::File | ValueKind::Path => {
                 words::words(written).any(|word| word.end - word.start >= 4 && self.user_words.contains(&word.hash))
             }
             ValueKind::Url
@@ -481,7 +505,7 @@ pub(super) fn plain(text: &str) -> String {
 
 /// The values of a text that point at something, each with its kind and its fingerprint.
 pub(super) fn values_of(text: &str) -> Vec<(ValueKind, u64)> {
-    all_values(text)
+    all_values(text, &layers::layers(text))
         .into_iter()
         .map(|value| (value.kind, value.key))
         .collect()
@@ -557,10 +581,10 @@ fn speaks(content: &Content) -> bool {
 }
 
 /// The values of a text and of what stands encoded in it; those have the span of the encoding.
-fn all_values(text: &str) -> Vec<Value> {
+fn all_values(text: &str, layers: &[Layer]) -> Vec<Value> {
     let mut found = Vec::new();
     values::values(text, &mut found);
-    for layer in layers::layers(text) {
+    for layer in layers {
         let mut inner = Vec::new();
         values::values(&layer.text, &mut inner);
         found.extend(inner.into_iter().map(|value| Value {

@@ -138,6 +138,9 @@ pub(super) fn tokens(text: &str) -> impl Iterator<Item = Range<usize>> {
 
 fn of_token(text: &str, token: Range<usize>, found: &mut Vec<Value>) {
     let whole = text.get(token.clone()).unwrap_or_default();
+    if is_plain_word(whole) {
+        return;
+    }
     if let Some(at) = whole.find("://") {
         let scheme = whole.get(..at).unwrap_or_default();
         let begins = scheme
@@ -150,6 +153,19 @@ fn of_token(text: &str, token: Range<usize>, found: &mut Vec<Value>) {
     for part in whole.split(['=', ':']) {
         of_part(text, start..start + part.len(), found);
         start += part.len() + 1;
+    }
+}
+
+/// Small letters, perhaps a capital before them and a stop behind: most of a text, and never a value.
+fn is_plain_word(token: &str) -> bool {
+    let bytes = token.as_bytes();
+    let bytes = match bytes {
+        [rest @ .., b'.' | b'!' | b'?' | b':'] => rest,
+        _ => bytes,
+    };
+    match bytes {
+        [first, rest @ ..] => first.is_ascii_alphabetic() && rest.iter().all(u8::is_ascii_lowercase),
+        [] => true,
     }
 }
 

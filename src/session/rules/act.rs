@@ -1,0 +1,138 @@
+//! What a call does, in words: its verb, what it does it to, and which words mean the same. Made once for a step, and then
+//! held against each instruction.
+
+use super::scene::Scene;
+use crate::session::classes;
+use crate::session::taint::{plain, stem};
+use crate::session::trail::Instruction;
+
+/// How much of what a tool does an instruction names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Act {
+    /// Nothing.
+    Nothing,
+    /// The verb, or what it is done to.
+    Part,
+    /// Both, or words that mean the same.
+    Whole,
+    /// The very verb, and at least two things, none of which the user ever spoke of.
+    Exact,
+}
+
+/// What the called tool does, by its name and its classes.
+pub(super) struct Doing {
+    readings: Vec<Reading>,
+    /// The tool's name as one word, if programs alone write it so, and the user did not.
+    name: Option<String>,
+    synonyms: Vec<u64>,
+    reading_synonyms: Vec<u64>,
+}
+
+/// One way to read a name: which word is the verb.
+struct Reading {
+    verb: u64,
+    objects: Vec<u64>,
+    brings_in: bool,
+    /// Whether the user spoke of none of the objects.
+    strange: bool,
+    /// Whether the user asked for what the tool does, with whatever.
+    asked: bool,
+}
+
+impl Doing {
+    pub(super) fn of(scene: &Scene<'_>) -> Self {
+        let taint = scene.trail().taint();
+        let tool = scene.step.tool_call.as_ref().map_or("", |call| call.tool.as_str());
+        let acting = || {
+            let classes = scene.classified.set.iter().filter(|class| class.acts());
+            classes.flat_map(classes::verbs_of)
+        };
+        let asked_to_act = acting().any(|verb| taint.user_meant(verb));
+        let words = classes::words_of(tool);
+        let verbs = words.iter().enumerate().filter(|(_, word)| classes::is_verb(word));
+        let readings = verbs.map(|(index, verb)| {
+            let objects: Vec<&String> = words
+                .iter()
+                .skip(index + 1)
+                .filter(|word| word.len() >= 3 && !is_filler(word))
+                .collect();
+            let meant = objects.iter().any(|word| taint.user_meant(word));
+            let brings_in = classes::is_reading(verb);
+            Reading {
+                verb: stem(verb),
+                objects: objects.into_iter().map(|word| stem(word)).collect(),
+                brings_in,
+                strange: !meant,
+                asked: if brings_in {
+                    meant
+                } else {
+                    asked_to_act || taint.user_meant(verb)
+                },
+            }
+        });
+        let name = plain(tool);
+        let telling = tool.len() >= 8 && tool.chars().any(char::is_uppercase) && name.split_whitespace().count() == 1;
+        Self {
+            readings: readings.collect(),
+            name: Some(name).filter(|_| telling && !taint.user_said_all(tool)),
+            synonyms: acting().map(stem).collect(),
+            reading_synonyms: classes::reading_verbs().map(stem).collect(),
+        }
+    }
+
+    /// Whether an instruction names the tool itself, as programs write it.
+    pub(super) fn is_named_in(&self, instruction: &Instruction) -> bool {
+        self.name.as_ref().is_some_and(|name| instruction.words.contains(name))
+    }
+
+    /// How much of what the tool does an instruction names; and whether the user asked for that.
+    pub(super) fn named_in(&self, instruction: &Instruction) -> (Act, bool) {
+        let mut best = (Act::Nothing, self.readings.last().is_some_and(|reading| reading.asked));
+        for reading in &self.readings {
+            let named = reading.objects.iter().filter(|word| instruction.uses(**word)).count();
+            let all = named > 0 && named == reading.objects.len();
+            let verb = instruction.uses(reading.verb);
+            let similar = || {
+                let reading_words = self.reading_synonyms.iter().filter(|_| reading.brings_in);
+                self.synonyms
+                    .iter()
+                    .chain(reading_words)
+                    .any(|word| instruction.uses(*word))
+            };
+            let act = if all && verb && named >= 2 && reading.strange && !reading.brings_in {
+                Act::Exact
+            } else if all && (verb || similar()) {
+                Act::Whole
+            } else if named > 0 || verb || similar() {
+                Act::Part
+            } else {
+                Act::Nothing
+            };
+            if act > best.0 {
+                best = (act, reading.asked);
+            }
+        }
+        best
+    }
+}
+
+/// Words of names that say nothing.
+fn is_filler(word: &str) -> bool {
+    matches!(
+        word,
+        "the"
+            | "all"
+            | "for"
+            | "with"
+            | "and"
+            | "api"
+            | "new"
+            | "from"
+            | "into"
+            | "details"
+            | "info"
+            | "information"
+            | "data"
+            | "request"
+    )
+}
