@@ -73,8 +73,12 @@ impl Add for Usage {
 /// Roughly how many tokens a text takes: four bytes of ASCII a token, one and a half other characters a token.
 pub fn estimate_tokens(text: &str) -> u64 {
     // Every character that is not ASCII has exactly one leading byte.
-    let ascii = text.bytes().filter(u8::is_ascii).count() as u64;
-    let other = text.bytes().filter(|byte| *byte >= 0xC0).count() as u64;
+    let (mut ascii, mut other) = (0u64, 0u64);
+    // No more than a byte can count: the compiler then counts sixteen bytes at a time.
+    for part in text.as_bytes().chunks(255) {
+        ascii += u64::from(part.iter().map(|byte| u8::from(*byte < 0x80)).sum::<u8>());
+        other += u64::from(part.iter().map(|byte| u8::from(*byte >= 0xC0)).sum::<u8>());
+    }
     ascii.div_ceil(4) + (other * 2).div_ceil(3)
 }
 

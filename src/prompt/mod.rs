@@ -32,6 +32,7 @@ mod context;
 mod error;
 mod evidence;
 mod fence;
+mod gaps;
 mod history;
 mod layout;
 mod marks;

@@ -1,7 +1,8 @@
 //! The registry of templates: loaded once, checked by rendering every one of them, and never changed afterwards.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
@@ -11,6 +12,7 @@ use serde::Serialize;
 use super::compose::{self, Composed};
 use super::context::{CodeRow, SystemContext};
 use super::fence::Fence;
+use super::gaps::Gaps;
 use super::{Marks, PromptError, PromptInput, Rendered, sample, sources, tokens};
 use crate::model::{Kind, ReasonCode};
 use crate::policy::OwnCode;
@@ -23,6 +25,8 @@ const SPARE_BYTES: usize = 256 * 1024;
 const MAX_FILE_BYTES: u64 = 256 * 1024;
 /// The largest budget, in tokens.
 const MAX_BUDGET: usize = 1_000_000;
+/// System prompts that are kept, one for each policy that says something else.
+const MOST_KEPT: usize = 256;
 
 /// Every prompt, compiled. A reload makes a new one, so that a step sees one version from start to end.
 pub struct Prompts {
@@ -32,6 +36,8 @@ pub struct Prompts {
     places: BTreeMap<&'static str, String>,
     /// Tokens of each kind's own prose.
     prose: BTreeMap<Kind, usize>,
+    /// System prompts with gaps for the marks, by the hash of what a policy adds to them.
+    systems: Mutex<HashMap<blake3::Hash, Option<Arc<Gaps>>>>,
 }
 
 /// One template that renders.
@@ -130,7 +136,7 @@ impl Prompts {
     /// output beyond all bounds.
     pub fn render(&self, input: &PromptInput<'_>, marks: &Marks) -> Result<Rendered, PromptError> {
         let budget = input.budget_tokens.min(MAX_BUDGET);
-        let system = self.system(&input.policy.guidance, &input.policy.own_codes, marks)?;
+        let system = self.system_of(&input.policy.guidance, &input.policy.own_codes, marks)?;
         let fence = Fence::new(&marks.fence).map_err(|error| PromptError::Broken {
             file: sources::SYSTEM.to_owned(),
             line: None,
@@ -175,6 +181,7 @@ impl Prompts {
             version,
             places,
             prose: BTreeMap::new(),
+            systems: Mutex::default(),
         };
         prompts.check()?;
         for kind in Kind::ALL {
@@ -182,6 +189,42 @@ impl Prompts {
             prompts.prose.insert(*kind, tokens::estimate(&prose));
         }
         Ok(prompts)
+    }
+
+    /// The system prompt of a call. It is rendered once for what a policy adds to it: rendering takes longer than all else
+    /// that a prompt needs.
+    fn system_of(&self, guidance: &str, own_codes: &[OwnCode], marks: &Marks) -> Result<String, PromptError> {
+        if !Gaps::fit(marks) {
+            return self.system(guidance, own_codes, marks);
+        }
+        let mut hash = blake3::Hasher::new();
+        let codes = own_codes
+            .iter()
+            .flat_map(|own| [own.code.as_str(), own.meaning.as_str()]);
+        for part in std::iter::once(guidance).chain(codes) {
+            hash.update(&u64::try_from(part.len()).unwrap_or(u64::MAX).to_le_bytes());
+            hash.update(part.as_bytes());
+        }
+        let key = hash.finalize();
+        let kept = self.systems.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = kept.get(&key).cloned();
+        drop(kept);
+        let gaps = match known {
+            Some(gaps) => gaps,
+            None => {
+                let gaps = Gaps::find(|marks| self.system(guidance, own_codes, marks))?.map(Arc::new);
+                let mut kept = self.systems.lock().unwrap_or_else(PoisonError::into_inner);
+                if kept.len() >= MOST_KEPT {
+                    kept.clear();
+                }
+                kept.insert(key, gaps.clone());
+                gaps
+            }
+        };
+        match gaps {
+            Some(gaps) => Ok(gaps.fill(marks)),
+            None => self.system(guidance, own_codes, marks),
+        }
     }
 
     fn system(&self, guidance: &str, own_codes: &[OwnCode], marks: &Marks) -> Result<String, PromptError> {

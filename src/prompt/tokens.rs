@@ -18,8 +18,12 @@ pub(super) fn price(c: char) -> u64 {
 /// The estimate for a text.
 pub(super) fn estimate(text: &str) -> usize {
     // By bytes, which takes a tenth of the time: every character that is not ASCII has exactly one leading byte.
-    let ascii = text.bytes().filter(u8::is_ascii).count() as u64;
-    let other = text.bytes().filter(|byte| *byte >= 0xC0).count() as u64;
+    let (mut ascii, mut other) = (0u64, 0u64);
+    // No more than a byte can count: the compiler then counts sixteen bytes at a time.
+    for part in text.as_bytes().chunks(255) {
+        ascii += u64::from(part.iter().map(|byte| u8::from(*byte < 0x80)).sum::<u8>());
+        other += u64::from(part.iter().map(|byte| u8::from(*byte >= 0xC0)).sum::<u8>());
+    }
     whole(ascii * ASCII + other * OTHER)
 }
 

@@ -144,3 +144,57 @@ fn what_cannot_be_read_is_named() {
     let text = Prompts::load(dir.path()).unwrap_err().to_string();
     assert!(text.contains("expected a file"), "{text}");
 }
+
+#[test]
+fn a_template_that_does_more_with_the_marks_is_rendered_for_every_call() {
+    let dir = tempfile::tempdir().unwrap();
+    let system = source("system.md.j2").to_owned() + "\n{{ fence|upper }}\n{{ fence }}\n";
+    fs::write(dir.path().join("system.md.j2"), system).unwrap();
+    let (prompts, policy, step) = (
+        Prompts::load(dir.path()).unwrap(),
+        Policy::standard().unwrap(),
+        mail_call(),
+    );
+    let input = PromptInput {
+        step: &step,
+        findings: &[],
+        history: crate::model::History::NONE,
+        policy: &policy,
+        budget_tokens: DEFAULT_BUDGET_TOKENS,
+        reasoning: Reasoning::Shown,
+    };
+    for marks in [marks(), Marks::fresh()] {
+        let system = prompts.render(&input, &marks).unwrap().system;
+        let end = format!("\n{}\n{}", marks.fence.to_uppercase(), marks.fence);
+        assert!(system.trim_end().ends_with(&end), "{system}");
+    }
+}
+
+#[test]
+fn what_is_kept_of_a_system_prompt_is_that_of_its_policy() {
+    let (mut policy, step) = (Policy::standard().unwrap(), mail_call());
+    for guidance in [
+        "Repairs are booked by people.",
+        "Nothing is booked.",
+        "Repairs are booked by people.",
+    ] {
+        policy.guidance = guidance.to_owned();
+        let input = PromptInput {
+            step: &step,
+            findings: &[],
+            history: crate::model::History::NONE,
+            policy: &policy,
+            budget_tokens: DEFAULT_BUDGET_TOKENS,
+            reasoning: Reasoning::Shown,
+        };
+        for marks in [Marks::fresh(), Marks::fresh()] {
+            let system = builtin().render(&input, &marks).unwrap().system;
+            assert!(system.contains(&format!("\n{guidance}\n")), "{system}");
+            assert!(
+                system.trim_end().ends_with(&format!("canary: {}", marks.canary)),
+                "{system}"
+            );
+            assert!(system.contains(&format!("end in `{}`", marks.fence)), "{system}");
+        }
+    }
+}
