@@ -149,6 +149,9 @@ fn quotations(text: &str, step: &Step, of: impl Fn(Origin) -> bool) -> Vec<Range
         let words = text.get(window.clone()).unwrap_or_default().to_ascii_lowercase();
         windows.entry(words).or_default().push(window);
     }
+    if windows.is_empty() || !step.contents.iter().any(|content| of(content.origin)) {
+        return Vec::new();
+    }
     let quoted = AhoCorasick::builder()
         .ascii_case_insensitive(true)
         // Used once: quick to build matters more than quick to run.

@@ -106,6 +106,9 @@ impl Eyes {
         let Some(text) = seen.text.get(part.clone()) else {
             return String::new();
         };
+        if seen.starts.is_empty() && is_plain(text, lines) {
+            return text.to_owned();
+        }
         let mut out = String::with_capacity(text.len() + 16);
         let mut rest = text.char_indices().peekable();
         let mut before = None;
@@ -203,6 +206,9 @@ impl Seen<'_> {
 
     /// What it costs to show all of it, in tokens.
     pub(super) fn tokens(&self) -> usize {
+        if self.starts.is_empty() && is_plain(self.text, Lines::Kept) {
+            return tokens::estimate(self.text);
+        }
         tokens::whole(self.text.char_indices().map(|(at, c)| self.price(at, c)).sum())
     }
 }
@@ -252,6 +258,16 @@ fn take_back(inner: &str, out: &mut String) -> bool {
         out.extend(hidden.chars().map(|letter| carrier.character(letter)));
     }
     fits
+}
+
+/// Whether a text is of characters alone that are shown as they are, wherever they stand. Most texts are, and looking at
+/// bytes takes a tenth of the time of looking at characters.
+fn is_plain(text: &str, lines: Lines) -> bool {
+    let breaks = lines == Lines::Kept;
+    let plain = |byte: &u8| matches!(byte, b' '..=b'~') | (breaks & matches!(byte, b'\n' | b'\t'));
+    text.as_bytes()
+        .chunks(64)
+        .all(|part| part.iter().fold(true, |all, byte| all & plain(byte)))
 }
 
 /// How one character is shown.
@@ -477,6 +493,20 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn what_is_plain_is_shown_and_counted_as_every_other_text(text in "[ -~\n\t]{0,90}") {
+            let eyes = Eyes::new(FENCE).unwrap();
+            let seen = eyes.see(&text);
+            let one_by_one: u64 = text.char_indices().map(|(at, c)| seen.price(at, c)).sum();
+            prop_assert_eq!(seen.tokens(), tokens::whole(one_by_one));
+            // What follows makes the text one that is not plain.
+            for lines in [Lines::Kept, Lines::Escaped] {
+                let alone = eyes.show(&text, lines);
+                let followed = eyes.show(&format!("{text}é"), lines);
+                prop_assert_eq!(format!("{alone}é"), followed);
+            }
+        }
+
         #[test]
         fn everything_can_be_taken_back(text in tricky()) {
             for lines in [Lines::Kept, Lines::Escaped] {

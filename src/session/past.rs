@@ -33,7 +33,7 @@ pub struct Event {
 /// What happened in a session so far. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Past {
-    events: VecDeque<Arc<Event>>,
+    events: Arc<VecDeque<Arc<Event>>>,
     authority: Authority,
     tools: Arc<ToolTable>,
     trail: Arc<Trail>,
@@ -46,7 +46,7 @@ pub struct Past {
 impl Default for Past {
     fn default() -> Self {
         Self {
-            events: VecDeque::new(),
+            events: Arc::default(),
             authority: Authority::default(),
             tools: Arc::default(),
             trail: Arc::default(),
@@ -130,17 +130,21 @@ impl Past {
     fn earlier_posting(&self, identity: &Identity) -> Option<&Arc<Event>> {
         let latest = self.next.saturating_sub(1);
         self.events.iter().rev().find(|event| {
+            // Almost always it is another step, and nothing more has to be looked at.
+            if event.content != identity.content {
+                return false;
+            }
             let same_id = identity.posting.is_some_and(|id| event.postings.contains(&id));
             let nothing_since = event.step.last == latest;
             let user_spoke = self.authority.spoke_since(event.step.last.saturating_add(1));
-            event.content == identity.content && (nothing_since || (same_id && !user_spoke))
+            nothing_since || (same_id && !user_spoke)
         })
     }
 
     /// The past as it was when this number was next.
     fn before(&self, number: u32) -> Self {
         let mut earlier = self.clone();
-        earlier.events.retain(|event| event.step.number < number);
+        Arc::make_mut(&mut earlier.events).retain(|event| event.step.number < number);
         earlier.authority = self.authority.before(number);
         earlier.next = number.min(self.next);
         earlier
@@ -238,7 +242,10 @@ impl Past {
     }
 
     fn count_again(&mut self, first: u32, happening: &Happening, last: Option<u32>) {
-        let Some(slot) = self.events.iter_mut().find(|event| event.step.number == first) else {
+        let Some(slot) = Arc::make_mut(&mut self.events)
+            .iter_mut()
+            .find(|event| event.step.number == first)
+        else {
             return;
         };
         let event = Arc::make_mut(slot);
@@ -278,7 +285,7 @@ impl Past {
             .flatten();
         let bytes = bytes + intent.as_ref().map_or(0, Intent::bytes);
         self.bytes += bytes;
-        self.events.push_back(Arc::new(Event {
+        Arc::make_mut(&mut self.events).push_back(Arc::new(Event {
             step: Arc::new(told),
             call: happening.call,
             intent: intent.map(Arc::new),
@@ -313,7 +320,7 @@ impl Past {
             let plain = |event: &Arc<Event>| event.step.noted.is_empty() && event.step.outcome != Outcome::Denied;
             let older = self.events.len().div_ceil(2);
             let at = self.events.iter().take(older).position(plain).unwrap_or(0);
-            if let Some(gone) = self.events.remove(at) {
+            if let Some(gone) = Arc::make_mut(&mut self.events).remove(at) {
                 self.bytes -= gone.bytes;
                 self.forgotten = self.forgotten.saturating_add(1);
             }
