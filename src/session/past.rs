@@ -11,6 +11,9 @@ use super::trail::Trail;
 use super::{Authority, Digest, Happening, Settings, ToolSeen, approval, relevance};
 use crate::model::{Earlier, History, Kind, Origin, Outcome, Step};
 
+/// Steps before this one that are told where only a credential joins them.
+const RECENT: u32 = 3;
+
 /// Ids under which one step was posted that are remembered.
 const MAX_POSTINGS: usize = 8;
 
@@ -155,10 +158,13 @@ impl Past {
         let echoes = self.trail.taint().look(step);
         let sources: Vec<u32> = echoes.iter().map(|echo| echo.first.number).collect();
         let mut history = relevance::history(self, &sources);
-        // Where only the credential stands for the session, most earlier steps belong to other work: told is where words of
-        // this one came from, and no more.
+        // Where only the credential stands for the session, many earlier steps belong to other work: told is where words of
+        // this one came from, and what came just before.
         if step.session.is_none() {
-            history.steps.retain(|earlier| sources.contains(&earlier.number));
+            let recent = self.next.saturating_sub(RECENT);
+            history
+                .steps
+                .retain(|earlier| sources.contains(&earlier.number) || earlier.last >= recent);
             history.more_steps = 0;
         }
         history

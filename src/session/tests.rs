@@ -441,7 +441,7 @@ proptest! {
 }
 
 #[tokio::test]
-async fn of_other_work_under_one_credential_only_the_source_of_words_is_told() {
+async fn of_other_work_under_one_credential_the_source_of_words_and_the_latest_are_told() {
     let (_, memory) = memory(Settings::default());
     let message = |kind: Kind, origin: Origin, text: &str| {
         let mut step = step_with(origin, &[text]);
@@ -450,10 +450,13 @@ async fn of_other_work_under_one_credential_only_the_source_of_words_is_told() {
         step
     };
     let answer = |text: &str| message(Kind::McpResponse, Origin::ToolOutput, text);
+    live(&memory, &answer("Questions? desk@agency.example"), Outcome::Allowed).await;
     for text in [
-        "Boxes are in aisle 4.",
-        "Questions? desk@agency.example",
         "Rain on Monday.",
+        "Boxes stand in aisle four.",
+        "The lamp is blue.",
+        "No seats left.",
+        "Ann is out.",
     ] {
         live(&memory, &answer(text), Outcome::Allowed).await;
     }
@@ -461,9 +464,10 @@ async fn of_other_work_under_one_credential_only_the_source_of_words_is_told() {
         let call = message(Kind::McpRequest, Origin::ToolArguments, text);
         let recalled = memory.recall(&caller(), Standing::Known, &call).await.unwrap();
         let history = recalled.history(&call);
-        let numbers: Vec<u32> = history.steps.iter().map(|step| step.number).collect();
+        let mut numbers: Vec<u32> = history.steps.iter().map(|step| step.number).collect();
+        numbers.sort_unstable();
         (numbers, history.more_steps)
     };
-    assert_eq!(told("hello").await, (vec![], 0));
-    assert_eq!(told("desk@agency.example").await, (vec![2], 0));
+    assert_eq!(told("hello").await, (vec![4, 5, 6], 0));
+    assert_eq!(told("desk@agency.example").await, (vec![1, 4, 5, 6], 0));
 }
