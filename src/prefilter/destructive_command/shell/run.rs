@@ -26,6 +26,9 @@ pub(super) fn read(text: &str) -> Reading {
         directory: None,
         bytes: 0,
         turns: 0,
+        // A short text that runs long does so by calling itself: many of them together have to end as well.
+        most_calls: MOST_CALLS.min(64 + text.len()),
+        most_turns: MOST_TURNS.min(512 + 4 * text.len()),
     };
     shell.run(text, None, 0);
     shell.reading
@@ -43,6 +46,8 @@ pub(super) struct Shell {
     directory: Option<String>,
     bytes: usize,
     turns: usize,
+    most_calls: usize,
+    most_turns: usize,
 }
 
 /// What stays the same while one text is run.
@@ -109,7 +114,7 @@ impl Shell {
                 break;
             };
             self.turns += 1;
-            if self.reading.calls.len() >= MOST_CALLS || self.turns > MOST_TURNS {
+            if self.reading.calls.len() >= self.most_calls || self.turns > self.most_turns {
                 self.reading.cut = true;
                 break;
             }
@@ -298,7 +303,7 @@ impl Shell {
     }
 
     fn push(&mut self, call: Call) {
-        if self.reading.calls.len() < MOST_CALLS {
+        if self.reading.calls.len() < self.most_calls {
             self.reading.calls.push(call);
         } else {
             self.reading.cut = true;
