@@ -5,6 +5,8 @@
 //! - *at once*: 64 clients, an endpoint that takes 200 ms, every step another one. What counts is what is added to the 200 ms.
 //! - *alone*: one client, an endpoint that answers at once. What counts is the ratio.
 //!
+//! A session lasts for twenty steps: the guardian recalls it, shows it to the judge, and remembers the step.
+//!
 //! Clients, servers and endpoint share one process, so that a busy machine slows all of them alike.
 
 #![allow(
@@ -171,15 +173,17 @@ async fn ask(http: &reqwest::Client, url: &str, number: &str) -> Duration {
     took
 }
 
-/// A tool call, each another one.
+/// A tool call of a client, each another one, in a session that lasts for twenty steps.
 fn step(number: &str) -> Value {
+    let (client, at) = number.split_once(' ').expect("a client and a number");
+    let session = format!("s-{client}-{}", at.parse::<usize>().expect("a number") / 20);
     json!({"jsonrpc": "2.0", "id": 1, "method": "steps/toolCallRequest", "params": {
         "context": {
             "agent": {"id": "desk", "name": "Desk", "version": "1.0", "instructions": "You help the staff of a hardware shop.",
                 "provider": {"name": "Shop", "url": "https://shop.example"},
                 "tools": [{"name": "orders.find", "id": "orders.find", "description": "Finds orders by customer.",
                     "type": "function_call", "arguments": [{"name": "customer", "type": "string", "required": true}], "outputs": null}]},
-            "session": {"id": "s-1"}, "turnId": "t-1", "stepId": "st-1", "timestamp": "2026-03-01T10:00:00Z"},
+            "session": {"id": session}, "turnId": "t-1", "stepId": "st-1", "timestamp": "2026-03-01T10:00:00Z"},
         "toolCallRequest": {"executionId": "e-1", "toolId": "orders.find",
             "inputs": [{"name": "customer", "value": format!("customer {number}")}]},
         "reasoning": "The customer asked where the order is."}})
