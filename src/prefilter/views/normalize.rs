@@ -206,7 +206,7 @@ impl Run<'_> {
             }
             end += c.len_utf8();
         }
-        if marks == 0 && (is_stable(base) || stands_for_a_sentence(base)) {
+        if marks == 0 && is_stable(base) {
             return end;
         }
         if cluster.is_empty() {
@@ -226,12 +226,6 @@ impl Run<'_> {
         }
         end
     }
-}
-
-/// Whether a character unfolds to a whole sentence: signs of Arabic prayers, in which nothing can hide, and of which a text
-/// would grow elevenfold.
-const fn stands_for_a_sentence(c: char) -> bool {
-    matches!(c, '\u{fdfa}' | '\u{fdfb}')
 }
 
 /// Whether a character is known to be its own NFKC form: the ones that long texts are made of.
@@ -296,7 +290,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_counted() {
-        let text = "\u{3316}".repeat(100);
+        let text = "\u{fdfa}".repeat(100);
         let derived = normalize(&text, 64).unwrap();
         assert!(derived.text.len() <= 64);
         assert!(derived.cut > 200);
