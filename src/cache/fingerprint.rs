@@ -5,7 +5,7 @@
 //! and step ids — unless a finding points at it. Of a session everything goes in that a judge can be shown: requests, earlier
 //! steps, what became of them; no times.
 
-use crate::model::{Content, Excerpt, Finding, History, OrganisationId, Origin, Place, Step};
+use crate::model::{Content, Earlier, Excerpt, Finding, History, OrganisationId, Origin, Place, Step};
 
 /// What surrounds a judgement: two equal steps in different scopes have different fingerprints.
 #[derive(Clone, Copy, Debug)]
@@ -45,20 +45,20 @@ impl Fingerprint {
                 .map(|id| id.as_str()),
         );
         parts.option(step.tool_call.as_ref().map(|call| call.tool.as_str()));
-        for argument in step.tool_call.iter().flat_map(|call| &call.arguments) {
+        let arguments = step.tool_call.iter().flat_map(|call| &call.arguments);
+        parts.list(arguments, |parts, argument| {
             parts.text(&argument.name);
             parts.text(argument.pointer.as_str());
             parts.text(&argument.json);
-        }
-        for data in &step.data {
+        });
+        parts.list(&step.data, |parts, data| {
             parts.text(data.pointer.as_str());
             parts.text(data.origin.as_str());
             parts.text(&data.json);
-        }
-        for content in step.contents.iter().filter(|content| is_seen(content, findings)) {
-            parts.content(content);
-        }
-        for finding in findings {
+        });
+        let seen = step.contents.iter().filter(|content| is_seen(content, findings));
+        parts.list(seen, Parts::content);
+        parts.list(findings, |parts, finding| {
             parts.text(&finding.rule);
             parts.text(finding.pointer.as_str());
             parts.number(finding.span.start as u64);
@@ -67,7 +67,7 @@ impl Fingerprint {
             parts.text(finding.confidence.as_str());
             parts.text(finding.suggested.as_str());
             parts.text(&finding.explanation);
-        }
+        });
         parts.history(history);
         Self(*blake3::hash(&parts.0).as_bytes())
     }
@@ -108,6 +108,16 @@ impl Parts {
         self.0.extend_from_slice(&number.to_le_bytes());
     }
 
+    /// A list, with a mark before each item and another one at its end: what stands in one list never looks as if it stood in
+    /// the next.
+    fn list<T>(&mut self, items: impl IntoIterator<Item = T>, write: impl Fn(&mut Self, T)) {
+        for item in items {
+            self.number(1);
+            write(self, item);
+        }
+        self.number(0);
+    }
+
     fn excerpt(&mut self, excerpt: &Excerpt) {
         self.text(&excerpt.head);
         self.number(excerpt.cut as u64);
@@ -117,40 +127,38 @@ impl Parts {
     fn history(&mut self, history: &History) {
         self.number(history.voice as u64);
         self.number(history.more_requests as u64);
-        self.number(history.requests.len() as u64);
-        for request in &history.requests {
-            self.number(u64::from(request.number));
-            self.number(u64::from(request.step));
-            self.number(request.answers.map_or(0, u64::from));
-            self.excerpt(&request.text);
-        }
+        self.list(&history.requests, |parts, request| {
+            parts.number(u64::from(request.number));
+            parts.number(u64::from(request.step));
+            parts.number(request.answers.map_or(0, u64::from));
+            parts.excerpt(&request.text);
+        });
         self.number(history.more_steps as u64);
-        self.number(history.steps.len() as u64);
-        for step in &history.steps {
-            for number in [step.number, step.last, step.times] {
-                self.number(u64::from(number));
-            }
-            self.text(step.method.as_str());
-            self.text(step.kind.as_str());
-            self.option(step.tool.as_deref());
-            self.text(step.outcome.as_str());
-            self.number(step.reasons.len() as u64);
-            step.reasons.iter().for_each(|reason| self.text(reason.as_str()));
-            self.number(step.unsaid as u64);
-            self.number(step.said.len() as u64);
-            for said in &step.said {
-                self.text(said.origin.as_str());
-                self.option(said.label.as_deref());
-                self.excerpt(&said.text);
-            }
-            for noted in &step.noted {
-                self.text(&noted.rule);
-                self.text(noted.reason.as_str());
-                self.text(noted.severity.as_str());
-                self.text(noted.confidence.as_str());
-                self.text(noted.pointer.as_str());
-            }
+        self.list(&history.steps, |parts, step| parts.earlier(step));
+    }
+
+    fn earlier(&mut self, step: &Earlier) {
+        for number in [step.number, step.last, step.times] {
+            self.number(u64::from(number));
         }
+        self.text(step.method.as_str());
+        self.text(step.kind.as_str());
+        self.option(step.tool.as_deref());
+        self.text(step.outcome.as_str());
+        self.list(&step.reasons, |parts, reason| parts.text(reason.as_str()));
+        self.number(step.unsaid as u64);
+        self.list(&step.said, |parts, said| {
+            parts.text(said.origin.as_str());
+            parts.option(said.label.as_deref());
+            parts.excerpt(&said.text);
+        });
+        self.list(&step.noted, |parts, noted| {
+            parts.text(&noted.rule);
+            parts.text(noted.reason.as_str());
+            parts.text(noted.severity.as_str());
+            parts.text(noted.confidence.as_str());
+            parts.text(noted.pointer.as_str());
+        });
     }
 
     /// The id goes in because edits name contents by it; the pointer tells where.
@@ -167,5 +175,22 @@ impl Parts {
             crate::model::Form::OpaqueFile { .. } => "opaque_file",
         });
         self.text(&content.text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ends_one_list_does_not_begin_the_next() {
+        let of = |one: &[&str], next: &[&str]| {
+            let mut parts = Parts(Vec::new());
+            parts.list(one, |parts, text| parts.text(text));
+            parts.list(next, |parts, text| parts.text(text));
+            parts.0
+        };
+        assert_ne!(of(&["a", "b"], &[]), of(&["a"], &["b"]));
+        assert_ne!(of(&["a"], &["b"]), of(&[], &["a", "b"]));
     }
 }

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use serde_json::json;
-use tokio::io::AsyncWriteExt;
 
 use crate::support::{ScriptedJudge, TestGuardian, completion, tool_call, user_message};
 
@@ -41,18 +40,9 @@ async fn a_client_who_hangs_up_leaves_one_record() {
     })
     .await;
     let guardian = TestGuardian::with_judge(&judge, "").await;
-    let body = user_message("What does a hammer cost?").to_string();
-    let mut stream = tokio::net::TcpStream::connect(guardian.address).await.unwrap();
-    let head = format!(
-        "POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
-        body.len()
-    );
-    stream.write_all(head.as_bytes()).await.unwrap();
-    stream.write_all(body.as_bytes()).await.unwrap();
-    while judge.asked() == 0 {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    drop(stream);
+    guardian
+        .post_and_hang_up(&user_message("What does a hammer cost?"), &judge)
+        .await;
     guardian.records(1).await;
     guardian.post(&user_message("And a saw?")).await;
     assert_eq!(guardian.records(2).await.len(), 2);

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use tokio::io::AsyncWriteExt;
 
 use crate::support::{ScriptedJudge, TestGuardian, a2a_message, completion, tool_call, user_message};
 
@@ -44,18 +43,9 @@ fn look_up() -> Value {
 async fn a_step_whose_client_hung_up_is_remembered_once_it_is_decided() {
     let (judge, shown) = slow_judge(Duration::from_millis(200)).await;
     let guardian = TestGuardian::with_judge(&judge, "").await;
-    let body = user_message("Find the order of Ann.").to_string();
-    let mut stream = tokio::net::TcpStream::connect(guardian.address).await.unwrap();
-    let head = format!(
-        "POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
-        body.len()
-    );
-    stream.write_all(head.as_bytes()).await.unwrap();
-    stream.write_all(body.as_bytes()).await.unwrap();
-    while judge.asked() == 0 {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    drop(stream);
+    guardian
+        .post_and_hang_up(&user_message("Find the order of Ann."), &judge)
+        .await;
     guardian.records(1).await;
     guardian.post(&look_up()).await;
     let shown = shown.lock().unwrap();

@@ -9,6 +9,7 @@ use aos_guardian::server::{Control, Server};
 use aos_guardian::{app, audit};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::io::AsyncWriteExt;
 use wiremock::matchers::{method, path};
 use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
@@ -136,6 +137,20 @@ impl TestGuardian {
         let text = reply.text().await.unwrap();
         let json = serde_json::from_str(&text).unwrap_or_else(|_| panic!("no JSON: {text}"));
         Reply { status, headers, json }
+    }
+
+    /// Posts a request, and hangs up as soon as the judge has been asked about it.
+    pub(crate) async fn post_and_hang_up(&self, request: &Value, judge: &ScriptedJudge) {
+        let body = request.to_string();
+        let head = format!(
+            "POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        let mut stream = tokio::net::TcpStream::connect(self.address).await.unwrap();
+        stream.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
+        while judge.asked() == 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
     }
 
     /// The audit records, once there are as many as expected.
