@@ -164,6 +164,11 @@ impl ViewSet {
         self.0 |= 1 << view as u8;
     }
 
+    /// The views of this set and of another.
+    pub const fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
     /// The views, in order.
     pub fn iter(self) -> impl Iterator<Item = View> {
         View::ALL

@@ -86,6 +86,14 @@ pub struct Seen {
 pub struct Sightings(Option<Arc<Vec<Sighting>>>);
 
 impl Sightings {
+    /// Which vocabularies have words there: a bit for each of the first 64.
+    pub(super) fn vocabularies(&self) -> u64 {
+        let all = self.0.iter().flat_map(|sightings| sightings.iter());
+        all.fold(0, |bits, sighting| {
+            bits | vocabulary_bit(usize::from(sighting.vocabulary))
+        })
+    }
+
     /// The words of one vocabulary.
     pub fn of(&self, vocabulary: usize) -> impl Iterator<Item = Seen> + Clone {
         let all = self.0.as_deref().map_or(&[][..], Vec::as_slice);
@@ -98,6 +106,14 @@ impl Sightings {
                 span: sighting.start as usize..sighting.start as usize + usize::from(sighting.length),
             })
     }
+}
+
+/// The bit of a vocabulary; all of them for one beyond the 64th, of which nothing is known.
+pub(super) fn vocabulary_bit(vocabulary: usize) -> u64 {
+    u32::try_from(vocabulary)
+        .ok()
+        .and_then(|place| 1_u64.checked_shl(place))
+        .unwrap_or(u64::MAX)
 }
 
 /// Words that do not overlap: of several, the one that ends first.
@@ -151,6 +167,10 @@ pub struct Gate {
     short: Table,
     short_buckets: Vec<Vec<Entry>>,
 }
+
+/// Places that are looked at together.
+const PLACES: u32 = 4;
+const STRIDE: usize = PLACES as usize;
 
 const FOLD: u32 = 0x2020_2020;
 
@@ -253,23 +273,23 @@ impl Gate {
 
     /// Every word in a text.
     pub fn sightings(&self, text: &str) -> Sightings {
-        /// Bytes that are looked at together: four places, and the bytes behind the last.
-        const REACH: usize = 8;
+        /// Bytes that are looked at together: so many places, and the bytes behind the last.
+        const REACH: usize = 2 * STRIDE;
         let bytes = text.as_bytes();
         let mut found = Vec::new();
         let mut at = 0;
         let mut rest = bytes;
         while let Some(eight) = rest.first_chunk::<REACH>() {
             self.look(bytes, at, u64::from_le_bytes(*eight), &mut found);
-            at += 4;
-            rest = rest.get(4..).unwrap_or_default();
+            at += STRIDE;
+            rest = rest.get(STRIDE..).unwrap_or_default();
         }
         while !rest.is_empty() {
             let mut padded = [0; REACH];
             padded.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
             self.look(bytes, at, u64::from_le_bytes(padded), &mut found);
-            at += 4;
-            rest = rest.get(4..).unwrap_or_default();
+            at += STRIDE;
+            rest = rest.get(STRIDE..).unwrap_or_default();
         }
         for (byte, words) in &self.single {
             if bytes.contains(byte) {
@@ -298,39 +318,37 @@ impl Gate {
     /// Looks at the four places whose bytes, and those behind, are these.
     #[inline(always)]
     fn look(&self, bytes: &[u8], at: usize, eight: u64, found: &mut Vec<Sighting>) {
-        let passes = |step: u32| {
-            let window = (eight >> (8 * step)) as u32;
-            is_marked(&self.long, long_hash(window)) | is_marked(&self.short, short_hash(window))
-        };
-        if passes(0) | passes(1) | passes(2) | passes(3) != 0 {
-            self.compare(bytes, at, eight, found);
+        let window = |step: u32| (eight >> (8 * step)) as u32;
+        // A bit for each place: the lower four for long words, the upper four for short ones.
+        let mut marks = 0;
+        for step in 0..PLACES {
+            marks |= u32::from(is_marked(&self.long, long_hash(window(step)))) << step;
+            marks |= u32::from(is_marked(&self.short, short_hash(window(step)))) << (PLACES + step);
+        }
+        while marks != 0 {
+            let mark = marks.trailing_zeros();
+            marks &= marks - 1;
+            match mark.checked_sub(PLACES) {
+                None => self.compare_long(bytes, at + mark as usize, window(mark), found),
+                Some(step) => self.compare_short(bytes, at + step as usize, window(step), found),
+            }
         }
     }
 
-    #[cold]
-    #[inline(never)]
-    fn compare(&self, bytes: &[u8], at: usize, eight: u64, found: &mut Vec<Sighting>) {
-        for step in 0..4 {
-            let place = at + step as usize;
-            let window = (eight >> (8 * step)) as u32;
-            let hash = long_hash(window);
-            if is_marked(&self.long, hash) != 0 {
-                let bucket = self.long_buckets.get(bucket(hash));
-                for entry in bucket.into_iter().flatten() {
-                    if entry.key == window | FOLD
-                        && let Some(start) = place.checked_sub(entry.offset as usize)
-                    {
-                        self.compare_word(bytes, start, entry.listed, found);
-                    }
-                }
+    fn compare_long(&self, bytes: &[u8], place: usize, window: u32, found: &mut Vec<Sighting>) {
+        for entry in entries(&self.long_buckets, long_hash(window)) {
+            if entry.key == window | FOLD
+                && let Some(start) = place.checked_sub(entry.offset as usize)
+            {
+                self.compare_word(bytes, start, entry.listed, found);
             }
-            if is_marked(&self.short, short_hash(window)) != 0 {
-                let bucket = self.short_buckets.get(bucket(short_hash(window)));
-                for entry in bucket.into_iter().flatten() {
-                    if entry.key == window & 0xff_ffff || entry.key == window & 0xffff {
-                        self.compare_word(bytes, place, entry.listed, found);
-                    }
-                }
+        }
+    }
+
+    fn compare_short(&self, bytes: &[u8], place: usize, window: u32, found: &mut Vec<Sighting>) {
+        for entry in entries(&self.short_buckets, short_hash(window)) {
+            if entry.key == window & 0xff_ffff || entry.key == window & 0xffff {
+                self.compare_word(bytes, place, entry.listed, found);
             }
         }
     }
@@ -343,7 +361,12 @@ impl Gate {
     }
 
     fn found(&self, word: u32, start: usize, found: &mut Vec<Sighting>) {
+        /// Room for the words of an ordinary text.
+        const ORDINARY: usize = 32;
         if let (Some(listed), Ok(start)) = (self.words.get(word as usize), u32::try_from(start)) {
+            if found.is_empty() {
+                found.reserve(ORDINARY);
+            }
             found.push(Sighting {
                 start,
                 length: listed.word.text.len() as u16,
@@ -352,6 +375,12 @@ impl Gate {
             });
         }
     }
+}
+
+/// The words that share the bucket of a hash.
+#[inline]
+fn entries(buckets: &[Vec<Entry>], hash: u32) -> impl Iterator<Item = &Entry> {
+    buckets.get(bucket(hash)).into_iter().flatten()
 }
 
 #[inline]

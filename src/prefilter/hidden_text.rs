@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::injected_instruction::{Likeness, likeness};
-use super::views::{FEWEST_BITS, escape_sequence_length, is_zero_width, next, selector_byte};
+use super::views::{FEWEST_BITS, Kinds, escape_sequence_length, is_zero_width, next, selector_byte};
 use super::{Prefilter, Rule, Subject, ViewText, Word};
 use crate::model::{Confidence, Finding, ReasonCode, Severity, Treatment, View};
 
@@ -198,7 +198,7 @@ impl Prefilter for HiddenText {
             if view.view() == View::Normalized {
                 continue;
             }
-            if !view.text().is_ascii() {
+            if !view.kinds().is_ascii() {
                 for (at, span) in invisible(view.text()) {
                     self.add(at, subject, view, span, found);
                 }
@@ -206,8 +206,10 @@ impl Prefilter for HiddenText {
                     self.add(At::Override, subject, view, span, found);
                 }
             }
-            for span in terminal_escapes(view.text()).into_iter().take(MOST) {
-                self.add(At::TerminalEscape, subject, view, span, found);
+            if view.kinds().has(Kinds::ODD_CONTROL.or(Kinds::BEYOND_ASCII)) {
+                for span in terminal_escapes(view.text()).into_iter().take(MOST) {
+                    self.add(At::TerminalEscape, subject, view, span, found);
+                }
             }
         }
         for view in subject.views.folded() {

@@ -7,6 +7,7 @@
 use std::sync::LazyLock;
 
 use super::signals::{Cluster, HALVES, Hit, Signals};
+use super::views::Kinds;
 use super::{Prefilter, Rule, Seen, Subject, ViewText, Word};
 use crate::model::{Confidence, Finding, Origin, ReasonCode, Severity, Treatment};
 
@@ -479,8 +480,9 @@ fn layer_disguise(view: &ViewText<'_>) -> Disguise {
 
 /// Whether it is worth looking for disguised orders at all: most texts are plain.
 fn may_be_disguised(subject: &Subject<'_>, view: &ViewText<'_>) -> bool {
-    let raw = &subject.content.text;
-    !view.path().is_empty() || !raw.is_ascii() || raw.contains("\u{1b}[8m")
+    let raw = subject.content.text.as_str();
+    let kinds = subject.views.iter().next().map(ViewText::kinds).unwrap_or_default();
+    !view.path().is_empty() || !kinds.is_ascii() || kinds.has(Kinds::ODD_CONTROL) && raw.contains("\u{1b}[8m")
 }
 
 #[cfg(test)]

@@ -1,7 +1,5 @@
 //! Encoded text that is split over the items of an array: each piece is nothing, together they say something.
 
-use std::collections::BTreeMap;
-
 use super::{Views, views};
 use crate::model::{Content, Finding, Form, Step, View};
 
@@ -19,19 +17,22 @@ pub(super) struct Joined<'s> {
 
 /// Every text that is split over array items and reads as encoded text when put together.
 pub(super) fn joined(step: &Step) -> Vec<Joined<'_>> {
-    let mut lists: BTreeMap<(&str, &str), Vec<(usize, &Content)>> = BTreeMap::new();
-    for content in step.contents.iter().filter(|content| is_piece(content)) {
-        if let Some((before, index, behind)) = array_place(content.pointer.as_str()) {
-            lists.entry((before, behind)).or_default().push((index, content));
-        }
-    }
-    lists
-        .into_values()
+    let pieces = step.contents.iter().filter(|content| is_piece(content));
+    let mut placed: Vec<((&str, &str), usize, &Content)> = pieces
+        .filter_map(|content| {
+            let (before, index, behind) = array_place(content.pointer.as_str())?;
+            Some(((before, behind), index, content))
+        })
+        .collect();
+    // Pieces of one list keep their order in the document.
+    placed.sort_by_key(|(list, _, _)| *list);
+    placed
+        .chunk_by(|(a, _, _), (b, _, _)| a == b)
         .filter(|list| (2..=MOST_PIECES).contains(&list.len()))
-        .filter(|list| list.iter().zip(list.iter().skip(1)).all(|((a, _), (b, _))| a + 1 == *b))
-        .filter(|list| list.iter().map(|(_, content)| content.text.len()).sum::<usize>() <= LONGEST)
+        .filter(|list| list.is_sorted_by(|(_, a, _), (_, b, _)| a + 1 == *b))
+        .filter(|list| list.iter().map(|(_, _, content)| content.text.len()).sum::<usize>() <= LONGEST)
         .filter_map(|list| {
-            let pieces: Vec<&Content> = list.into_iter().map(|(_, content)| content).collect();
+            let pieces: Vec<&Content> = list.iter().map(|(_, _, content)| *content).collect();
             let mut whole = (*pieces.first()?).clone();
             whole.text = pieces.iter().map(|content| content.text.as_str()).collect();
             let says_something = Views::of(&whole, views::decoding_gate())

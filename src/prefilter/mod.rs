@@ -27,12 +27,12 @@ mod untrusted_destination;
 mod views;
 mod warm_up;
 
-use crate::model::{Content, Examined, Finding, Screening, Step, View};
+use crate::model::{Content, Examined, Finding, Screening, Step, View, ViewSet};
 use crate::policy::Policy;
 
 pub use gate::{Case, Gate, Seen, Sightings, Word};
 pub use rule::Rule;
-pub use subject::Subject;
+pub use subject::{Spoken, Subject};
 pub use views::{ViewText, Views};
 
 /// A family of rules.
@@ -53,7 +53,7 @@ pub trait Prefilter: Send + Sync {
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>);
 
     /// Looks at the shape of the step: its tool call, its tools, its remarks.
-    fn screen_step(&self, _step: &Step, _policy: &Policy, _found: &mut Vec<Finding>) {}
+    fn screen_step(&self, _step: &Step, _policy: &Policy, _spoken: Spoken<'_>, _found: &mut Vec<Finding>) {}
 }
 
 /// The one list of prefilters.
@@ -101,6 +101,9 @@ impl Prefilters {
     /// Findings come in document order. Of very many only the gravest are kept: a step cannot drown a finding in others.
     pub fn screen(&self, step: &Step, policy: &Policy) -> Screening {
         let mut screening = Screening::default();
+        screening.coverage.examined.reserve(step.contents.len());
+        let mut all_views = ViewSet::default();
+        let mut vocabularies = Vec::with_capacity(step.contents.len());
         let mut found = Vec::new();
         for content in &step.contents {
             let views = Views::of(content, &self.gate);
@@ -112,19 +115,19 @@ impl Prefilters {
             if views.cut_bytes() > 0 {
                 coverage.cut.push(content.pointer.clone());
             }
+            let of_content: ViewSet = views.iter().map(ViewText::view).collect();
+            all_views = all_views.or(of_content);
             coverage.examined.push(Examined {
                 pointer: content.pointer.clone(),
-                views: views.iter().map(ViewText::view).collect(),
+                views: of_content,
             });
-            for view in views.iter().map(ViewText::view) {
-                if !coverage.views.contains(&view) {
-                    coverage.views.push(view);
-                }
-            }
+            let raw = views.iter().next();
+            vocabularies.push(raw.map_or(0, |raw| raw.sightings().vocabularies()));
             self.look_at(step, policy, content, &views, |_| true, &mut found);
-            screening
-                .findings
-                .append(&mut tidy::of_content(std::mem::take(&mut found)));
+            if !found.is_empty() {
+                let mut of_content = tidy::of_content(std::mem::take(&mut found));
+                screening.findings.append(&mut of_content);
+            }
         }
         for joined in joined::joined(step) {
             let views = Views::of(&joined.whole, &self.gate);
@@ -142,13 +145,17 @@ impl Prefilters {
             let new = implied.on_contents(findings, &screening.findings);
             screening.findings.extend(new);
         }
-        for family in &self.families {
-            family.screen_step(step, policy, &mut found);
+        for (vocabulary, family) in (views::OF_FAMILIES..).zip(&self.families) {
+            let spoken = Spoken {
+                vocabularies: &vocabularies,
+                vocabulary,
+            };
+            family.screen_step(step, policy, spoken, &mut found);
         }
         if !self.families.is_empty() {
-            screening.coverage.views.push(View::Structure);
+            all_views.insert(View::Structure);
         }
-        screening.coverage.views.sort_unstable();
+        screening.coverage.views = all_views.iter().collect();
         screening.findings.append(&mut found);
         screening.findings = tidy::of_step(screening.findings);
         screening

@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use super::injected_instruction::{Disguise, telling};
-use super::views::{is_invisible, next};
+use super::views::{Kinds, is_invisible, next};
 use super::{Prefilter, Rule, Subject, ViewText};
 use crate::model::{Confidence, Finding, ReasonCode, Severity, Treatment, View};
 
@@ -126,7 +126,7 @@ impl Prefilter for Obfuscation {
         }
         for view in subject.views.as_written() {
             // What is already normalised has lost its ornaments, not its look-alikes; the text before shows both.
-            if view.view() == View::Normalized || view.text().is_ascii() {
+            if view.view() == View::Normalized || view.kinds().is_ascii() {
                 continue;
             }
             for span in words(view.text())
@@ -141,11 +141,17 @@ impl Prefilter for Obfuscation {
             }
         }
         for view in subject.views.folded() {
-            for span in gaps(view.text()).into_iter().take(MOST) {
-                self.add(At::Gaps, subject, view, span, found);
+            let seen = view.in_any_case();
+            if may_have_gaps(seen.as_bytes()) {
+                for span in gaps(view.text()).into_iter().take(MOST) {
+                    self.add(At::Gaps, subject, view, span, found);
+                }
             }
-            for span in digits(view.text()).into_iter().take(MOST) {
-                self.add(At::Digits, subject, view, span, found);
+            let has_signs = view.kinds().has(Kinds::DIGIT.or(Kinds::AT).or(Kinds::LETTER_SIGN));
+            if has_signs && may_have_signs(seen) {
+                for span in digits(view.text()).into_iter().take(MOST) {
+                    self.add(At::Digits, subject, view, span, found);
+                }
             }
         }
     }
@@ -317,7 +323,7 @@ fn gaps(text: &str) -> Vec<Range<usize>> {
         )
     };
     let mut spans = Vec::new();
-    if bytes.len() < 2 * FEWEST - 1 || !may_have_gaps(bytes) {
+    if bytes.len() < 2 * FEWEST - 1 {
         return spans;
     }
     let mut at = 0;
@@ -415,21 +421,28 @@ fn spells_instructions(joined: &str) -> bool {
     COMPACT.iter().any(|word| compact.contains(word)) || !telling(joined).is_empty()
 }
 
-/// Spans that spell instructions once digits and signs are read as letters, and did not before.
-fn digits(text: &str) -> Vec<Range<usize>> {
-    const FEWEST: usize = 3;
-    let is_sign = |byte: u8| letter_of(byte).is_some();
+/// The fewest words with signs in them, and the fewest signs.
+const FEWEST_SIGNS: usize = 3;
+
+const fn is_sign(byte: u8) -> bool {
+    letter_of(byte).is_some()
+}
+
+/// Whether a text has words in which digits or signs may stand for letters.
+fn may_have_signs(text: &str) -> bool {
     let is_disguised = |word: &str| {
         let bytes = word.trim_end_matches(['!', '.', ',', '?']).bytes();
         bytes.clone().any(is_sign) && bytes.clone().filter(u8::is_ascii_alphabetic).count() >= 2
     };
     let disguised = words_with(text, is_sign)
         .filter(|word| is_disguised(word))
-        .take(FEWEST)
+        .take(FEWEST_SIGNS)
         .count();
-    if disguised < FEWEST {
-        return Vec::new();
-    }
+    disguised == FEWEST_SIGNS
+}
+
+/// Spans that spell instructions once digits and signs are read as letters, and did not before.
+fn digits(text: &str) -> Vec<Range<usize>> {
     let read: String = text
         .chars()
         .map(|c| u8::try_from(c).ok().and_then(letter_of).map_or(c, char::from))
@@ -445,7 +458,7 @@ fn digits(text: &str) -> Vec<Range<usize>> {
         .filter(|span| !is_plain(span))
         .filter(|span| {
             let written = text.get(span.clone()).unwrap_or_default();
-            written.bytes().filter(|byte| is_sign(*byte)).count() >= FEWEST
+            written.bytes().filter(|byte| is_sign(*byte)).count() >= FEWEST_SIGNS
         })
         .collect()
 }

@@ -1,6 +1,6 @@
 //! What is too large to be examined whole.
 
-use super::{Prefilter, Rule, Subject};
+use super::{Prefilter, Rule, Spoken, Subject};
 use crate::model::{Confidence, Finding, ReasonCode, Severity, Step, Treatment, View};
 use crate::policy::Policy;
 
@@ -79,7 +79,7 @@ impl Prefilter for Oversize {
         }
     }
 
-    fn screen_step(&self, step: &Step, _policy: &Policy, found: &mut Vec<Finding>) {
+    fn screen_step(&self, step: &Step, _policy: &Policy, _spoken: Spoken<'_>, found: &mut Vec<Finding>) {
         let [_, _, many] = &self.rules;
         if step.contents.len() > MANY_CONTENTS {
             found.push(Finding {
@@ -102,7 +102,7 @@ impl Prefilter for Oversize {
 mod tests {
     use super::*;
     use crate::model::Origin;
-    use crate::prefilter::testing::{hold_examples, step};
+    use crate::prefilter::testing::{hold_examples, seen_in_shape, step};
 
     #[test]
     fn the_rules_about_texts_keep_to_their_examples() {
@@ -114,8 +114,7 @@ mod tests {
         let contents = |count| (0..count).map(|_| (Origin::ToolOutput, String::new()));
         let policy = Policy::standard().unwrap();
         for (count, expected) in [(MANY_CONTENTS, 0), (MANY_CONTENTS + 1, 1)] {
-            let mut found = Vec::new();
-            Oversize::new().screen_step(&step(contents(count)), &policy, &mut found);
+            let found = seen_in_shape(&Oversize::new(), &step(contents(count)), &policy);
             assert_eq!(found.len(), expected);
         }
     }

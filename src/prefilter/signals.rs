@@ -259,26 +259,26 @@ impl Signals {
             return Vec::new();
         }
         // Of some hundred patterns a text opens a few.
-        let mut windows: BTreeMap<usize, Vec<Range<usize>>> = BTreeMap::new();
+        let mut windows: Vec<(usize, Range<usize>)> = Vec::new();
         for word in words {
             let start = word.span.start.saturating_sub(BEFORE);
             let end = (word.span.end + BEHIND).min(folded.len());
-            for pattern in self.opens.get(word.word).into_iter().flatten() {
-                let windows = windows.entry(*pattern).or_default();
-                match windows.last_mut() {
-                    Some(last) if start <= last.end => last.end = end.max(last.end),
-                    _ => windows.push(start..end),
-                }
-            }
+            let opens = self.opens.get(word.word).into_iter().flatten();
+            windows.extend(opens.map(|pattern| (*pattern, start..end)));
         }
+        windows.sort_by_key(|(pattern, _)| *pattern);
+        windows.dedup_by(|next, last| {
+            let goes_on = next.0 == last.0 && next.1.start <= last.1.end;
+            if goes_on {
+                last.1.end = next.1.end.max(last.1.end);
+            }
+            goes_on
+        });
         let bytes = folded.as_bytes();
         let surroundings = Surroundings::of(folded);
         let mut hits = Vec::new();
-        for (pattern, windows) in windows {
-            let Some(pattern) = self.patterns.get(pattern) else {
-                continue;
-            };
-            for window in windows {
+        for (pattern, window) in windows {
+            if let Some(pattern) = self.patterns.get(pattern) {
                 // The byte before a window must be seen, or the window's edge would pass for that of a word.
                 let mut at = window.start;
                 while let Some(found) = bytes.get(..window.end).and_then(|text| pattern.regex.find_at(text, at)) {

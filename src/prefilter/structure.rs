@@ -1,6 +1,6 @@
 //! Oddities in the way a step was written, as the wire remarked them.
 
-use super::{Prefilter, Rule, Subject};
+use super::{Prefilter, Rule, Spoken, Subject};
 use crate::model::{Confidence, Finding, ReasonCode, Severity, Step, Treatment, View};
 use crate::policy::Policy;
 
@@ -42,7 +42,7 @@ impl Prefilter for Structure {
 
     fn screen_content(&self, _subject: &Subject<'_>, _found: &mut Vec<Finding>) {}
 
-    fn screen_step(&self, step: &Step, _policy: &Policy, found: &mut Vec<Finding>) {
+    fn screen_step(&self, step: &Step, _policy: &Policy, _spoken: Spoken<'_>, found: &mut Vec<Finding>) {
         let [rule] = &self.rules;
         found.extend(step.remarks.iter().take(MOST).map(|remark| Finding {
             rule: rule.id.clone(),
@@ -72,8 +72,7 @@ mod tests {
             pointer: Pointer::new("/params/payload/method"),
             what: "the inner method differs from the outer one".into(),
         });
-        let mut found = Vec::new();
-        Structure::new().screen_step(&step, &Policy::standard().unwrap(), &mut found);
+        let found = testing::seen_in_shape(&Structure::new(), &step, &Policy::standard().unwrap());
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].pointer.as_str(), "/params/payload/method");
         assert_eq!(found[0].reason, ReasonCode::MalformedPayload);

@@ -1,8 +1,8 @@
 //! What a prefilter looks at: one content of one step, in its views, under one policy.
 
-use super::gate::Seen;
+use super::gate::{Seen, vocabulary_bit};
 use super::{ViewText, Views};
-use crate::model::{Content, Step};
+use crate::model::{Content, ContentId, Step};
 use crate::policy::Policy;
 
 /// One content of one step.
@@ -24,5 +24,22 @@ impl Subject<'_> {
     /// The words of the family that looks ([`Prefilter::words`](super::Prefilter::words)) in one view, by where they end.
     pub fn sightings<'v>(&self, view: &'v ViewText<'_>) -> impl Iterator<Item = Seen> + Clone + use<'v> {
         view.sightings().of(self.vocabulary)
+    }
+}
+
+/// Which contents of a step hold words of the family that looks, as they were received.
+#[derive(Clone, Copy)]
+pub struct Spoken<'a> {
+    /// For each content, the vocabularies of which it holds words.
+    pub(super) vocabularies: &'a [u64],
+    /// Which vocabulary of the gate is that of the family.
+    pub(super) vocabulary: usize,
+}
+
+impl Spoken<'_> {
+    /// Whether a content holds words of the family.
+    pub fn holds_words(&self, content: ContentId) -> bool {
+        let known = self.vocabularies.get(content.index());
+        known.is_none_or(|known| known & vocabulary_bit(self.vocabulary) != 0)
     }
 }

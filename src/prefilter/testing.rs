@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Prefilter, Rule, Subject, Views, views};
+use super::{Prefilter, Rule, Spoken, Subject, Views, views};
 use crate::model::{
     Argument, Content, ContentId, Edit, EditError, Finding, Form, Kind, Method, Origin, Original, Place, Pointer, Step,
     ToolCall,
@@ -83,6 +83,23 @@ pub(super) fn seen_in_contents(family: &dyn Prefilter, step: &Step, policy: &Pol
         };
         family.screen_content(&subject, &mut found);
     }
+    found
+}
+
+/// What a family sees in the shape of a step.
+pub(super) fn seen_in_shape(family: &dyn Prefilter, step: &Step, policy: &Policy) -> Vec<Finding> {
+    let gate = views::gate(std::iter::once(family));
+    let vocabularies: Vec<u64> = step
+        .contents
+        .iter()
+        .map(|content| gate.sightings(&content.text).vocabularies())
+        .collect();
+    let spoken = Spoken {
+        vocabularies: &vocabularies,
+        vocabulary: views::OF_FAMILIES,
+    };
+    let mut found = Vec::new();
+    family.screen_step(step, policy, spoken, &mut found);
     found
 }
 
@@ -189,7 +206,7 @@ pub(super) fn tool_call(tool: &str, arguments: &[(&str, &str)]) -> Step {
 /// What a family finds in a step, under a policy.
 pub(super) fn screen_under(family: &dyn Prefilter, step: &Step, policy: &Policy) -> Vec<Finding> {
     let mut found = seen_in_contents(family, step, policy);
-    family.screen_step(step, policy, &mut found);
+    found.append(&mut seen_in_shape(family, step, policy));
     found
 }
 

@@ -9,7 +9,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::catalogue::{Catalogue, Entry};
 use super::views::is_invisible;
-use super::{Prefilter, Rule, Subject};
+use super::{Prefilter, Rule, Spoken, Subject};
 use crate::model::{
     Confidence, Finding, Pointer, ReasonCode, Severity, Step, Tool as Definition, ToolCall, Treatment, View,
 };
@@ -175,7 +175,7 @@ impl Prefilter for Tool {
 
     fn screen_content(&self, _subject: &Subject<'_>, _found: &mut Vec<Finding>) {}
 
-    fn screen_step(&self, step: &Step, policy: &Policy, found: &mut Vec<Finding>) {
+    fn screen_step(&self, step: &Step, policy: &Policy, _spoken: Spoken<'_>, found: &mut Vec<Finding>) {
         let Some(call) = &step.tool_call else { return };
         let declared: &[Definition] = step.agent.as_ref().map_or(&[], |agent| &agent.tools);
         let definition = declared.iter().find(|tool| is_same(tool, &call.tool));

@@ -24,6 +24,7 @@ mod rot13;
 mod scan;
 mod span_map;
 
+use std::cell::OnceCell;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
@@ -37,7 +38,7 @@ pub(super) use fold::fold_pattern;
 pub(super) use hidden::{FEWEST_BITS, is_zero_width, selector_byte};
 pub(super) use json::{Leaf, leaves};
 pub(super) use normalize::{escape_sequence_length, is_invisible};
-pub(super) use scan::next;
+pub(super) use scan::{Kinds, next};
 
 /// How many layers of encoding are taken off.
 const MOST_LAYERS: usize = 4;
@@ -64,15 +65,11 @@ pub(super) fn decoding_gate() -> &'static Gate {
     &GATE
 }
 
-/// The path of what nothing was decoded for: shared, because nearly all are like that.
-fn nothing_decoded() -> Arc<str> {
-    static PATH: LazyLock<Arc<str>> = LazyLock::new(|| Arc::from(""));
-    PATH.clone()
-}
-
 #[derive(Clone, Debug)]
 enum Text<'a> {
     Raw(&'a str),
+    /// A raw text of ASCII in lower case, written when somebody first reads it: most texts are settled without.
+    Lowered(&'a str, OnceCell<String>),
     Derived(Arc<String>),
 }
 
@@ -80,6 +77,7 @@ impl Text<'_> {
     fn as_str(&self) -> &str {
         match self {
             Text::Raw(text) => text,
+            Text::Lowered(text, lowered) => lowered.get_or_init(|| text.to_ascii_lowercase()),
             Text::Derived(text) => text,
         }
     }
@@ -93,7 +91,9 @@ pub struct ViewText<'a> {
     raw: &'a str,
     /// From this text back to the raw one.
     maps: Vec<Arc<SpanMap>>,
-    path: Arc<str>,
+    /// `None` when nothing was decoded, as for nearly all texts.
+    path: Option<Arc<str>>,
+    kinds: Kinds,
     sightings: Sightings,
 }
 
@@ -108,6 +108,20 @@ impl ViewText<'_> {
         self.text.as_str()
     }
 
+    /// The text in this view or one that differs from it in the case of ASCII letters alone: for those who ask what does
+    /// not depend on case, and need no copy for it.
+    pub(super) fn in_any_case(&self) -> &str {
+        match &self.text {
+            Text::Lowered(text, _) => text,
+            other => other.as_str(),
+        }
+    }
+
+    /// The kinds of bytes that it holds; a folded view may be said to hold capitals.
+    pub(super) fn kinds(&self) -> Kinds {
+        self.kinds
+    }
+
     /// The words of the gate that stand in it.
     pub fn sightings(&self) -> &Sightings {
         &self.sightings
@@ -115,7 +129,7 @@ impl ViewText<'_> {
 
     /// What was decoded to get here, outermost first (`base64>escapes`); empty when nothing was.
     pub fn path(&self) -> &str {
-        &self.path
+        self.path.as_deref().unwrap_or_default()
     }
 
     /// The bytes of the raw text that a span of this view came from: the smallest span on character borders that covers it.
@@ -166,7 +180,8 @@ impl<'a> Views<'a> {
             text: Text::Raw(raw),
             raw,
             maps: Vec::new(),
-            path: nothing_decoded(),
+            path: None,
+            kinds: Kinds::of(raw),
             sightings: Sightings::default(),
         };
         match content.form {
@@ -239,24 +254,17 @@ impl<'a> Maker<'a, '_> {
             return;
         }
         let base = self.sight(base);
-        let normalized = normalize::normalize(base.text(), self.room)
+        let normalized = base
+            .kinds
+            .has(Kinds::BEYOND_ASCII.or(Kinds::ODD_CONTROL))
+            .then(|| normalize::normalize(base.text(), self.room))
+            .flatten()
             .map(|derived| self.derive(&base, View::Normalized, "", derived))
             .map(|view| self.sight(view));
         let best = normalized.as_ref().unwrap_or(&base);
-        let folded = match fold::fold(best.text(), self.room) {
-            // Words of the gate in ASCII are the same in either case, as far as the text goes.
-            Some(derived) if derived.cut == 0 && best.text().is_ascii() => ViewText {
-                sightings: best.sightings.clone(),
-                ..self.derive(best, View::Folded, "", derived)
-            },
-            Some(derived) => {
-                let view = self.derive(best, View::Folded, "", derived);
-                self.sight(view)
-            }
-            None => ViewText {
-                view: View::Folded,
-                ..best.clone()
-            },
+        let folded = match self.lowered(best) {
+            Some(folded) => folded,
+            None => self.fold(best),
         };
         let children = self.decode(&base, best, &folded);
         self.made.views.push(base);
@@ -271,6 +279,43 @@ impl<'a> Maker<'a, '_> {
             } else {
                 self.made.undecoded.push(child.raw_span(0..child.text().len()));
             }
+        }
+    }
+
+    /// The folded view of a raw text of ASCII, which is written only when somebody reads it.
+    fn lowered(&mut self, best: &ViewText<'a>) -> Option<ViewText<'a>> {
+        let Text::Raw(raw) = best.text else { return None };
+        if !best.kinds.is_ascii() || raw.len() > self.room {
+            return None;
+        }
+        let mut folded = ViewText {
+            view: View::Folded,
+            ..best.clone()
+        };
+        if best.kinds.has(Kinds::CAPITAL) {
+            folded.text = Text::Lowered(raw, OnceCell::new());
+            self.room -= raw.len();
+            self.made.derived_bytes += raw.len();
+        }
+        Some(folded)
+    }
+
+    /// The folded view of any text.
+    fn fold(&mut self, best: &ViewText<'a>) -> ViewText<'a> {
+        match fold::fold(best.text(), self.room) {
+            // Words of the gate in ASCII are the same in either case, as far as the text goes.
+            Some(derived) if derived.cut == 0 && best.kinds.is_ascii() => ViewText {
+                sightings: best.sightings.clone(),
+                ..self.derive(best, View::Folded, "", derived)
+            },
+            Some(derived) => {
+                let view = self.derive(best, View::Folded, "", derived);
+                self.sight(view)
+            }
+            None => ViewText {
+                view: View::Folded,
+                ..best.clone()
+            },
         }
     }
 
@@ -289,7 +334,7 @@ impl<'a> Maker<'a, '_> {
                 children.push(maker.derive(source, view, how, derived));
             }
         };
-        if !received.text().is_ascii() {
+        if !received.kinds.is_ascii() {
             add(
                 self,
                 received,
@@ -333,14 +378,17 @@ impl<'a> Maker<'a, '_> {
                 fold::unmix(cleaned.text(), self.room),
             );
         }
-        add(
-            self,
-            received,
-            View::Hidden,
-            "terminal",
-            hidden::terminal_strings(received.text(), self.room),
-        );
-        if let Some(inside) = json::inside(cleaned.text(), self.room) {
+        if received.kinds.has(Kinds::ODD_CONTROL) {
+            add(
+                self,
+                received,
+                View::Hidden,
+                "terminal",
+                hidden::terminal_strings(received.text(), self.room),
+            );
+        }
+        let has_codes = cleaned.kinds.has(Kinds::CODE);
+        if let Some(inside) = has_codes.then(|| json::inside(cleaned.text(), self.room)).flatten() {
             let said = self.derive(cleaned, View::Json, "json", inside.said);
             for leaf in inside.nested {
                 let room = self.room;
@@ -355,13 +403,15 @@ impl<'a> Maker<'a, '_> {
             children.push(said);
             return children;
         }
-        add(
-            self,
-            cleaned,
-            View::Decoded,
-            "escapes",
-            escapes::unescape(cleaned.text(), self.room),
-        );
+        if has_codes {
+            add(
+                self,
+                cleaned,
+                View::Decoded,
+                "escapes",
+                escapes::unescape(cleaned.text(), self.room),
+            );
+        }
         add(
             self,
             cleaned,
@@ -386,11 +436,12 @@ impl<'a> Maker<'a, '_> {
         self.made.cut_bytes += derived.cut;
         let path = match (source.path(), how) {
             (_, "") => source.path.clone(),
-            ("", how) => Arc::from(how),
-            (before, how) => Arc::from(format!("{before}>{how}")),
+            ("", how) => Some(Arc::from(how)),
+            (before, how) => Some(Arc::from(format!("{before}>{how}"))),
         };
         ViewText {
             view,
+            kinds: Kinds::of(&derived.text),
             text: Text::Derived(Arc::new(derived.text)),
             raw: source.raw,
             sightings: Sightings::default(),

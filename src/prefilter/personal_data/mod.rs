@@ -21,6 +21,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use super::views::Kinds;
 use super::{Prefilter, Rule, Seen, Subject, Word};
 use crate::model::{Confidence, Content, Finding, ReasonCode, Severity, Treatment, View};
 
@@ -167,7 +168,7 @@ impl Prefilter for PersonalData {
             .unwrap_or_default();
         let mut taken: Vec<Range<usize>> = Vec::new();
         for view in subject.views.of_kind(VIEWS) {
-            let mut hits = hits(view.text(), subject.sightings(view), &name);
+            let mut hits = hits(view.text(), view.kinds(), subject.sightings(view), &name);
             if view.view() == View::Raw {
                 hits.extend(by_name(subject, &name));
                 hits = best(hits);
@@ -193,13 +194,13 @@ impl Prefilter for PersonalData {
 }
 
 /// Everything personal in a text, in its order, without overlaps.
-fn hits(text: &str, words: impl Iterator<Item = Seen>, name: &str) -> Vec<Hit> {
+fn hits(text: &str, kinds: Kinds, words: impl Iterator<Item = Seen>, name: &str) -> Vec<Hit> {
     let mut hits = Vec::new();
     labelled::find(text, words, &mut hits);
-    if text.contains('@') {
+    if kinds.has(Kinds::AT) {
         addresses::emails(text, &mut hits);
     }
-    if text.bytes().any(|b| b.is_ascii_digit()) {
+    if kinds.has(Kinds::DIGIT) {
         addresses::ips(text, name, &mut hits);
         numbers::find(text, name, &mut hits);
         tokens::find(text, name, &mut hits);

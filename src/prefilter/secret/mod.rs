@@ -19,7 +19,7 @@ use std::sync::LazyLock;
 
 use self::format::Hit;
 use self::table::{Reading, Table};
-use super::{Prefilter, Rule, Subject, ViewText, Word};
+use super::{Prefilter, Rule, Spoken, Subject, ViewText, Word};
 use crate::model::{Confidence, Content, Finding, Origin, Step, View};
 use crate::policy::Policy;
 
@@ -77,9 +77,9 @@ impl Prefilter for Secret {
         }
     }
 
-    fn screen_step(&self, step: &Step, _policy: &Policy, found: &mut Vec<Finding>) {
+    fn screen_step(&self, step: &Step, _policy: &Policy, spoken: Spoken<'_>, found: &mut Vec<Finding>) {
         if let Some(table) = Self::table() {
-            seams::screen(table, step, found);
+            seams::screen(table, step, spoken, found);
         }
     }
 }

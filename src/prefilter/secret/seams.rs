@@ -6,8 +6,11 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use foldhash::fast::RandomState;
+
 use super::table::Table;
 use crate::model::{Content, Finding, Form, Step, View};
+use crate::prefilter::Spoken;
 
 /// Contents that are sewn together at once.
 const MOST_PIECES: usize = 64;
@@ -28,7 +31,7 @@ struct Piece<'a> {
 }
 
 /// Looks for secrets across the seams of a step's contents.
-pub(super) fn screen(table: &Table, step: &Step, found: &mut Vec<Finding>) {
+pub(super) fn screen(table: &Table, step: &Step, spoken: Spoken<'_>, found: &mut Vec<Finding>) {
     let leaves: Vec<&Content> = step
         .contents
         .iter()
@@ -41,7 +44,7 @@ pub(super) fn screen(table: &Table, step: &Step, found: &mut Vec<Finding>) {
             if left == 0 {
                 return;
             }
-            sew(table, pieces, &mut left, found);
+            sew(table, pieces, spoken, &mut left, found);
         }
     }
 }
@@ -64,7 +67,7 @@ fn siblings<'a>(leaves: &[&'a Content]) -> Vec<Vec<&'a Content>> {
 /// Runs of leaves that stand at the same place in successive items of an array.
 fn successions<'a>(leaves: &[&'a Content]) -> Vec<Vec<&'a Content>> {
     // By each of its array places, the last leaf that nothing follows yet; a leaf that is followed is taken out of all.
-    let mut ends: HashMap<Place<'_>, usize> = HashMap::new();
+    let mut ends: HashMap<Place<'_>, usize, RandomState> = HashMap::default();
     let mut links: Vec<Link> = Vec::with_capacity(leaves.len());
     for (index, content) in leaves.iter().enumerate() {
         let pointer = content.pointer.as_str();
@@ -148,15 +151,19 @@ fn places(pointer: &str) -> impl Iterator<Item = Place<'_>> {
     })
 }
 
-fn sew(table: &Table, run: &[&Content], left: &mut usize, found: &mut Vec<Finding>) {
-    let mut sewn = String::new();
-    let mut pieces: Vec<Piece<'_>> = Vec::new();
+/// Contents as one text: of each the nearest ends, up to so many bytes.
+fn sewn<'a>(run: &[&'a Content], reach: usize) -> (String, Vec<Piece<'a>>) {
+    let mut sewn = String::with_capacity(run.iter().map(|content| content.text.len().min(2 * reach + 1)).sum());
+    let mut pieces: Vec<Piece<'_>> = Vec::with_capacity(2 * run.len());
     for content in run {
         let text = content.text.as_str();
-        let ends = if text.len() <= 2 * END {
+        let ends = if text.len() <= 2 * reach {
             [Some(0..text.len()), None]
         } else {
-            let (head, tail) = (text.floor_char_boundary(END), text.ceil_char_boundary(text.len() - END));
+            let (head, tail) = (
+                text.floor_char_boundary(reach),
+                text.ceil_char_boundary(text.len() - reach),
+            );
             [Some(0..head), Some(tail..text.len())]
         };
         for (which, end) in ends.into_iter().flatten().enumerate() {
@@ -175,6 +182,19 @@ fn sew(table: &Table, run: &[&Content], left: &mut usize, found: &mut Vec<Findin
             sewn.push_str(part);
         }
     }
+    (sewn, pieces)
+}
+
+fn sew(table: &Table, run: &[&Content], spoken: Spoken<'_>, left: &mut usize, found: &mut Vec<Finding>) {
+    // Where no piece holds a word of any format, one can only stand across a seam.
+    if !run.iter().any(|content| spoken.holds_words(content.id)) {
+        let (seams, _) = sewn(run, table.longest_word());
+        *left = left.saturating_sub(seams.len());
+        if !table.names_self_evident(&seams) {
+            return;
+        }
+    }
+    let (sewn, pieces) = sewn(run, END);
     *left = left.saturating_sub(sewn.len());
     for hit in table.self_evident_hits(&sewn) {
         let parts: Vec<(&Content, Range<usize>)> = pieces

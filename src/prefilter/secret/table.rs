@@ -8,6 +8,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use foldhash::fast::RandomState;
+
 use super::data;
 use super::format::{Effort, Form, Format, Hit};
 use super::labelled;
@@ -22,6 +24,7 @@ pub(super) struct Table {
     words: Vec<Word>,
     /// The words of formats that need none beside them, at their places.
     self_evident: Gate,
+    longest_word: usize,
     targets: Vec<Vec<Target>>,
     labelled_password: usize,
     labelled_token: usize,
@@ -119,6 +122,7 @@ impl Table {
         Ok(Self {
             rules,
             formats,
+            longest_word: words.iter().map(|word| word.text.len()).max().unwrap_or_default(),
             words,
             self_evident,
             targets,
@@ -138,6 +142,16 @@ impl Table {
         &self.words
     }
 
+    /// Bytes of the longest keyword.
+    pub(super) fn longest_word(&self) -> usize {
+        self.longest_word
+    }
+
+    /// Whether a text holds a keyword of a format that needs no word beside it.
+    pub(super) fn names_self_evident(&self, text: &str) -> bool {
+        self.self_evident.sightings(text).of(0).next().is_some()
+    }
+
     /// Every secret in pieces that are sewn together, as far as it can be told from them alone.
     pub(super) fn self_evident_hits(&self, text: &str) -> Vec<Hit> {
         self.hits(text, self.self_evident.sightings(text).of(0), Reading::SelfEvident)
@@ -152,7 +166,7 @@ impl Table {
         let bytes = text.as_bytes();
         let mut effort = Effort::for_text(text);
         // Of some hundred formats a text names a few.
-        let mut windows: HashMap<usize, Vec<Range<usize>>> = HashMap::new();
+        let mut windows: HashMap<usize, Vec<Range<usize>>, RandomState> = HashMap::default();
         let mut touched: Vec<usize> = Vec::new();
         let mut hits = Vec::new();
         for found in words {

@@ -238,8 +238,7 @@ fn across(pieces: &[(&str, &str)]) -> Vec<Finding> {
     for (content, (pointer, _)) in step.contents.iter_mut().zip(pieces) {
         content.pointer = Pointer::new(*pointer);
     }
-    let mut found = Vec::new();
-    Secret.screen_step(&step, &Policy::standard().unwrap(), &mut found);
+    let found = testing::seen_in_shape(&Secret, &step, &Policy::standard().unwrap());
     for finding in &found {
         let text = &step.content(finding.content.unwrap()).unwrap().text;
         assert!(text.get(finding.span.clone()).is_some());

@@ -153,6 +153,20 @@ fn push<'a>(text: &'a str, start: usize, found: &mut Vec<Found<'a>>) {
     }
 }
 
+/// Elements that load what they name.
+const LOADING_TAGS: &[&str] = &[
+    "<img", "<iframe", "<script", "<link", "<video", "<audio", "<embed", "<object", "<source", "<image", "<body",
+    "<input",
+];
+
+/// Whether a text ends with this ASCII text in any mix of cases.
+fn ends_with(text: &str, end: &str) -> bool {
+    let start = text.len().checked_sub(end.len());
+    start
+        .and_then(|start| text.get(start..))
+        .is_some_and(|tail| tail.eq_ignore_ascii_case(end))
+}
+
 /// What stands just before a URL tells whether it loads by itself.
 fn stand(text: &str, start: usize) -> Stand {
     let from = text.ceil_char_boundary(start.saturating_sub(200));
@@ -166,16 +180,17 @@ fn stand(text: &str, start: usize) -> Stand {
                 .is_some_and(|open| head.get(..open).is_some_and(|head| head.ends_with('!')))
         });
     let reference = before.trim_end().ends_with("]:") && text.contains("![");
-    let lower = before.to_ascii_lowercase();
-    let tag = lower.rfind('<').and_then(|open| lower.get(open..)).unwrap_or_default();
-    let html = !tag.contains('>')
-        && [
-            "<img", "<iframe", "<script", "<link", "<video", "<audio", "<embed", "<object", "<source", "<image",
-            "<body", "<input",
-        ]
-        .iter()
-        .any(|name| tag.starts_with(name));
-    let style = lower.trim_end_matches(['"', '\'']).ends_with("url(") || lower.ends_with("@import ");
+    // A tag that is still open.
+    let tag = before
+        .rfind('<')
+        .and_then(|open| before.get(open..))
+        .filter(|tag| !tag.contains('>'));
+    let html = tag.is_some_and(|tag| {
+        LOADING_TAGS
+            .iter()
+            .any(|name| tag.get(..name.len()).is_some_and(|tag| tag.eq_ignore_ascii_case(name)))
+    });
+    let style = ends_with(before.trim_end_matches(['"', '\'']), "url(") || ends_with(before, "@import ");
     if markdown || reference || html || style {
         Stand::Loaded
     } else {
