@@ -470,8 +470,9 @@ fn layer_disguise(view: &ViewText<'_>) -> Disguise {
     view.path()
         .split('>')
         .map(|step| match step {
-            "tags" | "selectors" | "zero-width" | "override" | "rot13" => Disguise::Thorough,
-            "block" => Disguise::Slight,
+            "tags" | "selectors" | "zero-width" | "override" | "rot13" | "turned" | "mirrored" | "rot47"
+            | "reversed" | "reversed-words" | "upside-down" => Disguise::Thorough,
+            "block" | "radio" => Disguise::Slight,
             _ => Disguise::None,
         })
         .max()

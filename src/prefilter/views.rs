@@ -6,23 +6,33 @@
 //!   the letters that they look like (each left out when that changes nothing);
 //! - *folded*: look-alikes folded to ASCII, lower case (always there, one for each of the other texts);
 //! - *hidden*: what tag characters, variation selectors or zero-width bits spell;
-//! - *decoded*: base64, hexadecimal, escapes, rot13, the order shown under right-to-left overrides;
+//! - *decoded*: base64 and its kin, hexadecimal, compressed blocks, lists of numbers, escapes, simple ciphers, Morse code,
+//!   the order shown under right-to-left overrides;
 //! - *json*: what a JSON text inside the string says, a `key: value` a line.
 //!
 //! So a rule that ignores case reads the folded views, and a rule that needs it reads all others. A text that an earlier
 //! view already has is not repeated. Work is bounded: derived text by a multiple of the raw text, layers and views by
 //! numbers; what was cut is counted, and what is still encoded at the last layer is said ([`Views::undecoded`]).
 
+mod alphabets;
 mod blocks;
+mod ciphers;
 mod escapes;
 mod fold;
+mod groups;
 mod hidden;
 mod json;
 mod likeness;
+mod lines;
 mod normalize;
-mod rot13;
+mod numbers;
+mod packed;
+mod pairs;
 mod scan;
+mod signs;
 mod span_map;
+mod spelled;
+mod spoken;
 
 use std::cell::OnceCell;
 use std::collections::VecDeque;
@@ -56,7 +66,8 @@ pub(super) const OF_FAMILIES: usize = 1;
 
 /// The gate for the views and these families.
 pub(super) fn gate<'f>(families: impl Iterator<Item = &'f dyn Prefilter>) -> Gate {
-    Gate::of(std::iter::once(rot13::words()).chain(families.map(|family| family.words())))
+    let own = ciphers::words().into_iter().chain(spoken::words()).collect();
+    Gate::of(std::iter::once(own).chain(families.map(|family| family.words())))
 }
 
 /// The gate of the views alone, for those who only want to know what is encoded.
@@ -419,13 +430,14 @@ impl<'a> Maker<'a, '_> {
             "block",
             blocks::decode(cleaned.text(), self.room),
         );
-        add(
-            self,
-            cleaned,
-            View::Decoded,
-            "rot13",
-            rot13::decode(cleaned.text(), folded.sightings().of(OF_VIEWS), self.room),
-        );
+        let words = || folded.sightings().of(OF_VIEWS);
+        if words().next().is_some() {
+            for (how, undone) in ciphers::decode(cleaned.text(), words(), self.room) {
+                add(self, cleaned, View::Decoded, how, Some(undone));
+            }
+            let spelled = spoken::radio(folded.text(), words(), self.room);
+            add(self, folded, View::Decoded, "radio", spelled);
+        }
         children
     }
 

@@ -1,17 +1,14 @@
-//! Blocks of base64 and hexadecimal inside a text, also split over lines or array items.
+//! Blocks of base64, hexadecimal and their kin inside a text, also split over lines, array items or joined strings.
 
 use std::ops::Range;
 
-use super::likeness::{looks_written, readable};
-use super::scan::hex_value;
+use super::packed::Budget;
 use super::span_map::{Derived, Scale, Writer};
+use super::spelled::{PROBE, SHORTEST, tail_of_base64};
+use super::{groups, lines, numbers, pairs, signs, spelled, spoken};
 
-/// The fewest characters of a block.
-const SHORTEST: usize = 11;
 /// The fewest characters in one piece by which a block is noticed.
 const NOTICED: usize = 8;
-/// Blocks longer than this must look like text in their first part, or are left alone.
-const PROBE: usize = 2048;
 /// The longest gap (quotes, commas, line ends, indentation) between the pieces of a block.
 const WIDEST_GAP: usize = 32;
 
@@ -19,35 +16,36 @@ const WIDEST_GAP: usize = 32;
 pub(super) fn decode(text: &str, room: usize) -> Option<Derived> {
     let bytes = text.as_bytes();
     let mut writer = Writer::new(room);
+    let mut budget = Budget::new(room);
     for block in find(bytes) {
         if writer.is_full() {
             break;
         }
         let begin = writer.text().len();
-        decode_block(bytes, &block, &mut writer);
+        decode_block(bytes, &block, &mut writer, &mut budget);
         if writer.text().len() > begin {
             let end = block.last().map_or(0, |piece| piece.end);
             let padding = bytes.iter().skip(end).take(2).take_while(|byte| **byte == b'=').count();
             writer.put(end..end + padding, "\n");
         }
     }
-    pairs(bytes, &mut writer);
+    pairs::decode(bytes, &mut writer);
+    let signs = signs::of(bytes);
+    if signs.dense {
+        numbers::decode(text, &mut writer);
+        groups::decode(bytes, &mut writer, &mut budget);
+    }
+    if signs.unbroken || signs.dense {
+        lines::decode(bytes, &mut writer);
+    }
+    if signs.dotted {
+        spoken::morse(bytes, &mut writer);
+    }
     (!writer.is_empty()).then(|| writer.finish(text.len()))
 }
 
 const fn is_base64(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
-}
-
-const fn value(byte: u8) -> Option<u32> {
-    Some(match byte {
-        b'A'..=b'Z' => byte as u32 - b'A' as u32,
-        b'a'..=b'z' => byte as u32 - b'a' as u32 + 26,
-        b'0'..=b'9' => byte as u32 - b'0' as u32 + 52,
-        b'+' | b'-' => 62,
-        b'/' | b'_' => 63,
-        _ => return None,
-    })
 }
 
 const IN_ALPHABET: [bool; 256] = {
@@ -120,24 +118,88 @@ fn next_piece(bytes: &[u8], edge: usize) -> Option<Range<usize>> {
     if bytes.get(edge) == Some(&b'=') {
         return None;
     }
-    let gap = bytes
-        .iter()
-        .skip(edge)
-        .take(WIDEST_GAP)
-        .take_while(|byte| matches!(byte, b'\n' | b'\r' | b'"' | b'\'' | b',' | b' ' | b'\t' | b'>' | b'`'))
-        .count();
-    let between = bytes.get(edge..edge + gap)?;
     // What a gap begins and ends with tells line ends and quotes from words with spaces between.
     let breaks = |byte: &u8| matches!(byte, b'\n' | b'\r' | b'"' | b'\'' | b'`');
-    if !between.first().is_some_and(breaks) || !between.iter().any(breaks) {
+    let begins = bytes.get(edge).is_some_and(breaks) || bytes.get(edge) == Some(&b'\\');
+    let start = begins.then(|| gap_end(bytes, edge))?;
+    let between = bytes.get(edge..start)?;
+    if !between.iter().any(breaks) {
         return None;
     }
-    let start = edge + gap;
     let end = piece_end(bytes, start);
     let delimited = bytes
         .get(end)
-        .is_none_or(|byte| matches!(byte, b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'='));
+        .is_none_or(|byte| matches!(byte, b'\n' | b'\r' | b'"' | b'\'' | b'`' | b'=' | b'\\'));
     (end > start && delimited).then_some(start..end)
+}
+
+/// Where a gap between two pieces ends: behind quotes, commas, line ends, the signs that join strings, marks of
+/// comments and quotations, and labels of lines.
+fn gap_end(bytes: &[u8], edge: usize) -> usize {
+    let is_gap = |byte: &u8| {
+        matches!(
+            byte,
+            b'\n'
+                | b'\r'
+                | b'"'
+                | b'\''
+                | b','
+                | b' '
+                | b'\t'
+                | b'>'
+                | b'`'
+                | b'\\'
+                | b'.'
+                | b'&'
+                | b'#'
+                | b'*'
+                | b'|'
+                | b'('
+                | b'['
+        )
+    };
+    let mut at = edge;
+    let mut label_is_due = false;
+    while at < edge + WIDEST_GAP
+        && let Some(byte) = bytes.get(at)
+    {
+        let behind = bytes.get(at + 1);
+        if is_gap(byte) {
+            label_is_due |= *byte == b'\n';
+            at += 1;
+        } else if matches!(byte, b'+' | b'/') && behind.is_some_and(|byte| is_gap(byte) || *byte == b'/') {
+            // The sign is part of the alphabet too, but not alone.
+            at += 1;
+        } else if label_is_due && let Some(length) = label(bytes.get(at..).unwrap_or_default()) {
+            at += length;
+            label_is_due = false;
+        } else {
+            break;
+        }
+    }
+    at
+}
+
+/// How long the label of a line is: `2. `, `part2=`, `c: `.
+fn label(line: &[u8]) -> Option<usize> {
+    const LONGEST: usize = 12;
+    let name = line
+        .iter()
+        .take(LONGEST)
+        .take_while(|byte| byte.is_ascii_alphanumeric())
+        .count();
+    let sign = line
+        .get(name)
+        .filter(|sign| matches!(sign, b'.' | b')' | b'=' | b':'))?;
+    let space = line
+        .iter()
+        .skip(name + 1)
+        .take(2)
+        .take_while(|byte| matches!(byte, b' ' | b'"' | b'\''))
+        .count();
+    // A sign of padding ends a block and begins none.
+    let goes_on = in_alphabet(line.get(name + 1 + space));
+    (name > 0 && goes_on && (space > 0 || *sign == b'=' || *sign == b':')).then_some(name + 1 + space)
 }
 
 /// Whether a short piece can be anything but a word: base64 of text mixes cases and digits.
@@ -149,51 +211,57 @@ fn is_mixed(piece: &[u8]) -> bool {
         && piece.iter().any(|b| b.is_ascii_alphanumeric())
 }
 
-fn decode_block(bytes: &[u8], pieces: &[Range<usize>], writer: &mut Writer) {
+fn decode_block(bytes: &[u8], pieces: &[Range<usize>], writer: &mut Writer, budget: &mut Budget) {
     if let [piece] = pieces {
-        decode_piece(bytes, piece.clone(), writer);
+        decode_piece(bytes, piece.clone(), writer, budget);
         return;
     }
-    let spelled: Vec<(usize, u8)> = pieces
-        .iter()
-        .flat_map(|piece| {
-            piece
-                .clone()
-                .zip(bytes.get(piece.clone()).unwrap_or_default().iter().copied())
-        })
-        .collect();
-    let letters: Vec<u8> = spelled.iter().map(|(_, byte)| *byte).collect();
-    let decoded = if let Some(read) = all_hex(&letters).then(|| from_hex(&letters)).flatten() {
-        readable(&read, 6).map(|text| (text, Scale::Hex))
-    } else {
-        None
-    };
-    let decoded = decoded.or_else(|| text_of_base64(&letters).map(|text| (text, Scale::Base64)));
-    let Some((text, scale)) = decoded else {
+    let spelled = letters_of(bytes, pieces);
+    if !write_spelled(&spelled, writer, budget) {
         // Pieces that only stand side by side.
         for piece in pieces {
-            decode_piece(bytes, piece.clone(), writer);
+            decode_piece(bytes, piece.clone(), writer, budget);
         }
-        return;
+    }
+}
+
+/// The letters of several pieces, each with its place.
+pub(super) fn letters_of(bytes: &[u8], pieces: &[Range<usize>]) -> Vec<(usize, u8)> {
+    let letters = pieces.iter().flat_map(|piece| {
+        let spelled = bytes.get(piece.clone()).unwrap_or_default();
+        piece.clone().zip(spelled.iter().copied())
+    });
+    letters.collect()
+}
+
+/// Writes what letters from several places spell; answers whether they spell anything.
+pub(super) fn write_spelled(spelled: &[(usize, u8)], writer: &mut Writer, budget: &mut Budget) -> bool {
+    let letters: Vec<u8> = spelled.iter().map(|(_, byte)| *byte).collect();
+    let Some((text, scale)) = spelled::read(&letters, budget) else {
+        return false;
     };
+    let place = |index: usize| {
+        let index = index.min(spelled.len().saturating_sub(1));
+        spelled.get(index).map_or(0, |(at, _)| *at)
+    };
+    if !matches!(scale, Scale::Hex | Scale::Base64) || !has_ratio(letters.len(), scale, &text) {
+        writer.put_scaled(place(0)..place(usize::MAX) + 1, Scale::Whole, &text);
+        return true;
+    }
     for (offset, c) in text.char_indices() {
         let (from, to) = match scale {
             Scale::Hex => (offset * 2, (offset + c.len_utf8()) * 2),
             _ => (offset / 3 * 4, (offset + c.len_utf8()).div_ceil(3) * 4),
-        };
-        let place = |index: usize| {
-            spelled
-                .get(index.min(spelled.len().saturating_sub(1)))
-                .map_or(0, |(at, _)| *at)
         };
         writer.put(place(from)..place(to - 1) + 1, c.encode_utf8(&mut [0; 4]));
         if writer.is_full() {
             break;
         }
     }
+    true
 }
 
-fn decode_piece(bytes: &[u8], piece: Range<usize>, writer: &mut Writer) {
+fn decode_piece(bytes: &[u8], piece: Range<usize>, writer: &mut Writer, budget: &mut Budget) {
     let Some(mut letters) = bytes.get(piece.clone()) else {
         return;
     };
@@ -201,22 +269,16 @@ fn decode_piece(bytes: &[u8], piece: Range<usize>, writer: &mut Writer) {
     if let Some(rest) = letters.strip_prefix(b"0x").or_else(|| letters.strip_prefix(b"0X")) {
         letters = rest;
         start += 2;
+    } else if letters.starts_with(b"x") && bytes.get(start.saturating_sub(1)) == Some(&b'\\') {
+        letters = letters.get(1..).unwrap_or_default();
+        start += 1;
     }
-    if all_hex(letters) && letters.len() >= 12 {
-        if let Some(text) = from_hex(letters).and_then(|read| readable(&read, 6)) {
-            put(writer, start..piece.end, Scale::Hex, &text);
-        }
-        return;
-    }
-    if letters.len() < SHORTEST {
-        return;
-    }
-    if let Some(text) = text_of_base64(letters) {
-        put(writer, start..piece.end, Scale::Base64, &text);
+    if let Some((text, scale)) = spelled::read(letters, budget) {
+        put(writer, start..piece.end, scale, &text);
         return;
     }
     // Something may be glued to the front, which shifts the groups.
-    if letters.len() < 24 || letters.len() > PROBE {
+    if letters.len() < 24 || letters.len() > PROBE || spelled::all_hex(letters) {
         return;
     }
     for shift in 1..4 {
@@ -230,125 +292,17 @@ fn decode_piece(bytes: &[u8], piece: Range<usize>, writer: &mut Writer) {
 }
 
 fn put(writer: &mut Writer, from: Range<usize>, scale: Scale, text: &str) {
-    // Text in another encoding inside the block has no fixed ratio.
-    let expected = match scale {
-        Scale::Hex => text.len() * 2,
-        _ => text.len().div_ceil(3) * 4,
-    };
-    let fits = expected <= from.len() + 3 && expected + 8 > from.len();
+    let fits = has_ratio(from.len(), scale, text);
     writer.put_scaled(from, if fits { scale } else { Scale::Whole }, text);
 }
 
-fn all_hex(letters: &[u8]) -> bool {
-    letters.len().is_multiple_of(2) && letters.iter().all(|byte| hex_value(*byte).is_some())
-}
-
-fn from_hex(letters: &[u8]) -> Option<Vec<u8>> {
-    letters
-        .chunks_exact(2)
-        .map(|pair| Some(hex_value(*pair.first()?)? << 4 | hex_value(*pair.get(1)?)?))
-        .collect()
-}
-
-fn text_of_base64(letters: &[u8]) -> Option<String> {
-    if letters.len() > PROBE {
-        let probe = from_base64(letters.get(..PROBE)?)?;
-        readable(&probe, 8)?;
-    }
-    if letters.len() % 4 == 1 {
-        return None;
-    }
-    let text = readable(&from_base64(letters)?, 8)?;
-    // Short strings come out readable by chance: those must be plain through and through.
-    let plain = text.len() > 15
-        || text
-            .bytes()
-            .all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t' | b'\r'));
-    plain.then_some(text)
-}
-
-/// The readable rest of a block whose beginning is not readable, and how many bytes came before it.
-fn tail_of_base64(letters: &[u8]) -> Option<(usize, String)> {
-    let decoded = from_base64(letters)?;
-    let odd = decoded
-        .iter()
-        .rposition(|byte| !matches!(byte, b' '..=b'~' | b'\n' | b'\t' | b'\r'))
-        .map_or(0, |place| place + 1);
-    let skip = odd.div_ceil(3) * 3;
-    let tail = std::str::from_utf8(decoded.get(skip..)?).ok()?;
-    (tail.len() >= 12 && tail.len() * 3 >= decoded.len() && looks_written(tail)).then(|| (skip, tail.to_owned()))
-}
-
-fn from_base64(letters: &[u8]) -> Option<Vec<u8>> {
-    let mut decoded = Vec::with_capacity(letters.len() / 4 * 3 + 3);
-    for group in letters.chunks(4) {
-        let mut bits = 0u32;
-        for letter in group {
-            bits = bits << 6 | value(*letter)?;
-        }
-        let missing = 4 - group.len() as u32;
-        bits <<= 6 * missing;
-        let [_, first, second, third] = bits.to_be_bytes();
-        decoded.push(first);
-        if missing < 2 {
-            decoded.push(second);
-        }
-        if missing < 1 {
-            decoded.push(third);
-        }
-    }
-    Some(decoded)
-}
-
-/// Hexadecimal bytes with something between them: `69 67 6e`, `69:67:6e`, `0x69, 0x67`.
-fn pairs(bytes: &[u8], writer: &mut Writer) {
-    const FEWEST: usize = 8;
-    const WINDOW: usize = 6;
-    let belongs = |byte: &u8| byte.is_ascii_hexdigit() || matches!(byte, b' ' | b':' | b',' | b'x' | b'-' | b'\n');
-    let mut at = 0;
-    while at < bytes.len() && !writer.is_full() {
-        let window = bytes.get(at..(at + WINDOW).min(bytes.len())).unwrap_or_default();
-        if let Some(alien) = window.iter().rposition(|byte| !belongs(byte)) {
-            at += alien + 1;
-            continue;
-        }
-        let end = at + bytes.iter().skip(at).take_while(|byte| belongs(byte)).count();
-        let mut places: Vec<(Range<usize>, u8)> = Vec::new();
-        let mut runs: Vec<Vec<(Range<usize>, u8)>> = Vec::new();
-        let mut token = at;
-        while token < end {
-            let length = bytes
-                .iter()
-                .take(end)
-                .skip(token)
-                .take_while(|byte| byte.is_ascii_alphanumeric())
-                .count();
-            let spelled = bytes.get(token..token + length).unwrap_or_default();
-            let digits = spelled.strip_prefix(b"0x").unwrap_or(spelled);
-            match digits {
-                [high, low] => {
-                    if let (Some(high), Some(low)) = (hex_value(*high), hex_value(*low)) {
-                        places.push((token..token + length, high << 4 | low));
-                    }
-                }
-                [] => {}
-                _ => runs.push(std::mem::take(&mut places)),
-            }
-            token += length.max(1);
-        }
-        runs.push(places);
-        for run in runs.into_iter().filter(|run| run.len() >= FEWEST) {
-            let read: Vec<u8> = run.iter().map(|(_, byte)| *byte).collect();
-            let Some(text) = readable(&read, FEWEST) else { continue };
-            for (offset, c) in text.char_indices() {
-                let from = run.get(offset).map_or(0, |(place, _)| place.start);
-                let to = run.get(offset + c.len_utf8() - 1).map_or(from, |(place, _)| place.end);
-                writer.put(from..to, c.encode_utf8(&mut [0; 4]));
-            }
-            writer.put(end..end, "\n");
-        }
-        at = end + 1;
-    }
+/// Whether a text is as long as so many letters spell at this scale: text in another encoding inside has no fixed ratio.
+fn has_ratio(letters: usize, scale: Scale, text: &str) -> bool {
+    let expected = match scale {
+        Scale::Hex => text.len() * 2,
+        Scale::Same | Scale::Base64 | Scale::Whole => text.len().div_ceil(3) * 4,
+    };
+    expected <= letters + 3 && expected + 8 > letters
 }
 
 #[cfg(test)]

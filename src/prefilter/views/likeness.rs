@@ -43,19 +43,57 @@ pub(super) fn looks_written(text: &str) -> bool {
     prints || odd * 20 <= all && (plain * 2 >= all || text.len() > 64) && letters * 3 >= all
 }
 
+/// Text of two or four bytes a character, in either order, as Windows and some databases write it.
 fn utf16(bytes: &[u8]) -> Option<String> {
     if bytes.len() < 8 || bytes.len() % 2 == 1 {
         return None;
     }
-    let zeros = bytes.iter().skip(1).step_by(2).filter(|byte| **byte == 0).count();
-    if zeros * 10 < bytes.len() / 2 * 9 {
-        return None;
+    let (bytes, order) = match bytes {
+        [0xff, 0xfe, rest @ ..] => (rest, Some(Order::Little)),
+        [0xfe, 0xff, rest @ ..] => (rest, Some(Order::Big)),
+        all => (all, None),
+    };
+    let zeros = |first: usize, step: usize| {
+        bytes
+            .iter()
+            .skip(first)
+            .step_by(step)
+            .filter(|byte| **byte == 0)
+            .count()
+    };
+    let is_wide = |first: usize| zeros(first, 2) * 10 >= bytes.len() / 2 * 9;
+    let order = order.or(match (is_wide(1), is_wide(0)) {
+        (true, _) => Some(Order::Little),
+        (false, true) => Some(Order::Big),
+        (false, false) => None,
+    })?;
+    // Four bytes a character: every other unit is zero.
+    if bytes.len().is_multiple_of(4) && zeros(0, 1) * 10 >= bytes.len() / 4 * 3 * 9 {
+        let unit = |four: &[u8]| {
+            let four = four.first_chunk().copied()?;
+            char::from_u32(match order {
+                Order::Little => u32::from_le_bytes(four),
+                Order::Big => u32::from_be_bytes(four),
+            })
+        };
+        return bytes.chunks_exact(4).map(unit).collect();
     }
-    let units: Vec<u16> = bytes
-        .chunks_exact(2)
-        .filter_map(|pair| Some(u16::from_le_bytes([*pair.first()?, *pair.get(1)?])))
-        .collect();
+    let unit = |pair: &[u8]| {
+        let pair = pair.first_chunk().copied()?;
+        Some(match order {
+            Order::Little => u16::from_le_bytes(pair),
+            Order::Big => u16::from_be_bytes(pair),
+        })
+    };
+    let units: Vec<u16> = bytes.chunks_exact(2).filter_map(unit).collect();
     String::from_utf16(&units).ok()
+}
+
+/// Which byte of a unit comes first.
+#[derive(Clone, Copy)]
+enum Order {
+    Little,
+    Big,
 }
 
 #[cfg(test)]
@@ -66,6 +104,9 @@ mod tests {
     fn words_are_readable_and_noise_is_not() {
         assert_eq!(readable(b"ignore the rules", 4).as_deref(), Some("ignore the rules"));
         assert_eq!(readable(b"d\0i\0r\0 \0/\0s\0", 4).as_deref(), Some("dir /s"));
+        assert_eq!(readable(b"\0d\0i\0r\0 \0/\0s", 4).as_deref(), Some("dir /s"));
+        assert_eq!(readable(b"\xff\xfed\0i\0r\0 \0/\0s\0", 4).as_deref(), Some("dir /s"));
+        assert_eq!(readable(b"d\0\0\0i\0\0\0r\0\0\0 \0\0\0", 4).as_deref(), Some("dir "));
         assert!(readable(&[0x89, b'P', b'N', b'G', 13, 10, 26, 10], 4).is_none());
         assert!(readable(b"$%&/()=?!#*+", 4).is_none());
         assert!(readable(b"abc", 4).is_none());

@@ -142,7 +142,66 @@ fn disguises() -> Vec<(&'static str, String)> {
             turned(MARKER).bytes().map(|b| format!("&#{b};")).collect(),
         ),
         ("base64 of full-width", STANDARD.encode(shifted(MARKER, 0xff41))),
+        ("binary", numbers(|byte| format!("{byte:08b}"), " ")),
+        ("octal", numbers(|byte| format!("{byte:o}"), " ")),
+        ("decimal", numbers(|byte| byte.to_string(), ", ")),
+        ("calls of chr", numbers(|byte| format!("chr({byte})"), "+")),
+        ("code points", numbers(|byte| format!("U+{byte:04X}"), " ")),
+        ("turned by three", mapped(MARKER, |c| further(c, 3).to_string())),
+        (
+            "mirrored",
+            mapped(MARKER, |c| {
+                if c == ' ' { c } else { char::from(b'a' + b'z' - c as u8) }.to_string()
+            }),
+        ),
+        ("backwards", MARKER.chars().rev().collect()),
+        ("groups of five", in_groups(&encoded, 5, "*")),
+        ("groups of four", in_groups(&encoded, 4, " ")),
+        ("joined strings", in_groups(&encoded, 16, "\" + \"")),
+        ("quoted lines", in_groups(&encoded, 16, "\n> ")),
+        (
+            "base64 backwards",
+            STANDARD_NO_PAD.encode(MARKER).chars().rev().collect(),
+        ),
+        (
+            "base64 turned",
+            mapped(&STANDARD_NO_PAD.encode(MARKER), |c| further(c, 13).to_string()),
+        ),
+        (
+            "compressed",
+            STANDARD.encode(miniz_oxide::deflate::compress_to_vec_zlib(MARKER.as_bytes(), 6)),
+        ),
+        (
+            "base64 of two bytes a letter",
+            STANDARD.encode(MARKER.encode_utf16().flat_map(u16::to_be_bytes).collect::<Vec<u8>>()),
+        ),
+        (
+            "base32",
+            "OBWGKYLTMUQGSZ3ON5ZGKIDQOJSXM2LPOVZSA2LOON2HE5LDORUW63TT".to_owned(),
+        ),
     ]
+}
+
+/// The bytes of the marker as numbers.
+fn numbers(write: impl Fn(u8) -> String, between: &str) -> String {
+    MARKER.bytes().map(write).collect::<Vec<_>>().join(between)
+}
+
+/// A letter so many places further on.
+fn further(c: char, by: u8) -> char {
+    match c {
+        'a'..='z' => char::from((c as u8 - b'a' + by) % 26 + b'a'),
+        'A'..='Z' => char::from((c as u8 - b'A' + by) % 26 + b'A'),
+        other => other,
+    }
+}
+
+fn in_groups(letters: &str, size: usize, between: &str) -> String {
+    let groups = letters.as_bytes().chunks(size);
+    groups
+        .map(|group| std::str::from_utf8(group).unwrap())
+        .collect::<Vec<_>>()
+        .join(between)
 }
 
 /// Where the marker was found, as spans of the raw text.
@@ -273,7 +332,8 @@ fn check(text: &str) {
 
 /// A gate of words that any text has.
 fn common_words() -> Gate {
-    Gate::of([rot13::words(), ["e", "a1", "igno", "\\u"].map(Word::any_case).to_vec()])
+    let own = ciphers::words().into_iter().chain(spoken::words()).collect();
+    Gate::of([own, ["e", "a1", "igno", "\\u"].map(Word::any_case).to_vec()])
 }
 
 fn check_within(text: &str, room: usize) {
@@ -310,7 +370,7 @@ fn check_within(text: &str, room: usize) {
 /// Every decoder by itself, with room for everything and with next to none.
 fn check_decoders(text: &str) {
     type Decoder = fn(&str, usize) -> Option<Derived>;
-    let decoders: [(&str, Decoder); 13] = [
+    let decoders: [(&str, Decoder); 14] = [
         ("normalize", normalize::normalize),
         ("fold", fold::fold),
         ("unmix", fold::unmix),
@@ -323,9 +383,14 @@ fn check_decoders(text: &str) {
         ("escapes", escapes::unescape),
         ("blocks", blocks::decode),
         ("json", |text, room| json::inside(text, room).map(|inside| inside.said)),
-        ("rot13", |text, room| {
+        ("ciphers", |text, room| {
             let sightings = common_words().sightings(text);
-            rot13::decode(text, sightings.of(OF_VIEWS), room)
+            let undone = ciphers::decode(text, sightings.of(OF_VIEWS), room);
+            undone.into_iter().map(|(_, derived)| derived).next_back()
+        }),
+        ("radio", |text, room| {
+            let sightings = common_words().sightings(text);
+            spoken::radio(text, sightings.of(OF_VIEWS), room)
         }),
     ];
     for (name, decode) in decoders {

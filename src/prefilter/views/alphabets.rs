@@ -1,0 +1,215 @@
+//! Bytes spelled in the rarer alphabets: base32, base58, base45, the three of base85, and uuencoding.
+//!
+//! Each reader answers bytes or nothing; whether these are a text is for the caller to say.
+
+/// The longest block of base58: reading it takes time that grows with the square of its length.
+const LONGEST_BASE58: usize = 1024;
+
+/// Base32 (RFC 4648), in the ordinary alphabet or in the one that goes on from the digits, in either case, without padding.
+pub(super) fn base32(letters: &[u8]) -> [Option<Vec<u8>>; 2] {
+    let lower = letters.iter().any(u8::is_ascii_lowercase);
+    if lower && letters.iter().any(u8::is_ascii_uppercase) || !matches!(letters.len() % 8, 0 | 2 | 4 | 5 | 7) {
+        return [None, None];
+    }
+    let ordinary = |byte: u8| match byte.to_ascii_uppercase() {
+        letter @ b'A'..=b'Z' => Some(letter - b'A'),
+        digit @ b'2'..=b'7' => Some(digit - b'2' + 26),
+        _ => None,
+    };
+    let extended = |byte: u8| match byte.to_ascii_uppercase() {
+        digit @ b'0'..=b'9' => Some(digit - b'0'),
+        letter @ b'A'..=b'V' => Some(letter - b'A' + 10),
+        _ => None,
+    };
+    [fives(letters, ordinary), fives(letters, extended)]
+}
+
+/// Bytes of five bits a letter.
+fn fives(letters: &[u8], value: impl Fn(u8) -> Option<u8>) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(letters.len() * 5 / 8);
+    let (mut bits, mut count) = (0u32, 0u32);
+    for letter in letters {
+        bits = bits << 5 | u32::from(value(*letter)?);
+        count += 5;
+        if count >= 8 {
+            count -= 8;
+            bytes.push((bits >> count) as u8);
+            bits &= (1 << count) - 1;
+        }
+    }
+    Some(bytes)
+}
+
+/// Base58, as addresses of coins are written in it: a number without the signs that look alike.
+pub(super) fn base58(letters: &[u8]) -> Option<Vec<u8>> {
+    const DIGITS: &[u8; 58] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
+    /// So many letters are read at once: their number fits into half a word.
+    const AT_ONCE: usize = 5;
+    if letters.len() > LONGEST_BASE58 {
+        return None;
+    }
+    // The number in pieces of 32 bits, the least first.
+    let mut number: Vec<u32> = Vec::new();
+    for group in letters.chunks(AT_ONCE) {
+        let (mut carry, mut scale) = (0u64, 1u64);
+        for letter in group {
+            let digit = DIGITS.iter().position(|known| known == letter)?;
+            carry = carry * 58 + digit as u64;
+            scale *= 58;
+        }
+        for piece in &mut number {
+            let product = u64::from(*piece) * scale + carry;
+            *piece = product as u32;
+            carry = product >> 32;
+        }
+        if carry > 0 {
+            number.push(carry as u32);
+        }
+    }
+    let bytes = number.iter().rev().flat_map(|piece| piece.to_be_bytes());
+    Some(bytes.skip_while(|byte| *byte == 0).collect())
+}
+
+/// An alphabet of 85 signs, five of which spell four bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Base85 {
+    /// Every sign from `!` to `u`, and `z` for four zeros.
+    Ascii,
+    /// The alphabet of RFC 1924, which Git and Python use.
+    Git,
+    /// The alphabet of ZeroMQ.
+    Z,
+}
+
+impl Base85 {
+    pub(super) const ALL: [Self; 3] = [Self::Ascii, Self::Git, Self::Z];
+
+    fn value(self, byte: u8) -> Option<u32> {
+        const GIT: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
+        const Z: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#";
+        let place = |alphabet: &[u8]| {
+            let place = alphabet.iter().position(|known| *known == byte)?;
+            u32::try_from(place).ok()
+        };
+        match self {
+            Base85::Ascii => (b'!'..=b'u').contains(&byte).then(|| u32::from(byte - b'!')),
+            Base85::Git => place(GIT),
+            Base85::Z => place(Z),
+        }
+    }
+
+    /// The bytes that these signs spell.
+    pub(super) fn bytes(self, signs: &[u8]) -> Option<Vec<u8>> {
+        let mut bytes = Vec::with_capacity(signs.len() / 5 * 4 + 4);
+        for group in signs.chunks(5) {
+            if group.len() == 1 {
+                return None;
+            }
+            let mut number = 0u64;
+            for place in 0..5 {
+                let value = match group.get(place) {
+                    Some(sign) => self.value(*sign)?,
+                    // What is missing of the last group counts as its greatest sign.
+                    None => 84,
+                };
+                number = number * 85 + u64::from(value);
+            }
+            let number = u32::try_from(number).ok()?.to_be_bytes();
+            bytes.extend(number.iter().take(group.len() - 1));
+        }
+        Some(bytes)
+    }
+}
+
+/// Base45 as far as it goes: how many signs were read, and the bytes that they spell.
+pub(super) fn base45(signs: &[u8]) -> (usize, Vec<u8>) {
+    let mut bytes = Vec::new();
+    let mut read = 0;
+    for group in signs.chunks(3) {
+        let number = group.iter().rev().try_fold(0u32, |number, sign| {
+            let value = base45_value(*sign)?;
+            Some(number * 45 + value)
+        });
+        match (number.map(u16::try_from), group.len()) {
+            (Some(Ok(number)), 3) => bytes.extend(number.to_be_bytes()),
+            (Some(Ok(number)), 2) if number < 256 => bytes.push(number as u8),
+            _ => break,
+        }
+        read += group.len();
+    }
+    (read, bytes)
+}
+
+/// The value of a sign of base45.
+pub(super) fn base45_value(sign: u8) -> Option<u32> {
+    Some(match sign {
+        b'0'..=b'9' => u32::from(sign - b'0'),
+        b'A'..=b'Z' => u32::from(sign - b'A') + 10,
+        b' ' => 36,
+        b'$' => 37,
+        b'%' => 38,
+        b'*' => 39,
+        b'+' => 40,
+        b'-' => 41,
+        b'.' => 42,
+        b'/' => 43,
+        b':' => 44,
+        _ => return None,
+    })
+}
+
+/// A line of uuencoded text: its first sign tells how many bytes the others spell.
+pub(super) fn uuencoded(line: &[u8]) -> Option<Vec<u8>> {
+    let (length, signs) = line.split_first()?;
+    let length = usize::from(length.checked_sub(b' ')?) & 0x3f;
+    if length == 0 || signs.len() < length.div_ceil(3) * 4 - 2 {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(length + 2);
+    for group in signs.chunks(4) {
+        let mut number = 0u32;
+        for place in 0..4 {
+            let sign = group.get(place).copied().unwrap_or(b' ');
+            let value = sign.checked_sub(b' ').filter(|value| *value <= 64)?;
+            number = number << 6 | u32::from(value & 0x3f);
+        }
+        bytes.extend(number.to_be_bytes().iter().skip(1));
+    }
+    bytes.truncate(length);
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn known_spellings_are_read() {
+        assert_eq!(base32(b"MZXW6YTBOI")[0].as_deref(), Some(&b"foobar"[..]));
+        assert_eq!(base32(b"mzxw6ytb")[0].as_deref(), Some(&b"fooba"[..]));
+        assert_eq!(base32(b"CPNMUOJ1E8")[1].as_deref(), Some(&b"foobar"[..]));
+        assert_eq!(base32(b"Mixed234"), [None, None]);
+        assert_eq!(base58(b"2NEpo7TZRRrLZSi2U").as_deref(), Some(&b"Hello World!"[..]));
+        assert_eq!(base58(b"0OIl"), None);
+        assert_eq!(
+            Base85::Z.bytes(b"HelloWorld").as_deref(),
+            Some(&[0x86, 0x4f, 0xd2, 0x6f, 0xb5, 0x59, 0xf7, 0x5b][..])
+        );
+        assert_eq!(Base85::Ascii.bytes(b"87cURDZ").as_deref(), Some(&b"Hello"[..]));
+        assert_eq!(Base85::Git.bytes(b"NM&qnZv").as_deref(), Some(&b"Hello"[..]));
+        assert_eq!(base45(b"%69 VD92EX0"), (11, b"Hello!!".to_vec()));
+        assert_eq!(uuencoded(b"#0V%T").as_deref(), Some(&b"Cat"[..]));
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_are_too_odd(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = (base32(&bytes), base58(&bytes), base45(&bytes), uuencoded(&bytes));
+            for alphabet in Base85::ALL {
+                let _ = alphabet.bytes(&bytes);
+            }
+        }
+    }
+}
