@@ -137,35 +137,43 @@ struct Listed {
 }
 
 /// A word in a bucket.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry {
     /// The four bytes by which a long word is known, in lower case; the bytes of a short one as they are spelled.
     key: u32,
-    /// Where in the word its window stands.
-    offset: u32,
+    /// Four other bytes of a long word, in lower case: its beginning, or its end where it is known by its beginning.
+    other: u32,
+    /// Where in the word its window stands, and where those others do.
+    offset: u16,
+    other_offset: u16,
     listed: u32,
 }
 
-/// Bits, eight a byte: small enough to stay beside the processor, and so many that few are set.
-type Table = Box<[u8; 1 << TABLE_BITS]>;
+/// Places of the table for each bucket, as a power of two.
+const PER_BUCKET: u32 = 5;
 
-/// How many bits of a hash say which byte of a table is asked.
-const TABLE_BITS: u32 = 14;
+/// Words by hash: a table that says of most hashes at once that no word has them, and the words of the others.
+#[derive(Debug)]
+struct Index {
+    /// For each value of the upper bits of a hash, which of its next bits the words have: a byte that is not zero says that
+    /// there may be a word, the bit of the hash's [`tag`] says so more surely.
+    table: Box<[u8]>,
+    /// How many lower bits of a hash do not count for its place in the table.
+    shift: u32,
+    /// Where the words of each bucket begin; a bucket is told by the uppermost bits of a hash.
+    starts: Vec<u32>,
+    entries: Vec<Entry>,
+}
 
 /// Bits of the third byte that the hash of a short word regards.
 const THIRD_BITS: u32 = 5;
-/// How many buckets there are: one for each value of the upper bits of a hash.
-const BUCKETS: usize = 1 << 11;
-
 /// The compiled words.
 #[derive(Debug)]
 pub struct Gate {
     words: Vec<Listed>,
     single: Vec<(u8, Vec<u32>)>,
-    long: Table,
-    long_buckets: Vec<Vec<Entry>>,
-    short: Table,
-    short_buckets: Vec<Vec<Entry>>,
+    long: Index,
+    short: Index,
 }
 
 /// Places that are looked at together.
@@ -184,91 +192,107 @@ const fn short_hash(window: u32) -> u32 {
     (window & ((1 << (16 + THIRD_BITS)) - 1)).wrapping_mul(0x9e37_79b1)
 }
 
-#[inline]
-const fn bucket(hash: u32) -> usize {
-    (hash >> (u32::BITS - BUCKETS.trailing_zeros())) as usize
+impl Index {
+    /// The words that have these hashes.
+    fn of(hashed: Vec<(u32, Entry)>) -> Self {
+        /// Places of the table for each word.
+        const PLACES_PER_WORD: usize = 32;
+        /// The smallest table, and the largest: beyond it a processor has no room beside it for anything else.
+        const BITS: (u32, u32) = (8, 16);
+        let wanted = (hashed.len() * PLACES_PER_WORD).next_power_of_two().ilog2();
+        let bits = wanted.clamp(BITS.0, BITS.1);
+        let shift = u32::BITS - bits;
+        let mut table = vec![0; 1 << bits].into_boxed_slice();
+        for (hash, _) in &hashed {
+            if let Some(mark) = table.get_mut((hash >> shift) as usize) {
+                *mark |= tag(*hash, shift);
+            }
+        }
+        let bucket = |hash: u32| hash >> (shift + PER_BUCKET);
+        let mut hashed = hashed;
+        hashed.sort_by_key(|(hash, entry)| (bucket(*hash), entry.listed, entry.key));
+        // A word that is listed under several hashes stands in their bucket once.
+        hashed.dedup_by(|(a, this), (b, last)| bucket(*a) == bucket(*b) && this == last);
+        let starts = (0..=1 << (bits - PER_BUCKET))
+            .map(|wanted| hashed.partition_point(|(hash, _)| bucket(*hash) < wanted) as u32)
+            .collect();
+        Self {
+            table,
+            shift,
+            starts,
+            entries: hashed.into_iter().map(|(_, entry)| entry).collect(),
+        }
+    }
+
+    /// What the table says of a hash; nothing when no word has it.
+    #[inline(always)]
+    fn asked(&self, hash: u32) -> u8 {
+        self.table
+            .get((hash >> self.shift) as usize)
+            .copied()
+            .unwrap_or_default()
+    }
+
+    /// The words that may have a hash.
+    #[inline]
+    fn entries(&self, hash: u32) -> &[Entry] {
+        if self.asked(hash) & tag(hash, self.shift) == 0 {
+            return &[];
+        }
+        let bucket = (hash >> (self.shift + PER_BUCKET)) as usize;
+        let start = |bucket: usize| self.starts.get(bucket).map_or(0, |start| *start as usize);
+        self.entries.get(start(bucket)..start(bucket + 1)).unwrap_or_default()
+    }
+}
+
+/// The bit in a byte of a table, by bits of the hash that its place does not say.
+#[inline(always)]
+const fn tag(hash: u32, shift: u32) -> u8 {
+    1 << (hash >> (shift - 3) & 7)
 }
 
 impl Gate {
     /// Compiles the words of each vocabulary; words are reported by their places in these lists.
     pub fn of(vocabularies: impl IntoIterator<Item = Vec<Word>>) -> Self {
-        let mut gate = Self {
-            words: Vec::new(),
-            single: Vec::new(),
-            long: Box::new([0; 1 << TABLE_BITS]),
-            long_buckets: vec![Vec::new(); BUCKETS],
-            short: Box::new([0; 1 << TABLE_BITS]),
-            short_buckets: vec![Vec::new(); BUCKETS],
-        };
-        for (vocabulary, words) in (0_u16..).zip(vocabularies) {
-            for (index, word) in (0_u32..).zip(words) {
-                gate.add(Listed {
+        let mut words = Vec::new();
+        let mut single: Vec<(u8, Vec<u32>)> = Vec::new();
+        let (mut long, mut short) = (Vec::new(), Vec::new());
+        for (vocabulary, listed) in (0_u16..).zip(vocabularies) {
+            for (index, word) in (0_u32..).zip(listed) {
+                let place = words.len() as u32;
+                let bytes = word.text.as_bytes();
+                match *bytes {
+                    [] => continue,
+                    // Beyond what a sighting can say.
+                    _ if bytes.len() > usize::from(u16::MAX) => continue,
+                    [byte] => {
+                        let mut bytes = vec![byte];
+                        if word.case == Case::Ignored && byte.is_ascii_alphabetic() {
+                            bytes = vec![byte.to_ascii_lowercase(), byte.to_ascii_uppercase()];
+                        }
+                        for byte in bytes {
+                            match single.iter_mut().find(|(known, _)| *known == byte) {
+                                Some((_, words)) => words.push(place),
+                                None => single.push((byte, vec![place])),
+                            }
+                        }
+                    }
+                    [_, _] | [_, _, _] => add_short(bytes, word.case, place, &mut short),
+                    [..] => add_long(bytes, place, &mut long),
+                }
+                words.push(Listed {
                     word,
                     vocabulary,
                     index,
                 });
             }
         }
-        gate
-    }
-
-    fn add(&mut self, listed: Listed) {
-        let place = self.words.len() as u32;
-        let bytes = listed.word.text.as_bytes();
-        match *bytes {
-            [] => return,
-            // Beyond what a sighting can say.
-            _ if bytes.len() > usize::from(u16::MAX) => return,
-            [byte] => {
-                let mut bytes = vec![byte];
-                if listed.word.case == Case::Ignored && byte.is_ascii_alphabetic() {
-                    bytes = vec![byte.to_ascii_lowercase(), byte.to_ascii_uppercase()];
-                }
-                for byte in bytes {
-                    match self.single.iter_mut().find(|(known, _)| *known == byte) {
-                        Some((_, words)) => words.push(place),
-                        None => self.single.push((byte, vec![place])),
-                    }
-                }
-            }
-            [_, _] | [_, _, _] => {
-                for spelling in spellings(bytes, listed.word.case) {
-                    let thirds = match bytes.get(2) {
-                        Some(_) => vec![spelling],
-                        None => (0..1 << THIRD_BITS).map(|third| spelling | third << 16).collect(),
-                    };
-                    let mut buckets = Vec::new();
-                    for window in thirds {
-                        mark(&mut self.short, short_hash(window));
-                        buckets.push(bucket(short_hash(window)));
-                    }
-                    buckets.sort_unstable();
-                    buckets.dedup();
-                    for bucket in buckets {
-                        if let Some(bucket) = self.short_buckets.get_mut(bucket) {
-                            bucket.push(Entry {
-                                key: spelling,
-                                offset: 0,
-                                listed: place,
-                            });
-                        }
-                    }
-                }
-            }
-            [..] => {
-                let (offset, window) = rarest_window(bytes);
-                let hash = long_hash(window);
-                mark(&mut self.long, hash);
-                if let Some(bucket) = self.long_buckets.get_mut(bucket(hash)) {
-                    bucket.push(Entry {
-                        key: window | FOLD,
-                        offset,
-                        listed: place,
-                    });
-                }
-            }
+        Self {
+            words,
+            single,
+            long: Index::of(long),
+            short: Index::of(short),
         }
-        self.words.push(listed);
     }
 
     /// Every word in a text.
@@ -318,37 +342,33 @@ impl Gate {
     /// Looks at the four places whose bytes, and those behind, are these.
     #[inline(always)]
     fn look(&self, bytes: &[u8], at: usize, eight: u64, found: &mut Vec<Sighting>) {
-        let window = |step: u32| (eight >> (8 * step)) as u32;
-        // A bit for each place: the lower four for long words, the upper four for short ones.
-        let mut marks = 0;
+        let asked = |step: u32| {
+            let window = (eight >> (8 * step)) as u32;
+            self.long.asked(long_hash(window)) | self.short.asked(short_hash(window))
+        };
+        if asked(0) | asked(1) | asked(2) | asked(3) != 0 {
+            self.compare(bytes, at, eight, found);
+        }
+    }
+
+    #[inline(never)]
+    fn compare(&self, bytes: &[u8], at: usize, eight: u64, found: &mut Vec<Sighting>) {
         for step in 0..PLACES {
-            marks |= u32::from(is_marked(&self.long, long_hash(window(step)))) << step;
-            marks |= u32::from(is_marked(&self.short, short_hash(window(step)))) << (PLACES + step);
-        }
-        while marks != 0 {
-            let mark = marks.trailing_zeros();
-            marks &= marks - 1;
-            match mark.checked_sub(PLACES) {
-                None => self.compare_long(bytes, at + mark as usize, window(mark), found),
-                Some(step) => self.compare_short(bytes, at + step as usize, window(step), found),
+            let (place, window) = (at + step as usize, (eight >> (8 * step)) as u32);
+            for entry in self.long.entries(long_hash(window)) {
+                if entry.key == window | FOLD
+                    && let Some(start) = place.checked_sub(usize::from(entry.offset))
+                    && let Some(other) = bytes.get(start + usize::from(entry.other_offset)..)
+                    && let Some(other) = other.first_chunk::<4>()
+                    && entry.other == u32::from_le_bytes(*other) | FOLD
+                {
+                    self.compare_word(bytes, start, entry.listed, found);
+                }
             }
-        }
-    }
-
-    fn compare_long(&self, bytes: &[u8], place: usize, window: u32, found: &mut Vec<Sighting>) {
-        for entry in entries(&self.long_buckets, long_hash(window)) {
-            if entry.key == window | FOLD
-                && let Some(start) = place.checked_sub(entry.offset as usize)
-            {
-                self.compare_word(bytes, start, entry.listed, found);
-            }
-        }
-    }
-
-    fn compare_short(&self, bytes: &[u8], place: usize, window: u32, found: &mut Vec<Sighting>) {
-        for entry in entries(&self.short_buckets, short_hash(window)) {
-            if entry.key == window & 0xff_ffff || entry.key == window & 0xffff {
-                self.compare_word(bytes, place, entry.listed, found);
+            for entry in self.short.entries(short_hash(window)) {
+                if entry.key == window & 0xff_ffff || entry.key == window & 0xffff {
+                    self.compare_word(bytes, place, entry.listed, found);
+                }
             }
         }
     }
@@ -377,30 +397,40 @@ impl Gate {
     }
 }
 
-/// The words that share the bucket of a hash.
-#[inline]
-fn entries(buckets: &[Vec<Entry>], hash: u32) -> impl Iterator<Item = &Entry> {
-    buckets.get(bucket(hash)).into_iter().flatten()
-}
-
-#[inline]
-fn is_marked(table: &Table, hash: u32) -> u8 {
-    let (place, bit) = place(hash);
-    table.get(place).copied().unwrap_or_default() >> bit & 1
-}
-
-fn mark(table: &mut Table, hash: u32) {
-    let (place, bit) = place(hash);
-    if let Some(mark) = table.get_mut(place) {
-        *mark |= 1 << bit;
+/// Adds a word of two or three bytes under every hash that a text which holds it can have.
+fn add_short(word: &[u8], case: Case, listed: u32, hashed: &mut Vec<(u32, Entry)>) {
+    for spelling in spellings(word, case) {
+        let entry = Entry {
+            key: spelling,
+            other: 0,
+            offset: 0,
+            other_offset: 0,
+            listed,
+        };
+        let thirds = match word.get(2) {
+            Some(_) => vec![spelling],
+            None => (0..1 << THIRD_BITS).map(|third| spelling | third << 16).collect(),
+        };
+        hashed.extend(thirds.into_iter().map(|window| (short_hash(window), entry)));
     }
 }
 
-/// Where in a table the answer for a hash stands: which byte, and which of its bits.
-#[inline]
-const fn place(hash: u32) -> (usize, u32) {
-    let upper = hash >> (u32::BITS - TABLE_BITS - 3);
-    ((upper >> 3) as usize, upper & 7)
+/// Adds a word of four bytes or more under its rarest window.
+fn add_long(word: &[u8], listed: u32, hashed: &mut Vec<(u32, Entry)>) {
+    let (offset, window) = rarest_window(word);
+    let other_offset = match offset {
+        0 => word.len() - 4,
+        _ => 0,
+    };
+    let other = word.get(other_offset..).and_then(<[u8]>::first_chunk);
+    let entry = Entry {
+        key: window | FOLD,
+        other: other.map_or(0, |other| u32::from_le_bytes(*other)) | FOLD,
+        offset: offset as u16,
+        other_offset: other_offset as u16,
+        listed,
+    };
+    hashed.push((long_hash(window), entry));
 }
 
 /// The first bytes of a short word, in every mix of cases that it allows.
@@ -425,12 +455,34 @@ fn spellings(bytes: &[u8], case: Case) -> Vec<u32> {
 
 /// The four bytes of a word that are least likely in ordinary text, and where they stand.
 fn rarest_window(bytes: &[u8]) -> (u32, u32) {
-    let commonness = |window: &[u8]| window.iter().map(|byte| commonness(*byte)).sum::<u32>();
+    let pairs = |window: &[u8]| window.windows(2).map(pair_commonness).sum::<u32>();
     let window = (0_u32..)
         .zip(bytes.windows(4))
-        .min_by_key(|(_, window)| commonness(window))
+        .min_by_key(|(_, window)| pairs(window))
         .and_then(|(offset, window)| Some((offset, u32::from_le_bytes(window.try_into().ok()?))));
     window.unwrap_or_default()
+}
+
+/// The pairs of letters that make up most of English text, the commonest first.
+const COMMON_PAIRS: &[u8] = b"thheineranreonatndtiesorteofedisitalarstto\
+    ntngsehaasouiolevecomedehirironiceneaealicellbemasiomur\
+    caeltalansdifohopeecprnoctusacotiltrlyncetutsssorsunlowa\
+    gewheewiemadolrtpowenaultsmoowpaimmiaishirsuidosiviaam";
+
+/// How common two bytes are beside each other, roughly.
+fn pair_commonness(pair: &[u8]) -> u32 {
+    let lower = pair.to_ascii_lowercase();
+    if let Some(place) = COMMON_PAIRS.chunks(2).position(|common| common == lower) {
+        return 14 - place as u32 / 18;
+    }
+    if lower.contains(&b' ') {
+        return 8;
+    }
+    match lower.iter().all(u8::is_ascii_alphabetic) {
+        true if lower.iter().any(|byte| b"jqxz".contains(byte)) => 0,
+        true => 3,
+        false => lower.iter().map(|byte| commonness(*byte)).sum::<u32>() / 4,
+    }
 }
 
 /// How common a byte is in texts, roughly: bits less than in a language of one letter.

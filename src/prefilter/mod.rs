@@ -49,6 +49,11 @@ pub trait Prefilter: Send + Sync {
         Vec::new()
     }
 
+    /// The words by which it knows the contents that concern it when it looks at the shape of a step ([`Spoken`]).
+    fn step_words(&self) -> Vec<Word> {
+        Vec::new()
+    }
+
     /// Looks at one content in all its views.
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>);
 
@@ -145,7 +150,8 @@ impl Prefilters {
             let new = implied.on_contents(findings, &screening.findings);
             screening.findings.extend(new);
         }
-        for (vocabulary, family) in (views::OF_FAMILIES..).zip(&self.families) {
+        let first = views::OF_FAMILIES + self.families.len();
+        for (vocabulary, family) in (first..).zip(&self.families) {
             let spoken = Spoken {
                 vocabularies: &vocabularies,
                 vocabulary,

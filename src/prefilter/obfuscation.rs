@@ -311,10 +311,11 @@ fn ornaments(text: &str) -> Vec<Range<usize>> {
     spans
 }
 
+/// Single letters in a run with gaps.
+const FEWEST_LONELY: usize = 12;
+
 /// Runs of single letters with gaps that spell instructions.
 fn gaps(text: &str) -> Vec<Range<usize>> {
-    /// Letters in a run.
-    const FEWEST: usize = 12;
     let bytes = text.as_bytes();
     let is_gap = |byte: Option<&u8>| {
         matches!(
@@ -323,11 +324,8 @@ fn gaps(text: &str) -> Vec<Range<usize>> {
         )
     };
     let mut spans = Vec::new();
-    if bytes.len() < 2 * FEWEST - 1 {
-        return spans;
-    }
     let mut at = 0;
-    while at + 2 * FEWEST <= bytes.len() + 1 {
+    while at + 2 * FEWEST_LONELY <= bytes.len() + 1 {
         let lonely = |place: usize| {
             bytes.get(place).is_some_and(u8::is_ascii_alphabetic)
                 && (place == 0 || is_gap(bytes.get(place - 1)))
@@ -355,7 +353,7 @@ fn gaps(text: &str) -> Vec<Range<usize>> {
             }
             at += gap.max(1);
         }
-        if letters >= FEWEST && spells_instructions(&joined) {
+        if letters >= FEWEST_LONELY && spells_instructions(&joined) {
             spans.push(start..end);
         }
     }
@@ -369,6 +367,9 @@ fn gaps(text: &str) -> Vec<Range<usize>> {
 fn may_have_gaps(bytes: &[u8]) -> bool {
     const BLOCK: usize = 32;
     const FEWEST: u8 = 4;
+    if bytes.len() < 2 * FEWEST_LONELY - 1 {
+        return false;
+    }
     let is_letter = |byte: u8| (byte | 0x20).wrapping_sub(b'a') < 26;
     let is_part = |byte: u8| is_letter(byte) | (byte.wrapping_sub(b'0') < 10);
     let lonely = |before: u8, byte: u8, behind: u8| is_letter(byte) & !is_part(before) & !is_part(behind);
@@ -428,17 +429,26 @@ const fn is_sign(byte: u8) -> bool {
     letter_of(byte).is_some()
 }
 
-/// Whether a text has words in which digits or signs may stand for letters.
+/// Whether somewhere several words stand near each other in which digits or signs may stand for letters.
 fn may_have_signs(text: &str) -> bool {
+    /// No instruction is longer from the first such word to the last that it needs.
+    const NEAR: usize = 512;
     let is_disguised = |word: &str| {
         let bytes = word.trim_end_matches(['!', '.', ',', '?']).bytes();
         bytes.clone().any(is_sign) && bytes.clone().filter(u8::is_ascii_alphabetic).count() >= 2
     };
-    let disguised = words_with(text, is_sign)
-        .filter(|word| is_disguised(word))
-        .take(FEWEST_SIGNS)
-        .count();
-    disguised == FEWEST_SIGNS
+    let mut disguised =
+        words_with(text, is_sign).filter(|word| is_disguised(text.get(word.clone()).unwrap_or_default()));
+    // The beginnings of the last words seen.
+    let mut before: [Option<usize>; FEWEST_SIGNS - 1] = [None; FEWEST_SIGNS - 1];
+    disguised.any(|word| {
+        let [first, ..] = before;
+        before.rotate_left(1);
+        if let Some(last) = before.last_mut() {
+            *last = Some(word.start);
+        }
+        first.is_some_and(|first| word.end - first <= NEAR)
+    })
 }
 
 /// Spans that spell instructions once digits and signs are read as letters, and did not before.
@@ -447,14 +457,17 @@ fn digits(text: &str) -> Vec<Range<usize>> {
         .chars()
         .map(|c| u8::try_from(c).ok().and_then(letter_of).map_or(c, char::from))
         .collect();
+    let told = telling(&read);
+    if told.is_empty() {
+        return Vec::new();
+    }
     let plain = telling(text);
     let is_plain = |span: &Range<usize>| {
         plain
             .iter()
             .any(|known| known.start < span.end && span.start < known.end)
     };
-    telling(&read)
-        .into_iter()
+    told.into_iter()
         .filter(|span| !is_plain(span))
         .filter(|span| {
             let written = text.get(span.clone()).unwrap_or_default();
@@ -464,7 +477,7 @@ fn digits(text: &str) -> Vec<Range<usize>> {
 }
 
 /// The words, white space between them, that hold such a byte.
-fn words_with(text: &str, wanted: impl Fn(u8) -> bool + Copy) -> impl Iterator<Item = &str> {
+fn words_with(text: &str, wanted: impl Fn(u8) -> bool + Copy) -> impl Iterator<Item = Range<usize>> {
     let bytes = text.as_bytes();
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -473,7 +486,7 @@ fn words_with(text: &str, wanted: impl Fn(u8) -> bool + Copy) -> impl Iterator<I
         let start = (at..found).rev().find(is_space).map_or(at, |space| space + 1);
         let end = (found..=bytes.len()).find(is_space)?;
         at = end;
-        text.get(start..end)
+        Some(start..end)
     })
 }
 

@@ -27,17 +27,18 @@ impl Subject<'_> {
     }
 }
 
-/// Which contents of a step hold words of the family that looks, as they were received.
+/// Which contents of a step hold words by which the family that looks knows that they concern it, as they were received
+/// ([`Prefilter::step_words`](super::Prefilter::step_words)).
 #[derive(Clone, Copy)]
 pub struct Spoken<'a> {
     /// For each content, the vocabularies of which it holds words.
     pub(super) vocabularies: &'a [u64],
-    /// Which vocabulary of the gate is that of the family.
+    /// Which vocabulary of the gate is that of these words.
     pub(super) vocabulary: usize,
 }
 
 impl Spoken<'_> {
-    /// Whether a content holds words of the family.
+    /// Whether a content holds such a word.
     pub fn holds_words(&self, content: ContentId) -> bool {
         let known = self.vocabularies.get(content.index());
         known.is_none_or(|known| known & vocabulary_bit(self.vocabulary) != 0)

@@ -96,7 +96,7 @@ pub(super) fn seen_in_shape(family: &dyn Prefilter, step: &Step, policy: &Policy
         .collect();
     let spoken = Spoken {
         vocabularies: &vocabularies,
-        vocabulary: views::OF_FAMILIES,
+        vocabulary: views::OF_FAMILIES + 1,
     };
     let mut found = Vec::new();
     family.screen_step(step, policy, spoken, &mut found);

@@ -61,13 +61,16 @@ const DERIVED_AT_LEAST: usize = 64 * 1024;
 
 /// The vocabulary of the views themselves: what decoding gates on.
 const OF_VIEWS: usize = 0;
-/// The vocabulary of the first family; the others follow in their order.
+/// The vocabulary of the first family; the others follow in their order, and behind them, in the same order, their words
+/// about steps.
 pub(super) const OF_FAMILIES: usize = 1;
 
 /// The gate for the views and these families.
-pub(super) fn gate<'f>(families: impl Iterator<Item = &'f dyn Prefilter>) -> Gate {
+pub(super) fn gate<'f>(families: impl Iterator<Item = &'f dyn Prefilter> + Clone) -> Gate {
     let own = ciphers::words().into_iter().chain(spoken::words()).collect();
-    Gate::of(std::iter::once(own).chain(families.map(|family| family.words())))
+    let of_contents = families.clone().map(|family| family.words());
+    let of_steps = families.map(|family| family.step_words());
+    Gate::of(std::iter::once(own).chain(of_contents).chain(of_steps))
 }
 
 /// The gate of the views alone, for those who only want to know what is encoded.
@@ -428,7 +431,7 @@ impl<'a> Maker<'a, '_> {
             cleaned,
             View::Decoded,
             "block",
-            blocks::decode(cleaned.text(), self.room),
+            blocks::decode(cleaned.text(), cleaned.kinds, self.room),
         );
         let words = || folded.sightings().of(OF_VIEWS);
         if words().next().is_some() {

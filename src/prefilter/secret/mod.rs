@@ -55,6 +55,10 @@ impl Prefilter for Secret {
         Self::table().map_or_else(Vec::new, |table| table.words().to_vec())
     }
 
+    fn step_words(&self) -> Vec<Word> {
+        Self::table().map(Table::self_evident_words).unwrap_or_default()
+    }
+
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         let Some(table) = Self::table() else { return };
         let mut taken: Vec<Range<usize>> = Vec::new();

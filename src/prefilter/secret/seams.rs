@@ -38,30 +38,52 @@ pub(super) fn screen(table: &Table, step: &Step, spoken: Spoken<'_>, found: &mut
         .take(MOST_CONTENTS)
         .filter(|content| matches!(content.form, Form::Text | Form::TextFile { .. }))
         .collect();
+    let successions = successions(&leaves);
+    let runs = || {
+        siblings(&leaves)
+            .chain(successions.iter().map(Vec::as_slice))
+            .flat_map(|run| run.chunks(MOST_PIECES))
+    };
+    if !may_be_split(table, runs(), spoken) {
+        return;
+    }
     let mut left = MOST_BYTES;
-    for run in siblings(&leaves).into_iter().chain(successions(&leaves)) {
-        for pieces in run.chunks(MOST_PIECES) {
-            if left == 0 {
-                return;
-            }
-            sew(table, pieces, spoken, &mut left, found);
+    for run in runs() {
+        if left == 0 {
+            return;
         }
+        sew(table, run, spoken, &mut left, found);
     }
 }
 
+/// Whether any piece holds a word of a format, or one stands across a seam: of most steps neither is true, and one look at
+/// all their seams says so.
+fn may_be_split<'r, 'a: 'r>(table: &Table, runs: impl Iterator<Item = &'r [&'a Content]>, spoken: Spoken<'_>) -> bool {
+    let mut seams = String::new();
+    for run in runs {
+        if seams.len() > MOST_BYTES || run.iter().any(|content| spoken.holds_words(content.id)) {
+            return true;
+        }
+        sew_ends(run, table.longest_word(), &mut seams, &mut Vec::new());
+        seams.push('\n');
+    }
+    table.names_self_evident(&seams)
+}
+
 /// Runs of leaves that share their container, in document order.
-fn siblings<'a>(leaves: &[&'a Content]) -> Vec<Vec<&'a Content>> {
-    let container = |content: &Content| content.pointer.as_str().rfind('/');
+fn siblings<'l, 'a>(leaves: &'l [&'a Content]) -> impl Iterator<Item = &'l [&'a Content]> {
     leaves
-        .chunk_by(|a, b| {
-            let (Some(x), Some(y)) = (container(a), container(b)) else {
-                return false;
-            };
-            a.pointer.as_str().get(..x) == b.pointer.as_str().get(..y)
-        })
+        .chunk_by(|a, b| share_container(a, b))
         .filter(|run| run.len() > 1)
-        .map(<[_]>::to_vec)
-        .collect()
+}
+
+/// Whether two leaves are members of one container: their pointers differ behind the last slash only.
+fn share_container(a: &Content, b: &Content) -> bool {
+    let (a, b) = (a.pointer.as_str(), b.pointer.as_str());
+    let container = a.rfind('/').and_then(|end| a.get(..=end));
+    container
+        .and_then(|container| b.strip_prefix(container))
+        .is_some_and(|name| !name.contains('/'))
 }
 
 /// Runs of leaves that stand at the same place in successive items of an array.
@@ -132,29 +154,35 @@ fn written(number: u32) -> usize {
 
 /// The array places of a pointer, the innermost first. Leaves of one array are no matter of this: they are siblings.
 fn places(pointer: &str) -> impl Iterator<Item = Place<'_>> {
-    let mut behind = pointer.rfind('/').unwrap_or(0);
+    let bytes = pointer.as_bytes();
+    let mut behind = bytes.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
     std::iter::from_fn(move || {
-        let head = pointer.get(..behind).filter(|head| !head.is_empty())?;
-        let start = head.rfind('/').map_or(0, |slash| slash + 1);
-        let place = (head.get(..start), head.get(start..), pointer.get(behind..));
-        behind = start.saturating_sub(1);
-        Some(place)
-    })
-    .filter_map(|(before, segment, behind)| {
-        let segment = segment?;
-        Some(Place {
-            before: before?,
-            index: segment.parse().ok()?,
-            behind: behind?,
-            digits: segment.len(),
-        })
+        while behind > 0 {
+            let end = behind;
+            let slash = bytes.iter().take(end).rposition(|byte| *byte == b'/');
+            let start = slash.map_or(0, |slash| slash + 1);
+            behind = start.saturating_sub(1);
+            if !bytes.get(start).is_some_and(u8::is_ascii_digit) {
+                continue;
+            }
+            let segment = pointer.get(start..end).unwrap_or_default();
+            if let (Some(before), Ok(index), Some(behind)) = (pointer.get(..start), segment.parse(), pointer.get(end..))
+            {
+                let digits = segment.len();
+                return Some(Place {
+                    before,
+                    index,
+                    behind,
+                    digits,
+                });
+            }
+        }
+        None
     })
 }
 
-/// Contents as one text: of each the nearest ends, up to so many bytes.
-fn sewn<'a>(run: &[&'a Content], reach: usize) -> (String, Vec<Piece<'a>>) {
-    let mut sewn = String::with_capacity(run.iter().map(|content| content.text.len().min(2 * reach + 1)).sum());
-    let mut pieces: Vec<Piece<'_>> = Vec::with_capacity(2 * run.len());
+/// Writes contents as one text: of each the nearest ends, up to so many bytes.
+fn sew_ends<'a>(run: &[&'a Content], reach: usize, sewn: &mut String, pieces: &mut Vec<Piece<'a>>) {
     for content in run {
         let text = content.text.as_str();
         let ends = if text.len() <= 2 * reach {
@@ -182,19 +210,20 @@ fn sewn<'a>(run: &[&'a Content], reach: usize) -> (String, Vec<Piece<'a>>) {
             sewn.push_str(part);
         }
     }
-    (sewn, pieces)
 }
 
 fn sew(table: &Table, run: &[&Content], spoken: Spoken<'_>, left: &mut usize, found: &mut Vec<Finding>) {
     // Where no piece holds a word of any format, one can only stand across a seam.
     if !run.iter().any(|content| spoken.holds_words(content.id)) {
-        let (seams, _) = sewn(run, table.longest_word());
+        let mut seams = String::new();
+        sew_ends(run, table.longest_word(), &mut seams, &mut Vec::new());
         *left = left.saturating_sub(seams.len());
         if !table.names_self_evident(&seams) {
             return;
         }
     }
-    let (sewn, pieces) = sewn(run, END);
+    let (mut sewn, mut pieces) = (String::new(), Vec::new());
+    sew_ends(run, END, &mut sewn, &mut pieces);
     *left = left.saturating_sub(sewn.len());
     for hit in table.self_evident_hits(&sewn) {
         let parts: Vec<(&Content, Range<usize>)> = pieces

@@ -142,6 +142,23 @@ impl Table {
         &self.words
     }
 
+    /// The keywords of formats that need no word beside them.
+    pub(super) fn self_evident_words(&self) -> Vec<Word> {
+        let listed = self.words.iter().enumerate();
+        listed
+            .filter(|(place, _)| self.opens_self_evident(*place))
+            .map(|(_, word)| word.clone())
+            .collect()
+    }
+
+    /// Whether the word at this place is a keyword of a format that needs no word beside it.
+    fn opens_self_evident(&self, word: usize) -> bool {
+        self.targets.get(word).into_iter().flatten().any(|target| match target {
+            Target::Format(index) => self.formats.get(*index).is_some_and(Format::is_self_evident),
+            Target::Label(_) => false,
+        })
+    }
+
     /// Bytes of the longest keyword.
     pub(super) fn longest_word(&self) -> usize {
         self.longest_word

@@ -381,7 +381,7 @@ fn check_decoders(text: &str) {
         ("fillers", hidden::fillers_as_spaces),
         ("shown order", hidden::shown_order),
         ("escapes", escapes::unescape),
-        ("blocks", blocks::decode),
+        ("blocks", |text, room| blocks::decode(text, Kinds::of(text), room)),
         ("json", |text, room| json::inside(text, room).map(|inside| inside.said)),
         ("ciphers", |text, room| {
             let sightings = common_words().sightings(text);
