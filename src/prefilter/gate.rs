@@ -6,8 +6,8 @@
 //!
 //! - every word of four bytes or more is represented by one *window* of four bytes, the rarest it has, without regard to
 //!   case; a table of hashes says whether the four bytes at a place can be such a window;
-//! - words of two or three bytes are represented by their first three bytes, as written, in every mix of cases they allow
-//!   (of the third byte a few bits, so that words of two bytes need not list all that may follow);
+//! - words of two or three bytes are represented by their first three bytes, in the same way (of the third byte a few bits,
+//!   so that words of two bytes need not list all that may follow);
 //! - words of one byte are looked for as bytes, and only when the text holds them.
 //!
 //! What passes a table is compared with the words that share its bucket, so the tables decide about speed, never about what
@@ -139,9 +139,10 @@ struct Listed {
 /// A word in a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry {
-    /// The four bytes by which a long word is known, in lower case; the bytes of a short one as they are spelled.
+    /// The four bytes by which a long word is known, the bytes of a short one; in lower case.
     key: u32,
-    /// Four other bytes of a long word, in lower case: its beginning, or its end where it is known by its beginning.
+    /// Four other bytes of a long word, in lower case: its beginning, or its end where it is known by its beginning. Of a
+    /// short word, which bits of its key count.
     other: u32,
     /// Where in the word its window stands, and where those others do.
     offset: u16,
@@ -149,24 +150,24 @@ struct Entry {
     listed: u32,
 }
 
-/// Places of the table for each bucket, as a power of two.
-const PER_BUCKET: u32 = 5;
+/// How many bits of a hash say which byte of a table is asked: so many that few bytes are not zero.
+const TABLE_BITS: u32 = 15;
+/// How many bits of a hash say which bucket its words are in.
+const BUCKET_BITS: u32 = 10;
 
 /// Words by hash: a table that says of most hashes at once that no word has them, and the words of the others.
 #[derive(Debug)]
 struct Index {
     /// For each value of the upper bits of a hash, which of its next bits the words have: a byte that is not zero says that
     /// there may be a word, the bit of the hash's [`tag`] says so more surely.
-    table: Box<[u8]>,
-    /// How many lower bits of a hash do not count for its place in the table.
-    shift: u32,
+    table: Box<[u8; 1 << TABLE_BITS]>,
     /// Where the words of each bucket begin; a bucket is told by the uppermost bits of a hash.
     starts: Vec<u32>,
     entries: Vec<Entry>,
 }
 
 /// Bits of the third byte that the hash of a short word regards.
-const THIRD_BITS: u32 = 5;
+const THIRD_BITS: u32 = 4;
 /// The compiled words.
 #[derive(Debug)]
 pub struct Gate {
@@ -189,36 +190,27 @@ const fn long_hash(window: u32) -> u32 {
 
 #[inline]
 const fn short_hash(window: u32) -> u32 {
-    (window & ((1 << (16 + THIRD_BITS)) - 1)).wrapping_mul(0x9e37_79b1)
+    ((window | FOLD) & ((1 << (16 + THIRD_BITS)) - 1)).wrapping_mul(0x9e37_79b1)
 }
 
 impl Index {
     /// The words that have these hashes.
     fn of(hashed: Vec<(u32, Entry)>) -> Self {
-        /// Places of the table for each word.
-        const PLACES_PER_WORD: usize = 32;
-        /// The smallest table, and the largest: beyond it a processor has no room beside it for anything else.
-        const BITS: (u32, u32) = (8, 16);
-        let wanted = (hashed.len() * PLACES_PER_WORD).next_power_of_two().ilog2();
-        let bits = wanted.clamp(BITS.0, BITS.1);
-        let shift = u32::BITS - bits;
-        let mut table = vec![0; 1 << bits].into_boxed_slice();
+        let mut table = Box::new([0; 1 << TABLE_BITS]);
         for (hash, _) in &hashed {
-            if let Some(mark) = table.get_mut((hash >> shift) as usize) {
-                *mark |= tag(*hash, shift);
+            if let Some(mark) = table.get_mut(place(*hash)) {
+                *mark |= tag(*hash);
             }
         }
-        let bucket = |hash: u32| hash >> (shift + PER_BUCKET);
         let mut hashed = hashed;
         hashed.sort_by_key(|(hash, entry)| (bucket(*hash), entry.listed, entry.key));
         // A word that is listed under several hashes stands in their bucket once.
         hashed.dedup_by(|(a, this), (b, last)| bucket(*a) == bucket(*b) && this == last);
-        let starts = (0..=1 << (bits - PER_BUCKET))
+        let starts = (0..=1 << BUCKET_BITS)
             .map(|wanted| hashed.partition_point(|(hash, _)| bucket(*hash) < wanted) as u32)
             .collect();
         Self {
             table,
-            shift,
             starts,
             entries: hashed.into_iter().map(|(_, entry)| entry).collect(),
         }
@@ -227,28 +219,35 @@ impl Index {
     /// What the table says of a hash; nothing when no word has it.
     #[inline(always)]
     fn asked(&self, hash: u32) -> u8 {
-        self.table
-            .get((hash >> self.shift) as usize)
-            .copied()
-            .unwrap_or_default()
+        self.table.get(place(hash)).copied().unwrap_or_default()
     }
 
     /// The words that may have a hash.
     #[inline]
     fn entries(&self, hash: u32) -> &[Entry] {
-        if self.asked(hash) & tag(hash, self.shift) == 0 {
+        if self.asked(hash) & tag(hash) == 0 {
             return &[];
         }
-        let bucket = (hash >> (self.shift + PER_BUCKET)) as usize;
+        let bucket = bucket(hash) as usize;
         let start = |bucket: usize| self.starts.get(bucket).map_or(0, |start| *start as usize);
         self.entries.get(start(bucket)..start(bucket + 1)).unwrap_or_default()
     }
 }
 
-/// The bit in a byte of a table, by bits of the hash that its place does not say.
+/// Which byte of a table answers for a hash.
 #[inline(always)]
-const fn tag(hash: u32, shift: u32) -> u8 {
-    1 << (hash >> (shift - 3) & 7)
+const fn place(hash: u32) -> usize {
+    (hash >> (u32::BITS - TABLE_BITS)) as usize
+}
+
+/// The bit in that byte, by bits of the hash that its place does not say.
+#[inline(always)]
+const fn tag(hash: u32) -> u8 {
+    1 << (hash >> (u32::BITS - TABLE_BITS - 3) & 7)
+}
+
+const fn bucket(hash: u32) -> u32 {
+    hash >> (u32::BITS - BUCKET_BITS)
 }
 
 impl Gate {
@@ -277,7 +276,7 @@ impl Gate {
                             }
                         }
                     }
-                    [_, _] | [_, _, _] => add_short(bytes, word.case, place, &mut short),
+                    [_, _] | [_, _, _] => add_short(bytes, place, &mut short),
                     [..] => add_long(bytes, place, &mut long),
                 }
                 words.push(Listed {
@@ -366,7 +365,7 @@ impl Gate {
                 }
             }
             for entry in self.short.entries(short_hash(window)) {
-                if entry.key == window & 0xff_ffff || entry.key == window & 0xffff {
+                if (entry.key ^ (window | FOLD)) & entry.other == 0 {
                     self.compare_word(bytes, place, entry.listed, found);
                 }
             }
@@ -398,21 +397,22 @@ impl Gate {
 }
 
 /// Adds a word of two or three bytes under every hash that a text which holds it can have.
-fn add_short(word: &[u8], case: Case, listed: u32, hashed: &mut Vec<(u32, Entry)>) {
-    for spelling in spellings(word, case) {
-        let entry = Entry {
-            key: spelling,
-            other: 0,
-            offset: 0,
-            other_offset: 0,
-            listed,
-        };
-        let thirds = match word.get(2) {
-            Some(_) => vec![spelling],
-            None => (0..1 << THIRD_BITS).map(|third| spelling | third << 16).collect(),
-        };
-        hashed.extend(thirds.into_iter().map(|window| (short_hash(window), entry)));
-    }
+fn add_short(word: &[u8], listed: u32, hashed: &mut Vec<(u32, Entry)>) {
+    let [first, second, third @ ..] = word else { return };
+    let begins = u32::from_le_bytes([*first, *second, 0, 0]);
+    let (key, thirds) = match third {
+        [third, ..] => (begins | u32::from(*third) << 16, vec![u32::from(*third)]),
+        [] => (begins, (0..1 << THIRD_BITS).collect()),
+    };
+    let entry = Entry {
+        key: key | FOLD,
+        other: if third.is_empty() { 0xffff } else { 0xff_ffff },
+        offset: 0,
+        other_offset: 0,
+        listed,
+    };
+    let windows = thirds.into_iter().map(|third| begins | third << 16);
+    hashed.extend(windows.map(|window| (short_hash(window), entry)));
 }
 
 /// Adds a word of four bytes or more under its rarest window.
@@ -431,26 +431,6 @@ fn add_long(word: &[u8], listed: u32, hashed: &mut Vec<(u32, Entry)>) {
         listed,
     };
     hashed.push((long_hash(window), entry));
-}
-
-/// The first bytes of a short word, in every mix of cases that it allows.
-fn spellings(bytes: &[u8], case: Case) -> Vec<u32> {
-    let mut spellings = vec![0];
-    for (place, byte) in bytes.iter().enumerate() {
-        let mut variants = vec![*byte];
-        if case == Case::Ignored && byte.is_ascii_alphabetic() {
-            variants = vec![byte.to_ascii_lowercase(), byte.to_ascii_uppercase()];
-        }
-        spellings = spellings
-            .iter()
-            .flat_map(|so_far| {
-                variants
-                    .iter()
-                    .map(move |byte| so_far | u32::from(*byte) << (8 * place))
-            })
-            .collect();
-    }
-    spellings
 }
 
 /// The four bytes of a word that are least likely in ordinary text, and where they stand.
