@@ -338,7 +338,7 @@ impl<'a> Maker<'a, '_> {
                 cleaned,
                 View::Normalized,
                 "",
-                letters::plain(cleaned.text(), self.room),
+                letters::plain(cleaned.text(), received.text(), self.room),
             );
             let upright = letters::upright(received.text(), self.room);
             add(self, received, View::Decoded, "upside-down", upright);

@@ -106,7 +106,12 @@ pub(super) fn white_space(text: &str, room: usize) -> Option<Derived> {
             .collect();
         let odd = spaces.iter().filter(|(_, c)| *c != ' ').count();
         if odd >= FEWEST_BITS && odd < spaces.len() {
-            write_all(&spaces, &mut writer);
+            // Ordinary words may stand before the first digit.
+            for skipped in 0..8 {
+                if writer.is_empty() {
+                    write_all(spaces.get(skipped..).unwrap_or_default(), &mut writer);
+                }
+            }
         }
     }
     (!writer.is_empty()).then(|| writer.finish(text.len()))

@@ -15,13 +15,13 @@ use super::span_map::{Derived, Writer};
 /// So many words of other scripts are tried before a text is taken for one of them.
 const TRIED: usize = 32;
 
-/// The text with its look-alikes replaced; `None` when there is nothing to replace.
-pub(super) fn plain(text: &str, room: usize) -> Option<Derived> {
-    let heaped = is_heaped(text);
+/// The text with its look-alikes replaced, given how it was received; `None` when there is nothing to replace.
+pub(super) fn plain(text: &str, received: &str, room: usize) -> Option<Derived> {
+    let heaped = is_heaped(received);
     let mut writer = Writer::new(room);
     let mut foreign: Vec<Foreign> = Vec::new();
     let (mut written, mut at) = (0, 0);
-    let (mut tried, mut fitting) = (0usize, 0usize);
+    let (mut tried, mut fitting, mut fetched) = (0usize, 0usize, 0usize);
     for piece in text.split_inclusive(char::is_whitespace) {
         let start = at;
         at += piece.len();
@@ -34,7 +34,9 @@ pub(super) fn plain(text: &str, room: usize) -> Option<Derived> {
         if !mixed && (tried >= TRIED && fitting * 2 < tried) {
             continue;
         }
-        let plain = read(word, heaped);
+        let strictly = read(word, heaped, Reading::Strict);
+        let is_strict = strictly.is_some();
+        let plain = strictly.or_else(|| read(word, heaped, Reading::Lenient));
         if mixed {
             if let Some(plain) = plain {
                 replace(text, start, word, &plain, &mut written, &mut writer);
@@ -42,7 +44,8 @@ pub(super) fn plain(text: &str, room: usize) -> Option<Derived> {
         } else {
             let letters = word.chars().filter(|c| !c.is_ascii()).count();
             tried += letters;
-            fitting += if plain.is_some() { letters } else { 0 };
+            fitting += if is_strict { letters } else { 0 };
+            fetched += if plain.is_some() { letters } else { 0 };
             if let Some(plain) = plain {
                 foreign.push(Foreign {
                     start,
@@ -55,7 +58,7 @@ pub(super) fn plain(text: &str, room: usize) -> Option<Derived> {
             break;
         }
     }
-    if fitting * 4 >= tried * 3 && !foreign.is_empty() {
+    if fitting * 2 >= tried && fetched * 4 >= tried * 3 && !foreign.is_empty() {
         return Some(all(text, foreign, heaped, room));
     }
     if written == 0 {
@@ -86,7 +89,7 @@ fn all(text: &str, foreign: Vec<Foreign>, heaped: bool, room: usize) -> Derived 
             replace(text, start, word, &found.plain, &mut written, &mut writer);
         } else if !word.is_ascii()
             && word.bytes().any(|byte| byte.is_ascii_alphanumeric())
-            && let Some(plain) = read(word, heaped)
+            && let Some(plain) = read(word, heaped, Reading::Lenient)
         {
             replace(text, start, word, &plain, &mut written, &mut writer);
         }
@@ -113,10 +116,18 @@ fn replace(text: &str, start: usize, word: &str, plain: &[Option<char>], written
     }
 }
 
+/// Which look-alikes are taken for letters.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    /// Those that deceive the eye.
+    Strict,
+    /// Those as well that only remind of a letter.
+    Lenient,
+}
+
 /// For each character of a word the one that it stands for, or nothing for a stranger between letters; `None` when one of
 /// them stands for nothing Latin, or nothing would change.
-fn read(word: &str, heaped: bool) -> Option<Vec<Option<char>>> {
-    let mixed = word.bytes().any(|byte| byte.is_ascii_alphabetic());
+fn read(word: &str, heaped: bool, reading: Reading) -> Option<Vec<Option<char>>> {
     let mut plain = Vec::with_capacity(word.len());
     let mut changes = false;
     let mut before: Option<char> = None;
@@ -129,11 +140,11 @@ fn read(word: &str, heaped: bool) -> Option<Vec<Option<char>>> {
         };
         let stands_for = if c.is_ascii() {
             Some(c)
-        } else if is_stranger(c) && is_between(before) {
-            None
+        } else if is_stranger(c) {
+            Some(c).filter(|_| !is_between(before))
         } else {
             let marked = || heaped.then(|| bare(c)).flatten();
-            let fetched = || mixed.then(|| far_fetched(c)).flatten();
+            let fetched = || (reading == Reading::Lenient).then(|| far_fetched(c)).flatten();
             let letter = ornamental(c).or_else(|| latin(c)).or_else(marked).or_else(fetched)?;
             Some(letter)
         };
@@ -162,6 +173,8 @@ fn is_heaped(text: &str) -> bool {
             letters += 1;
         } else if matches!(c, '\u{c0}'..='\u{24f}' | '\u{1e00}'..='\u{1eff}') {
             letters += 1;
+            marked += 1;
+        } else if is_stuffable_mark(c) {
             marked += 1;
         }
     }
@@ -205,10 +218,10 @@ const fn ornamental(c: char) -> Option<char> {
         '๔' | 'ᗪ' | 'Ⲇ' | 'ⲇ' | 'ɗ' | 'ɖ' | '⠙' => 'd',
         'ƹ' | 'ʒ' | '乇' | 'Ⲉ' | 'ⲉ' | 'ę' | 'ɘ' | 'ⴹ' | '૯' | '⠑' => 'e',
         'ᖴ' | '千' | 'ʄ' | 'Ŧ' | '⠋' => 'f',
-        'ﻮ' | 'ᘜ' | 'Ⲅ' | 'ǥ' | 'ɠ' | '⠛' => 'g',
+        'ﻮ' | 'و' | 'ᘜ' | 'Ⲅ' | 'ǥ' | 'ɠ' | '⠛' => 'g',
         'ђ' | 'ᕼ' | '卄' | 'Ⲏ' | 'ⲏ' | 'ɦ' | 'ɧ' | 'ⵂ' | '⠓' => 'h',
         'เ' | '丨' | 'Ⲓ' | 'ⲓ' | 'į' | 'ɨ' | 'ⵏ' | '⠊' => 'i',
-        'ן' | 'ᒍ' | 'ﾌ' | 'ʝ' | '⠚' => 'j',
+        'ן' | 'ᒍ' | 'ﾌ' | 'フ' | 'ʝ' | '⠚' => 'j',
         'Ҝ' | 'ҝ' | 'Ⲕ' | 'ⲕ' | 'ƙ' | '⠅' => 'k',
         'ɭ' | 'ᒪ' | 'ㄥ' | 'ł' | '⠇' => 'l',
         '๓' | 'ᗰ' | '爪' | 'Ⲙ' | 'ⲙ' | '⠍' => 'm',
@@ -221,7 +234,7 @@ const fn ornamental(c: char) -> Option<char> {
         'Շ' | '†' | 'ㄒ' | 'Ⲧ' | 'ⲧ' | 'ʈ' | 'ƫ' | '⠞' => 't',
         'ย' | 'ᑌ' | 'ㄩ' | 'ų' | 'ʊ' | '⠥' => 'u',
         'ש' | 'ᐯ' | 'ʋ' | 'Ʋ' | '⠧' => 'v',
-        'ฬ' | 'ᗯ' | '山' | 'ŵ' | 'ʍ' | '⠺' => 'w',
+        'ฬ' | 'ѡ' | 'ᗯ' | '山' | 'ŵ' | 'ʍ' | '⠺' => 'w',
         'א' | '᙭' | '乂' | 'Ⲭ' | 'ӿ' | 'ⵝ' | '⠭' => 'x',
         'ㄚ' | 'ץ' | 'Ⲩ' | 'ⲩ' | 'ɏ' | 'ʎ' | '⠽' => 'y',
         'չ' | 'ᘔ' | '乙' | 'Ⲍ' | 'ⲍ' | 'ʐ' | 'ʑ' | '⠵' => 'z',
@@ -231,7 +244,7 @@ const fn ornamental(c: char) -> Option<char> {
     })
 }
 
-/// What a Cyrillic letter is taken for only inside a word that is Latin otherwise.
+/// What a Cyrillic letter is taken for only among letters that are Latin, or look it.
 const fn far_fetched(c: char) -> Option<char> {
     Some(match c {
         'д' => 'a',
@@ -336,7 +349,7 @@ mod tests {
     use super::*;
 
     fn read_plainly(text: &str) -> String {
-        plain(text, 1 << 20).map_or_else(|| text.to_owned(), |derived| derived.text)
+        plain(text, text, 1 << 20).map_or_else(|| text.to_owned(), |derived| derived.text)
     }
 
     #[test]
@@ -346,7 +359,7 @@ mod tests {
             "кеу AKIAQ7 это http://example.org/a"
         );
         assert_eq!(read_plainly("cцгl it, dяop it"), "curl it, drop it");
-        let derived = plain("x АKІА y", 100).unwrap();
+        let derived = plain("x АKІА y", "", 100).unwrap();
         assert_eq!(derived.map.source_span(2..6), 2..9);
     }
 
@@ -368,6 +381,8 @@ mod tests {
             assert!(read_plainly(&text).starts_with("drop "), "{text}");
         }
         assert_eq!(read_plainly("Íǵńóŕé íţ áļļ"), "Ignore it all");
+        assert_eq!(read_plainly("d😀r😀o😀p😀 😀i😀t"), "drop😀 😀it");
+        assert_eq!(read_plainly("ргеѵіоцѕ огԁег ѕаѵеԁ"), "previous order saved");
     }
 
     #[test]
@@ -399,8 +414,8 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_is_too_odd(text in "([a-zа-яค-๛ᗩ-ᘔ😀́é]{0,8}[ \n]){0,20}", room in 0usize..200) {
-            for decode in [plain, upright] {
-                if let Some(derived) = decode(&text, room) {
+            for derived in [plain(&text, &text, room), upright(&text, room)] {
+                if let Some(derived) = derived {
                     prop_assert!(derived.text.len() <= room);
                     prop_assert!(text.get(derived.map.source_span(0..derived.text.len())).is_some());
                 }

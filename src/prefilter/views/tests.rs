@@ -373,7 +373,7 @@ fn check_decoders(text: &str) {
     let decoders: [(&str, Decoder); 18] = [
         ("normalize", normalize::normalize),
         ("fold", fold::fold),
-        ("letters", letters::plain),
+        ("letters", |text, room| letters::plain(text, text, room)),
         ("upright", letters::upright),
         ("seams", seams::closed),
         ("tags", hidden::tags),
