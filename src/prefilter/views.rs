@@ -15,6 +15,7 @@
 //! numbers; what was cut is counted, and what is still encoded at the last layer is said ([`Views::undecoded`]).
 
 mod alphabets;
+mod bits;
 mod blocks;
 mod ciphers;
 mod escapes;
@@ -22,6 +23,7 @@ mod fold;
 mod groups;
 mod hidden;
 mod json;
+mod letters;
 mod likeness;
 mod lines;
 mod normalize;
@@ -29,6 +31,7 @@ mod numbers;
 mod packed;
 mod pairs;
 mod scan;
+mod seams;
 mod signs;
 mod span_map;
 mod spelled;
@@ -44,8 +47,9 @@ use super::Prefilter;
 use super::gate::{Gate, Sightings};
 use crate::model::{Content, Form, View};
 
+pub(super) use bits::{FEWEST_BITS, is_digit};
 pub(super) use fold::fold_pattern;
-pub(super) use hidden::{FEWEST_BITS, is_zero_width, selector_byte};
+pub(super) use hidden::{is_zero_width, selector_byte};
 pub(super) use json::{Leaf, leaves};
 pub(super) use normalize::{escape_sequence_length, is_invisible};
 pub(super) use scan::{Kinds, next};
@@ -368,7 +372,7 @@ impl<'a> Maker<'a, '_> {
                 received,
                 View::Hidden,
                 "zero-width",
-                hidden::bits(received.text(), self.room),
+                bits::invisible(received.text(), self.room),
             );
             add(
                 self,
@@ -379,19 +383,25 @@ impl<'a> Maker<'a, '_> {
             );
             add(
                 self,
-                received,
-                View::Hidden,
-                "fillers",
-                hidden::fillers_as_spaces(received.text(), self.room),
-            );
-            add(
-                self,
                 cleaned,
                 View::Normalized,
                 "",
-                fold::unmix(cleaned.text(), self.room),
+                letters::plain(cleaned.text(), received.text(), self.room),
             );
+            let upright = letters::upright(received.text(), self.room);
+            add(self, received, View::Decoded, "upside-down", upright);
         }
+        if !received.kinds.is_ascii() {
+            let private = bits::private(received.text(), self.room);
+            add(self, received, View::Hidden, "private", private);
+        }
+        // What was taken out may have stood for spaces.
+        if cleaned.view() == View::Normalized {
+            let spaced = hidden::fillers_as_spaces(received.text(), self.room);
+            add(self, received, View::Hidden, "fillers", spaced);
+        }
+        let spaces = bits::white_space(received.text(), self.room);
+        add(self, received, View::Hidden, "white-space", spaces);
         if received.kinds.has(Kinds::ODD_CONTROL) {
             add(
                 self,
@@ -433,6 +443,8 @@ impl<'a> Maker<'a, '_> {
             "block",
             blocks::decode(cleaned.text(), cleaned.kinds, self.room),
         );
+        let closed = seams::closed(cleaned.text(), self.room);
+        add(self, cleaned, View::Decoded, "seams", closed);
         let words = || folded.sightings().of(OF_VIEWS);
         if words().next().is_some() {
             for (how, undone) in ciphers::decode(cleaned.text(), words(), self.room) {

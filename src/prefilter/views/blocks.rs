@@ -322,6 +322,24 @@ fn decode_piece(bytes: &[u8], piece: Range<usize>, writer: &mut Writer, budget: 
         put(writer, start..piece.end, scale, &text);
         return;
     }
+    // What mail calls UTF-7, and what stands between names.
+    if let [b'+', inside @ .., b'-'] = letters
+        && let Some((text, _)) = spelled::read(inside, budget)
+    {
+        put(writer, start..piece.end, Scale::Whole, &text);
+        return;
+    }
+    let parts = letters.split(|byte| matches!(byte, b'_' | b'-'));
+    let longest = parts
+        .max_by_key(|part| part.len())
+        .filter(|part| part.len() < letters.len() && part.len() >= 20);
+    if let Some((text, _)) = longest
+        .filter(|part| is_mixed(part))
+        .and_then(|part| spelled::read(part, budget))
+    {
+        put(writer, start..piece.end, Scale::Whole, &text);
+        return;
+    }
     // Something may be glued to the front, which shifts the groups.
     if letters.len() < 24 || letters.len() > PROBE || spelled::all_hex(letters) {
         return;

@@ -159,6 +159,13 @@ fn quoted_printable(rest: &[u8]) -> Vec<Unit> {
 }
 
 fn backslash(rest: &[u8]) -> Vec<Unit> {
+    // A back-slash that is escaped itself, in a string inside a string.
+    if let Some(inner @ [b'\\', b'u' | b'x', ..]) = rest.get(1..) {
+        let units = backslash(inner).into_iter();
+        return units
+            .map(|(range, c)| (if range.start == 0 { 0 } else { range.start + 1 }..range.end + 1, c))
+            .collect();
+    }
     match rest.get(1) {
         Some(b'u') if rest.get(2) == Some(&b'{') => {
             let digits = rest
@@ -184,8 +191,8 @@ fn backslash(rest: &[u8]) -> Vec<Unit> {
             .map(|c| (0..10, c))
             .into_iter()
             .collect(),
-        Some(b'x') => spelled(rest, 1, |rest| match rest {
-            [b'\\', b'x', digits @ ..] => Some(Spelled::of(4, hex_number(digits.get(..2)?)? as u8)),
+        Some(b'x' | b'X') => spelled(rest, 1, |rest| match rest {
+            [b'\\', b'x' | b'X', digits @ ..] => Some(Spelled::of(4, hex_number(digits.get(..2)?)? as u8)),
             _ => None,
         }),
         // A single one is more often a back-reference than a letter.
@@ -300,6 +307,13 @@ fn character(bytes: &[u8]) -> Option<char> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn escapes_inside_strings_inside_strings_are_undone() {
+        assert_eq!(plain(r"\\u0069\\u0067\\x6e\X6f"), "igno");
+        let derived = unescape(r"x\\u0069y", 100).unwrap();
+        assert_eq!(derived.map.source_span(1..2), 1..8);
+    }
 
     fn plain(text: &str) -> String {
         unescape(text, 1 << 20).map_or_else(|| "-".to_owned(), |derived| derived.text)

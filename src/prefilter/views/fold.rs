@@ -48,42 +48,8 @@ pub(super) fn fold(text: &str, room: usize) -> Option<Derived> {
     Some(writer.finish(text.len()))
 }
 
-/// The text with look-alikes in words that also hold Latin letters or digits replaced by the Latin letters that they
-/// look like, letter case kept; `None` when there is no such word. Where case matters (keys, addresses, paths) this
-/// shows what the folded text cannot.
-pub(super) fn unmix(text: &str, room: usize) -> Option<Derived> {
-    let mut writer = Writer::new(room);
-    let (mut written, mut at) = (0, 0);
-    for piece in text.split_inclusive(char::is_whitespace) {
-        let start = at;
-        at += piece.len();
-        let word = piece.trim_end_matches(char::is_whitespace);
-        if word.is_ascii() || !word.bytes().any(|byte| byte.is_ascii_alphanumeric()) {
-            continue;
-        }
-        let Some(plain) = word.chars().map(latin).collect::<Option<Vec<char>>>() else {
-            continue;
-        };
-        for ((offset, c), plain) in word.char_indices().zip(plain) {
-            if c != plain {
-                writer.copy(written, text.get(written..start + offset).unwrap_or_default());
-                written = start + offset + c.len_utf8();
-                writer.put(start + offset..written, plain.encode_utf8(&mut [0; 4]));
-            }
-        }
-        if writer.is_full() {
-            break;
-        }
-    }
-    if written == 0 {
-        return None;
-    }
-    writer.copy(written, text.get(written..).unwrap_or_default());
-    Some(writer.finish(text.len()))
-}
-
 /// ASCII as it is, a look-alike as the character that it looks like, in its own case; `None` for anything else.
-fn latin(c: char) -> Option<char> {
+pub(super) fn latin(c: char) -> Option<char> {
     if c.is_ascii() {
         return Some(c);
     }
@@ -262,27 +228,6 @@ mod tests {
         }
         assert_eq!(folded("‘a’ – “b”"), "'a' - \"b\"");
         assert_eq!(folded("Übergröße"), "ubergroße");
-    }
-
-    #[test]
-    fn mixed_words_are_unmixed_and_others_stay() {
-        let plain = |text: &str| unmix(text, 1 << 20).map_or_else(|| text.to_owned(), |derived| derived.text);
-        assert_eq!(
-            plain("кеу АKІАQ7 это httр://ехаmрlе.org/а"),
-            "кеу AKIAQ7 это http://example.org/a"
-        );
-        for text in [
-            "Привет, мир",
-            "Wi-Fi работает",
-            "http://пример.рф/",
-            "naïve café",
-            "你好 abc",
-            "plain",
-        ] {
-            assert_eq!(plain(text), text);
-        }
-        let derived = unmix("x АKІА y", 100).unwrap();
-        assert_eq!(derived.map.source_span(2..6), 2..9);
     }
 
     #[test]

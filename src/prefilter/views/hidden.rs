@@ -1,9 +1,6 @@
-//! Text that no reader sees: spelled in tag characters, in variation selectors, in zero-width bits, or in reverse order.
+//! Text that no reader sees: spelled in tag characters or variation selectors, inside terminal codes, or in reverse order.
 
-use super::span_map::{Derived, Writer};
-
-/// The fewest zero-width characters in a row that can spell something.
-pub(in crate::prefilter) const FEWEST_BITS: usize = 16;
+use super::span_map::{Derived, Scale, Writer};
 
 /// A character spelled by a tag character.
 const fn tag_letter(c: char) -> Option<char> {
@@ -73,10 +70,13 @@ pub(super) fn tags(text: &str, room: usize) -> Option<Derived> {
 
 /// What variation selectors spell, two or more in a row taken as bytes, all runs together.
 pub(super) fn selectors(text: &str, room: usize) -> Option<Derived> {
+    /// Single selectors are read when there are so many.
+    const FEWEST_SINGLE: usize = 8;
     if !may_hide(text) {
         return None;
     }
     let mut bytes: Vec<(usize, u8)> = Vec::new();
+    let mut single: Vec<(usize, u8)> = Vec::new();
     let mut run: Vec<(usize, u8)> = Vec::new();
     for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
         match selector_byte(c) {
@@ -85,12 +85,30 @@ pub(super) fn selectors(text: &str, room: usize) -> Option<Derived> {
                 // One selector behind a character is how they are meant to be used.
                 if run.len() >= 2 {
                     bytes.append(&mut run);
+                } else if let Some(one) = run.pop().filter(|(_, byte)| *byte > 15) {
+                    single.push(one);
                 }
                 run.clear();
             }
         }
     }
+    if bytes.is_empty() && single.len() >= FEWEST_SINGLE {
+        bytes = single;
+    }
     let spelled: Vec<u8> = bytes.iter().map(|(_, byte)| *byte).collect();
+    let halves = |pair: &[u8]| Some(pair.first()? << 4 | pair.get(1)?);
+    if spelled.len() >= 8
+        && spelled.iter().all(|half| *half < 16)
+        && let Some(read) = spelled.chunks_exact(2).map(halves).collect::<Option<Vec<u8>>>()
+        && let Some(read) = super::likeness::readable(&read, 3)
+    {
+        // Two selectors of the sixteen common ones a byte.
+        let mut writer = Writer::new(room);
+        let from = bytes.first().map_or(0, |(at, _)| *at);
+        let to = bytes.last().map_or(0, |(at, _)| text.ceil_char_boundary(at + 1));
+        writer.put_scaled(from..to, Scale::Whole, &read);
+        return Some(writer.finish(text.len()));
+    }
     let read = super::likeness::readable(&spelled, 3)?;
     let mut writer = Writer::new(room);
     for (offset, c) in read.char_indices() {
@@ -103,29 +121,6 @@ pub(super) fn selectors(text: &str, room: usize) -> Option<Derived> {
         writer.put(from..last + width, c.encode_utf8(&mut [0; 4]));
     }
     Some(writer.finish(text.len()))
-}
-
-/// What a run of two different zero-width characters spells, taken as bits of bytes.
-pub(super) fn bits(text: &str, room: usize) -> Option<Derived> {
-    if !may_hide(text) {
-        return None;
-    }
-    let mut writer = Writer::new(room);
-    let mut run: Vec<(usize, char)> = Vec::new();
-    for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
-        if is_zero_width(c) {
-            run.push((at, c));
-            continue;
-        }
-        if run.len() >= FEWEST_BITS
-            && let Some(read) = read_bits(&run)
-        {
-            let from = run.first().map_or(0, |(at, _)| *at);
-            writer.put(from..at, &read);
-        }
-        run.clear();
-    }
-    (!writer.is_empty()).then(|| writer.finish(text.len()))
 }
 
 /// What stands in the strings of terminal escape sequences (window titles, clipboards, links), one a line: a terminal
@@ -154,20 +149,24 @@ pub(super) fn terminal_strings(text: &str, room: usize) -> Option<Derived> {
     (!writer.is_empty()).then(|| writer.finish(text.len()))
 }
 
-/// The text with spaces where it has zero-width spaces and fillers, which stand between words as well as inside them.
-/// `None` when there are too few of them to matter.
+/// The text with spaces where it has zero-width spaces and fillers, which stand between words as well as inside them, and
+/// where it has control characters that begin a line or a page, or end a string. `None` when there are too few to matter.
 pub(super) fn fillers_as_spaces(text: &str, room: usize) -> Option<Derived> {
     const FEWEST: usize = 3;
+    let is_control = |c| matches!(c, '\0' | '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1f}');
     let is_filler = |c| {
-        matches!(
-            c,
-            '\u{200b}' | '\u{2060}' | '\u{feff}' | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}'
-        )
+        is_control(c)
+            || matches!(
+                c,
+                '\u{200b}' | '\u{2060}' | '\u{feff}' | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}'
+            )
     };
-    if !may_hide(text) && !super::scan::any(text.as_bytes(), |byte| byte == 0xe3) {
-        return None;
+    let (mut fillers, mut controls) = (0, 0);
+    for c in text.chars().filter(|c| is_filler(*c)) {
+        fillers += 1;
+        controls += usize::from(is_control(c));
     }
-    if text.chars().filter(|c| is_filler(*c)).take(FEWEST).count() < FEWEST {
+    if fillers < FEWEST && controls == 0 {
         return None;
     }
     let mut writer = Writer::new(room);
@@ -175,29 +174,10 @@ pub(super) fn fillers_as_spaces(text: &str, room: usize) -> Option<Derived> {
     for (at, c) in text.char_indices().filter(|(_, c)| is_filler(*c)) {
         writer.copy(written, text.get(written..at).unwrap_or_default());
         written = at + c.len_utf8();
-        writer.put(at..written, " ");
+        writer.put(at..written, if is_control(c) { "\n" } else { " " });
     }
     writer.copy(written, text.get(written..).unwrap_or_default());
     Some(writer.finish(text.len()))
-}
-
-fn read_bits(run: &[(usize, char)]) -> Option<String> {
-    let zero = run.first()?.1;
-    let one = run.iter().map(|(_, c)| *c).find(|c| *c != zero)?;
-    let bits: Vec<u8> = run
-        .iter()
-        .filter(|(_, c)| *c == zero || *c == one)
-        .map(|(_, c)| u8::from(*c == one))
-        .collect();
-    [8usize, 7].iter().find_map(|width| {
-        [0u8, 1].iter().find_map(|flip| {
-            let bytes: Vec<u8> = bits
-                .chunks_exact(*width)
-                .map(|chunk| chunk.iter().fold(0u8, |byte, bit| byte << 1 | (bit ^ flip)))
-                .collect();
-            super::likeness::readable(&bytes, 2)
-        })
-    })
 }
 
 /// The text as it is shown where right-to-left overrides reverse it.
@@ -260,19 +240,6 @@ mod tests {
         assert_eq!(derived.text, "hello");
         assert_eq!(derived.map.source_span(0..5), 4..24);
         assert!(selectors("❤️ and ☀️ and ✌️", 100).is_none());
-    }
-
-    #[test]
-    fn zero_width_bits_are_read() {
-        let spelled: String = "obey"
-            .bytes()
-            .flat_map(|byte| {
-                (0..8)
-                    .rev()
-                    .map(move |bit| if byte >> bit & 1 == 1 { '\u{200c}' } else { '\u{200b}' })
-            })
-            .collect();
-        assert_eq!(bits(&format!("a{spelled}b"), 100).unwrap().text, "obey");
     }
 
     #[test]

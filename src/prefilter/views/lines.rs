@@ -109,13 +109,23 @@ fn runs_of_45(bytes: &[u8], writer: &mut Writer) {
             .take_while(|byte| base45_value(**byte).is_some())
             .count();
         let signs = bytes.get(at..at + run).unwrap_or_default();
-        let spaces = signs.iter().take_while(|byte| **byte == b' ').count();
-        let signs = signs.get(spaces..).unwrap_or_default();
-        if signs.len() >= SHORTEST {
-            let (read, decoded) = base45(signs);
+        // The end of a sentence may stand before it, in signs that belong to the alphabet.
+        let words = signs
+            .iter()
+            .enumerate()
+            .filter(|(_, byte)| **byte == b' ')
+            .map(|(place, _)| place + 1);
+        for start in std::iter::once(0).chain(words).take(3) {
+            let code = signs.get(start..).unwrap_or_default();
+            let (read, decoded) = if code.len() >= SHORTEST {
+                base45(code)
+            } else {
+                (0, Vec::new())
+            };
             // What follows in capitals may end the code.
             if let Some(text) = (read >= SHORTEST).then(|| written_part(&decoded)).flatten() {
-                put(at + spaces..at + spaces + read, &text, writer);
+                put(at + start..at + start + read, &text, writer);
+                break;
             }
         }
         at += run + 1;

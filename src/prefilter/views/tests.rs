@@ -370,13 +370,17 @@ fn check_within(text: &str, room: usize) {
 /// Every decoder by itself, with room for everything and with next to none.
 fn check_decoders(text: &str) {
     type Decoder = fn(&str, usize) -> Option<Derived>;
-    let decoders: [(&str, Decoder); 14] = [
+    let decoders: [(&str, Decoder); 18] = [
         ("normalize", normalize::normalize),
         ("fold", fold::fold),
-        ("unmix", fold::unmix),
+        ("letters", |text, room| letters::plain(text, text, room)),
+        ("upright", letters::upright),
+        ("seams", seams::closed),
         ("tags", hidden::tags),
         ("selectors", hidden::selectors),
-        ("bits", hidden::bits),
+        ("bits", bits::invisible),
+        ("white space", bits::white_space),
+        ("private", bits::private),
         ("terminal strings", hidden::terminal_strings),
         ("fillers", hidden::fillers_as_spaces),
         ("shown order", hidden::shown_order),

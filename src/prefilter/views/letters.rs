@@ -1,0 +1,425 @@
+//! Letters that stand in for Latin ones, read as those, in their own case: look-alikes of other scripts inside words that
+//! are Latin otherwise, whole words of ornamental letters, letters under heaps of marks or with strangers between them,
+//! and letters that stand on their heads.
+//!
+//! Folding does much of this for comparing; this is for rules that need the case, and for what is too far-fetched to be
+//! folded in honest text.
+
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+use super::fold::latin;
+use super::normalize::is_stuffable_mark;
+use super::span_map::{Derived, Writer};
+
+/// So many words of other scripts are tried before a text is taken for one of them.
+const TRIED: usize = 32;
+
+/// The text with its look-alikes replaced, given how it was received; `None` when there is nothing to replace.
+pub(super) fn plain(text: &str, received: &str, room: usize) -> Option<Derived> {
+    let heaped = is_heaped(received);
+    let mut writer = Writer::new(room);
+    let mut foreign: Vec<Foreign> = Vec::new();
+    let (mut written, mut at) = (0, 0);
+    let (mut tried, mut fitting, mut fetched) = (0usize, 0usize, 0usize);
+    for piece in text.split_inclusive(char::is_whitespace) {
+        let start = at;
+        at += piece.len();
+        let word = piece.trim_end_matches(char::is_whitespace);
+        if word.is_ascii() {
+            continue;
+        }
+        let mixed = word.bytes().any(|byte| byte.is_ascii_alphanumeric());
+        // A text of another script says so soon.
+        if !mixed && (tried >= TRIED && fitting * 2 < tried) {
+            continue;
+        }
+        let strictly = read(word, heaped, Reading::Strict);
+        let is_strict = strictly.is_some();
+        let plain = strictly.or_else(|| read(word, heaped, Reading::Lenient));
+        if mixed {
+            if let Some(plain) = plain {
+                replace(text, start, word, &plain, &mut written, &mut writer);
+            }
+        } else {
+            let letters = word.chars().filter(|c| !c.is_ascii()).count();
+            tried += letters;
+            fitting += if is_strict { letters } else { 0 };
+            fetched += if plain.is_some() { letters } else { 0 };
+            if let Some(plain) = plain {
+                foreign.push(Foreign {
+                    start,
+                    length: word.len(),
+                    plain,
+                });
+            }
+        }
+        if writer.is_full() {
+            break;
+        }
+    }
+    if fitting * 2 >= tried && fetched * 4 >= tried * 3 && !foreign.is_empty() {
+        return Some(all(text, foreign, heaped, room));
+    }
+    if written == 0 {
+        return None;
+    }
+    writer.copy(written, text.get(written..).unwrap_or_default());
+    Some(writer.finish(text.len()))
+}
+
+/// A word without a Latin letter that reads as a Latin one.
+struct Foreign {
+    start: usize,
+    length: usize,
+    plain: Vec<Option<char>>,
+}
+
+/// The text with the words of other letters replaced as well as those that are mixed.
+fn all(text: &str, foreign: Vec<Foreign>, heaped: bool, room: usize) -> Derived {
+    let mut writer = Writer::new(room);
+    let mut foreign = foreign.into_iter().peekable();
+    let (mut written, mut at) = (0, 0);
+    for piece in text.split_inclusive(char::is_whitespace) {
+        let start = at;
+        at += piece.len();
+        let word = piece.trim_end_matches(char::is_whitespace);
+        if let Some(found) = foreign.next_if(|found| found.start == start) {
+            let word = word.get(..found.length).unwrap_or(word);
+            replace(text, start, word, &found.plain, &mut written, &mut writer);
+        } else if !word.is_ascii()
+            && word.bytes().any(|byte| byte.is_ascii_alphanumeric())
+            && let Some(plain) = read(word, heaped, Reading::Lenient)
+        {
+            replace(text, start, word, &plain, &mut written, &mut writer);
+        }
+        if writer.is_full() {
+            break;
+        }
+    }
+    writer.copy(written, text.get(written..).unwrap_or_default());
+    writer.finish(text.len())
+}
+
+/// Writes a word with other characters in place of its own, after everything that stands before it.
+fn replace(text: &str, start: usize, word: &str, plain: &[Option<char>], written: &mut usize, writer: &mut Writer) {
+    for ((offset, c), plain) in word.char_indices().zip(plain) {
+        if *plain == Some(c) {
+            continue;
+        }
+        let from = start + offset;
+        writer.copy(*written, text.get(*written..from).unwrap_or_default());
+        *written = from + c.len_utf8();
+        if let Some(plain) = plain {
+            writer.put(from..*written, plain.encode_utf8(&mut [0; 4]));
+        }
+    }
+}
+
+/// Which look-alikes are taken for letters.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    /// Those that deceive the eye.
+    Strict,
+    /// Those as well that only remind of a letter.
+    Lenient,
+}
+
+/// For each character of a word the one that it stands for, or nothing for a stranger between letters; `None` when one of
+/// them stands for nothing Latin, or nothing would change.
+fn read(word: &str, heaped: bool, reading: Reading) -> Option<Vec<Option<char>>> {
+    let mut plain = Vec::with_capacity(word.len());
+    let mut changes = false;
+    let mut before: Option<char> = None;
+    let mut rest = word.chars();
+    while let Some(c) = rest.next() {
+        let after = rest.clone().find(|c| !is_stranger(*c));
+        let is_between = |before: Option<char>| {
+            before.is_some_and(|c| c.is_ascii_alphanumeric())
+                && (is_combining_mark(c) || after.is_some_and(|c| c.is_ascii_alphanumeric()))
+        };
+        let stands_for = if c.is_ascii() {
+            Some(c)
+        } else if is_stranger(c) {
+            Some(c).filter(|_| !is_between(before))
+        } else {
+            let marked = || heaped.then(|| bare(c)).flatten();
+            let fetched = || (reading == Reading::Lenient).then(|| far_fetched(c)).flatten();
+            let letter = ornamental(c).or_else(|| latin(c)).or_else(marked).or_else(fetched)?;
+            Some(letter)
+        };
+        changes |= stands_for != Some(c) && !is_typographic(c);
+        before = stands_for.or(before);
+        plain.push(stands_for);
+    }
+    changes.then_some(plain)
+}
+
+/// Whether a character is set for its beauty in honest text: curly quotes, long dashes, signs of multiplication.
+const fn is_typographic(c: char) -> bool {
+    matches!(
+        c,
+        '\u{2010}'
+            ..='\u{201f}' | '×' | '´' | 'ʼ' | 'ʹ' | '′' | '″' | '«' | '»' | '‹' | '›' | '−' | '¢' | '§' | 'µ'
+    )
+}
+
+/// Whether so many letters carry marks that no language writes them.
+fn is_heaped(text: &str) -> bool {
+    const FEWEST: usize = 6;
+    let (mut marked, mut letters) = (0usize, 0usize);
+    for c in text.chars() {
+        if c.is_ascii_alphabetic() {
+            letters += 1;
+        } else if matches!(c, '\u{c0}'..='\u{24f}' | '\u{1e00}'..='\u{1eff}') {
+            letters += 1;
+            marked += 1;
+        } else if is_stuffable_mark(c) {
+            marked += 1;
+        }
+    }
+    marked >= FEWEST && marked * 2 >= letters
+}
+
+/// A letter without its marks.
+fn bare(c: char) -> Option<char> {
+    let mut parts = std::iter::once(c).nfd();
+    let letter = parts.next().filter(char::is_ascii_alphabetic)?;
+    parts.all(is_stuffable_mark).then_some(letter)
+}
+
+/// Whether a character is none that honest text puts between two Latin letters: a mark of another script, a pictogram, a
+/// sign of private use, a filler, a replacement of something that was lost.
+fn is_stranger(c: char) -> bool {
+    match c {
+        '\0'..='\u{7f}' => false,
+        '\u{80}'..='\u{9f}' | '\u{e000}'..='\u{f8ff}' | '\u{fff0}'..='\u{fffd}' | '\u{fdd0}'..='\u{fdef}' => true,
+        '\u{600}'..='\u{605}'
+        | '\u{6dd}'
+        | '\u{70f}'
+        | '\u{890}'
+        | '\u{891}'
+        | '\u{8e2}'
+        | '\u{110bd}'
+        | '\u{110cd}' => true,
+        '\u{13430}'..='\u{1343f}' | '\u{1d159}' | '\u{16fe4}' | '\u{2800}' | '\u{1160}'..='\u{11ff}' => true,
+        '\u{2600}'..='\u{27bf}' | '\u{2b00}'..='\u{2bff}' | '\u{1f300}'..='\u{1faff}' => true,
+        '\u{f0000}'..='\u{10ffff}' => true,
+        c => is_combining_mark(c),
+    }
+}
+
+/// What a letter of the ornamental kinds that folding does not know looks like, in its own case.
+const fn ornamental(c: char) -> Option<char> {
+    Some(match c {
+        'ค' | 'ą' | 'ᗩ' | '卂' | 'Ⲁ' | 'ⲁ' | 'ᥲ' | '⠁' => 'a',
+        '๒' | 'ᗷ' | 'Ⲃ' | 'ⲃ' | 'ɓ' | 'ƀ' | '⠃' => 'b',
+        'ς' | 'ᑕ' | '匚' | 'Ⲥ' | 'ⲥ' | 'ɕ' | 'ċ' | '⠉' => 'c',
+        '๔' | 'ᗪ' | 'Ⲇ' | 'ⲇ' | 'ɗ' | 'ɖ' | '⠙' => 'd',
+        'ƹ' | 'ʒ' | '乇' | 'Ⲉ' | 'ⲉ' | 'ę' | 'ɘ' | 'ⴹ' | '૯' | '⠑' => 'e',
+        'ᖴ' | '千' | 'ʄ' | 'Ŧ' | '⠋' => 'f',
+        'ﻮ' | 'و' | 'ᘜ' | 'Ⲅ' | 'ǥ' | 'ɠ' | '⠛' => 'g',
+        'ђ' | 'ᕼ' | '卄' | 'Ⲏ' | 'ⲏ' | 'ɦ' | 'ɧ' | 'ⵂ' | '⠓' => 'h',
+        'เ' | '丨' | 'Ⲓ' | 'ⲓ' | 'į' | 'ɨ' | 'ⵏ' | '⠊' => 'i',
+        'ן' | 'ᒍ' | 'ﾌ' | 'フ' | 'ʝ' | '⠚' => 'j',
+        'Ҝ' | 'ҝ' | 'Ⲕ' | 'ⲕ' | 'ƙ' | '⠅' => 'k',
+        'ɭ' | 'ᒪ' | 'ㄥ' | 'ł' | '⠇' => 'l',
+        '๓' | 'ᗰ' | '爪' | 'Ⲙ' | 'ⲙ' | '⠍' => 'm',
+        'ภ' | 'ᑎ' | '几' | 'Ⲛ' | 'ⲛ' | 'ɲ' | '⠝' => 'n',
+        '๏' | 'ㄖ' | 'Ⲟ' | '𐒆' | 'ⵔ' | 'ɵ' | '⠕' => 'o',
+        'ק' | 'ᑭ' | '卩' | 'Ⲣ' | 'ⲣ' | 'ƥ' | 'ք' | '⠏' => 'p',
+        'ợ' | 'ᑫ' | 'Ɋ' | 'ʠ' | 'ɋ' | '⠟' => 'q',
+        'ᖇ' | '尺' | 'ɹ' | 'ɾ' | '⠗' => 'r',
+        'ร' | 'ᔕ' | '丂' | '𐒖' | 'ʂ' | 'ʃ' | 'ş' | '⠎' => 's',
+        'Շ' | '†' | 'ㄒ' | 'Ⲧ' | 'ⲧ' | 'ʈ' | 'ƫ' | '⠞' => 't',
+        'ย' | 'ᑌ' | 'ㄩ' | 'ų' | 'ʊ' | '⠥' => 'u',
+        'ש' | 'ᐯ' | 'ʋ' | 'Ʋ' | '⠧' => 'v',
+        'ฬ' | 'ѡ' | 'ᗯ' | '山' | 'ŵ' | 'ʍ' | '⠺' => 'w',
+        'א' | '᙭' | '乂' | 'Ⲭ' | 'ӿ' | 'ⵝ' | '⠭' => 'x',
+        'ㄚ' | 'ץ' | 'Ⲩ' | 'ⲩ' | 'ɏ' | 'ʎ' | '⠽' => 'y',
+        'չ' | 'ᘔ' | '乙' | 'Ⲍ' | 'ⲍ' | 'ʐ' | 'ʑ' | '⠵' => 'z',
+        'Ꮖ' => 'I',
+        '\u{1f1e6}'..='\u{1f1ff}' => return char::from_u32(c as u32 - 0x1f1e6 + 'A' as u32),
+        _ => return None,
+    })
+}
+
+/// What a Cyrillic letter is taken for only among letters that are Latin, or look it.
+const fn far_fetched(c: char) -> Option<char> {
+    Some(match c {
+        'д' => 'a',
+        'и' => 'n',
+        'И' => 'N',
+        'я' => 'r',
+        'Я' => 'R',
+        'ц' => 'u',
+        'Ц' => 'U',
+        'щ' => 'w',
+        'Щ' => 'W',
+        'ж' => 'x',
+        'ч' => 'y',
+        _ => return None,
+    })
+}
+
+/// Letters on their heads, each with the one that it is.
+const UPSIDE_DOWN: &[(char, char)] = &[
+    ('ɐ', 'a'),
+    ('ɔ', 'c'),
+    ('ǝ', 'e'),
+    ('ɟ', 'f'),
+    ('ƃ', 'g'),
+    ('ᵷ', 'g'),
+    ('ɥ', 'h'),
+    ('ᴉ', 'i'),
+    ('ı', 'i'),
+    ('ɾ', 'j'),
+    ('ʞ', 'k'),
+    ('ʅ', 'l'),
+    ('ꞁ', 'l'),
+    ('ɯ', 'm'),
+    ('ɹ', 'r'),
+    ('ʇ', 't'),
+    ('ʌ', 'v'),
+    ('ʍ', 'w'),
+    ('ʎ', 'y'),
+    ('∀', 'A'),
+    ('Ǝ', 'E'),
+    ('Ⅎ', 'F'),
+    ('⅁', 'G'),
+    ('⅂', 'L'),
+    ('Ԁ', 'P'),
+    ('⊥', 'T'),
+    ('∩', 'U'),
+    ('Λ', 'V'),
+    ('⅄', 'Y'),
+    ('˙', '.'),
+    ('¡', '!'),
+    ('¿', '?'),
+    ('n', 'u'),
+    ('u', 'n'),
+    ('d', 'p'),
+    ('p', 'd'),
+    ('b', 'q'),
+    ('q', 'b'),
+    ('M', 'W'),
+    ('W', 'M'),
+    ('6', '9'),
+    ('9', '6'),
+    ('\'', ','),
+    (',', '\''),
+    ('(', ')'),
+    (')', '('),
+    ('[', ']'),
+    (']', '['),
+    ('<', '>'),
+    ('>', '<'),
+];
+
+/// The text turned round, when enough of its letters stand on their heads.
+pub(super) fn upright(text: &str, room: usize) -> Option<Derived> {
+    const FEWEST: usize = 6;
+    let is_turned = |c: &char| {
+        matches!(
+            c,
+            'ɐ' | 'ɔ' | 'ǝ' | 'ɟ' | 'ƃ' | 'ɥ' | 'ᴉ' | 'ʞ' | 'ɯ' | 'ɹ' | 'ʇ' | 'ʌ' | 'ʍ' | 'ʎ'
+        )
+    };
+    if text.chars().filter(is_turned).take(FEWEST).count() < FEWEST {
+        return None;
+    }
+    let mut writer = Writer::new(room);
+    for (at, c) in text.char_indices().rev() {
+        let upright = UPSIDE_DOWN
+            .iter()
+            .find(|(turned, _)| *turned == c)
+            .map_or(c, |(_, letter)| *letter);
+        writer.put(at..at + c.len_utf8(), upright.encode_utf8(&mut [0; 4]));
+        if writer.is_full() {
+            break;
+        }
+    }
+    Some(writer.finish(text.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read_plainly(text: &str) -> String {
+        plain(text, text, 1 << 20).map_or_else(|| text.to_owned(), |derived| derived.text)
+    }
+
+    #[test]
+    fn mixed_words_are_read_in_their_own_case() {
+        assert_eq!(
+            read_plainly("кеу АKІАQ7 это httр://ехаmрlе.org/а"),
+            "кеу AKIAQ7 это http://example.org/a"
+        );
+        assert_eq!(read_plainly("cцгl it, dяop it"), "curl it, drop it");
+        let derived = plain("x АKІА y", "", 100).unwrap();
+        assert_eq!(derived.map.source_span(2..6), 2..9);
+    }
+
+    #[test]
+    fn whole_words_of_ornaments_are_read() {
+        for text in ["ภє๓є ђเร", "几乇爪乇 卄丨丂", "ᑎeᗰe ᕼiᔕ", "ⲚⲈⲘⲈ ⲎⲒS", "⠝⠑⠍⠑ ⠓⠊⠎"]
+        {
+            assert_eq!(read_plainly(text).to_lowercase(), "neme his", "{text}");
+        }
+        assert_eq!(read_plainly("\u{1f1f3}\u{1f1e6}\u{1f1f2}\u{1f1ea}"), "NAME");
+    }
+
+    #[test]
+    fn strangers_between_letters_go() {
+        for stranger in [
+            "😀", "\u{e001}", "\u{fffd}", "\u{64b}", "\u{e34}", "\u{2800}", "\u{fffc}", "\u{3099}",
+        ] {
+            let text = format!("dr{stranger}op {stranger}it");
+            assert!(read_plainly(&text).starts_with("drop "), "{text}");
+        }
+        assert_eq!(read_plainly("Íǵńóŕé íţ áļļ"), "Ignore it all");
+        assert_eq!(read_plainly("d😀r😀o😀p😀 😀i😀t"), "drop😀 😀it");
+        assert_eq!(read_plainly("ргеѵіоцѕ огԁег ѕаѵеԁ"), "previous order saved");
+    }
+
+    #[test]
+    fn letters_on_their_heads_are_turned_round() {
+        let derived = upright("˙ǝsnoɥ ǝɥʇ uᴉ sʎǝʞ", 1000).unwrap();
+        assert_eq!(derived.text, "keys in the house.");
+        assert_eq!(derived.map.source_span(0..4), 22..29);
+        assert!(upright("[ˈwɔːtə] is how it is said", 1000).is_none());
+    }
+
+    #[test]
+    fn the_texts_of_the_world_stay() {
+        for text in [
+            "Привет, мир, как дела",
+            "Wi-Fi работает",
+            "http://пример.рф/",
+            "naïve café, déjà vu",
+            "你好 abc, 几千人在山上",
+            "สวัสดีครับ ภาษาไทย",
+            "Tiếng Việt rất đẹp và phong phú",
+            "I ❤ NY, 10°C, 3×4, don’t — really… (a→b)",
+            "हिन्दी में लिखा है",
+            "plain",
+        ] {
+            assert_eq!(read_plainly(text), text);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_is_too_odd(text in "([a-zа-яค-๛ᗩ-ᘔ😀́é]{0,8}[ \n]){0,20}", room in 0usize..200) {
+            for derived in [plain(&text, &text, room), upright(&text, room)] {
+                if let Some(derived) = derived {
+                    prop_assert!(derived.text.len() <= room);
+                    prop_assert!(text.get(derived.map.source_span(0..derived.text.len())).is_some());
+                }
+            }
+        }
+    }
+}
