@@ -43,7 +43,7 @@ pub(super) fn decode(text: &str, kinds: Kinds, room: usize) -> Option<Derived> {
         groups::decode(bytes, &mut writer, &mut budget);
     }
     if signs.unbroken || signs.dense {
-        lines::decode(bytes, &mut writer);
+        lines::decode(text, &mut writer);
     }
     if signs.dotted {
         spoken::morse(bytes, &mut writer);
@@ -444,6 +444,38 @@ mod tests {
             "",
         ] {
             assert_eq!(decoded(text), "", "{text}");
+        }
+    }
+
+    /// The blocks of a text, looked for in every piece of it.
+    fn find_plainly(bytes: &[u8]) -> Vec<Vec<Range<usize>>> {
+        let mut blocks = Vec::new();
+        let mut at = 0;
+        while at < bytes.len() {
+            let end = piece_end(bytes, at);
+            let first = at..end;
+            at = end + 1;
+            if first.len() < NOTICED {
+                continue;
+            }
+            let mixed = is_mixed(&bytes[first.clone()]);
+            let following = std::iter::successors(next_piece(bytes, end), |piece| next_piece(bytes, piece.end));
+            let pieces: Vec<Range<usize>> = std::iter::once(first).chain(following).collect();
+            if pieces.len() > 1 {
+                at = pieces.last().unwrap().end + 1;
+            }
+            let length: usize = pieces.iter().map(ExactSizeIterator::len).sum();
+            if length >= SHORTEST && (pieces.len() > 1 || mixed) {
+                blocks.push(pieces);
+            }
+        }
+        blocks
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_block_is_passed_over(text in "([a-zé]{0,9}[A-Z0-9+/_=-]{0,3}[a-z]{0,9}[ .,\"'\n`]{0,2}){0,8}") {
+            proptest::prop_assert_eq!(find(text.as_bytes()), find_plainly(text.as_bytes()), "{:?}", text);
         }
     }
 }

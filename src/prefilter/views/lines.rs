@@ -12,11 +12,17 @@ const SHORTEST: usize = 20;
 const PROBE: usize = 20;
 
 /// Writes what every such code spells, one a line.
-pub(super) fn decode(bytes: &[u8], writer: &mut Writer) {
+pub(super) fn decode(text: &str, writer: &mut Writer) {
+    let bytes = text.as_bytes();
     runs_of_85(bytes, writer);
     runs_of_45(bytes, writer);
-    uuencoded_lines(bytes, writer);
+    if text.contains(UU_HEADER) {
+        uuencoded_lines(bytes, writer);
+    }
 }
+
+/// What the first line of an uuencoded block begins with.
+const UU_HEADER: &str = "begin ";
 
 /// Every run without white space that is base85, also between quotes or in the brackets of Adobe.
 fn runs_of_85(bytes: &[u8], writer: &mut Writer) {
@@ -72,7 +78,8 @@ fn read_85(start: usize, run: &[u8], writer: &mut Writer) -> bool {
         .next()
         .filter(|_| inside.ends_with(b"~>"))
         .unwrap_or(inside);
-    if inside.len() < SHORTEST {
+    // No code comes by the signs of a URL by chance.
+    if inside.len() < SHORTEST || inside.windows(3).any(|signs| signs == b"://") {
         return false;
     }
     let is_plain = |bytes: &[u8]| {
@@ -101,13 +108,19 @@ fn read_85(start: usize, run: &[u8], writer: &mut Writer) -> bool {
 
 /// Every row of the signs of base45, which hold the space.
 fn runs_of_45(bytes: &[u8], writer: &mut Writer) {
+    let is_sign = |byte: &u8| base45_value(*byte).is_some();
     let mut at = 0;
     while at < bytes.len() && !writer.is_full() {
-        let run = bytes
-            .iter()
-            .skip(at)
-            .take_while(|byte| base45_value(**byte).is_some())
-            .count();
+        // No shorter run is read, so that most of a text need not be looked at.
+        let last = bytes.len().min(at + SHORTEST);
+        if let Some(alien) = bytes
+            .get(at..last)
+            .and_then(|next| next.iter().rposition(|byte| !is_sign(byte)))
+        {
+            at += alien + 1;
+            continue;
+        }
+        let run = bytes.iter().skip(at).take_while(|byte| is_sign(byte)).count();
         let signs = bytes.get(at..at + run).unwrap_or_default();
         // The end of a sentence may stand before it, in signs that belong to the alphabet.
         let words = signs
@@ -151,17 +164,20 @@ fn uuencoded_lines(bytes: &[u8], writer: &mut Writer) {
         let place = at..at + line.len();
         at = place.end + 1;
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        match (&mut inside, uuencoded(line)) {
-            (None, _) if is_uu_header(line) => inside = Some((at, Vec::new())),
-            (None, _) => {}
-            (Some((_, read)), Some(spelled)) => read.extend(spelled),
-            (Some((from, read)), None) => {
-                if let Some(text) = readable(read, 6) {
-                    put(*from..place.start, &text, writer);
-                }
-                inside = None;
+        let Some((from, read)) = &mut inside else {
+            if is_uu_header(line) {
+                inside = Some((at, Vec::new()));
             }
+            continue;
+        };
+        if let Some(spelled) = uuencoded(line) {
+            read.extend(spelled);
+            continue;
         }
+        if let Some(text) = readable(read, 6) {
+            put(*from..place.start, &text, writer);
+        }
+        inside = None;
     }
     if let Some((from, read)) = inside
         && let Some(text) = readable(&read, 6)
@@ -173,9 +189,9 @@ fn uuencoded_lines(bytes: &[u8], writer: &mut Writer) {
 fn is_uu_header(line: &[u8]) -> bool {
     // Something may be said before it on its line.
     let header = line
-        .windows(6)
-        .rposition(|window| window == b"begin ")
-        .and_then(|at| line.get(at + 6..));
+        .windows(UU_HEADER.len())
+        .rposition(|window| window == UU_HEADER.as_bytes())
+        .and_then(|at| line.get(at + UU_HEADER.len()..));
     header.is_some_and(|mode| {
         let digits = mode.iter().take_while(|byte| matches!(byte, b'0'..=b'7')).count();
         (3..=4).contains(&digits) && mode.get(digits) == Some(&b' ')
@@ -196,7 +212,7 @@ mod tests {
 
     fn decoded(text: &str) -> String {
         let mut writer = Writer::new(1 << 20);
-        decode(text.as_bytes(), &mut writer);
+        decode(text, &mut writer);
         writer.text().to_owned()
     }
 
