@@ -2,6 +2,8 @@
 
 use super::output::say;
 use std::fmt::Write;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::{Subcommand, ValueEnum};
@@ -23,8 +25,11 @@ pub(super) enum Command {
         #[arg(long, value_name = "FAMILY")]
         family: Option<String>,
         /// Print Markdown, with meanings: the documentation of the rules.
-        #[arg(long)]
+        #[arg(long, conflicts_with = "json")]
         markdown: bool,
+        /// Print one JSON object a line, with meanings and examples.
+        #[arg(long)]
+        json: bool,
     },
     /// Say what a rule means, with texts on which it fires and look-alikes on which it does not.
     Explain {
@@ -34,7 +39,11 @@ pub(super) enum Command {
     /// Say which rules fire on a text, where, and why. Exits with 20 when the built-in policy would deny for one of them.
     Test {
         /// The text.
-        text: String,
+        #[arg(required_unless_present = "file", conflicts_with = "file")]
+        text: Option<String>,
+        /// A file with the text, in UTF-8; `-` stands for standard input.
+        #[arg(long, value_name = "FILE")]
+        file: Option<PathBuf>,
         /// Where the text stands.
         #[arg(long, value_enum, default_value_t = Standing::ToolResult)]
         r#as: Standing,
@@ -58,6 +67,8 @@ pub(super) enum Standing {
     Argument,
     /// A tool's answer.
     ToolResult,
+    /// A document that was retrieved.
+    Document,
     /// A memory that was retrieved.
     Memory,
 }
@@ -65,15 +76,58 @@ pub(super) enum Standing {
 pub(super) fn run(command: &Command) -> anyhow::Result<Ended> {
     let prefilters = Prefilters::standard();
     match command {
-        Command::List { family, markdown } => list(&prefilters, family.as_deref(), *markdown),
+        Command::List { family, markdown, json } => {
+            let form = match (markdown, json) {
+                (true, _) => Form::Markdown,
+                (false, true) => Form::Json,
+                (false, false) => Form::Table,
+            };
+            list(&prefilters, family.as_deref(), form)
+        }
         Command::Explain { id } => explain(&prefilters, id),
         Command::Test {
             text,
+            file,
             r#as,
             tool,
             argument,
-        } => test(&prefilters, step(text, *r#as, tool, argument)?.as_ref()),
+        } => {
+            let text = match (text, file) {
+                (Some(text), _) => text.clone(),
+                (None, Some(file)) => read(file)?,
+                (None, None) => anyhow::bail!("expected a text, or a file with `--file`"),
+            };
+            test(&prefilters, step(&text, *r#as, tool, argument)?.as_ref())
+        }
     }
+}
+
+/// How a list is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Table,
+    Markdown,
+    Json,
+}
+
+/// The text of a file, or of standard input.
+fn read(file: &Path) -> anyhow::Result<String> {
+    let name = match file.to_str() {
+        Some("-") => "standard input".to_owned(),
+        _ => file.display().to_string(),
+    };
+    let bytes = match file.to_str() {
+        Some("-") => {
+            let mut bytes = Vec::new();
+            std::io::stdin().read_to_end(&mut bytes).map(|_| bytes)
+        }
+        _ => std::fs::read(file),
+    };
+    let bytes = bytes.with_context(|| name.clone())?;
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        anyhow::anyhow!("{name}: expected text in UTF-8, found something else at byte {at}")
+    })
 }
 
 /// Every family with its rules: those that look at one step, and those over a session.
@@ -95,39 +149,62 @@ fn families(prefilters: &Prefilters) -> Vec<(&str, Vec<Rule>)> {
         .collect()
 }
 
-fn list(prefilters: &Prefilters, family: Option<&str>, markdown: bool) -> anyhow::Result<Ended> {
+fn list(prefilters: &Prefilters, family: Option<&str>, form: Form) -> anyhow::Result<Ended> {
     let of_family = |name: &str| family.is_none_or(|wanted| wanted == name);
     let families = families(prefilters);
     let known: Vec<&str> = families.iter().map(|(name, _)| *name).collect();
     if let Some(wanted) = family.filter(|wanted| !known.contains(wanted)) {
         anyhow::bail!("there is no family `{wanted}`; there are: {}", known.join(", "));
     }
-    if markdown {
-        super::output::write(format_args!("{}", documentation(prefilters)));
-        return Ok(Ended::Done);
-    }
-    for (_, rules) in families.iter().filter(|(name, _)| of_family(name)) {
-        for rule in rules {
-            say!(
-                "{:48} {:22} {:9} {:7} {}",
-                rule.id,
-                rule.reason,
-                rule.severity,
-                rule.confidence,
-                rule.suggests
-            );
+    let chosen = families
+        .iter()
+        .filter(|(name, _)| of_family(name))
+        .flat_map(|(_, rules)| rules);
+    match form {
+        Form::Markdown => super::output::write(format_args!("{}", documentation_of(&families, of_family))),
+        Form::Json => chosen.for_each(|rule| say!("{}", as_json(rule))),
+        Form::Table => {
+            say!("{:48} {:22} {:9} {:7} suggests", "rule", "reason", "severity", "sure");
+            for rule in chosen {
+                say!(
+                    "{:48} {:22} {:9} {:7} {}",
+                    rule.id,
+                    rule.reason,
+                    rule.severity,
+                    rule.confidence,
+                    rule.suggests
+                );
+            }
         }
     }
     Ok(Ended::Done)
 }
 
+fn as_json(rule: &Rule) -> serde_json::Value {
+    json!({
+        "id": rule.id,
+        "title": rule.title,
+        "reasonCode": rule.reason.as_str(),
+        "severity": rule.severity.as_str(),
+        "confidence": rule.confidence.as_str(),
+        "suggests": rule.suggests.as_str(),
+        "firesOn": rule.fires_on,
+        "silentOn": rule.silent_on,
+    })
+}
+
 /// The documentation of every rule, made of the rules themselves.
-pub(crate) fn documentation(prefilters: &Prefilters) -> String {
+#[cfg(test)]
+fn documentation(prefilters: &Prefilters) -> String {
+    documentation_of(&families(prefilters), |_| true)
+}
+
+fn documentation_of(families: &[(&str, Vec<Rule>)], wanted: impl Fn(&str) -> bool) -> String {
     let mut text = String::from(
         "# The rules\n\nMade by `guardian rules list --markdown`; a test holds it to the rules. What follows from a finding is the\n\
          policy's to say: the last column is what the rule itself suggests.\n",
     );
-    for (family, rules) in families(prefilters) {
+    for (family, rules) in families.iter().filter(|(family, _)| wanted(family)) {
         // Writing to a String cannot fail.
         let _ = write!(
             text,
@@ -228,6 +305,10 @@ fn step(text: &str, standing: Standing, tool: &str, argument: &str) -> anyhow::R
         Standing::ToolResult => (
             "steps/toolCallResult",
             json!({"executionId": "e", "result": {"outputs": [{"kind": "text", "text": text}]}}),
+        ),
+        Standing::Document => (
+            "steps/knowledgeRetrieval",
+            json!({"knowledgeStep": {"query": "", "results": [{"id": "d", "content": text}]}}),
         ),
         Standing::Memory => ("steps/memoryContextRetrieval", json!({"memory": [text]})),
     };

@@ -222,7 +222,8 @@ fn read_lines(
 }
 
 fn parse(line: &str, suite: &str) -> Result<Case, String> {
-    let raw: RawCase = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    let raw: RawCase = serde_json::from_str(line)
+        .map_err(|error| format!("expected a labelled step, one JSON object a line: {error}"))?;
     let decision = |name: &str| {
         Decision::from_name(name).ok_or_else(|| format!("expected `allow`, `modify` or `deny`, found `{name}`"))
     };
@@ -284,6 +285,12 @@ mod tests {
         let error = read(&[dir.path().to_owned()]).unwrap_err().to_string();
         assert!(
             error.ends_with("suite.jsonl:3: expected `allow`, `modify` or `deny`, found `maybe`"),
+            "{error}"
+        );
+        std::fs::write(&file, "# Suites").unwrap();
+        let error = read(std::slice::from_ref(&file)).unwrap_err().to_string();
+        assert!(
+            error.contains("suite.jsonl:1: expected a labelled step, one JSON object a line"),
             "{error}"
         );
         std::fs::write(&file, good).unwrap();

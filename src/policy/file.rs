@@ -345,7 +345,13 @@ impl PolicyFile {
         };
         let hosts = |list: &Option<Vec<String>>| {
             let lower: Vec<String> = list.iter().flatten().map(|host| host.to_ascii_lowercase()).collect();
-            NamePatterns::new(&lower)
+            match lower.iter().find(|host| !may_fit_a_host(host)) {
+                Some(other) => Err(format!(
+                    "expected a host, such as `api.acme.example` or `*.acme.example`, without scheme, port, path and user, \
+                     found `{other}`"
+                )),
+                None => NamePatterns::new(&lower),
+            }
         };
         let destinations = DestinationRules {
             allow: hosts(&self.destinations.allow).map_err(|why| at("destinations.allow", why))?,
@@ -424,13 +430,24 @@ impl TreatmentLine {
     }
 }
 
+/// Whether a pattern can fit a host at all: one with a scheme or a path never does, and nobody would notice.
+fn may_fit_a_host(pattern: &str) -> bool {
+    let is_address =
+        pattern.parse::<std::net::Ipv6Addr>().is_ok() || pattern.starts_with('[') && pattern.ends_with(']');
+    is_address
+        || !pattern.contains(|c: char| c.is_whitespace() || c.is_control() || matches!(c, '/' | '\\' | '@' | ':' | '#'))
+}
+
 impl HarmlessLine {
     fn build(&self) -> Result<HarmlessEntry, (&'static str, String)> {
         if self.name.trim().is_empty() {
             return Err(("name", "expected a name, by which verdicts report the entry".to_owned()));
         }
-        let shape =
-            |text: &String| Regex::new(&format!("^(?:{text})$")).map_err(|error| ("arguments", error.to_string()));
+        let shape = |name: &str, text: &str| {
+            // By itself first: a message about it shows what was written, and a stray `)` closes nothing of ours.
+            let compiled = Regex::new(text).and_then(|_| Regex::new(&format!("^(?:{text})$")));
+            compiled.map_err(|error| ("arguments", format!("expected an expression for `{name}`: {error}")))
+        };
         let entry = HarmlessEntry {
             name: self.name.clone(),
             methods: all_named(&self.methods, Method::ALL, |m| m.as_str()).map_err(|why| ("methods", why))?,
@@ -442,7 +459,7 @@ impl HarmlessLine {
                 Some(shapes) => Some(
                     shapes
                         .iter()
-                        .map(|(name, text)| Ok((name.clone(), shape(text)?)))
+                        .map(|(name, text)| Ok((name.clone(), shape(name, text)?)))
                         .collect::<Result<_, (&'static str, String)>>()?,
                 ),
                 None => None,

@@ -83,6 +83,51 @@ fn destinations_are_patterns_of_hosts_in_lower_case() {
     );
 }
 
+#[test]
+fn what_fits_no_host_is_refused_rather_than_overlooked() {
+    let compile = |host: &str| {
+        let text = format!("[destinations]\ndeny = ['{host}']");
+        PolicyFile::parse(&text, "p").unwrap().compile("p")
+    };
+    for host in [
+        "*.acme.test",
+        "localhost",
+        "10.0.*",
+        "::1",
+        "[2001:db8::1]",
+        "münchen.test",
+        "*",
+    ] {
+        assert!(compile(host).is_ok(), "{host}");
+    }
+    for host in [
+        "https://acme.test",
+        "acme.test/upload",
+        "acme.test:8443",
+        "me@acme.test",
+        "acme test",
+    ] {
+        let error = compile(host).unwrap_err().to_string();
+        assert!(error.contains(host) && error.contains("expected a host"), "{error}");
+    }
+}
+
+#[test]
+fn an_expression_for_an_argument_stands_by_itself() {
+    for expression in ["(", "a)|(.*"] {
+        let text = format!("[[harmless]]\nname = 'x'\ntools = ['a']\narguments = {{ item = '{expression}' }}");
+        let error = PolicyFile::parse(&text, "p")
+            .unwrap()
+            .compile("p")
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.starts_with("p: `harmless[0].arguments`: expected an expression for `item`"),
+            "{error}"
+        );
+    }
+}
+
 /// The reference with every example taken up.
 fn reference_in_use() -> String {
     let uncommented = REFERENCE.lines().map(|line| {

@@ -21,6 +21,7 @@ mod signals;
 mod sql;
 mod structure;
 mod subject;
+mod throwaway;
 mod tidy;
 mod tool;
 mod untrusted_destination;

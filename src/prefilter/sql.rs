@@ -32,6 +32,7 @@ const RULES: &[Entry<Trait>] = &[
             "drop database prod",
             "DROP SCHEMA public CASCADE",
             "drop view if exists v; drop table a, b",
+            "DROP TABLE tmp_import, orders",
             "DROP TABLE users; --",
             "/*!50000DROP*/ TABLE users",
         ],
@@ -40,6 +41,30 @@ const RULES: &[Entry<Trait>] = &[
             "INSERT INTO log(text) VALUES ('drop table x')",
             "SELECT drop_date FROM deliveries",
             "-- DROP TABLE users\nSELECT 1",
+            "DROP TABLE tmp_import",
+        ],
+    },
+    Entry {
+        key: Trait::DropsMinor,
+        id: "sql.drop_minor",
+        title: "Drops what can be made anew, or what its name calls temporary or a trial.",
+        reason: ReasonCode::DestructiveAction,
+        severity: Severity::Medium,
+        confidence: Confidence::High,
+        suggests: Treatment::Evidence,
+        fires_on: &[
+            "DROP INDEX IF EXISTS orders_created_idx",
+            "DROP VIEW monthly_totals",
+            "DROP TABLE IF EXISTS tmp_import_20260504",
+            "TRUNCATE TABLE staging_import",
+            "DROP DATABASE shop_test",
+        ],
+        silent_on: &[
+            "DROP TABLE orders",
+            "DROP TABLE latest, templates",
+            "DROP TABLE tmp_import, orders",
+            "DROP DATABASE prod_test",
+            "SELECT 'DROP INDEX a'",
         ],
     },
     Entry {
@@ -251,7 +276,8 @@ impl Prefilter for Sql {
                     continue;
                 };
                 let mut finding = rule.at(subject, view, span, seen_trait.explain());
-                if !reading.certain {
+                // What is written to a file runs later or never, and where it runs it is looked at again.
+                if !reading.certain || FILE_LABELS.contains(&label.to_ascii_lowercase().as_str()) {
                     finding.confidence = finding.confidence.min(Confidence::Medium);
                 }
                 found.push(finding);
@@ -260,13 +286,30 @@ impl Prefilter for Sql {
     }
 }
 
-/// Whether any statement of a SQL text takes data away.
-pub(super) fn destroys(text: &str) -> bool {
+/// What a SQL text takes away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Loss {
+    /// Nothing but what can be made anew, or what its name calls temporary or a trial.
+    Minor,
+    /// Data.
+    Data,
+}
+
+/// The worst that any statement of a SQL text takes away.
+pub(super) fn loss(text: &str) -> Option<Loss> {
     let reading = reading::read(text);
-    reading
-        .traits
-        .iter()
-        .any(|(seen, _)| matches!(seen, Trait::Drops | Trait::DropsColumn | Trait::WritesEverywhere))
+    let losses = reading.traits.iter().filter_map(|(seen, _)| match seen {
+        Trait::Drops | Trait::DropsColumn | Trait::WritesEverywhere => Some(Loss::Data),
+        Trait::DropsMinor => Some(Loss::Minor),
+        Trait::SeveralWithWrite
+        | Trait::HiddenWrite
+        | Trait::Grants
+        | Trait::RunsCommand
+        | Trait::TouchesFiles
+        | Trait::Injected
+        | Trait::SplitKeyword => None,
+    });
+    losses.max()
 }
 
 const SQL_LABELS: &[&str] = &[
@@ -279,6 +322,19 @@ const SQL_LABELS: &[&str] = &[
     "sql_code",
     "statements",
     "ddl",
+];
+/// Names of arguments that hold what a file is to hold.
+const FILE_LABELS: &[&str] = &[
+    "content",
+    "contents",
+    "file_text",
+    "file_content",
+    "new_str",
+    "new_string",
+    "old_str",
+    "old_string",
+    "patch",
+    "diff",
 ];
 const STARTS: &[&str] = &[
     "select ",
@@ -401,6 +457,16 @@ mod tests {
     #[test]
     fn every_rule_holds_its_examples() {
         hold_shaped_examples(&Sql::new(), |_, text| tool_call("query_database", &[("query", text)]));
+    }
+
+    #[test]
+    fn what_is_written_to_a_file_is_less_certain_than_what_is_run() {
+        let confidence = |label: &str| {
+            let found = screen(&Sql::new(), &tool_call("tool", &[(label, "DROP TABLE orders")]));
+            found.first().map(|finding| finding.confidence)
+        };
+        assert_eq!(confidence("content"), Some(Confidence::Medium));
+        assert_eq!(confidence("query"), Some(Confidence::High));
     }
 
     #[test]

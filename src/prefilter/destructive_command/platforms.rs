@@ -3,6 +3,7 @@
 use super::shell::{Call, Stdin};
 use super::{Danger, Seen};
 use crate::prefilter::sql;
+use crate::prefilter::throwaway::is_throwaway;
 
 /// Looks at one call.
 pub(super) fn look(call: &Call, seen: &mut Seen) {
@@ -80,8 +81,37 @@ fn platforms(call: &Call, seen: &mut Seen) {
         "vssadmin" => any(call, &["delete", "Delete"]),
         _ => false,
     };
-    if destroys {
+    if destroys && names_only_throwaways(call) {
+        seen.add(
+            Danger::DestroyTrial,
+            call,
+            "destroys what its name calls temporary or a trial",
+        );
+    } else if destroys {
         seen.add(Danger::DestroyResources, call, "destroys resources of a platform");
+    }
+}
+
+/// Whether all that a call destroys has a name that says that it is thrown away as a matter of course.
+fn names_only_throwaways(call: &Call) -> bool {
+    let all = |names: &mut dyn Iterator<Item = &str>| {
+        let mut names = names.peekable();
+        names.peek().is_some() && names.all(is_throwaway)
+    };
+    match call.program.as_str() {
+        "dropdb" => all(&mut call.operands().map(|word| word.text.as_str())),
+        "terraform" | "tofu" => all(&mut call.values(&["-target", "--target"]).map(|(_, target)| target)),
+        "helm" => all(&mut call.values(&["-n", "--namespace"]).map(|(_, space)| space)),
+        "kubectl" | "oc" => {
+            let kinds = ["delete", "ns", "namespace", "namespaces"];
+            any(call, &["ns", "namespace", "namespaces"])
+                && !any(call, &["--all", "-A", "--all-namespaces"])
+                && all(&mut call
+                    .operands()
+                    .map(|word| word.text.as_str())
+                    .filter(|word| !kinds.contains(word)))
+        }
+        _ => false,
     }
 }
 
@@ -137,8 +167,14 @@ fn databases(call: &Call, seen: &mut Seen) {
         Stdin::Calls(_) | Stdin::File(_) | Stdin::Unknown => None,
     };
     for text in statements.into_iter().chain(piped) {
-        if sql::destroys(&text) {
-            seen.add(Danger::DatabaseLoss, call, "deletes data of a database");
+        match sql::loss(&text) {
+            Some(sql::Loss::Data) => seen.add(Danger::DatabaseLoss, call, "deletes data of a database"),
+            Some(sql::Loss::Minor) => seen.add(
+                Danger::DestroyTrial,
+                call,
+                "drops what can be made anew, or what its name calls temporary or a trial",
+            ),
+            None => {}
         }
     }
 }

@@ -57,6 +57,10 @@ pub(super) fn emails(text: &str, hits: &mut Vec<Hit>) {
         {
             continue;
         }
+        // `deploy@web1.example.org:/srv/app` is a place on a machine, as `scp` and `rsync` write it.
+        if [":/", ":~", ":./"].iter().any(|path| after.starts_with(path)) && !after.starts_with("://") {
+            continue;
+        }
         hits.push(Hit {
             datum: Datum::Email,
             span: at - trimmed_local.len()..at + 1 + trimmed_domain.len(),
@@ -228,6 +232,29 @@ mod tests {
         let word = head.rsplit(delimits).next().unwrap_or_default();
         word.rfind("://")
             .is_some_and(|scheme| !word[scheme + 3..].contains('/'))
+    }
+
+    #[test]
+    fn a_place_on_a_machine_is_no_mail_address() {
+        let found = |text: &str| {
+            let mut hits = Vec::new();
+            emails(text, &mut hits);
+            hits.len()
+        };
+        for place in [
+            "scp a.tgz deploy@web1.acme.test:/srv/app/",
+            "rsync -a x me@nas.acme.test:~/x",
+            "git@hub.acme.test:me/x",
+        ] {
+            assert_eq!(found(place), 0, "{place}");
+        }
+        for address in [
+            "write to anna@acme.test: she knows",
+            "anna@acme.test:12",
+            "<anna@acme.test>",
+        ] {
+            assert_eq!(found(address), 1, "{address}");
+        }
     }
 
     proptest! {

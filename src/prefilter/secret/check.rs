@@ -326,7 +326,17 @@ mod tests {
     fn a_password_is_neither_a_reference_nor_a_stand_in() {
         assert_eq!(password("t7Hq-22mV"), Opinion::Plausible);
         assert_eq!(password("changeme"), Opinion::Weak);
-        for no in ["${DB_PASSWORD}", "********", "password", "xxxx", "<secret>", ""] {
+        for no in [
+            "${DB_PASSWORD}",
+            "********",
+            "password",
+            "Passwort",
+            "Пароль",
+            "パスワード",
+            "xxxx",
+            "<secret>",
+            "",
+        ] {
             assert_eq!(password(no), Opinion::Refuted, "{no}");
         }
     }

@@ -127,6 +127,33 @@ pub(super) fn is_common_password(value: &str) -> bool {
         "pass",
         "pwd",
         "passphrase",
+        // As forms and translations of them say it.
+        "passwort",
+        "kennwort",
+        "wachtwoord",
+        "contraseña",
+        "contrasenya",
+        "senha",
+        "palavra-passe",
+        "hasło",
+        "heslo",
+        "jelszó",
+        "parolă",
+        "lösenord",
+        "adgangskode",
+        "passord",
+        "salasana",
+        "şifre",
+        "пароль",
+        "κωδικός",
+        "密码",
+        "密碼",
+        "パスワード",
+        "비밀번호",
+        "mật khẩu",
+        "รหัสผ่าน",
+        "पासवर्ड",
+        "סיסמה",
         "secret",
         "token",
         "guest",
@@ -171,7 +198,7 @@ pub(super) fn is_common_password(value: &str) -> bool {
         "jwt",
         "invalid",
     ];
-    let lower = value.to_ascii_lowercase();
+    let lower = value.to_lowercase();
     WORDS.contains(&lower.as_str())
 }
 

@@ -3,10 +3,13 @@
 use std::ops::{ControlFlow, Range};
 
 use sqlparser::ast::{
-    AlterTableOperation, BinaryOperator, CopyTarget, Expr, Query, SetExpr, Statement, Value, Visit, Visitor,
+    AlterTableOperation, BinaryOperator, CopyTarget, Expr, ObjectName, ObjectType, Query, SetExpr, Statement, Value,
+    Visit, Visitor,
 };
 use sqlparser::dialect::GenericDialect;
 use sqlparser::parser::Parser;
+
+use crate::prefilter::throwaway::is_throwaway;
 
 const LONGEST: usize = 32 * 1024;
 const MOST_OPERATORS: usize = 400;
@@ -16,6 +19,7 @@ const DEEPEST: usize = 40;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trait {
     Drops,
+    DropsMinor,
     DropsColumn,
     WritesEverywhere,
     SeveralWithWrite,
@@ -31,6 +35,7 @@ impl Trait {
     pub(super) const fn explain(self) -> &'static str {
         match self {
             Trait::Drops => "a statement drops or empties tables, schemas or databases",
+            Trait::DropsMinor => "a statement drops what can be made anew, or what its name calls temporary or a trial",
             Trait::DropsColumn => "a statement removes columns or constraints",
             Trait::WritesEverywhere => "a statement deletes or updates every row of a table",
             Trait::SeveralWithWrite => "a statement that writes follows one that reads",
@@ -150,6 +155,15 @@ fn writes(statement: &Statement) -> bool {
     )
 }
 
+/// What it means to drop or empty all of these.
+fn dropped<'a>(names: impl IntoIterator<Item = &'a ObjectName>) -> Trait {
+    if names.into_iter().all(|name| is_throwaway(&name.to_string())) {
+        Trait::DropsMinor
+    } else {
+        Trait::Drops
+    }
+}
+
 struct Walker<'a> {
     reading: &'a mut Reading,
     span: &'a Range<usize>,
@@ -163,9 +177,19 @@ impl Visitor for Walker<'_> {
         let top = std::mem::replace(&mut self.top, false);
         let everywhere = |selection: Option<&Expr>| selection.is_none_or(is_always_true);
         match statement {
-            Statement::Drop { .. } | Statement::Truncate(_) | Statement::DropFunction(_) => {
-                self.reading.add(Trait::Drops, self.span)
+            Statement::Drop { object_type, names, .. } => {
+                let anew = matches!(
+                    object_type,
+                    ObjectType::Index | ObjectType::View | ObjectType::MaterializedView
+                );
+                let drops = if anew { Trait::DropsMinor } else { dropped(names) };
+                self.reading.add(drops, self.span);
             }
+            Statement::Truncate(truncate) => {
+                let names = truncate.table_names.iter().map(|target| &target.name);
+                self.reading.add(dropped(names), self.span);
+            }
+            Statement::DropFunction(_) => self.reading.add(Trait::Drops, self.span),
             Statement::AlterTable(alter) => {
                 let drops = alter.operations.iter().any(|operation| {
                     matches!(
