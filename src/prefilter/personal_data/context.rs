@@ -89,17 +89,23 @@ fn begins_a_word(text: &str, word: &str) -> bool {
 pub(super) fn plain_name(name: &str) -> String {
     let mut plain = String::with_capacity(name.len() + 4);
     let mut last_small = false;
-    for c in name.chars().take(80) {
+    let mut chars = name.chars().take(80).peekable();
+    let mut last_capital = false;
+    while let Some(c) = chars.next() {
         if !c.is_alphanumeric() {
             if !plain.ends_with(' ') && !plain.is_empty() {
                 plain.push(' ');
             }
             last_small = false;
+            last_capital = false;
             continue;
         }
-        if c.is_uppercase() && last_small {
+        // `dateOfBirth`, and `SSNNumber`: the last of several capitals begins a word when a small letter follows.
+        let begins = last_capital && chars.peek().is_some_and(|next| next.is_lowercase());
+        if c.is_uppercase() && (last_small || begins) {
             plain.push(' ');
         }
+        last_capital = c.is_uppercase();
         last_small = c.is_lowercase() || c.is_numeric();
         plain.extend(c.to_lowercase());
     }

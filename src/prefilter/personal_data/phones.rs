@@ -10,7 +10,9 @@ const PHONE_WORDS: &[&str] = &[
     "phone", "telephone", "mobile", "cell", "tel", "fax", "whatsapp", "desk:", "landline", "hotline", "telefon",
     "téléphone", "teléfono", "telefone", "handy", "móvil", "mobil", "mob.", "ph:", "ph.", "sms", "call me", "call us",
     "call him", "call her", "call them", "ring me", "ring us", "text me", "reach me", "reach us", "reach him",
-    "reach her", "contact number", "phone_number", "callback",
+    "reach her", "contact number", "phone_number", "callback", "portable", "celular", "cellulare", "rufnummer",
+    "telefoon", "telemóvel", "tél", "mobiel", "fijo", "numéro", "número de contacto", "anrufen", "erreichbar", "appelez",
+    "llame", "llámame", "chiamami", "bel ", "ligue",
 ];
 #[rustfmt::skip]
 const CALL_WORDS: &[&str] = &[
@@ -42,7 +44,11 @@ pub(super) fn phone(text: &str, candidate: &Candidate<'_>, name: &str) -> Option
     let plus = text
         .get(span.clone())
         .is_some_and(|part| part.trim_start_matches('(').starts_with('+'));
-    if !loosely_alone(&context, plus) {
+    let cell = || {
+        let (before, after) = (context.before(), context.after());
+        before.ends_with(',') && candidate.is_cell(before, after)
+    };
+    if !loosely_alone(&context, plus) && !cell() {
         return None;
     }
     let (strong, weak) = (
@@ -116,7 +122,7 @@ fn loosely_alone(context: &Context<'_>, plus: bool) -> bool {
 }
 
 /// The length of an extension: `x459`, ` ext. 12`, ` extension 7`.
-fn extension(rest: &str) -> usize {
+pub(super) fn extension(rest: &str) -> usize {
     let lower: String = rest.chars().take(14).collect::<String>().to_ascii_lowercase();
     let trimmed = lower.trim_start_matches(' ');
     let spaces = lower.len() - trimmed.len();

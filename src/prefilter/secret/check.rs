@@ -36,6 +36,12 @@ pub(super) enum Check {
     UrlPassword,
     /// `user:password`.
     UserPassword,
+    /// `user:password` where words are more likely.
+    StrongUserPassword,
+    /// Both digits and letters.
+    DigitsAndLetters,
+    /// Base64 of a text that can be read.
+    EncodedText,
     /// Too irregular for a word.
     Random,
     /// Twelve to twenty-four words.
@@ -91,6 +97,21 @@ impl Check {
             }),
             Check::UrlPassword => with_text(secret, url_password),
             Check::UserPassword => with_text(secret, user_password),
+            Check::StrongUserPassword => with_text(secret, |text| {
+                let strong = text.split_once(':').is_some_and(|(user, secret)| {
+                    user.bytes().any(|b| b.is_ascii_alphabetic())
+                        && value::looks_chosen(secret)
+                        && !secret.contains(':')
+                });
+                match user_password(text) {
+                    Opinion::Plausible if !strong => Opinion::Refuted,
+                    opinion => opinion,
+                }
+            }),
+            Check::EncodedText => refuted_unless(encoded_text(secret)),
+            Check::DigitsAndLetters => {
+                refuted_unless(secret.iter().any(u8::is_ascii_digit) && secret.iter().any(u8::is_ascii_alphabetic))
+            }
             Check::Random => with_text(secret, |text| {
                 refuted_unless(value::looks_random(text) && !value::is_reference(text))
             }),
@@ -149,6 +170,12 @@ fn basic_auth(secret: &[u8]) -> Opinion {
         Some(Ok(text)) if !text.chars().any(char::is_control) => user_password(text),
         _ => Opinion::Refuted,
     }
+}
+
+fn encoded_text(secret: &[u8]) -> bool {
+    let decoded = STANDARD.decode(secret).ok().filter(|_| secret.len() % 4 == 0);
+    let text = decoded.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());
+    text.is_some_and(|text| !text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')))
 }
 
 fn crc32_base62(secret: &[u8]) -> Opinion {
@@ -306,6 +333,9 @@ mod tests {
         Check::StrongPassword,
         Check::UrlPassword,
         Check::UserPassword,
+        Check::StrongUserPassword,
+        Check::DigitsAndLetters,
+        Check::EncodedText,
         Check::Random,
         Check::SeedWords,
     ];

@@ -62,7 +62,18 @@ pub(super) fn name_at(text: &str, keyword: Range<usize>, label: Label) -> Option
         label,
         start,
         end,
-        is_flag: before.starts_with("--") || (before == "-" && label == Label::Password),
+        is_flag: before.starts_with("--")
+            || (before == "-" && label == Label::Password)
+            || is_image_variable(text, start),
+    })
+}
+
+/// `ENV NAME value`, as build files of container images have it.
+fn is_image_variable(text: &str, start: usize) -> bool {
+    let line = text.get(..start).unwrap_or_default();
+    ["ENV ", "ARG "].iter().any(|word| {
+        line.strip_suffix(word)
+            .is_some_and(|before| before.is_empty() || before.ends_with(['\n', ' ', '\t']))
     })
 }
 
@@ -83,6 +94,15 @@ pub(super) fn beside(text: &str, name: &Name) -> Option<Found> {
     let rest = text.get(end..text.floor_char_boundary(text.len().min(end + VALUE_REACH + 40)))?;
     let (skipped, tie) = tie(rest, is_flag, opening)?;
     let from = end + skipped;
+    if let Some(span) = fallback(text, from)
+        && let Some(confidence) = judged(text.get(span.clone())?, label, Tie::Assigned, true)
+    {
+        return Some(Found {
+            label,
+            span,
+            confidence,
+        });
+    }
     let (span, quoted) = literal(text, from, query)?;
     let value = text.get(span.clone())?;
     // A call or an index behind a bare word makes it code.
@@ -148,8 +168,16 @@ fn tie(rest: &str, flag: bool, opening: Option<u8>) -> Option<(usize, Tie)> {
     if matches!(next(at), Some(b']' | b')')) && (quoted_name || next(at) == Some(b')')) {
         at += 1;
     }
+    // Emphasis around a name, or the code that it is set in.
+    let marks = rest.bytes().skip(at).take_while(|b| *b == b'*').count();
+    if marks <= 2 && opening == Some(b'*') {
+        at += marks;
+    }
     let gap = spaces(at, 12);
     at += gap;
+    if let Some(typed) = type_annotation(rest.get(at..)?) {
+        at += typed;
+    }
     let operator = rest.get(at..)?;
     let long = ["=>", ":=", "==", "!=", "->", ":-"]
         .iter()
@@ -161,6 +189,12 @@ fn tie(rest: &str, flag: bool, opening: Option<u8>) -> Option<(usize, Tie)> {
         at += sign.len();
     } else if operator.starts_with(['=', ':']) {
         at += 1;
+        // `**name:** value`.
+        if opening == Some(b'*') {
+            at += rest.bytes().skip(at).take_while(|b| *b == b'*').count();
+        }
+    } else if operator.starts_with('|') && is_row(opening) {
+        at += 1;
     } else if operator.starts_with('>') && opening.is_some_and(|b| b == b'<' || b == b':') {
         return Some((at + 1, Tie::Assigned));
     } else if (operator.starts_with(',') && quoted_name) || operator.starts_with("(\"") || operator.starts_with("('") {
@@ -170,13 +204,15 @@ fn tie(rest: &str, flag: bool, opening: Option<u8>) -> Option<(usize, Tie)> {
             return Some((at, Tie::Assigned));
         }
         let said = [
-            "is: ", "is ", "was ", "are ", "of ", "will be ", "set to ", "ist ", "es ", "est ",
+            "is: ", "is ", "was ", "was: ", "are ", "of ", "will be ", "set to ", "ist ", "lautet ", "war ", "es ",
+            "est ", "è ", "é ", "era ",
         ]
         .iter()
         .find(|word| operator.starts_with(**word));
         return said
             .map(|word| (at + word.len() + spaces(at + word.len(), 4), Tie::Said))
-            .or_else(|| said_of(operator).map(|skipped| (at + skipped, Tie::Said)));
+            .or_else(|| said_of(operator).map(|skipped| (at + skipped, Tie::Said)))
+            .or_else(|| is_strong(operator).then_some((at, Tie::Said)));
     } else {
         return None;
     }
@@ -186,6 +222,101 @@ fn tie(rest: &str, flag: bool, opening: Option<u8>) -> Option<(usize, Tie)> {
         at += spaces(at, 40);
     }
     Some((at, Tie::Assigned))
+}
+
+/// The row of a table before a name: a sign or a blank.
+fn is_row(opening: Option<u8>) -> bool {
+    opening.is_none_or(|b| matches!(b, b' ' | b'|' | b'\n' | b'`' | b'*'))
+}
+
+/// `: str =`, `: Option<String> =`: the type between a name and its value, up to the sign.
+fn type_annotation(text: &str) -> Option<usize> {
+    let rest = text.strip_prefix(':')?;
+    let line = rest.get(..rest.floor_char_boundary(rest.len().min(48)))?;
+    let sign = line.find('=')?;
+    let name = line.get(..sign)?;
+    let is_type = |c: char| {
+        c.is_ascii_alphanumeric()
+            || matches!(
+                c,
+                '_' | '<' | '>' | '.' | '?' | '&' | '[' | ']' | '|' | ' ' | '\'' | ':'
+            )
+    };
+    let fits = line.get(sign + 1..)?.starts_with([' ', '"', '\'', '`'])
+        && name.chars().all(is_type)
+        && name.trim().starts_with(|c: char| c.is_ascii_alphabetic() || c == '&')
+        && !line.get(sign + 1..)?.starts_with(['=', '>']);
+    fits.then_some(1 + sign)
+}
+
+/// The literal that stands in for a value kept elsewhere (`os.getenv("X", "…")`, `process.env.X || '…'`), or that a call wraps
+/// (`String::from("…")`).
+fn fallback(text: &str, from: usize) -> Option<Range<usize>> {
+    /// Bytes of an expression.
+    const REACH: usize = 240;
+    /// What stands right before such a literal.
+    const BEFORE: &[&str] = &[
+        "||",
+        "??",
+        "?:",
+        " or ",
+        "from(",
+        "String(",
+        "Secret(",
+        "SecretStr(",
+        "Some(",
+        "fallback=",
+    ];
+    /// What looks a value up, with a second argument for when there is none.
+    const LOOKS_UP: &[&str] = &["env", "ENV", "get(", "fetch(", "config(", "getProperty("];
+    let rest = text.get(from..text.floor_char_boundary(text.len().min(from + REACH)))?;
+    let line = rest.split('\n').next()?;
+    if !line.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '$' | '\\' | ':')) {
+        return None;
+    }
+    // A bare value ends before the first blank or bracket; only an expression goes on.
+    let expression = line.find(['(', '|', '?', '[']).or_else(|| line.find(" or "))?;
+    let mut at = expression;
+    let mut found = None;
+    while let Some(open) = line.get(at..)?.find(['"', '\'', '`']) {
+        let start = at + open;
+        let quote = line.get(start..)?.chars().next()?;
+        let Some(length) = line.get(start + 1..)?.find(quote) else {
+            break;
+        };
+        let before = line.get(..start)?.trim_end_matches(['@', 'b', 'r']);
+        let stands_in = BEFORE
+            .iter()
+            .any(|sign| before.ends_with(sign) || before.trim_end().ends_with(sign.trim_end()));
+        let second = before.trim_end().ends_with(',') && LOOKS_UP.iter().any(|word| before.contains(word));
+        if stands_in || second {
+            found = Some(from + start + 1..from + start + 1 + length);
+        }
+        at = start + length + 2;
+        if at > line.len() {
+            break;
+        }
+    }
+    found
+}
+
+/// Whether a word can hardly be anything but a password: letters of both cases, digits, and a sign or much of it.
+fn is_strong(text: &str) -> bool {
+    let word = text
+        .split(|c: char| c.is_whitespace() || matches!(c, ',' | '"' | '(' | ')'))
+        .next()
+        .unwrap_or_default();
+    let word = word.trim_end_matches(['.', ';', '?']);
+    let count = |what: fn(&u8) -> bool| word.bytes().filter(|b| what(b)).count();
+    let (small, capital, digits) = (
+        count(u8::is_ascii_lowercase),
+        count(u8::is_ascii_uppercase),
+        count(u8::is_ascii_digit),
+    );
+    let signs = word.bytes().filter(|b| b"!@#$%^&*?+=~".contains(b)).count();
+    let plain = word.contains("://") || word.starts_with(['$', '{', '<', '@', '#', '%', '&', '*', '=']);
+    let kinds = usize::from(small > 0) + usize::from(capital > 0) + usize::from(digits > 1);
+    (8..=64).contains(&word.len()) && !plain && digits > 0 && ((kinds == 3 && digits > 2) || (signs > 0 && kinds >= 2))
 }
 
 /// `for the orders account is …`, `to the vault: …`: a few plain words between a name and its value.
