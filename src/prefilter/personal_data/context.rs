@@ -5,7 +5,7 @@ use std::ops::Range;
 /// Bytes before a value that can say what it is.
 const BEFORE: usize = 56;
 /// Bytes after it.
-const AFTER: usize = 16;
+const AFTER: usize = 40;
 
 /// The surroundings of a value, in lower case.
 pub(super) struct Context<'n> {
@@ -44,6 +44,15 @@ impl<'n> Context<'n> {
     pub(super) fn goes_on_with(&self, words: &[&str]) -> bool {
         let after = self.after.trim_start_matches(|c: char| !c.is_alphanumeric());
         words.iter().any(|word| after.starts_with(word))
+    }
+
+    /// Whether the value is called one of these right behind it: `… is my phone number`.
+    pub(super) fn is_called(&self, words: &[&str]) -> bool {
+        let after = self.after.trim_start();
+        ["is ", "as ", "ist ", "est ", "es ", "è ", "é ", "("]
+            .iter()
+            .any(|verb| after.starts_with(verb))
+            && words.iter().any(|word| begins_a_word(after, word))
     }
 
     /// Whether the words right before the value end with one of these.

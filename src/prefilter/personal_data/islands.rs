@@ -165,6 +165,12 @@ pub(super) fn segments(text: &str, island: Range<usize>) -> Vec<Range<usize>> {
         let joins = match between {
             " " | "-" | "." | "/" | ") " | ")" | ")-" | " (" | "(" | "-(" => true,
             "+" | "+(" => at == island.start,
+            // `+49 (0) 89 / 140 09-80`: behind a country's or a city's code.
+            " / " => {
+                let so_far = text.get(start..at).unwrap_or_default();
+                let codes = so_far.bytes().filter(u8::is_ascii_digit).count() <= 7;
+                codes && so_far.starts_with(['+', '0', '('])
+            }
             _ => false,
         };
         if !joins {

@@ -8,11 +8,11 @@ use std::ops::Range;
 
 use super::context::plain_name;
 use super::names;
-use super::tables;
 use super::values::{Tie, is_address, is_person_name, value};
 use super::{Datum, Hit};
 use crate::model::Confidence::{self, Low, Medium};
 use crate::prefilter::Seen;
+use crate::prefilter::tables::Tables;
 
 /// Words that may stand between a name and its value.
 #[rustfmt::skip]
@@ -29,7 +29,7 @@ const TYING: &[&str] = &["is", "was", "be", "ist", "lautet", "est", "es", "è", 
 pub(super) fn find(text: &str, words: impl Iterator<Item = Seen>, hits: &mut Vec<Hit>) {
     let mut members: Vec<Hit> = Vec::new();
     let mut last_end = 0;
-    let mut read = 0;
+    let mut tables = Tables::default();
     let first = hits.len();
     for Seen { word, span: found } in words {
         let Some((datum, length)) = names::datum(word) else {
@@ -39,11 +39,7 @@ pub(super) fn find(text: &str, words: impl Iterator<Item = Seen>, hits: &mut Vec
         if !begins_free(text, name.start) || !ends_free(text, name.end) {
             continue;
         }
-        if name.start >= read
-            && let Some(end) = tables::find(text, &name, hits)
-        {
-            read = end;
-        }
+        table(&mut tables, text, &name, hits);
         let Some((start, tie)) = value_start(text, name.end) else {
             continue;
         };
@@ -87,6 +83,34 @@ pub(super) fn find(text: &str, words: impl Iterator<Item = Seen>, hits: &mut Vec
             .into_iter()
             .filter_map(|hit| if is_record { Some(hit) } else { alone(hit) }),
     );
+}
+
+/// Reads the table in whose head this name stands.
+fn table(tables: &mut Tables, text: &str, name: &Range<usize>, hits: &mut Vec<Hit>) {
+    let Some(table) = tables.around(text, name, |cell| names::meaning(&plain_name(cell))) else {
+        return;
+    };
+    let is_record = table
+        .columns
+        .iter()
+        .any(|datum| !matches!(datum, Datum::Name | Datum::PostalAddress));
+    for cell in table.cells {
+        let Some((datum, span, confidence)) = text
+            .get(cell.span.clone())
+            .and_then(|text| whole_value(cell.meaning, text))
+        else {
+            continue;
+        };
+        let hit = Hit {
+            datum,
+            span: cell.span.start + span.start..cell.span.start + span.end,
+            confidence,
+        };
+        match datum {
+            Datum::Name | Datum::PostalAddress if !is_record => hits.extend(alone(hit)),
+            _ => hits.push(hit),
+        }
+    }
 }
 
 /// A name or an address outside a record.

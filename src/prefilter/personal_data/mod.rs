@@ -14,7 +14,6 @@ mod national;
 mod numbers;
 mod people;
 mod phones;
-mod tables;
 mod tokens;
 mod values;
 

@@ -15,7 +15,7 @@ pub(super) fn national(candidate: &Candidate<'_>, context: &Context<'_>) -> Opti
         return None;
     }
     let digits = candidate.digits.as_slice();
-    let said = |words: &[&str]| context.says(words);
+    let said = |words: &[&str]| context.says(words) || context.is_called(words);
     // What checks is rare, so the words around are asked for last.
     let rated = |datum, valid: bool, words: &[&str], unsaid: Option<Confidence>| {
         let said = valid && said(words);

@@ -12,7 +12,7 @@ const PHONE_WORDS: &[&str] = &[
     "call him", "call her", "call them", "ring me", "ring us", "text me", "reach me", "reach us", "reach him",
     "reach her", "contact number", "phone_number", "callback", "portable", "celular", "cellulare", "rufnummer",
     "telefoon", "telemóvel", "tél", "mobiel", "fijo", "numéro", "número de contacto", "anrufen", "erreichbar", "appelez",
-    "llame", "llámame", "chiamami", "bel ", "ligue",
+    "☎", "📞", "📱", "llame", "llámame", "chiamami", "bel ", "ligue",
 ];
 #[rustfmt::skip]
 const CALL_WORDS: &[&str] = &[
@@ -29,6 +29,10 @@ const CALL_VERBS: &[&str] = &[
 const OTHER_NUMBERS: &[&str] = &[
     "order", "invoice", "ticket", "ref", "reference", "tracking", "sku", "part", "serial", "case", "account", "item",
     "model", "isbn",
+];
+/// What a phone number is called behind it: `… is my new number`.
+const NUMBER_WORDS: &[&str] = &[
+    "number", "phone", "mobile", "cell", "nummer", "numéro", "número", "numero",
 ];
 const PHONE_AFTER: &[&str] = &["office", "fax", "mobile", "home", "work", "cell", "phone", "tel"];
 
@@ -52,7 +56,7 @@ pub(super) fn phone(text: &str, candidate: &Candidate<'_>, name: &str) -> Option
         return None;
     }
     let (strong, weak) = (
-        context.says(PHONE_WORDS) || context.goes_on_with(PHONE_AFTER),
+        context.says(PHONE_WORDS) || context.goes_on_with(PHONE_AFTER) || context.is_called(NUMBER_WORDS),
         context.says(CALL_WORDS),
     );
     let slashed = candidate.separators.contains(&"/");
@@ -61,16 +65,27 @@ pub(super) fn phone(text: &str, candidate: &Candidate<'_>, name: &str) -> Option
     let zero = candidate.digits.first() == Some(&b'0');
     let bracketed = candidate.span.len() > digits && text.get(span.clone()).is_some_and(|part| part.starts_with('('));
 
+    let north = candidate.is_grouped(&[3, 3, 4]) && candidate.separated_by(&["/", "-"]);
+    // `06-45258813`, `0171 1234567`, `020-2940338`.
+    let trunk = || {
+        let lengths: Vec<usize> = candidate.groups.iter().map(|group| group.len()).collect();
+        matches!(lengths.as_slice(), [2..=5, 6..=8])
+            && zero
+            && (10..=12).contains(&digits)
+            && !dotted
+            && !candidate.digits.starts_with(b"00")
+    };
     let clear = if plus {
         digits >= 10 || (digits >= 8 && candidate.groups.len() >= 2)
     } else if slashed {
-        false
+        // `830/761-0441`, `089 / 140 09-80`.
+        north || zero && (9..=12).contains(&digits) && candidate.groups.len() >= 3
     } else {
         let international = candidate.digits.starts_with(b"00") && digits >= 11 && candidate.groups.len() >= 3;
         let national = zero && (9..=11).contains(&digits) && candidate.groups.len() >= 3 && grouped;
         let area =
             bracketed && candidate.separators.first() == Some(&"(") && digits >= 8 && candidate.groups.len() >= 2;
-        international || national || area || north_american(candidate)
+        international || national || area || trunk() || north_american(candidate)
     };
     let told = (strong && digits >= 7)
         || (weak && !dotted && !slashed && (candidate.groups.len() >= 2 && grouped || digits >= 10 && zero));

@@ -512,16 +512,15 @@ fn address(rest: &str, tie: Tie) -> Option<usize> {
 pub(super) fn is_person_name(text: &str) -> bool {
     let words = text.split_whitespace().count();
     let letters = text.chars().filter(|c| c.is_alphabetic()).count();
+    let mut pieces = text.split([' ', ',']);
     (1..=5).contains(&words)
         && (2..=60).contains(&text.chars().count())
         && letters * 10 >= text.chars().count() * 8
         && text
             .chars()
             .all(|c| c.is_alphabetic() || matches!(c, ' ' | '.' | '-' | '\'' | '’' | ','))
-        && (!text.starts_with(char::is_lowercase)
-            || text
-                .split_once(' ')
-                .is_some_and(|(particle, name)| PARTICLES.contains(&particle) && name.contains(char::is_uppercase)))
+        && text.contains(|c: char| c.is_alphabetic() && !c.is_lowercase())
+        && pieces.all(|word| !word.starts_with(char::is_lowercase) || PARTICLES.contains(&word))
 }
 
 pub(super) fn is_address(text: &str) -> bool {

@@ -36,6 +36,8 @@ pub(super) enum Check {
     UrlPassword,
     /// `user:password`.
     UserPassword,
+    /// The value of a setting whose name promises a secret of its owner.
+    Setting,
     /// `user:password` where words are more likely.
     StrongUserPassword,
     /// Both digits and letters.
@@ -96,6 +98,8 @@ impl Check {
                 Opinion::Weak => Opinion::Weak,
             }),
             Check::UrlPassword => with_text(secret, url_password),
+            Check::Setting if is_of_the_page(text.get(..span.start).unwrap_or_default()) => Opinion::Refuted,
+            Check::Setting => Check::StrongPassword.opinion(text, span),
             Check::UserPassword => with_text(secret, user_password),
             Check::StrongUserPassword => with_text(secret, |text| {
                 let strong = text.split_once(':').is_some_and(|(user, secret)| {
@@ -170,6 +174,26 @@ fn basic_auth(secret: &[u8]) -> Opinion {
         Some(Ok(text)) if !text.chars().any(char::is_control) => user_password(text),
         _ => Opinion::Refuted,
     }
+}
+
+/// Whether the setting before a value is one that a page carries for everyone who sees it: against forged requests, for the next page.
+fn is_of_the_page(before: &[u8]) -> bool {
+    let near = before
+        .get(before.len().saturating_sub(90)..)
+        .unwrap_or_default()
+        .to_ascii_lowercase();
+    let near = String::from_utf8_lossy(&near);
+    [
+        "csrf",
+        "xsrf",
+        "nonce",
+        "page_token",
+        "pagetoken",
+        "verificationtoken",
+        "public",
+    ]
+    .iter()
+    .any(|word| near.contains(word))
 }
 
 fn encoded_text(secret: &[u8]) -> bool {
@@ -333,6 +357,7 @@ mod tests {
         Check::StrongPassword,
         Check::UrlPassword,
         Check::UserPassword,
+        Check::Setting,
         Check::StrongUserPassword,
         Check::DigitsAndLetters,
         Check::EncodedText,

@@ -10,6 +10,7 @@ use super::check::{self, Opinion};
 use super::names::{Label, keywords, names_a_secret};
 use super::value;
 use crate::model::Confidence;
+use crate::prefilter::tables::Tables;
 use crate::prefilter::{Gate, Word};
 
 /// A value with a name.
@@ -144,6 +145,32 @@ pub(super) fn whole(name: &str, text: &str) -> Option<Found> {
     })
 }
 
+/// The secrets in the columns of the table in whose head this name stands.
+pub(super) fn in_table(tables: &mut Tables, text: &str, name: &Name) -> Vec<Found> {
+    let meaning = |cell: &str| {
+        let lower = cell.to_ascii_lowercase();
+        let (keyword, label) = keywords()
+            .filter_map(|(keyword, label)| lower.rfind(keyword).map(|at| (at..at + keyword.len(), label)))
+            .max_by_key(|(range, label)| (*label != Label::Key, range.end, range.len()))?;
+        let (before, after) = (cell.get(..keyword.start)?, cell.get(keyword.end..)?);
+        names_a_secret(before, cell.get(keyword.clone())?, after, label).then_some(label)
+    };
+    let Some(table) = tables.around(text, &(name.start..name.end), meaning) else {
+        return Vec::new();
+    };
+    let found = table.cells.into_iter().filter_map(|cell| {
+        let value = text.get(cell.span.clone())?;
+        let confidence =
+            judged(value, cell.meaning, Tie::Assigned, true).filter(|_| !value.contains(char::is_whitespace))?;
+        (confidence > Confidence::Low).then_some(Found {
+            label: cell.meaning,
+            span: cell.span,
+            confidence,
+        })
+    });
+    found.collect()
+}
+
 /// What stands between a name and its value: how many bytes, and how it ties them.
 fn tie(rest: &str, flag: bool, opening: Option<u8>) -> Option<(usize, Tie)> {
     let mut at = 0;
@@ -179,11 +206,13 @@ fn tie(rest: &str, flag: bool, opening: Option<u8>) -> Option<(usize, Tie)> {
         at += typed;
     }
     let operator = rest.get(at..)?;
-    let long = ["=>", ":=", "==", "!=", "->", ":-"]
+    let long = ["=>", ":=", "===", "==", "!=", "->", ":-"]
         .iter()
         .find(|sign| operator.starts_with(**sign));
     if let Some(sign) = long {
-        if *sign == "!=" {
+        // A comparison with a literal shows the literal; one with another expression shows nothing.
+        let compared = operator.trim_start_matches(['=', '!']).trim_start();
+        if *sign == "!=" || sign.starts_with("==") && !compared.starts_with(['"', '\'', '`', '\\']) {
             return None;
         }
         at += sign.len();
@@ -242,7 +271,8 @@ fn type_annotation(text: &str) -> Option<usize> {
                 '_' | '<' | '>' | '.' | '?' | '&' | '[' | ']' | '|' | ' ' | '\'' | ':'
             )
     };
-    let fits = line.get(sign + 1..)?.starts_with([' ', '"', '\'', '`'])
+    let after = line.get(sign + 1..)?;
+    let fits = (after.starts_with(['"', '\'', '`']) || after.starts_with(' ') && name.ends_with(' '))
         && name.chars().all(is_type)
         && name.trim().starts_with(|c: char| c.is_ascii_alphabetic() || c == '&')
         && !line.get(sign + 1..)?.starts_with(['=', '>']);
@@ -409,6 +439,9 @@ fn judged(text: &str, label: Label, tie: Tie, quoted: bool) -> Option<Confidence
     if text.is_empty() || value::is_reference(text) || value::is_placeholder(text.as_bytes()) {
         return None;
     }
+    if is_name_of_a_field(text) {
+        return None;
+    }
     if text.contains("://") || text.starts_with('?') || (!quoted && is_expression(text)) {
         return None;
     }
@@ -463,7 +496,16 @@ fn is_expression(text: &str) -> bool {
     ]
     .iter()
     .any(|start| text.starts_with(start));
-    plain || member || starts_as_member
+    plain && !value::is_irregular(text) || member || starts_as_member
+}
+
+/// `password_confirmation`, `new-password`: small letters about a password.
+fn is_name_of_a_field(text: &str) -> bool {
+    text.bytes()
+        .all(|b| b.is_ascii_lowercase() || matches!(b, b'_' | b'-' | b'.'))
+        && ["password", "passwd", "token", "secret", "passphrase"]
+            .iter()
+            .any(|word| text.contains(word))
 }
 
 /// Several words of a sentence.

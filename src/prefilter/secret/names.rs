@@ -30,7 +30,8 @@ const TOKENS: &[&str] = &[
     "apitoken", "authtoken", "accesstoken", "recovery key", "security_token", "shared_key", "sharedkey", "host_key",
     "deploy_key", "admin_key", "server_key", "crypt_key", "cipher_key", "aes_key", "accountkey", "storagekey", "servicekey", "clientkey", "sessionkey", "jwtkey", "webhookkey", "deploykey",
     "signing key", "encryption key", "master key", "account key", "license key", "session key", "app key", "auth key",
-    "shared key", "storage key", "service key", "private token", "recovery phrase",
+    "shared key", "storage key", "service key", "private token", "recovery phrase", "hmac-key", "hmac key", "account-key", "storage-key", "session-key", "service-key",
+    "client-key", "deploy-key", "deploy key", "webhook-key", "shared-key",
 ];
 
 const KEYS: &[&str] = &["key"];

@@ -30,7 +30,7 @@ const STAND_INS: &[&str] = &[
 /// What stands inside references to secrets that are kept elsewhere.
 #[rustfmt::skip]
 const REFERENCES: &[&str] = &[
-    "${", "{{", "}}", "$(", "%s", "{}", "os.environ", "process.env", "getenv", "env[", "env(", "env.", "environ",
+    "${", "{{", "}}", "$(", "{}", "os.environ", "process.env", "getenv", "env[", "env(", "env.", "environ",
     "secrets.", "vault:", "vault(", "ssm:", "keyring", "keychain", "secretmanager", "secretsmanager", "credentials(",
     "op://", "arn:aws", "redacted", "masked", "hidden", "[redact", "filtered", "removed",
 ];
@@ -110,7 +110,13 @@ pub(super) fn is_reference(value: &str) -> bool {
             .get(..tag.len())
             .is_some_and(|head| head.eq_ignore_ascii_case(tag))
     });
+    let printed = value.find("%s").is_some_and(|at| {
+        !value
+            .get(at + 2..)
+            .is_some_and(|after| after.starts_with(|c: char| c.is_ascii_alphanumeric()))
+    });
     enclosed
+        || printed
         || variable
         || tag
         || ["%(", "#{", "@{", "@Microsoft.KeyVault", "env:", "ENC["]
@@ -256,7 +262,7 @@ fn is_garbled(piece: &str) -> bool {
 }
 
 /// Whether capital letters stand where no word has them: three pieces or more of one or two letters, cut before capitals.
-fn is_irregular(value: &str) -> bool {
+pub(super) fn is_irregular(value: &str) -> bool {
     let bytes = value.as_bytes();
     let mut short = 0;
     let mut length = 0;
