@@ -222,7 +222,12 @@ fn value_start(text: &str, from: usize) -> Option<(usize, Tie)> {
             '<' if tags < 4 => {
                 // Markup between a heading and its cell.
                 let (tag, after) = trimmed.split_once('>')?;
-                if tag.len() > 40 || !tag.bytes().nth(1).is_some_and(|b| b.is_ascii_alphabetic() || b == b'/') {
+                if tag.len() > 40
+                    || !tag
+                        .as_bytes()
+                        .get(1)
+                        .is_some_and(|b| b.is_ascii_alphabetic() || *b == b'/')
+                {
                     return None;
                 }
                 tags += 1;

@@ -197,7 +197,7 @@ fn is_of_the_page(before: &[u8]) -> bool {
 }
 
 fn encoded_text(secret: &[u8]) -> bool {
-    let decoded = STANDARD.decode(secret).ok().filter(|_| secret.len() % 4 == 0);
+    let decoded = STANDARD.decode(secret).ok().filter(|_| secret.len().is_multiple_of(4));
     let text = decoded.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());
     text.is_some_and(|text| !text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')))
 }

@@ -337,7 +337,7 @@ fn is_strong(text: &str) -> bool {
         .next()
         .unwrap_or_default();
     let word = word.trim_end_matches(['.', ';', '?']);
-    let count = |what: fn(&u8) -> bool| word.bytes().filter(|b| what(b)).count();
+    let count = |what: fn(&u8) -> bool| word.bytes().filter(what).count();
     let (small, capital, digits) = (
         count(u8::is_ascii_lowercase),
         count(u8::is_ascii_uppercase),
