@@ -21,6 +21,7 @@ mod signals;
 mod sql;
 mod structure;
 mod subject;
+mod tables;
 mod throwaway;
 mod tidy;
 mod tool;

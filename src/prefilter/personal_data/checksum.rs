@@ -3,6 +3,8 @@
 //! Each takes the characters of one number without separators and says whether it is consistent with itself. Anything else,
 //! also a wrong length, is `false`.
 
+use sha2::{Digest, Sha256};
+
 /// The digits of a number, if it has nothing else and this length.
 fn digits<const N: usize>(number: &[u8]) -> Option<[u32; N]> {
     let number: [u8; N] = number.try_into().ok()?;
@@ -14,6 +16,97 @@ fn digits<const N: usize>(number: &[u8]) -> Option<[u32; N]> {
 
 fn weighted(digits: &[u32], weights: &[u32]) -> u32 {
     digits.iter().zip(weights).map(|(digit, weight)| digit * weight).sum()
+}
+
+/// Base 58 with a check sum (Bitcoin, Litecoin): the last four bytes are the beginning of a double SHA-256 of those before.
+pub(super) fn base58check(word: &[u8]) -> bool {
+    const ALPHABET: &[u8; 58] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
+    let mut number = [0_u8; 25];
+    for byte in word {
+        let Some(digit) = ALPHABET.iter().position(|have| have == byte) else {
+            return false;
+        };
+        let mut carry = digit as u32;
+        for place in number.iter_mut().rev() {
+            carry += u32::from(*place) * 58;
+            *place = carry.to_le_bytes()[0];
+            carry >>= 8;
+        }
+        if carry > 0 {
+            return false;
+        }
+    }
+    let (payload, sum) = number.split_at(21);
+    Sha256::digest(Sha256::digest(payload)).get(..4) == Some(sum)
+}
+
+/// The check sum of a segregated-witness address (BIP 173, BIP 350).
+pub(super) fn bech32(word: &[u8]) -> bool {
+    const ALPHABET: &[u8; 32] = b"qpzry9x8gf2tvdw0s3jn54khce6mua7l";
+    const GENERATOR: [u32; 5] = [0x3b6a_57b2, 0x2650_8e6d, 0x1ea1_19fa, 0x3d42_33dd, 0x2a14_62b3];
+    let Some(one) = word.iter().rposition(|byte| *byte == b'1') else {
+        return false;
+    };
+    let (head, tail) = (
+        word.get(..one).unwrap_or_default(),
+        word.get(one + 1..).unwrap_or_default(),
+    );
+    let mut sum: u32 = 1;
+    let mut take = |value: u8| {
+        let top = sum >> 25;
+        sum = (sum & 0x01ff_ffff) << 5 ^ u32::from(value);
+        for (bit, generator) in GENERATOR.iter().enumerate() {
+            if top >> bit & 1 == 1 {
+                sum ^= generator;
+            }
+        }
+    };
+    head.iter().for_each(|byte| take(byte >> 5));
+    take(0);
+    head.iter().for_each(|byte| take(byte & 31));
+    for byte in tail {
+        let Some(value) = ALPHABET.iter().position(|have| have == byte) else {
+            return false;
+        };
+        take(value as u8);
+    }
+    tail.len() > 6 && matches!(sum, 1 | 0x2bc8_30a3)
+}
+
+/// A Chinese resident number: 17 digits with a date, and a check sign (ISO 7064, MOD 11-2).
+pub(super) fn cn_resident(number: &[u8]) -> bool {
+    const SIGNS: &[u8; 11] = b"10X98765432";
+    let Some((check, body)) = number.split_last() else {
+        return false;
+    };
+    let Some(body) = digits::<17>(body) else { return false };
+    let sum = weighted(&body, &[7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2]) % 11;
+    let [_, _, _, _, _, _, y1, y2, _, _, m1, m2, d1, d2, ..] = body;
+    let date =
+        matches!(y1 * 10 + y2, 18..=20) && (1..=12).contains(&(m1 * 10 + m2)) && (1..=31).contains(&(d1 * 10 + d2));
+    date && SIGNS.get(sum as usize) == Some(&check.to_ascii_uppercase())
+}
+
+/// A Korean resident number: a date, and a check digit.
+pub(super) fn kr_resident(number: &[u8]) -> bool {
+    let Some(digits) = digits::<13>(number) else {
+        return false;
+    };
+    let [_, _, m1, m2, d1, d2, century, .., check] = digits;
+    let sum = weighted(&digits, &[2, 3, 4, 5, 6, 7, 8, 9, 2, 3, 4, 5]);
+    let date = (1..=12).contains(&(m1 * 10 + m2)) && (1..=31).contains(&(d1 * 10 + d2)) && (1..=8).contains(&century);
+    date && (11 - sum % 11) % 10 == check
+}
+
+/// A Czech or Slovak birth number: a date, women with 50 more months, divisible by eleven.
+pub(super) fn cz_birth_number(number: &[u8]) -> bool {
+    let Some(digits) = digits::<10>(number) else {
+        return false;
+    };
+    let [_, _, m1, m2, d1, d2, ..] = digits;
+    let month = m1 * 10 + m2;
+    let whole = digits.iter().fold(0_u64, |whole, digit| whole * 10 + u64::from(*digit));
+    matches!(month, 1..=12 | 51..=62 | 21..=32 | 71..=82) && (1..=31).contains(&(d1 * 10 + d2)) && whole % 11 == 0
 }
 
 /// Luhn's formula (ISO/IEC 7812-1): payment cards, Canadian SIN, Swedish personnummer.

@@ -5,7 +5,7 @@ use std::ops::Range;
 /// Bytes before a value that can say what it is.
 const BEFORE: usize = 56;
 /// Bytes after it.
-const AFTER: usize = 16;
+const AFTER: usize = 40;
 
 /// The surroundings of a value, in lower case.
 pub(super) struct Context<'n> {
@@ -44,6 +44,15 @@ impl<'n> Context<'n> {
     pub(super) fn goes_on_with(&self, words: &[&str]) -> bool {
         let after = self.after.trim_start_matches(|c: char| !c.is_alphanumeric());
         words.iter().any(|word| after.starts_with(word))
+    }
+
+    /// Whether the value is called one of these right behind it: `… is my phone number`.
+    pub(super) fn is_called(&self, words: &[&str]) -> bool {
+        let after = self.after.trim_start();
+        ["is ", "as ", "ist ", "est ", "es ", "è ", "é ", "("]
+            .iter()
+            .any(|verb| after.starts_with(verb))
+            && words.iter().any(|word| begins_a_word(after, word))
     }
 
     /// Whether the words right before the value end with one of these.
@@ -89,17 +98,23 @@ fn begins_a_word(text: &str, word: &str) -> bool {
 pub(super) fn plain_name(name: &str) -> String {
     let mut plain = String::with_capacity(name.len() + 4);
     let mut last_small = false;
-    for c in name.chars().take(80) {
+    let mut chars = name.chars().take(80).peekable();
+    let mut last_capital = false;
+    while let Some(c) = chars.next() {
         if !c.is_alphanumeric() {
             if !plain.ends_with(' ') && !plain.is_empty() {
                 plain.push(' ');
             }
             last_small = false;
+            last_capital = false;
             continue;
         }
-        if c.is_uppercase() && last_small {
+        // `dateOfBirth`, and `SSNNumber`: the last of several capitals begins a word when a small letter follows.
+        let begins = last_capital && chars.peek().is_some_and(|next| next.is_lowercase());
+        if c.is_uppercase() && (last_small || begins) {
             plain.push(' ');
         }
+        last_capital = c.is_uppercase();
         last_small = c.is_lowercase() || c.is_numeric();
         plain.extend(c.to_lowercase());
     }

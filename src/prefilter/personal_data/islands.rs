@@ -12,10 +12,20 @@ const MOST_GROUPS: usize = 8;
 /// The next run of digits with what may stand between the digits of one number.
 pub(super) fn next_island(bytes: &[u8], from: usize) -> Option<Range<usize>> {
     let first = next(bytes, from, |byte| byte.is_ascii_digit())?;
-    // A plus sign or an opening bracket belongs to the number.
+    // A plus sign or the opening bracket of an area code belongs to the number; the bracket of a remark does not.
     let mut start = first;
+    let closes_soon = || {
+        let near = bytes.get(first..bytes.len().min(first + 7)).unwrap_or_default();
+        let close = near.iter().position(|b| *b == b')');
+        close.is_some_and(|close| {
+            let after = bytes
+                .get(first + close + 1..bytes.len().min(first + close + 4))
+                .unwrap_or_default();
+            after.iter().any(u8::is_ascii_digit)
+        })
+    };
     for sign in [b'(', b'+'] {
-        if start > from && bytes.get(start - 1) == Some(&sign) {
+        if start > from && bytes.get(start - 1) == Some(&sign) && (sign == b'+' || closes_soon()) {
             start -= 1;
         }
     }
@@ -87,6 +97,22 @@ impl<'a> Candidate<'a> {
         }
     }
 
+    /// Whether it is a cell of a row, by the commas about it: no thousands, no fraction.
+    pub(super) fn is_cell(&self, before: &str, after: &str) -> bool {
+        let run = before
+            .trim_end_matches(',')
+            .bytes()
+            .rev()
+            .take_while(u8::is_ascii_digit)
+            .count();
+        let first = self.groups.first().map_or(0, |group| group.len());
+        let long = run > 3 || first > 3 && (after.is_empty() || after.starts_with([',', '\n', '\r']));
+        let next = after
+            .strip_prefix(',')
+            .map_or(0, |rest| rest.bytes().take_while(u8::is_ascii_digit).count());
+        (long || self.groups.len() > 1) && next != 3
+    }
+
     /// Whether it is a number of its own and not the tail or head of a code, a decimal or a date.
     pub(super) fn stands_alone(&self) -> bool {
         let before = self.text.get(..self.span.start).unwrap_or_default();
@@ -96,7 +122,9 @@ impl<'a> Candidate<'a> {
         let code = match last {
             Some(c) if c.is_alphanumeric() || matches!(c, '_' | '#' | '$' | '€' | '£' | '¥' | '%' | '\\') => true,
             Some('-' | '.' | '/' | '+' | ':' | ',') => match (last, back.next()) {
-                (Some('.' | '+' | ','), Some(c)) => c.is_ascii_digit() || (last == Some('.') && c.is_alphanumeric()),
+                // A comma between digits is a decimal comma, or it parts the cells of a row.
+                (Some(','), Some(c)) => c.is_ascii_digit() && !self.is_cell(before, after),
+                (Some('.' | '+'), Some(c)) => c.is_ascii_digit() || (last == Some('.') && c.is_alphanumeric()),
                 (Some('-' | '/'), Some(c)) => c.is_alphanumeric() || c == '/',
                 (Some(':'), Some(c)) => c.is_ascii_digit(),
                 _ => false,
@@ -106,7 +134,8 @@ impl<'a> Candidate<'a> {
         let mut on = after.chars();
         let tail = match on.next() {
             Some(c) if c.is_alphanumeric() || matches!(c, '_' | '%' | '°') => true,
-            Some('.' | ',' | ':') => on.next().is_some_and(|c| c.is_ascii_digit()),
+            Some(',') => on.next().is_some_and(|c| c.is_ascii_digit()) && !self.is_cell(before, after),
+            Some('.' | ':') => on.next().is_some_and(|c| c.is_ascii_digit()),
             Some('-') => on.next().is_some_and(|c| c.is_ascii_digit()),
             _ => false,
         };
@@ -136,6 +165,12 @@ pub(super) fn segments(text: &str, island: Range<usize>) -> Vec<Range<usize>> {
         let joins = match between {
             " " | "-" | "." | "/" | ") " | ")" | ")-" | " (" | "(" | "-(" => true,
             "+" | "+(" => at == island.start,
+            // `+49 (0) 89 / 140 09-80`: behind a country's or a city's code.
+            " / " => {
+                let so_far = text.get(start..at).unwrap_or_default();
+                let codes = so_far.bytes().filter(u8::is_ascii_digit).count() <= 7;
+                codes && so_far.starts_with(['+', '0', '('])
+            }
             _ => false,
         };
         if !joins {

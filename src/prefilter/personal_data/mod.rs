@@ -12,6 +12,7 @@ mod labelled;
 mod names;
 mod national;
 mod numbers;
+mod people;
 mod phones;
 mod tokens;
 mod values;
@@ -44,7 +45,6 @@ macro_rules! data {
         enum Datum { $($variant),+ }
 
         impl Datum {
-            #[cfg(test)]
             const ALL: &'static [Datum] = &[$(Datum::$variant),+];
 
             /// The rule's name within the family.
@@ -86,9 +86,16 @@ data! {
     NationalId = "national_id",
     BankAccount = "bank_account",
     DateOfBirth = "date_of_birth",
+    CardDetail = "card_detail",
+    DeviceId = "device_id",
+    VehicleId = "vehicle_id",
+    CryptoWallet = "crypto_wallet",
     Phone = "phone",
     Name = "name",
     PostalAddress = "postal_address",
+    UserName = "user_name",
+    Location = "location",
+    Person = "person",
     Flood = "flood",
 }
 
@@ -114,18 +121,38 @@ struct Data {
     title: String,
     severity: String,
     confidence: String,
+    /// The names under which it stands, in plain words.
+    #[serde(default)]
+    names: Vec<String>,
     fires_on: Vec<String>,
     silent_on: Vec<String>,
 }
 
-static RULES: LazyLock<Result<Vec<Rule>, String>> = LazyLock::new(read);
+/// The rules as documented, and the names of their values.
+struct Known {
+    rules: Vec<Rule>,
+    names: Vec<(String, Datum)>,
+}
 
-/// Reads the rules' documentation.
-fn read() -> Result<Vec<Rule>, String> {
+static KNOWN: LazyLock<Result<Known, String>> = LazyLock::new(read);
+
+/// Every name of a value with what it promises.
+fn known_names() -> impl Iterator<Item = (&'static str, Datum)> {
+    let names = KNOWN.as_ref().map_or(&[][..], |known| known.names.as_slice());
+    names.iter().map(|(name, datum)| (name.as_str(), *datum))
+}
+
+/// Reads the rules' documentation, and the names of their values.
+fn read() -> Result<Known, String> {
     let file: File = toml::from_str(include_str!("../rules/personal_data.toml")).map_err(|error| error.to_string())?;
-    file.rule
+    let mut names = Vec::new();
+    let rules = file
+        .rule
         .into_iter()
         .map(|data| {
+            let datum = Datum::ALL.iter().find(|datum| datum.name() == data.id);
+            let datum = datum.ok_or_else(|| format!("rule `{}`: nothing finds it", data.id))?;
+            names.extend(data.names.into_iter().map(|name| (name, *datum)));
             Ok(Rule {
                 severity: Severity::from_name(&data.severity)
                     .ok_or_else(|| format!("rule `{}`: no severity", data.id))?,
@@ -139,7 +166,8 @@ fn read() -> Result<Vec<Rule>, String> {
                 silent_on: data.silent_on,
             })
         })
-        .collect()
+        .collect::<Result<Vec<Rule>, String>>()?;
+    Ok(Known { rules, names })
 }
 
 /// The family of rules that find personal data.
@@ -152,11 +180,11 @@ impl Prefilter for PersonalData {
     }
 
     fn rules(&self) -> &[Rule] {
-        RULES.as_ref().map_or(&[], Vec::as_slice)
+        KNOWN.as_ref().map_or(&[], |known| known.rules.as_slice())
     }
 
     fn words(&self) -> Vec<Word> {
-        names::words()
+        people::words().chain(names::words()).collect()
     }
 
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
@@ -195,8 +223,19 @@ impl Prefilter for PersonalData {
 
 /// Everything personal in a text, in its order, without overlaps.
 fn hits(text: &str, kinds: Kinds, words: impl Iterator<Item = Seen>, name: &str) -> Vec<Hit> {
+    /// The words before people's names come first.
+    static PEOPLE: LazyLock<usize> = LazyLock::new(|| people::words().count());
     let mut hits = Vec::new();
+    let mut people = Vec::new();
+    let words = words.filter_map(|seen| match seen.word.checked_sub(*PEOPLE) {
+        Some(word) => Some(Seen { word, ..seen }),
+        None => {
+            people::find(text, seen.word, seen.span.start, seen.span.end, &mut people);
+            None
+        }
+    });
     labelled::find(text, words, &mut hits);
+    hits.append(&mut people);
     if kinds.has(Kinds::AT) {
         addresses::emails(text, &mut hits);
     }

@@ -1,4 +1,7 @@
 //! The names under which personal data stands, in plain words, and how they are recognised in any spelling.
+//!
+//! The names themselves are data (`rules/personal_data.toml`). Short ones stand inside a hundred other words, so they count
+//! only in capital letters or with the sign behind them that a key has.
 
 use std::sync::LazyLock;
 
@@ -6,74 +9,84 @@ use super::Datum;
 use super::context::plain_name;
 use crate::prefilter::{Gate, Word};
 
-/// What names promise. The longest that fits decides.
-#[rustfmt::skip]
-const NAMES: &[(Datum, &[&str])] = &[
-    (Datum::DateOfBirth, &[
-        "date of birth", "birth date", "birthdate", "birthday", "born on", "dob", "d.o.b", "geburtsdatum",
-        "geboren am", "date de naissance", "fecha de nacimiento", "data di nascita",
-    ]),
-    (Datum::DriverLicence, &[
-        "driver license", "driver licence", "drivers license", "drivers licence", "driver's license",
-        "driver's licence", "driver’s license", "driver’s licence", "driving license", "driving licence",
-        "license number", "licence number", "dl", "dl number", "dl no", "dl#", "führerschein", "permis de conduire",
-        "licencia de conducir",
-    ]),
-    (Datum::Passport, &[
-        "passport", "reisepass", "passeport", "pasaporte",
-    ]),
-    (Datum::HealthId, &[
-        "patient id", "patientid", "patient number", "patient no", "mrn", "medical record", "health card",
-        "health insurance", "nhs number", "nhs no", "medicare", "medicaid",
-    ]),
-    (Datum::InsuranceId, &[
-        "insurance number", "insurance id", "insurance no", "insurance policy", "policy number", "policy no",
-        "member id", "member number", "subscriber id", "subscriber number", "versichertennummer",
-    ]),
-    (Datum::BankAccount, &[
-        "account number", "account no", "acct number", "acct no", "bank account", "routing number", "routing",
-        "sort code", "kontonummer",
-    ]),
-    (Datum::NationalId, &[
-        "national id", "national identity", "national insurance number", "identity card", "id card",
-        "social security", "ssn", "tax id", "tax number", "taxpayer id", "steuernummer", "personalausweis",
-    ]),
-    (Datum::Name, &[
-        "full name", "first name", "last name", "middle name", "given name", "family name", "surname", "patient name",
-        "customer name", "maiden name", "name",
-    ]),
-    (Datum::PostalAddress, &[
-        "street", "street address", "home address", "postal address", "mailing address", "billing address",
-        "shipping address", "address line", "address", "address1", "address2", "zip", "zip code", "postal code",
-        "postcode",
-    ]),
-];
-
 /// Names that make their container a record of a person.
 #[rustfmt::skip]
 const PERSONAL: &[&str] = &[
     "email", "e mail", "mail", "phone", "mobile", "tel", "cell", "fax", "ssn", "iban", "gender", "sex", "age",
     "nationality", "salary", "first name", "last name", "surname", "date of birth", "dob", "birth", "passport",
     "patient", "licence", "license", "address", "zip", "postcode", "payment method", "marital", "diagnosis",
-    "symptoms", "insurance",
+    "symptoms", "insurance", "telefon", "geburtsdatum", "vorname", "nachname", "téléphone", "courriel", "prénom",
+    "teléfono", "correo", "apellidos", "telefono", "cognome", "telefoon", "achternaam", "telefone", "sobrenome",
 ];
 
-static SPELLINGS: LazyLock<Vec<(String, Datum)>> = LazyLock::new(|| {
-    let mut spellings: Vec<(String, Datum)> = Vec::new();
-    for (name, datum) in known() {
-        for spelling in [
-            name.to_owned(),
-            name.replace(' ', "_"),
-            name.replace(' ', "-"),
-            name.replace(' ', ""),
-        ] {
-            if !spellings.iter().any(|(known, _)| *known == spelling) {
-                spellings.push((spelling, datum));
+/// Names that stand for a person's only when no other word is before them: not `file name`, not `ip address`.
+#[rustfmt::skip]
+const ONLY_BARE: &[&str] = &[
+    "name", "address", "nome", "nom", "nombre", "naam", "adresse", "adres", "pin", "routing", "mobile", "expiration date",
+    "expiry date", "user id", "mac", "registration", "security code", "personal number", "fax",
+];
+
+/// Names of this many letters or fewer are short.
+const SHORT: usize = 4;
+/// What stands behind a key.
+const SIGNS: &[&str] = &[
+    "\"", "'", ":", "=", ">", "<", ",", ";", "|", "\\", "#", "`", "*", " is", " |",
+];
+
+/// What stands behind a short name that is written out.
+const NUMBERS: &[&str] = &[
+    " number", "_number", "-number", "number", " no.", "_no", " nummer", "-nummer",
+];
+
+/// A name as it may stand in a text.
+struct Spelling {
+    word: Word,
+    /// How much of the word is the name: behind it may be a sign.
+    name: usize,
+    datum: Datum,
+}
+
+static SPELLINGS: LazyLock<Vec<Spelling>> = LazyLock::new(|| {
+    let mut spellings: Vec<Spelling> = Vec::new();
+    let mut known = std::collections::HashSet::new();
+    for (name, datum) in super::known_names() {
+        for accented in [name.to_owned(), unaccented(name)] {
+            for text in [" ", "_", "-", ""].map(|joint| accented.replace(' ', joint)) {
+                if !known.insert(text.clone()) {
+                    continue;
+                }
+                let name = text.len();
+                let spelling = |word| Spelling { word, name, datum };
+                if text.chars().count() > SHORT {
+                    spellings.push(spelling(Word::any_case(text)));
+                    continue;
+                }
+                spellings.push(spelling(Word::exact(text.to_uppercase())));
+                let signed = SIGNS.iter().map(|sign| Word::any_case(format!("{text}{sign}")));
+                spellings.extend(signed.map(spelling));
+                let counted = NUMBERS.iter().map(|number| Word::any_case(format!("{text}{number}")));
+                spellings.extend(counted.map(spelling));
             }
         }
     }
     spellings
 });
+
+/// A name without its accents, as keys and hurried writers spell it.
+fn unaccented(name: &str) -> String {
+    name.chars()
+        .map(|c| match c {
+            'á' | 'à' | 'â' | 'ã' | 'ä' => 'a',
+            'é' | 'è' | 'ê' | 'ë' => 'e',
+            'í' | 'ì' | 'î' | 'ï' => 'i',
+            'ó' | 'ò' | 'ô' | 'õ' | 'ö' => 'o',
+            'ú' | 'ù' | 'û' | 'ü' => 'u',
+            'ç' | 'č' => 'c',
+            'ñ' => 'n',
+            other => other,
+        })
+        .collect()
+}
 
 /// Whether a container with members of these names describes a person.
 pub(super) fn is_personal(name: &str) -> bool {
@@ -88,43 +101,49 @@ fn is_named(plain: &str, known: &str) -> bool {
     let tail_fits = |tail: &str| {
         matches!(
             tail,
-            "" | " number" | " no" | " num" | " nr" | " id" | " code" | " 1" | " 2"
+            "" | " number" | " no" | " num" | " nr" | " nummer" | " id" | " code" | " 1" | " 2"
         )
     };
     plain.rfind(known).is_some_and(|at| {
         let free = at == 0 || plain.get(..at).is_some_and(|before| before.ends_with(' '));
-        // `file name`, `host name`, `user name`: only a bare `name` is a person's.
-        let bare = known != "name" || at == 0;
-        // `ip address`, `email address` are other things.
-        let postal = known != "address" || at == 0;
-        free && bare && postal && plain.get(at + known.len()..).is_some_and(tail_fits)
+        let bare = at == 0 || !ONLY_BARE.contains(&known);
+        free && bare && plain.get(at + known.len()..).is_some_and(tail_fits)
     })
 }
 
-/// Every known name with what it promises.
-fn known() -> impl Iterator<Item = (&'static str, Datum)> {
-    NAMES
-        .iter()
-        .flat_map(|(datum, names)| names.iter().map(move |name| (*name, *datum)))
-}
-
-/// What a member of this name, in plain words, holds.
+/// What a member of this name, in plain words, holds. The longest name that fits decides.
 pub(super) fn meaning(plain: &str) -> Option<Datum> {
+    static PLAIN: LazyLock<Vec<(String, Datum)>> = LazyLock::new(|| {
+        let both = |name: &str| [plain_name(name), plain_name(&unaccented(name))];
+        let mut names: Vec<(String, Datum)> = super::known_names()
+            .flat_map(|(name, datum)| both(name).map(|plain| (plain, datum)))
+            .collect();
+        // `driverlicense`, `taxid`: keys in one word.
+        let joined: Vec<(String, Datum)> = names
+            .iter()
+            .filter(|(name, _)| name.contains(' '))
+            .map(|(name, datum)| (name.replace(' ', ""), *datum))
+            .collect();
+        names.extend(joined);
+        names
+    });
     /// Most names hold none of these.
-    static GATE: LazyLock<Gate> = LazyLock::new(|| Gate::of([known().map(|(name, _)| Word::exact(name)).collect()]));
-    GATE.sightings(plain).of(0).next()?;
-    known()
+    static GATE: LazyLock<Gate> =
+        LazyLock::new(|| Gate::of([PLAIN.iter().map(|(name, _)| Word::exact(name.as_str())).collect()]));
+    GATE.sightings(plain)
+        .of(0)
+        .filter_map(|seen| PLAIN.get(seen.word))
         .filter(|(known, _)| is_named(plain, known))
         .max_by_key(|(known, _)| known.len())
-        .map(|(_, datum)| datum)
+        .map(|(_, datum)| *datum)
 }
 
 /// The names, in every spelling.
 pub(super) fn words() -> Vec<Word> {
-    SPELLINGS.iter().map(|(spelling, _)| Word::any_case(spelling)).collect()
+    SPELLINGS.iter().map(|spelling| spelling.word.clone()).collect()
 }
 
-/// What the name at this place of [`words`] promises.
-pub(super) fn datum(word: usize) -> Option<Datum> {
-    SPELLINGS.get(word).map(|(_, datum)| *datum)
+/// What the name at this place of [`words`] promises, and how many bytes of the word are the name.
+pub(super) fn datum(word: usize) -> Option<(Datum, usize)> {
+    SPELLINGS.get(word).map(|spelling| (spelling.datum, spelling.name))
 }

@@ -15,7 +15,7 @@ pub(super) fn national(candidate: &Candidate<'_>, context: &Context<'_>) -> Opti
         return None;
     }
     let digits = candidate.digits.as_slice();
-    let said = |words: &[&str]| context.says(words);
+    let said = |words: &[&str]| context.says(words) || context.is_called(words);
     // What checks is rare, so the words around are asked for last.
     let rated = |datum, valid: bool, words: &[&str], unsaid: Option<Confidence>| {
         let said = valid && said(words);
@@ -77,6 +77,12 @@ pub(super) fn national(candidate: &Candidate<'_>, context: &Context<'_>) -> Opti
                 swedish(dashed),
                 rated(Datum::UkNhs, british && checksum::uk_nhs(digits), &["nhs"], None),
                 rated(Datum::AuMedicare, checksum::au_medicare(digits), &["medicare"], None),
+                rated(
+                    Datum::NationalId,
+                    candidate.is_grouped(&[6, 4]) && candidate.all_separators("/") && checksum::cz_birth_number(digits),
+                    &["rodné", "birth number"],
+                    Some(Medium),
+                ),
             ]
         }
         11 => {
@@ -123,12 +129,20 @@ pub(super) fn national(candidate: &Candidate<'_>, context: &Context<'_>) -> Opti
         13 => {
             let grouped = candidate.is_grouped(&[3, 4, 4, 2]);
             let unsaid = if grouped { High } else { Medium };
-            vec![rated(
-                Datum::ChAhv,
-                (grouped || candidate.is_bare()) && checksum::ch_ahv(digits),
-                &["ahv", "avs", "social security"],
-                Some(unsaid),
-            )]
+            vec![
+                rated(
+                    Datum::ChAhv,
+                    (grouped || candidate.is_bare()) && checksum::ch_ahv(digits),
+                    &["ahv", "avs", "social security"],
+                    Some(unsaid),
+                ),
+                rated(
+                    Datum::NationalId,
+                    candidate.is_grouped(&[6, 7]) && candidate.all_separators("-") && checksum::kr_resident(digits),
+                    &["resident", "주민등록"],
+                    Some(Medium),
+                ),
+            ]
         }
         15 => {
             let unsaid = if candidate.groups.len() > 1 { High } else { Medium };

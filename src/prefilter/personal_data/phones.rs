@@ -10,7 +10,9 @@ const PHONE_WORDS: &[&str] = &[
     "phone", "telephone", "mobile", "cell", "tel", "fax", "whatsapp", "desk:", "landline", "hotline", "telefon",
     "téléphone", "teléfono", "telefone", "handy", "móvil", "mobil", "mob.", "ph:", "ph.", "sms", "call me", "call us",
     "call him", "call her", "call them", "ring me", "ring us", "text me", "reach me", "reach us", "reach him",
-    "reach her", "contact number", "phone_number", "callback",
+    "reach her", "contact number", "phone_number", "callback", "portable", "celular", "cellulare", "rufnummer",
+    "telefoon", "telemóvel", "tél", "mobiel", "fijo", "numéro", "número de contacto", "anrufen", "erreichbar", "appelez",
+    "☎", "📞", "📱", "llame", "llámame", "chiamami", "bel ", "ligue",
 ];
 #[rustfmt::skip]
 const CALL_WORDS: &[&str] = &[
@@ -28,6 +30,10 @@ const OTHER_NUMBERS: &[&str] = &[
     "order", "invoice", "ticket", "ref", "reference", "tracking", "sku", "part", "serial", "case", "account", "item",
     "model", "isbn",
 ];
+/// What a phone number is called behind it: `… is my new number`.
+const NUMBER_WORDS: &[&str] = &[
+    "number", "phone", "mobile", "cell", "nummer", "numéro", "número", "numero",
+];
 const PHONE_AFTER: &[&str] = &["office", "fax", "mobile", "home", "work", "cell", "phone", "tel"];
 
 /// The phone number that a candidate is.
@@ -42,11 +48,15 @@ pub(super) fn phone(text: &str, candidate: &Candidate<'_>, name: &str) -> Option
     let plus = text
         .get(span.clone())
         .is_some_and(|part| part.trim_start_matches('(').starts_with('+'));
-    if !loosely_alone(&context, plus) {
+    let cell = || {
+        let (before, after) = (context.before(), context.after());
+        before.ends_with(',') && candidate.is_cell(before, after)
+    };
+    if !loosely_alone(&context, plus) && !cell() {
         return None;
     }
     let (strong, weak) = (
-        context.says(PHONE_WORDS) || context.goes_on_with(PHONE_AFTER),
+        context.says(PHONE_WORDS) || context.goes_on_with(PHONE_AFTER) || context.is_called(NUMBER_WORDS),
         context.says(CALL_WORDS),
     );
     let slashed = candidate.separators.contains(&"/");
@@ -55,16 +65,27 @@ pub(super) fn phone(text: &str, candidate: &Candidate<'_>, name: &str) -> Option
     let zero = candidate.digits.first() == Some(&b'0');
     let bracketed = candidate.span.len() > digits && text.get(span.clone()).is_some_and(|part| part.starts_with('('));
 
+    let north = candidate.is_grouped(&[3, 3, 4]) && candidate.separated_by(&["/", "-"]);
+    // `06-45258813`, `0171 1234567`, `020-2940338`.
+    let trunk = || {
+        let lengths: Vec<usize> = candidate.groups.iter().map(|group| group.len()).collect();
+        matches!(lengths.as_slice(), [2..=5, 6..=8])
+            && zero
+            && (10..=12).contains(&digits)
+            && !dotted
+            && !candidate.digits.starts_with(b"00")
+    };
     let clear = if plus {
         digits >= 10 || (digits >= 8 && candidate.groups.len() >= 2)
     } else if slashed {
-        false
+        // `830/761-0441`, `089 / 140 09-80`.
+        north || zero && (9..=12).contains(&digits) && candidate.groups.len() >= 3
     } else {
         let international = candidate.digits.starts_with(b"00") && digits >= 11 && candidate.groups.len() >= 3;
         let national = zero && (9..=11).contains(&digits) && candidate.groups.len() >= 3 && grouped;
         let area =
             bracketed && candidate.separators.first() == Some(&"(") && digits >= 8 && candidate.groups.len() >= 2;
-        international || national || area || north_american(candidate)
+        international || national || area || trunk() || north_american(candidate)
     };
     let told = (strong && digits >= 7)
         || (weak && !dotted && !slashed && (candidate.groups.len() >= 2 && grouped || digits >= 10 && zero));
@@ -116,7 +137,7 @@ fn loosely_alone(context: &Context<'_>, plus: bool) -> bool {
 }
 
 /// The length of an extension: `x459`, ` ext. 12`, ` extension 7`.
-fn extension(rest: &str) -> usize {
+pub(super) fn extension(rest: &str) -> usize {
     let lower: String = rest.chars().take(14).collect::<String>().to_ascii_lowercase();
     let trimmed = lower.trim_start_matches(' ');
     let spaces = lower.len() - trimmed.len();

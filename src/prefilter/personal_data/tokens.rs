@@ -2,6 +2,7 @@
 
 use super::checksum;
 use super::context::Context;
+use super::values::is_checked_wallet;
 use super::{Datum, Hit};
 use crate::model::Confidence::{High, Low, Medium};
 use crate::prefilter::views::next;
@@ -52,6 +53,18 @@ pub(super) fn find(text: &str, name: &str, hits: &mut Vec<Hit>) {
                 .get(at..)
                 .is_some_and(|after| after.starts_with(|c: char| c.is_alphanumeric() || c == '_'));
         if joined {
+            continue;
+        }
+        if is_checked_wallet(word) {
+            let words = &[
+                "wallet", "bitcoin", "btc", "litecoin", "ltc", "crypto", "address", "send", "pay", "transfer",
+            ];
+            let said = Context::of(text, &(start..at), name).says(words);
+            hits.push(Hit {
+                datum: Datum::CryptoWallet,
+                span: start..at,
+                confidence: if said { Medium } else { Low },
+            });
             continue;
         }
         if let Some(end) = iban_end(bytes, start) {
@@ -188,6 +201,10 @@ fn national(bytes: &[u8], start: usize, end: usize) -> Option<National> {
                 &["pan", "permanent account"],
             ))
         }
+        resident if resident.len() == 18 && checksum::cn_resident(resident) => {
+            Some((Datum::NationalId, end, Medium, &["身份证", "resident", "identity"]))
+        }
+        curp if is_curp(curp) => Some((Datum::NationalId, end, Medium, &["curp"])),
         sixteen if sixteen.len() == 16 && is_codice_fiscale(sixteen) => {
             Some((Datum::ItCodiceFiscale, end, High, &["codice fiscale"]))
         }
@@ -220,6 +237,27 @@ fn spaced_nino(bytes: &[u8], start: usize) -> Option<National> {
         Medium,
         &["national insurance"] as &[&str],
     ))
+}
+
+/// A Mexican CURP: initials, a date, a sex, a state, consonants, two signs.
+fn is_curp(code: &[u8]) -> bool {
+    let letters = |range: std::ops::Range<usize>| {
+        code.get(range)
+            .is_some_and(|part| part.iter().all(u8::is_ascii_uppercase))
+    };
+    let number = |at: usize| {
+        let pair = code.get(at..at + 2)?;
+        let [tens, ones] = pair else { return None };
+        (tens.is_ascii_digit() && ones.is_ascii_digit()).then(|| (tens - b'0') * 10 + (ones - b'0'))
+    };
+    code.len() == 18
+        && letters(0..4)
+        && number(4).is_some()
+        && number(6).is_some_and(|month| (1..=12).contains(&month))
+        && number(8).is_some_and(|day| (1..=31).contains(&day))
+        && matches!(code.get(10), Some(b'H' | b'M' | b'X'))
+        && letters(11..16)
+        && code.last().is_some_and(u8::is_ascii_digit)
 }
 
 fn is_codice_fiscale(code: &[u8]) -> bool {

@@ -36,6 +36,14 @@ pub(super) enum Check {
     UrlPassword,
     /// `user:password`.
     UserPassword,
+    /// The value of a setting whose name promises a secret of its owner.
+    Setting,
+    /// `user:password` where words are more likely.
+    StrongUserPassword,
+    /// Both digits and letters.
+    DigitsAndLetters,
+    /// Base64 of a text that can be read.
+    EncodedText,
     /// Too irregular for a word.
     Random,
     /// Twelve to twenty-four words.
@@ -90,7 +98,24 @@ impl Check {
                 Opinion::Weak => Opinion::Weak,
             }),
             Check::UrlPassword => with_text(secret, url_password),
+            Check::Setting if is_of_the_page(text.get(..span.start).unwrap_or_default()) => Opinion::Refuted,
+            Check::Setting => Check::StrongPassword.opinion(text, span),
             Check::UserPassword => with_text(secret, user_password),
+            Check::StrongUserPassword => with_text(secret, |text| {
+                let strong = text.split_once(':').is_some_and(|(user, secret)| {
+                    user.bytes().any(|b| b.is_ascii_alphabetic())
+                        && value::looks_chosen(secret)
+                        && !secret.contains(':')
+                });
+                match user_password(text) {
+                    Opinion::Plausible if !strong => Opinion::Refuted,
+                    opinion => opinion,
+                }
+            }),
+            Check::EncodedText => refuted_unless(encoded_text(secret)),
+            Check::DigitsAndLetters => {
+                refuted_unless(secret.iter().any(u8::is_ascii_digit) && secret.iter().any(u8::is_ascii_alphabetic))
+            }
             Check::Random => with_text(secret, |text| {
                 refuted_unless(value::looks_random(text) && !value::is_reference(text))
             }),
@@ -149,6 +174,32 @@ fn basic_auth(secret: &[u8]) -> Opinion {
         Some(Ok(text)) if !text.chars().any(char::is_control) => user_password(text),
         _ => Opinion::Refuted,
     }
+}
+
+/// Whether the setting before a value is one that a page carries for everyone who sees it: against forged requests, for the next page.
+fn is_of_the_page(before: &[u8]) -> bool {
+    let near = before
+        .get(before.len().saturating_sub(90)..)
+        .unwrap_or_default()
+        .to_ascii_lowercase();
+    let near = String::from_utf8_lossy(&near);
+    [
+        "csrf",
+        "xsrf",
+        "nonce",
+        "page_token",
+        "pagetoken",
+        "verificationtoken",
+        "public",
+    ]
+    .iter()
+    .any(|word| near.contains(word))
+}
+
+fn encoded_text(secret: &[u8]) -> bool {
+    let decoded = STANDARD.decode(secret).ok().filter(|_| secret.len().is_multiple_of(4));
+    let text = decoded.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());
+    text.is_some_and(|text| !text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')))
 }
 
 fn crc32_base62(secret: &[u8]) -> Opinion {
@@ -306,6 +357,10 @@ mod tests {
         Check::StrongPassword,
         Check::UrlPassword,
         Check::UserPassword,
+        Check::Setting,
+        Check::StrongUserPassword,
+        Check::DigitsAndLetters,
+        Check::EncodedText,
         Check::Random,
         Check::SeedWords,
     ];

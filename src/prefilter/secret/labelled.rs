@@ -10,6 +10,7 @@ use super::check::{self, Opinion};
 use super::names::{Label, keywords, names_a_secret};
 use super::value;
 use crate::model::Confidence;
+use crate::prefilter::tables::Tables;
 use crate::prefilter::{Gate, Word};
 
 /// A value with a name.
@@ -62,7 +63,18 @@ pub(super) fn name_at(text: &str, keyword: Range<usize>, label: Label) -> Option
         label,
         start,
         end,
-        is_flag: before.starts_with("--") || (before == "-" && label == Label::Password),
+        is_flag: before.starts_with("--")
+            || (before == "-" && label == Label::Password)
+            || is_image_variable(text, start),
+    })
+}
+
+/// `ENV NAME value`, as build files of container images have it.
+fn is_image_variable(text: &str, start: usize) -> bool {
+    let line = text.get(..start).unwrap_or_default();
+    ["ENV ", "ARG "].iter().any(|word| {
+        line.strip_suffix(word)
+            .is_some_and(|before| before.is_empty() || before.ends_with(['\n', ' ', '\t']))
     })
 }
 
@@ -83,6 +95,15 @@ pub(super) fn beside(text: &str, name: &Name) -> Option<Found> {
     let rest = text.get(end..text.floor_char_boundary(text.len().min(end + VALUE_REACH + 40)))?;
     let (skipped, tie) = tie(rest, is_flag, opening)?;
     let from = end + skipped;
+    if let Some(span) = fallback(text, from)
+        && let Some(confidence) = judged(text.get(span.clone())?, label, Tie::Assigned, true)
+    {
+        return Some(Found {
+            label,
+            span,
+            confidence,
+        });
+    }
     let (span, quoted) = literal(text, from, query)?;
     let value = text.get(span.clone())?;
     // A call or an index behind a bare word makes it code.
@@ -124,6 +145,32 @@ pub(super) fn whole(name: &str, text: &str) -> Option<Found> {
     })
 }
 
+/// The secrets in the columns of the table in whose head this name stands.
+pub(super) fn in_table(tables: &mut Tables, text: &str, name: &Name) -> Vec<Found> {
+    let meaning = |cell: &str| {
+        let lower = cell.to_ascii_lowercase();
+        let (keyword, label) = keywords()
+            .filter_map(|(keyword, label)| lower.rfind(keyword).map(|at| (at..at + keyword.len(), label)))
+            .max_by_key(|(range, label)| (*label != Label::Key, range.end, range.len()))?;
+        let (before, after) = (cell.get(..keyword.start)?, cell.get(keyword.end..)?);
+        names_a_secret(before, cell.get(keyword.clone())?, after, label).then_some(label)
+    };
+    let Some(table) = tables.around(text, &(name.start..name.end), meaning) else {
+        return Vec::new();
+    };
+    let found = table.cells.into_iter().filter_map(|cell| {
+        let value = text.get(cell.span.clone())?;
+        let confidence =
+            judged(value, cell.meaning, Tie::Assigned, true).filter(|_| !value.contains(char::is_whitespace))?;
+        (confidence > Confidence::Low).then_some(Found {
+            label: cell.meaning,
+            span: cell.span,
+            confidence,
+        })
+    });
+    found.collect()
+}
+
 /// What stands between a name and its value: how many bytes, and how it ties them.
 fn tie(rest: &str, flag: bool, opening: Option<u8>) -> Option<(usize, Tie)> {
     let mut at = 0;
@@ -148,18 +195,34 @@ fn tie(rest: &str, flag: bool, opening: Option<u8>) -> Option<(usize, Tie)> {
     if matches!(next(at), Some(b']' | b')')) && (quoted_name || next(at) == Some(b')')) {
         at += 1;
     }
+    // Emphasis around a name, or the code that it is set in.
+    let marks = rest.bytes().skip(at).take_while(|b| *b == b'*').count();
+    if marks <= 2 && opening == Some(b'*') {
+        at += marks;
+    }
     let gap = spaces(at, 12);
     at += gap;
+    if let Some(typed) = type_annotation(rest.get(at..)?) {
+        at += typed;
+    }
     let operator = rest.get(at..)?;
-    let long = ["=>", ":=", "==", "!=", "->", ":-"]
+    let long = ["=>", ":=", "===", "==", "!=", "->", ":-"]
         .iter()
         .find(|sign| operator.starts_with(**sign));
     if let Some(sign) = long {
-        if *sign == "!=" {
+        // A comparison with a literal shows the literal; one with another expression shows nothing.
+        let compared = operator.trim_start_matches(['=', '!']).trim_start();
+        if *sign == "!=" || sign.starts_with("==") && !compared.starts_with(['"', '\'', '`', '\\']) {
             return None;
         }
         at += sign.len();
     } else if operator.starts_with(['=', ':']) {
+        at += 1;
+        // `**name:** value`.
+        if opening == Some(b'*') {
+            at += rest.bytes().skip(at).take_while(|b| *b == b'*').count();
+        }
+    } else if operator.starts_with('|') && is_row(opening) {
         at += 1;
     } else if operator.starts_with('>') && opening.is_some_and(|b| b == b'<' || b == b':') {
         return Some((at + 1, Tie::Assigned));
@@ -170,13 +233,15 @@ fn tie(rest: &str, flag: bool, opening: Option<u8>) -> Option<(usize, Tie)> {
             return Some((at, Tie::Assigned));
         }
         let said = [
-            "is: ", "is ", "was ", "are ", "of ", "will be ", "set to ", "ist ", "es ", "est ",
+            "is: ", "is ", "was ", "was: ", "are ", "of ", "will be ", "set to ", "ist ", "lautet ", "war ", "es ",
+            "est ", "è ", "é ", "era ",
         ]
         .iter()
         .find(|word| operator.starts_with(**word));
         return said
             .map(|word| (at + word.len() + spaces(at + word.len(), 4), Tie::Said))
-            .or_else(|| said_of(operator).map(|skipped| (at + skipped, Tie::Said)));
+            .or_else(|| said_of(operator).map(|skipped| (at + skipped, Tie::Said)))
+            .or_else(|| is_strong(operator).then_some((at, Tie::Said)));
     } else {
         return None;
     }
@@ -186,6 +251,102 @@ fn tie(rest: &str, flag: bool, opening: Option<u8>) -> Option<(usize, Tie)> {
         at += spaces(at, 40);
     }
     Some((at, Tie::Assigned))
+}
+
+/// The row of a table before a name: a sign or a blank.
+fn is_row(opening: Option<u8>) -> bool {
+    opening.is_none_or(|b| matches!(b, b' ' | b'|' | b'\n' | b'`' | b'*'))
+}
+
+/// `: str =`, `: Option<String> =`: the type between a name and its value, up to the sign.
+fn type_annotation(text: &str) -> Option<usize> {
+    let rest = text.strip_prefix(':')?;
+    let line = rest.get(..rest.floor_char_boundary(rest.len().min(48)))?;
+    let sign = line.find('=')?;
+    let name = line.get(..sign)?;
+    let is_type = |c: char| {
+        c.is_ascii_alphanumeric()
+            || matches!(
+                c,
+                '_' | '<' | '>' | '.' | '?' | '&' | '[' | ']' | '|' | ' ' | '\'' | ':'
+            )
+    };
+    let after = line.get(sign + 1..)?;
+    let fits = (after.starts_with(['"', '\'', '`']) || after.starts_with(' ') && name.ends_with(' '))
+        && name.chars().all(is_type)
+        && name.trim().starts_with(|c: char| c.is_ascii_alphabetic() || c == '&')
+        && !line.get(sign + 1..)?.starts_with(['=', '>']);
+    fits.then_some(1 + sign)
+}
+
+/// The literal that stands in for a value kept elsewhere (`os.getenv("X", "…")`, `process.env.X || '…'`), or that a call wraps
+/// (`String::from("…")`).
+fn fallback(text: &str, from: usize) -> Option<Range<usize>> {
+    /// Bytes of an expression.
+    const REACH: usize = 240;
+    /// What stands right before such a literal.
+    const BEFORE: &[&str] = &[
+        "||",
+        "??",
+        "?:",
+        " or ",
+        "from(",
+        "String(",
+        "Secret(",
+        "SecretStr(",
+        "Some(",
+        "fallback=",
+    ];
+    /// What looks a value up, with a second argument for when there is none.
+    const LOOKS_UP: &[&str] = &["env", "ENV", "get(", "fetch(", "config(", "getProperty("];
+    let rest = text.get(from..text.floor_char_boundary(text.len().min(from + REACH)))?;
+    let line = rest.split('\n').next()?;
+    if !line.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '_' | '$' | '\\' | ':')) {
+        return None;
+    }
+    // A bare value ends before the first blank or bracket; only an expression goes on.
+    let expression = line.find(['(', '|', '?', '[']).or_else(|| line.find(" or "))?;
+    let mut at = expression;
+    let mut found = None;
+    while let Some(open) = line.get(at..)?.find(['"', '\'', '`']) {
+        let start = at + open;
+        let quote = line.get(start..)?.chars().next()?;
+        let Some(length) = line.get(start + 1..)?.find(quote) else {
+            break;
+        };
+        let before = line.get(..start)?.trim_end_matches(['@', 'b', 'r']);
+        let stands_in = BEFORE
+            .iter()
+            .any(|sign| before.ends_with(sign) || before.trim_end().ends_with(sign.trim_end()));
+        let second = before.trim_end().ends_with(',') && LOOKS_UP.iter().any(|word| before.contains(word));
+        if stands_in || second {
+            found = Some(from + start + 1..from + start + 1 + length);
+        }
+        at = start + length + 2;
+        if at > line.len() {
+            break;
+        }
+    }
+    found
+}
+
+/// Whether a word can hardly be anything but a password: letters of both cases, digits, and a sign or much of it.
+fn is_strong(text: &str) -> bool {
+    let word = text
+        .split(|c: char| c.is_whitespace() || matches!(c, ',' | '"' | '(' | ')'))
+        .next()
+        .unwrap_or_default();
+    let word = word.trim_end_matches(['.', ';', '?']);
+    let count = |what: fn(&u8) -> bool| word.bytes().filter(what).count();
+    let (small, capital, digits) = (
+        count(u8::is_ascii_lowercase),
+        count(u8::is_ascii_uppercase),
+        count(u8::is_ascii_digit),
+    );
+    let signs = word.bytes().filter(|b| b"!@#$%^&*?+=~".contains(b)).count();
+    let plain = word.contains("://") || word.starts_with(['$', '{', '<', '@', '#', '%', '&', '*', '=']);
+    let kinds = usize::from(small > 0) + usize::from(capital > 0) + usize::from(digits > 1);
+    (8..=64).contains(&word.len()) && !plain && digits > 0 && ((kinds == 3 && digits > 2) || (signs > 0 && kinds >= 2))
 }
 
 /// `for the orders account is …`, `to the vault: …`: a few plain words between a name and its value.
@@ -278,6 +439,9 @@ fn judged(text: &str, label: Label, tie: Tie, quoted: bool) -> Option<Confidence
     if text.is_empty() || value::is_reference(text) || value::is_placeholder(text.as_bytes()) {
         return None;
     }
+    if is_name_of_a_field(text) {
+        return None;
+    }
     if text.contains("://") || text.starts_with('?') || (!quoted && is_expression(text)) {
         return None;
     }
@@ -332,7 +496,16 @@ fn is_expression(text: &str) -> bool {
     ]
     .iter()
     .any(|start| text.starts_with(start));
-    plain || member || starts_as_member
+    plain && !value::is_irregular(text) || member || starts_as_member
+}
+
+/// `password_confirmation`, `new-password`: small letters about a password.
+fn is_name_of_a_field(text: &str) -> bool {
+    text.bytes()
+        .all(|b| b.is_ascii_lowercase() || matches!(b, b'_' | b'-' | b'.'))
+        && ["password", "passwd", "token", "secret", "passphrase"]
+            .iter()
+            .any(|word| text.contains(word))
 }
 
 /// Several words of a sentence.

@@ -20,7 +20,7 @@ use std::sync::LazyLock;
 use self::format::Hit;
 use self::table::{Reading, Table};
 use super::{Prefilter, Rule, Spoken, Subject, ViewText, Word};
-use crate::model::{Confidence, Content, Finding, Origin, Step, View};
+use crate::model::{Confidence, Content, Finding, Origin, Step, Treatment, View};
 use crate::policy::Policy;
 
 /// The family's name.
@@ -64,10 +64,12 @@ impl Prefilter for Secret {
         let mut taken: Vec<Range<usize>> = Vec::new();
         for view in subject.views.of_kind(VIEWS) {
             let mut hits = table.hits(view.text(), subject.sightings(view), Reading::Everything);
+            let mut belongs = None;
             if view.view() == View::Raw
                 && let Some(hit) = by_name(table, subject)
                 && !hits.iter().any(|other| overlap(&other.span, &hit.span))
             {
+                belongs = is_declared_argument(subject).then(|| hit.span.clone());
                 hits.push(hit);
             }
             for hit in hits {
@@ -75,7 +77,14 @@ impl Prefilter for Secret {
                 if taken.iter().any(|other| overlap(other, &raw)) {
                     continue;
                 }
-                found.extend(finding(table, subject, view, &hit));
+                let mut finding = finding(table, subject, view, &hit);
+                if let Some(finding) = finding.as_mut()
+                    && belongs.as_ref() == Some(&hit.span)
+                {
+                    // Masking it would break the very call that is to use it.
+                    finding.suggested = Treatment::Evidence;
+                }
+                found.extend(finding);
                 taken.push(raw);
             }
         }
@@ -108,6 +117,22 @@ fn by_name(table: &Table, subject: &Subject<'_>) -> Option<Hit> {
         hit.confidence = Confidence::Low;
     }
     Some(hit)
+}
+
+/// Whether the content is an argument that the called tool declares, among the tools of the step's own agent.
+fn is_declared_argument(subject: &Subject<'_>) -> bool {
+    let content = subject.content;
+    let (Some(call), Some(agent)) = (&subject.step.tool_call, &subject.step.agent) else {
+        return false;
+    };
+    let argument = call
+        .arguments
+        .iter()
+        .find(|argument| argument.pointer == content.pointer);
+    let tool = agent.tools.iter().find(|tool| tool.id == call.tool);
+    let declared = tool.and_then(|tool| tool.arguments.as_deref()).unwrap_or_default();
+    content.origin == Origin::ToolArguments
+        && argument.is_some_and(|argument| declared.iter().any(|known| known.name == argument.name))
 }
 
 /// The text of the member `name` or `key` of the same container.

@@ -14,7 +14,8 @@ pub(super) enum Label {
 #[rustfmt::skip]
 const PASSWORDS: &[&str] = &[
     "password", "passwd", "passphrase", "passcode", "pass", "pwd", "pw", "passwort", "kennwort", "contrasena",
-    "mot de passe", "senha", "wachtwoord", "haslo",
+    "mot de passe", "senha", "wachtwoord", "haslo", "contraseña", "palavra-passe", "parola", "lösenord", "adgangskode",
+    "rootpw", "rootpass", "userpass", "userpw", "adminpw", "adminpass", "dbpw", "dbpass", "bindpw", "storepass", "keypass",
 ];
 
 #[rustfmt::skip]
@@ -23,7 +24,14 @@ const TOKENS: &[&str] = &[
     "access key", "private_key", "private-key", "privatekey", "auth_key", "auth-key", "authkey", "encryption_key",
     "encryptionkey", "encryption-key", "signing_key", "signingkey", "signing-key", "master_key", "masterkey",
     "master-key", "credential", "client_key", "service_key", "account_key", "storage_key", "license_key",
-    "webhook_key", "jwt_key", "session_key", "sessionid", "session_id", "auth_code", "bearer",
+    "webhook_key", "jwt_key", "session_key", "sessionid", "session_id", "auth_code", "bearer", "secretkey", "secret_key",
+    "secret-key", "secret key", "hmac_key", "hmackey", "appkey", "app_key", "app-key", "credentials", "subscription_key",
+    "subscriptionkey", "subscription-key", "ocp-apim-subscription-key", "licensekey", "license-key", "clientsecret",
+    "apitoken", "authtoken", "accesstoken", "recovery key", "security_token", "shared_key", "sharedkey", "host_key",
+    "deploy_key", "admin_key", "server_key", "crypt_key", "cipher_key", "aes_key", "accountkey", "storagekey", "servicekey", "clientkey", "sessionkey", "jwtkey", "webhookkey", "deploykey",
+    "signing key", "encryption key", "master key", "account key", "license key", "session key", "app key", "auth key",
+    "shared key", "storage key", "service key", "private token", "recovery phrase", "hmac-key", "hmac key", "account-key", "storage-key", "session-key", "service-key",
+    "client-key", "deploy-key", "deploy key", "webhook-key", "shared-key",
 ];
 
 const KEYS: &[&str] = &["key"];
@@ -85,8 +93,12 @@ pub(super) fn names_a_secret(before: &str, keyword: &str, after: &str, label: La
 
 /// Whether a keyword is a whole word of its name.
 fn alone(before: &str, keyword: &str, after: &str) -> bool {
+    let capital = keyword.starts_with(char::is_uppercase);
+    let word = capital && keyword.ends_with(char::is_lowercase);
     let begins = !before.ends_with(|c: char| c.is_ascii_alphanumeric())
-        || (keyword.starts_with(char::is_uppercase) && before.ends_with(|c: char| c.is_ascii_lowercase()));
+        || capital && before.ends_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit())
+        // `DBPass`, but not `COMPASS`.
+        || word && before.ends_with(|c: char| c.is_ascii_uppercase());
     begins && !after.starts_with(|c: char| c.is_ascii_alphanumeric())
 }
 

@@ -15,6 +15,7 @@ use super::format::{Effort, Form, Format, Hit};
 use super::labelled;
 use super::names::{self, Label};
 use crate::model::Confidence;
+use crate::prefilter::tables::Tables;
 use crate::prefilter::{Gate, Rule, Seen, Word};
 
 /// Every rule of the family, compiled.
@@ -186,6 +187,7 @@ impl Table {
         let mut windows: HashMap<usize, Vec<Range<usize>>, RandomState> = HashMap::default();
         let mut touched: Vec<usize> = Vec::new();
         let mut hits = Vec::new();
+        let mut tables = Tables::default();
         for found in words {
             for target in self.targets.get(found.word).into_iter().flatten() {
                 match target {
@@ -212,6 +214,8 @@ impl Table {
                             && let Some(name) = labelled::name_at(text, found.span.clone(), *label)
                         {
                             effort.spend(LABEL_COST);
+                            let cells = labelled::in_table(&mut tables, text, &name);
+                            hits.extend(cells.iter().map(|found| self.labelled_hit(found)));
                             hits.extend(labelled::beside(text, &name).map(|found| self.labelled_hit(&found)));
                         }
                     }

@@ -30,7 +30,7 @@ const STAND_INS: &[&str] = &[
 /// What stands inside references to secrets that are kept elsewhere.
 #[rustfmt::skip]
 const REFERENCES: &[&str] = &[
-    "${", "{{", "}}", "$(", "%s", "{}", "os.environ", "process.env", "getenv", "env[", "env(", "env.", "environ",
+    "${", "{{", "}}", "$(", "{}", "os.environ", "process.env", "getenv", "env[", "env(", "env.", "environ",
     "secrets.", "vault:", "vault(", "ssm:", "keyring", "keychain", "secretmanager", "secretsmanager", "credentials(",
     "op://", "arn:aws", "redacted", "masked", "hidden", "[redact", "filtered", "removed",
 ];
@@ -110,7 +110,13 @@ pub(super) fn is_reference(value: &str) -> bool {
             .get(..tag.len())
             .is_some_and(|head| head.eq_ignore_ascii_case(tag))
     });
+    let printed = value.find("%s").is_some_and(|at| {
+        !value
+            .get(at + 2..)
+            .is_some_and(|after| after.starts_with(|c: char| c.is_ascii_alphanumeric()))
+    });
     enclosed
+        || printed
         || variable
         || tag
         || ["%(", "#{", "@{", "@Microsoft.KeyVault", "env:", "ENC["]
@@ -256,8 +262,48 @@ pub(super) fn looks_random(value: &str) -> bool {
     let letters = value.bytes().filter(u8::is_ascii_alphabetic).count();
     let mixed = pieces().any(|piece| piece.len() >= 8 && changes(piece) >= 3);
     let jumbled = pieces().any(|piece| piece.len() >= 16 && case_changes(piece) >= 5);
+    let garbled = pieces().any(|piece| piece.len() >= 16 && is_garbled(piece));
     let total_changes: usize = pieces().map(changes).sum();
-    (digits >= 2 && letters >= 2 && (mixed || total_changes >= 5)) || jumbled
+    garbled || (digits >= 2 && letters >= 2 && (mixed || total_changes >= 5)) || jumbled
+}
+
+/// Whether letters follow each other as in no word: seven consonants in a row, or hardly a vowel.
+fn is_garbled(piece: &str) -> bool {
+    let vowel = |b: u8| matches!(b.to_ascii_lowercase(), b'a' | b'e' | b'i' | b'o' | b'u' | b'y');
+    let mut run = 0;
+    let mut longest = 0;
+    for byte in piece.bytes() {
+        run = if byte.is_ascii_alphabetic() && !vowel(byte) {
+            run + 1
+        } else {
+            0
+        };
+        longest = longest.max(run);
+    }
+    // Capital letters with digits inside are a code; words in capitals have none.
+    let capital = piece.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
+    let inner = piece
+        .trim_start_matches(|c: char| c.is_ascii_digit())
+        .trim_end_matches(|c: char| c.is_ascii_digit());
+    longest >= 7 || capital && inner.bytes().any(|b| b.is_ascii_digit())
+}
+
+/// Whether capital letters stand where no word has them: three pieces or more of one or two letters, cut before capitals.
+pub(super) fn is_irregular(value: &str) -> bool {
+    let bytes = value.as_bytes();
+    let mut short = 0;
+    let mut length = 0;
+    for (at, byte) in bytes.iter().enumerate() {
+        if byte.is_ascii_uppercase() || !byte.is_ascii_alphabetic() {
+            short += usize::from((1..=2).contains(&length));
+            length = 0;
+        }
+        length += usize::from(byte.is_ascii_alphabetic());
+        if at + 1 == bytes.len() {
+            short += usize::from((1..=2).contains(&length));
+        }
+    }
+    short >= 3 && bytes.iter().any(u8::is_ascii_lowercase) && bytes.iter().any(u8::is_ascii_uppercase)
 }
 
 /// Whether a value is strong enough for a password that somebody chose: letters with digits or signs, or long.
@@ -267,7 +313,9 @@ pub(super) fn looks_chosen(value: &str) -> bool {
     let signs = value
         .bytes()
         .any(|b| b.is_ascii_punctuation() && !matches!(b, b'_' | b'.' | b'-' | b'/' | b','));
-    value.chars().count() >= 6 && ((digits && letters) || (signs && (digits || letters)))
+    let count = value.chars().count();
+    count >= 6 && ((digits && letters) || (signs && (digits || letters)))
+        || (8..=64).contains(&count) && is_irregular(value)
 }
 
 /// Whether a value is a UUID.

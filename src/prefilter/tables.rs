@@ -1,0 +1,313 @@
+//! Tables: a line of names, and below it lines of values — CSV, TSV, Markdown, and the rows of an SQL `INSERT`.
+//!
+//! A table is read once, from the first known name in its head; what a column holds is said by its name alone, and that is for
+//! the family that asks.
+
+use std::ops::Range;
+
+/// Lines of one table.
+const MOST_ROWS: usize = 4096;
+/// Columns of one table.
+const MOST_COLUMNS: usize = 128;
+/// Bytes of a line.
+const LONGEST_LINE: usize = 8192;
+/// Bytes of a name.
+const LONGEST_NAME: usize = 60;
+
+/// A cell below a known name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Cell<T> {
+    /// What its name means.
+    pub meaning: T,
+    /// Where it stands, without its quotes.
+    pub span: Range<usize>,
+}
+
+/// The cells of a table below known names, and where it ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Table<T> {
+    /// What the known columns hold, from left to right.
+    pub columns: Vec<T>,
+    /// Their cells, row by row.
+    pub cells: Vec<Cell<T>>,
+    /// Where the last row ends.
+    pub end: usize,
+}
+
+/// The tables of one text, asked for in the order of the text: no line is read as a head twice.
+#[derive(Debug, Default)]
+pub(super) struct Tables {
+    until: usize,
+}
+
+impl Tables {
+    /// The table whose head has this name in it, if there is one and nothing of it was read before.
+    pub(super) fn around<T: Copy>(
+        &mut self,
+        text: &str,
+        name: &Range<usize>,
+        meaning: impl Fn(&str) -> Option<T>,
+    ) -> Option<Table<T>> {
+        if name.start < self.until || !is_in_cell(text, name) {
+            return None;
+        }
+        let table = insert(text, name, &meaning).or_else(|| {
+            let line = line_around(text, name)?;
+            self.until = line.end;
+            lines(text, line, &meaning)
+        })?;
+        self.until = table.end;
+        Some(table)
+    }
+}
+
+/// Whether nothing but a name stands between the nearest signs that part cells.
+fn is_in_cell(text: &str, name: &Range<usize>) -> bool {
+    let parts = |b: &u8| matches!(b, b',' | b';' | b'|' | b'\t' | b'\n' | b'\r' | b'(' | b')');
+    let named = |b: &u8| !b.is_ascii() || b.is_ascii_alphanumeric() || b" _-.\"'`*#/".contains(b);
+    let bytes = text.as_bytes();
+    let before = bytes
+        .get(name.start.saturating_sub(LONGEST_NAME)..name.start)
+        .unwrap_or_default();
+    let after = bytes
+        .get(name.end..bytes.len().min(name.end + LONGEST_NAME))
+        .unwrap_or_default();
+    let ends = |stop: Option<&u8>, short: bool| stop.map_or(short, parts);
+    ends(before.iter().rev().find(|b| !named(b)), before.len() < LONGEST_NAME)
+        && ends(after.iter().find(|b| !named(b)), false)
+}
+
+/// The line in which a name stands, if it is not too long and another follows.
+fn line_around(text: &str, name: &Range<usize>) -> Option<Range<usize>> {
+    let bytes = text.as_bytes();
+    let from = name.start.saturating_sub(LONGEST_LINE);
+    let start = match bytes.get(from..name.start)?.iter().rposition(|b| *b == b'\n') {
+        Some(at) => from + at + 1,
+        None if from == 0 => 0,
+        None => return None,
+    };
+    let near = bytes.get(name.end..bytes.len().min(name.end + LONGEST_LINE))?;
+    let end = name.end + near.iter().position(|b| *b == b'\n')?;
+    (end - start <= LONGEST_LINE).then_some(start..end)
+}
+
+/// The columns with known names.
+struct Columns<T> {
+    of: Vec<(usize, T)>,
+    width: usize,
+}
+
+impl<T: Copy> Columns<T> {
+    fn of(text: &str, head: &[Range<usize>], meaning: &impl Fn(&str) -> Option<T>) -> Option<Self> {
+        let of: Vec<(usize, T)> = head
+            .iter()
+            .enumerate()
+            .filter_map(|(index, cell)| {
+                let cell = text.get(cell.clone())?.trim_matches(QUOTES);
+                let meaning = (cell.len() <= LONGEST_NAME).then(|| meaning(cell))?;
+                meaning.map(|meaning| (index, meaning))
+            })
+            .collect();
+        (!of.is_empty()).then_some(Self { width: head.len(), of })
+    }
+
+    fn read(&self, row: &[Range<usize>], cells: &mut Vec<Cell<T>>) {
+        cells.extend(self.of.iter().filter_map(|(index, meaning)| {
+            Some(Cell {
+                meaning: *meaning,
+                span: row.get(*index)?.clone(),
+            })
+        }));
+    }
+
+    fn table(self, cells: Vec<Cell<T>>, end: usize) -> Table<T> {
+        Table {
+            columns: self.of.into_iter().map(|(_, meaning)| meaning).collect(),
+            cells,
+            end,
+        }
+    }
+}
+
+const QUOTES: [char; 6] = [' ', '"', '\'', '`', '*', '\t'];
+
+/// A head of names between signs, and lines of as many values.
+fn lines<T: Copy>(text: &str, line: Range<usize>, meaning: &impl Fn(&str) -> Option<T>) -> Option<Table<T>> {
+    let Range { start, end } = line;
+    let head = text.get(start..end)?;
+    let count = |sign: char| head.bytes().filter(|byte| *byte == sign as u8).count();
+    let sign = ['|', '\t', ';', ',']
+        .into_iter()
+        .filter(|sign| count(*sign) > 0 && count(*sign) < MOST_COLUMNS)
+        .max_by_key(|sign| count(*sign))?;
+    let head = cells(text, start..end, sign);
+    let columns = Columns::of(text, &head, meaning)?;
+    let mut found = Vec::new();
+    let mut at = end + 1;
+    let mut rows = 0;
+    while rows < MOST_ROWS && at < text.len() {
+        let near = text.as_bytes().get(at..text.len().min(at + LONGEST_LINE))?;
+        let length = match near.iter().position(|b| *b == b'\n') {
+            Some(length) => length,
+            None if near.len() < LONGEST_LINE => near.len(),
+            None => break,
+        };
+        let row = cells(text, at..at + length, sign);
+        if row.len() != columns.width {
+            break;
+        }
+        columns.read(&row, &mut found);
+        at += length + 1;
+        rows += 1;
+    }
+    (rows > 0).then(|| columns.table(found, at.min(text.len())))
+}
+
+/// `INSERT INTO people (name, ssn) VALUES ('…', '…'), ('…', '…')`.
+fn insert<T: Copy>(text: &str, name: &Range<usize>, meaning: &impl Fn(&str) -> Option<T>) -> Option<Table<T>> {
+    let reach = text.ceil_char_boundary(name.start.saturating_sub(1024));
+    let open = reach + text.get(reach..name.start)?.rfind('(')?;
+    let close = name.end
+        + text
+            .get(name.end..text.floor_char_boundary(text.len().min(name.end + 1024)))?
+            .find(')')?;
+    let mut at = close + 1;
+    let blank = |at: usize| {
+        let rest = text.get(at..).unwrap_or_default();
+        at + (rest.len() - rest.trim_start().len())
+    };
+    at = blank(at);
+    if !text.get(at..at + 6)?.eq_ignore_ascii_case("values") {
+        return None;
+    }
+    let columns = Columns::of(text, &cells(text, open + 1..close, ','), meaning)?;
+    let mut found = Vec::new();
+    at = blank(at + 6);
+    for _ in 0..MOST_ROWS {
+        if text.as_bytes().get(at) != Some(&b'(') {
+            break;
+        }
+        let row = cells(
+            text,
+            at + 1..text.floor_char_boundary(text.len().min(at + LONGEST_LINE)),
+            ',',
+        );
+        let row = row.get(..columns.width)?;
+        columns.read(row, &mut found);
+        let end = row.last()?.end;
+        at = end
+            + text
+                .get(end..text.floor_char_boundary(text.len().min(end + 8)))?
+                .find(')')?
+            + 1;
+        at = blank(at);
+        if text.as_bytes().get(at) != Some(&b',') {
+            break;
+        }
+        at = blank(at + 1);
+    }
+    Some(columns.table(found, at))
+}
+
+/// The cells of a line without their quotes; signs inside quotes belong to the cell. Rows of an `INSERT` end at their bracket.
+fn cells(text: &str, line: Range<usize>, sign: char) -> Vec<Range<usize>> {
+    let mut cells = Vec::new();
+    let mut start = line.start;
+    let mut quote: Option<char> = None;
+    let bare = |range: Range<usize>| {
+        let cell = text.get(range.clone()).unwrap_or_default();
+        let front = cell.len() - cell.trim_start_matches([' ', '\t', '"', '\'']).len();
+        let back = cell.len() - cell.trim_end_matches([' ', '\t', '"', '\'', '\r']).len();
+        let from = (range.start + front).min(range.end);
+        from..(range.end - back).max(from)
+    };
+    for (offset, c) in text.get(line.clone()).unwrap_or_default().char_indices() {
+        let at = line.start + offset;
+        let opens = text.get(start..at).is_some_and(|so_far| so_far.trim().is_empty());
+        match quote {
+            Some(open) if c == open => quote = None,
+            Some(_) => {}
+            None if matches!(c, '"' | '\'') && opens => quote = Some(c),
+            None if c == sign => {
+                cells.push(bare(start..at));
+                start = at + 1;
+                if cells.len() > MOST_COLUMNS {
+                    return cells;
+                }
+            }
+            None if c == ')' && sign == ',' && !cells.is_empty() => {
+                cells.push(bare(start..at));
+                return cells;
+            }
+            None => {}
+        }
+    }
+    cells.push(bare(start..line.end));
+    cells
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found<'t>(text: &'t str, name: &str) -> Vec<(usize, &'t str)> {
+        let at = text.find(name).unwrap();
+        let meaning = |cell: &str| {
+            ["ssn", "Passport No", "name", "full_name"]
+                .iter()
+                .position(|known| *known == cell)
+        };
+        Tables::default()
+            .around(text, &(at..at + name.len()), meaning)
+            .map_or_else(Vec::new, |table| {
+                let cells = table.cells.into_iter();
+                cells.map(|cell| (cell.meaning, &text[cell.span])).collect()
+            })
+    }
+
+    #[test]
+    fn the_columns_of_a_table_are_read_to_its_end() {
+        assert_eq!(
+            found(
+                "id,ssn,plan\n1,219-09-9998,gold\n2,\"219099998\",silver\n\n3,219-09-9997,x",
+                "ssn"
+            ),
+            [(0, "219-09-9998"), (0, "219099998")]
+        );
+        assert_eq!(
+            found(
+                "| plan | Passport No |\n|---|---|\n| gold | X1234567 |\n",
+                "Passport No"
+            ),
+            [(1, "---"), (1, "X1234567")]
+        );
+        assert_eq!(
+            found("name;ssn\r\nNina Falk;X1234567\r\n", "name"),
+            [(2, "Nina Falk"), (0, "X1234567")]
+        );
+        assert_eq!(
+            found(
+                "INSERT INTO people (plan, full_name, note) VALUES ('gold', 'Nina, Falk', 'x'), ('a', 'Tom Berg', 'y');",
+                "full_name"
+            ),
+            [(3, "Nina, Falk"), (3, "Tom Berg")]
+        );
+    }
+
+    #[test]
+    fn a_sentence_is_no_table() {
+        assert_eq!(found("My ssn, which I lost, is old\nand mine, too, alas\n", "ssn"), []);
+        assert_eq!(found("ssn,plan", "ssn"), []);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_survived_and_cells_are_on_borders(text in "(ssn|name|[(),;|\t\n\"' é]|values|12){0,40}", at in 0_usize..60) {
+            let at = text.floor_char_boundary(at.min(text.len()));
+            let table = Tables::default().around(&text, &(at..at), |cell| (cell == "ssn").then_some(()));
+            for cell in table.into_iter().flat_map(|table| table.cells) {
+                proptest::prop_assert!(text.get(cell.span).is_some());
+            }
+        }
+    }
+}
