@@ -263,7 +263,18 @@ impl Shell {
             .any(|redirect| matches!(redirect.direction, Direction::Out | Direction::Append));
         call.output = call.prints.clone().filter(|_| !kept);
         self.note_written_files(&call);
-        let inner = wrappers::peel(&call, stdin, &self.files);
+        // `bash <(…)` reads a command's output as if it were fed in; so does a variable that names a file to read first.
+        let from_file = call.args.first().or_else(|| {
+            call.environment
+                .iter()
+                .find(|(name, _)| name == "BASH_ENV")
+                .map(|(_, word)| word)
+        });
+        let processed = from_file
+            .filter(|word| word.text.starts_with("<(…)"))
+            .and_then(|word| word.inside.first())
+            .and_then(|range| self.known_output(range));
+        let inner = wrappers::peel(&call, processed.as_deref().or(stdin), &self.files);
         let span = call.span.clone();
         let decoded = matches!(&call.stdin, Stdin::Calls(range) if self.reading.range(range).any(is_decoder))
             || call
