@@ -267,6 +267,11 @@ const GROUPS: &[Group] = &[
         ],
     },
     Group {
+        danger: Danger::ReverseShell,
+        what: "hands a terminal to another machine",
+        deeds: &[("xterm", "-display")],
+    },
+    Group {
         danger: Danger::Keylogger,
         what: "records what is typed",
         deeds: &[

@@ -256,6 +256,9 @@ fn look_at_nested(nested: code::Nested, seen: &mut Seen) {
         seen.outer = Some(span.clone());
         let mut deeper = Vec::new();
         windows::look(&text, seen);
+        if code::is_code(&text) {
+            code::look(&text, seen, &mut deeper);
+        }
         look_at_shell(&text, seen, &mut deeper);
         seen.outer = None;
         open.extend(deeper.into_iter().map(|(text, _)| (text, span.clone(), depth + 1)));

@@ -244,7 +244,7 @@ fn traces(call: &Call, seen: &mut Seen) {
 
 fn power(call: &Call, seen: &mut Seen) {
     let targets = call.args.iter().filter(|word| word.text != "--");
-    let everybody = targets.clone().last().is_some_and(|word| word.text == "-1") && targets.count() >= 2;
+    let everybody = targets.clone().next_back().is_some_and(|word| word.text == "-1") && targets.count() >= 2;
     let stops = match call.program.as_str() {
         "kill" => everybody,
         "killall5" => true,

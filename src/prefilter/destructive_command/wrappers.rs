@@ -172,9 +172,12 @@ fn run_by(call: &Call, stdin: Option<&str>, files: &HashMap<String, String>) -> 
     }
     match program {
         "env" => environment(call),
-        _ if carried::runs_after_verb(call).is_some() => {
-            inner_call(carried::runs_after_verb(call).unwrap_or_default(), false)
-        }
+        _ if carried::runs_after_verb(call).is_some() => match carried::runs_after_verb(call) {
+            // One text is a command line.
+            Some([only]) if only.text.contains(' ') => vec![here(only.text.clone())],
+            Some(words) => inner_call(words, false),
+            None => Vec::new(),
+        },
         "git" | "tar" | "gtar" | "bsdtar" | "rsync" | "scp" | "cpio" | "zip" | "wget" | "tcpdump" | "strace"
         | "man" | "less" | "gdb" | "lldb" | "ftp" | "sftp" | "telnet" | "ed" | "dc" | "bc" | "sqlite3" | "psql"
         | "mysql" | "mariadb" | "mongo" | "mongosh" | "npm" | "nmap" => carried::in_options(call, stdin),
@@ -488,7 +491,7 @@ fn interpreter(call: &Call, stdin: Option<&str>, files: &HashMap<String, String>
     };
     for flag in flags {
         if let Some(code) = script_argument(&call.args, *flag) {
-            return vec![Inner::Code(code.text.clone())];
+            return code_with_commands(program, &code.text);
         }
     }
     if let Some(at) = call
@@ -499,14 +502,21 @@ fn interpreter(call: &Call, stdin: Option<&str>, files: &HashMap<String, String>
         return call
             .args
             .get(at + 1)
-            .map(|word| Inner::Code(word.text.clone()))
-            .into_iter()
-            .collect();
+            .map_or_else(Vec::new, |word| code_with_commands(program, &word.text));
     }
     match call.operands().find(|word| !is_input(&word.text)) {
         Some(script) => file(files, &script.text).map(Inner::Code).into_iter().collect(),
-        None => stdin.map(|text| Inner::Code(text.to_owned())).into_iter().collect(),
+        None => stdin.map_or_else(Vec::new, |text| code_with_commands(program, text)),
     }
+}
+
+/// Code, and the commands that it holds in the ways of its language.
+fn code_with_commands(program: &str, code: &str) -> Vec<Inner> {
+    let mut inner = vec![Inner::Code(code.to_owned())];
+    if !program.starts_with("py") {
+        inner.extend(carried::in_code(code).map(here));
+    }
+    inner
 }
 
 fn environment(call: &Call) -> Vec<Inner> {

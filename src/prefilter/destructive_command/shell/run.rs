@@ -264,12 +264,8 @@ impl Shell {
         call.output = call.prints.clone().filter(|_| !kept);
         self.note_written_files(&call);
         // `bash <(…)` reads a command's output as if it were fed in; so does a variable that names a file to read first.
-        let from_file = call.args.first().or_else(|| {
-            call.environment
-                .iter()
-                .find(|(name, _)| name == "BASH_ENV")
-                .map(|(_, word)| word)
-        });
+        let startup = call.environment.iter().find(|(name, _)| name == "BASH_ENV");
+        let from_file = startup.map(|(_, word)| word).or_else(|| call.args.first());
         let processed = from_file
             .filter(|word| word.text.starts_with("<(…)"))
             .and_then(|word| word.inside.first())

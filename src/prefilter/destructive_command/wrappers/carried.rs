@@ -1,5 +1,9 @@
 //! Commands that other programs carry: in options, in variables, in scripts of their own, on other hosts.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 use super::{Inner, after_options, here, inner_call, joined};
 use crate::prefilter::destructive_command::shell::{Call, Word};
 
@@ -345,6 +349,33 @@ fn in_git(call: &Call) -> Vec<String> {
         });
     }
     scripts
+}
+
+/// Commands in code: in back-ticks, in `qx(…)` and `%x(…)`, behind a word that runs what is quoted, before one that does.
+static COMMANDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r#"`([^`]+)`|\b(?:qx|%x)[({]([^)}]+)[)}]|%x[({]([^)}]+)[)}]|(?i:\b(?:exec|system|popen|execute|spawn|do shell script|shell-command|cmd|command|run))\b[^\w"'`]{0,3}(?:%?q[({]([^)}]+)[)}]|"([^"]+)"|'([^']+)')|"([^"]+)"\s*\.\s*(?:execute\(|!)|\b(?:exec|spawn)\s+(sh\s[^\n;]+)"#,
+    )
+    .ok()
+});
+
+/// The commands that a piece of code holds.
+pub(super) fn in_code(code: &str) -> impl Iterator<Item = String> {
+    const MOST: usize = 16;
+    let hits = COMMANDS
+        .as_ref()
+        .into_iter()
+        .flat_map(move |commands| commands.captures_iter(code).take(MOST));
+    hits.filter_map(|hit| {
+        hit.iter()
+            .skip(1)
+            .flatten()
+            .next()
+            .map(|script| script.as_str().to_owned())
+    })
+    .filter(|script| script.contains(' '))
+    .collect::<Vec<_>>()
+    .into_iter()
 }
 
 /// Programs that run what follows a word of theirs: `poetry run …`, `bundle exec …`, `op run -- …`.
