@@ -278,7 +278,9 @@ const SHOW_NOTHING: &[&str] = &[
 /// A program that is not known for showing files still gets what it is given: keys handed to it are read.
 fn unforeseen(call: &Call, input: Option<&str>, seen: &mut Seen) {
     let program = call.program.as_str();
-    let hashes = |path: &str| Location::of(&call.place(path)).secret() == Some(Secret::PasswordHashes);
+    // Most words are no paths at all: they are not spelled out.
+    let is_path = |path: &str| call.directory.is_some() || path.contains(['/', '\\']);
+    let hashes = |path: &str| is_path(path) && Location::of(&call.place(path)).secret() == Some(Secret::PasswordHashes);
     let keys = |path: &str| {
         path.starts_with(['/', '~', '$', 'C', 'c']) && Location::of(path).secret().is_some_and(Secret::is_key_material)
     };

@@ -29,7 +29,9 @@ fn any(call: &Call, texts: &[&str]) -> bool {
 }
 
 fn scheduled(reading: &Reading, call: &Call, seen: &mut Seen) {
-    let known = reading.known_input(call);
+    let known = Some(call)
+        .filter(|call| call.program == "crontab")
+        .and_then(|call| reading.known_input(call));
     let known = known.as_deref();
     let installs = match call.program.as_str() {
         "crontab" => {

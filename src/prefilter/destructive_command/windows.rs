@@ -132,7 +132,7 @@ fn search(text: &str, seen: &mut Seen) {
     let Some(gate) = GATE.as_ref() else { return };
     let mut wanted = vec![false; PATTERNS.len()];
     let (mut deletes, mut takes) = (false, false);
-    for hit in gate.finder.find_overlapping_iter(text).take(4_096) {
+    for hit in gate.finder.find_overlapping_iter(text).take(1_024) {
         match gate.searches.get(hit.pattern().as_usize()) {
             Some(Search::Pattern(index)) => {
                 if let Some(flag) = wanted.get_mut(*index) {
