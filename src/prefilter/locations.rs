@@ -4,13 +4,15 @@
 //! so that `rm`, `open(…)` and a `path` argument agree on what is dangerous.
 
 mod names;
+mod pattern;
 mod spelling;
 
 use names::{
     AGENT_FILES, AGENT_PARTS, CREDENTIAL_FILES, CREDENTIAL_PARTS, DISPOSABLE, HARMLESS_DEVICES, HOOK_FILES, HOOK_PARTS,
-    KEY_FILES, PIPELINE_FILES, PIPELINE_PARTS, PRIVILEGE_PARTS, STARTUP_FILES, STARTUP_PARTS, SYSTEM_DEEPER,
-    SYSTEM_INSIDE, SYSTEM_TOPS, VAULT_PARTS,
+    KEY_FILES, OFTEN_GLOBBED, PERSONAL, PIPELINE_FILES, PIPELINE_PARTS, PRIVILEGE_PARTS, STARTUP_FILES, STARTUP_PARTS,
+    SYSTEM_DEEPER, SYSTEM_INSIDE, SYSTEM_TOPS, VAULT_PARTS,
 };
+pub(super) use pattern::fits;
 use spelling::{homely, is_home, spell_out};
 
 /// A path with its spelling tricks taken off.
@@ -52,7 +54,9 @@ pub(super) enum Secret {
     Credentials,
     /// What browsers, key rings, password managers and wallets keep.
     Vault,
-    /// Environment variables, of a project or of a process.
+    /// The memory of the machine or of a process, and the variables that a process was started with.
+    Memory,
+    /// Environment variables of a project.
     Environment,
     /// Command histories.
     History,
@@ -68,6 +72,7 @@ impl Secret {
             Secret::PrivateKey => "private keys",
             Secret::Credentials => "stored credentials",
             Secret::Vault => "saved passwords, cookies or wallets",
+            Secret::Memory => "the memory or the variables of a process",
             Secret::Environment => "environment variables, where keys are kept",
             Secret::History => "a command history",
             Secret::Accounts => "the list of accounts",
@@ -81,6 +86,7 @@ impl Secret {
             Secret::PrivateKey => "the file holds private keys",
             Secret::Credentials => "the file holds stored credentials",
             Secret::Vault => "the file holds saved passwords, cookies or wallets",
+            Secret::Memory => "the file shows the memory or the variables of a process",
             Secret::Environment => "the file holds environment variables, where keys are kept",
             Secret::History => "the file holds a command history",
             Secret::Accounts => "the file lists accounts",
@@ -90,7 +96,7 @@ impl Secret {
     /// Whether nobody reads it by the way: losing it means losing an account.
     pub(super) const fn is_key_material(self) -> bool {
         match self {
-            Secret::PasswordHashes | Secret::PrivateKey | Secret::Credentials | Secret::Vault => true,
+            Secret::PasswordHashes | Secret::PrivateKey | Secret::Credentials | Secret::Vault | Secret::Memory => true,
             Secret::Environment | Secret::History | Secret::Accounts => false,
         }
     }
@@ -200,7 +206,11 @@ impl Location {
             return Breadth::Everything;
         }
         let tilde = bare.trim_start_matches('/');
-        if matches!(tilde, "~" | "~root") || matches!(bare, "/home" | "/users" | "c:/users") {
+        let of_person = tilde
+            .strip_prefix("~/")
+            .or_else(|| tilde.strip_prefix("~root/"))
+            .is_some_and(|below| PERSONAL.contains(&below));
+        if of_person || matches!(tilde, "~" | "~root") || matches!(bare, "/home" | "/users" | "c:/users") {
             return Breadth::Home;
         }
         let top = bare.strip_prefix('/').unwrap_or(bare);
@@ -282,8 +292,24 @@ impl Location {
         })
     }
 
-    /// What kind of secret it holds, if it is known for one.
+    /// What kind of secret it holds, if it is known for one; a pattern of names, the first that it fits.
     pub(super) fn secret(&self) -> Option<Secret> {
+        self.plain_secret().or_else(|| {
+            if !self.text.contains(['?', '*', '[']) {
+                return None;
+            }
+            // A pattern that says nothing of the name means all files, not this one.
+            let letters = self.name().chars().filter(char::is_ascii_alphanumeric).count();
+            let path = self.rooted();
+            OFTEN_GLOBBED
+                .iter()
+                .filter(|_| letters >= 2)
+                .find(|known| fits(path.as_bytes(), known.as_bytes()))
+                .and_then(|known| Self::of(known).plain_secret())
+        })
+    }
+
+    fn plain_secret(&self) -> Option<Secret> {
         let path = self.rooted();
         let name = self.name();
         if [
@@ -298,9 +324,17 @@ impl Location {
         .any(|end| path.ends_with(end))
             || path.contains("/system32/config/sam")
             || path.contains("/system32/config/security")
+            || path.contains("/system32/config/system")
             || name == "ntds.dit"
         {
             return Some(Secret::PasswordHashes);
+        }
+        if path.starts_with("/proc/kcore")
+            || path.starts_with("/dev/mem")
+            || path.starts_with("/dev/kmem")
+            || (path.starts_with("/proc/") && (name == "mem" || name == "environ"))
+        {
+            return Some(Secret::Memory);
         }
         if name == "authorized_keys"
             || name == "known_hosts"
@@ -331,9 +365,7 @@ impl Location {
         let template = ["example", "sample", "template", "dist"]
             .iter()
             .any(|end| name.ends_with(end));
-        if ((name == ".env" || name.starts_with(".env.")) && !template)
-            || (path.starts_with("/proc/") && name == "environ")
-        {
+        if (name == ".env" || name.starts_with(".env.")) && !template {
             return Some(Secret::Environment);
         }
         if name.starts_with('.') && name.ends_with("_history") {

@@ -66,10 +66,10 @@ const RULES: &[Entry<Trouble>] = &[
     rule!(Network, "network_share", "A share of another machine: to open it can hand out a login.", UntrustedDestination, Medium, Medium,
         fires: ["\\\\203.0.113.9\\share\\x", "//203.0.113.9/c$/x", "\\\\?\\UNC\\host\\x"], silent: ["C:\\data\\x", "//comment", "/srv//data/x"]),
     rule!(KeyFile, "key_file", "Keys, password hashes or stored credentials.", DataExfiltration, High, High,
-        fires: ["/etc/shadow", "~/.ssh/id_rsa", "$HOME/.aws/credentials", "file:///root/.kube/config", "C:\\Windows\\System32\\config\\SAM", "../../../../etc/shadow", "/home/a/.mozilla/firefox/x/logins.json", "wallet.dat"],
+        fires: ["/etc/shadow", "~/.ssh/id_rsa", "$HOME/.aws/credentials", "file:///root/.kube/config", "FILE:///etc/shadow", "C:\\Windows\\System32\\config\\SAM", "../../../../etc/shadow", "/home/a/.mozilla/firefox/x/logins.json", "wallet.dat", "/proc/self/environ"],
         silent: ["~/.ssh/id_rsa.pub", "src/shadow.rs", "docs/credentials.md", "~/.ssh/known_hosts"]),
     rule!(EnvironmentFile, "environment_file", "Environment variables, where keys are kept.", DataExfiltration, Medium, Medium,
-        fires: [".env", "app/.env.production", "/proc/self/environ"], silent: [".env.example", "environment.md", "src/env.rs"]),
+        fires: [".env", "app/.env.production"], silent: [".env.example", "environment.md", "src/env.rs"]),
     rule!(AccountFile, "account_file", "The list of accounts, or a command history.", DataExfiltration, Medium, High,
         fires: ["/etc/passwd", "~/.bash_history"], silent: ["docs/passwd.md", "history.txt"]),
     rule!(SystemWrite, "system_write", "Writes or deletes inside a directory of the system.", DestructiveAction, High, Medium,
@@ -147,7 +147,7 @@ impl Prefilter for Path {
                 seen.push(trouble);
                 if let Some(rule) = self.catalogue.rule(trouble) {
                     let mut finding = rule.at(subject, view, 0..text.len(), what);
-                    if !labelled && !text.starts_with("file:") {
+                    if !labelled && !is_file_url(text) {
                         finding.confidence = finding.confidence.min(Confidence::Medium);
                     }
                     found.push(finding);
@@ -155,6 +155,10 @@ impl Prefilter for Path {
             }
         }
     }
+}
+
+fn is_file_url(text: &str) -> bool {
+    text.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:"))
 }
 
 /// Words in labels of arguments that are paths.
@@ -204,10 +208,7 @@ fn is_path_label(label: &str) -> bool {
 /// Whether a text is a path by its shape alone.
 fn looks_like_path(text: &str) -> bool {
     let text = text.trim();
-    if text.len() > 300
-        || text.contains(['\n', '<', '>', '{', ';'])
-        || text.contains("://") && !text.starts_with("file://")
-    {
+    if text.len() > 300 || text.contains(['\n', '<', '>', '{', ';']) || text.contains("://") && !is_file_url(text) {
         return false;
     }
     let begins = [
@@ -227,7 +228,8 @@ fn looks_like_path(text: &str) -> bool {
         "\u{2025}",
     ]
     .iter()
-    .any(|start| text.starts_with(start));
+    .any(|start| text.starts_with(start))
+        || is_file_url(text);
     let drive = text.get(1..3).is_some_and(|rest| rest == ":\\" || rest == ":/");
     let blanks = text.matches(' ').count();
     let hidden_secret = blanks == 0 && text.starts_with('.') && text.len() > 2 && Location::of(text).secret().is_some();

@@ -4,6 +4,7 @@
 //! assignments and joins, nothing is parsed. A keyword alone never makes a finding.
 
 mod callees;
+mod signs;
 mod values;
 
 use std::collections::HashMap;
@@ -45,8 +46,33 @@ static PROCESS_OBJECT: LazyLock<Option<Regex>> = LazyLock::new(|| {
         r"(?i)getattr\(\s*(?:os|subprocess|builtins|__builtins__|__import__\([^)]*\))\s*,|__import__\(\s*['\x22](?:os|subprocess|socket|pty)['\x22]\s*\)\s*\.|globals\(\)\[['\x22]__builtins__|require\(\s*['\x22]child_process['\x22]\s*\)\s*\.\s*exec|process\.mainModule|\[\s*['\x22]constructor['\x22]\s*\]",
     )
 });
-static FORKS: LazyLock<Option<Regex>> =
-    LazyLock::new(|| expression(r"while\s*\(?\s*(?:True|1|true)\s*\)?\s*[:{]\s*(?:os\.)?fork\("));
+static FORKS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    expression(
+        r"while\s*\(?\s*(?:True|1|true)\s*\)?\s*[:{]?\s*(?:os\.)?fork\b|\bfork\s+while\b|loop\s*(?:do|\{)\s*fork\b|\bfork\(\)\s+for\s|for\s*\(\s*;\s*;\s*\)\s*\{?\s*fork\(",
+    )
+});
+/// The text of a shell in any language: what follows its `-c`.
+static DASH_C: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    expression(
+        r#"["'](?:/usr)?(?:/bin/)?(?:ba|z|da|k)?sh["']\s*,\s*(?:\[\s*|args\s*:\s*\[\s*|\{\s*args\s*:\s*\[\s*|["'](?:ba|z|da|k)?sh["']\s*,\s*)?(?:\[\s*["'](?:ba|z|da|k)?sh["']\s*,\s*)?["']-l?c["']\s*,\s*(?:"([^"\n]+)"|'([^'\n]+)')"#,
+    )
+});
+static DECODED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    expression(
+        r"\b(?:system|exec|eval|popen|passthru|shell_exec|execute|run|call|check_output|Popen|execSync)\b[\s(]{0,3}[^\n;]{0,60}?(?:decode_base64|decode64|base64_decode|b64decode|fromhex|unhexlify|map\(\s*chr|fromCharCode|atob)\b",
+    )
+});
+static ROOT_SHELL: LazyLock<Option<Regex>> =
+    LazyLock::new(|| expression(r"(?s)\bset(?:re)?s?uid\s*\(\s*0\b.{0,200}(?:/bin/(?:ba)?sh|[\x22'](?:ba)?sh[\x22'])"));
+static ALIASES: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    expression(
+        r"\bimport\s+(os|subprocess|shutil|pty|requests)\s+as\s+(\w+)|\bfrom\s+(os|subprocess|shutil)\s+import\s+(\w+)(?:\s+as\s+(\w+))?",
+    )
+});
+static GETATTR: LazyLock<Option<Regex>> =
+    LazyLock::new(|| expression(r"getattr\(\s*(os|subprocess|shutil)\s*,\s*([^()\n]{1,80})\)\s*\("));
+static IMPORTED: LazyLock<Option<Regex>> =
+    LazyLock::new(|| expression(r"__import__\(\s*[\x22'](os|subprocess|shutil|pty|socket)[\x22']\s*\)"));
 static ENVIRONMENT_SENT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     expression(
         r"(?:dict|str|json\.dumps)\(\s*os\.environ|(?:json|data)\s*=\s*(?:dict\()?os\.environ|os\.environ\.(?:items|copy)\(|JSON\.stringify\(\s*process\.env|body:\s*process\.env",
@@ -104,12 +130,90 @@ pub(super) fn is_code(text: &str) -> bool {
     signs.count() > 0
 }
 
-/// Looks at a text.
+/// Looks at a text, and at what it says without the other names that it gives to modules and functions.
 pub(super) fn look(text: &str, seen: &mut Seen, nested: &mut Nested) {
-    let Some(finder) = FINDER.as_ref() else { return };
+    if let Some(hit) = FORKS
+        .as_ref()
+        .filter(|_| text.contains("fork"))
+        .and_then(|regex| regex.find(text))
+    {
+        seen.add_at(Danger::ForkBomb, hit.range(), "starts copies of itself without end");
+    }
     if !text.contains('(') && !text.contains('!') {
         return;
     }
+    signs::look(text, seen);
+    look_as_written(text, seen, nested);
+    if let Some(plain) = unaliased(text) {
+        let whole = seen.outer.clone().unwrap_or(0..text.len());
+        let outer = seen.outer.replace(whole.clone());
+        let mut found = Vec::new();
+        look_as_written(&plain, seen, &mut found);
+        seen.outer = outer;
+        nested.extend(found.into_iter().map(|(script, _)| (script, whole.clone())));
+    }
+}
+
+/// The text with the modules' and functions' own names, when it uses others.
+fn unaliased(text: &str) -> Option<String> {
+    const MOST: usize = 8;
+    let renames = text.contains(" as ") || text.contains("from os import") || text.contains("from subprocess import");
+    if !renames && !text.contains("__import__") && !text.contains("getattr(") {
+        return None;
+    }
+    let mut plain = IMPORTED.as_ref()?.replace_all(text, "$1").into_owned();
+    for hit in ALIASES.as_ref()?.captures_iter(text).take(MOST) {
+        let part = |index: usize| hit.get(index).map(|part| part.as_str());
+        let (other, own) = match (part(1), part(2), part(3), part(4)) {
+            (Some(module), Some(alias), ..) => (format!("{alias}."), format!("{module}.")),
+            (_, _, Some(module), Some(name)) => (format!("{}(", part(5).unwrap_or(name)), format!("{module}.{name}(")),
+            _ => continue,
+        };
+        if plain.len() < 256 * 1024 {
+            plain = renamed(&plain, &other, &own);
+        }
+    }
+    let known = HashMap::new();
+    let plain = GETATTR.as_ref()?.replace_all(&plain, |hit: &regex::Captures<'_>| {
+        let part = |index: usize| hit.get(index).map_or("", |part| part.as_str());
+        match value(part(2), &known, 0).or_else(|| joined_quotes(part(2))) {
+            Some(name) => format!("{}.{name}(", part(1)),
+            None => part(0).to_owned(),
+        }
+    });
+    (plain != text).then(|| plain.into_owned())
+}
+
+/// `'sys'+'tem'`
+fn joined_quotes(text: &str) -> Option<String> {
+    let parts = text.split('+').map(|part| {
+        let part = part.trim();
+        part.strip_prefix(['\'', '"'])
+            .and_then(|part| part.strip_suffix(['\'', '"']))
+    });
+    parts.collect::<Option<Vec<_>>>().map(|parts| parts.concat())
+}
+
+/// Every place where a name stands as a whole word, named otherwise.
+fn renamed(text: &str, from: &str, to: &str) -> String {
+    let mut result = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(from) {
+        let glued = before
+            .chars()
+            .next_back()
+            .or_else(|| result.chars().next_back().filter(|_| before.is_empty()))
+            .is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '.'));
+        result.push_str(before);
+        result.push_str(if glued { from } else { to });
+        rest = after;
+    }
+    result.push_str(rest);
+    result
+}
+
+fn look_as_written(text: &str, seen: &mut Seen, nested: &mut Nested) {
+    let Some(finder) = FINDER.as_ref() else { return };
     let hits = finder.find_iter(text);
     let methods = METHOD
         .as_ref()
@@ -184,6 +288,31 @@ pub(super) fn look(text: &str, seen: &mut Seen, nested: &mut Nested) {
         }
     }
     sight.conclude(text, seen);
+    if text.contains("-c")
+        && let Some(dash) = DASH_C.as_ref()
+    {
+        for hit in dash.captures_iter(text).take(16) {
+            if let (Some(whole), Some(script)) = (hit.get(0), hit.get(1).or_else(|| hit.get(2))) {
+                nested.push((script.as_str().to_owned(), whole.range()));
+            }
+        }
+    }
+    if let Some(hit) = DECODED.as_ref().and_then(|regex| regex.find(text))
+        && !mask.is_text(hit.start())
+    {
+        seen.add_at(Danger::DecodedRun, hit.range(), "decodes a text and runs it");
+    }
+    if let Some(hit) = ROOT_SHELL
+        .as_ref()
+        .filter(|_| text.contains("uid"))
+        .and_then(|regex| regex.find(text))
+    {
+        seen.add_at(
+            Danger::Setuid,
+            hit.range(),
+            "takes the rights of root and starts a shell",
+        );
+    }
     if let Some(jupyter) = JUPYTER.as_ref() {
         for hit in jupyter.captures_iter(text).take(32) {
             if let (Some(whole), Some(line)) = (hit.get(0), hit.get(1))
@@ -274,6 +403,10 @@ impl Sight {
                 }
             }
             Deed::Read => {
+                // Reading a web address that is made of something carries it there.
+                if first.contains("://") && first.contains('(') {
+                    self.sends = Some(span.clone());
+                }
                 if let Some(path) = value(first, constants, 0) {
                     self.read(&path, &call, seen);
                 }
@@ -394,6 +527,16 @@ impl Sight {
             "IO::Socket",
             "SOCK_STREAM",
             "Net.Sockets",
+            "net.Dial(",
+            "socket.tcp(",
+            "(\"socket\")",
+            "('socket')",
+            "/inet/tcp/",
+            "new Socket(",
+            "Socket.tcp(",
+            "[socket ",
+            "set s [socket",
+            "websocket.WebSocketApp(",
         ]);
         if socket {
             let runs = has(&[
@@ -408,6 +551,16 @@ impl Sight {
                 "exec sprintf",
                 "exec \"",
                 "popen(",
+                "spawn(",
+                "execute(",
+                "exec.Command(",
+                "(\"pty\")",
+                "ProcessBuilder",
+                "system$_",
+                "|& getline",
+                "|&getline",
+                "Process.new(",
+                "\"exec $",
             ]);
             let takes_over = has(&[
                 "os.dup2(",
@@ -417,6 +570,10 @@ impl Sight {
                 "<&3",
                 "STDIN->fdopen",
                 "open(STDIN",
+                "<&3",
+                ">&S",
+                ":in,:out",
+                "dup2",
                 "exec(\"/bin/",
                 "exec \"/bin/",
                 "proc_open(",
@@ -431,7 +588,34 @@ impl Sight {
                 "'bash'",
                 "\"bash\"",
                 "sh -i",
+                "sh <&",
+                "sh <&3",
             ]);
+            // What comes in is run, and what it prints goes back.
+            let relays =
+                runs && has(&[
+                    "receive(",
+                    "c.gets",
+                    ".gets)",
+                    "getline",
+                    "gets $",
+                    "fgets(",
+                    "while<>",
+                    "c.receive",
+                    "getInputStream(",
+                    "cmd.Stdin=c",
+                    "cmd.Stdin = c",
+                ]) && has(&[
+                    "system$_",
+                    "popen(",
+                    "|& getline",
+                    "|&getline",
+                    "eval [",
+                    "\"exec $",
+                    "Process.new(",
+                    "ProcessBuilder",
+                    "cmd.Run(",
+                ]);
             let obeys = runs
                 && has(&["recv(", ".on('data'", ".on(\"data\"", "fgets(", ".gets"])
                 && has(&[
@@ -443,7 +627,7 @@ impl Sight {
                     "Popen(",
                 ])
                 && has(&[".send(", ".sendall(", ".write(", "puts"]);
-            if (takes_over && runs) || obeys {
+            if (takes_over && runs) || obeys || relays {
                 let at = text.find("connect").map_or_else(whole, |at| at..at + 7);
                 seen.add_at(Danger::ReverseShell, at, "hands a shell to another machine");
             }
@@ -479,9 +663,6 @@ impl Sight {
                 whole(),
                 "walks over files, encrypts them and replaces them",
             );
-        }
-        if let Some(hit) = FORKS.as_ref().and_then(|regex| regex.find(text)) {
-            seen.add_at(Danger::ForkBomb, hit.range(), "starts copies of itself without end");
         }
         if let Some(hit) = PROCESS_OBJECT.as_ref().and_then(|regex| regex.find(text)) {
             seen.add_at(

@@ -1,6 +1,6 @@
 //! What calls do to files: delete, overwrite, open to everybody.
 
-use super::shell::{Call, Reading, Stdin, program_name};
+use super::shell::{Call, Reading, Stdin, Word, program_name};
 use super::syntax::Direction;
 use super::{Danger, Seen, network};
 use crate::prefilter::locations::{Breadth, Location, Steering};
@@ -41,7 +41,7 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
             copied_to(call, seen);
         }
         "cp" | "install" | "ln" => copied_to(call, seen),
-        "shred" | "wipe" => shred(call, seen),
+        "shred" | "wipe" => shred(reading, call, seen),
         "dd" => {
             for word in &call.args {
                 if let Some(target) = word.text.strip_prefix("of=") {
@@ -115,13 +115,24 @@ fn remove(reading: &Reading, call: &Call, seen: &mut Seen) {
     for word in targets {
         deleted(&word.text, Depth::of(recursive), call, seen);
     }
-    if call.fed_arguments
-        && let Some(find) = reading.upstream(call).into_iter().find(|from| from.program == "find")
-    {
-        for (root, narrowed) in roots(find) {
-            if !narrowed {
-                deleted(root, Depth::Recursive, call, seen);
-            }
+    remove_fed(reading, call, seen);
+}
+
+/// What `find` finds is deleted by another program: handed on by `xargs`, or taken by a loop into a variable.
+fn remove_fed(reading: &Reading, call: &Call, seen: &mut Seen) {
+    let takes_variable = || {
+        call.operands()
+            .any(|word| word.text.starts_with('$') && !word.text.contains('/'))
+    };
+    if !call.fed_arguments && !takes_variable() {
+        return;
+    }
+    let Some(find) = reading.upstream(call).into_iter().find(|from| from.program == "find") else {
+        return;
+    };
+    for (root, narrowed) in roots(find) {
+        if !narrowed {
+            deleted(root, Depth::Recursive, call, seen);
         }
     }
 }
@@ -235,7 +246,10 @@ fn roots(find: &Call) -> Vec<(&str, bool)> {
         "-used",
         "-fstype",
     ];
-    let narrowed = find.args.iter().any(|word| NARROWING.contains(&word.text.as_str()));
+    let narrowed = find.args.iter().enumerate().any(|(at, word)| {
+        let anything = |value: &Word| matches!(value.text.as_str(), "*" | "*.*" | "**" | "?*");
+        NARROWING.contains(&word.text.as_str()) && !find.args.get(at + 1).is_some_and(anything)
+    });
     let mut roots: Vec<(&str, bool)> = find
         .args
         .iter()
@@ -254,9 +268,12 @@ fn find(call: &Call, seen: &mut Seen) {
     let removes_found = call.args.iter().enumerate().any(|(at, word)| {
         let mut next = call.args.iter().skip(at + 1);
         word.text.starts_with("-exec")
-            && next
-                .next()
-                .is_some_and(|program| matches!(program_name(&program.text).as_str(), "rm" | "shred" | "unlink"))
+            && next.next().is_some_and(|program| {
+                matches!(
+                    program_name(&program.text).as_str(),
+                    "rm" | "shred" | "unlink" | "truncate" | "srm" | "wipe"
+                )
+            })
             && next
                 .take_while(|word| !matches!(word.text.as_str(), ";" | "+"))
                 .any(|word| word.text == "{}")
@@ -278,7 +295,8 @@ fn find(call: &Call, seen: &mut Seen) {
     }
 }
 
-fn shred(call: &Call, seen: &mut Seen) {
+fn shred(reading: &Reading, call: &Call, seen: &mut Seen) {
+    remove_fed(reading, call, seen);
     for word in call.operands() {
         let location = Location::of(&word.text);
         if location.is_disk() {
@@ -323,10 +341,30 @@ pub(super) fn written(path: &str, how: Written, call: &Call, seen: &mut Seen) {
         return;
     }
     if text.starts_with("/proc/sysrq-trigger") {
-        seen.add(Danger::Shutdown, call, "makes the kernel stop or restart at once");
+        seen.add(Danger::StopEverything, call, "makes the kernel stop or restart at once");
         return;
     }
-    if how == Written::Emptied && is_log(&location) {
+    if [
+        "/etc/selinux/",
+        "/sys/fs/selinux/",
+        "/proc/sys/kernel/randomize_va_space",
+    ]
+    .iter()
+    .any(|place| text.starts_with(place))
+    {
+        seen.add(Danger::DefenceOff, call, "changes how the system protects itself");
+        return;
+    }
+    // An application's own log, one directory further down, is emptied when it is full.
+    let own_log = text.strip_prefix("/var/log/").is_some_and(|below| {
+        below.ends_with(".log")
+            && below.contains('/')
+            && !below.contains('*')
+            && !["audit/", "journal/", "sudo", "sssd/"]
+                .iter()
+                .any(|kept| below.starts_with(kept))
+    });
+    if how == Written::Emptied && is_log(&location) && !own_log {
         seen.add(Danger::LogWipe, call, "empties logs or a command history");
         return;
     }
@@ -353,6 +391,12 @@ pub(super) fn written(path: &str, how: Written, call: &Call, seen: &mut Seen) {
                 call,
                 "changes a file that agents, hooks or build servers obey",
             );
+        }
+        None if how == Written::Changed && is_log(&location) => {
+            seen.add(Danger::LogWipe, call, "changes what logs say");
+        }
+        None if how == Written::Emptied && location.is_system() && !text.ends_with(".log") => {
+            seen.add(Danger::DeleteSystem, call, "empties a file that belongs to the system");
         }
         None if location.is_system() => seen.add(
             Danger::SystemWrite,
@@ -397,10 +441,13 @@ fn permissions(call: &Call, seen: &mut Seen) {
     });
     let mode = operands.next().map_or("", |word| word.text.as_str());
     let is_mode = call.program == "chmod";
+    let of_owner = |part: &str| {
+        part.split_once(['+', '='])
+            .is_some_and(|(who, rights)| rights.contains('s') && (who.is_empty() || who.contains(['u', 'a'])))
+    };
     let setuid = is_mode
-        && (mode.contains("+s")
-            || mode.contains("u=s")
-            || (mode.len() == 4 && mode.starts_with(['4', '6']) && mode.bytes().all(|b| b.is_ascii_digit())));
+        && (mode.split(',').any(of_owner)
+            || matches!(mode.trim_start_matches('0').as_bytes(), [b'4' | b'6', rest @ ..] if rest.len() == 3 && rest.iter().all(u8::is_ascii_digit)));
     let open = is_mode
         && (mode.bytes().all(|byte| byte == b'0') && !mode.is_empty()
             || mode.ends_with('7') && mode.len() >= 3
@@ -409,7 +456,7 @@ fn permissions(call: &Call, seen: &mut Seen) {
     for word in operands {
         let location = Location::of(&word.text);
         let breadth = location.breadth();
-        if setuid && !recursive && (mode.starts_with(['u', '+']) || mode.starts_with(['4', '6'])) {
+        if setuid && !recursive {
             seen.add(Danger::Setuid, call, "lets a program run with its owner's rights");
         }
         match breadth {

@@ -2,11 +2,12 @@
 //!
 //! Arguments of tools that run commands are read as a shell would read them ([`syntax`], [`shell`], [`wrappers`]), and
 //! what would be called is looked at ([`files`], [`network`], [`outflow`],
-//! [`secrets`], [`system`], [`platforms`]); Windows texts and other
+//! [`secrets`], [`system`], [`platforms`], [`deeds`]); Windows texts and other
 //! languages are searched with constants followed ([`windows`], [`code`]). Elsewhere a command is only talked about:
 //! lines that begin like a dangerous command are read the same way, but what is found there is a hint and never more.
 
 mod code;
+mod deeds;
 mod files;
 mod network;
 mod outflow;
@@ -79,6 +80,7 @@ pub(super) enum Danger {
     RecoveryOff,
     LogWipe,
     Shutdown,
+    StopEverything,
     ContainerEscape,
     HiddenExecution,
     PlantedLibrary,
@@ -255,6 +257,9 @@ fn look_at_nested(nested: code::Nested, seen: &mut Seen) {
         seen.outer = Some(span.clone());
         let mut deeper = Vec::new();
         windows::look(&text, seen);
+        if code::is_code(&text) {
+            code::look(&text, seen, &mut deeper);
+        }
         look_at_shell(&text, seen, &mut deeper);
         seen.outer = None;
         open.extend(deeper.into_iter().map(|(text, _)| (text, span.clone(), depth + 1)));
@@ -268,8 +273,9 @@ fn look_at_shell(text: &str, seen: &mut Seen, nested: &mut code::Nested) {
         network::look(&reading, call, seen);
         outflow::look(&reading, call, seen);
         secrets::look(&reading, call, seen);
-        system::look(call, seen);
-        platforms::look(call, seen);
+        system::look(&reading, call, seen);
+        deeds::look(call, seen);
+        platforms::look(&reading, call, seen);
     }
     outflow::look_across(&reading, seen);
     for span in &reading.decoded_runs {
@@ -303,16 +309,44 @@ fn look_at_shell(text: &str, seen: &mut Seen, nested: &mut code::Nested) {
     // What is written where it will run later is looked at as if it ran now.
     for call in &reading.calls {
         if let (Some(text), true) = (&call.prints, writes_startup(call)) {
-            nested.push((text.clone(), call.span.clone()));
+            planted(text, call, seen, nested);
         }
     }
+}
+
+/// Looks at a text that is written where it will run by itself.
+fn planted(text: &str, call: &Call, seen: &mut Seen, nested: &mut code::Nested) {
+    if code::is_code(text) {
+        let outer = seen.outer.replace(call.span.clone());
+        let mut found = Vec::new();
+        code::look(text, seen, &mut found);
+        seen.outer = outer;
+        nested.extend(found.into_iter().map(|(text, _)| (text, call.span.clone())));
+    }
+    let starts_hidden = shell::read(text).calls.iter().any(|inner| {
+        let aliased = inner.args.iter().filter(|_| inner.program == "alias");
+        let values = aliased
+            .filter_map(|word| word.text.split_once('='))
+            .map(|(_, value)| value);
+        std::iter::once(inner.path.as_str())
+            .chain(values)
+            .any(system::in_shared_directory)
+    });
+    if starts_hidden {
+        seen.add(
+            Danger::Persistence,
+            call,
+            "makes a program from a directory that everybody may write start by itself",
+        );
+    }
+    nested.push((text.to_owned(), call.span.clone()));
 }
 
 /// Whether a call can be passed over: most of a longer script is of this kind.
 fn does_nothing(call: &Call) -> bool {
     const HARMLESS: &[&str] = &[
-        "echo", "printf", "ls", "cd", "pwd", "true", "false", "test", "[", "[[", "sort", "uniq", "wc", "sleep", "exit",
-        "mkdir", "return", "break", "continue", "shift",
+        "echo", "printf", "ls", "cd", "pwd", "true", "false", "test", "[", "[[", "wc", "sleep", "exit", "mkdir",
+        "return", "break", "continue", "shift",
     ];
     call.redirects.is_empty()
         && call.environment.is_empty()

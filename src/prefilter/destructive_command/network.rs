@@ -39,6 +39,7 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
     run_fetched(reading, call, seen);
     remote_shell(reading, call, seen);
     tunnel(call, seen);
+    installs_unprotected(call, seen);
 }
 
 /// A path without `./` before it.
@@ -110,10 +111,48 @@ fn urls(call: &Call) -> impl Iterator<Item = &str> {
     })
 }
 
+/// Programs that install or apply what a URL names, and run code of it.
+fn installs_unprotected(call: &Call, seen: &mut Seen) {
+    let installs = match call.program.as_str() {
+        "pip" | "pip3" | "pipx" | "npm" | "yarn" | "pnpm" | "brew" | "helm" | "gem" | "yum" | "dnf" | "zypper"
+        | "cargo" => call
+            .args
+            .iter()
+            .any(|word| matches!(word.text.as_str(), "install" | "add" | "i" | "upgrade" | "localinstall")),
+        "dpkg" | "rpm" | "npx" | "ansible-pull" | "msiexec" => true,
+        "kubectl" | "oc" => call
+            .args
+            .iter()
+            .any(|word| matches!(word.text.as_str(), "apply" | "create" | "replace")),
+        "go" => call.has("run") || call.has("install"),
+        _ => false,
+    };
+    let source = |word: &super::shell::Word| {
+        word.text
+            .to_ascii_lowercase()
+            .trim_start_matches("git+")
+            .starts_with("http://")
+    };
+    if installs
+        && call.operands().any(source)
+        && is_unprotected(call)
+        && !call
+            .args
+            .iter()
+            .any(|word| word.text.starts_with("--registry") || word.text.starts_with("--index") || word.text == "-i")
+    {
+        seen.add(
+            Danger::UnprotectedRun,
+            call,
+            "installs what comes without encryption or from a host without a name",
+        );
+    }
+}
+
 fn run_fetched(reading: &Reading, call: &Call, seen: &mut Seen) {
     let program = call.program.as_str();
     let shell = is_shell(program);
-    let interpreter = is_interpreter(program) && !matches!(program, "powershell" | "pwsh");
+    let interpreter = is_interpreter(program);
     let evaluates = matches!(program, "eval" | "source" | ".");
     if !shell && !interpreter && !evaluates {
         return;

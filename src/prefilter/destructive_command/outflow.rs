@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::network::{bare, is_fetch, is_unprotected, written_by_fetch};
-use super::secrets::is_reader;
+use super::secrets::{is_reader, sought};
 use super::shell::{Call, Reading, Stdin, Word};
 use super::syntax::Direction;
 use super::wrappers::{is_interpreter, is_shell};
@@ -28,7 +28,25 @@ pub(super) fn look_across(reading: &Reading, seen: &mut Seen) {
     let mut fetched: HashSet<String> = HashSet::new();
     let mut unprotected = false;
     let mut laden: HashMap<String, Cargo> = HashMap::new();
+    let mut looped: Option<Cargo> = None;
+    // What stands behind `done` feeds the loop before it.
+    for call in reading.calls.iter().filter(|call| call.program.is_empty()) {
+        if let Stdin::File(path) = &call.stdin {
+            looped = looped.max(cargo_of_path(path));
+        }
+    }
     for call in &reading.calls {
+        let takes_variable = || call.args.iter().any(|word| word.text.contains('$'));
+        if matches!(looped, Some(Cargo::Secret | Cargo::System))
+            && (is_name_lookup(call) || is_sender(call))
+            && takes_variable()
+        {
+            seen.add(
+                Danger::Exfiltrate,
+                call,
+                "sends a file of the system to another machine, line by line",
+            );
+        }
         let runs_text =
             is_shell(&call.program) || is_interpreter(&call.program) || matches!(call.program.as_str(), "source" | ".");
         let runs_file = fetched.contains(bare(&call.path))
@@ -150,7 +168,8 @@ fn is_sender(call: &Call) -> bool {
             .iter()
             .any(|word| word.text.starts_with("--post") || word.text.starts_with("--body") || !word.inside.is_empty()),
         "nc" | "ncat" | "netcat" | "telnet" | "socat" | "tftp" | "ftp" | "sftp" | "scp" | "rsync" | "mail"
-        | "mailx" | "mutt" | "sendmail" | "swaks" | "sendemail" | "croc" | "wormhole" | "transfer" => true,
+        | "mailx" | "mutt" | "ncftpput" | "lftp" | "smbclient" | "whois" | "finger" | "logger" | "websocat"
+        | "grpcurl" | "sendmail" | "swaks" | "sendemail" | "croc" | "wormhole" | "transfer" => true,
         "http" | "https" | "xh" => call
             .operands()
             .any(|word| word.text.eq_ignore_ascii_case("post") || word.text.contains('@') || word.text.contains('=')),
@@ -198,6 +217,16 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
                 call,
                 "sends secrets out in the names that it looks up",
             ),
+            _ if data
+                .iter()
+                .any(|from| matches!(from.program.as_str(), "base64" | "base32" | "xxd" | "od" | "hexdump")) =>
+            {
+                seen.add(
+                    Danger::Exfiltrate,
+                    call,
+                    "sends encoded output out in the names that it looks up",
+                );
+            }
             _ if !data.is_empty()
                 && call
                     .args
@@ -214,6 +243,16 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
         }
         return;
     }
+    if sends_foreign_key(call) {
+        seen.add(
+            Danger::Exfiltrate,
+            call,
+            "sends a key to a host that is not the one it belongs to",
+        );
+    }
+    if serves_everything(call) {
+        seen.add(Danger::UploadSystem, call, "offers all files to the network");
+    }
     let socket = call
         .redirects
         .iter()
@@ -224,7 +263,9 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
     }
     let mut cargo: Option<Cargo> = None;
     let mut carry = |more: Option<Cargo>| cargo = cargo.max(more);
+    let scripted = call.program == "sftp" && call.stdin != Stdin::Unknown;
     let copies_in = matches!(call.program.as_str(), "scp" | "rsync" | "sftp")
+        && !scripted
         && !call.operands().last().is_some_and(|word| is_remote(&word.text));
     if copies_in {
         return;
@@ -240,11 +281,28 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
             }
         }
     }
-    if let Stdin::File(path) = &call.stdin {
-        carry(cargo_of_path(path));
+    match &call.stdin {
+        Stdin::File(path) => carry(cargo_of_path(path)),
+        // What is typed into `ftp` and its like: `put FILE`.
+        Stdin::Text(text) if matches!(call.program.as_str(), "ftp" | "sftp" | "lftp" | "smbclient" | "tftp") => {
+            for word in text.split_whitespace().take(64) {
+                carry(cargo_of_path(word));
+            }
+        }
+        Stdin::Calls(_) | Stdin::Text(_) | Stdin::Unknown => {}
     }
+    if matches!(call.program.as_str(), "lftp" | "smbclient") {
+        for word in call.args.iter().flat_map(|word| word.text.split([' ', ';'])).take(64) {
+            carry(cargo_of_path(word));
+        }
+    }
+    // A dump that goes to a store or to another host of one's own is a backup.
+    let is_backup = matches!(
+        call.program.as_str(),
+        "ssh" | "aws" | "gsutil" | "az" | "gcloud" | "rclone" | "scp" | "rsync" | "mc"
+    );
     for from in reading.upstream(call) {
-        carry(cargo_of_call(from));
+        carry(cargo_of_call(from).filter(|_| !(is_backup && from.program.contains("dump"))));
     }
     if socket && matches!(call.program.as_str(), "cat" | "tar" | "env" | "printenv") {
         carry(cargo_of_call(call));
@@ -269,6 +327,72 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
         Some(Cargo::File) if sends => seen.add(Danger::Upload, call, "sends a file to another machine"),
         Some(Cargo::Output | Cargo::File) | None => {}
     }
+}
+
+/// Keys in variables, and a part of the names of the hosts that they belong to.
+const KEYS_OF_HOSTS: &[(&str, &[&str])] = &[
+    ("AWS_SECRET_ACCESS_KEY", &["amazonaws"]),
+    ("AWS_SESSION_TOKEN", &["amazonaws"]),
+    ("GITHUB_TOKEN", &["github", "ghcr"]),
+    ("GH_TOKEN", &["github", "ghcr"]),
+    ("GITLAB_TOKEN", &["gitlab"]),
+    ("NPM_TOKEN", &["npm", "registry"]),
+    ("STRIPE_SECRET_KEY", &["stripe"]),
+    ("DATABASE_URL", &["\0"]),
+];
+
+/// Whether a request carries a key in a variable to a named host that is neither its own nor a local one.
+fn sends_foreign_key(call: &Call) -> bool {
+    if !matches!(call.program.as_str(), "curl" | "wget") {
+        return false;
+    }
+    let line = call.line();
+    let Some((_, rest)) = line.split_once("://") else {
+        return false;
+    };
+    let host = rest.split(['/', '?', '#', ' ']).next().unwrap_or_default();
+    let near = !host.contains('.')
+        || ["localhost", "127.", "10.", "192.168."]
+            .iter()
+            .any(|start| host.starts_with(start))
+        || host.ends_with(".internal")
+        || host.ends_with(".local");
+    !near
+        && KEYS_OF_HOSTS.iter().any(|(name, hosts)| {
+            let used = line
+                .match_indices(name)
+                .any(|(at, _)| line.get(..at).is_some_and(|head| head.ends_with(['$', '{'])));
+            // A host in a variable may be its own.
+            used && !host.contains('$') && !hosts.iter().any(|own| host.contains(own))
+        })
+}
+
+/// Whether a call starts a file server over the whole system or somebody's home.
+fn serves_everything(call: &Call) -> bool {
+    let has = |word: &str| call.has(word);
+    let (serves, named) = match call.program.as_str() {
+        "python" | "python3" => (
+            has("http.server") || has("SimpleHTTPServer"),
+            &["--directory", "-d"][..],
+        ),
+        "php" => (has("-S"), &["-t"][..]),
+        "ruby" => (has("httpd"), &["httpd"][..]),
+        "busybox" => (has("httpd"), &["-h"][..]),
+        "httpd" => (true, &["-h"][..]),
+        _ => return false,
+    };
+    let place = call
+        .values(named)
+        .next()
+        .map_or_else(|| call.directory.clone(), |(_, place)| Some(place.to_owned()));
+    let broad = |place: String| {
+        place != "."
+            && matches!(
+                Location::of(&place).breadth(),
+                Breadth::Everything | Breadth::Home | Breadth::SystemDirectory
+            )
+    };
+    serves && place.is_some_and(broad)
 }
 
 /// The arguments that carry data: not a key that only opens the connection.
@@ -329,12 +453,15 @@ fn paths_in(text: &str) -> Vec<&str> {
 }
 
 fn cargo_of_path(path: &str) -> Option<Cargo> {
-    if path.is_empty() || path == "-" || path.contains(' ') {
+    if path.is_empty() || path == "-" {
         return None;
     }
     let location = Location::of(path);
-    if location.secret().is_some() {
+    if location.secret().is_some() && (!path.contains(' ') || path.starts_with(['/', '~', '$'])) {
         return Some(Cargo::Secret);
+    }
+    if path.contains(' ') {
+        return None;
     }
     if location.is_system()
         || matches!(
@@ -350,24 +477,109 @@ fn cargo_of_path(path: &str) -> Option<Cargo> {
 
 fn cargo_of_call(call: &Call) -> Option<Cargo> {
     let program = call.program.as_str();
-    if (matches!(program, "env" | "printenv")
-        || (program == "set" || program == "export") && call.args.iter().all(|word| word.text == "-p"))
-        && call.operands().all(|word| !word.text.contains('='))
-    {
+    let alone = |options: &[&str]| call.args.iter().all(|word| options.contains(&word.text.as_str()));
+    let all_variables = match program {
+        "env" | "printenv" => call.operands().all(|word| !word.text.contains('=')),
+        "set" | "export" | "declare" | "typeset" => alone(&["-p", "-x", "-xp", "-px"]),
+        "compgen" => call.has("-v") || call.has("-e"),
+        _ => false,
+    };
+    if all_variables || shows_secrets(call) {
         return Some(Cargo::Secret);
     }
-    if !is_reader(program) {
+    if program == "find" && sought(call).is_some() {
+        return Some(Cargo::Secret);
+    }
+    if matches!(
+        program,
+        "mysqldump"
+            | "pg_dump"
+            | "pg_dumpall"
+            | "mongodump"
+            | "mongoexport"
+            | "mariadb-dump"
+            | "xclip"
+            | "pbpaste"
+            | "xsel"
+            | "wl-paste"
+            | "tcpdump"
+            | "import"
+            | "scrot"
+            | "screencapture"
+            | "gnome-screenshot"
+            | "arecord"
+    ) {
+        return Some(Cargo::System);
+    }
+    if !is_reader(program) && program != "sqlite3" {
         return None;
     }
     let from_input = match &call.stdin {
         Stdin::File(path) => cargo_of_path(path),
         Stdin::Calls(_) | Stdin::Text(_) | Stdin::Unknown => None,
     };
+    let searches_broadly = matches!(program, "grep" | "egrep" | "rg" | "ag")
+        && call.operands().next().is_some_and(|word| {
+            let pattern = word.text.to_ascii_lowercase();
+            [
+                "akia",
+                "password",
+                "passwd",
+                "secret",
+                "token",
+                "private key",
+                "api_key",
+                "apikey",
+            ]
+            .iter()
+            .any(|mark| pattern.contains(mark))
+        })
+        && call.operands().skip(1).any(|word| {
+            matches!(
+                Location::of(&word.text).breadth(),
+                Breadth::Everything | Breadth::Home | Breadth::SystemDirectory
+            )
+        });
+    if searches_broadly {
+        return Some(Cargo::Secret);
+    }
     let files = call
         .operands()
         .filter(|word| !word.text.contains("://"))
         .filter_map(|word| cargo_of_path(word.text.strip_prefix("if=").unwrap_or(&word.text)));
     files.chain(from_input).max()
+}
+
+/// Whether a call prints what a vault, a cloud, a cluster or a key ring keeps.
+fn shows_secrets(call: &Call) -> bool {
+    let has_all = |words: &[&str]| {
+        words
+            .iter()
+            .all(|word| call.args.iter().any(|arg| arg.text.starts_with(word)))
+    };
+    match call.program.as_str() {
+        "history" | "fc" => true,
+        "kubectl" | "oc" | "k" => has_all(&["get", "secret"]) || has_all(&["config", "view"]),
+        "aws" => {
+            has_all(&["secretsmanager", "get-secret-value"])
+                || has_all(&["ssm", "get-parameter"])
+                || has_all(&["configure", "get"])
+                || has_all(&["configure", "export-credentials"])
+                || has_all(&["sts", "get-session-token"])
+                || has_all(&["sts", "assume-role"])
+        }
+        "gcloud" => has_all(&["auth", "print-"]) || has_all(&["secrets", "versions"]),
+        "az" => has_all(&["account", "get-access-token"]) || has_all(&["keyvault", "secret"]),
+        "vault" => has_all(&["kv", "get"]) || has_all(&["read"]) || has_all(&["print", "token"]),
+        "op" => has_all(&["item", "get"]) || has_all(&["read"]),
+        "pass" | "gopass" | "secret-tool" | "security" | "keyring" => call.operands().next().is_some(),
+        "gpg" | "gpg2" => call.args.iter().any(|word| word.text.starts_with("--export-secret")),
+        "gh" | "glab" | "heroku" => has_all(&["auth", "token"]) || has_all(&["auth:token"]),
+        "git" => has_all(&["credential", "fill"]),
+        "docker" => has_all(&["inspect"]) || call.args.iter().any(|word| word.text.contains("/etc/shadow")),
+        "doppler" | "infisical" | "chamber" => has_all(&["secrets"]) || has_all(&["export"]),
+        _ => false,
+    }
 }
 
 fn is_harmless(call: &Call) -> bool {

@@ -1,15 +1,16 @@
 //! What calls do to platforms: clouds, clusters, repositories, databases.
 
-use super::shell::{Call, Stdin};
+use super::shell::{Call, Reading};
 use super::{Danger, Seen};
 use crate::prefilter::sql;
 use crate::prefilter::throwaway::is_throwaway;
 
 /// Looks at one call.
-pub(super) fn look(call: &Call, seen: &mut Seen) {
+pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
     platforms(call, seen);
     version_control(call, seen);
-    databases(call, seen);
+    databases(reading, call, seen);
+    over_http(call, seen);
 }
 
 fn any(call: &Call, texts: &[&str]) -> bool {
@@ -141,7 +142,7 @@ fn version_control(call: &Call, seen: &mut Seen) {
     }
 }
 
-fn databases(call: &Call, seen: &mut Seen) {
+fn databases(reading: &Reading, call: &Call, seen: &mut Seen) {
     let statements: Vec<String> = match call.program.as_str() {
         "psql" | "cockroach" => call
             .values(&["-c", "--command", "-e", "--execute"])
@@ -151,7 +152,30 @@ fn databases(call: &Call, seen: &mut Seen) {
             .values(&["-e", "--execute", "-q", "--query"])
             .map(|(_, text)| text.to_owned())
             .collect(),
-        "sqlite3" | "duckdb" | "sqlcmd" | "bq" => call.operands().skip(1).map(|word| word.text.clone()).collect(),
+        "sqlcmd" | "osql" | "invoke-sqlcmd" => call
+            .values(&["-Q", "-q", "-Query"])
+            .map(|(_, text)| text.to_owned())
+            .collect(),
+        "cqlsh" | "influx" | "presto" | "trino" | "hive" | "beeline" | "spark-sql" | "impala-shell" | "vsql" => call
+            .values(&["-e", "--execute", "-execute", "-q", "-c"])
+            .map(|(_, text)| text.to_owned())
+            .collect(),
+        "sqlplus" | "isql" | "usql" => Vec::new(),
+        "nc" | "ncat" | "netcat" | "telnet" => {
+            let wipes = |text: &str| {
+                text.lines().any(|line| {
+                    matches!(
+                        line.trim().to_ascii_lowercase().as_str(),
+                        "flushall" | "flushdb" | "flush_all"
+                    )
+                })
+            };
+            if reading.known_input(call).is_some_and(|text| wipes(&text)) {
+                seen.add(Danger::DatabaseLoss, call, "deletes data of a database");
+            }
+            return;
+        }
+        "sqlite3" | "duckdb" | "bq" => call.operands().skip(1).map(|word| word.text.clone()).collect(),
         "mongo" | "mongosh" => {
             if call.values(&["--eval"]).any(|(_, code)| {
                 code.contains("dropDatabase(") || code.contains(".drop(") || code.contains("deleteMany({})")
@@ -162,10 +186,7 @@ fn databases(call: &Call, seen: &mut Seen) {
         }
         _ => return,
     };
-    let piped = match &call.stdin {
-        Stdin::Text(text) => Some(text.clone()),
-        Stdin::Calls(_) | Stdin::File(_) | Stdin::Unknown => None,
-    };
+    let piped = reading.known_input(call);
     for text in statements.into_iter().chain(piped) {
         match sql::loss(&text) {
             Some(sql::Loss::Data) => seen.add(Danger::DatabaseLoss, call, "deletes data of a database"),
@@ -175,6 +196,36 @@ fn databases(call: &Call, seen: &mut Seen) {
                 "drops what can be made anew, or what its name calls temporary or a trial",
             ),
             None => {}
+        }
+    }
+}
+
+/// Requests that delete everything that a service holds.
+fn over_http(call: &Call, seen: &mut Seen) {
+    if !matches!(call.program.as_str(), "curl" | "http" | "https" | "xh" | "wget") {
+        return;
+    }
+    let deletes = call
+        .values(&["-X", "--request", "--method"])
+        .any(|(_, method)| method.eq_ignore_ascii_case("delete"))
+        || call.args.iter().any(|word| word.text == "DELETE");
+    let paths = call.args.iter().filter_map(|word| {
+        let (_, rest) = word.text.split_once("://")?;
+        Some(
+            rest.split_once('/')
+                .map_or((rest, ""), |(host, path)| (host, path.trim_end_matches('/'))),
+        )
+    });
+    for (host, path) in paths {
+        let everything = matches!(path, "_all" | "*") || (path.is_empty() && host.ends_with(":9200"));
+        let repository = host == "api.github.com" && path.starts_with("repos/") && path.matches('/').count() == 2;
+        if deletes && repository {
+            seen.add(Danger::DestroyResources, call, "destroys resources of a platform");
+        }
+        let matches_all =
+            path.ends_with("_delete_by_query") && call.args.iter().any(|word| word.text.contains("match_all"));
+        if (deletes && everything) || matches_all {
+            seen.add(Danger::DatabaseLoss, call, "deletes data of a database");
         }
     }
 }

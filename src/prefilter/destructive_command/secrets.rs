@@ -4,7 +4,6 @@ use super::shell::{Call, Reading, Stdin};
 use super::{Danger, Seen};
 use crate::prefilter::locations::{Location, Secret};
 
-/// Looks at one call.
 /// Whether a program shows or copies what it is given.
 pub(super) fn is_reader(program: &str) -> bool {
     matches!(
@@ -53,6 +52,17 @@ pub(super) fn is_reader(program: &str) -> bool {
             | "uuencode"
             | "view"
             | "type"
+            | "gc"
+            | "get-content"
+            | "copy"
+            | "xcopy"
+            | "nvim"
+            | "most"
+            | "batcat"
+            | "zcat"
+            | "jq"
+            | "yq"
+            | "pv"
             | "vim"
             | "vi"
             | "nano"
@@ -68,6 +78,7 @@ pub(super) fn is_reader(program: &str) -> bool {
     )
 }
 
+/// Looks at one call.
 pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
     let program = call.program.as_str();
     match program {
@@ -113,15 +124,25 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
         }
         _ => {}
     }
-    if !is_reader(program) {
-        return;
-    }
     let input = match &call.stdin {
         Stdin::File(path) => Some(path.as_str()),
         Stdin::Calls(_) | Stdin::Text(_) | Stdin::Unknown => None,
     };
-    let only_source = matches!(program, "cp" | "mv" | "install" | "rsync" | "scp");
-    let operands: Vec<&str> = call.operands().map(|word| word.text.as_str()).collect();
+    if !is_reader(program) {
+        return unforeseen(call, input, seen);
+    }
+    let only_source = matches!(program, "cp" | "mv" | "install" | "rsync" | "scp" | "copy" | "xcopy");
+    // `scp -i KEY` opens the connection with it.
+    let identity = call
+        .values(&["-i", "-F"])
+        .next()
+        .filter(|_| program == "scp")
+        .map(|(word, _)| word.text.as_str());
+    let operands: Vec<&str> = call
+        .operands()
+        .map(|word| word.text.as_str())
+        .filter(|text| Some(*text) != identity)
+        .collect();
     let sources = if only_source {
         operands.split_last().map_or(&[][..], |(_, sources)| sources)
     } else {
@@ -150,6 +171,164 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
             None => {}
         }
     }
+}
+
+/// Programs that are given keys to use them, or names to tell about them, and never show what a file holds.
+const SHOW_NOTHING: &[&str] = &[
+    "ls",
+    "ll",
+    "dir",
+    "stat",
+    "test",
+    "[",
+    "[[",
+    "chmod",
+    "chown",
+    "chgrp",
+    "icacls",
+    "touch",
+    "rm",
+    "del",
+    "shred",
+    "mkdir",
+    "rmdir",
+    "ssh",
+    "sftp",
+    "ssh-add",
+    "ssh-copy-id",
+    "ssh-keygen",
+    "ssh-agent",
+    "mosh",
+    "sshfs",
+    "find",
+    "fd",
+    "du",
+    "df",
+    "cd",
+    "pushd",
+    "echo",
+    "printf",
+    "realpath",
+    "readlink",
+    "basename",
+    "dirname",
+    "which",
+    "export",
+    "set",
+    "git",
+    "kubectl",
+    "helm",
+    "k9s",
+    "oc",
+    "docker",
+    "podman",
+    "aws",
+    "gcloud",
+    "az",
+    "terraform",
+    "ansible",
+    "ansible-playbook",
+    "curl",
+    "wget",
+    "sha256sum",
+    "sha1sum",
+    "md5sum",
+    "shasum",
+    "cksum",
+    "wc",
+    "openssl",
+    "code",
+    "restorecon",
+    "getfacl",
+    "setfacl",
+    "lsattr",
+    "chattr",
+    "mount",
+    "umount",
+    "rclone",
+    "restic",
+    "borg",
+    "npm",
+    "pip",
+    "cargo",
+    "sudo",
+    "autossh",
+    "nginx",
+    "caddy",
+    "certbot",
+    "systemctl",
+    "mysql",
+    "psql",
+    "gpg",
+    "gpg2",
+    "age",
+    "sops",
+    "pass",
+    "ln",
+    "if",
+    "then",
+    "inotifywait",
+    "watch",
+    "tree",
+    "unzip",
+    "truncate",
+    "trash",
+];
+
+/// A program that is not known for showing files still gets what it is given: keys handed to it are read.
+fn unforeseen(call: &Call, input: Option<&str>, seen: &mut Seen) {
+    let program = call.program.as_str();
+    // Most words are no paths at all: they are not spelled out.
+    let is_path = |path: &str| call.directory.is_some() || path.contains(['/', '\\']);
+    let hashes = |path: &str| is_path(path) && Location::of(&call.place(path)).secret() == Some(Secret::PasswordHashes);
+    let keys = |path: &str| {
+        path.starts_with(['/', '~', '$', 'C', 'c']) && Location::of(path).secret().is_some_and(Secret::is_key_material)
+    };
+    let found = if SHOW_NOTHING.contains(&program) {
+        // None of them has a reason to be given the hashes of everybody's passwords, but to look at them from outside.
+        let opens = matches!(
+            program,
+            "ssh" | "openssl" | "curl" | "wget" | "git" | "ln" | "cpio" | "xargs"
+        );
+        opens
+            && call
+                .args
+                .iter()
+                .any(|word| hashes(word.text.trim_start_matches("file://")))
+    } else {
+        let mut after_option = false;
+        let given = call.args.iter().any(|word| {
+            let is_value = std::mem::replace(&mut after_option, word.text.starts_with('-'));
+            let path = word.text.as_str();
+            !path.contains([' ', '=']) && (hashes(path) || !is_value && !program.is_empty() && keys(path))
+        });
+        given || input.is_some_and(|path| hashes(path) || keys(path))
+    };
+    if found {
+        seen.add(
+            Danger::CredentialRead,
+            call,
+            "reads password hashes, keys or stored credentials",
+        );
+    }
+}
+
+/// The secret that a `find` looks for by its name, as a path.
+pub(super) fn sought(find: &Call) -> Option<String> {
+    let root = find
+        .args
+        .first()
+        .filter(|word| !word.text.starts_with('-'))
+        .map_or(".", |word| &word.text);
+    find.values(&["-name", "-iname", "-path", "-ipath", "-wholename"])
+        .map(|(_, name)| {
+            format!(
+                "{}/{}",
+                root.trim_end_matches('/'),
+                name.trim_matches('*').trim_start_matches('/')
+            )
+        })
+        .find(|path| Location::of(path).secret().is_some_and(Secret::is_key_material))
 }
 
 /// What reading a secret is called.

@@ -1,11 +1,12 @@
 //! What calls do to the machine and its platforms: rights, protections, traces, jobs.
 
-use super::shell::{Call, Stdin};
+use super::shell::{Call, Reading, Stdin};
+use super::wrappers::jobs;
 use super::{Danger, Seen};
 
 /// Looks at one call.
-pub(super) fn look(call: &Call, seen: &mut Seen) {
-    scheduled(call, seen);
+pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
+    scheduled(reading, call, seen);
     accounts(call, seen);
     protections(call, seen);
     traces(call, seen);
@@ -27,14 +28,23 @@ fn any(call: &Call, texts: &[&str]) -> bool {
     call.args.iter().any(|word| texts.contains(&word.text.as_str()))
 }
 
-fn scheduled(call: &Call, seen: &mut Seen) {
+fn scheduled(reading: &Reading, call: &Call, seen: &mut Seen) {
+    let known = Some(call)
+        .filter(|call| call.program == "crontab")
+        .and_then(|call| reading.known_input(call));
+    let known = known.as_deref();
     let installs = match call.program.as_str() {
         "crontab" => {
             let asks = any(call, &["-l", "-e", "-h", "--help"]);
             if call.has("-r") {
                 seen.add(Danger::DeleteSystem, call, "removes all scheduled jobs");
             }
-            !asks && !call.has("-r") && (call.operands().next().is_some() || !matches!(call.stdin, Stdin::Unknown))
+            // A job that somebody can read is judged by what it runs; one that comes from elsewhere cannot be.
+            let unseen = match known {
+                Some(table) => jobs(table).any(|(job, _)| is_suspicious(job)),
+                None => call.operands().next().is_some() || !matches!(call.stdin, Stdin::Unknown),
+            };
+            !asks && !call.has("-r") && unseen
         }
         "schtasks" => call.args.iter().any(|word| word.text.eq_ignore_ascii_case("/create")),
         "launchctl" => any(call, &["load", "bootstrap", "submit"]),
@@ -43,6 +53,37 @@ fn scheduled(call: &Call, seen: &mut Seen) {
     if installs {
         seen.add(Danger::Persistence, call, "installs a scheduled job");
     }
+}
+
+/// Whether a job runs what nobody wrote here, or something from where everybody may write.
+fn is_suspicious(job: &str) -> bool {
+    const MARKS: &[&str] = &[
+        "curl",
+        "wget",
+        "nc ",
+        "ncat",
+        "/dev/tcp",
+        "base64",
+        "eval",
+        "python -c",
+        "python3 -c",
+        "perl -e",
+        "| sh",
+        "|sh",
+        "| bash",
+        "|bash",
+        "bash -i",
+        "socat",
+        "chmod +s",
+        "authorized_keys",
+        "/etc/passwd",
+        "/etc/shadow",
+    ];
+    let hidden = |word: &str| word.contains("/.") && !word.contains("/./") && !word.contains("/../");
+    MARKS.iter().any(|mark| job.contains(mark))
+        || job
+            .split_whitespace()
+            .any(|word| in_shared_directory(word) || hidden(word))
 }
 
 fn accounts(call: &Call, seen: &mut Seen) {
@@ -75,6 +116,8 @@ fn accounts(call: &Call, seen: &mut Seen) {
                     && strong_group())
         }
         "chpasswd" => true,
+        // Not in an editor, but by what is fed in.
+        "visudo" => !matches!(call.stdin, Stdin::Unknown),
         "passwd" => call.operands().any(|word| word.text == "root") || any(call, &["-d", "--delete"]),
         "net" => {
             let adds = call.args.iter().any(|word| word.text.eq_ignore_ascii_case("/add"));
@@ -202,20 +245,27 @@ fn traces(call: &Call, seen: &mut Seen) {
 }
 
 fn power(call: &Call, seen: &mut Seen) {
-    let minus_one = call.args.last().is_some_and(|word| word.text == "-1") && call.args.len() >= 2;
-    match call.program.as_str() {
-        "kill" if minus_one => seen.add(Danger::Shutdown, call, "ends every process"),
-        "killall5" => seen.add(Danger::Shutdown, call, "ends every process"),
-        "shutdown" | "poweroff" | "halt" | "reboot" if !any(call, &["-c", "--help", "/a", "-a"]) => {
-            seen.add(Danger::Shutdown, call, "stops or restarts the machine");
-        }
-        "init" | "telinit" if any(call, &["0", "6"]) => {
-            seen.add(Danger::Shutdown, call, "stops or restarts the machine")
-        }
-        "systemctl" if any(call, &["poweroff", "reboot", "halt", "kexec"]) => {
-            seen.add(Danger::Shutdown, call, "stops or restarts the machine")
-        }
-        _ => {}
+    let targets = call.args.iter().filter(|word| word.text != "--");
+    let everybody = targets.clone().next_back().is_some_and(|word| word.text == "-1") && targets.count() >= 2;
+    let stops = match call.program.as_str() {
+        "kill" => everybody,
+        "killall5" => true,
+        "shutdown" => any(call, &["now", "+0", "/s", "/p"]) && !any(call, &["-r", "-c", "/a", "/r", "--reboot"]),
+        "poweroff" | "halt" => !any(call, &["--help", "-w"]),
+        "init" | "telinit" => call.has("0"),
+        "systemctl" => any(call, &["poweroff", "halt"]),
+        _ => false,
+    };
+    let restarts = match call.program.as_str() {
+        "shutdown" | "reboot" => !any(call, &["-c", "--help", "/a", "-a"]),
+        "init" | "telinit" => call.has("6"),
+        "systemctl" => any(call, &["reboot", "kexec"]),
+        _ => false,
+    };
+    if stops {
+        seen.add(Danger::StopEverything, call, "ends every process or stops the machine");
+    } else if restarts {
+        seen.add(Danger::Shutdown, call, "stops or restarts the machine");
     }
 }
 
@@ -362,12 +412,33 @@ fn hidden_execution(call: &Call, seen: &mut Seen) {
             "loads code into programs through an environment variable",
         );
     }
-    let planted = call.environment.iter().any(|(name, word)| {
-        matches!(
-            name.as_str(),
-            "LD_PRELOAD" | "LD_AUDIT" | "DYLD_INSERT_LIBRARIES" | "BASH_ENV" | "LD_LIBRARY_PATH" | "PATH"
-        ) && word.text.split(':').any(in_shared_directory)
-    });
+    let set_here = call
+        .environment
+        .iter()
+        .map(|(name, word)| (name.as_str(), word.text.as_str()));
+    let exported = call
+        .args
+        .iter()
+        .filter(|_| call.program == "export")
+        .filter_map(|word| word.text.split_once('='))
+        .filter(|(name, _)| *name != "PATH");
+    let of_git = call.program == "git"
+        && call.args.windows(2).any(|pair| match pair {
+            [key, value] => {
+                matches!(
+                    key.text.to_ascii_lowercase().as_str(),
+                    "core.hookspath" | "core.fsmonitor" | "init.templatedir"
+                ) && in_shared_directory(&value.text)
+            }
+            _ => false,
+        });
+    let planted = of_git
+        || set_here.chain(exported).any(|(name, value)| {
+            matches!(
+                name,
+                "LD_PRELOAD" | "LD_AUDIT" | "DYLD_INSERT_LIBRARIES" | "BASH_ENV" | "LD_LIBRARY_PATH" | "PATH"
+            ) && value.split(':').any(in_shared_directory)
+        });
     if planted {
         seen.add(
             Danger::PlantedLibrary,
@@ -378,7 +449,7 @@ fn hidden_execution(call: &Call, seen: &mut Seen) {
 }
 
 /// Whether a path lies where every user of a machine may put files.
-fn in_shared_directory(path: &str) -> bool {
+pub(super) fn in_shared_directory(path: &str) -> bool {
     ["/tmp", "/var/tmp", "/dev/shm"].iter().any(|shared| {
         path.strip_prefix(shared)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -434,7 +505,10 @@ fn miners(call: &Call, seen: &mut Seen) {
             | "cgminer"
             | "bfgminer"
     );
+    let image = matches!(call.program.as_str(), "docker" | "podman")
+        && call.args.iter().any(|word| word.text.contains("xmrig"));
     if named
+        || image
         || call
             .args
             .iter()

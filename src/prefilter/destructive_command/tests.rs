@@ -94,6 +94,19 @@ fn disguises_do_not_soften_a_verdict() {
 }
 
 #[test]
+fn what_harms_is_held_up() {
+    for command in lines(include_str!("tests/hold.txt")) {
+        let found = screen(&family(), &tool_call("bash", &[("command", &command)]));
+        assert!(
+            found
+                .iter()
+                .any(|finding| finding.severity >= Severity::High && finding.confidence == Confidence::High),
+            "{command:?}: {found:?}"
+        );
+    }
+}
+
+#[test]
 fn ordinary_work_is_at_most_noted() {
     for command in lines(include_str!("tests/ordinary.txt")) {
         for finding in screen(&family(), &tool_call("bash", &[("command", &command)])) {

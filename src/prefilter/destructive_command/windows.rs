@@ -1,208 +1,212 @@
 //! Windows: what `cmd` and PowerShell texts do.
 //!
-//! Their grammar is not that of a Unix shell (a backslash is a separator), so the text is searched by pattern, behind
-//! a keyword gate.
+//! Their grammar is not that of a Unix shell (a backslash is a separator), so the text is searched by
+//! [pattern](patterns), each behind a word of its own; carets, back-ticks and joined quotes are taken out first.
 
+mod patterns;
+
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 use regex::Regex;
 
+use super::secrets::reads;
 use super::{Danger, Seen};
-use crate::prefilter::locations::{Breadth, Location};
+use crate::prefilter::locations::{Breadth, Location, Secret};
+use patterns::PATTERNS;
 
-const KEYWORDS: &[&str] = &[
-    "remove-item",
-    "format",
-    "del ",
-    "erase ",
-    "rd ",
-    "rmdir",
-    "powershell",
-    "pwsh",
-    "iex",
-    "invoke-expression",
-    "downloadstring",
-    "reg ",
-    "vssadmin",
-    "wbadmin",
-    "bcdedit",
-    "certutil",
-    "bitsadmin",
-    "mshta",
-    "regsvr32",
-    "rundll32",
-    "set-mppreference",
-    "clear-eventlog",
-    "clear-disk",
-    "format-volume",
-    "new-localuser",
-    "add-localgroupmember",
-    "register-scheduledtask",
-    "new-service",
-    "tcpclient",
-    "frombase64string",
-    "currentversion\\run",
-    "sam ",
-    "lsass",
-    "wmic",
-    "cipher /w",
-    "ri ",
-];
+/// Words behind which deletions, readers and senders are looked for, in the order of [`Search`].
+const DELETING: &[&str] = &["remove-item", "del ", "del/", "erase ", "rd ", "rmdir", "ri ", "rm -r"];
+const TAKING: &[&str] = &[":\\", "$env:", "%userprofile%", "~\\", "env:"];
+
+/// What a word in a text asks for.
+#[derive(Clone, Copy)]
+enum Search {
+    Pattern(usize),
+    Deletions,
+    Secrets,
+}
+
+struct Gate {
+    finder: AhoCorasick,
+    searches: Vec<Search>,
+}
 
 /// Built once; every pattern is ours and compiles, which a test holds.
-static GATE: LazyLock<Option<AhoCorasick>> =
-    LazyLock::new(|| AhoCorasick::builder().ascii_case_insensitive(true).build(KEYWORDS).ok());
-
-struct Pattern {
-    danger: Danger,
-    expression: &'static str,
-    what: &'static str,
-}
-
-const fn pattern(danger: Danger, expression: &'static str, what: &'static str) -> Pattern {
-    Pattern {
-        danger,
-        expression,
-        what,
+static GATE: LazyLock<Option<Gate>> = LazyLock::new(|| {
+    let mut words: Vec<&str> = Vec::new();
+    let mut searches = Vec::new();
+    for (index, pattern) in PATTERNS.iter().enumerate() {
+        words.extend(pattern.needles);
+        searches.extend(pattern.needles.iter().map(|_| Search::Pattern(index)));
     }
-}
+    for (more, search) in [(DELETING, Search::Deletions), (TAKING, Search::Secrets)] {
+        words.extend(more);
+        searches.extend(more.iter().map(|_| search));
+    }
+    let finder = AhoCorasick::builder().ascii_case_insensitive(true).build(words).ok()?;
+    Some(Gate { finder, searches })
+});
 
-const PATTERNS: &[Pattern] = &[
-    pattern(
-        Danger::DiskOverwrite,
-        r"(?i)(?:^|[\n;&|(]|/c\s)\s*format(?:\.com)?\s+[a-z]:(?:\s|/|$)",
-        "formats a drive",
-    ),
-    pattern(
-        Danger::DiskOverwrite,
-        r"(?i)\b(?:format-volume\s+-driveletter|clear-disk\s+(?:-number|\d)|initialize-disk\s)",
-        "formats a drive",
-    ),
-    pattern(
-        Danger::DecodedRun,
-        r"(?i)\b(?:powershell|pwsh)(?:\.exe)?\b[^\n|;&]*\s-e(?:nc(?:odedcommand)?|c|ncoded)?\s+['\x22]?[a-z0-9+/=]{16,}",
-        "runs an encoded command",
-    ),
-    pattern(
-        Danger::PipeToShell,
-        r"(?i)\b(?:iex|invoke-expression)\b[^\n;]*(?:downloadstring|invoke-webrequest|\biwr\b|invoke-restmethod|\birm\b|net\.webclient)",
-        "runs what another machine sends, unseen",
-    ),
-    pattern(
-        Danger::PipeToShell,
-        r"(?i)(?:downloadstring|\biwr\b|\birm\b|invoke-webrequest|invoke-restmethod)[^\n;]*\|\s*(?:iex|invoke-expression)\b",
-        "runs what another machine sends, unseen",
-    ),
-    pattern(
-        Danger::PipeToShell,
-        r"(?i)\bmshta(?:\.exe)?\s+['\x22]?(?:https?:|vbscript:|javascript:)",
-        "runs what another machine sends, unseen",
-    ),
-    pattern(
-        Danger::PipeToShell,
-        r"(?i)\bregsvr32(?:\.exe)?\b[^\n]*/i:https?:",
-        "runs what another machine sends, unseen",
-    ),
-    pattern(
-        Danger::DecodedRun,
-        r"(?i)\b(?:iex|invoke-expression)\b[^\n;]*frombase64string",
-        "decodes a text and runs it",
-    ),
-    pattern(
-        Danger::ReverseShell,
-        r"(?is)net\.sockets\.tcpclient.{0,800}(?:\biex\b|invoke-expression|cmd(?:\.exe)?['\x22]|powershell)",
-        "hands a shell to another machine",
-    ),
-    pattern(
-        Danger::RecoveryOff,
-        r"(?i)\b(?:vssadmin(?:\.exe)?\s+delete\s+shadows|wmic\s+shadowcopy\s+delete|wbadmin\s+delete\s+(?:catalog|backup|systemstatebackup)|bcdedit[^\n]*(?:recoveryenabled\s+no|bootstatuspolicy\s+ignoreallfailures))",
-        "removes the copies from which the machine could be restored",
-    ),
-    pattern(
-        Danger::DefenceOff,
-        r"(?i)\bset-mppreference\b[^\n]*-disable\w+\s+(?:\$true|1)",
-        "switches a protection off",
-    ),
-    pattern(
-        Danger::DefenceOff,
-        r"(?i)\badd-mppreference\b[^\n]*-exclusion",
-        "switches a protection off",
-    ),
-    pattern(
-        Danger::DefenceOff,
-        r"(?i)\bset-netfirewallprofile\b[^\n]*-enabled\s+(?:false|\$false)",
-        "switches a protection off",
-    ),
-    pattern(
-        Danger::LogWipe,
-        r"(?i)\b(?:clear-eventlog\b|remove-eventlog\b|wevtutil(?:\.exe)?\s+(?:cl|clear-log)\s)",
-        "removes traces of what was done",
-    ),
-    pattern(
-        Danger::Accounts,
-        r"(?i)\b(?:new-localuser\b|add-localgroupmember\b[^\n]*administrators)",
-        "grants administrator rights or changes passwords",
-    ),
-    pattern(
-        Danger::Persistence,
-        r"(?i)\b(?:register-scheduledtask\b|new-service\s+-|schtasks(?:\.exe)?\s+/create\b)",
-        "installs something that runs at boot, at login or on a timer",
-    ),
-    pattern(
-        Danger::Persistence,
-        r"(?i)(?:\breg(?:\.exe)?\s+add|set-itemproperty|new-itemproperty)\b[^\n]*\\currentversion\\run",
-        "installs something that runs at boot, at login or on a timer",
-    ),
-    pattern(
-        Danger::DeleteSystem,
-        r"(?i)\breg(?:\.exe)?\s+delete\s+['\x22]?(?:hklm|hkey_local_machine|hkcr|hkcu\\software\\microsoft)",
-        "deletes settings of the system",
-    ),
-    pattern(
-        Danger::DisguisedFetch,
-        r"(?i)\b(?:certutil(?:\.exe)?\b[^\n]*-urlcache|bitsadmin(?:\.exe)?\b[^\n]*/transfer)",
-        "fetches a file with a tool that is made for something else",
-    ),
-    pattern(
-        Danger::CredentialRead,
-        r"(?i)\b(?:reg(?:\.exe)?\s+save\s+hklm\\(?:sam|security|system)|procdump\w*(?:\.exe)?\b[^\n]*lsass|comsvcs(?:\.dll)?[,\s][^\n]*minidump)",
-        "reads password hashes",
-    ),
-    pattern(
-        Danger::WipeFile,
-        r"(?i)\bcipher(?:\.exe)?\s+/w:",
-        "overwrites files so that they cannot be restored",
-    ),
-];
-
-static COMPILED: LazyLock<Vec<(Danger, Regex, &'static str)>> = LazyLock::new(|| {
+static COMPILED: LazyLock<Vec<Option<Regex>>> = LazyLock::new(|| {
     PATTERNS
         .iter()
-        .filter_map(|pattern| {
-            Regex::new(pattern.expression)
-                .ok()
-                .map(|regex| (pattern.danger, regex, pattern.what))
-        })
+        .map(|pattern| Regex::new(pattern.expression).ok())
         .collect()
 });
 
 /// A deletion with its switches and targets; the switches tell whether it is recursive.
 static DELETION: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
-        r"(?im)(?:^|[\n;&|({'\x22]|/c\s|-command\s)\s*(remove-item|ri|rd|rmdir|del|erase|rm)(?:\.exe)?\s+([^\n;&|)}]+)",
+        r"(?im)(?:^|[\n;&|({'\x22]|/c\s|-command\s|\bdo\s)\s*(remove-item|ri|rd|rmdir|del|erase|rm)(?:\.exe)?\s+([^\n;&|)}]+)",
     )
     .ok()
 });
 
-/// Looks at a text.
+/// A word that shows or copies a file, and the file; or a file that is sent.
+static TAKEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"(?im)(?:^|[\n;&|({'\x22]|/c\s|-command\s)\s*(?:type|more|copy|xcopy|cp|cat|gc|get-content|copy-item|certutil\s+-encode|esentutl\s+/y)(?:\.exe)?\s+(?:-path\s+|-raw\s+|-literalpath\s+)*['\x22]?([^\s'\x22;|&)]+)",
+    )
+    .ok()
+});
+static SENDING: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"(?i)(?:\b(?:invoke-webrequest|iwr|invoke-restmethod|irm|curl(?:\.exe)?)\b[^\n]*(?:-method\s+['\x22]?(?:post|put)|-infile\b|-body\b|-t\s|-f\s)|\.upload(?:file|string|data)\()",
+    )
+    .ok()
+});
+static PLACE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?i)(?:[a-z]:\\|\$env:\w+\\|%\w+%\\|~\\)[^\s'\x22;|&)]+").ok());
+/// Variables of the machine, or what is on the clipboard.
+static EVERYTHING: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?i)\b(?:(?:get-childitem|gci|dir|ls)\s+env:|get-clipboard\b)").ok());
+/// A file or directory that a method of .NET deletes.
+static METHOD: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?i)\bio\.(directory|file)\]::delete\(\s*['\x22]([^'\x22]+)").ok());
+
+/// Looks at a text, and at what it says without its disguises.
 pub(super) fn look(text: &str, seen: &mut Seen) {
-    if !GATE.as_ref().is_some_and(|gate| gate.is_match(text)) {
-        return;
+    search(text, seen);
+    if let Cow::Owned(plain) = undisguised(text) {
+        let whole = seen.outer.clone().unwrap_or(0..text.len());
+        let outer = seen.outer.replace(whole);
+        search(&plain, seen);
+        seen.outer = outer;
     }
-    for (danger, regex, what) in COMPILED.iter() {
-        if let Some(hit) = regex.find(text) {
-            seen.add_at(*danger, hit.range(), *what);
+}
+
+/// The text without carets and back-ticks inside words, and with pieces of quoted words joined.
+fn undisguised(text: &str) -> Cow<'_, str> {
+    let joined = ["'+'", "\"+\"", "' + '", "\" + \""];
+    let has_joints = joined.iter().any(|joint| text.contains(joint));
+    let inside_word = |sign: char| {
+        text.match_indices(sign).any(|(at, _)| {
+            let before = text.get(..at).and_then(|head| head.chars().next_back());
+            let after = text.get(at + 1..).and_then(|rest| rest.chars().next());
+            after.is_some_and(|c| c.is_ascii_alphabetic()) && before.is_none_or(|c| c.is_ascii_alphabetic() || c == ' ')
+        })
+    };
+    if !has_joints && !inside_word('^') && !inside_word('`') && !inside_word('"') {
+        return Cow::Borrowed(text);
+    }
+    let mut plain = text.to_owned();
+    for joint in joined {
+        plain = plain.replace(joint, "");
+    }
+    plain.retain(|c| !matches!(c, '^' | '`'));
+    // `"d"e"l`: quotes with letters on both sides.
+    let letters: Vec<char> = plain.chars().collect();
+    let kept = letters.iter().enumerate().filter(|(at, c)| {
+        let near = |at: Option<usize>| {
+            at.and_then(|at| letters.get(at))
+                .is_some_and(char::is_ascii_alphanumeric)
+        };
+        **c != '"' || !(near(at.checked_add(1)) && near(at.checked_sub(1)))
+    });
+    Cow::Owned(kept.map(|(_, c)| *c).collect())
+}
+
+fn search(text: &str, seen: &mut Seen) {
+    let Some(gate) = GATE.as_ref() else { return };
+    let mut wanted = vec![false; PATTERNS.len()];
+    let (mut deletes, mut takes) = (false, false);
+    for hit in gate.finder.find_overlapping_iter(text).take(1_024) {
+        match gate.searches.get(hit.pattern().as_usize()) {
+            Some(Search::Pattern(index)) => {
+                if let Some(flag) = wanted.get_mut(*index) {
+                    *flag = true;
+                }
+            }
+            Some(Search::Deletions) => deletes = true,
+            Some(Search::Secrets) => takes = true,
+            None => {}
+        }
+    }
+    for ((pattern, regex), _) in PATTERNS
+        .iter()
+        .zip(COMPILED.iter())
+        .zip(&wanted)
+        .filter(|(_, wanted)| **wanted)
+    {
+        if let Some(hit) = regex.as_ref().and_then(|regex| regex.find(text)) {
+            seen.add_at(pattern.danger, hit.range(), pattern.what);
+        }
+    }
+    if takes {
+        taken(text, seen);
+    }
+    if deletes {
+        deletions(text, seen);
+    }
+}
+
+/// Keys that are shown, copied or sent.
+fn taken(text: &str, seen: &mut Seen) {
+    let key = |path: &str| Location::of(path).secret().filter(|secret| secret.is_key_material());
+    if let Some(taken) = TAKEN.as_ref() {
+        for hit in taken.captures_iter(text).take(16) {
+            if let (Some(whole), Some(path)) = (hit.get(0), hit.get(1))
+                && path.as_str().contains('\\')
+                && let Some(secret) = key(path.as_str())
+            {
+                seen.add_at(Danger::CredentialRead, whole.range(), reads(secret));
+            }
+        }
+    }
+    let Some(sending) = SENDING.as_ref().and_then(|sending| sending.find(text)) else {
+        return;
+    };
+    let places = PLACE
+        .as_ref()
+        .into_iter()
+        .flat_map(|place| place.find_iter(text).take(32));
+    let secret = places
+        .map(|place| Location::of(place.as_str()).secret())
+        .any(|secret: Option<Secret>| secret.is_some());
+    if secret || EVERYTHING.as_ref().is_some_and(|everything| everything.is_match(text)) {
+        seen.add_at(
+            Danger::Exfiltrate,
+            sending.range(),
+            "sends keys, passwords or environment variables to another machine",
+        );
+    }
+}
+
+fn deletions(text: &str, seen: &mut Seen) {
+    if let Some(method) = METHOD.as_ref() {
+        for hit in method.captures_iter(text).take(16) {
+            let (Some(whole), Some(path)) = (hit.get(0), hit.get(2)) else {
+                continue;
+            };
+            match Location::of(path.as_str()).breadth() {
+                Breadth::Everything | Breadth::Home | Breadth::SystemDirectory => {
+                    seen.add_at(Danger::DeleteRoot, whole.range(), "deletes files or directories");
+                }
+                Breadth::SystemFile => seen.add_at(Danger::DeleteSystem, whole.range(), "deletes files or directories"),
+                Breadth::Surroundings | Breadth::Disposable | Breadth::Other => {}
+            }
         }
     }
     let Some(deletion) = DELETION.as_ref() else { return };
@@ -215,12 +219,9 @@ pub(super) fn look(text: &str, seen: &mut Seen) {
         let switches = lower.split_whitespace();
         let recursive = switches
             .clone()
-            .any(|switch| matches!(switch, "/s" | "-r" | "-rec") || switch.starts_with("-recurse"));
-        let is_windows = recursive
-            || lower.contains(":\\")
-            || lower.contains("/q")
-            || lower.contains("/f")
-            || lower.contains("-force");
+            .any(|switch| matches!(switch, "/s" | "-r" | "-rec") || switch.starts_with("-recurs"));
+        let is_windows =
+            recursive || lower.contains(":\\") || lower.contains("/q") || lower.contains("/f") || lower.contains("-fo");
         if !is_windows || lower.contains(" -rf") || lower.starts_with("-rf") || lower.starts_with("-fr") {
             continue;
         }
@@ -257,7 +258,8 @@ mod tests {
 
     #[test]
     fn every_pattern_compiles() {
-        assert_eq!(COMPILED.len(), PATTERNS.len());
-        assert!(GATE.is_some() && DELETION.is_some());
+        assert!(COMPILED.iter().all(Option::is_some));
+        assert!(GATE.is_some() && DELETION.is_some() && TAKEN.is_some() && SENDING.is_some());
+        assert!(PLACE.is_some() && EVERYTHING.is_some() && METHOD.is_some());
     }
 }

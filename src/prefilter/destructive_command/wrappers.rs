@@ -5,6 +5,7 @@ mod carried;
 use std::collections::HashMap;
 use std::ops::Range;
 
+use super::secrets::sought;
 use super::shell::{Call, Word, program_name};
 
 /// What a call would run in turn.
@@ -70,6 +71,31 @@ const WRAPPERS: &[Wrapper] = &[
     wrapper("wsl", &["-d", "-u"], 0),
     wrapper("systemd-run", &["-p", "--unit"], 0),
     wrapper("pkexec", &["--user"], 0),
+    wrapper("proot", &["-r", "-b", "-w"], 0),
+    wrapper("firejail", &[], 0),
+    wrapper("fakeroot", &[], 0),
+    wrapper("fakechroot", &[], 0),
+    wrapper("eatmydata", &[], 0),
+    wrapper("valgrind", &[], 0),
+    wrapper("prlimit", &[], 0),
+    wrapper("cpulimit", &["-l"], 0),
+    wrapper("choom", &["-n"], 0),
+    wrapper("numactl", &["-C", "-N", "-m"], 0),
+    wrapper("dbus-run-session", &[], 0),
+    wrapper("dbus-launch", &[], 0),
+    wrapper("systemd-inhibit", &[], 0),
+    wrapper("rlwrap", &[], 0),
+    wrapper("torify", &[], 0),
+    wrapper("tsocks", &[], 0),
+    wrapper("dtach", &["-n", "-A", "-c"], 0),
+    wrapper("entr", &[], 0),
+    wrapper("cross-env", &[], 0),
+    wrapper("dotenv", &["-e", "-f"], 0),
+    wrapper("capsh", &[], 0),
+    wrapper("faketime", &[], 1),
+    wrapper("setpriv", &["--reuid", "--regid"], 0),
+    wrapper("ccache", &[], 0),
+    wrapper("sem", &["-j"], 0),
 ];
 
 const SHELLS: &[&str] = &[
@@ -100,6 +126,24 @@ pub(super) fn is_interpreter(program: &str) -> bool {
             | "powershell"
             | "pwsh"
             | "tclsh"
+            | "wish"
+            | "expect"
+            | "rscript"
+            | "r"
+            | "julia"
+            | "groovy"
+            | "scala"
+            | "erl"
+            | "elixir"
+            | "ghc"
+            | "ocaml"
+            | "octave"
+            | "crystal"
+            | "jrunscript"
+            | "jshell"
+            | "luajit"
+            | "swift"
+            | "raku"
     )
 }
 
@@ -128,6 +172,15 @@ fn run_by(call: &Call, stdin: Option<&str>, files: &HashMap<String, String>) -> 
     }
     match program {
         "env" => environment(call),
+        _ if carried::runs_after_verb(call).is_some() => match carried::runs_after_verb(call) {
+            // One text is a command line.
+            Some([only]) if only.text.contains(' ') => vec![here(only.text.clone())],
+            Some(words) => inner_call(words, false),
+            None => Vec::new(),
+        },
+        "git" | "tar" | "gtar" | "bsdtar" | "rsync" | "scp" | "cpio" | "zip" | "wget" | "tcpdump" | "strace"
+        | "man" | "less" | "gdb" | "lldb" | "ftp" | "sftp" | "telnet" | "ed" | "dc" | "bc" | "sqlite3" | "psql"
+        | "mysql" | "mariadb" | "mongo" | "mongosh" | "npm" | "nmap" => carried::in_options(call, stdin),
         "xargs" | "parallel" => xargs(call, stdin),
         "find" | "fd" | "fdfind" => find(call),
         "eval" | "iex" => vec![here(joined(&call.args))],
@@ -138,7 +191,6 @@ fn run_by(call: &Call, stdin: Option<&str>, files: &HashMap<String, String>) -> 
             .map(|(_, text)| here(text.to_owned()))
             .collect(),
         "crontab" => stdin.into_iter().flat_map(scheduled).collect(),
-        "git" | "tar" | "gtar" => carried::in_options(call),
         "trap" => call
             .args
             .first()
@@ -159,20 +211,169 @@ fn run_by(call: &Call, stdin: Option<&str>, files: &HashMap<String, String>) -> 
         "nsenter" => inner_call(after_double_dash(&call.args), false),
         "cmd" => command_prompt(call),
         "source" | "." => {
-            let known = call.args.first().and_then(|word| files.get(&word.text));
-            known.map(|text| here(text.clone())).into_iter().collect()
+            let operand = call.args.first().map_or("", |word| word.text.as_str());
+            let known = if is_input(operand) {
+                stdin.map(str::to_owned)
+            } else {
+                file(files, operand)
+            };
+            known.map(here).into_iter().collect()
         }
-        "at" | "batch" => stdin.map(|text| here(text.to_owned())).into_iter().collect(),
-        "awk" | "gawk" | "mawk" | "nawk" | "vim" | "vi" | "ex" | "emacs" | "sed" | "gdb" | "make" => {
-            carried::in_own_language(call)
-        }
-        _ => files
-            .get(&call.path)
-            .or_else(|| call.path.strip_prefix("./").and_then(|bare| files.get(bare)))
-            .map(|text| here(text.clone()))
+        "start-stop-daemon" => call
+            .values(&["--exec", "-x", "--startas", "-a"])
+            .next()
+            .map(|(program, _)| {
+                std::iter::once(program.clone())
+                    .chain(after_double_dash(&call.args).to_vec())
+                    .collect()
+            })
+            .map(|words| Inner::Call {
+                words,
+                fed_arguments: false,
+            })
             .into_iter()
             .collect(),
+        "at" | "batch" => stdin.map(|text| here(text.to_owned())).into_iter().collect(),
+        "awk" | "gawk" | "mawk" | "nawk" | "vim" | "vi" | "nvim" | "rvim" | "ex" | "view" | "emacs" | "sed"
+        | "make" | "gmake" => carried::in_own_language(call, stdin),
+        _ => match file(files, &call.path) {
+            Some(text) => vec![here(text)],
+            None => unforeseen(call),
+        },
     }
+}
+
+/// A program that nobody foresaw runs another one, when a shell with its `-c` stands among its arguments, or when an
+/// option that means to run something takes a text.
+fn unforeseen(call: &Call) -> Vec<Inner> {
+    const ONLY_TEXT: &[&str] = &[
+        "echo",
+        "printf",
+        "grep",
+        "egrep",
+        "fgrep",
+        "rg",
+        "ag",
+        "ack",
+        "which",
+        "type",
+        "apropos",
+        "whatis",
+        "logger",
+        "mail",
+        "gh",
+        "glab",
+        "jira",
+        "curl",
+        "notify-send",
+        "say",
+        "test",
+        "[",
+        "[[",
+        "export",
+        "set",
+        "declare",
+        "local",
+        "return",
+        "read",
+        "cat",
+        "sort",
+        "cut",
+        "head",
+        "tail",
+        "ls",
+        "cp",
+        "mv",
+        "rm",
+        "jq",
+        "yq",
+        "tr",
+        "diff",
+    ];
+    const RUN_OPTIONS: &[&str] = &[
+        "--command",
+        "--run",
+        "--exec",
+        "--cmd",
+        "--shell-command",
+        "--run-command",
+        "--scripts",
+        "--script-inline",
+    ];
+    // Their short options, and their operands, are shell text.
+    const SHORT: &[(&str, &[&str])] = &[
+        ("npx", &["-c"]),
+        ("vagrant", &["-c"]),
+        ("fly", &["-C"]),
+        ("flyctl", &["-C"]),
+        ("xterm", &["-e"]),
+        ("konsole", &["-e"]),
+        ("gnome-terminal", &["-e"]),
+        ("urxvt", &["-e"]),
+        ("alacritty", &["-e"]),
+        ("kitty", &["-e"]),
+        ("nix", &["-c"]),
+        ("cargo", &["-s", "-x"]),
+        ("nodemon", &["-x"]),
+        ("flatpak", &["-c"]),
+        ("parallel-ssh", &["-i"]),
+        ("mc", &["-c"]),
+        ("lftp", &["-e"]),
+        ("zellij", &["-c"]),
+    ];
+    const OPERANDS: &[&str] = &[
+        "concurrently",
+        "hyperfine",
+        "watchexec",
+        "viddy",
+        "multitail",
+        "ts-exec",
+    ];
+    let program = call.program.as_str();
+    if ONLY_TEXT.contains(&program) || call.args.is_empty() {
+        return Vec::new();
+    }
+    let shell_at = call.args.iter().enumerate().position(|(at, word)| {
+        is_shell(&program_name(&word.text))
+            && call.args.get(at + 1).is_some_and(|flag| {
+                flag.text
+                    .strip_prefix('-')
+                    .is_some_and(|flags| flags.len() <= 5 && flags.ends_with('c'))
+            })
+    });
+    if let Some(words) = shell_at.and_then(|at| call.args.get(at..)) {
+        return inner_call(words, false);
+    }
+    let short = SHORT
+        .iter()
+        .find(|(name, _)| *name == program)
+        .map_or(&[][..], |(_, options)| options);
+    let texts = call.values(RUN_OPTIONS).chain(call.values(short)).map(|(_, text)| text);
+    let operands = call
+        .operands()
+        .filter(|_| OPERANDS.contains(&program))
+        .map(|word| word.text.as_str());
+    texts
+        .chain(operands)
+        .filter(|text| text.contains(' ') || text.contains('$'))
+        .take(8)
+        .map(|text| here(text.to_owned()))
+        .collect()
+}
+
+/// What the text has written into a file, by any spelling of its name.
+fn file(files: &HashMap<String, String>, path: &str) -> Option<String> {
+    let bare = path.strip_prefix("./").unwrap_or(path);
+    files
+        .get(path)
+        .or_else(|| files.get(bare))
+        .or_else(|| files.get(&format!("./{bare}")))
+        .cloned()
+}
+
+/// Whether a file name stands for what is fed in.
+fn is_input(path: &str) -> bool {
+    matches!(path, "-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0") || path.starts_with("<(…)")
 }
 
 fn here(script: String) -> Inner {
@@ -270,12 +471,8 @@ fn shell(call: &Call, stdin: Option<&str>, files: &HashMap<String, String>) -> V
         }];
     }
     let operand = after_options(&call.args, &["-o", "-O", "--rcfile", "--init-file"], 0).first();
-    match operand.filter(|word| word.text != "-") {
-        Some(file) => files
-            .get(&file.text)
-            .map(|text| here(text.clone()))
-            .into_iter()
-            .collect(),
+    match operand.filter(|word| !is_input(&word.text)) {
+        Some(script) => file(files, &script.text).map(here).into_iter().collect(),
         None => stdin.map(|text| here(text.to_owned())).into_iter().collect(),
     }
 }
@@ -289,33 +486,37 @@ fn interpreter(call: &Call, stdin: Option<&str>, files: &HashMap<String, String>
     let flags: &[char] = match program.chars().next() {
         Some('p') if program.starts_with("py") => &['c'],
         Some('p') if program.starts_with("php") => &['r'],
+        Some('e') if program == "expect" => &['c'],
         _ => &['e', 'E', 'p'],
     };
     for flag in flags {
         if let Some(code) = script_argument(&call.args, *flag) {
-            return vec![Inner::Code(code.text.clone())];
+            return code_with_commands(program, &code.text);
         }
     }
     if let Some(at) = call
         .args
         .iter()
-        .position(|word| matches!(word.text.as_str(), "eval" | "--eval" | "--print"))
+        .position(|word| matches!(word.text.as_str(), "eval" | "-eval" | "--eval" | "--print"))
     {
         return call
             .args
             .get(at + 1)
-            .map(|word| Inner::Code(word.text.clone()))
-            .into_iter()
-            .collect();
+            .map_or_else(Vec::new, |word| code_with_commands(program, &word.text));
     }
-    match call.operands().find(|word| word.text != "-") {
-        Some(file) => files
-            .get(&file.text)
-            .map(|text| Inner::Code(text.clone()))
-            .into_iter()
-            .collect(),
-        None => stdin.map(|text| Inner::Code(text.to_owned())).into_iter().collect(),
+    match call.operands().find(|word| !is_input(&word.text)) {
+        Some(script) => file(files, &script.text).map(Inner::Code).into_iter().collect(),
+        None => stdin.map_or_else(Vec::new, |text| code_with_commands(program, text)),
     }
+}
+
+/// Code, and the commands that it holds in the ways of its language.
+fn code_with_commands(program: &str, code: &str) -> Vec<Inner> {
+    let mut inner = vec![Inner::Code(code.to_owned())];
+    if !program.starts_with("py") {
+        inner.extend(carried::in_code(code).map(here));
+    }
+    inner
 }
 
 fn environment(call: &Call) -> Vec<Inner> {
@@ -341,6 +542,18 @@ fn xargs(call: &Call, stdin: Option<&str>) -> Vec<Inner> {
         "--arg-file",
     ];
     let words = after_options(&call.args, VALUED, 0);
+    if call.program == "parallel" {
+        let given = call.args.iter().position(|word| word.text == ":::");
+        let (command, values) = given
+            .and_then(|at| call.args.split_at_checked(at))
+            .unwrap_or((&call.args, &[]));
+        // Without a command of its own every value is one.
+        if after_options(command, VALUED, 0).is_empty() {
+            let typed = stdin.into_iter().flat_map(str::lines).map(str::to_owned);
+            let values = values.iter().skip(1).map(|word| word.text.clone());
+            return values.chain(typed).take(16).map(here).collect();
+        }
+    }
     if words.is_empty() {
         return Vec::new();
     }
@@ -393,7 +606,20 @@ fn find(call: &Call) -> Vec<Inner> {
             .position(|word| matches!(word.text.as_str(), ";" | "+" | "\\"))
             .unwrap_or(rest.len());
         let (words, after) = rest.split_at_checked(end).unwrap_or((rest, &[]));
-        inner.extend(inner_call(words, true));
+        // Where only keys or password files can be found, their name stands for what is found.
+        match sought(call) {
+            Some(found) => {
+                let words: Vec<Word> = words
+                    .iter()
+                    .map(|word| Word {
+                        text: word.text.replace("{}", &found),
+                        ..word.clone()
+                    })
+                    .collect();
+                inner.extend(inner_call(&words, true));
+            }
+            None => inner.extend(inner_call(words, true)),
+        }
         rest = after;
     }
     inner

@@ -24,6 +24,7 @@ const METADATA_V4: &[Ipv4Addr] = &[
     Ipv4Addr::new(169, 254, 170, 2),
     Ipv4Addr::new(169, 254, 170, 23),
     Ipv4Addr::new(169, 254, 42, 42),
+    Ipv4Addr::new(169, 254, 0, 23),
     Ipv4Addr::new(100, 100, 100, 200),
     Ipv4Addr::new(192, 0, 0, 192),
     Ipv4Addr::new(168, 63, 129, 16),
@@ -163,6 +164,8 @@ const WILDCARD_DNS: &[&str] = &[
     "1u.ms",
     "rbndr.us",
     "yoogle.com",
+    "rebind.network",
+    "rebind.it",
 ];
 
 /// Whether a name resolves to whatever address stands in it, or always to this machine.
@@ -332,6 +335,34 @@ pub(super) fn imitates(shown: &str) -> bool {
     })
 }
 
+/// Whether a well-known domain stands in front of another one: `github.com.sign-in.test`.
+pub(super) fn poses(shown: &str) -> bool {
+    const DELIVERY: &[&str] = &[
+        "akadns",
+        "edgekey",
+        "akamai",
+        "edgesuite",
+        "cloudfront",
+        "cdn",
+        "fastly",
+        "trafficmanager",
+    ];
+    let labels: Vec<&str> = shown.split('.').collect();
+    // `google.com.au` is a domain of its own.
+    labels.windows(2).enumerate().any(|(at, pair)| match pair {
+        [name, end] => {
+            WELL_KNOWN.contains(name)
+                && matches!(*end, "com" | "org" | "net" | "io")
+                && labels.len() >= at + 4
+                && !labels
+                    .iter()
+                    .skip(at + 2)
+                    .any(|label| DELIVERY.iter().any(|known| label.contains(known)))
+        }
+        _ => false,
+    })
+}
+
 fn digits_as_letters(label: &str) -> String {
     label
         .chars()
@@ -388,6 +419,16 @@ mod tests {
             "githu\u{0431}.com",
         ] {
             assert!(imitates(name) || mixes_scripts(name), "{name}");
+        }
+        assert!(poses("github.com.sign-in.test"));
+        for name in [
+            "github.com",
+            "google.com.au",
+            "www.google.com.au",
+            "apple.com.edgekey.net",
+            "api.github.com",
+        ] {
+            assert!(!poses(name), "{name}");
         }
         for name in [
             "google.com",

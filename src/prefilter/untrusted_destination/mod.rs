@@ -34,6 +34,8 @@ enum Trouble {
     Credentials,
     LookAlike,
     Scheme,
+    AttackScheme,
+    ControlPort,
     LocalFile,
     Collector,
     LoadedData,
@@ -289,10 +291,12 @@ fn troubles(destination: &Found<'_>, role: Role, subject: &Subject<'_>) -> Troub
     if !name.is_empty() && rules.allow.matches(&name) {
         return troubles;
     }
-    of_scheme(&scheme, &mut troubles);
+    of_scheme(&scheme, text, &mut troubles);
     let zone = of_host(&url, &name, text, web, &mut troubles);
     of_zone(zone, role, subject, &mut troubles);
-    if zone != Zone::Public && troubles.iter().any(|(trouble, _)| *trouble == Trouble::Scheme) {
+    of_service(&url, &name, zone, web, &mut troubles);
+    let smuggles = |trouble: &Trouble| matches!(trouble, Trouble::Scheme | Trouble::AttackScheme);
+    if zone != Zone::Public && troubles.iter().any(|(trouble, _)| smuggles(trouble)) {
         troubles.push((Trouble::Smuggled, "another protocol is spoken to a machine inside"));
     }
     of_spelling(&url, text, web, &mut troubles);
@@ -340,7 +344,36 @@ fn authority(text: &str) -> &str {
     rest.split(['/', '?', '#']).next().unwrap_or(rest)
 }
 
-fn of_scheme(scheme: &str, troubles: &mut Troubles) {
+/// Services that do what anybody who reaches them says.
+fn of_service(url: &Url, name: &str, zone: Zone, web: bool, troubles: &mut Troubles) {
+    /// Docker, etcd, the kubelet, and protocols that a web request can only be smuggled into.
+    const PORTS: &[u16] = &[22, 25, 2375, 2376, 2379, 2380, 4243, 6379, 10250, 10255, 11211];
+    let inside = matches!(zone, Zone::Loopback | Zone::Private);
+    let port = web && url.scheme() != "ftp" && inside && url.port().is_some_and(|port| PORTS.contains(&port));
+    let cluster = matches!(name, "kubernetes" | "kubernetes.default") || name.starts_with("kubernetes.default.svc");
+    let lower = url.as_str().to_ascii_lowercase();
+    let socket = ["docker.sock", "containerd.sock", "crio.sock"]
+        .iter()
+        .any(|name| lower.contains(name));
+    if port || cluster || socket {
+        troubles.push((
+            Trouble::ControlPort,
+            "the service there does what anybody who reaches it says",
+        ));
+    }
+}
+
+fn of_scheme(scheme: &str, text: &str, troubles: &mut Troubles) {
+    /// Nobody honest has written these for years; what reads URLs still obeys them.
+    const ATTACKS: &[&str] = &["gopher", "dict", "php", "phar", "expect", "netdoc", "view-source"];
+    let lower = text
+        .get(..text.floor_char_boundary(16))
+        .unwrap_or(text)
+        .to_ascii_lowercase();
+    if ATTACKS.contains(&scheme) || lower.starts_with("jar:http") || lower.starts_with("jar:ftp") {
+        troubles.push((Trouble::AttackScheme, "the scheme is one that only attacks still use"));
+        return;
+    }
     const UNUSUAL: &[&str] = &[
         "gopher",
         "dict",
@@ -375,6 +408,16 @@ fn of_scheme(scheme: &str, troubles: &mut Troubles) {
 
 fn of_host(url: &Url, name: &str, text: &str, web: bool, troubles: &mut Troubles) -> Zone {
     let written = authority(text);
+    // Behind a back-slash browsers see a path, others a user name: the host after it is read as well.
+    if web
+        && written.contains('\\')
+        && let Some((_, other)) = written.rsplit_once('@')
+        && let Ok(other) = Url::parse(&format!("http://{other}/"))
+        && let Some(Host::Ipv4(address)) = other.host()
+        && hosts::zone_of_address(address.into()) != Zone::Public
+    {
+        troubles.push((Trouble::Disguised, "an address inside stands behind a back-slash"));
+    }
     let written = written.rsplit(['@', '\\']).next().unwrap_or(written);
     match url.host() {
         Some(Host::Ipv4(address)) => {
@@ -397,7 +440,7 @@ fn of_host(url: &Url, name: &str, text: &str, web: bool, troubles: &mut Troubles
             } else {
                 name.to_owned()
             };
-            if web && (hosts::imitates(&shown) || hosts::mixes_scripts(&shown)) {
+            if web && (hosts::imitates(&shown) || hosts::mixes_scripts(&shown) || hosts::poses(&shown)) {
                 troubles.push((Trouble::LookAlike, "the host looks like another one"));
             }
             // Schemes that the standard does not know keep numbers as names.

@@ -12,6 +12,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::syntax::Direction;
+use crate::prefilter::locations::fits;
 
 /// A word after expansion.
 #[derive(Clone, Debug, Default)]
@@ -198,6 +199,18 @@ impl Reading {
         found
     }
 
+    /// The text that a call reads, where it is known.
+    pub(super) fn known_input(&self, call: &Call) -> Option<String> {
+        match &call.stdin {
+            Stdin::Text(text) => Some(text.clone()),
+            Stdin::Calls(range) => {
+                let printed: Vec<&str> = self.range(range).filter_map(|from| from.output.as_deref()).collect();
+                (!printed.is_empty()).then(|| printed.join("\n"))
+            }
+            Stdin::File(_) | Stdin::Unknown => None,
+        }
+    }
+
     /// Every call inside the substitutions of a word, and what feeds those.
     pub(super) fn within(&self, word: &Word) -> Vec<&Call> {
         let mut found = Vec::new();
@@ -244,24 +257,6 @@ fn globbed(path: &str, name: &str) -> Option<&'static str> {
         .find(|program| fits(name.as_bytes(), program.as_bytes()))
 }
 
-/// Whether a pattern of file names fits a name. A class in brackets fits any one character.
-///
-/// Every step but that of a star uses up a character of the name, which is short; two stars in a row are taken to fit.
-fn fits(pattern: &[u8], name: &[u8]) -> bool {
-    match (pattern, name) {
-        ([], []) => true,
-        ([b'*', b'*', ..], _) | ([b'*'], _) => true,
-        ([b'*', rest @ ..], _) => (0..=name.len()).any(|at| name.get(at..).is_some_and(|name| fits(rest, name))),
-        ([b'[', rest @ ..], [_, name @ ..]) => match rest.iter().position(|byte| *byte == b']') {
-            Some(end) => fits(rest.get(end + 1..).unwrap_or_default(), name),
-            None => false,
-        },
-        ([b'?', rest @ ..], [_, name @ ..]) => fits(rest, name),
-        ([plain, rest @ ..], [first, name @ ..]) => plain == first && fits(rest, name),
-        _ => false,
-    }
-}
-
 /// Whether a call turns unreadable text into readable text.
 pub(super) fn is_decoder(call: &Call) -> bool {
     match call.program.as_str() {
@@ -269,6 +264,25 @@ pub(super) fn is_decoder(call: &Call) -> bool {
         "xxd" => call.has_short(&['r']),
         "openssl" => call.has("-d"),
         "uudecode" | "rev" => true,
+        "python" | "python3" | "perl" | "ruby" | "php" | "node" => call.args.iter().any(|word| {
+            [
+                "fromhex(",
+                "b64decode",
+                "decode64",
+                "base64_decode(",
+                "pack(\"H",
+                "pack('H",
+                "pack(q",
+                "'base64'",
+                "\"base64\"",
+                "atob(",
+                "chr(",
+                "base64",
+            ]
+            .iter()
+            .any(|mark| word.text.contains(mark))
+        }),
+        "sed" => call.args.iter().any(|word| word.text.contains("\\x&")),
         "tr" => call
             .args
             .first()

@@ -4,9 +4,11 @@ use base64::Engine as _;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use super::super::code::is_code;
+use super::super::secrets::sought;
 use super::super::syntax::{self, Direction};
 use super::run::{LONGEST_VALUE, MOST_FIELDS, Shell};
 use super::{Call, Word};
+use crate::prefilter::locations::{Location, Secret};
 
 /// Marks a text that was encoded here; what it would spell is of no use, that it was encoded is.
 const ENCODED: &str = "\u{2}encoded:";
@@ -83,18 +85,34 @@ impl Shell {
                 operands.find_map(|word| self.files.get(&word.text).cloned())
             }
             "tee" => stdin.map(str::to_owned),
+            // Packed and unpacked again.
+            "gunzip" | "zcat" | "bunzip2" | "bzcat" | "unxz" | "xzcat" | "unzstd" => {
+                stdin.map(|text| text.strip_prefix(ENCODED).unwrap_or(text).to_owned())
+            }
+            "awk" | "gawk" | "mawk" | "perl" | "ruby" | "python" | "python3" | "node" | "php" => {
+                self.literally_printed(call)
+            }
+            // Only what is dangerous to find is worth naming.
+            "find" => sought(call),
+            "ls" => call
+                .operands()
+                .next()
+                .map(|word| word.text.clone())
+                .filter(|path| Location::of(path).secret().is_some_and(Secret::is_key_material)),
             "rev" => stdin.map(|text| {
                 text.lines()
                     .map(|line| line.chars().rev().collect::<String>())
                     .collect::<Vec<_>>()
                     .join("\n")
             }),
-            "base64" if call.has("-d") || call.has("-D") || call.has("--decode") || call.has_short(&['d', 'D']) => {
-                decode_base64(stdin?)
+            "base64" if call.has("--decode") || call.has_short(&['d', 'D']) => {
+                let file = call.operands().next().and_then(|word| self.files.get(&word.text));
+                decode_base64(file.map(String::as_str).or(stdin)?)
             }
+            "base32" if call.has("--decode") || call.has_short(&['d', 'D']) => decode_base32(stdin?),
             "openssl" if call.has("base64") && call.has("-d") => decode_base64(stdin?),
             "xxd" if call.has_short(&['r']) || call.has("-r") => decode_hex(stdin?),
-            "base64" | "gzip" | "xxd" => stdin.map(|text| format!("{ENCODED}{text}")),
+            "base64" | "gzip" | "bzip2" | "xz" | "zstd" | "xxd" => stdin.map(|text| format!("{ENCODED}{text}")),
             "tr" => {
                 let (from, to) = (call.args.first()?, call.args.get(1)?);
                 let stdin = stdin?;
@@ -134,6 +152,41 @@ impl Shell {
             }
         }
     }
+}
+
+impl Shell {
+    /// What a one-line script prints, when it prints one literal.
+    fn literally_printed(&self, call: &Call) -> Option<String> {
+        let script = call.args.iter().map(|word| word.text.as_str()).find(|text| {
+            text.contains("print") || text.contains("puts ") || text.contains("console.log") || text.contains("echo ")
+        })?;
+        let quote = script.chars().find(|c| matches!(c, '"' | '\''))?;
+        let mut parts = script.split(quote);
+        let (before, text, after) = (parts.next()?, parts.next()?, parts.next()?);
+        let only = parts.next().is_none() && after.chars().all(|c| matches!(c, '}' | ')' | ';' | ' '));
+        let plain = before.trim_end().ends_with(['t', 's', 'g', 'o', '(']) && before.matches('(').count() <= 1;
+        (only && plain).then(|| unescaped(text))
+    }
+}
+
+fn decode_base32(text: &str) -> Option<String> {
+    let mut bytes = Vec::new();
+    let (mut held, mut bits) = (0_u32, 0_u32);
+    for c in text.bytes().filter(|byte| !byte.is_ascii_whitespace() && *byte != b'=') {
+        let digit = match c {
+            b'A'..=b'Z' => c - b'A',
+            b'a'..=b'z' => c - b'a',
+            b'2'..=b'7' => c - b'2' + 26,
+            _ => return None,
+        };
+        held = (held << 5 | u32::from(digit)) & 0xfff;
+        bits += 5;
+        if bits >= 8 {
+            bits -= 8;
+            bytes.extend(u8::try_from(held >> bits & 0xff));
+        }
+    }
+    String::from_utf8(bytes).ok()
 }
 
 fn decode_base64(text: &str) -> Option<String> {

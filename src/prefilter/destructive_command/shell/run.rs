@@ -263,7 +263,14 @@ impl Shell {
             .any(|redirect| matches!(redirect.direction, Direction::Out | Direction::Append));
         call.output = call.prints.clone().filter(|_| !kept);
         self.note_written_files(&call);
-        let inner = wrappers::peel(&call, stdin, &self.files);
+        // `bash <(…)` reads a command's output as if it were fed in; so does a variable that names a file to read first.
+        let startup = call.environment.iter().find(|(name, _)| name == "BASH_ENV");
+        let from_file = startup.map(|(_, word)| word).or_else(|| call.args.first());
+        let processed = from_file
+            .filter(|word| word.text.starts_with("<(…)"))
+            .and_then(|word| word.inside.first())
+            .and_then(|range| self.known_output(range));
+        let inner = wrappers::peel(&call, processed.as_deref().or(stdin), &self.files);
         let span = call.span.clone();
         let decoded = matches!(&call.stdin, Stdin::Calls(range) if self.reading.range(range).any(is_decoder))
             || call
