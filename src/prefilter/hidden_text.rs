@@ -215,7 +215,11 @@ impl Prefilter for HiddenText {
                 continue;
             }
             let hidden = hidden_markup(view.text());
-            for span in hidden.into_iter().chain(asides(view.text())).take(4 * MOST) {
+            let before = found.len();
+            for span in hidden.into_iter().chain(asides(view.text())) {
+                if found.len() - before >= 4 * MOST {
+                    break;
+                }
                 match likeness(view.text().get(span.clone()).unwrap_or_default()) {
                     Likeness::None => {}
                     Likeness::Some => self.add(At::Markup, subject, view, span, found),
@@ -407,13 +411,13 @@ fn asides(folded: &str) -> Vec<Range<usize>> {
                 .collect::<Vec<_>>()
         })
         .filter(|text| (SHORTEST..=LONGEST).contains(&text.len()))
-        .take(4 * MOST)
         .collect()
 }
 
 /// Spans of comments and of elements that are not shown.
 fn hidden_markup(folded: &str) -> Vec<Range<usize>> {
     const LONGEST: usize = 8192;
+    let most = 4 * MOST + folded.len() / 64;
     let Some(opening) = OPENING.as_ref() else {
         return Vec::new();
     };
@@ -431,10 +435,13 @@ fn hidden_markup(folded: &str) -> Vec<Range<usize>> {
             None if whole.as_str() == "<!--" => rest.find("-->"),
             None => rest.find('\n'),
         };
-        spans.push(whole.start()..whole.end() + length.unwrap_or(rest.len()));
-        if spans.len() >= 4 * MOST {
+        let end = whole.end() + length.unwrap_or(rest.len());
+        if spans.len() >= most {
+            // Of more than anybody writes, the rest is one.
+            spans.push(whole.start()..folded.len());
             break;
         }
+        spans.push(whole.start()..end);
     }
     spans
 }

@@ -3,11 +3,12 @@
 //!
 //! They are screened like arguments of their own name, and what is found is carried back to the contents that are there.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::joined::array_place;
 use super::views::{Leaf, leaves};
-use crate::model::{Content, Finding, Form, Origin, Place, Step};
+use crate::model::{Content, ContentId, Finding, Form, Origin, Place, Step};
 
 /// JSON in a string in JSON in a string is opened this many times.
 const DEEPEST: usize = 4;
@@ -137,6 +138,30 @@ fn quote(word: &str, line: &mut String) {
     line.push('\'');
 }
 
+/// Where rules found something, content by content.
+pub(super) struct Known(HashMap<Option<ContentId>, Vec<(String, Range<usize>)>>);
+
+impl Known {
+    /// The places of these findings.
+    pub(super) fn of(findings: &[Finding]) -> Self {
+        let mut known = Self(HashMap::new());
+        findings.iter().for_each(|finding| known.add(finding));
+        known
+    }
+
+    fn add(&mut self, finding: &Finding) {
+        let places = self.0.entry(finding.content).or_default();
+        places.push((finding.rule.clone(), finding.span.clone()));
+    }
+
+    fn has(&self, finding: &Finding) -> bool {
+        let places = self.0.get(&finding.content).map_or(&[][..], Vec::as_slice);
+        places
+            .iter()
+            .any(|(rule, span)| *rule == finding.rule && span.start < finding.span.end && finding.span.start < span.end)
+    }
+}
+
 impl Implied<'_> {
     /// Whether a family has anything to see here that it does not see elsewhere: the words of a command are contents of
     /// their own, only who reads commands needs them together.
@@ -147,21 +172,15 @@ impl Implied<'_> {
         }
     }
 
-    /// Findings on the implied text as findings on what is there, without those that are known.
-    pub(super) fn on_contents(&self, findings: Vec<Finding>, known: &[Finding]) -> Vec<Finding> {
-        let is_new = |finding: &Finding| {
-            !known.iter().any(|known| {
-                known.rule == finding.rule
-                    && known.content == finding.content
-                    && known.span.start < finding.span.end
-                    && finding.span.start < known.span.end
-            })
-        };
-        findings
+    /// Findings on the implied text as findings on what is there, without those that are known; they are known from now on.
+    pub(super) fn on_contents(&self, findings: Vec<Finding>, known: &mut Known) -> Vec<Finding> {
+        let carried: Vec<Finding> = findings
             .into_iter()
             .filter_map(|finding| self.carry_back(finding))
-            .filter(is_new)
-            .collect()
+            .filter(|finding| !known.has(finding))
+            .collect();
+        carried.iter().for_each(|finding| known.add(finding));
+        carried
     }
 
     fn carry_back(&self, mut finding: Finding) -> Option<Finding> {

@@ -34,8 +34,8 @@ impl Oversize {
                     "cut",
                     Severity::Medium,
                     "Some of what is encoded in a text was left unexamined.",
-                    // One character that stands for eighteen.
-                    vec!["\u{fdfa}".repeat(20_000)],
+                    // One character that stands for six.
+                    vec!["\u{3316}".repeat(20_000)],
                     ordinary(),
                 ),
                 rule(

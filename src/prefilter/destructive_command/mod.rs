@@ -106,13 +106,14 @@ impl Seen {
     }
 
     fn add_at(&mut self, danger: Danger, span: Range<usize>, what: impl Into<Cow<'static, str>>) {
-        const MOST: usize = 64;
+        /// Of one danger: many small ones must not keep a great one from being told.
+        const MOST: usize = 16;
         let span = self.outer.clone().unwrap_or(span);
-        let known = self
-            .dangers
-            .iter()
-            .any(|(seen, at, _)| *seen == danger && at.start <= span.end && span.start <= at.end);
-        if !known && self.dangers.len() < MOST {
+        let same = self.dangers.iter().filter(|(seen, _, _)| *seen == danger);
+        let known = same
+            .clone()
+            .any(|(_, at, _)| at.start <= span.end && span.start <= at.end);
+        if !known && same.count() < MOST {
             self.dangers.push((danger, span, what.into()));
         }
     }

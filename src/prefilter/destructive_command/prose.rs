@@ -2,13 +2,16 @@
 
 use std::ops::Range;
 
-use super::{Seen, code, look_at_nested, look_at_shell, windows};
+use super::{Danger, Seen, code, look_at_nested, look_at_shell, windows};
 use crate::prefilter::Word;
 use crate::prefilter::gate::{Seen as Sighted, apart};
 
 const LONGEST_PROSE: usize = 256 * 1024;
 const LONGEST_QUOTED_LINE: usize = 1_000;
+/// Lines that are read of any text…
 const MOST_QUOTED_LINES: usize = 24;
+/// …and for each so many bytes one more.
+const BYTES_PER_QUOTED_LINE: usize = 2 * 1024;
 
 /// Beginnings of commands that are worth reading in prose.
 const ANCHORS: &[&str] = &[
@@ -68,7 +71,8 @@ pub(super) fn look(text: &str, anchors: impl Iterator<Item = Sighted>, seen: &mu
             continue;
         }
         lines += 1;
-        if lines > MOST_QUOTED_LINES {
+        if lines > MOST_QUOTED_LINES + text.len() / BYTES_PER_QUOTED_LINE {
+            seen.add_at(Danger::NotExamined, hit, "stands behind more commands than are read");
             break;
         }
         let (from, end) = quoted_line(text, hit.start);

@@ -131,7 +131,7 @@ pub(super) fn role(subject: &Subject<'_>) -> Option<Role> {
     if runs && !OTHER_LABELS.contains(&label.as_str()) {
         return Some(Role::Command);
     }
-    if !OTHER_LABELS.contains(&label.as_str()) && lands_where_it_runs(subject) {
+    if !OTHER_LABELS.contains(&label.as_str()) && subject.notes.once(|| lands_where_it_runs(subject)) {
         return Some(Role::Command);
     }
     Some(
@@ -157,7 +157,7 @@ const PLACE_LABELS: &[&str] = &[
     "to",
 ];
 
-/// Whether the call writes this text to a file that is run by itself: at login, at boot, on a timer, by a hook.
+/// Whether the call writes what it is given to a file that is run by itself: at login, at boot, on a timer, by a hook.
 fn lands_where_it_runs(subject: &Subject<'_>) -> bool {
     const LONGEST_PATH: usize = 512;
     let mut places = subject.step.contents_of(Origin::ToolArguments).filter(|content| {

@@ -9,6 +9,7 @@ mod hosts;
 mod rules;
 
 use core::net::Ipv4Addr;
+use std::collections::HashMap;
 
 use url::{Host, Url};
 
@@ -40,6 +41,7 @@ enum Trouble {
     LinkedData,
     OddSpelling,
     Unreadable,
+    Flood,
 }
 
 /// What a URL in this content means.
@@ -98,7 +100,17 @@ impl Prefilter for UntrustedDestination {
             if nothing {
                 continue;
             }
-            let mut destinations = extract::urls(text, subject.sightings(view));
+            let urls = extract::urls(text, subject.sightings(view));
+            if let Some(at) = urls.passed_over {
+                let first = Found {
+                    url: "",
+                    span: at..text.len(),
+                    stand: Stand::Linked,
+                };
+                let what = "there are more addresses than can be looked at";
+                self.report(Trouble::Flood, what, &first, role, subject, view, found);
+            }
+            let mut destinations = urls.found;
             let read = match role {
                 Role::Destination => whole_address(subject.content, text),
                 Role::Said | Role::Read => None,
@@ -123,18 +135,12 @@ impl Prefilter for UntrustedDestination {
                 });
             }
             // A list names the same place again and again.
-            let mut known: Vec<(&str, Stand, Troubles)> = Vec::new();
+            let mut known: HashMap<(&str, Stand), Troubles> = HashMap::new();
             for destination in &destinations {
-                let same =
-                    |(url, stand, _): &(&str, Stand, Troubles)| *url == destination.url && *stand == destination.stand;
-                let of_this = match known.iter().position(same) {
-                    Some(place) => known.get(place),
-                    None => {
-                        known.push((destination.url, destination.stand, troubles(destination, role, subject)));
-                        known.last()
-                    }
-                };
-                for (trouble, what) in of_this.map_or(&[][..], |(_, _, troubles)| troubles) {
+                let of_this = known
+                    .entry((destination.url, destination.stand))
+                    .or_insert_with(|| troubles(destination, role, subject));
+                for (trouble, what) in of_this.iter() {
                     self.report(*trouble, what, destination, role, subject, view, found);
                 }
             }
