@@ -300,11 +300,14 @@ impl LetterRun {
 /// Overrides, and right-to-left isolates or embeddings around nothing but Latin letters.
 fn overrides(text: &str) -> Vec<Range<usize>> {
     const FARTHEST: usize = 200;
+    // Isolates inside isolates are read again for each; more of them than any text needs are told as they are.
+    let mut left = 8 * text.len() + FARTHEST;
     let mut spans = Vec::new();
     for (at, c) in text.char_indices() {
         let end = at + c.len_utf8();
         match c {
             '\u{202d}' | '\u{202e}' => spans.push(at..end),
+            '\u{2067}' | '\u{202b}' if left == 0 => spans.push(at..end),
             '\u{2067}' | '\u{202b}' => {
                 let inside: String = text
                     .get(end..)
@@ -313,6 +316,7 @@ fn overrides(text: &str) -> Vec<Range<usize>> {
                     .take_while(|c| !matches!(c, '\u{2069}' | '\u{202c}' | '\n'))
                     .take(FARTHEST)
                     .collect();
+                left = left.saturating_sub(inside.len());
                 let right_to_left = inside
                     .chars()
                     .any(|c| matches!(c, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}'));

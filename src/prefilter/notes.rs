@@ -10,7 +10,7 @@ use std::cell::{Cell, OnceCell};
 #[derive(Debug, Default)]
 pub struct Notes {
     spent: Cell<usize>,
-    answer: OnceCell<bool>,
+    answers: [OnceCell<usize>; 2],
 }
 
 impl Notes {
@@ -23,9 +23,12 @@ impl Notes {
         spent <= most
     }
 
-    /// The answer to the family's question about the step as a whole.
-    pub fn once(&self, ask: impl FnOnce() -> bool) -> bool {
-        *self.answer.get_or_init(ask)
+    /// The answer to one of the family's questions about the step as a whole, by its number: 0 or 1.
+    pub fn once(&self, question: usize, ask: impl FnOnce() -> usize) -> usize {
+        match self.answers.get(question) {
+            Some(answer) => *answer.get_or_init(ask),
+            None => ask(),
+        }
     }
 }
 
@@ -39,7 +42,8 @@ mod tests {
         assert!(notes.spend(6, 10) && notes.spend(4, 10));
         assert!(!notes.spend(1, 10));
         assert!(!notes.spend(usize::MAX, 10) && !notes.spend(1, 10));
-        assert!(notes.once(|| true));
-        assert!(notes.once(|| false));
+        assert_eq!(notes.once(1, || 7), 7);
+        assert_eq!(notes.once(1, || 8), 7);
+        assert_eq!(notes.once(0, || 8), 8);
     }
 }

@@ -124,11 +124,15 @@ impl Prefilter for Path {
         }
         let label = content.label.as_deref().unwrap_or_default().to_ascii_lowercase();
         let labelled = is_path_label(&label);
-        let deed = subject
-            .step
-            .tool_call
-            .as_ref()
-            .map_or(Deed::Read, |call| deed(&call.tool));
+        let deed_of_call = || {
+            let call = subject.step.tool_call.as_ref();
+            call.map_or(Deed::Read, |call| deed(&call.tool)) as usize
+        };
+        let deed = match subject.notes.once(0, deed_of_call) {
+            0 => Deed::Read,
+            1 => Deed::Write,
+            _ => Deed::Delete,
+        };
         let mut seen: Vec<Trouble> = Vec::new();
         // Decoding layers is done here, where a path knows how often: a decoded view would hide that it was encoded.
         for view in subject

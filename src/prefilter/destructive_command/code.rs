@@ -25,6 +25,9 @@ use values::{Mask, arguments, constants, script, value};
 const MOST_CALLS: usize = 200;
 /// …and for each so many bytes one more.
 const BYTES_PER_CALL: usize = 64;
+/// Bytes of arguments that are read of any text, and for each of its bytes.
+const ARGUMENT_BYTES_OF_ANY: usize = 32 * 1024;
+const ARGUMENT_BYTES_PER_BYTE: usize = 4;
 const MOST_LISTS: usize = 256;
 const MOST_LINES: usize = 128;
 /// No system takes a longer one.
@@ -132,6 +135,8 @@ pub(super) fn look(text: &str, seen: &mut Seen, nested: &mut Nested) {
     let most_calls = MOST_CALLS + text.len() / BYTES_PER_CALL;
     let mut sight = Sight::default();
     let mut count = 0;
+    // Calls in calls in calls are read again for each.
+    let mut left = ARGUMENT_BYTES_OF_ANY + ARGUMENT_BYTES_PER_BYTE * text.len();
     for hit in hits {
         let Some((callee, deed)) = CALLEES.get(hit.pattern().as_usize()) else {
             continue;
@@ -159,7 +164,7 @@ pub(super) fn look(text: &str, seen: &mut Seen, nested: &mut Nested) {
             continue;
         }
         count += 1;
-        if count > most_calls {
+        if count > most_calls || left == 0 {
             seen.add_at(
                 Danger::NotExamined,
                 hit.start()..hit.end(),
@@ -168,6 +173,7 @@ pub(super) fn look(text: &str, seen: &mut Seen, nested: &mut Nested) {
             break;
         }
         let arguments = arguments(text, hit.end());
+        left = left.saturating_sub(arguments.iter().map(String::len).sum());
         let span = hit.start()
             ..hit.end()
                 + arguments

@@ -76,6 +76,8 @@ pub(super) fn look(text: &str, anchors: impl Iterator<Item = Sighted>, seen: &mu
             break;
         }
         let (from, end) = quoted_line(text, hit.start);
+        // What stands in a line of the size of a text is read once.
+        let from = from.max(done);
         done = end;
         let before = seen.dangers.len();
         look_at_quotation(text, from..end, seen);
@@ -93,6 +95,7 @@ fn look_at_quotation(text: &str, range: Range<usize>, seen: &mut Seen) {
     code::look(line, &mut here, &mut nested);
     look_at_shell(line, &mut here, &mut nested);
     look_at_nested(nested, &mut here);
+    seen.work += here.work;
     for (danger, span, what) in here.dangers {
         let span = span.start.min(line.len())..span.end.min(line.len());
         seen.add_at(danger, range.start + span.start..range.start + span.end, what);

@@ -123,15 +123,16 @@ pub(super) fn role(subject: &Subject<'_>) -> Option<Role> {
     if COMMAND_LABELS.contains(&label.as_str()) {
         return Some(Role::Command);
     }
-    let runs = subject
-        .step
-        .tool_call
-        .as_ref()
-        .is_some_and(|call| runs_things(&call.tool));
-    if runs && !OTHER_LABELS.contains(&label.as_str()) {
+    let runs = || {
+        let call = subject.step.tool_call.as_ref();
+        usize::from(call.is_some_and(|call| runs_things(&call.tool)))
+    };
+    if subject.notes.once(0, runs) == 1 && !OTHER_LABELS.contains(&label.as_str()) {
         return Some(Role::Command);
     }
-    if !OTHER_LABELS.contains(&label.as_str()) && subject.notes.once(|| lands_where_it_runs(subject)) {
+    if !OTHER_LABELS.contains(&label.as_str())
+        && subject.notes.once(1, || usize::from(lands_where_it_runs(subject))) == 1
+    {
         return Some(Role::Command);
     }
     Some(

@@ -9,6 +9,7 @@ mod print;
 mod run;
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::ops::Range;
 
 use super::syntax::Direction;
@@ -165,12 +166,28 @@ pub(super) struct Reading {
     pub encoded_files: Vec<Range<usize>>,
     /// Whether a budget was used up.
     pub cut: bool,
+    /// What the reading cost, as if bytes had been read.
+    pub work: usize,
+    /// Calls that were asked about on the ways that data takes.
+    asked: Cell<usize>,
 }
 
 impl Reading {
     /// The calls of a range.
     pub(super) fn range(&self, range: &Range<usize>) -> impl Iterator<Item = &Call> {
         self.calls.get(range.clone()).unwrap_or_default().iter()
+    }
+
+    /// Whether not everything was followed to its end.
+    pub(super) fn is_cut(&self) -> bool {
+        self.cut || self.asked.get() > self.most_asked()
+    }
+
+    /// A pipe of a hundred programs asks of each about all before it: in all, no more than so many calls are looked at.
+    fn most_asked(&self) -> usize {
+        const OF_ANY: usize = 4 * 1024;
+        const OF_EACH: usize = 64;
+        OF_ANY + OF_EACH * self.calls.len()
     }
 
     /// Every call whose output reaches this one's input, nearest first.
@@ -185,6 +202,10 @@ impl Reading {
         };
         push(call, &mut open);
         while let Some(index) = open.pop() {
+            self.asked.set(self.asked.get() + 1);
+            if self.asked.get() > self.most_asked() {
+                break;
+            }
             if let (Some(flag), Some(from)) = (seen.get_mut(index), self.calls.get(index))
                 && !std::mem::replace(flag, true)
             {
