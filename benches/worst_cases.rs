@@ -154,7 +154,7 @@ impl Shape {
         };
         // The longest pieces that are read as what they may be.
         let calls = |name: &str, size: usize| {
-            let inputs: Value = pieces(text, size)
+            let inputs: Value = pieces(text, size, 32)
                 .map(|text| json!({"name": name, "value": text}))
                 .collect();
             let call = json!({"executionId": "e-1", "toolId": "shell", "inputs": inputs});
@@ -174,16 +174,16 @@ impl Shape {
                 texts::step("steps/message", json!({"message": message, "citation": []}))
             }
             Self::ManyResults => result(
-                pieces(text, 64)
+                pieces(text, 64, 27)
                     .map(|text| json!({"kind": "text", "text": text}))
                     .collect(),
             ),
-            Self::ManyArguments => call("args", pieces(text, 64).collect()),
+            Self::ManyArguments => call("args", pieces(text, 64, 3).collect()),
             Self::Commands => calls("command", 63 * 1024),
             Self::Queries => calls("query", 31 * 1024),
             Self::Paths => calls("path", 1000),
             Self::Tools => {
-                let tools: Value = pieces(text, 16 * 1024)
+                let tools: Value = pieces(text, 16 * 1024, 128)
                     .enumerate()
                     .map(|(n, text)| json!({"name": format!("t{n}"), "id": format!("t{n}"), "description": text, "type": "function_call", "arguments": [], "outputs": null}))
                     .collect();
@@ -196,20 +196,21 @@ impl Shape {
                 step
             }
             Self::Keys => {
-                let members = pieces(text, 48).enumerate();
+                let members = pieces(text, 48, 12).enumerate();
                 let members: serde_json::Map<String, Value> =
                     members.map(|(n, text)| (format!("{n}{text}"), "x".into())).collect();
                 call("args", members.into())
             }
-            Self::Tiny => call("args", pieces(text, 8).collect()),
+            Self::Tiny => call("args", pieces(text, 8, 3).collect()),
         }
     }
 }
 
-/// A text in pieces of about this many bytes.
-fn pieces(text: &str, size: usize) -> impl Iterator<Item = &str> {
-    let mut rest = text;
+/// A text in pieces of about this many bytes, as many as fit into a request of the size with so many bytes around each.
+fn pieces(text: &str, size: usize, around: usize) -> impl Iterator<Item = &str> {
+    let (mut rest, mut left) = (text, SIZE);
     std::iter::from_fn(move || {
+        left = left.checked_sub(size + around)?;
         let (piece, behind) = rest.split_at_checked(rest.ceil_char_boundary(size.min(rest.len())))?;
         rest = behind;
         (!piece.is_empty()).then_some(piece)

@@ -208,6 +208,15 @@ fn is_path_label(label: &str) -> bool {
 /// Whether a text is a path by its shape alone.
 fn looks_like_path(text: &str) -> bool {
     let text = text.trim();
+    // Most texts begin with none of what is asked for below, nor climb.
+    let may_begin = matches!(
+        text.bytes().next(),
+        Some(b'/' | b'~' | b'.' | b'\\' | b'$' | b'%' | b'f' | 0xe2)
+    );
+    let has_drive = text.as_bytes().get(1) == Some(&b':');
+    if !may_begin && !has_drive && !text.contains("../../") {
+        return false;
+    }
     if text.len() > 300
         || text.contains(['\n', '<', '>', '{', ';'])
         || text.contains("://") && !text.starts_with("file://")

@@ -156,3 +156,27 @@ fn a_list_of_pages_is_no_flood() {
     let floods: Vec<&str> = screening.findings.iter().map(|finding| finding.rule.as_str()).collect();
     assert!(!floods.contains(&"untrusted_destination.flood"), "{floods:?}");
 }
+
+#[test]
+fn many_small_commands_do_not_hide_the_one_behind_them() {
+    let small = "f(){ f|f& };f;f;f;f;f;f;f;f;f;f;f;f;f;f;f;f;f;f;f;f;f;f;f;f;f;f;f";
+    let mut arguments = vec![("command", small); 100];
+    arguments.push(("command", "rm -rf /"));
+    let screening = screened(&tool_call("shell", &arguments));
+    let last = screening
+        .findings
+        .iter()
+        .rev()
+        .find(|finding| finding.content.is_some());
+    assert!(last.is_some_and(|last| last.content.map(|id| id.index()) == Some(100)));
+    let told =
+        |finding: &Finding| finding.rule.starts_with("destructive_command.") && finding.severity >= Severity::High;
+    assert!(last.is_some_and(told));
+    // Honest commands are read to the last, however many.
+    let mut arguments = vec![("command", "ls -la src | grep main | head -5"); 2_000];
+    arguments.push(("command", "rm -rf /"));
+    let screening = screened(&tool_call("shell", &arguments));
+    let rules: Vec<&str> = screening.findings.iter().map(|finding| finding.rule.as_str()).collect();
+    assert!(rules.contains(&"destructive_command.delete_root"), "{rules:?}");
+    assert!(!rules.contains(&"destructive_command.not_examined"), "{rules:?}");
+}

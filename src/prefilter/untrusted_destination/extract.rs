@@ -11,6 +11,9 @@ const MOST: usize = 64;
 /// …and for each so many bytes one more.
 const BYTES_PER_URL: usize = 64;
 const LONGEST: usize = 4 * 1024;
+/// Bytes of URLs that are read of any text, and for each of its bytes: of URLs in URLs each is read anew.
+const BYTES_OF_ANY: usize = 8 * 1024;
+const BYTES_PER_BYTE: usize = 4;
 /// The longest name of a file that carries nothing.
 const SHORT_NAME: usize = 16;
 
@@ -142,7 +145,7 @@ impl<'a> List<'a> {
             found: Vec::new(),
             directories: HashSet::new(),
             left: MOST + text.len() / BYTES_PER_URL,
-            bytes: MOST * LONGEST + 4 * text.len(),
+            bytes: BYTES_OF_ANY + BYTES_PER_BYTE * text.len(),
             passed_over: None,
             has_images: OnceCell::new(),
         }

@@ -233,9 +233,8 @@ const HOST_LABELS: &[&str] = &[
 /// inside.
 fn whole_address(content: &Content, text: &str) -> Option<String> {
     const LONGEST: usize = 4096;
-    let label = content.label.as_deref()?.to_ascii_lowercase();
     let text = text.trim();
-    if !HOST_LABELS.contains(&label.as_str()) || text.len() > LONGEST {
+    if !is_asked_for_host(content) || text.len() > LONGEST {
         return None;
     }
     let url = if text.starts_with(['/', '\\']) {
@@ -247,8 +246,16 @@ fn whole_address(content: &Content, text: &str) -> Option<String> {
     (is_web && url.host_str() != Some("nowhere.invalid")).then(|| url.to_string())
 }
 
+/// Whether a content stands where an address is asked for.
+fn is_asked_for_host(content: &Content) -> bool {
+    let label = content.label.as_deref().unwrap_or_default();
+    HOST_LABELS.iter().any(|known| known.eq_ignore_ascii_case(label))
+}
+
 fn bare_host<'a>(content: &Content, text: &'a str) -> Option<&'a str> {
-    let label = content.label.as_deref()?.to_ascii_lowercase();
+    if !is_asked_for_host(content) {
+        return None;
+    }
     let text = text.trim();
     let fits = text.len() <= 300 && !text.contains("://") && !text.contains(char::is_whitespace) && !text.contains(',');
     // A number alone is an address only where a host is asked for.
@@ -258,7 +265,7 @@ fn bare_host<'a>(content: &Content, text: &'a str) -> Option<&'a str> {
         || host.starts_with("localhost")
         || host.contains("::")
         || (host.len() >= 8 && host.bytes().all(|b| b.is_ascii_digit()) || host.starts_with("0x"));
-    (HOST_LABELS.contains(&label.as_str()) && fits && shaped && !text.starts_with(['/', '.'])).then_some(text)
+    (fits && shaped && !text.starts_with(['/', '.'])).then_some(text)
 }
 
 type Troubles = Vec<(Trouble, &'static str)>;
