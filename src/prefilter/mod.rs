@@ -137,7 +137,13 @@ impl Prefilters {
             screening.findings.extend(joined.on_pieces(findings));
         }
         let mut known = None;
-        for implied in implied::implied(step) {
+        let all = implied::implied(step);
+        let cut = self.rules().find(|rule| rule.id == oversize::CUT);
+        let unopened = all.unopened.iter().zip(cut.into_iter().cycle());
+        screening
+            .findings
+            .extend(unopened.map(|(content, cut)| implied::not_opened(cut, content)));
+        for implied in all.texts {
             let views = Views::of(&implied.whole, &self.gate);
             screening.coverage.derived_bytes += implied.whole.text.len() + views.derived_bytes();
             let concerned = |family: &dyn Prefilter| implied.concerns(family.family());

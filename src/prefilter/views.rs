@@ -35,7 +35,7 @@ use crate::model::{Content, Form, View};
 
 pub(super) use fold::fold_pattern;
 pub(super) use hidden::{FEWEST_BITS, is_zero_width, selector_byte};
-pub(super) use json::{Leaf, leaves};
+pub(super) use json::{Leaf, MOST_LEAVES, leaves};
 pub(super) use normalize::{escape_sequence_length, is_invisible};
 pub(super) use scan::next;
 
