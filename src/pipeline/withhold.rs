@@ -5,6 +5,8 @@
 
 use std::borrow::Cow;
 
+use aho_corasick::{AhoCorasick, MatchKind};
+
 use crate::model::{Confidence, Finding, Pointer, ReasonCode, Step, Treatment, Verdict};
 
 /// What stands for a text that is withheld.
@@ -53,27 +55,38 @@ impl Withheld {
         if self.texts.is_empty() {
             return;
         }
+        // As many places as there are texts, and each of them asked for each text, would be too many questions.
+        let finder = AhoCorasick::builder()
+            .match_kind(MatchKind::LeftmostFirst)
+            .build(&self.texts)
+            .ok();
         for text in [&mut verdict.message, &mut verdict.reasoning] {
-            if let Cow::Owned(cleaned) = self.without(text) {
+            if let Cow::Owned(cleaned) = Self::without(text, finder.as_ref()) {
                 *text = cleaned;
             }
         }
         let findings = verdict.findings.iter_mut().map(|finding| &mut finding.pointer);
         let examined = verdict.coverage.examined.iter_mut().map(|content| &mut content.pointer);
         for pointer in findings.chain(examined).chain(&mut verdict.coverage.cut) {
-            if let Cow::Owned(cleaned) = self.without(pointer.as_str()) {
+            if let Cow::Owned(cleaned) = Self::without(pointer.as_str(), finder.as_ref()) {
                 *pointer = Pointer::new(cleaned);
             }
         }
     }
 
-    fn without<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let mut cleaned = Cow::Borrowed(text);
-        for secret in &self.texts {
-            if cleaned.contains(secret.as_str()) {
-                cleaned = Cow::Owned(cleaned.replace(secret.as_str(), WITHHELD));
+    /// The text without them; of those that begin together the longest first.
+    fn without<'t>(text: &'t str, finder: Option<&AhoCorasick>) -> Cow<'t, str> {
+        match finder {
+            Some(finder) if !finder.is_match(text) => Cow::Borrowed(text),
+            Some(finder) => {
+                let mut cleaned = String::with_capacity(text.len());
+                finder.replace_all_with(text, &mut cleaned, |_, _, cleaned| {
+                    cleaned.push_str(WITHHELD);
+                    true
+                });
+                Cow::Owned(cleaned)
             }
+            None => Cow::Borrowed(WITHHELD),
         }
-        cleaned
     }
 }

@@ -248,7 +248,11 @@ impl Prefilter for HiddenText {
                 continue;
             }
             let hidden = hidden_markup(view.text());
-            for span in hidden.into_iter().chain(asides(view.text())).take(4 * MOST) {
+            let before = found.len();
+            for span in hidden.into_iter().chain(asides(view.text())) {
+                if found.len() - before >= 4 * MOST {
+                    break;
+                }
                 let whole = view.text().get(span.clone()).unwrap_or_default();
                 match likeness(inner(whole)) {
                     Likeness::None => {}
@@ -332,11 +336,14 @@ impl LetterRun {
 /// Overrides, and right-to-left isolates or embeddings around nothing but Latin letters.
 fn overrides(text: &str) -> Vec<Range<usize>> {
     const FARTHEST: usize = 200;
+    // Isolates inside isolates are read again for each; more of them than any text needs are told as they are.
+    let mut left = 8 * text.len() + FARTHEST;
     let mut spans = Vec::new();
     for (at, c) in text.char_indices() {
         let end = at + c.len_utf8();
         match c {
             '\u{202d}' | '\u{202e}' => spans.push(at..end),
+            '\u{2067}' | '\u{202b}' if left == 0 => spans.push(at..end),
             '\u{2067}' | '\u{202b}' => {
                 let inside: String = text
                     .get(end..)
@@ -345,6 +352,7 @@ fn overrides(text: &str) -> Vec<Range<usize>> {
                     .take_while(|c| !matches!(c, '\u{2069}' | '\u{202c}' | '\n'))
                     .take(FARTHEST)
                     .collect();
+                left = left.saturating_sub(inside.len());
                 let right_to_left = inside
                     .chars()
                     .any(|c| matches!(c, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}'));
@@ -496,13 +504,13 @@ fn asides(folded: &str) -> Vec<Range<usize>> {
                 .collect::<Vec<_>>()
         })
         .filter(|text| (SHORTEST..=LONGEST).contains(&text.len()))
-        .take(4 * MOST)
         .collect()
 }
 
 /// Spans of comments and of elements that are not shown.
 fn hidden_markup(folded: &str) -> Vec<Range<usize>> {
     const LONGEST: usize = 8192;
+    let most = 4 * MOST + folded.len() / 64;
     let Some(opening) = OPENING.as_ref() else {
         return Vec::new();
     };
@@ -520,10 +528,13 @@ fn hidden_markup(folded: &str) -> Vec<Range<usize>> {
             None if whole.as_str() == "<!--" => rest.find("-->"),
             None => rest.find('\n'),
         };
-        spans.push(whole.start()..whole.end() + length.unwrap_or(rest.len()));
-        if spans.len() >= 4 * MOST {
+        let end = whole.end() + length.unwrap_or(rest.len());
+        if spans.len() >= most {
+            // Of more than anybody writes, the rest is one.
+            spans.push(whole.start()..folded.len());
             break;
         }
+        spans.push(whole.start()..end);
     }
     spans
 }

@@ -3,18 +3,22 @@
 //!
 //! They are screened like arguments of their own name, and what is found is carried back to the contents that are there.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
+use super::Rule;
 use super::joined::array_place;
-use super::views::{Leaf, leaves};
-use crate::model::{Content, Finding, Form, Origin, Place, Step};
+use super::views::{Leaf, MOST_LEAVES, leaves};
+use crate::model::{Content, ContentId, Finding, Form, Origin, Place, ReasonCode, Step, View};
 
 /// JSON in a string in JSON in a string is opened this many times.
 const DEEPEST: usize = 4;
 /// The most texts that a step implies.
-const MOST: usize = 256;
+const MOST: usize = 512;
 /// The most words of a command.
 const MOST_WORDS: usize = 256;
+/// More words than one command has as a rule.
+const MANY_WORDS: usize = 64;
 /// The longest command that is put together.
 const LONGEST_LINE: usize = 16 * 1024;
 /// Names of arguments that hold a program, whose own arguments stand in a list beside it.
@@ -35,17 +39,50 @@ enum Way<'s> {
     Line(Vec<(Range<usize>, &'s Content)>),
 }
 
+/// What a step implies.
+pub(super) struct All<'s> {
+    /// Every text that it implies, up to a number.
+    pub(super) texts: Vec<Implied<'s>>,
+    /// Contents that hold more texts than were opened, or deeper ones.
+    pub(super) unopened: Vec<&'s Content>,
+}
+
 /// Every text that a step implies.
-pub(super) fn implied(step: &Step) -> Vec<Implied<'_>> {
+pub(super) fn implied(step: &Step) -> All<'_> {
     let arguments: Vec<&Content> = step.contents.iter().filter(|content| is_argument(content)).collect();
-    let mut implied: Vec<Implied<'_>> = lines(&arguments);
+    let mut unopened = Vec::new();
+    let mut texts = lines(&arguments, &mut unopened);
+    let most = texts.len() + MOST;
     for content in arguments {
-        open(content, &mut implied);
-        if implied.len() >= MOST {
-            break;
+        if open(content, most, &mut texts) == Opened::Partly {
+            unopened.push(content);
         }
     }
-    implied
+    All { texts, unopened }
+}
+
+/// That not all of a content was opened, by the rule about what is left unexamined.
+pub(super) fn not_opened(rule: &Rule, content: &Content) -> Finding {
+    Finding {
+        rule: rule.id.clone(),
+        reason: rule.reason.clone(),
+        severity: rule.severity,
+        confidence: rule.confidence,
+        content: Some(content.id),
+        pointer: content.pointer.clone(),
+        span: 0..content.text.len(),
+        view: View::Json,
+        suggested: rule.suggests,
+        explanation: "The JSON in this string holds more strings, or deeper ones, than are examined one by one."
+            .to_owned(),
+    }
+}
+
+/// How far a content was opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Opened {
+    Wholly,
+    Partly,
 }
 
 fn is_argument(content: &Content) -> bool {
@@ -53,15 +90,22 @@ fn is_argument(content: &Content) -> bool {
 }
 
 /// Adds every string inside a content that is JSON.
-fn open<'s>(content: &'s Content, implied: &mut Vec<Implied<'s>>) {
+fn open<'s>(content: &'s Content, most: usize, implied: &mut Vec<Implied<'s>>) -> Opened {
+    let mut opened = Opened::Wholly;
     let mut waiting = vec![(content.clone(), Vec::new())];
     while let Some((content, way)) = waiting.pop() {
-        let Some(leaves) = leaves(&content.text).filter(|_| way.len() < DEEPEST) else {
+        let Some(leaves) = leaves(&content.text) else {
             continue;
         };
+        if leaves.len() >= MOST_LEAVES || (way.len() >= DEEPEST && !leaves.is_empty()) {
+            opened = Opened::Partly;
+        }
+        if way.len() >= DEEPEST {
+            continue;
+        }
         for leaf in leaves {
-            if implied.len() >= MOST {
-                return;
+            if implied.len() >= most {
+                return Opened::Partly;
             }
             let mut whole = content.clone();
             whole.text.clone_from(&leaf.text);
@@ -75,10 +119,11 @@ fn open<'s>(content: &'s Content, implied: &mut Vec<Implied<'s>>) {
             });
         }
     }
+    opened
 }
 
 /// Every list of strings as a command line, behind the program that stands beside it where there is one.
-fn lines<'s>(arguments: &[&'s Content]) -> Vec<Implied<'s>> {
+fn lines<'s>(arguments: &[&'s Content], passed_over: &mut Vec<&'s Content>) -> Vec<Implied<'s>> {
     let program = arguments.iter().copied().find(|content| {
         let label = content.label.as_deref().unwrap_or_default().to_ascii_lowercase();
         let alone = array_place(content.pointer.as_str()).is_none_or(|(_, _, behind)| !behind.is_empty());
@@ -88,18 +133,36 @@ fn lines<'s>(arguments: &[&'s Content]) -> Vec<Implied<'s>> {
         Some((list, _, "")) => Some(list),
         _ => None,
     };
-    arguments
+    let most = MOST + arguments.len() / 8;
+    let mut lines = Vec::new();
+    let lists = arguments
         .chunk_by(|a, b| list_of(a).is_some() && list_of(a) == list_of(b))
-        .filter(|words| words.first().is_some_and(|first| list_of(first).is_some()))
-        .filter_map(|words| line(program, words))
-        .take(MOST)
-        .collect()
+        .filter(|words| words.first().is_some_and(|first| list_of(first).is_some()));
+    for words in lists {
+        if lines.len() >= most {
+            passed_over.extend(words.first());
+            break;
+        }
+        lines.extend(line(program, words));
+    }
+    lines
 }
 
 fn line<'s>(program: Option<&'s Content>, words: &[&'s Content]) -> Option<Implied<'s>> {
-    let bytes: usize = words.iter().map(|word| word.text.len()).sum();
-    let all: Vec<&Content> = program.into_iter().chain(words.iter().copied()).collect();
-    if !(2..=MOST_WORDS).contains(&all.len()) || bytes > LONGEST_LINE {
+    let mut left = LONGEST_LINE;
+    let fits = |word: &&Content| {
+        let fits = word.text.len() <= left;
+        left = left.saturating_sub(word.text.len());
+        fits
+    };
+    // Of a longer list the beginning says what is called; that there is more, whoever reads commands notices by the number.
+    let all = program.into_iter().chain(words.iter().copied());
+    let all: Vec<&Content> = all.take(MOST_WORDS).take_while(fits).collect();
+    // A long list that begins with several words is one of commands, each of which was read by itself.
+    let begins_with_program = all
+        .first()
+        .is_some_and(|first| !first.text.contains(char::is_whitespace));
+    if all.len() < 2 || (all.len() > MANY_WORDS && !begins_with_program) {
         return None;
     }
     let mut whole = (*all.first()?).clone();
@@ -137,6 +200,30 @@ fn quote(word: &str, line: &mut String) {
     line.push('\'');
 }
 
+/// Where rules found something, content by content.
+pub(super) struct Known(HashMap<Option<ContentId>, Vec<(String, Range<usize>)>>);
+
+impl Known {
+    /// The places of these findings.
+    pub(super) fn of(findings: &[Finding]) -> Self {
+        let mut known = Self(HashMap::new());
+        findings.iter().for_each(|finding| known.add(finding));
+        known
+    }
+
+    fn add(&mut self, finding: &Finding) {
+        let places = self.0.entry(finding.content).or_default();
+        places.push((finding.rule.clone(), finding.span.clone()));
+    }
+
+    fn has(&self, finding: &Finding) -> bool {
+        let places = self.0.get(&finding.content).map_or(&[][..], Vec::as_slice);
+        places
+            .iter()
+            .any(|(rule, span)| *rule == finding.rule && span.start < finding.span.end && finding.span.start < span.end)
+    }
+}
+
 impl Implied<'_> {
     /// Whether a family has anything to see here that it does not see elsewhere: the words of a command are contents of
     /// their own, only who reads commands needs them together.
@@ -147,21 +234,15 @@ impl Implied<'_> {
         }
     }
 
-    /// Findings on the implied text as findings on what is there, without those that are known.
-    pub(super) fn on_contents(&self, findings: Vec<Finding>, known: &[Finding]) -> Vec<Finding> {
-        let is_new = |finding: &Finding| {
-            !known.iter().any(|known| {
-                known.rule == finding.rule
-                    && known.content == finding.content
-                    && known.span.start < finding.span.end
-                    && finding.span.start < known.span.end
-            })
-        };
-        findings
+    /// Findings on the implied text as findings on what is there, without those that are known; they are known from now on.
+    pub(super) fn on_contents(&self, findings: Vec<Finding>, known: &mut Known) -> Vec<Finding> {
+        let carried: Vec<Finding> = findings
             .into_iter()
             .filter_map(|finding| self.carry_back(finding))
-            .filter(is_new)
-            .collect()
+            .filter(|finding| !known.has(finding))
+            .collect();
+        carried.iter().for_each(|finding| known.add(finding));
+        carried
     }
 
     fn carry_back(&self, mut finding: Finding) -> Option<Finding> {
@@ -177,7 +258,9 @@ impl Implied<'_> {
                     .filter(|(place, _)| touches(place))
                     .map(|(_, word)| *word)
                     .collect();
-                let first = touched.first().filter(|_| touched.len() > 1)?;
+                // What was not read to its end is no matter of the word at which that is told.
+                let of_all = finding.reason == ReasonCode::Obfuscation;
+                let first = touched.first().filter(|_| touched.len() > 1 || of_all)?;
                 finding.content = Some(first.id);
                 finding.pointer = first.pointer.clone();
                 finding.span = 0..first.text.len();
@@ -225,6 +308,43 @@ mod tests {
             );
         }
         assert!(found(&[("/a", "input", r#"{"command": "ls -la"}"#)]).is_empty());
+    }
+
+    #[test]
+    fn a_command_among_very_many_strings_is_found_or_told_of() {
+        let among = |count: usize| {
+            let others: String = (0..count).map(|n| format!(r#""a{n}": "x", "#)).collect();
+            format!(r#"{{{others}"command": "rm -rf /"}}"#)
+        };
+        let rules = |text: &str| -> Vec<String> {
+            let found = found(&[("/a", "input", text)]);
+            found.into_iter().map(|(rule, _)| rule).collect()
+        };
+        assert!(rules(&among(300)).contains(&"destructive_command.delete_root".to_owned()));
+        assert!(rules(&among(3_000)).contains(&super::super::oversize::CUT.to_owned()));
+        let long = format!(r#"{{"a": "{}", "command": "rm -rf /"}}"#, "x".repeat(70_000));
+        assert!(rules(&long).contains(&"destructive_command.delete_root".to_owned()));
+        let deep = (0..6).fold(r#"{"command": "rm -rf /"}"#.to_owned(), |text, _| {
+            serde_json::json!({ "a": text }).to_string()
+        });
+        assert!(rules(&deep).contains(&super::super::oversize::CUT.to_owned()));
+    }
+
+    #[test]
+    fn a_command_of_very_many_words_is_told_of() {
+        let pointers: Vec<String> = (0..400).map(|n| format!("/a/{n}")).collect();
+        let word = |n| match n {
+            0 => "rm",
+            1 => "-rf",
+            399 => "/",
+            _ => "-v",
+        };
+        let texts: Vec<(&str, &str, &str)> = (0..400).map(|n| (pointers[n].as_str(), "args", word(n))).collect();
+        let rules: Vec<String> = found(&texts).into_iter().map(|(rule, _)| rule).collect();
+        assert!(
+            rules.contains(&"destructive_command.not_examined".to_owned()),
+            "{rules:?}"
+        );
     }
 
     #[test]

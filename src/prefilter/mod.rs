@@ -11,6 +11,7 @@ mod implied;
 mod injected_instruction;
 mod joined;
 mod locations;
+mod notes;
 mod obfuscation;
 mod oversize;
 mod path;
@@ -33,6 +34,7 @@ use crate::model::{Content, Examined, Finding, Screening, Step, View, ViewSet};
 use crate::policy::Policy;
 
 pub use gate::{Case, Gate, Seen, Sightings, Word};
+pub use notes::Notes;
 pub use rule::Rule;
 pub use subject::{Spoken, Subject};
 pub use views::{ViewText, Views};
@@ -112,6 +114,7 @@ impl Prefilters {
         let mut all_views = ViewSet::default();
         let mut vocabularies = Vec::with_capacity(step.contents.len());
         let mut found = Vec::new();
+        let notes: Vec<Notes> = self.families.iter().map(|_| Notes::default()).collect();
         for content in &step.contents {
             let views = Views::of(content, &self.gate);
             let coverage = &mut screening.coverage;
@@ -130,7 +133,7 @@ impl Prefilters {
             });
             let raw = views.iter().next();
             vocabularies.push(raw.map_or(0, |raw| raw.sightings().vocabularies()));
-            self.look_at(step, policy, content, &views, |_| true, &mut found);
+            self.look_at(step, policy, content, &views, &notes, |_| true, &mut found);
             if !found.is_empty() {
                 let mut of_content = tidy::of_content(std::mem::take(&mut found));
                 screening.findings.append(&mut of_content);
@@ -139,17 +142,25 @@ impl Prefilters {
         for joined in joined::joined(step) {
             let views = Views::of(&joined.whole, &self.gate);
             screening.coverage.derived_bytes += views.derived_bytes();
-            self.look_at(step, policy, &joined.whole, &views, |_| true, &mut found);
+            self.look_at(step, policy, &joined.whole, &views, &notes, |_| true, &mut found);
             let findings = tidy::of_content(std::mem::take(&mut found));
             screening.findings.extend(joined.on_pieces(findings));
         }
-        for implied in implied::implied(step) {
+        let mut known = None;
+        let all = implied::implied(step);
+        let cut = self.rules().find(|rule| rule.id == oversize::CUT);
+        let unopened = all.unopened.iter().zip(cut.into_iter().cycle());
+        screening
+            .findings
+            .extend(unopened.map(|(content, cut)| implied::not_opened(cut, content)));
+        for implied in all.texts {
             let views = Views::of(&implied.whole, &self.gate);
             screening.coverage.derived_bytes += implied.whole.text.len() + views.derived_bytes();
             let concerned = |family: &dyn Prefilter| implied.concerns(family.family());
-            self.look_at(step, policy, &implied.whole, &views, concerned, &mut found);
+            self.look_at(step, policy, &implied.whole, &views, &notes, concerned, &mut found);
             let findings = tidy::of_content(std::mem::take(&mut found));
-            let new = implied.on_contents(findings, &screening.findings);
+            let known = known.get_or_insert_with(|| implied::Known::of(&screening.findings));
+            let new = implied.on_contents(findings, known);
             screening.findings.extend(new);
         }
         let first = views::OF_FAMILIES + self.families.len();
@@ -170,22 +181,25 @@ impl Prefilters {
     }
 
     /// Shows one content to the families that it concerns.
+    #[allow(clippy::too_many_arguments, reason = "most of it goes into one subject")]
     fn look_at(
         &self,
         step: &Step,
         policy: &Policy,
         content: &Content,
         views: &Views<'_>,
+        notes: &[Notes],
         concerned: impl Fn(&dyn Prefilter) -> bool,
         found: &mut Vec<Finding>,
     ) {
-        for (vocabulary, family) in (views::OF_FAMILIES..).zip(&self.families) {
+        for ((vocabulary, family), notes) in (views::OF_FAMILIES..).zip(&self.families).zip(notes) {
             let subject = Subject {
                 step,
                 policy,
                 content,
                 views,
                 vocabulary,
+                notes,
             };
             if concerned(family.as_ref()) {
                 family.screen_content(&subject, found);

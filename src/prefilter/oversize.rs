@@ -9,6 +9,9 @@ const MANY_CONTENTS: usize = 4096;
 /// A content of more bytes than this is more than a judge reads.
 const LARGE_CONTENT: usize = 256 * 1024;
 
+/// The rule about what was left unexamined.
+pub(super) const CUT: &str = "oversize.cut";
+
 /// The family.
 pub(super) struct Oversize {
     rules: [Rule; 3],
@@ -34,8 +37,8 @@ impl Oversize {
                     "cut",
                     Severity::Medium,
                     "Some of what is encoded in a text was left unexamined.",
-                    // One character that stands for eighteen.
-                    vec!["\u{fdfa}".repeat(20_000)],
+                    // One character that stands for six.
+                    vec!["\u{3316}".repeat(20_000)],
                     ordinary(),
                 ),
                 rule(

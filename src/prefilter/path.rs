@@ -124,11 +124,15 @@ impl Prefilter for Path {
         }
         let label = content.label.as_deref().unwrap_or_default().to_ascii_lowercase();
         let labelled = is_path_label(&label);
-        let deed = subject
-            .step
-            .tool_call
-            .as_ref()
-            .map_or(Deed::Read, |call| deed(&call.tool));
+        let deed_of_call = || {
+            let call = subject.step.tool_call.as_ref();
+            call.map_or(Deed::Read, |call| deed(&call.tool)) as usize
+        };
+        let deed = match subject.notes.once(0, deed_of_call) {
+            0 => Deed::Read,
+            1 => Deed::Write,
+            _ => Deed::Delete,
+        };
         let mut seen: Vec<Trouble> = Vec::new();
         // Decoding layers is done here, where a path knows how often: a decoded view would hide that it was encoded.
         for view in subject
@@ -208,6 +212,15 @@ fn is_path_label(label: &str) -> bool {
 /// Whether a text is a path by its shape alone.
 fn looks_like_path(text: &str) -> bool {
     let text = text.trim();
+    // Most texts begin with none of what is asked for below, nor climb.
+    let may_begin = matches!(
+        text.bytes().next(),
+        Some(b'/' | b'~' | b'.' | b'\\' | b'$' | b'%' | b'f' | b'F' | 0xe2)
+    );
+    let has_drive = text.as_bytes().get(1) == Some(&b':');
+    if !may_begin && !has_drive && !text.contains("../../") {
+        return false;
+    }
     if text.len() > 300 || text.contains(['\n', '<', '>', '{', ';']) || text.contains("://") && !is_file_url(text) {
         return false;
     }

@@ -8,6 +8,7 @@ mod reading;
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use aho_corasick::AhoCorasick;
 use regex::Regex;
 
 use super::catalogue::{Catalogue, Entry};
@@ -366,11 +367,25 @@ const STARTS: &[&str] = &[
     "explain ",
 ];
 
+/// Whether a text can begin with one of the [`STARTS`], by its first two characters; a comment may stand among them.
+fn may_start(text: &str) -> bool {
+    let [first, second] = [0, 1].map(|place| text.as_bytes().get(place).copied().unwrap_or_default());
+    let comments = |byte: u8| matches!(byte, b'/' | b'-');
+    let begins = |start: &&str| {
+        let letters = start.as_bytes();
+        letters.first() == Some(&first.to_ascii_lowercase()) && letters.get(1) == Some(&second.to_ascii_lowercase())
+    };
+    comments(first) || comments(second) || STARTS.iter().any(begins)
+}
+
 fn is_sql(label: &str, text: &str) -> bool {
-    let label = label.to_ascii_lowercase();
-    if SQL_LABELS.contains(&label.as_str()) {
+    if SQL_LABELS.iter().any(|known| known.eq_ignore_ascii_case(label)) {
         return true;
     }
+    if !may_start(text.trim_start()) {
+        return false;
+    }
+    let label = label.to_ascii_lowercase();
     let head: String = text
         .trim_start()
         .chars()
@@ -428,19 +443,20 @@ static INJECTED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r#"(?i)['"\)]\s*(?:or|and)\s+(?:\d+\s*=\s*\d+|['"][^'"]{0,20}['"]\s*=\s*['"]|true\b)|\bunion\s+(?:all\s+)?select\b[^\n]{0,200}\bfrom\b|['"\d]\s*;\s*(?:drop|delete|truncate|alter|update|insert|exec)\s+[^\n]{0,80}(?:--|#|/\*)|\bwaitfor\s+delay\b|\b(?:sleep|pg_sleep|benchmark)\s*\(\s*\d"#).ok()
 });
 
+/// Words of which one stands in nearly everything that [`INJECTED`] fits.
+static INJECTING: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+    let words = ["union", "--", "sleep", "waitfor", "benchmark"];
+    AhoCorasick::builder().ascii_case_insensitive(true).build(words).ok()
+});
+
 fn injected(text: &str) -> Option<Range<usize>> {
     const LONGEST: usize = 2_000;
     if text.len() > LONGEST || !text.contains(['\'', '"', ';', '(', ' ']) {
         return None;
     }
-    let lower = text.to_ascii_lowercase();
-    let gate = lower.contains("union")
-        || (lower.contains('=') && lower.contains("or"))
-        || lower.contains("--")
-        || lower.contains("sleep")
-        || lower.contains("waitfor")
-        || lower.contains("benchmark");
-    if !gate {
+    let has_or = || text.as_bytes().windows(2).any(|pair| pair.eq_ignore_ascii_case(b"or"));
+    let has_word = || INJECTING.as_ref().is_some_and(|words| words.is_match(text));
+    if !(text.contains('=') && has_or() || has_word()) {
         return None;
     }
     INJECTED

@@ -1,7 +1,7 @@
 //! What a prefilter looks at: one content of one step, in its views, under one policy.
 
 use super::gate::{Seen, vocabulary_bit};
-use super::{ViewText, Views};
+use super::{Notes, ViewText, Views};
 use crate::model::{Content, ContentId, Step};
 use crate::policy::Policy;
 
@@ -18,6 +18,8 @@ pub struct Subject<'a> {
     pub views: &'a Views<'a>,
     /// Which vocabulary of the gate is that of the family that looks.
     pub vocabulary: usize,
+    /// What that family keeps in mind of the step.
+    pub notes: &'a Notes,
 }
 
 impl Subject<'_> {

@@ -1,5 +1,7 @@
 //! What holds for screening as a whole.
 
+mod floods;
+
 use super::*;
 use crate::model::{Confidence, Origin, ReasonCode, Severity, Treatment};
 
@@ -65,7 +67,7 @@ fn every_content_is_screened_and_covered() {
 
 #[test]
 fn what_was_cut_is_said_with_its_pointer() {
-    let step = testing::step([(Origin::ToolOutput, "\u{fdfa}".repeat(200_000))]);
+    let step = testing::step([(Origin::ToolOutput, "\u{3316}".repeat(200_000))]);
     let screening = Prefilters::of(vec![]).screen(&step, &Policy::standard().unwrap());
     assert!(screening.coverage.cut_bytes > 0);
     assert_eq!(screening.coverage.cut, [step.contents[0].pointer.clone()]);

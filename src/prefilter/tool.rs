@@ -208,10 +208,11 @@ impl Tool {
         policy: &Policy,
         found: &mut Vec<Finding>,
     ) {
+        let called = skeleton(&call.tool);
         let looks_declared = declared.iter().any(|tool| {
             [&tool.id, &tool.name]
                 .into_iter()
-                .any(|name| looks_like(name, &call.tool))
+                .any(|name| *name != call.tool && !name.is_empty() && skeleton(name) == called)
         });
         let plain = plain(&call.tool);
         let looks_allowed = plain != call.tool
@@ -276,11 +277,7 @@ fn is_same(tool: &Definition, called: &str) -> bool {
     })
 }
 
-/// Whether two names look alike without being alike.
-fn looks_like(known: &str, called: &str) -> bool {
-    known != called && !known.is_empty() && skeleton(known) == skeleton(called)
-}
-
+/// What a name looks like.
 fn skeleton(name: &str) -> String {
     let visible: String = name
         .nfkc()

@@ -50,7 +50,7 @@ use crate::model::{Content, Form, View};
 pub(super) use bits::{FEWEST_BITS, is_digit};
 pub(super) use fold::fold_pattern;
 pub(super) use hidden::{is_zero_width, selector_byte};
-pub(super) use json::{Leaf, leaves};
+pub(super) use json::{Leaf, MOST_LEAVES, leaves};
 pub(super) use normalize::{escape_sequence_length, is_invisible};
 pub(super) use scan::{Kinds, next};
 

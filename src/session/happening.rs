@@ -274,7 +274,10 @@ fn noted(findings: &[Finding]) -> Vec<Noted> {
 fn without(text: &str, withheld: &[String]) -> String {
     withheld
         .iter()
-        .fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), WITHHELD))
+        .fold(text.to_owned(), |text, secret| match text.contains(secret.as_str()) {
+            true => text.replace(secret.as_str(), WITHHELD),
+            false => text,
+        })
 }
 
 #[cfg(test)]

@@ -22,8 +22,17 @@ use crate::prefilter::locations::{Breadth, Location, Secret};
 use callees::{CALLEES, Deed};
 use values::{Mask, arguments, constants, script, value};
 
+/// Calls that are followed in any text…
 const MOST_CALLS: usize = 200;
-const MOST_LISTS: usize = 16;
+/// …and for each so many bytes one more.
+const BYTES_PER_CALL: usize = 64;
+/// Bytes of arguments that are read of any text, and for each of its bytes.
+const ARGUMENT_BYTES_OF_ANY: usize = 32 * 1024;
+const ARGUMENT_BYTES_PER_BYTE: usize = 4;
+const MOST_LISTS: usize = 256;
+const MOST_LINES: usize = 128;
+/// No system takes a longer one.
+const LONGEST_PATH: usize = 4096;
 
 static FINDER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     AhoCorasick::builder()
@@ -219,9 +228,19 @@ fn look_as_written(text: &str, seen: &mut Seen, nested: &mut Nested) {
         .as_ref()
         .filter(|_| text.contains("Path") || text.contains(".unlink("));
     let mask = Mask::of(text);
-    let constants = constants(text, &mask);
+    let (constants, all) = constants(text, &mask);
+    if !all {
+        seen.add_at(
+            Danger::NotExamined,
+            0..text.len().min(1),
+            "sets more values than can be followed",
+        );
+    }
+    let most_calls = MOST_CALLS + text.len() / BYTES_PER_CALL;
     let mut sight = Sight::default();
     let mut count = 0;
+    // Calls in calls in calls are read again for each.
+    let mut left = ARGUMENT_BYTES_OF_ANY + ARGUMENT_BYTES_PER_BYTE * text.len();
     for hit in hits {
         let Some((callee, deed)) = CALLEES.get(hit.pattern().as_usize()) else {
             continue;
@@ -249,10 +268,16 @@ fn look_as_written(text: &str, seen: &mut Seen, nested: &mut Nested) {
             continue;
         }
         count += 1;
-        if count > MOST_CALLS {
+        if count > most_calls || left == 0 {
+            seen.add_at(
+                Danger::NotExamined,
+                hit.start()..hit.end(),
+                "makes more calls than can be followed",
+            );
             break;
         }
         let arguments = arguments(text, hit.end());
+        left = left.saturating_sub(arguments.iter().map(String::len).sum());
         let span = hit.start()
             ..hit.end()
                 + arguments
@@ -263,12 +288,21 @@ fn look_as_written(text: &str, seen: &mut Seen, nested: &mut Nested) {
         sight.take(*deed, callee, &arguments, &constants, &span, seen, nested);
     }
     if let Some(methods) = methods {
-        for hit in methods.captures_iter(text).take(MOST_CALLS) {
+        for hit in methods.captures_iter(text) {
             let (Some(whole), Some(object), Some(method)) = (hit.get(0), hit.get(1), hit.get(2)) else {
                 continue;
             };
             if mask.is_text(whole.start()) {
                 continue;
+            }
+            count += 1;
+            if count > 2 * most_calls {
+                seen.add_at(
+                    Danger::NotExamined,
+                    whole.range(),
+                    "makes more calls than can be followed",
+                );
+                break;
             }
             let Some(path) = value(object.as_str(), &constants, 0).filter(|path| path.contains(['/', '~', '.', '\\']))
             else {
@@ -314,7 +348,7 @@ fn look_as_written(text: &str, seen: &mut Seen, nested: &mut Nested) {
         );
     }
     if let Some(jupyter) = JUPYTER.as_ref() {
-        for hit in jupyter.captures_iter(text).take(32) {
+        for hit in jupyter.captures_iter(text).take(MOST_LINES) {
             if let (Some(whole), Some(line)) = (hit.get(0), hit.get(1))
                 && !mask.is_text(whole.start())
             {
@@ -375,9 +409,9 @@ impl Sight {
                     self.deletes_unknown = Some(span.clone());
                 }
             }
-            Deed::List => self
-                .lists
-                .extend(value(first, constants, 0).filter(|_| self.lists.len() < MOST_LISTS)),
+            Deed::List => self.lists.extend(
+                value(first, constants, 0).filter(|path| path.len() <= LONGEST_PATH && self.lists.len() < MOST_LISTS),
+            ),
             Deed::Open => {
                 let Some(path) = value(first, constants, 0) else { return };
                 let mode = arguments
@@ -513,6 +547,13 @@ impl Sight {
             };
             for listed in &self.lists {
                 deleted(listed, Depth::Recursive, &call, seen);
+            }
+            if self.lists.len() >= MOST_LISTS {
+                seen.add(
+                    Danger::NotExamined,
+                    &call,
+                    "deletes from more places than can be followed",
+                );
             }
         }
         let whole = || 0..text.len().min(1);

@@ -36,6 +36,10 @@ use shell::{Call, Stdin};
 
 const LONGEST_COMMAND: usize = 64 * 1024;
 const DEEPEST_NESTING: usize = 4;
+/// What reading may cost for each byte of a text, as if so many bytes had been read…
+const WORK_PER_BYTE: usize = 32;
+/// …and what all texts of a step together may cost beyond that.
+const MOST_WORK: usize = 2 << 20;
 
 /// What a rule of this family is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +103,8 @@ pub(super) enum Danger {
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     dangers: Vec<(Danger, Range<usize>, Cow<'static, str>)>,
+    /// What looking cost, as if bytes had been read.
+    work: usize,
     /// Set while a text that stands inside another is looked at: the span of the outer one.
     outer: Option<Range<usize>>,
 }
@@ -109,13 +115,14 @@ impl Seen {
     }
 
     fn add_at(&mut self, danger: Danger, span: Range<usize>, what: impl Into<Cow<'static, str>>) {
-        const MOST: usize = 64;
+        /// Of one danger: many small ones must not keep a great one from being told.
+        const MOST: usize = 16;
         let span = self.outer.clone().unwrap_or(span);
-        let known = self
-            .dangers
-            .iter()
-            .any(|(seen, at, _)| *seen == danger && at.start <= span.end && span.start <= at.end);
-        if !known && self.dangers.len() < MOST {
+        let same = self.dangers.iter().filter(|(seen, _, _)| *seen == danger);
+        let known = same
+            .clone()
+            .any(|(_, at, _)| at.start <= span.end && span.start <= at.end);
+        if !known && same.count() < MOST {
             self.dangers.push((danger, span, what.into()));
         }
     }
@@ -205,10 +212,18 @@ impl Prefilter for DestructiveCommand {
                 (Role::Command, View::Decoded) if !is_encoded_whole(subject, view) => Role::Likely,
                 (role, _) => role,
             };
+            let is_affordable = subject.notes.spend(0, MOST_WORK);
             match role {
+                Role::Prose if subject.sightings(view).next().is_none() => continue,
+                _ if !is_affordable => {
+                    let what = "stands in a step that is too intricate to be followed to its end";
+                    seen.add_at(Danger::NotExamined, 0..view.text().len().min(1), what);
+                }
                 Role::Command | Role::Likely => look(view.text(), subject.sightings(view), &mut seen),
                 Role::Prose => prose::look(view.text(), subject.sightings(view), &mut seen),
             }
+            let owed = seen.work.saturating_sub(WORK_PER_BYTE * view.text().len());
+            subject.notes.spend(owed, MOST_WORK);
             self.report(subject, view, role, seen, found);
         }
     }
@@ -291,7 +306,8 @@ fn look_at_shell(text: &str, seen: &mut Seen, nested: &mut code::Nested) {
             "hides code in an encoding and writes it to a file",
         );
     }
-    if reading.cut {
+    seen.work += reading.work;
+    if reading.is_cut() {
         seen.add_at(
             Danger::NotExamined,
             0..text.len().min(1),

@@ -2,13 +2,16 @@
 
 use std::ops::Range;
 
-use super::{Seen, code, look_at_nested, look_at_shell, windows};
+use super::{Danger, Seen, code, look_at_nested, look_at_shell, windows};
 use crate::prefilter::Word;
 use crate::prefilter::gate::{Seen as Sighted, apart};
 
 const LONGEST_PROSE: usize = 256 * 1024;
 const LONGEST_QUOTED_LINE: usize = 1_000;
+/// Lines that are read of any text…
 const MOST_QUOTED_LINES: usize = 24;
+/// …and for each so many bytes one more.
+const BYTES_PER_QUOTED_LINE: usize = 2 * 1024;
 
 /// Beginnings of commands that are worth reading in prose.
 const ANCHORS: &[&str] = &[
@@ -68,10 +71,13 @@ pub(super) fn look(text: &str, anchors: impl Iterator<Item = Sighted>, seen: &mu
             continue;
         }
         lines += 1;
-        if lines > MOST_QUOTED_LINES {
+        if lines > MOST_QUOTED_LINES + text.len() / BYTES_PER_QUOTED_LINE {
+            seen.add_at(Danger::NotExamined, hit, "stands behind more commands than are read");
             break;
         }
         let (from, end) = quoted_line(text, hit.start);
+        // What stands in a line of the size of a text is read once.
+        let from = from.max(done);
         done = end;
         let before = seen.dangers.len();
         look_at_quotation(text, from..end, seen);
@@ -89,6 +95,7 @@ fn look_at_quotation(text: &str, range: Range<usize>, seen: &mut Seen) {
     code::look(line, &mut here, &mut nested);
     look_at_shell(line, &mut here, &mut nested);
     look_at_nested(nested, &mut here);
+    seen.work += here.work;
     for (danger, span, what) in here.dangers {
         let span = span.start.min(line.len())..span.end.min(line.len());
         seen.add_at(danger, range.start + span.start..range.start + span.end, what);

@@ -119,28 +119,30 @@ pub(super) fn role(subject: &Subject<'_>) -> Option<Role> {
         | Origin::Trigger
         | Origin::ToolDescription => return Some(Role::Prose),
     }
-    let label = content.label.as_deref().unwrap_or_default().to_ascii_lowercase();
-    if COMMAND_LABELS.contains(&label.as_str()) {
+    let label = content.label.as_deref().unwrap_or_default();
+    if is_listed(label, COMMAND_LABELS) {
         return Some(Role::Command);
     }
-    let runs = subject
-        .step
-        .tool_call
-        .as_ref()
-        .is_some_and(|call| runs_things(&call.tool));
-    if runs && !OTHER_LABELS.contains(&label.as_str()) {
+    let is_other = is_listed(label, OTHER_LABELS);
+    let runs = || {
+        let call = subject.step.tool_call.as_ref();
+        usize::from(call.is_some_and(|call| runs_things(&call.tool)))
+    };
+    if subject.notes.once(0, runs) == 1 && !is_other {
         return Some(Role::Command);
     }
-    if !OTHER_LABELS.contains(&label.as_str()) && lands_where_it_runs(subject) {
+    if !is_other && subject.notes.once(1, || usize::from(lands_where_it_runs(subject))) == 1 {
         return Some(Role::Command);
     }
-    Some(
-        if begins_like_command(&content.text) && !OTHER_LABELS.contains(&label.as_str()) {
-            Role::Likely
-        } else {
-            Role::Prose
-        },
-    )
+    Some(if !is_other && begins_like_command(&content.text) {
+        Role::Likely
+    } else {
+        Role::Prose
+    })
+}
+
+fn is_listed(label: &str, list: &[&str]) -> bool {
+    list.iter().any(|known| known.eq_ignore_ascii_case(label))
 }
 
 /// Labels of arguments that say where a text is written to.
@@ -157,12 +159,12 @@ const PLACE_LABELS: &[&str] = &[
     "to",
 ];
 
-/// Whether the call writes this text to a file that is run by itself: at login, at boot, on a timer, by a hook.
+/// Whether the call writes what it is given to a file that is run by itself: at login, at boot, on a timer, by a hook.
 fn lands_where_it_runs(subject: &Subject<'_>) -> bool {
     const LONGEST_PATH: usize = 512;
     let mut places = subject.step.contents_of(Origin::ToolArguments).filter(|content| {
-        let label = content.label.as_deref().unwrap_or_default().to_ascii_lowercase();
-        content.text.len() <= LONGEST_PATH && PLACE_LABELS.contains(&label.as_str())
+        let label = content.label.as_deref().unwrap_or_default();
+        content.text.len() <= LONGEST_PATH && is_listed(label, PLACE_LABELS)
     });
     places.any(|place| {
         matches!(

@@ -210,7 +210,17 @@ fn deletions(text: &str, seen: &mut Seen) {
         }
     }
     let Some(deletion) = DELETION.as_ref() else { return };
-    for hit in deletion.captures_iter(text).take(32) {
+    let most = 32 + text.len() / 64;
+    for (turn, hit) in deletion.captures_iter(text).enumerate() {
+        if turn >= most {
+            let at = hit.get(0).map_or(0, |whole| whole.start());
+            seen.add_at(
+                Danger::NotExamined,
+                at..text.len(),
+                "deletes more than can be followed to its end",
+            );
+            break;
+        }
         let (Some(whole), Some(arguments)) = (hit.get(0), hit.get(2)) else {
             continue;
         };

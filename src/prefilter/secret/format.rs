@@ -24,19 +24,39 @@ pub(super) struct Hit {
 }
 
 /// Bytes that may still be read of one text.
-pub(super) struct Effort(usize);
+pub(super) struct Effort {
+    left: usize,
+    /// What was there at first, beyond what the length of the text allows.
+    granted: usize,
+}
 
 impl Effort {
-    pub(super) fn for_text(text: &str) -> Self {
-        Self(text.len().saturating_mul(32).saturating_add(4 << 20))
+    /// What every text may cost: so many times its length, and a little.
+    const PER_BYTE: usize = 24;
+    const AT_LEAST: usize = 4 * 1024;
+    /// What the texts of a step may cost beyond that, all together.
+    pub(super) const OF_STEP: usize = 4 << 20;
+
+    /// The effort for a text, with so much beyond what its length allows.
+    pub(super) fn for_text(text: &str, granted: usize) -> Self {
+        let own = text.len().saturating_mul(Self::PER_BYTE).saturating_add(Self::AT_LEAST);
+        Self {
+            left: own.saturating_add(granted),
+            granted,
+        }
     }
 
     pub(super) fn spend(&mut self, bytes: usize) {
-        self.0 = self.0.saturating_sub(bytes.saturating_add(16));
+        self.left = self.left.saturating_sub(bytes.saturating_add(16));
     }
 
     pub(super) fn is_exhausted(&self) -> bool {
-        self.0 == 0
+        self.left == 0
+    }
+
+    /// How much of what was granted is used up.
+    pub(super) fn used(&self) -> usize {
+        self.granted.saturating_sub(self.left)
     }
 }
 

@@ -17,7 +17,7 @@ mod value;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use self::format::Hit;
+use self::format::{Effort, Hit};
 use self::table::{Reading, Table};
 use super::{Prefilter, Rule, Spoken, Subject, ViewText, Word};
 use crate::model::{Confidence, Content, Finding, Origin, Step, Treatment, View};
@@ -63,7 +63,13 @@ impl Prefilter for Secret {
         let Some(table) = Self::table() else { return };
         let mut taken: Vec<Range<usize>> = Vec::new();
         for view in subject.views.of_kind(VIEWS) {
-            let mut hits = table.hits(view.text(), subject.sightings(view), Reading::Everything);
+            let granted = match subject.notes.spend(0, Effort::OF_STEP) {
+                true => Effort::OF_STEP,
+                false => 0,
+            };
+            let mut effort = Effort::for_text(view.text(), granted);
+            let mut hits = table.hits(view.text(), subject.sightings(view), Reading::Everything, &mut effort);
+            subject.notes.spend(effort.used(), Effort::OF_STEP);
             let mut belongs = None;
             if view.view() == View::Raw
                 && let Some(hit) = by_name(table, subject)

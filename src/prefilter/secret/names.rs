@@ -70,16 +70,14 @@ pub(super) fn keywords() -> impl Iterator<Item = (&'static str, Label)> {
 
 /// Whether a name stands for the secret itself and not for something around it.
 pub(super) fn names_a_secret(before: &str, keyword: &str, after: &str, label: Label) -> bool {
-    let following = words(after);
     // `tokens`, `keyboard`, `secretary`: the keyword goes on as another word.
     let goes_on = after.starts_with(|c: char| c.is_ascii_lowercase())
         && !(keyword.ends_with(char::is_uppercase) || is_plain_suffix(after));
-    if goes_on || following.iter().any(|word| NOT_AFTER.contains(&word.as_str())) {
+    if goes_on || words(after).any(|word| is_listed(word, NOT_AFTER)) {
         return false;
     }
-    let preceding = words(before);
-    let closest = preceding.last().map(String::as_str);
-    if closest.is_some_and(|word| NOT_BEFORE.contains(&word)) {
+    let closest = words(before).last();
+    if closest.is_some_and(|word| is_listed(word, NOT_BEFORE)) {
         return false;
     }
     match label {
@@ -106,24 +104,39 @@ fn is_plain_suffix(after: &str) -> bool {
     after.bytes().take_while(u8::is_ascii_alphabetic).count() == 0
 }
 
+fn is_listed(word: &str, list: &[&str]) -> bool {
+    list.iter().any(|listed| listed.eq_ignore_ascii_case(word))
+}
+
 /// The words of a name in any of the usual spellings.
-fn words(name: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    let mut last_small = false;
-    for c in name.chars() {
-        if !c.is_ascii_alphanumeric() {
-            words.push(String::new());
-            last_small = false;
-            continue;
-        }
-        if c.is_ascii_uppercase() && last_small {
-            words.push(String::new());
-        }
-        last_small = c.is_ascii_lowercase() || c.is_ascii_digit();
-        if let Some(word) = words.last_mut() {
-            word.push(c.to_ascii_lowercase());
-        }
-    }
-    words.retain(|word| !word.is_empty());
-    words
+fn words(name: &str) -> impl Iterator<Item = &str> {
+    let humps = |piece| {
+        let mut last_small = false;
+        let begins = move |c: char| {
+            let begins = c.is_ascii_uppercase() && last_small;
+            last_small = c.is_ascii_lowercase() || c.is_ascii_digit();
+            begins
+        };
+        split_before(piece, begins)
+    };
+    name.split(|c: char| !c.is_ascii_alphanumeric())
+        .filter(|piece| !piece.is_empty())
+        .flat_map(humps)
+}
+
+/// A piece of ASCII in parts, each of which begins where `begins` says so.
+fn split_before(piece: &str, mut begins: impl FnMut(char) -> bool) -> impl Iterator<Item = &str> {
+    let mut rest = piece;
+    std::iter::from_fn(move || {
+        let first = rest.chars().next()?;
+        begins(first);
+        let end = rest
+            .char_indices()
+            .skip(1)
+            .find(|(_, c)| begins(*c))
+            .map_or(rest.len(), |(at, _)| at);
+        let (part, behind) = rest.split_at_checked(end)?;
+        rest = behind;
+        Some(part)
+    })
 }

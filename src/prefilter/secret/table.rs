@@ -172,17 +172,24 @@ impl Table {
 
     /// Every secret in pieces that are sewn together, as far as it can be told from them alone.
     pub(super) fn self_evident_hits(&self, text: &str) -> Vec<Hit> {
-        self.hits(text, self.self_evident.sightings(text).of(0), Reading::SelfEvident)
+        let words = self.self_evident.sightings(text);
+        let mut effort = Effort::for_text(text, Effort::OF_STEP);
+        self.hits(text, words.of(0), Reading::SelfEvident, &mut effort)
     }
 
     /// Every secret in a text in which these words stand, the most specific where several overlap, in the order of the text.
-    pub(super) fn hits(&self, text: &str, words: impl Iterator<Item = Seen>, reading: Reading) -> Vec<Hit> {
+    pub(super) fn hits(
+        &self,
+        text: &str,
+        words: impl Iterator<Item = Seen>,
+        reading: Reading,
+        effort: &mut Effort,
+    ) -> Vec<Hit> {
         let mut words = words.peekable();
         if words.peek().is_none() {
             return Vec::new();
         }
         let bytes = text.as_bytes();
-        let mut effort = Effort::for_text(text);
         // Of some hundred formats a text names a few.
         let mut windows: HashMap<usize, Vec<Range<usize>>, RandomState> = HashMap::default();
         let mut touched: Vec<usize> = Vec::new();
@@ -199,7 +206,7 @@ impl Table {
                             continue;
                         }
                         match format.form {
-                            Form::TokenAtKeyword => format.read_token(text, found.span.start, &mut effort, &mut hits),
+                            Form::TokenAtKeyword => format.read_token(text, found.span.start, effort, &mut hits),
                             Form::Named | Form::TokenNearKeyword | Form::Pattern => {
                                 let windows = windows.entry(*index).or_default();
                                 if windows.is_empty() {
@@ -228,7 +235,7 @@ impl Table {
         for index in touched {
             if let (Some(format), Some(windows)) = (self.formats.get(index), windows.get(&index)) {
                 for window in windows {
-                    format.read_window(text, window.clone(), &mut effort, &mut hits);
+                    format.read_window(text, window.clone(), effort, &mut hits);
                 }
             }
         }

@@ -11,6 +11,7 @@ use sqlparser::parser::Parser;
 
 use crate::prefilter::throwaway::is_throwaway;
 
+/// Longer texts are searched, not parsed.
 const LONGEST: usize = 32 * 1024;
 const MOST_OPERATORS: usize = 400;
 const DEEPEST: usize = 40;
@@ -72,17 +73,18 @@ pub(super) fn read(text: &str) -> Reading {
         certain: true,
     };
     let span = 0..text.len();
-    let head = text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default();
-    if splits_keyword(head) {
+    if splits_keyword(text) {
         reading.add(Trait::SplitKeyword, &span);
     }
-    let bare = without_comments(head);
-    by_word(&blanked(&bare), &span, &mut reading);
-    match parse(&bare) {
+    let bare = without_comments(text);
+    let blank = blanked(&bare);
+    by_word(&blank, &span, &mut reading);
+    let is_short = text.len() <= LONGEST;
+    match is_short.then(|| parse(&bare)).flatten() {
         Some(statements) => by_statement(&statements, &span, &mut reading),
         None => {
             reading.certain = false;
-            by_shape(&blanked(&bare), &span, &mut reading);
+            by_shape(&blank, &span, &mut reading);
         }
     }
     reading
@@ -368,7 +370,7 @@ fn by_word(blank: &str, span: &Range<usize>, reading: &mut Reading) {
 /// What the shape tells where no parser takes the text.
 fn by_shape(blank: &str, span: &Range<usize>, reading: &mut Reading) {
     let mut read_before = false;
-    for statement in blank.split(';').take(64) {
+    for statement in blank.split(';') {
         let statement = statement
             .trim_start_matches(|c: char| c.is_whitespace() || c == '\'' || c == ')' || c == '"' || c.is_ascii_digit());
         let words: Vec<&str> = statement.split_whitespace().take(400).collect();
@@ -395,6 +397,14 @@ fn by_shape(blank: &str, span: &Range<usize>, reading: &mut Reading) {
                 true
             }
             "delete" | "update" | "insert" => true,
+            "with"
+                if ["(delete from ", "(update ", "(insert into "]
+                    .iter()
+                    .any(|part| statement.contains(part)) =>
+            {
+                reading.add(Trait::HiddenWrite, span);
+                false
+            }
             _ => false,
         };
         if wrote && read_before {

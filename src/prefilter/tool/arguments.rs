@@ -1,6 +1,6 @@
 //! How the arguments of a call fit the tool's declaration.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::model::{Pointer, Tool, ToolCall};
 
@@ -34,8 +34,10 @@ pub(super) fn misfits(call: &ToolCall, tool: &Tool) -> Vec<(Misfit, Option<Point
         }
     }
     let Some(declared) = &tool.arguments else { return found };
+    // Of a name that is declared twice the first declaration counts.
+    let by_name: HashMap<&str, _> = declared.iter().rev().map(|one| (one.name.as_str(), one)).collect();
     for argument in call.arguments.iter().filter(|argument| !argument.name.is_empty()) {
-        match declared.iter().find(|definition| definition.name == argument.name) {
+        match by_name.get(argument.name.as_str()) {
             None => found.push((
                 Misfit::Unknown,
                 Some(argument.pointer.clone()),

@@ -1,14 +1,24 @@
 //! URLs in a text: every one of them, also a second one inside the first, with what stands around it.
 
+use std::cell::OnceCell;
+use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::prefilter::{Seen, Word};
 
+/// URLs of any text that are looked at…
 const MOST: usize = 64;
+/// …and for each so many bytes one more.
+const BYTES_PER_URL: usize = 64;
 const LONGEST: usize = 4 * 1024;
+/// Bytes of URLs that are read of any text, and for each of its bytes: of URLs in URLs each is read anew.
+const BYTES_OF_ANY: usize = 8 * 1024;
+const BYTES_PER_BYTE: usize = 4;
+/// The longest name of a file that carries nothing.
+const SHORT_NAME: usize = 16;
 
 /// How a URL stands in its text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Stand {
     /// It is shown or fetched without anybody's doing: an image, a frame, a style.
     Loaded,
@@ -49,17 +59,25 @@ pub(super) fn words() -> Vec<Word> {
     std::iter::once(Word::exact("://")).chain(slashes).chain(bare).collect()
 }
 
-/// Every URL of a text in which these words stand, in order.
-pub(super) fn urls(text: &str, words: impl Iterator<Item = Seen> + Clone) -> Vec<Found<'_>> {
+/// The URLs of a text.
+pub(super) struct Urls<'a> {
+    /// What was found, in order.
+    pub found: Vec<Found<'a>>,
+    /// Where the first stands that was not looked at, because there are too many.
+    pub passed_over: Option<usize>,
+}
+
+/// Every URL of a text in which these words stand.
+///
+/// Of very many, a neighbour of one that is known (the same directory, a short name, no query) is left out: a list of pages
+/// does not use up what is there for the places that a text hides among them.
+pub(super) fn urls(text: &str, words: impl Iterator<Item = Seen> + Clone) -> Urls<'_> {
     let of_word = |wanted: usize| {
         let places = words.clone().filter(move |seen| seen.word == wanted);
         places.map(|seen| seen.span.start)
     };
-    let mut found: Vec<Found<'_>> = Vec::new();
+    let mut list = List::of(text);
     for at in of_word(0) {
-        if found.len() >= MOST {
-            break;
-        }
         let head = text
             .get(at.saturating_sub(24).max(floor_start(text, at))..at)
             .unwrap_or_default();
@@ -76,33 +94,153 @@ pub(super) fn urls(text: &str, words: impl Iterator<Item = Seen> + Clone) -> Vec
         {
             continue;
         }
-        push(text, start, &mut found);
+        if !list.add(start) {
+            break;
+        }
     }
+    let with_slashes = list.found.len();
     for scheme in 0..BARE_SCHEMES.len() {
-        for at in of_word(1 + SLASHES.len() + scheme).take(8) {
+        for at in of_word(1 + SLASHES.len() + scheme) {
             let starts_word = text
                 .get(..at)
                 .is_none_or(|head| !head.ends_with(|c: char| c.is_alphanumeric()));
-            if starts_word && !found.iter().any(|known| known.span.start == at) && found.len() < MOST {
-                push(text, at, &mut found);
+            // Those with slashes are in the order of the text.
+            let known = list.found.get(..with_slashes).unwrap_or_default();
+            let is_known = known.binary_search_by_key(&at, |known| known.span.start).is_ok();
+            if starts_word && !is_known && !list.add(at) {
+                break;
             }
         }
     }
     let slashes = (1..).zip(SLASHES);
-    for at in slashes
-        .flat_map(|(word, (_, before))| of_word(word).map(move |at| at + before))
-        .take(8)
-    {
-        push(text, at, &mut found);
+    for at in slashes.flat_map(|(word, (_, before))| of_word(word).map(move |at| at + before)) {
+        if !list.add(at) {
+            break;
+        }
     }
-    found
+    Urls {
+        found: list.found,
+        passed_over: list.passed_over,
+    }
+}
+
+/// The URLs found so far, and what may still be spent on more.
+struct List<'a> {
+    text: &'a str,
+    found: Vec<Found<'a>>,
+    /// Directories of which a URL was found.
+    directories: HashSet<&'a str>,
+    /// How many more are looked at.
+    left: usize,
+    /// How many more bytes are.
+    bytes: usize,
+    passed_over: Option<usize>,
+    has_images: OnceCell<bool>,
+}
+
+impl<'a> List<'a> {
+    fn of(text: &'a str) -> Self {
+        Self {
+            text,
+            found: Vec::new(),
+            directories: HashSet::new(),
+            left: MOST + text.len() / BYTES_PER_URL,
+            bytes: BYTES_OF_ANY + BYTES_PER_BYTE * text.len(),
+            passed_over: None,
+            has_images: OnceCell::new(),
+        }
+    }
+
+    /// Looks at what begins here; answers whether more can be looked at.
+    fn add(&mut self, start: usize) -> bool {
+        if self.left == 0 || self.bytes == 0 {
+            self.passed_over.get_or_insert(start);
+            return false;
+        }
+        let (url, bytes) = url_at(self.text, start);
+        self.bytes = self.bytes.saturating_sub(bytes);
+        if url.is_empty() {
+            return true;
+        }
+        let is_new = match directory(url) {
+            Some(directory) => self.directories.insert(directory),
+            None => true,
+        };
+        if is_new || self.found.len() < MOST {
+            self.left -= 1;
+            self.found.push(Found {
+                url,
+                span: start..start + url.len(),
+                stand: self.stand(start),
+            });
+        }
+        true
+    }
+
+    /// What stands just before a URL tells whether it loads by itself.
+    fn stand(&self, start: usize) -> Stand {
+        let text = self.text;
+        let from = text.ceil_char_boundary(start.saturating_sub(200));
+        let before = text.get(from..start).unwrap_or_default();
+        let markdown = before
+            .strip_suffix('(')
+            .or_else(|| before.strip_suffix("(<"))
+            .and_then(|head| head.strip_suffix(']'))
+            .is_some_and(|head| {
+                head.rfind('[')
+                    .is_some_and(|open| head.get(..open).is_some_and(|head| head.ends_with('!')))
+            });
+        let has_images = || *self.has_images.get_or_init(|| text.contains("!["));
+        let reference = before.trim_end().ends_with("]:") && has_images();
+        // A tag that is still open.
+        let tag = before
+            .rfind('<')
+            .and_then(|open| before.get(open..))
+            .filter(|tag| !tag.contains('>'));
+        let html = tag.is_some_and(|tag| LOADING_TAGS.iter().any(|name| begins_with(tag, name)));
+        let style = ends_with(before.trim_end_matches(['"', '\'']), "url(") || ends_with(before, "@import ");
+        if markdown || reference || html || style {
+            Stand::Loaded
+        } else {
+            Stand::Linked
+        }
+    }
+}
+
+/// Elements that load what they name.
+const LOADING_TAGS: &[&str] = &[
+    "<img", "<iframe", "<script", "<link", "<video", "<audio", "<embed", "<object", "<source", "<image", "<body",
+    "<input",
+];
+
+/// Whether a text begins with this ASCII text in any mix of cases.
+fn begins_with(text: &str, start: &str) -> bool {
+    text.get(..start.len())
+        .is_some_and(|head| head.eq_ignore_ascii_case(start))
+}
+
+/// Whether a text ends with this ASCII text in any mix of cases.
+fn ends_with(text: &str, end: &str) -> bool {
+    let start = text.len().checked_sub(end.len());
+    start
+        .and_then(|start| text.get(start..))
+        .is_some_and(|tail| tail.eq_ignore_ascii_case(end))
+}
+
+/// The directory of a URL that has nothing of interest but that: a short name in it, no query, no user.
+fn directory(url: &str) -> Option<&str> {
+    let (directory, name) = url.rsplit_once('/')?;
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    let is_plain = name.len() <= SHORT_NAME && name.bytes().all(plain) && !directory.ends_with('/');
+    is_plain.then_some(directory)
 }
 
 fn floor_start(text: &str, at: usize) -> usize {
     text.ceil_char_boundary(at.saturating_sub(24))
 }
 
-fn push<'a>(text: &'a str, start: usize, found: &mut Vec<Found<'a>>) {
+/// The URL that begins here, without what belongs to the text around it, and how many bytes were looked at.
+fn url_at(text: &str, start: usize) -> (&str, usize) {
     let rest = text.get(start..).unwrap_or_default();
     let mut length = 0;
     let mut braces = 0_usize;
@@ -128,14 +266,19 @@ fn push<'a>(text: &'a str, start: usize, found: &mut Vec<Found<'a>>) {
         length += c.len_utf8();
     }
     let mut url = rest.get(..length).unwrap_or_default();
+    let opened = url.matches(['(', '[']).count();
+    let mut closed = url.matches([')', ']']).count();
     loop {
         let shorter = url.trim_end_matches(['.', ',', ';', ':', '!', '?', '*', '_']);
         // A parenthesis that the URL did not open belongs to the text around it.
         let shorter = match shorter.strip_suffix([')', ']']) {
-            Some(inside) if shorter.matches(['(', '[']).count() < shorter.matches([')', ']']).count() => inside,
+            Some(inside) if opened < closed => {
+                closed -= 1;
+                inside
+            }
             _ => shorter,
         };
-        if shorter == url {
+        if shorter.len() == url.len() {
             break;
         }
         url = shorter;
@@ -144,58 +287,7 @@ fn push<'a>(text: &'a str, start: usize, found: &mut Vec<Found<'a>>) {
     if let Some(at) = url.find(")](").or_else(|| url.find("](")) {
         url = url.get(..at).unwrap_or(url);
     }
-    if !url.is_empty() {
-        found.push(Found {
-            url,
-            span: start..start + url.len(),
-            stand: stand(text, start),
-        });
-    }
-}
-
-/// Elements that load what they name.
-const LOADING_TAGS: &[&str] = &[
-    "<img", "<iframe", "<script", "<link", "<video", "<audio", "<embed", "<object", "<source", "<image", "<body",
-    "<input",
-];
-
-/// Whether a text ends with this ASCII text in any mix of cases.
-fn ends_with(text: &str, end: &str) -> bool {
-    let start = text.len().checked_sub(end.len());
-    start
-        .and_then(|start| text.get(start..))
-        .is_some_and(|tail| tail.eq_ignore_ascii_case(end))
-}
-
-/// What stands just before a URL tells whether it loads by itself.
-fn stand(text: &str, start: usize) -> Stand {
-    let from = text.ceil_char_boundary(start.saturating_sub(200));
-    let before = text.get(from..start).unwrap_or_default();
-    let markdown = before
-        .strip_suffix('(')
-        .or_else(|| before.strip_suffix("(<"))
-        .and_then(|head| head.strip_suffix(']'))
-        .is_some_and(|head| {
-            head.rfind('[')
-                .is_some_and(|open| head.get(..open).is_some_and(|head| head.ends_with('!')))
-        });
-    let reference = before.trim_end().ends_with("]:") && text.contains("![");
-    // A tag that is still open.
-    let tag = before
-        .rfind('<')
-        .and_then(|open| before.get(open..))
-        .filter(|tag| !tag.contains('>'));
-    let html = tag.is_some_and(|tag| {
-        LOADING_TAGS
-            .iter()
-            .any(|name| tag.get(..name.len()).is_some_and(|tag| tag.eq_ignore_ascii_case(name)))
-    });
-    let style = ends_with(before.trim_end_matches(['"', '\'']), "url(") || ends_with(before, "@import ");
-    if markdown || reference || html || style {
-        Stand::Loaded
-    } else {
-        Stand::Linked
-    }
+    (url, length)
 }
 
 #[cfg(test)]
@@ -205,7 +297,7 @@ mod tests {
 
     fn in_text(text: &str) -> Vec<Found<'_>> {
         let sightings = Gate::of([words()]).sightings(text);
-        urls(text, sightings.of(0))
+        urls(text, sightings.of(0)).found
     }
 
     fn texts(text: &str) -> Vec<(&str, Stand)> {

@@ -9,6 +9,7 @@ mod hosts;
 mod rules;
 
 use core::net::Ipv4Addr;
+use std::collections::HashMap;
 
 use url::{Host, Url};
 
@@ -42,6 +43,7 @@ enum Trouble {
     LinkedData,
     OddSpelling,
     Unreadable,
+    Flood,
 }
 
 /// What a URL in this content means.
@@ -100,7 +102,17 @@ impl Prefilter for UntrustedDestination {
             if nothing {
                 continue;
             }
-            let mut destinations = extract::urls(text, subject.sightings(view));
+            let urls = extract::urls(text, subject.sightings(view));
+            if let Some(at) = urls.passed_over {
+                let first = Found {
+                    url: "",
+                    span: at..text.len(),
+                    stand: Stand::Linked,
+                };
+                let what = "there are more addresses than can be looked at";
+                self.report(Trouble::Flood, what, &first, role, subject, view, found);
+            }
+            let mut destinations = urls.found;
             let read = match role {
                 Role::Destination => whole_address(subject.content, text),
                 Role::Said | Role::Read => None,
@@ -125,18 +137,12 @@ impl Prefilter for UntrustedDestination {
                 });
             }
             // A list names the same place again and again.
-            let mut known: Vec<(&str, Stand, Troubles)> = Vec::new();
+            let mut known: HashMap<(&str, Stand), Troubles> = HashMap::new();
             for destination in &destinations {
-                let same =
-                    |(url, stand, _): &(&str, Stand, Troubles)| *url == destination.url && *stand == destination.stand;
-                let of_this = match known.iter().position(same) {
-                    Some(place) => known.get(place),
-                    None => {
-                        known.push((destination.url, destination.stand, troubles(destination, role, subject)));
-                        known.last()
-                    }
-                };
-                for (trouble, what) in of_this.map_or(&[][..], |(_, _, troubles)| troubles) {
+                let of_this = known
+                    .entry((destination.url, destination.stand))
+                    .or_insert_with(|| troubles(destination, role, subject));
+                for (trouble, what) in of_this.iter() {
                     self.report(*trouble, what, destination, role, subject, view, found);
                 }
             }
@@ -229,9 +235,8 @@ const HOST_LABELS: &[&str] = &[
 /// inside.
 fn whole_address(content: &Content, text: &str) -> Option<String> {
     const LONGEST: usize = 4096;
-    let label = content.label.as_deref()?.to_ascii_lowercase();
     let text = text.trim();
-    if !HOST_LABELS.contains(&label.as_str()) || text.len() > LONGEST {
+    if !is_asked_for_host(content) || text.len() > LONGEST {
         return None;
     }
     let url = if text.starts_with(['/', '\\']) {
@@ -243,8 +248,16 @@ fn whole_address(content: &Content, text: &str) -> Option<String> {
     (is_web && url.host_str() != Some("nowhere.invalid")).then(|| url.to_string())
 }
 
+/// Whether a content stands where an address is asked for.
+fn is_asked_for_host(content: &Content) -> bool {
+    let label = content.label.as_deref().unwrap_or_default();
+    HOST_LABELS.iter().any(|known| known.eq_ignore_ascii_case(label))
+}
+
 fn bare_host<'a>(content: &Content, text: &'a str) -> Option<&'a str> {
-    let label = content.label.as_deref()?.to_ascii_lowercase();
+    if !is_asked_for_host(content) {
+        return None;
+    }
     let text = text.trim();
     let fits = text.len() <= 300 && !text.contains("://") && !text.contains(char::is_whitespace) && !text.contains(',');
     // A number alone is an address only where a host is asked for.
@@ -254,7 +267,7 @@ fn bare_host<'a>(content: &Content, text: &'a str) -> Option<&'a str> {
         || host.starts_with("localhost")
         || host.contains("::")
         || (host.len() >= 8 && host.bytes().all(|b| b.is_ascii_digit()) || host.starts_with("0x"));
-    (HOST_LABELS.contains(&label.as_str()) && fits && shaped && !text.starts_with(['/', '.'])).then_some(text)
+    (fits && shaped && !text.starts_with(['/', '.'])).then_some(text)
 }
 
 type Troubles = Vec<(Trouble, &'static str)>;

@@ -6,7 +6,7 @@ use crate::prefilter::catalogue::Entry;
 
 macro_rules! rule {
     ($key:ident, $id:literal, $title:literal, $reason:ident, $severity:ident, $confidence:ident, $suggests:ident,
-     fires: [$($fires:literal),+ $(,)?], silent: [$($silent:literal),+ $(,)?]) => {
+     fires: [$($fires:literal),* $(,)?], silent: [$($silent:literal),+ $(,)?]) => {
         Entry {
             key: Trouble::$key,
             id: concat!("untrusted_destination.", $id),
@@ -15,7 +15,7 @@ macro_rules! rule {
             severity: Severity::$severity,
             confidence: Confidence::$confidence,
             suggests: Treatment::$suggests,
-            fires_on: &[$($fires),+],
+            fires_on: &[$($fires),*],
             silent_on: &[$($silent),+],
         }
     };
@@ -74,4 +74,6 @@ pub(super) const RULES: &[Entry<Trouble>] = &[
         fires: ["http://good.test\\@evil.test/", "https://exa%6dple.test/", "http://example.test./"], silent: ["https://example.test/a%20b", "https://example.test/"]),
     rule!(Unreadable, "unreadable_url", "A web address that cannot be read as one.", UntrustedDestination, Low, Medium, Evidence,
         fires: ["http://[::1/", "http://exa mple.test:99999/ http://a.test:99999/", "https://a^b.test/"], silent: ["https://example.test/", "http://", "https://{host}/x", "https://..."]),
+    rule!(Flood, "flood", "More addresses than can be looked at; what stands behind them was not examined.", Obfuscation, High, High, Evidence,
+        fires: [], silent: ["https://example.test/ https://example.test/a https://www.example.test/"]),
 ];

@@ -34,9 +34,9 @@ impl Leaf {
 }
 
 /// The longest text that is taken apart.
-const LONGEST: usize = 64 * 1024;
+const LONGEST: usize = 1 << 20;
 /// The most leaves that are told apart.
-const MOST_LEAVES: usize = 128;
+pub(in crate::prefilter) const MOST_LEAVES: usize = 512;
 
 /// The strings in a text that is a JSON object or array; `None` for any other text.
 pub(in crate::prefilter) fn leaves(text: &str) -> Option<Vec<Leaf>> {

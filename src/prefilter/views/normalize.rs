@@ -206,13 +206,17 @@ impl Run<'_> {
             }
             end += c.len_utf8();
         }
-        if marks == 0 && is_stable(base) {
+        if marks == 0 && (is_stable(base) || stands_for_a_sentence(base)) {
             return end;
         }
         if cluster.is_empty() {
             cluster.push(base);
         }
-        let mut normal: String = cluster.nfkc().collect();
+        let mut normal: String = if stands_for_a_sentence(base) {
+            cluster.clone()
+        } else {
+            cluster.nfkc().collect()
+        };
         if normal.starts_with(|c: char| c.is_ascii() || is_stuffable_mark(c)) {
             normal.retain(|c| !is_stuffable_mark(c));
         }
@@ -226,6 +230,12 @@ impl Run<'_> {
         }
         end
     }
+}
+
+/// Whether a character unfolds to a whole sentence: signs of Arabic prayers, in which nothing can hide, and of which a text
+/// would grow elevenfold.
+const fn stands_for_a_sentence(c: char) -> bool {
+    matches!(c, '\u{fdfa}' | '\u{fdfb}')
 }
 
 /// Whether a character is known to be its own NFKC form: the ones that long texts are made of.
@@ -289,8 +299,15 @@ mod tests {
     }
 
     #[test]
+    fn signs_that_stand_for_sentences_stay_signs() {
+        assert!(normalize("\u{fdfa} \u{fdfb}", 1 << 20).is_none());
+        let marked = "\u{fdfa}\u{301}\u{200b}".repeat(100);
+        assert!(normal(&marked).len() < marked.len());
+    }
+
+    #[test]
     fn what_does_not_fit_is_counted() {
-        let text = "\u{fdfa}".repeat(100);
+        let text = "\u{3316}".repeat(100);
         let derived = normalize(&text, 64).unwrap();
         assert!(derived.text.len() <= 64);
         assert!(derived.cut > 200);

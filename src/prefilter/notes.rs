@@ -1,0 +1,49 @@
+//! What a family keeps in mind from one content of a step to the next.
+//!
+//! A step may hold a hundred thousand small contents, and what is little for one of them is much for all: what a family may
+//! spend on dear readings is counted for the step, and a question about the whole step is asked once. Nothing here outlives
+//! the step.
+
+use std::cell::{Cell, OnceCell};
+
+/// The notes of one family on one step.
+#[derive(Debug, Default)]
+pub struct Notes {
+    spent: Cell<usize>,
+    answers: [OnceCell<usize>; 2],
+}
+
+impl Notes {
+    /// Counts what a reading costs; answers whether all of them together still cost no more than `most`.
+    ///
+    /// Once they cost more, every further reading does: what was passed over is told at each content.
+    pub fn spend(&self, cost: usize, most: usize) -> bool {
+        let spent = self.spent.get().saturating_add(cost);
+        self.spent.set(spent);
+        spent <= most
+    }
+
+    /// The answer to one of the family's questions about the step as a whole, by its number: 0 or 1.
+    pub fn once(&self, question: usize, ask: impl FnOnce() -> usize) -> usize {
+        match self.answers.get(question) {
+            Some(answer) => *answer.get_or_init(ask),
+            None => ask(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn costs_add_up_and_questions_are_asked_once() {
+        let notes = Notes::default();
+        assert!(notes.spend(6, 10) && notes.spend(4, 10));
+        assert!(!notes.spend(1, 10));
+        assert!(!notes.spend(usize::MAX, 10) && !notes.spend(1, 10));
+        assert_eq!(notes.once(1, || 7), 7);
+        assert_eq!(notes.once(1, || 8), 7);
+        assert_eq!(notes.once(0, || 8), 8);
+    }
+}
