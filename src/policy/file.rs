@@ -433,7 +433,7 @@ impl TreatmentLine {
 /// Whether a pattern can fit a host at all: one with a scheme or a path never does, and nobody would notice.
 fn may_fit_a_host(pattern: &str) -> bool {
     let is_address =
-        pattern.parse::<std::net::Ipv6Addr>().is_ok() || pattern.starts_with('[') && pattern.ends_with(']');
+        pattern.parse::<core::net::Ipv6Addr>().is_ok() || pattern.starts_with('[') && pattern.ends_with(']');
     is_address
         || !pattern.contains(|c: char| c.is_whitespace() || c.is_control() || matches!(c, '/' | '\\' | '@' | ':' | '#'))
 }
