@@ -395,7 +395,8 @@ pub(super) fn written(path: &str, how: Written, call: &Call, seen: &mut Seen) {
         None if how == Written::Changed && is_log(&location) => {
             seen.add(Danger::LogWipe, call, "changes what logs say");
         }
-        None if how == Written::Emptied && location.is_system() && !text.ends_with(".log") => {
+        // Data of services is emptied for reasons; what the system itself reads is not.
+        None if how == Written::Emptied && location.is_system() && !text.starts_with("/var/") => {
             seen.add(Danger::DeleteSystem, call, "empties a file that belongs to the system");
         }
         None if location.is_system() => seen.add(
