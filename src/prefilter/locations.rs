@@ -299,7 +299,19 @@ impl Location {
                 return None;
             }
             // A pattern that says nothing of the name means all files, not this one.
-            let letters = self.name().chars().filter(char::is_ascii_alphanumeric).count();
+            let mut in_class = false;
+            let letters = self
+                .name()
+                .chars()
+                .filter(|c| {
+                    match c {
+                        '[' => in_class = true,
+                        ']' => in_class = false,
+                        _ => {}
+                    }
+                    !in_class && c.is_ascii_alphabetic()
+                })
+                .count();
             let path = self.rooted();
             OFTEN_GLOBBED
                 .iter()

@@ -1,8 +1,9 @@
 //! Steps and contents for the tests of prefilters, and the check of every rule's own examples.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex};
 
-use super::{Notes, Prefilter, Rule, Spoken, Subject, Views, views};
+use super::{Gate, Notes, Prefilter, Rule, Spoken, Subject, Views, views};
 use crate::model::{
     Argument, Content, ContentId, Edit, EditError, Finding, Form, Kind, Method, Origin, Original, Place, Pointer, Step,
     ToolCall,
@@ -68,9 +69,19 @@ pub(super) fn seen(family: &dyn Prefilter, origin: Origin, text: &str) -> Vec<Fi
     found
 }
 
+/// The gate for a family alone, compiled once.
+fn gate_of(family: &dyn Prefilter) -> Arc<Gate> {
+    static GATES: LazyLock<Mutex<HashMap<&'static str, Arc<Gate>>>> = LazyLock::new(Mutex::default);
+    let mut gates = GATES.lock().unwrap();
+    let gate = gates
+        .entry(family.family())
+        .or_insert_with(|| Arc::new(views::gate(std::iter::once(family))));
+    Arc::clone(gate)
+}
+
 /// What a family sees in the contents of a step.
 pub(super) fn seen_in_contents(family: &dyn Prefilter, step: &Step, policy: &Policy) -> Vec<Finding> {
-    let gate = views::gate(std::iter::once(family));
+    let gate = gate_of(family);
     let mut found = Vec::new();
     let notes = Notes::default();
     for content in &step.contents {
@@ -90,7 +101,7 @@ pub(super) fn seen_in_contents(family: &dyn Prefilter, step: &Step, policy: &Pol
 
 /// What a family sees in the shape of a step.
 pub(super) fn seen_in_shape(family: &dyn Prefilter, step: &Step, policy: &Policy) -> Vec<Finding> {
-    let gate = views::gate(std::iter::once(family));
+    let gate = gate_of(family);
     let vocabularies: Vec<u64> = step
         .contents
         .iter()

@@ -2,6 +2,8 @@
 
 mod floods;
 
+use std::sync::LazyLock;
+
 use super::*;
 use crate::model::{Confidence, Origin, ReasonCode, Severity, Treatment};
 
@@ -100,7 +102,8 @@ proptest::proptest! {
     ) {
         let origin = Origin::ALL[origin];
         let step = testing::step(texts.into_iter().map(|text| (origin, text)));
-        let screening = Prefilters::standard().screen(&step, &Policy::standard().unwrap());
+        static PREFILTERS: LazyLock<Prefilters> = LazyLock::new(Prefilters::standard);
+        let screening = PREFILTERS.screen(&step, &Policy::standard().unwrap());
         for finding in screening.findings {
             let content = step.content(finding.content.unwrap()).unwrap();
             proptest::prop_assert!(content.text.get(finding.span.clone()).is_some(), "{}: {:?}", finding.rule, finding.span);

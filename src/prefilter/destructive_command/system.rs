@@ -250,21 +250,18 @@ fn power(call: &Call, seen: &mut Seen) {
     let stops = match call.program.as_str() {
         "kill" => everybody,
         "killall5" => true,
-        "shutdown" => any(call, &["now", "+0", "/s", "/p"]) && !any(call, &["-r", "-c", "/a", "/r", "--reboot"]),
-        "poweroff" | "halt" => !any(call, &["--help", "-w"]),
-        "init" | "telinit" => call.has("0"),
-        "systemctl" => any(call, &["poweroff", "halt"]),
         _ => false,
     };
-    let restarts = match call.program.as_str() {
-        "shutdown" | "reboot" => !any(call, &["-c", "--help", "/a", "-a"]),
-        "init" | "telinit" => call.has("6"),
-        "systemctl" => any(call, &["reboot", "kexec"]),
+    // Somebody who wants a machine off says so in these words; the judge knows whether anybody did.
+    let stops_machine = match call.program.as_str() {
+        "shutdown" | "poweroff" | "halt" | "reboot" => !any(call, &["-c", "--help", "/a", "-a"]),
+        "init" | "telinit" => any(call, &["0", "6"]),
+        "systemctl" => any(call, &["poweroff", "reboot", "halt", "kexec"]),
         _ => false,
     };
     if stops {
-        seen.add(Danger::StopEverything, call, "ends every process or stops the machine");
-    } else if restarts {
+        seen.add(Danger::StopEverything, call, "ends every process");
+    } else if stops_machine {
         seen.add(Danger::Shutdown, call, "stops or restarts the machine");
     }
 }

@@ -13,7 +13,8 @@ fn tells_gravely(screening: &Screening) -> bool {
 }
 
 fn screened(step: &Step) -> Screening {
-    Prefilters::standard().screen(step, &Policy::standard().unwrap())
+    static PREFILTERS: LazyLock<Prefilters> = LazyLock::new(Prefilters::standard);
+    PREFILTERS.screen(step, &Policy::standard().unwrap())
 }
 
 /// An attack before, in the middle of, and behind many pieces.

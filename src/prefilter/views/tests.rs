@@ -424,6 +424,8 @@ fn words_behind_the_end_of_a_cut_text_are_not_seen() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
     #[test]
     fn any_text_is_survived(text in any::<String>()) {
         check(&text);
