@@ -145,6 +145,8 @@ fn families(prefilters: &Prefilters) -> Vec<(&str, Vec<Rule>)> {
     prefilters
         .families()
         .map(|family| (family.family(), family.rules().to_vec()))
+        // Rules that only a policy has.
+        .filter(|(_, rules)| !rules.is_empty())
         .chain(std::iter::once((session::rules::FAMILY, over_sessions.collect())))
         .collect()
 }

@@ -7,6 +7,7 @@ use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 use super::judge_lines;
+use super::own::{OwnRuleLine, OwnRules};
 use super::{
     DestinationRules, Disclosure, HarmlessEntry, LocalJudgeRules, MaskStyle, NamePatterns, Policy, PostureTable,
     ToolClassRules, ToolRules, TreatmentEntry, Undeclared,
@@ -64,6 +65,9 @@ pub struct PolicyFile {
     pub harmless: Vec<HarmlessLine>,
     /// What is made of findings. These come before those of the profile.
     pub treatments: Vec<TreatmentLine>,
+    /// The organisation's own rules. These come before those of the profile.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<OwnRuleLine>,
     /// Which tools may be called.
     pub tools: ToolLines,
     /// Which hosts data may go to.
@@ -277,6 +281,7 @@ impl PolicyFile {
             guidance: self.guidance.or(base.guidance),
             harmless: self.harmless.into_iter().chain(base.harmless).collect(),
             treatments: self.treatments.into_iter().chain(base.treatments).collect(),
+            rules: self.rules.into_iter().chain(base.rules).collect(),
             tools: ToolLines {
                 allow: self.tools.allow.or(base.tools.allow),
                 deny: self.tools.deny.or(base.tools.deny),
@@ -364,6 +369,8 @@ impl PolicyFile {
                 format!("expected a number over 0 and up to 1, found `{deny_at}`"),
             ));
         }
+        let own_codes = judge_lines::own_codes(&self.reason_codes).map_err(|(key, why)| at(&key, why))?;
+        let own_rules = OwnRules::new(&self.rules, &own_codes).map_err(|(key, why)| at(&key, why))?;
         Ok(Policy {
             name: self.name.unwrap_or_else(|| "unnamed".to_owned()),
             version,
@@ -375,7 +382,8 @@ impl PolicyFile {
             mask: self.mask.build().map_err(|(key, why)| at(key, why))?,
             local_judge: LocalJudgeRules { deny_at },
             judge: self.judge.build().map_err(|(key, why)| at(&key, why))?,
-            own_codes: judge_lines::own_codes(&self.reason_codes).map_err(|(key, why)| at(&key, why))?,
+            own_codes,
+            own_rules,
             guidance: self.guidance.unwrap_or_default(),
             disclosure: Disclosure {
                 reasoning: self.disclosure.reasoning.unwrap_or(true),
