@@ -102,6 +102,17 @@ pub struct TreatmentLine {
     treatment: String,
 }
 
+impl TreatmentLine {
+    /// What is made of one rule's findings.
+    pub(super) fn of_rule(id: String, treatment: String) -> Self {
+        Self {
+            rules: vec![id],
+            treatment,
+            ..Self::default()
+        }
+    }
+}
+
 /// One entry of `[[harmless]]`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
@@ -280,7 +291,13 @@ impl PolicyFile {
             extends: None,
             guidance: self.guidance.or(base.guidance),
             harmless: self.harmless.into_iter().chain(base.harmless).collect(),
-            treatments: self.treatments.into_iter().chain(base.treatments).collect(),
+            // What a rule says of itself comes behind what is said of it, and before what a profile makes of its reason.
+            treatments: self
+                .treatments
+                .into_iter()
+                .chain(self.rules.iter().filter_map(OwnRuleLine::treatment))
+                .chain(base.treatments)
+                .collect(),
             rules: self.rules.into_iter().chain(base.rules).collect(),
             tools: ToolLines {
                 allow: self.tools.allow.or(base.tools.allow),
@@ -318,6 +335,8 @@ impl PolicyFile {
             why,
         };
         let version = self.version().map_err(|why| at("policy", why))?;
+        let own_codes = judge_lines::own_codes(&self.reason_codes).map_err(|(key, why)| at(&key, why))?;
+        let own_rules = OwnRules::new(&self.rules, &own_codes).map_err(|(key, why)| at(&key, why))?;
         let treatments = self
             .treatments
             .iter()
@@ -369,8 +388,6 @@ impl PolicyFile {
                 format!("expected a number over 0 and up to 1, found `{deny_at}`"),
             ));
         }
-        let own_codes = judge_lines::own_codes(&self.reason_codes).map_err(|(key, why)| at(&key, why))?;
-        let own_rules = OwnRules::new(&self.rules, &own_codes).map_err(|(key, why)| at(&key, why))?;
         Ok(Policy {
             name: self.name.unwrap_or_else(|| "unnamed".to_owned()),
             version,

@@ -11,7 +11,7 @@ use regex::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
 
 use super::OwnCode;
-use super::file::{all_named, named};
+use super::file::{TreatmentLine, all_named, named};
 use crate::model::{Confidence, Origin, ReasonCode, Severity, Treatment};
 
 /// The family's name: what an own rule is reported under begins so.
@@ -264,6 +264,12 @@ impl OwnRules {
 }
 
 impl OwnRuleLine {
+    /// What the rule says is to be made of its findings, if it does.
+    pub(super) fn treatment(&self) -> Option<TreatmentLine> {
+        let treatment = self.treatment.clone()?;
+        Some(TreatmentLine::of_rule(format!("{OWN_FAMILY}.{}", self.id), treatment))
+    }
+
     fn has_id(&self) -> bool {
         let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
         (1..=LONGEST_ID).contains(&self.id.len()) && self.id.chars().all(fits)

@@ -143,7 +143,7 @@ mod tests {
 [[rules]]
 id = "badge_number"
 title = "A badge number of ours."
-reason = "policy_violation"
+reason = "personal_data"
 treatment = "mask"
 words = ["BDG-"]
 pattern = 'BDG-(\d{6})'
@@ -232,6 +232,8 @@ origins = ["tool_output", "agent"]
     fn of_a_flood_nothing_stays_unmasked() {
         let some = "BDG-123456 ".repeat(MOST_HITS);
         assert_eq!(found(Origin::ToolOutput, &some).len(), MOST_HITS);
+        let named = "project bluebird ".repeat(MOST_HITS);
+        assert_eq!(found(Origin::ToolOutput, &named).len(), MOST_HITS);
         let many = "BDG-123456 ".repeat(MOST_HITS + 1);
         assert_eq!(found(Origin::ToolOutput, &many), one("own.badge_number", &many));
     }
