@@ -11,8 +11,8 @@ use serde_json::json;
 
 use super::Ended;
 use crate::model::{Finding, Step};
-use crate::policy::Policy;
-use crate::prefilter::{Prefilters, Rule};
+use crate::policy::{OWN_FAMILY, Policy};
+use crate::prefilter::{Prefilters, Rule, own_rules};
 use crate::session;
 use crate::wire;
 
@@ -30,13 +30,19 @@ pub(super) enum Command {
         /// Print one JSON object a line, with meanings and examples.
         #[arg(long)]
         json: bool,
+        /// A policy file: its own rules as well, as the family `own`.
+        #[arg(long, value_name = "FILE")]
+        policy: Option<PathBuf>,
     },
     /// Say what a rule means, with texts on which it fires and look-alikes on which it does not.
     Explain {
         /// The rule's id.
         id: String,
+        /// A policy file, for a rule of its own.
+        #[arg(long, value_name = "FILE")]
+        policy: Option<PathBuf>,
     },
-    /// Say which rules fire on a text, where, and why. Exits with 20 when the built-in policy would deny for one of them.
+    /// Say which rules fire on a text, where, and why. Exits with 20 when the policy would deny for one of them.
     Test {
         /// The text.
         #[arg(required_unless_present = "file", conflicts_with = "file")]
@@ -53,6 +59,9 @@ pub(super) enum Command {
         /// The argument's name, for an argument.
         #[arg(long, default_value = "command")]
         argument: String,
+        /// A policy file, with its own rules; the built-in policy when left out.
+        #[arg(long, value_name = "FILE")]
+        policy: Option<PathBuf>,
     },
 }
 
@@ -76,28 +85,41 @@ pub(super) enum Standing {
 pub(super) fn run(command: &Command) -> anyhow::Result<Ended> {
     let prefilters = Prefilters::standard();
     match command {
-        Command::List { family, markdown, json } => {
+        Command::List {
+            family,
+            markdown,
+            json,
+            policy,
+        } => {
             let form = match (markdown, json) {
                 (true, _) => Form::Markdown,
                 (false, true) => Form::Json,
                 (false, false) => Form::Table,
             };
-            list(&prefilters, family.as_deref(), form)
+            let families = families(&prefilters, &self::policy(policy.as_deref())?);
+            list(&families, family.as_deref(), form)
         }
-        Command::Explain { id } => explain(&prefilters, id),
+        Command::Explain { id, policy } => explain(families(&prefilters, &self::policy(policy.as_deref())?), id),
         Command::Test {
             text,
             file,
             r#as,
             tool,
             argument,
+            policy,
         } => {
             let text = match (text, file) {
                 (Some(text), _) => text.clone(),
                 (None, Some(file)) => read(file)?,
                 (None, None) => anyhow::bail!("expected a text, or a file with `--file`"),
             };
-            test(&prefilters, step(&text, *r#as, tool, argument)?.as_ref())
+            let called = match policy {
+                Some(_) => "policy",
+                None => "built-in policy",
+            };
+            let policy = self::policy(policy.as_deref())?;
+            let step = step(&text, *r#as, tool, argument)?;
+            test(&prefilters, &policy, called, &step)
         }
     }
 }
@@ -130,8 +152,16 @@ fn read(file: &Path) -> anyhow::Result<String> {
     })
 }
 
-/// Every family with its rules: those that look at one step, and those over a session.
-fn families(prefilters: &Prefilters) -> Vec<(&str, Vec<Rule>)> {
+/// The policy of a file; without one, that which applies when nothing is configured.
+fn policy(file: Option<&Path>) -> anyhow::Result<Policy> {
+    Ok(match file {
+        Some(file) => Policy::load(file)?,
+        None => Policy::standard()?,
+    })
+}
+
+/// Every family with its rules: those that look at one step, those over a session, and those that only the policy has.
+fn families<'p>(prefilters: &'p Prefilters, policy: &Policy) -> Vec<(&'p str, Vec<Rule>)> {
     let over_sessions = session::rules::catalogue().iter().map(|rule| Rule {
         id: rule.id.clone(),
         title: rule.title.clone(),
@@ -146,12 +176,13 @@ fn families(prefilters: &Prefilters) -> Vec<(&str, Vec<Rule>)> {
         .families()
         .map(|family| (family.family(), family.rules().to_vec()))
         .chain(std::iter::once((session::rules::FAMILY, over_sessions.collect())))
+        .chain(std::iter::once((OWN_FAMILY, own_rules(policy))))
+        .filter(|(_, rules)| !rules.is_empty())
         .collect()
 }
 
-fn list(prefilters: &Prefilters, family: Option<&str>, form: Form) -> anyhow::Result<Ended> {
+fn list(families: &[(&str, Vec<Rule>)], family: Option<&str>, form: Form) -> anyhow::Result<Ended> {
     let of_family = |name: &str| family.is_none_or(|wanted| wanted == name);
-    let families = families(prefilters);
     let known: Vec<&str> = families.iter().map(|(name, _)| *name).collect();
     if let Some(wanted) = family.filter(|wanted| !known.contains(wanted)) {
         anyhow::bail!("there is no family `{wanted}`; there are: {}", known.join(", "));
@@ -161,7 +192,7 @@ fn list(prefilters: &Prefilters, family: Option<&str>, form: Form) -> anyhow::Re
         .filter(|(name, _)| of_family(name))
         .flat_map(|(_, rules)| rules);
     match form {
-        Form::Markdown => super::output::write(format_args!("{}", documentation_of(&families, of_family))),
+        Form::Markdown => super::output::write(format_args!("{}", documentation_of(families, of_family))),
         Form::Json => chosen.for_each(|rule| say!("{}", as_json(rule))),
         Form::Table => {
             say!("{:48} {:22} {:9} {:7} suggests", "rule", "reason", "severity", "sure");
@@ -196,7 +227,7 @@ fn as_json(rule: &Rule) -> serde_json::Value {
 /// The documentation of every rule, made of the rules themselves.
 #[cfg(test)]
 fn documentation(prefilters: &Prefilters) -> String {
-    documentation_of(&families(prefilters), |_| true)
+    documentation_of(&families(prefilters, &Policy::standard().unwrap()), |_| true)
 }
 
 fn documentation_of(families: &[(&str, Vec<Rule>)], wanted: impl Fn(&str) -> bool) -> String {
@@ -227,8 +258,8 @@ fn documentation_of(families: &[(&str, Vec<Rule>)], wanted: impl Fn(&str) -> boo
     text
 }
 
-fn explain(prefilters: &Prefilters, id: &str) -> anyhow::Result<Ended> {
-    let rule = families(prefilters)
+fn explain(families: Vec<(&str, Vec<Rule>)>, id: &str) -> anyhow::Result<Ended> {
+    let rule = families
         .into_iter()
         .flat_map(|(_, rules)| rules)
         .find(|rule| rule.id == id)
@@ -255,9 +286,8 @@ fn explain(prefilters: &Prefilters, id: &str) -> anyhow::Result<Ended> {
     Ok(Ended::Done)
 }
 
-fn test(prefilters: &Prefilters, step: &Step) -> anyhow::Result<Ended> {
-    let policy = Policy::standard()?;
-    let screening = prefilters.screen(step, &policy);
+fn test(prefilters: &Prefilters, policy: &Policy, called: &str, step: &Step) -> anyhow::Result<Ended> {
+    let screening = prefilters.screen(step, policy);
     let mut denied = false;
     for finding in &screening.findings {
         let treatment = policy.treatment(finding, step);
@@ -277,7 +307,7 @@ fn test(prefilters: &Prefilters, step: &Step) -> anyhow::Result<Ended> {
             span.end
         );
         say!("  {}", super::printable(explanation));
-        say!("  the built-in policy makes of it: {treatment}");
+        say!("  the {called} makes of it: {treatment}");
     }
     if screening.findings.is_empty() {
         say!("no rule fires");
@@ -342,7 +372,7 @@ mod tests {
     fn every_rule_has_an_id_of_its_own_and_examples_of_both_kinds() {
         let mut ids = std::collections::BTreeSet::new();
         let prefilters = Prefilters::standard();
-        for (family, rules) in families(&prefilters) {
+        for (family, rules) in families(&prefilters, &Policy::standard().unwrap()) {
             for rule in rules {
                 assert!(ids.insert(rule.id.clone()), "{} is there twice", rule.id);
                 assert!(rule.id.starts_with(&format!("{family}.")), "{}", rule.id);

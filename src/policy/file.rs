@@ -7,6 +7,7 @@ use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 use super::judge_lines;
+use super::own::{OwnRuleLine, OwnRules};
 use super::{
     DestinationRules, Disclosure, HarmlessEntry, LocalJudgeRules, MaskStyle, NamePatterns, Policy, PostureTable,
     ToolClassRules, ToolRules, TreatmentEntry, Undeclared,
@@ -64,6 +65,9 @@ pub struct PolicyFile {
     pub harmless: Vec<HarmlessLine>,
     /// What is made of findings. These come before those of the profile.
     pub treatments: Vec<TreatmentLine>,
+    /// The organisation's own rules. These come before those of the profile.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rules: Vec<OwnRuleLine>,
     /// Which tools may be called.
     pub tools: ToolLines,
     /// Which hosts data may go to.
@@ -96,6 +100,17 @@ pub struct TreatmentLine {
     #[serde(skip_serializing_if = "Option::is_none")]
     min_confidence: Option<String>,
     treatment: String,
+}
+
+impl TreatmentLine {
+    /// What is made of one rule's findings.
+    pub(super) fn of_rule(id: String, treatment: String) -> Self {
+        Self {
+            rules: vec![id],
+            treatment,
+            ..Self::default()
+        }
+    }
 }
 
 /// One entry of `[[harmless]]`.
@@ -276,7 +291,14 @@ impl PolicyFile {
             extends: None,
             guidance: self.guidance.or(base.guidance),
             harmless: self.harmless.into_iter().chain(base.harmless).collect(),
-            treatments: self.treatments.into_iter().chain(base.treatments).collect(),
+            // What a rule says of itself comes behind what is said of it, and before what a profile makes of its reason.
+            treatments: self
+                .treatments
+                .into_iter()
+                .chain(self.rules.iter().filter_map(OwnRuleLine::treatment))
+                .chain(base.treatments)
+                .collect(),
+            rules: self.rules.into_iter().chain(base.rules).collect(),
             tools: ToolLines {
                 allow: self.tools.allow.or(base.tools.allow),
                 deny: self.tools.deny.or(base.tools.deny),
@@ -313,6 +335,8 @@ impl PolicyFile {
             why,
         };
         let version = self.version().map_err(|why| at("policy", why))?;
+        let own_codes = judge_lines::own_codes(&self.reason_codes).map_err(|(key, why)| at(&key, why))?;
+        let own_rules = OwnRules::new(&self.rules, &own_codes).map_err(|(key, why)| at(&key, why))?;
         let treatments = self
             .treatments
             .iter()
@@ -375,7 +399,8 @@ impl PolicyFile {
             mask: self.mask.build().map_err(|(key, why)| at(key, why))?,
             local_judge: LocalJudgeRules { deny_at },
             judge: self.judge.build().map_err(|(key, why)| at(&key, why))?,
-            own_codes: judge_lines::own_codes(&self.reason_codes).map_err(|(key, why)| at(&key, why))?,
+            own_codes,
+            own_rules,
             guidance: self.guidance.unwrap_or_default(),
             disclosure: Disclosure {
                 reasoning: self.disclosure.reasoning.unwrap_or(true),

@@ -10,6 +10,7 @@ mod judge_lines;
 mod judging;
 mod mask;
 mod names;
+mod own;
 mod profiles;
 mod tool_classes;
 mod treatment;
@@ -23,6 +24,7 @@ pub use harmless::HarmlessEntry;
 pub use judging::{ConfidenceRules, FirstStageRules, JudgeRules, OwnCode, StrictnessTable};
 pub use mask::MaskStyle;
 pub use names::NamePatterns;
+pub use own::{Extent, Letters, OWN_FAMILY, OwnHits, OwnRule, OwnRuleLine, OwnRules};
 pub use profiles::PROFILE_NAMES;
 pub use tool_classes::ToolClassRules;
 pub use treatment::TreatmentEntry;
@@ -55,6 +57,8 @@ pub struct Policy {
     pub judge: JudgeRules,
     /// The organisation's own reason codes, by name.
     pub own_codes: Vec<OwnCode>,
+    /// The organisation's own rules.
+    pub own_rules: OwnRules,
     /// What the organisation wants its judge to know, in its own words; rendered into the system prompt.
     pub guidance: String,
     /// What of a verdict the organisation shows to its agents.

@@ -150,6 +150,7 @@ fn the_reference_changes_nothing_as_it_stands_and_reads_in_full() {
     let used = compile(&reference_in_use());
     assert_eq!(used.name, "acme");
     assert!(used.tools.allow.is_some() && used.guidance.contains("finance"));
+    assert_eq!(used.own_rules.iter().count(), 1);
 }
 
 #[test]

@@ -41,11 +41,14 @@ impl TreatmentEntry {
 }
 
 impl Policy {
-    /// The rule patterns of the treatment table that fit none of these rules.
+    /// The rule patterns of the treatment table that fit none of these rules and none of the organisation's own.
     pub fn unknown_rules<'p>(&'p self, rules: &[&str]) -> Vec<&'p str> {
         self.treatments
             .iter()
-            .flat_map(|entry| entry.rules.fitting_none(rules.iter().copied()))
+            .flat_map(|entry| {
+                let own = self.own_rules.iter().map(|rule| rule.id.as_str());
+                entry.rules.fitting_none(rules.iter().copied().chain(own))
+            })
             .collect()
     }
 

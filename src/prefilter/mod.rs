@@ -14,6 +14,7 @@ mod locations;
 mod notes;
 mod obfuscation;
 mod oversize;
+mod own;
 mod path;
 mod personal_data;
 mod rule;
@@ -35,6 +36,7 @@ use crate::policy::Policy;
 
 pub use gate::{Case, Gate, Seen, Sightings, Word};
 pub use notes::Notes;
+pub use own::own_rules;
 pub use rule::Rule;
 pub use subject::{Spoken, Subject};
 pub use views::{ViewText, Views};
@@ -87,6 +89,7 @@ impl Prefilters {
             Box::new(path::Path::new()),
             Box::new(tool::Tool::new()),
             Box::new(untrusted_destination::UntrustedDestination::new()),
+            Box::new(own::Own),
         ])
     }
 

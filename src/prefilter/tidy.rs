@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 
 use crate::model::{Confidence, ContentId, Finding, ReasonCode, Severity, Treatment};
+use crate::policy::OWN_FAMILY;
 
 /// The most findings of one rule in one content.
 const MOST_PER_RULE: usize = 16;
@@ -15,9 +16,11 @@ fn gravity(finding: &Finding) -> (Treatment, Severity, Confidence) {
 }
 
 /// Whether every place counts: what is masked place by place must be told place by place, or the rest stays in the open.
-/// The families that find it cap their own floods.
+/// The families that find it cap their own floods. What organisations look for by rules of their own may be masked whatever
+/// the reason.
 fn is_masked_by_place(finding: &Finding) -> bool {
-    matches!(finding.reason, ReasonCode::SecretExposure | ReasonCode::PersonalData)
+    let family = finding.rule.split('.').next();
+    matches!(finding.reason, ReasonCode::SecretExposure | ReasonCode::PersonalData) || family == Some(OWN_FAMILY)
 }
 
 /// The findings of one content: each place once per rule (several views may show it), a limited number per rule.

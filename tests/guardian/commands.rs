@@ -252,6 +252,29 @@ fn tools_tells_what_tools_are_taken_for_and_the_policy_has_the_last_word() {
 }
 
 #[test]
+fn the_rules_of_a_policy_are_listed_explained_and_tried() {
+    let folder = tempfile::tempdir().unwrap();
+    let rule = |pattern: &str| {
+        format!(
+            "[[rules]]\nid = 'badge'\ntitle = 'A badge number.'\nreason = 'personal_data'\ntreatment = 'deny'\n\
+             words = ['BDG-']\npattern = '{pattern}'\nexamples = ['BDG-123456']\n"
+        )
+    };
+    let file = folder.path().join("policy.toml");
+    std::fs::write(&file, rule("BDG-[0-9]{6}")).unwrap();
+    let with_policy = |args: &[&str]| output(guardian(folder.path()).args(args).args(["--policy", "policy.toml"]));
+    let (code, text, _) = with_policy(&["rules", "list", "--family", "own"]);
+    assert!(code == 0 && text.contains("own.badge"), "{text}");
+    let (code, text, _) = with_policy(&["rules", "explain", "own.badge"]);
+    assert!(code == 0 && text.contains("BDG-123456"), "{text}");
+    let (code, text, _) = with_policy(&["rules", "test", "badge BDG-654321"]);
+    assert!(code == 20 && text.contains("the policy makes of it: deny"), "{text}");
+    std::fs::write(&file, rule("BDG-[a-z]{6}")).unwrap();
+    let (code, _, error) = with_policy(&["rules", "list"]);
+    assert!(code == 1 && error.contains("`rules.badge.examples`"), "{error}");
+}
+
+#[test]
 fn the_rules_over_a_session_are_listed_and_explained() {
     let folder = tempfile::tempdir().unwrap();
     let (code, text, _) = output(guardian(folder.path()).args(["rules", "list", "--family", "session"]));

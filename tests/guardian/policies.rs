@@ -147,3 +147,35 @@ async fn harmless_steps_need_no_judge_unless_something_is_seen() {
         {"jsonrpc": "2.0", "id": 43, "method": "tasks/get", "params": {"id": "2232321", "historyLength": 4}}}});
     assert_eq!(guardian.post(&status).await.source(), "rules");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rule_of_the_organisations_own_masks_what_it_finds() {
+    let (guardian, _folder) = with_policy(
+        r#"
+[[rules]]
+id = "badge_number"
+title = "A badge number of ours."
+reason = "personal_data"
+treatment = "mask"
+words = ["BDG-"]
+pattern = 'BDG-(\d{6})'
+
+[[treatments]]
+rules = ["own.badge_number"]
+origins = ["tool_output"]
+treatment = "deny"
+"#,
+    )
+    .await;
+    let said = "I am BDG-123456, she is BDG-65\u{200b}4321; ours have the form BDG-12.";
+    let reply = guardian.post(&user_message(said)).await;
+    assert_eq!(reply.decision(), "modify", "{:?}", reply.json);
+    assert_eq!(
+        text_of(&reply),
+        "I am BDG-************, she is BDG-************; ours have the form BDG-12."
+    );
+    let findings = reply.result()["data"]["findings"].to_string();
+    assert!(findings.contains("own.badge_number"), "{findings}");
+    let answer = guardian.post(&tool_result("He is BDG-123456.")).await;
+    assert_eq!(answer.decision(), "deny", "{:?}", answer.json);
+}
