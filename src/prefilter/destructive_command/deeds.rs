@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use super::platforms::names_only_throwaways;
 use super::shell::Call;
 use super::{Danger, Seen};
 
@@ -371,7 +372,11 @@ pub(super) fn look(call: &Call, seen: &mut Seen) {
     {
         return;
     }
-    for deed in deeds {
+    let all_throwaways = names_only_throwaways(call);
+    for deed in deeds
+        .iter()
+        .filter(|deed| !(all_throwaways && deed.danger == Danger::DestroyResources))
+    {
         let is_among = |pattern: &&str| args.iter().any(|arg| fits(pattern, arg));
         if deed.words.iter().all(|patterns| patterns.iter().any(is_among)) {
             seen.add(deed.danger, call, deed.what);

@@ -94,7 +94,7 @@ fn platforms(call: &Call, seen: &mut Seen) {
 }
 
 /// Whether all that a call destroys has a name that says that it is thrown away as a matter of course.
-fn names_only_throwaways(call: &Call) -> bool {
+pub(super) fn names_only_throwaways(call: &Call) -> bool {
     let all = |names: &mut dyn Iterator<Item = &str>| {
         let mut names = names.peekable();
         names.peek().is_some() && names.all(is_throwaway)
