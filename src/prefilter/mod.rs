@@ -151,11 +151,14 @@ impl Prefilters {
         }
         let mut known = None;
         let all = implied::implied(step);
-        let cut = self.rules().find(|rule| rule.id == oversize::CUT);
-        let unopened = all.unopened.iter().zip(cut.into_iter().cycle());
-        screening
-            .findings
-            .extend(unopened.map(|(content, cut)| implied::not_opened(cut, content)));
+        if !all.unopened.is_empty()
+            && let Some(cut) = self.rules().find(|rule| rule.id == oversize::CUT)
+        {
+            let unopened = all.unopened.iter();
+            screening
+                .findings
+                .extend(unopened.map(|content| implied::not_opened(cut, content)));
+        }
         for implied in all.texts {
             let views = Views::of(&implied.whole, &self.gate);
             screening.coverage.derived_bytes += implied.whole.text.len() + views.derived_bytes();

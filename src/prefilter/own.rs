@@ -83,11 +83,10 @@ fn screen_view(
 ) {
     let text = view.in_any_case();
     let whole = 0..subject.content.text.len();
-    let hits = match subject.notes.spend(text.len(), EFFORT) {
-        true => rule.hits(text, MOST_HITS),
-        false => rule.hits("", 0),
-    };
-    let is_all = subject.notes.spend(0, EFFORT) && hits.extent == Extent::Complete;
+    let is_affordable = subject.notes.spend(text.len(), EFFORT);
+    let hits = is_affordable
+        .then(|| rule.hits(text, MOST_HITS))
+        .filter(|hits| hits.extent == Extent::Complete);
     let mut report = |span: Range<usize>, raw: Range<usize>, explanation: String| {
         if known
             .iter()
@@ -100,14 +99,14 @@ fn screen_view(
         known.push(raw);
         found.push(finding);
     };
-    if !is_all {
+    let Some(hits) = hits else {
         let why = format!(
             "{} So often, or in so much text, that the whole counts as one.",
             rule.title
         );
         report(0..text.len(), whole, why);
         return;
-    }
+    };
     for span in hits.spans {
         let raw = view.raw_span(span.clone());
         report(
