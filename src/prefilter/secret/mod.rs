@@ -56,7 +56,7 @@ impl Prefilter for Secret {
     }
 
     fn step_words(&self) -> Vec<Word> {
-        Self::table().map(Table::self_evident_words).unwrap_or_default()
+        Self::table().map_or_else(Vec::new, |table| table.self_evident_words().to_vec())
     }
 
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {

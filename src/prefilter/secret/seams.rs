@@ -56,15 +56,15 @@ pub(super) fn screen(table: &Table, step: &Step, spoken: Spoken<'_>, found: &mut
     }
 }
 
-/// Whether any piece holds a word of a format, or one stands across a seam: of most steps neither is true, and one look at
-/// all their seams says so.
+/// Whether any piece holds a word of a format, or one stands across a seam. Of most steps neither is true, and one look at
+/// the seams of all their runs says so.
 fn may_be_split<'r, 'a: 'r>(table: &Table, runs: impl Iterator<Item = &'r [&'a Content]>, spoken: Spoken<'_>) -> bool {
     let mut seams = String::new();
     for run in runs {
         if seams.len() > MOST_BYTES || run.iter().any(|content| spoken.holds_words(content.id)) {
             return true;
         }
-        sew_ends(run, table.longest_word(), &mut seams, &mut Vec::new());
+        sew_ends(run, table.longest_self_evident(), &mut seams, &mut Vec::new());
         seams.push('\n');
     }
     table.names_self_evident(&seams)
@@ -213,14 +213,8 @@ fn sew_ends<'a>(run: &[&'a Content], reach: usize, sewn: &mut String, pieces: &m
 }
 
 fn sew(table: &Table, run: &[&Content], spoken: Spoken<'_>, left: &mut usize, found: &mut Vec<Finding>) {
-    // Where no piece holds a word of any format, one can only stand across a seam.
-    if !run.iter().any(|content| spoken.holds_words(content.id)) {
-        let mut seams = String::new();
-        sew_ends(run, table.longest_word(), &mut seams, &mut Vec::new());
-        *left = left.saturating_sub(seams.len());
-        if !table.names_self_evident(&seams) {
-            return;
-        }
+    if !may_be_split(table, std::iter::once(run), spoken) {
+        return;
     }
     let (mut sewn, mut pieces) = (String::new(), Vec::new());
     sew_ends(run, END, &mut sewn, &mut pieces);

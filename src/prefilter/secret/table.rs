@@ -25,7 +25,8 @@ pub(super) struct Table {
     words: Vec<Word>,
     /// The words of formats that need none beside them, at their places.
     self_evident: Gate,
-    longest_word: usize,
+    self_evident_words: Vec<Word>,
+    longest_self_evident: usize,
     targets: Vec<Vec<Target>>,
     labelled_password: usize,
     labelled_token: usize,
@@ -111,21 +112,26 @@ impl Table {
             Target::Format(index) => formats.get(*index).is_some_and(Format::is_self_evident),
             Target::Label(_) => false,
         };
-        let self_evident = words
+        // A word that needs another beside it keeps its place as an empty one, which is never found.
+        let self_evident_words: Vec<Word> = words
             .iter()
             .zip(&targets)
             .map(|(word, targets)| match targets.iter().any(tells_itself) {
                 true => word.clone(),
-                // Keeps its place, and is never found.
                 false => Word::exact(""),
-            });
-        let self_evident = Gate::of([self_evident.collect()]);
+            })
+            .collect();
         Ok(Self {
             rules,
             formats,
-            longest_word: words.iter().map(|word| word.text.len()).max().unwrap_or_default(),
             words,
-            self_evident,
+            longest_self_evident: self_evident_words
+                .iter()
+                .map(|word| word.text.len())
+                .max()
+                .unwrap_or_default(),
+            self_evident: Gate::of([self_evident_words.clone()]),
+            self_evident_words,
             targets,
             labelled_password,
             labelled_token,
@@ -143,26 +149,14 @@ impl Table {
         &self.words
     }
 
-    /// The keywords of formats that need no word beside them.
-    pub(super) fn self_evident_words(&self) -> Vec<Word> {
-        let listed = self.words.iter().enumerate();
-        listed
-            .filter(|(place, _)| self.opens_self_evident(*place))
-            .map(|(_, word)| word.clone())
-            .collect()
+    /// The keywords of formats that need no word beside them, at their places among all.
+    pub(super) fn self_evident_words(&self) -> &[Word] {
+        &self.self_evident_words
     }
 
-    /// Whether the word at this place is a keyword of a format that needs no word beside it.
-    fn opens_self_evident(&self, word: usize) -> bool {
-        self.targets.get(word).into_iter().flatten().any(|target| match target {
-            Target::Format(index) => self.formats.get(*index).is_some_and(Format::is_self_evident),
-            Target::Label(_) => false,
-        })
-    }
-
-    /// Bytes of the longest keyword.
-    pub(super) fn longest_word(&self) -> usize {
-        self.longest_word
+    /// Bytes of the longest of these.
+    pub(super) fn longest_self_evident(&self) -> usize {
+        self.longest_self_evident
     }
 
     /// Whether a text holds a keyword of a format that needs no word beside it.
