@@ -136,18 +136,25 @@ struct Listed {
     index: u32,
 }
 
-/// A word in a bucket.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Entry {
-    /// The four bytes by which a long word is known, the bytes of a short one; in lower case.
-    key: u32,
-    /// Four other bytes of a long word, in lower case: its beginning, or its end where it is known by its beginning. Of a
-    /// short word, which bits of its key count.
-    other: u32,
-    /// Where in the word its window stands, and where those others do.
-    offset: u16,
-    other_offset: u16,
+/// A word of four bytes or more in a bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Long {
     listed: u32,
+    /// The four bytes by which it is known, in lower case, and where in the word they stand.
+    window: u32,
+    offset: u16,
+    /// Four others, in lower case: its beginning, or its end where it is known by its beginning.
+    other: u32,
+    other_offset: u16,
+}
+
+/// A word of two or three bytes in a bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Short {
+    listed: u32,
+    /// Its bytes in lower case, and which bits of them count.
+    key: u32,
+    mask: u32,
 }
 
 /// How many bits of a hash say which byte of a table is asked: so many that few bytes are not zero.
@@ -157,7 +164,7 @@ const BUCKET_BITS: u32 = 10;
 
 /// Words by hash: a table that says of most hashes at once that no word has them, and the words of the others.
 #[derive(Debug)]
-struct Index {
+struct Index<Entry> {
     /// For each value of the upper bits of a hash, which of its next bits the words have: a byte that is not zero says that
     /// there may be a word, the bit of the hash's [`tag`] says so more surely.
     table: Box<[u8; 1 << TABLE_BITS]>,
@@ -168,13 +175,14 @@ struct Index {
 
 /// Bits of the third byte that the hash of a short word regards.
 const THIRD_BITS: u32 = 4;
+
 /// The compiled words.
 #[derive(Debug)]
 pub struct Gate {
     words: Vec<Listed>,
     single: Vec<(u8, Vec<u32>)>,
-    long: Index,
-    short: Index,
+    long: Index<Long>,
+    short: Index<Short>,
 }
 
 /// Places that are looked at together.
@@ -193,17 +201,16 @@ const fn short_hash(window: u32) -> u32 {
     ((window | FOLD) & ((1 << (16 + THIRD_BITS)) - 1)).wrapping_mul(0x9e37_79b1)
 }
 
-impl Index {
+impl<Entry: Copy + Ord> Index<Entry> {
     /// The words that have these hashes.
-    fn of(hashed: Vec<(u32, Entry)>) -> Self {
+    fn of(mut hashed: Vec<(u32, Entry)>) -> Self {
         let mut table = Box::new([0; 1 << TABLE_BITS]);
         for (hash, _) in &hashed {
             if let Some(mark) = table.get_mut(place(*hash)) {
                 *mark |= tag(*hash);
             }
         }
-        let mut hashed = hashed;
-        hashed.sort_by_key(|(hash, entry)| (bucket(*hash), entry.listed, entry.key));
+        hashed.sort_by_key(|(hash, entry)| (bucket(*hash), *entry));
         // A word that is listed under several hashes stands in their bucket once.
         hashed.dedup_by(|(a, this), (b, last)| bucket(*a) == bucket(*b) && this == last);
         let starts = (0..=1 << BUCKET_BITS)
@@ -355,7 +362,7 @@ impl Gate {
         for step in 0..PLACES {
             let (place, window) = (at + step as usize, (eight >> (8 * step)) as u32);
             for entry in self.long.entries(long_hash(window)) {
-                if entry.key == window | FOLD
+                if entry.window == window | FOLD
                     && let Some(start) = place.checked_sub(usize::from(entry.offset))
                     && let Some(other) = bytes.get(start + usize::from(entry.other_offset)..)
                     && let Some(other) = other.first_chunk::<4>()
@@ -365,7 +372,7 @@ impl Gate {
                 }
             }
             for entry in self.short.entries(short_hash(window)) {
-                if (entry.key ^ (window | FOLD)) & entry.other == 0 {
+                if (entry.key ^ (window | FOLD)) & entry.mask == 0 {
                     self.compare_word(bytes, place, entry.listed, found);
                 }
             }
@@ -397,34 +404,32 @@ impl Gate {
 }
 
 /// Adds a word of two or three bytes under every hash that a text which holds it can have.
-fn add_short(word: &[u8], listed: u32, hashed: &mut Vec<(u32, Entry)>) {
+fn add_short(word: &[u8], listed: u32, hashed: &mut Vec<(u32, Short)>) {
     let [first, second, third @ ..] = word else { return };
     let begins = u32::from_le_bytes([*first, *second, 0, 0]);
     let (key, thirds) = match third {
         [third, ..] => (begins | u32::from(*third) << 16, vec![u32::from(*third)]),
         [] => (begins, (0..1 << THIRD_BITS).collect()),
     };
-    let entry = Entry {
-        key: key | FOLD,
-        other: if third.is_empty() { 0xffff } else { 0xff_ffff },
-        offset: 0,
-        other_offset: 0,
+    let entry = Short {
         listed,
+        key: key | FOLD,
+        mask: if third.is_empty() { 0xffff } else { 0xff_ffff },
     };
     let windows = thirds.into_iter().map(|third| begins | third << 16);
     hashed.extend(windows.map(|window| (short_hash(window), entry)));
 }
 
 /// Adds a word of four bytes or more under its rarest window.
-fn add_long(word: &[u8], listed: u32, hashed: &mut Vec<(u32, Entry)>) {
+fn add_long(word: &[u8], listed: u32, hashed: &mut Vec<(u32, Long)>) {
     let (offset, window) = rarest_window(word);
     let other_offset = match offset {
         0 => word.len() - 4,
         _ => 0,
     };
     let other = word.get(other_offset..).and_then(<[u8]>::first_chunk);
-    let entry = Entry {
-        key: window | FOLD,
+    let entry = Long {
+        window: window | FOLD,
         other: other.map_or(0, |other| u32::from_le_bytes(*other)) | FOLD,
         offset: offset as u16,
         other_offset: other_offset as u16,
