@@ -1,0 +1,474 @@
+//! What the calls of one text do, one by one, and what is concluded from all of them.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::super::files::{Depth, Written, deleted, written};
+use super::super::secrets::{climbs_into_system, is_public, reads};
+use super::super::shell::Call;
+use super::super::{Danger, Seen};
+use super::callees::Deed;
+use super::values::{script, value};
+use super::{Nested, expression};
+use crate::prefilter::locations::{Breadth, Location, Secret};
+
+/// No system takes a longer one.
+const LONGEST_PATH: usize = 4096;
+const MOST_LISTS: usize = 256;
+
+static PROCESS_OBJECT: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    expression(
+        r"(?i)getattr\(\s*(?:os|subprocess|builtins|__builtins__|__import__\([^)]*\))\s*,|__import__\(\s*['\x22](?:os|subprocess|socket|pty)['\x22]\s*\)\s*\.|globals\(\)\[['\x22]__builtins__|require\(\s*['\x22]child_process['\x22]\s*\)\s*\.\s*exec|process\.mainModule|\[\s*['\x22]constructor['\x22]\s*\]",
+    )
+});
+static ENVIRONMENT_SENT: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    expression(
+        r"(?:dict|str|json\.dumps)\(\s*os\.environ|(?:json|data)\s*=\s*(?:dict\()?os\.environ|os\.environ\.(?:items|copy)\(|JSON\.stringify\(\s*process\.env|body:\s*process\.env",
+    )
+});
+
+/// What was seen in one text, for conclusions over all of it.
+#[derive(Default)]
+pub(super) struct Sight {
+    /// Directories and patterns whose files are listed.
+    lists: Vec<String>,
+    /// A file is deleted whose name is known only when the code runs.
+    deletes_unknown: Option<Range<usize>>,
+    sends: Option<Range<usize>>,
+    reads_secret: Option<Range<usize>>,
+    reads_system: Option<Range<usize>>,
+}
+
+impl Sight {
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "one place where a call is taken apart; a struct would only rename the list"
+    )]
+    pub(super) fn take(
+        &mut self,
+        deed: Deed,
+        callee: &str,
+        arguments: &[String],
+        constants: &HashMap<String, String>,
+        span: &Range<usize>,
+        seen: &mut Seen,
+        nested: &mut Nested,
+    ) {
+        let first = arguments.first().map_or("", String::as_str);
+        let call = Call {
+            span: span.clone(),
+            ..Call::default()
+        };
+        match deed {
+            Deed::Run => {
+                if let Some(script) = script(first, arguments.get(1).map(String::as_str), constants) {
+                    nested.push((script, span.clone()));
+                }
+            }
+            Deed::Evaluate => evaluate(callee, first, constants, span, seen, nested),
+            Deed::Delete | Deed::DeleteTree => {
+                if let Some(path) = value(first, constants, 0) {
+                    let depth = if deed == Deed::DeleteTree {
+                        Depth::Recursive
+                    } else {
+                        Depth::Flat
+                    };
+                    deleted(&path, depth, &call, seen);
+                } else {
+                    self.deletes_unknown = Some(span.clone());
+                }
+            }
+            Deed::List => self.lists.extend(
+                value(first, constants, 0).filter(|path| path.len() <= LONGEST_PATH && self.lists.len() < MOST_LISTS),
+            ),
+            Deed::Open => {
+                let Some(path) = value(first, constants, 0) else { return };
+                let mode = arguments
+                    .iter()
+                    .skip(1)
+                    .find(|argument| !argument.contains("encoding"))
+                    .map(|argument| {
+                        argument
+                            .trim_start_matches("mode=")
+                            .trim_matches([' ', '\'', '"'])
+                            .to_owned()
+                    })
+                    .unwrap_or_default();
+                if mode.len() <= 3 && mode.contains(['w', 'a', 'x', '+']) {
+                    let how = if mode.contains('a') {
+                        Written::Extended
+                    } else {
+                        Written::Replaced
+                    };
+                    written(&path, how, &call, seen);
+                } else {
+                    self.read(&path, &call, seen);
+                }
+            }
+            Deed::Read => {
+                // Reading a web address that is made of something carries it there.
+                if first.contains("://") && first.contains('(') {
+                    self.sends = Some(span.clone());
+                }
+                if let Some(path) = value(first, constants, 0) {
+                    self.read(&path, &call, seen);
+                }
+            }
+            Deed::Write => {
+                if let Some(path) = value(first, constants, 0) {
+                    written(&path, Written::Replaced, &call, seen);
+                }
+            }
+            Deed::Copy => {
+                if let Some(path) = value(first, constants, 0) {
+                    self.read(&path, &call, seen);
+                }
+                if let Some(path) = arguments.get(1).and_then(|argument| value(argument, constants, 0)) {
+                    written(&path, Written::Replaced, &call, seen);
+                }
+            }
+            Deed::Send => {
+                let carries = match callee {
+                    "urlopen(" => arguments.len() > 1,
+                    "Request(" | "urllib.request.Request(" => arguments
+                        .iter()
+                        .skip(1)
+                        .any(|argument| !argument.trim_start().starts_with("headers")),
+                    "fetch(" => arguments
+                        .iter()
+                        .any(|argument| argument.to_ascii_lowercase().contains("post") || argument.contains("body")),
+                    _ => true,
+                };
+                if carries {
+                    self.sends = Some(span.clone());
+                }
+            }
+            Deed::Permissions => {
+                let mode = arguments.get(1).map_or("", String::as_str);
+                if let Some(path) = value(first, constants, 0)
+                    && mode.ends_with("777")
+                    && (Location::of(&path).is_system()
+                        || matches!(
+                            Location::of(&path).breadth(),
+                            Breadth::Everything | Breadth::SystemDirectory
+                        ))
+                {
+                    seen.add(Danger::OpenPermissions, &call, "lets everybody write a system file");
+                }
+            }
+        }
+    }
+
+    fn read(&mut self, path: &str, call: &Call, seen: &mut Seen) {
+        let location = Location::of(path);
+        if climbs_into_system(path, &location) {
+            seen.add(
+                Danger::ClimbingPath,
+                call,
+                "climbs out of one directory into a place of the system",
+            );
+        }
+        match location.secret() {
+            Some(secret) if secret.is_key_material() => {
+                self.reads_secret = Some(call.span.clone());
+                seen.add(Danger::CredentialRead, call, reads(secret));
+            }
+            Some(Secret::Environment) => {
+                self.reads_secret = Some(call.span.clone());
+                seen.add(Danger::EnvironmentRead, call, reads(Secret::Environment));
+            }
+            Some(secret) => {
+                self.reads_secret = Some(call.span.clone());
+                seen.add(Danger::AccountRead, call, reads(secret));
+            }
+            None if location.is_system() => {
+                self.reads_system = Some(call.span.clone());
+                if !is_public(location.as_str()) {
+                    seen.add(Danger::SystemRead, call, "reads a file of the system");
+                }
+            }
+            None => {}
+        }
+    }
+
+    pub(super) fn conclude(&self, text: &str, seen: &mut Seen) {
+        let has = |any: &[&str]| any.iter().any(|part| text.contains(part));
+        if let Some(span) = &self.sends {
+            if self.reads_secret.is_some() || ENVIRONMENT_SENT.as_ref().is_some_and(|regex| regex.is_match(text)) {
+                seen.add_at(
+                    Danger::Exfiltrate,
+                    span.clone(),
+                    "reads secrets and sends something to another machine",
+                );
+            } else if self.reads_system.is_some() {
+                seen.add_at(
+                    Danger::UploadSystem,
+                    span.clone(),
+                    "reads system files and sends something to another machine",
+                );
+            }
+        }
+        // What is listed and what is deleted belong together: code that does both deletes what it lists.
+        if let Some(span) = &self.deletes_unknown {
+            let call = Call {
+                span: span.clone(),
+                ..Call::default()
+            };
+            for listed in &self.lists {
+                deleted(listed, Depth::Recursive, &call, seen);
+            }
+            if self.lists.len() >= MOST_LISTS {
+                seen.add(
+                    Danger::NotExamined,
+                    &call,
+                    "deletes from more places than can be followed",
+                );
+            }
+        }
+        let whole = || 0..text.len().min(1);
+        let socket = has(&[
+            "socket.socket",
+            "socket.create_connection",
+            "net.Socket(",
+            "net.connect(",
+            "net.createConnection(",
+            "TCPSocket",
+            "fsockopen(",
+            "IO::Socket",
+            "SOCK_STREAM",
+            "Net.Sockets",
+            "net.Dial(",
+            "socket.tcp(",
+            "(\"socket\")",
+            "('socket')",
+            "/inet/tcp/",
+            "new Socket(",
+            "Socket.tcp(",
+            "[socket ",
+            "set s [socket",
+            "websocket.WebSocketApp(",
+        ]);
+        if socket {
+            let runs = has(&[
+                "subprocess",
+                "os.system",
+                "os.popen",
+                "child_process",
+                "pty.spawn",
+                "shell_exec",
+                "proc_open",
+                "exec(",
+                "exec sprintf",
+                "exec \"",
+                "popen(",
+                "spawn(",
+                "execute(",
+                "exec.Command(",
+                "(\"pty\")",
+                "ProcessBuilder",
+                "system$_",
+                "|& getline",
+                "|&getline",
+                "Process.new(",
+                "\"exec $",
+            ]);
+            let takes_over = has(&[
+                "os.dup2(",
+                ".pipe(",
+                "pty.spawn(",
+                "<&%d",
+                "<&3",
+                "STDIN->fdopen",
+                "open(STDIN",
+                "<&3",
+                ">&S",
+                ":in,:out",
+                "dup2",
+                "exec(\"/bin/",
+                "exec \"/bin/",
+                "proc_open(",
+            ]) && has(&[
+                "/bin/sh",
+                "/bin/bash",
+                "'sh'",
+                "\"sh\"",
+                "cmd.exe",
+                "powershell",
+                "bash -i",
+                "'bash'",
+                "\"bash\"",
+                "sh -i",
+                "sh <&",
+                "sh <&3",
+            ]);
+            // What comes in is run, and what it prints goes back.
+            let relays =
+                runs && has(&[
+                    "receive(",
+                    "c.gets",
+                    ".gets)",
+                    "getline",
+                    "gets $",
+                    "fgets(",
+                    "while<>",
+                    "c.receive",
+                    "getInputStream(",
+                    "cmd.Stdin=c",
+                    "cmd.Stdin = c",
+                ]) && has(&[
+                    "system$_",
+                    "popen(",
+                    "|& getline",
+                    "|&getline",
+                    "eval [",
+                    "\"exec $",
+                    "Process.new(",
+                    "ProcessBuilder",
+                    "cmd.Run(",
+                ]);
+            let obeys = runs
+                && has(&["recv(", ".on('data'", ".on(\"data\"", "fgets(", ".gets"])
+                && has(&[
+                    "shell=True",
+                    "os.popen(",
+                    "os.system(",
+                    "check_output(",
+                    "exec(",
+                    "Popen(",
+                ])
+                && has(&[".send(", ".sendall(", ".write(", "puts"]);
+            if (takes_over && runs) || obeys || relays {
+                let at = text.find("connect").map_or_else(whole, |at| at..at + 7);
+                seen.add_at(Danger::ReverseShell, at, "hands a shell to another machine");
+            }
+        }
+        if has(&[
+            "pynput",
+            "keyboard.on_press",
+            "pyHook",
+            "GetAsyncKeyState",
+            "keyboard.hook(",
+            "SetWindowsHookEx",
+        ]) && has(&["write(", "send", "post(", "append("])
+        {
+            seen.add_at(Danger::Keylogger, whole(), "records what is typed");
+        }
+        let walks = has(&["os.walk(", "rglob(", "glob.glob(", "os.listdir(", "readdirSync("]);
+        let encrypts = has(&["Fernet(", "AES.new(", "encrypt(", "createCipheriv("]);
+        let replaces = has(&[
+            "os.remove(",
+            "os.rename(",
+            ".unlink(",
+            "'wb'",
+            "\"wb\"",
+            "unlinkSync(",
+            ".encrypted",
+            ".locked",
+        ]);
+        let broad = has(&["'/'", "\"/\"", "expanduser", "Path.home()", "/home", "C:\\\\", "~"])
+            || has(&["ransom", "bitcoin", ".locked", ".encrypted"]);
+        if walks && encrypts && replaces && broad {
+            seen.add_at(
+                Danger::Ransom,
+                whole(),
+                "walks over files, encrypts them and replaces them",
+            );
+        }
+        if let Some(hit) = PROCESS_OBJECT.as_ref().and_then(|regex| regex.find(text)) {
+            seen.add_at(
+                Danger::DisguisedWord,
+                hit.range(),
+                "reaches a system function in a roundabout way",
+            );
+        }
+        let encodes = has(&[
+            "b64encode(",
+            "btoa(",
+            "toString('base64')",
+            "codecs.encode(",
+            "zlib.compress(",
+        ]) && has(&[".write(", "writeFile", "write_bytes("]);
+        let holds_code = has(&[
+            "import os",
+            "import shutil",
+            "import socket",
+            "import subprocess",
+            "rmtree(",
+            "/etc/passwd",
+            "os.system",
+            "rm -rf",
+            "powershell",
+        ]);
+        let mentions = [
+            "\"import ",
+            "'import ",
+            "\"with open",
+            "'with open",
+            "'rm -",
+            "\"rm -",
+            "\"os.",
+            "'os.",
+        ]
+        .iter()
+        .any(|part| text.contains(part));
+        if encodes && holds_code && mentions {
+            seen.add_at(
+                Danger::EncodedPayload,
+                whole(),
+                "hides code in an encoding and writes it to a file",
+            );
+        }
+    }
+}
+
+fn evaluate(
+    callee: &str,
+    first: &str,
+    constants: &HashMap<String, String>,
+    span: &Range<usize>,
+    seen: &mut Seen,
+    nested: &mut Nested,
+) {
+    let has = |any: &[&str]| any.iter().any(|part| first.contains(part));
+    if has(&[
+        "requests.get(",
+        "urlopen(",
+        "httpx.get(",
+        "fetch(",
+        "urllib.request",
+        ".get(\"http",
+        ".get('http",
+        "curl",
+    ]) {
+        seen.add_at(
+            Danger::PipeToShell,
+            span.clone(),
+            "runs what another machine sends, unseen",
+        );
+        return;
+    }
+    if has(&[
+        "b64decode(",
+        "fromhex(",
+        "codecs.decode(",
+        "zlib.decompress(",
+        "marshal.loads(",
+        "atob(",
+        "'base64')",
+        "\"base64\")",
+        "unhexlify(",
+        "base64_decode(",
+        "gzinflate(",
+    ]) {
+        seen.add_at(Danger::DecodedRun, span.clone(), "decodes a text and runs it");
+        return;
+    }
+    if callee == "exec("
+        && let Some(text) = value(first, constants, 0).filter(|text| !text.contains('\n') && text.contains(' '))
+    {
+        nested.push((text, span.clone()));
+    }
+}
