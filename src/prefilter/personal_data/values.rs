@@ -138,46 +138,51 @@ fn bic(rest: &str) -> Option<usize> {
 
 /// A row of so many digits, in groups or not.
 fn digits(rest: &str, range: std::ops::RangeInclusive<usize>) -> Option<usize> {
-    let mut count = 0;
-    let mut end = 0;
-    let mut gap = 0;
-    for (at, byte) in rest.bytes().enumerate() {
-        match byte {
-            b'0'..=b'9' => {
+    let row = Row {
+        opening: (b"", 0),
+        parting: (b" -.", 1),
+    };
+    let (count, end) = row.read(rest, *range.end());
+    (range.contains(&count) && ends(rest, end)).then_some(end)
+}
+
+/// How the digits of one number are written: which signs, and how many in a row, may stand before the first and between two.
+struct Row {
+    opening: (&'static [u8], usize),
+    parting: (&'static [u8], usize),
+}
+
+impl Row {
+    /// How many digits stand at the beginning of a text, and where they end; of more than `most` one more is read.
+    fn read(&self, rest: &str, most: usize) -> (usize, usize) {
+        let (mut count, mut end, mut gap) = (0, 0, 0);
+        for (at, byte) in rest.bytes().enumerate() {
+            let (signs, widest) = if count == 0 { self.opening } else { self.parting };
+            if byte.is_ascii_digit() {
                 count += 1;
                 gap = 0;
                 end = at + 1;
+            } else if gap < widest && signs.contains(&byte) {
+                gap += 1;
+            } else {
+                break;
             }
-            b' ' | b'-' | b'.' if count > 0 && gap == 0 => gap += 1,
-            _ => break,
+            if count > most {
+                break;
+            }
         }
-        if count > *range.end() {
-            return None;
-        }
+        (count, end)
     }
-    (range.contains(&count) && ends(rest, end)).then_some(end)
 }
 
 /// A phone number in any writing; the name has said what it is.
 fn telephone(rest: &str) -> Option<usize> {
-    let mut count = 0;
-    let mut end = 0;
-    let mut gap = 0;
-    for (at, byte) in rest.bytes().enumerate() {
-        match byte {
-            b'0'..=b'9' => {
-                count += 1;
-                gap = 0;
-                end = at + 1;
-            }
-            b'+' | b'(' if count == 0 && gap < 2 => gap += 1,
-            b' ' | b'-' | b'.' | b'/' | b'(' | b')' if count > 0 && gap < 3 => gap += 1,
-            _ => break,
-        }
-        if count > 15 {
-            break;
-        }
-    }
+    const MOST: usize = 15;
+    let row = Row {
+        opening: (b"+(", 2),
+        parting: (b" -./()", 3),
+    };
+    let (count, end) = row.read(rest, MOST);
     if !rest.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '(')) {
         return None;
     }
@@ -185,7 +190,7 @@ fn telephone(rest: &str) -> Option<usize> {
     let is_date = date(rest).is_some_and(|len| len >= end);
     let extension = super::phones::extension(rest.get(end..)?);
     let end = end + extension;
-    ((6..=15).contains(&count) && !is_date && ends(rest, end) && !number.contains("((")).then_some(end)
+    ((6..=MOST).contains(&count) && !is_date && ends(rest, end) && !number.contains("((")).then_some(end)
 }
 
 /// A security code or a PIN, or an expiry; the latter is a date like others.

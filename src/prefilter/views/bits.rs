@@ -2,7 +2,7 @@
 //! that no font has.
 
 use super::hidden::is_zero_width;
-use super::likeness::readable;
+use super::likeness::{prints, readable};
 use super::scan::{any, next};
 use super::span_map::{Derived, Scale, Writer};
 
@@ -170,9 +170,7 @@ pub(super) fn private(text: &str, room: usize) -> Option<Derived> {
 }
 
 fn plain(bytes: &[u8], shortest: usize) -> Option<String> {
-    let is_plain = bytes
-        .iter()
-        .all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t'));
+    let is_plain = bytes.iter().copied().all(prints);
     is_plain.then(|| readable(bytes, shortest)).flatten()
 }
 

@@ -20,6 +20,11 @@ pub(super) fn readable(bytes: &[u8], shortest: usize) -> Option<String> {
     (text.len() >= shortest && looks_written(&text)).then_some(text)
 }
 
+/// Whether a byte is a sign of ASCII that prints, or white space between such.
+pub(super) const fn prints(byte: u8) -> bool {
+    matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t')
+}
+
 /// Whether all of a longer text prints, or nearly all of a shorter one and most are letters, digits or spaces.
 pub(super) fn looks_written(text: &str) -> bool {
     let (mut all, mut odd, mut plain, mut letters) = (0usize, 0usize, 0usize, 0usize);
@@ -35,12 +40,9 @@ pub(super) fn looks_written(text: &str) -> bool {
         }
     }
     // What prints throughout is no accident even without letters: it may be encoded once more.
-    let prints = text.len() >= 16
-        && text
-            .bytes()
-            .all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t'));
+    let prints_throughout = text.len() >= 16 && text.bytes().all(prints);
     // Hidden characters are text here: what they hide is for the next layer.
-    prints || odd * 20 <= all && (plain * 2 >= all || text.len() > 64) && letters * 3 >= all
+    prints_throughout || odd * 20 <= all && (plain * 2 >= all || text.len() > 64) && letters * 3 >= all
 }
 
 /// Text of two or four bytes a character, in either order, as Windows and some databases write it.

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::alphabets::{Base85, base45, base45_value, uuencoded};
-use super::likeness::readable;
+use super::likeness::{prints, readable};
 use super::span_map::{Scale, Writer};
 
 /// The fewest signs of base85 and base45.
@@ -82,11 +82,7 @@ fn read_85(start: usize, run: &[u8], writer: &mut Writer) -> bool {
     if inside.len() < SHORTEST || inside.windows(3).any(|signs| signs == b"://") {
         return false;
     }
-    let is_plain = |bytes: &[u8]| {
-        bytes
-            .iter()
-            .all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t'))
-    };
+    let is_plain = |bytes: &[u8]| bytes.iter().copied().all(prints);
     for alphabet in Base85::ALL {
         let probe = inside.get(..PROBE).and_then(|signs| alphabet.bytes(signs));
         if !probe.is_some_and(|probe| is_plain(&probe)) {
@@ -147,10 +143,7 @@ fn runs_of_45(bytes: &[u8], writer: &mut Writer) {
 
 /// The beginning of decoded bytes that is plain text.
 fn written_part(decoded: &[u8]) -> Option<String> {
-    let plain = decoded
-        .iter()
-        .take_while(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t'))
-        .count();
+    let plain = decoded.iter().take_while(|byte| prints(**byte)).count();
     (plain + 4 >= decoded.len())
         .then(|| readable(decoded.get(..plain)?, 12))
         .flatten()

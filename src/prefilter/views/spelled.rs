@@ -1,7 +1,7 @@
 //! What a row of letters and digits spells: hexadecimal, base64, base32, base58, and the same turned round or about.
 
 use super::alphabets::{base32, base58};
-use super::likeness::{looks_written, readable};
+use super::likeness::{looks_written, prints, readable};
 use super::packed::{Budget, is_framed};
 use super::scan::hex_value;
 use super::span_map::Scale;
@@ -70,11 +70,7 @@ fn of_turned(letters: &[u8]) -> Option<String> {
     let turned = |turn: fn(u8) -> u8| letters.iter().map(|letter| turn(*letter)).collect::<Vec<u8>>();
     let is_plain = |letters: &[u8]| {
         let first = letters.get(..16).and_then(from_base64);
-        first.is_some_and(|first| {
-            first
-                .iter()
-                .all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t' | b'\r'))
-        })
+        first.is_some_and(|first| first.into_iter().all(prints))
     };
     let texts = [
         letters.iter().rev().copied().collect(),
@@ -103,12 +99,7 @@ const fn turn(letter: u8) -> u8 {
 
 /// Bytes as text; short ones come out readable by chance and must be plain through and through.
 fn plain(bytes: &[u8]) -> Option<String> {
-    readable(bytes, 8).filter(|text| text.len() > 15 || is_plain(text))
-}
-
-fn is_plain(text: &str) -> bool {
-    text.bytes()
-        .all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t' | b'\r'))
+    readable(bytes, 8).filter(|text| text.len() > 15 || text.bytes().all(prints))
 }
 
 /// Whether letters are an even number of hexadecimal digits.
@@ -139,7 +130,7 @@ pub(super) fn tail_of_base64(letters: &[u8]) -> Option<(usize, String)> {
     let decoded = from_base64(letters)?;
     let odd = decoded
         .iter()
-        .rposition(|byte| !matches!(byte, b' '..=b'~' | b'\n' | b'\t' | b'\r'))
+        .rposition(|byte| !prints(*byte))
         .map_or(0, |place| place + 1);
     let skip = odd.div_ceil(3) * 3;
     let tail = std::str::from_utf8(decoded.get(skip..)?).ok()?;
