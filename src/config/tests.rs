@@ -62,6 +62,14 @@ fn wrong_values_say_where_what_and_what_to_do() {
         error("[judge]\nbase_url='http://h/v1'\nmodel='m'\napi_key_env='NOT_SET_ANYWHERE'")
             .contains("`NOT_SET_ANYWHERE` is not set")
     );
+    // Whoever writes the key where its variable's name belongs does not find it in a log.
+    let key = error("[judge]\nbase_url='http://h/v1'\nmodel='m'\napi_key_env='sk-3kd93jd9'");
+    assert!(
+        key.contains("`judge.api_key_env`: expected the name of an environment variable") && !key.contains("3kd93jd9"),
+        "{key}"
+    );
+    let key = error("[[organisations]]\nid='a'\napi_keys=['env:s3cret-4711']");
+    assert!(key.contains("expected the name") && !key.contains("4711"), "{key}");
     let canaries = |text: &str| {
         error(&format!(
             "[judge]\nbase_url='http://h/v1'\nmodel='m'\n[judge.canaries]\n{text}"
