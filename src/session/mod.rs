@@ -23,8 +23,10 @@
 
 mod agent;
 mod approval;
+mod asks;
 mod authority;
 pub mod classes;
+mod deed;
 mod happening;
 mod intent;
 mod key;
@@ -38,12 +40,13 @@ mod trail;
 
 pub use agent::{AgentPast, Digest, OfferedBy, TaintedMemory, ToolSeen};
 pub use authority::Authority;
+pub use deed::{Deed, Instructed};
 pub use happening::{Happening, Heard, Identity, Settled};
 pub use key::{AgentKey, Nameless, SessionKey};
 pub use memory::{Memory, Recalled, Standing};
 pub use past::{Event, Past};
 pub use store::{Clock, LocalSessions, SessionStore, Settings, StoreFailure};
-pub use trail::{Called, Deed, End, Instructed, Instruction, Trail, Written};
+pub use trail::{Called, End, Instruction, Trail, Written};
 
 #[cfg(test)]
 mod tests;
