@@ -82,6 +82,7 @@ fn wrong_values_say_where_what_and_what_to_do() {
     assert!(error("[[organisations]]\nid='a'").contains("organisations[0].api_keys"));
     assert!(error("[[organisations]]\nid='a'\napi_keys=['hunter2']").contains("does not belong into a file"));
     assert!(error("[limits]\nrequests_per_minute = 0").contains("leave it out for no limit"));
+    assert!(error("[sessions]\norganisation_share = 2.0").contains("over 0 and up to 1, found 2"));
     assert!(error("[sessions]\nmax_steps = 0").contains("`sessions.max_steps`: expected 1 to 10000, found 0"));
     let off = ConfigFile::parse("[sessions]\nenabled = false", "g")
         .unwrap()
