@@ -52,7 +52,7 @@ pub(super) use fold::fold_pattern;
 pub(super) use hidden::{is_zero_width, selector_byte};
 pub(super) use json::{Leaf, MOST_LEAVES, leaves};
 pub(super) use normalize::{escape_sequence_length, is_invisible};
-pub(super) use scan::{Kinds, next};
+pub(super) use scan::{Kinds, next, next_pair};
 
 /// How many layers of encoding are taken off.
 const MOST_LAYERS: usize = 4;

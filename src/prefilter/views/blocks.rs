@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::packed::Budget;
-use super::scan::Kinds;
+use super::scan::{Kinds, next_pair};
 use super::span_map::{Derived, Scale, Writer};
 use super::spelled::{PROBE, SHORTEST, tail_of_base64};
 use super::{groups, lines, numbers, pairs, signs, spelled, spoken};
@@ -119,7 +119,6 @@ fn find(bytes: &[u8]) -> Vec<Vec<Range<usize>>> {
 /// The first place, at or behind `from`, where a piece of the alphabet shows that it is no plain word: by a byte that is no
 /// small letter, or by what it ends with. The byte before the place belongs to the piece.
 fn next_odd(bytes: &[u8], from: usize) -> Option<usize> {
-    const BLOCK: usize = 16;
     let is_odd = |before: u8, byte: u8| {
         let small = byte.wrapping_sub(b'a') < 26;
         // Without branches: the compiler answers it for a whole block at once.
@@ -127,28 +126,7 @@ fn next_odd(bytes: &[u8], from: usize) -> Option<usize> {
         let breaks = quotes | (byte == b'\n') | (byte == b'\r') | (byte == b'\\');
         is_base64(before) & (breaks | (is_base64(byte) & !small & (byte != b'-')))
     };
-    let mut at = from.max(1);
-    loop {
-        let (before, rest) = (bytes.get(at - 1..)?, bytes.get(at..)?);
-        let whole = before.first_chunk::<BLOCK>().zip(rest.first_chunk::<BLOCK>());
-        let pairs = || before.iter().zip(rest).take(BLOCK);
-        let any = match whole {
-            Some((before, block)) => {
-                let pairs = before.iter().zip(block);
-                pairs.fold(false, |odd, (before, byte)| odd | is_odd(*before, *byte))
-            }
-            None => true,
-        };
-        if any {
-            let place = pairs().position(|(before, byte)| is_odd(*before, *byte));
-            match place {
-                Some(place) => return Some(at + place),
-                None if rest.len() <= BLOCK => return None,
-                None => {}
-            }
-        }
-        at += BLOCK;
-    }
+    next_pair(bytes, from.saturating_sub(1), is_odd).map(|before| before + 1)
 }
 
 fn piece_end(bytes: &[u8], mut at: usize) -> usize {

@@ -28,6 +28,35 @@ pub(in crate::prefilter) fn next(bytes: &[u8], from: usize, wanted: impl Fn(u8) 
     }
 }
 
+/// The first place at or behind `from` whose byte and the one behind it satisfy `wanted`, block by block for the same reason.
+#[inline]
+pub(in crate::prefilter) fn next_pair(
+    bytes: &[u8],
+    from: usize,
+    wanted: impl Fn(u8, u8) -> bool + Copy,
+) -> Option<usize> {
+    const BLOCK: usize = 32;
+    let mut at = from;
+    loop {
+        let rest = bytes.get(at..)?;
+        let behind = rest.get(1..)?;
+        let pairs = || rest.iter().zip(behind).take(BLOCK);
+        let place = || {
+            pairs()
+                .position(|(byte, next)| wanted(*byte, *next))
+                .map(|offset| at + offset)
+        };
+        let Some((block, next)) = rest.first_chunk::<BLOCK>().zip(behind.first_chunk::<BLOCK>()) else {
+            return place();
+        };
+        let pairs = block.iter().zip(next);
+        if pairs.fold(false, |seen, (byte, next)| seen | wanted(*byte, *next)) {
+            return place();
+        }
+        at += BLOCK;
+    }
+}
+
 /// Which kinds of bytes a text holds: one pass answers what would otherwise be asked of every byte again and again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::prefilter) struct Kinds(u8);
