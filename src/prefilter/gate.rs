@@ -23,6 +23,8 @@ use std::sync::Arc;
 use capitals::Capitals;
 use windows::Windows;
 
+use super::views::Kinds;
+
 /// How the letters of a word are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Case {
@@ -136,6 +138,11 @@ impl Sightings {
         })
     }
 
+    /// Whether no word stands there.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// The words of one vocabulary.
     pub fn of(&self, vocabulary: usize) -> impl Iterator<Item = Seen> + Clone {
         let all = self.0.as_deref().map_or(&[][..], Vec::as_slice);
@@ -193,8 +200,8 @@ pub struct Gate {
     windows: Windows,
     capitals: Capitals,
     short: Vec<(u8, Vec<Candidate>)>,
-    /// The bytes of `short`.
-    is_rare: Box<[bool; 256]>,
+    /// For each byte, its place in `short`; beyond the last for all others.
+    rare: Box<[u8; 256]>,
 }
 
 impl Gate {
@@ -228,7 +235,9 @@ impl Gate {
                 continue;
             }
             let bytes = word.text.bytes();
-            let Some((offset, rarest)) = (0_u16..).zip(bytes).max_by_key(|(_, byte)| rarity::surprise(*byte)) else {
+            // Signs are rarer than letters and digits.
+            let rareness = |byte: u8| (!byte.is_ascii_alphanumeric(), rarity::surprise(byte));
+            let Some((offset, rarest)) = (0_u16..).zip(bytes).max_by_key(|(_, byte)| rareness(*byte)) else {
                 continue;
             };
             let candidate = Candidate { word: place, offset };
@@ -243,10 +252,10 @@ impl Gate {
                 }
             }
         }
-        let mut is_rare = Box::new([false; 256]);
-        for (byte, _) in &short {
-            if let Some(is_rare) = is_rare.get_mut(usize::from(*byte)) {
-                *is_rare = true;
+        let mut rare = Box::new([u8::MAX; 256]);
+        for (place, (byte, _)) in (0..u8::MAX).zip(&short) {
+            if let Some(rare) = rare.get_mut(usize::from(*byte)) {
+                *rare = place;
             }
         }
         Self {
@@ -254,17 +263,24 @@ impl Gate {
             windows: windows.build(),
             capitals: capitals.build(),
             short,
-            is_rare,
+            rare,
         }
     }
 
     /// Every word in a text.
     pub fn sightings(&self, text: &str) -> Sightings {
+        self.sightings_in(text, Kinds::CAPITALS)
+    }
+
+    /// Every word in a text that holds these kinds.
+    pub(super) fn sightings_in(&self, text: &str, kinds: Kinds) -> Sightings {
         let bytes = text.as_bytes();
         let mut found = Vec::new();
         let mut told = |candidate: Candidate, place: usize| self.compare(bytes, candidate, place, &mut found);
         self.windows.look(bytes, &mut told);
-        self.capitals.look(bytes, &mut told);
+        if kinds.has(Kinds::CAPITALS) {
+            self.capitals.look(bytes, &mut told);
+        }
         self.look_for_bytes(bytes, &mut told);
         if found.is_empty() {
             return Sightings(None);
@@ -284,19 +300,21 @@ impl Gate {
     fn look_for_bytes(&self, bytes: &[u8], told: &mut impl FnMut(Candidate, usize)) {
         /// Up to here it is faster to ask a table of each byte than to search for one after the other.
         const FEW: usize = 64;
+        let rare = |byte: u8| {
+            self.rare
+                .get(usize::from(byte))
+                .and_then(|rare| self.short.get(usize::from(*rare)))
+        };
         let mut tell = |place: usize| {
-            let byte = bytes.get(place);
-            let candidates = self.short.iter().filter(|(rare, _)| Some(rare) == byte);
-            for candidate in candidates.flat_map(|(_, candidates)| candidates) {
+            let candidates = bytes.get(place).and_then(|byte| rare(*byte));
+            for candidate in candidates.into_iter().flat_map(|(_, candidates)| candidates) {
                 told(*candidate, place);
             }
         };
         if bytes.len() < FEW {
-            for (place, byte) in bytes.iter().enumerate() {
-                if self.is_rare.get(usize::from(*byte)).is_some_and(|is_rare| *is_rare) {
-                    tell(place);
-                }
-            }
+            let known = |byte: u8| self.rare.get(usize::from(byte)).is_some_and(|rare| *rare != u8::MAX);
+            let places = bytes.iter().enumerate().filter(|(_, byte)| known(**byte));
+            places.for_each(|(place, _)| tell(place));
             return;
         }
         for three in self.short.chunks(3) {
