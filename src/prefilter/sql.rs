@@ -12,7 +12,7 @@ use aho_corasick::AhoCorasick;
 use regex::Regex;
 
 use super::catalogue::{Catalogue, Entry};
-use super::{Prefilter, Rule, Subject};
+use super::{Plain, Prefilter, Rule, Subject};
 use crate::model::{Confidence, Finding, Origin, ReasonCode, Severity, Treatment, View};
 use reading::{Reading, Trait};
 
@@ -245,6 +245,10 @@ impl Prefilter for Sql {
 
     fn rules(&self) -> &[Rule] {
         self.catalogue.rules()
+    }
+
+    fn heeds_plain(&self, plain: Plain<'_>) -> bool {
+        plain.may_act()
     }
 
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
