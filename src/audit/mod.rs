@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use record::{FindingLine, Outcome, Record};
+use sink::LastLine;
 pub use sink::{LineSink, MemorySink, NullSink, Sink};
 pub use ticket::Ticket;
 
@@ -87,6 +88,7 @@ impl Audit {
             Settings::Off => Arc::new(NullSink),
             Settings::Stderr => Arc::new(LineSink::new(Box::new(std::io::stderr()), on_failure)),
             Settings::File(path) => {
+                let last = LastLine::of(path);
                 let file = std::fs::OpenOptions::new()
                     .create(true)
                     .append(true)
@@ -95,7 +97,7 @@ impl Audit {
                         file: path.clone(),
                         why,
                     })?;
-                Arc::new(LineSink::new(Box::new(file), on_failure))
+                Arc::new(LineSink::behind(last, Box::new(file), on_failure))
             }
         };
         Ok(Self { sink, on_failure })

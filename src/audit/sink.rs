@@ -1,6 +1,8 @@
 //! Where records go. In process for now: a writer on its own thread; a database or a stream later, behind the same trait.
 
-use std::io::Write;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
@@ -74,6 +76,32 @@ pub struct LineSink {
     state: Arc<State>,
 }
 
+/// How the last line of an output ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LastLine {
+    /// With its line end, or there is none.
+    Whole,
+    /// In its middle: who wrote it was stopped by force, or the machine lost its power.
+    Torn,
+}
+
+impl LastLine {
+    /// Of a file. What cannot be read, and what is no plain file, counts as whole.
+    pub(super) fn of(path: &Path) -> Self {
+        let last = || {
+            let mut file = File::open(path).ok()?;
+            file.seek(SeekFrom::End(-1)).ok()?;
+            let mut byte = [0];
+            file.read_exact(&mut byte).ok()?;
+            Some(byte)
+        };
+        match path.is_file().then(last).flatten() {
+            None | Some([b'\n']) => LastLine::Whole,
+            Some(_) => LastLine::Torn,
+        }
+    }
+}
+
 /// What the writer and its sink tell each other.
 #[derive(Default)]
 struct State {
@@ -98,15 +126,20 @@ struct Writer {
 }
 
 impl LineSink {
-    /// A sink that appends to `output`.
+    /// A sink that appends to `output`, of which the last line is whole.
     pub fn new(output: Box<dyn Write + Send>, on_failure: OnFailure) -> Self {
+        Self::behind(LastLine::Whole, output, on_failure)
+    }
+
+    /// A sink that appends to `output` behind such a last line.
+    pub(super) fn behind(last: LastLine, output: Box<dyn Write + Send>, on_failure: OnFailure) -> Self {
         let (jobs, inbox) = sync_channel(WAITING);
         let state = Arc::new(State::default());
         let mut writer = Writer {
             output,
             on_failure,
             state: Arc::clone(&state),
-            torn: false,
+            torn: last == LastLine::Torn,
         };
         let writer = std::thread::Builder::new()
             .name("audit".to_owned())
@@ -309,6 +342,28 @@ mod tests {
         until(|| !sink.is_failing());
         drop(sink);
         assert_eq!(whole_lines(&output.text()), 2, "{}", output.text());
+    }
+
+    #[test]
+    fn a_line_that_was_torn_by_an_end_takes_no_other_with_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("audit.jsonl");
+        assert_eq!(LastLine::of(&path), LastLine::Whole);
+        for (before, last) in [
+            ("", LastLine::Whole),
+            ("{}\n", LastLine::Whole),
+            ("{}\n{\"time", LastLine::Torn),
+        ] {
+            std::fs::write(&path, before).unwrap();
+            assert_eq!(LastLine::of(&path), last, "{before:?}");
+            let output = Shared::default();
+            output.bytes.lock().unwrap().extend_from_slice(before.as_bytes());
+            let sink = LineSink::behind(last, Box::new(output.clone()), OnFailure::Continue);
+            sink.write(record(1));
+            drop(sink);
+            let whole = before.matches('\n').count() + 1;
+            assert_eq!(whole_lines(&output.text()), whole, "{}", output.text());
+        }
     }
 
     #[test]

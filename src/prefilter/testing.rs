@@ -4,36 +4,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex};
 
 use super::{Gate, Notes, Prefilter, Rule, Spoken, Subject, Views, views};
-use crate::model::{
-    Argument, Content, ContentId, Edit, EditError, Finding, Form, Kind, Method, Origin, Original, Place, Pointer, Step,
-    ToolCall,
-};
+use crate::model::{Argument, Content, ContentId, Finding, Form, Kind, Method, Origin, Place, Pointer, Step, ToolCall};
 use crate::policy::Policy;
-
-#[derive(Debug)]
-struct NoDocument;
-
-impl Original for NoDocument {
-    fn json(&self) -> &str {
-        "{}"
-    }
-
-    fn edited(&self, _edits: &[Edit]) -> Result<Arc<Step>, EditError> {
-        Err(EditError::Undecodable("there is no document".into()))
-    }
-}
 
 /// A tool's answer with these contents.
 pub(super) fn step(contents: impl IntoIterator<Item = (Origin, String)>) -> Step {
     Step {
-        method: Method::ToolCallResult,
-        kind: Kind::ToolResult,
-        agent: None,
-        session: None,
-        user: None,
-        ties: crate::model::Ties::default(),
-        tool_call: None,
-        announced_tools: Vec::new(),
         contents: contents
             .into_iter()
             .enumerate()
@@ -47,9 +23,7 @@ pub(super) fn step(contents: impl IntoIterator<Item = (Origin, String)>) -> Step
                 text,
             })
             .collect(),
-        remarks: Vec::new(),
-        data: Vec::new(),
-        original: Arc::new(NoDocument),
+        ..crate::model::testing::step()
     }
 }
 
@@ -150,16 +124,8 @@ pub(super) fn empty(kind: Kind, method: Method) -> Step {
     Step {
         method,
         kind,
-        agent: None,
-        session: None,
-        user: None,
-        ties: crate::model::Ties::default(),
-        tool_call: None,
-        announced_tools: Vec::new(),
         contents: Vec::new(),
-        remarks: Vec::new(),
-        data: Vec::new(),
-        original: Arc::new(NoDocument),
+        ..crate::model::testing::step()
     }
 }
 
