@@ -4,8 +4,10 @@
 //! assignments and joins, nothing is parsed. A keyword alone never makes a finding.
 
 mod callees;
+mod endless;
 mod sight;
 mod signs;
+mod spelled;
 mod values;
 
 use std::collections::HashMap;
@@ -133,10 +135,13 @@ pub(super) fn look(text: &str, seen: &mut Seen, nested: &mut Nested) {
     {
         seen.add_at(Danger::ForkBomb, hit.range(), "starts copies of itself without end");
     }
-    if !text.contains('(') && !text.contains('!') {
+    let calls = text.contains('(') || text.contains('!');
+    if calls || text.contains("_all") {
+        signs::look(text, seen);
+    }
+    if !calls {
         return;
     }
-    signs::look(text, seen);
     look_as_written(text, seen, nested);
     if let Some(plain) = unaliased(text) {
         let whole = seen.outer.clone().unwrap_or(0..text.len());
@@ -213,6 +218,7 @@ fn look_as_written(text: &str, seen: &mut Seen, nested: &mut Nested) {
         .as_ref()
         .filter(|_| text.contains("Path") || text.contains(".unlink("));
     let mask = Mask::of(text);
+    endless::look(text, &mask, seen);
     let (constants, all) = constants(text, &mask);
     if !all {
         seen.add_at(

@@ -76,6 +76,13 @@ const OTHER_LABELS: &[&str] = &[
     "lang",
     "session_id",
     "comment",
+    "pattern",
+    "regex",
+    "regexp",
+    "search",
+    "needle",
+    "keyword",
+    "keywords",
 ];
 /// Words in tool names that say that it runs something.
 const RUNNER_WORDS: &[&str] = &[
@@ -250,4 +257,125 @@ pub(super) fn begins_like_command(text: &str) -> bool {
             && words.next().is_some_and(|second| {
                 second.starts_with(['-', '/', '~', '.', '"', '\'', '$', '@']) || second.contains("://")
             })
+}
+
+/// Whether a text opens as a shell line does, whatever follows: what the first line is, the text is, and a word of another
+/// language further down makes no program of that language out of it.
+pub(super) fn opens_as_command(text: &str) -> bool {
+    /// Words with which lines of other languages begin.
+    const OTHERS: &[&str] = &[
+        "import",
+        "from",
+        "def",
+        "class",
+        "const",
+        "let",
+        "var",
+        "my",
+        "our",
+        "use",
+        "using",
+        "package",
+        "return",
+        "async",
+        "await",
+        "function",
+        "fn",
+        "pub",
+        "public",
+        "private",
+        "static",
+        "try",
+        "with",
+        "if",
+        "for",
+        "while",
+        "do",
+        "else",
+        "export",
+        "default",
+        "type",
+        "interface",
+        "enum",
+        "struct",
+        "throw",
+        "raise",
+        "assert",
+        "yield",
+        "print",
+        "puts",
+        "require",
+        "local",
+        "echo",
+        "select",
+        "insert",
+        "update",
+        "delete",
+        "with",
+        "create",
+        "global",
+        "del",
+        "lambda",
+        "module",
+        "include",
+        "begin",
+        "end",
+        "new",
+        "not",
+        "in",
+        "is",
+        "and",
+        "or",
+        "void",
+        "int",
+        "auto",
+        "library",
+    ];
+    let line = text
+        .lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty() && !line.starts_with(['#', '/', '*', '"', '\'', '<']))
+        .unwrap_or_default();
+    let end = line
+        .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '~')))
+        .unwrap_or(line.len());
+    let (word, rest) = line.split_at_checked(end).unwrap_or((line, ""));
+    let behind = rest.trim_start();
+    let begins = !word.is_empty() && !OTHERS.contains(&word.to_ascii_lowercase().as_str());
+    let goes_on = rest.is_empty() || rest.starts_with([' ', '\t', ';', '&', '|', '>']);
+    let is_expression =
+        behind.starts_with(['=', '(', ',', ':', '+', '*', '%', '?', '{', '[']) || line.ends_with([':', '{', ',']);
+    let is_member = word.contains('.') && !word.contains('/') && behind.is_empty();
+    begins && goes_on && !is_expression && !is_member
+}
+
+#[cfg(test)]
+mod tests {
+    use super::opens_as_command;
+
+    #[test]
+    fn the_first_line_tells_a_shell_text_from_others() {
+        for text in [
+            "mv a b; ls # require('x')",
+            "sudo node -e 'require(\"x\").y()'",
+            "true; ls # f(1);",
+            "# a note\nmake all\nimport os",
+        ] {
+            assert!(opens_as_command(text), "{text}");
+        }
+        for text in [
+            "import os\nprint(1)",
+            "const a = require('a');",
+            "x = 5\nprint(x)",
+            "foo(1);",
+            "fs.rm('a')",
+            "a.b.c\nprint(1)",
+            "if x:\n    f(x)",
+            "'use strict';\nlet a = require('a');",
+            "(async () => {\n  await f();\n})();",
+            "// first\nrun(x);",
+        ] {
+            assert!(!opens_as_command(text), "{text}");
+        }
+    }
 }

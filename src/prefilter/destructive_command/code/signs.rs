@@ -66,6 +66,26 @@ const SIGNS: &[Sign] = &[
         what: "deletes data of a database",
     },
     Sign {
+        danger: Danger::DatabaseLoss,
+        needles: &[
+            ".all().delete()",
+            "_all",
+            "deleteMany(",
+            "delete_many(",
+            ".drop()",
+            "dropDatabase(",
+            ".delete_all",
+        ],
+        expression: r"\.objects\.all\(\)\.delete\(\)|\.(?:deleteMany|delete_many)\(\s*(?:\{\s*\})?\s*\)|\bdropDatabase\(\s*\)|\bdb\.\w+\.drop\(\s*\)|\b[A-Z]\w+\.(?:unscoped\.)?(?:delete_all|destroy_all)\b|\bmetadata\.drop_all\(",
+        what: "deletes data of a database",
+    },
+    Sign {
+        danger: Danger::StopEverything,
+        needles: &["NtRaiseHardError", "RtlSetProcessIsCritical"],
+        expression: r"\b(?:NtRaiseHardError|RtlSetProcessIsCritical)\s*\(",
+        what: "makes the machine fail on purpose",
+    },
+    Sign {
         danger: Danger::DestroyResources,
         needles: &["buckets.all()"],
         expression: r"buckets\.all\(\)(?s:.{0,200})\.delete\(",
