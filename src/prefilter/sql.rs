@@ -3,6 +3,7 @@
 //! Arguments that are SQL are parsed; what no parser takes is searched by word after comments and literals are taken
 //! out, with less confidence. Text inside literals is never SQL: a column may say `DROP TABLE`.
 
+mod dynamic;
 mod reading;
 
 use std::ops::Range;
@@ -36,8 +37,13 @@ const RULES: &[Entry<Trait>] = &[
             "DROP TABLE tmp_import, orders",
             "DROP TABLE users; --",
             "/*!50000DROP*/ TABLE users",
+            "; DROP TABLE users",
+            "EXEC('DR' + 'OP TABLE users')",
+            "EXECUTE IMMEDIATE 'DROP TABLE users'",
+            "SET @q = 'DROP TABLE users'; PREPARE s FROM @q; EXECUTE s",
         ],
         silent_on: &[
+            "EXECUTE log_note('DROP TABLE users was tried')",
             "SELECT * FROM notes WHERE body = 'DROP TABLE users'",
             "INSERT INTO log(text) VALUES ('drop table x')",
             "SELECT drop_date FROM deliveries",
@@ -94,9 +100,16 @@ const RULES: &[Entry<Trait>] = &[
             "DELETE FROM users WHERE true",
             "UPDATE t SET a = 1 WHERE 'a' = 'a'",
             "DELETE FROM users WHERE id = 1 OR 1=1",
+            "delete\nfrom users",
+            "DELETE FROM users WHERE id > 0",
+            "DELETE FROM users WHERE name LIKE '%'",
+            "DELETE FROM users WHERE id IS NOT NULL",
         ],
         silent_on: &[
             "DELETE FROM users WHERE id = 7",
+            "DELETE FROM orders WHERE cancelled_at IS NOT NULL",
+            "DELETE FROM orders WHERE total > 0",
+            "DELETE FROM users WHERE name LIKE 'test%'",
             "UPDATE users SET name = 'x' WHERE id = 7",
             "SELECT 'DELETE FROM users'",
             "DELETE FROM logs WHERE day < now() - interval '30 days'",
@@ -278,7 +291,8 @@ impl Prefilter for Sql {
                 };
                 let mut finding = rule.at(subject, view, span, seen_trait.explain());
                 // What is written to a file runs later or never, and where it runs it is looked at again.
-                if !reading.certain || FILE_LABELS.contains(&label.to_ascii_lowercase().as_str()) {
+                let doubtful = !reading.certain && !(seen_trait.is_a_word() && names_machine(text));
+                if doubtful || FILE_LABELS.contains(&label.to_ascii_lowercase().as_str()) {
                     finding.confidence = finding.confidence.min(Confidence::Medium);
                 }
                 found.push(finding);
@@ -311,6 +325,24 @@ pub(super) fn loss(text: &str) -> Option<Loss> {
         | Trait::SplitKeyword => None,
     });
     losses.max()
+}
+
+/// Whether a text names a file of the machine that nobody keeps data in: one of the system's, or one that runs.
+fn names_machine(text: &str) -> bool {
+    const PARTS: &[&str] = &[
+        "/etc/",
+        "/proc/",
+        "/root/",
+        ".ssh",
+        "/var/www",
+        ".php",
+        ".jsp",
+        ".asp",
+        "/cron",
+        "\\windows\\",
+    ];
+    let lower = text.to_ascii_lowercase();
+    PARTS.iter().any(|part| lower.contains(part))
 }
 
 const SQL_LABELS: &[&str] = &[
@@ -357,6 +389,12 @@ const STARTS: &[&str] = &[
     "copy ",
     "exec ",
     "execute ",
+    "exec(",
+    "execute(",
+    "prepare ",
+    "set @",
+    "declare @",
+    "do $$",
     "merge into",
     "replace into",
     "begin;",
@@ -382,7 +420,8 @@ fn is_sql(label: &str, text: &str) -> bool {
     if SQL_LABELS.iter().any(|known| known.eq_ignore_ascii_case(label)) {
         return true;
     }
-    if !may_start(text.trim_start()) {
+    let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == ';');
+    if !may_start(text) {
         return false;
     }
     let label = label.to_ascii_lowercase();
@@ -393,7 +432,9 @@ fn is_sql(label: &str, text: &str) -> bool {
         .collect::<String>()
         .to_ascii_lowercase();
     let head = reading::without_comments(&head);
-    let head = head.trim_start();
+    let head = head.split_whitespace().collect::<Vec<_>>().join(" ");
+    let head = format!("{head} ");
+    let head = head.as_str();
     let Some(start) = STARTS.iter().find(|start| head.starts_with(**start)) else {
         return false;
     };
@@ -402,11 +443,10 @@ fn is_sql(label: &str, text: &str) -> bool {
     match start.trim() {
         "select" => {
             rest.contains(" from ")
-                || rest.contains("\nfrom ")
                 || rest.contains('(')
                 || rest.starts_with(|c: char| c.is_ascii_digit() || c == '*' || c == '\'')
         }
-        "update" => rest.contains(" set ") || rest.contains("\nset "),
+        "update" => rest.contains(" set "),
         "drop" => [
             "table", "database", "schema", "view", "index", "user", "role", "column", "function",
         ]
@@ -424,9 +464,16 @@ fn is_sql(label: &str, text: &str) -> bool {
                 || rest.contains(" to program")
         }
         "exec" | "execute" => {
-            rest.starts_with("xp_") || rest.starts_with("sp_") || rest.starts_with("master") || label.contains("query")
+            rest.starts_with("immediate '")
+                || rest.starts_with("xp_")
+                || rest.starts_with("sp_")
+                || rest.starts_with("master")
+                || label.contains("query")
         }
         "delete" => false,
+        "exec(" | "execute(" => rest.trim_start().starts_with(['\'', '@', 'n']),
+        "prepare" => rest.contains(" from ") || rest.contains(" as "),
+        "set @" | "declare @" => rest.contains(';') && (rest.contains('=') || rest.contains(" as ")),
         "explain" => {
             rest.starts_with("select")
                 || rest.starts_with("analyze")
