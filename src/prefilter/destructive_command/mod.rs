@@ -249,10 +249,11 @@ fn look(text: &str, anchors: impl Iterator<Item = Sighted>, seen: &mut Seen) {
         return prose::look(text, anchors, seen);
     }
     windows::look(text, seen);
-    let code = code::is_code(text);
+    // What only might be code is read both ways: a bracket in a remark makes no other language of a command.
+    let is_code = code::sort(text) == code::Sort::Code;
     let mut nested: code::Nested = wrappers::jobs(text).map(|(job, span)| (job.to_owned(), span)).collect();
     code::look(text, seen, &mut nested);
-    if !code || begins_like_command(text) || opens_as_command(text) {
+    if !is_code || begins_like_command(text) || opens_as_command(text) {
         look_at_shell(text, seen, &mut nested);
     }
     look_at_nested(nested, seen);

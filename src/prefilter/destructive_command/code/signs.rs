@@ -31,6 +31,18 @@ const SIGNS: &[Sign] = &[
     },
     Sign {
         danger: Danger::PipeToShell,
+        needles: &["eval("],
+        expression: r"\.get\(\s*['\x22]https?://[^\n]{0,200}\b(?:eval|Function)\(",
+        what: "runs what another machine sends, unseen",
+    },
+    Sign {
+        danger: Danger::PipeToShell,
+        needles: &["eval get", "eval(get", "eval (get"],
+        expression: r"eval\s*\(?\s*get\s*\(?\s*['\x22]https?://",
+        what: "runs what another machine sends, unseen",
+    },
+    Sign {
+        danger: Danger::PipeToShell,
         needles: &["$_"],
         expression: r"\b(?:system|exec|shell_exec|passthru|eval|assert|popen)\s*\(\s*(?:base64_decode\()?\$_(?:GET|POST|REQUEST|COOKIE)\b",
         what: "runs what a web request brings",
