@@ -5,6 +5,7 @@
 
 mod dynamic;
 mod reading;
+mod trade;
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -16,6 +17,7 @@ use super::catalogue::{Catalogue, Entry};
 use super::{Prefilter, Rule, Subject};
 use crate::model::{Confidence, Finding, Origin, ReasonCode, Severity, Treatment, View};
 use reading::{Reading, Trait};
+use trade::{Trade, behind, loss_elsewhere, trade};
 
 const RULES: &[Entry<Trait>] = &[
     Entry {
@@ -265,14 +267,18 @@ impl Prefilter for Sql {
             return;
         }
         let label = subject.content.label.as_deref().unwrap_or_default();
+        let tool = subject.step.tool_call.as_ref();
+        let trade = tool.map_or(Trade::Other, |call| trade(&call.tool));
         let mut seen: Vec<Trait> = Vec::new();
         for view in subject
             .views
             .of_kind(&[View::Raw, View::Normalized, View::Json, View::Decoded])
         {
             let text = view.text();
-            let reading = if is_sql(label, text) {
+            let reading = if is_sql(label, text, trade) {
                 reading::read(text)
+            } else if let Some(reading) = hidden_behind(label, text, trade) {
+                reading
             } else if let Some(span) = injected(text) {
                 Reading {
                     traits: vec![(Trait::Injected, span)],
@@ -416,9 +422,42 @@ fn may_start(text: &str) -> bool {
     comments(first) || comments(second) || STARTS.iter().any(begins)
 }
 
-fn is_sql(label: &str, text: &str) -> bool {
+/// What the statements do that stand behind something that is none, where the text goes to a database.
+fn hidden_behind(label: &str, text: &str, trade: Trade) -> Option<Reading> {
+    let asks = matches!(label.to_ascii_lowercase().as_str(), "query" | "q");
+    if trade == Trade::Search || (trade == Trade::Other && !asks) {
+        return None;
+    }
+    if let Some(span) = loss_elsewhere(text).filter(|_| trade == Trade::Database) {
+        return Some(Reading {
+            traits: vec![(Trait::Drops, span)],
+            certain: true,
+        });
+    }
+    let mut all: Option<Reading> = None;
+    for range in behind(text) {
+        let reading = reading::read(text.get(range.clone())?);
+        if reading.traits.is_empty() {
+            continue;
+        }
+        let all = all.get_or_insert_with(|| Reading {
+            traits: Vec::new(),
+            certain: false,
+        });
+        all.certain |= reading.certain;
+        all.traits
+            .extend(reading.traits.into_iter().map(|(seen, _)| (seen, range.clone())));
+    }
+    all
+}
+
+fn is_sql(label: &str, text: &str, trade: Trade) -> bool {
     if SQL_LABELS.iter().any(|known| known.eq_ignore_ascii_case(label)) {
         return true;
+    }
+    // What is looked up is not run.
+    if trade == Trade::Search {
+        return false;
     }
     let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == ';');
     if !may_start(text) {
@@ -455,7 +494,7 @@ fn is_sql(label: &str, text: &str) -> bool {
         "alter" => ["table", "user", "role", "database", "system", "schema"]
             .iter()
             .any(|kind| rest.trim_start().starts_with(kind)),
-        "truncate" => rest.starts_with("table ") || label.contains("query"),
+        "truncate" => rest.starts_with("table ") || label.contains("query") || trade == Trade::Database,
         "grant" | "revoke" => rest.contains(" on ") || rest.contains(" to "),
         "with" => rest.contains(" as (") || rest.contains(" as("),
         "copy" => {
