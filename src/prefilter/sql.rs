@@ -14,7 +14,7 @@ use aho_corasick::AhoCorasick;
 use regex::Regex;
 
 use super::catalogue::{Catalogue, Entry};
-use super::{Prefilter, Rule, Subject};
+use super::{Plain, Prefilter, Rule, Subject};
 use crate::model::{Confidence, Finding, Origin, ReasonCode, Severity, Treatment, View};
 use reading::{Reading, Trait};
 use trade::{Trade, behind, loss_elsewhere, trade};
@@ -260,6 +260,10 @@ impl Prefilter for Sql {
 
     fn rules(&self) -> &[Rule] {
         self.catalogue.rules()
+    }
+
+    fn heeds_plain(&self, plain: Plain<'_>) -> bool {
+        plain.may_act()
     }
 
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {

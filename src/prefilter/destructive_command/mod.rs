@@ -31,7 +31,7 @@ use std::ops::Range;
 
 use super::catalogue::Catalogue;
 use super::gate::Seen as Sighted;
-use super::{Prefilter, Rule, Subject, ViewText, Word};
+use super::{Plain, Prefilter, Rule, Subject, ViewText, Word};
 use crate::model::{Confidence, Finding, Severity, Treatment, View};
 use role::{Role, begins_like_command, opens_as_command, role};
 use shell::{Call, Stdin};
@@ -194,6 +194,10 @@ impl Prefilter for DestructiveCommand {
 
     fn words(&self) -> Vec<Word> {
         prose::words()
+    }
+
+    fn heeds_plain(&self, plain: Plain<'_>) -> bool {
+        plain.may_act()
     }
 
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {

@@ -23,7 +23,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use super::views::Kinds;
-use super::{Prefilter, Rule, Seen, Subject, Word};
+use super::{Plain, Prefilter, Rule, Seen, Subject, Word};
 use crate::model::{Confidence, Content, Finding, ReasonCode, Severity, Treatment, View};
 
 /// The family's name.
@@ -185,6 +185,12 @@ impl Prefilter for PersonalData {
 
     fn words(&self) -> Vec<Word> {
         people::words().chain(names::words()).collect()
+    }
+
+    fn heeds_plain(&self, plain: Plain<'_>) -> bool {
+        plain
+            .label
+            .is_some_and(|label| names::meaning(&context::plain_name(label)).is_some())
     }
 
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {

@@ -118,12 +118,18 @@ pub(super) fn beside(text: &str, name: &Name) -> Option<Found> {
     })
 }
 
-/// The secret that a whole string is, by its name in the document.
-pub(super) fn whole(name: &str, text: &str) -> Option<Found> {
-    /// Most names hold none of these.
+/// Whether a name may be that of a secret: it holds a word for such a thing. Most hold none.
+pub(super) fn may_name(name: &str) -> bool {
     static GATE: LazyLock<Gate> =
         LazyLock::new(|| Gate::of([keywords().map(|(keyword, _)| Word::any_case(keyword)).collect()]));
-    GATE.sightings(name).of(0).next()?;
+    !GATE.sightings(name).is_empty()
+}
+
+/// The secret that a whole string is, by its name in the document.
+pub(super) fn whole(name: &str, text: &str) -> Option<Found> {
+    if !may_name(name) {
+        return None;
+    }
     let lower = name.to_ascii_lowercase();
     let (keyword, label) = keywords()
         .filter_map(|(keyword, label)| lower.rfind(keyword).map(|at| (at..at + keyword.len(), label)))

@@ -17,8 +17,11 @@ const FEWEST_LETTERS: usize = 16;
 /// The most letters that are read as one code.
 const MOST_LETTERS: usize = 64 * 1024;
 
+#[inline(always)]
 const fn is_letter(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/')
+    let letter = (byte | 0x20).wrapping_sub(b'a') < 26;
+    let digit = byte.wrapping_sub(b'0') < 10;
+    letter | digit | (byte == b'+') | (byte == b'/')
 }
 
 /// Writes what every row of groups spells, one a line.
@@ -61,7 +64,8 @@ pub(super) fn decode(bytes: &[u8], writer: &mut Writer, budget: &mut Budget) {
                 .filter(|last| !is_read && last.len() == length && between.len() <= WIDEST);
             if let Some(last) = last.filter(|last| (1..=LONGEST).contains(&last.len())) {
                 letters = 2 * length;
-                row = vec![last, group];
+                row.clear();
+                row.extend([last, group]);
                 sign = between;
                 continue;
             }

@@ -339,7 +339,7 @@ fn common_words() -> Gate {
 fn check_within(text: &str, room: usize) {
     let content = content(text);
     let gate = common_words();
-    let views = Views::within(&content, &gate, room);
+    let views = Views::within(&content, &gate, Glance::at(&content, &gate), room);
     assert!(views.derived_bytes() <= room);
     assert!(views.iter().count() <= MOST_VIEWS);
     assert_eq!(views.iter().next().map(ViewText::text), Some(text));
