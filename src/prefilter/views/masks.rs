@@ -1,6 +1,6 @@
 //! A bit for each byte of a text: whether it is of an alphabet. Runs are found in them many bytes at a time.
 
-use super::kinds::is_base64;
+use super::kinds::{is_base64, is_digit};
 
 /// Bytes that one word is about.
 pub(super) const WORD: usize = u64::BITS as usize;
@@ -34,10 +34,10 @@ impl Masks {
 
     fn next(&self, from: usize, flip: u64) -> usize {
         let mut cleared = u64::MAX << (from % WORD);
-        for (word, at) in self.words.iter().zip((0..).step_by(WORD)).skip(from / WORD) {
+        for (index, word) in self.words.iter().enumerate().skip(from / WORD) {
             let left = (word ^ flip) & cleared;
             if left != 0 {
-                return self.length.min(at + left.trailing_zeros() as usize);
+                return self.length.min(index * WORD + left.trailing_zeros() as usize);
             }
             cleared = u64::MAX;
         }
@@ -54,24 +54,17 @@ pub(super) fn of_base64(bytes: &[u8]) -> Masks {
 /// Letters, digits, and the two signs of the first of these alphabets.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
 pub(super) fn of_groups(bytes: &[u8]) -> Masks {
-    masks(bytes, |byte| is_base64(byte) & (byte != b'-') & (byte != b'_'))
+    masks(bytes, is_of_group)
 }
 
 /// Digits.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
 pub(in crate::prefilter) fn of_digits(bytes: &[u8]) -> Masks {
-    masks(bytes, |byte| byte.wrapping_sub(b'0') < 10)
+    masks(bytes, is_digit)
 }
 
 #[inline(always)]
 fn masks(bytes: &[u8], belongs: impl Fn(u8) -> bool + Copy) -> Masks {
-    const HALF: usize = WORD / 2;
-    let half = |bytes: &[u8; HALF]| {
-        let bits = bytes.iter().zip(0_u32..);
-        bits.fold(0, |mask, (byte, bit)| {
-            mask | if belongs(*byte) { 1_u32 << bit } else { 0 }
-        })
-    };
     let mut words = Vec::with_capacity(bytes.len() / WORD + 1);
     for word in bytes.chunks(WORD) {
         let mut padded = [0; WORD];
@@ -79,13 +72,32 @@ fn masks(bytes: &[u8], belongs: impl Fn(u8) -> bool + Copy) -> Masks {
             padded.iter_mut().zip(word).for_each(|(to, from)| *to = *from);
             &padded
         });
-        let (low, high) = (word.first_chunk().map_or(0, half), word.last_chunk().map_or(0, half));
-        words.push(u64::from(low) | u64::from(high) << HALF);
+        let (low, high) = (word.first_chunk::<HALF>(), word.last_chunk::<HALF>());
+        if let (Some(low), Some(high)) = (low, high) {
+            words.push(u64::from(half(low, belongs)) | u64::from(half(high, belongs)) << HALF);
+        }
     }
     Masks {
         words,
         length: bytes.len(),
     }
+}
+
+#[inline(always)]
+const fn is_of_group(byte: u8) -> bool {
+    is_base64(byte) & (byte != b'-') & (byte != b'_')
+}
+
+/// Half a word.
+const HALF: usize = WORD / 2;
+
+#[inline(always)]
+fn half(bytes: &[u8; HALF], belongs: impl Fn(u8) -> bool + Copy) -> u32 {
+    let mut mask = 0;
+    for (bit, byte) in (0_u32..).zip(bytes) {
+        mask |= if belongs(*byte) { 1 << bit } else { 0 };
+    }
+    mask
 }
 
 #[cfg(test)]
