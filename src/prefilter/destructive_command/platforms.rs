@@ -231,7 +231,10 @@ fn over_http(call: &Call, seen: &mut Seen) {
         .any(|(_, method)| method.eq_ignore_ascii_case("delete"))
         || call.args.iter().any(|word| word.text == "DELETE");
     let paths = call.args.iter().filter_map(|word| {
-        let (_, rest) = word.text.split_once("://")?;
+        let rest = match word.text.split_once("://") {
+            Some((_, rest)) => rest,
+            None => word.text.contains(":9200").then_some(word.text.as_str())?,
+        };
         Some(
             rest.split_once('/')
                 .map_or((rest, ""), |(host, path)| (host, path.trim_end_matches('/'))),

@@ -65,6 +65,16 @@ pub(super) const RULES: &[Entry<Danger>] = &[
         DestructiveAction, Critical, High, Deny,
         fires: [":(){ :|:& };:", "b() { b | b & }; b", "import os\nwhile True: os.fork()"],
         silent: ["f() { g | h; }; f", "pid = os.fork()\nimport os"]),
+    rule!(Exhaust, "exhaust", "Fills the disk or the memory until nothing is left.",
+    DestructiveAction, High, High, Evidence,
+    fires: [
+        "cat /dev/zero > fill", "dd if=/dev/urandom of=/var/tmp/x bs=1M", "yes | tee big", "tail /dev/zero",
+        "while :; do head -c 1G /dev/urandom >> x; done", "import os\nwhile True:\n    f.write(b'0' * 4096)",
+    ],
+    silent: [
+        "dd if=/dev/zero of=swapfile bs=1M count=2048", "yes | apt-get install -y nginx", "head -c 32 /dev/urandom > key",
+        "while True:\n    f.write(src.read(4096))\nimport os",
+    ]),
     rule!(PipeToShell, "pipe_to_shell", "Runs what another machine sends, unseen.",
     MaliciousCode, Critical, High, Deny,
     fires: [
@@ -193,6 +203,15 @@ pub(super) const RULES: &[Entry<Danger>] = &[
         PrivilegeEscalation, High, High, Evidence,
         fires: ["echo 'x ALL=(ALL) NOPASSWD: ALL' >> /etc/sudoers", "usermod -aG sudo bob", "useradd -o -u 0 x", "echo 'x::0:0::/:/bin/sh' >> /etc/passwd", "net localgroup administrators x /add"],
         silent: ["groups bob", "cat /etc/passwd", "usermod -s /bin/zsh bob", "net use"]),
+    rule!(RootShell, "root_shell", "Begins a shell with the rights of root inside another program.",
+    PrivilegeEscalation, High, High, Deny,
+    fires: [
+        "sudo find . -exec /bin/sh \\; -quit", "sudo vim -c ':!sh'", "sudo awk 'BEGIN{system(\"/bin/sh\")}'",
+        "sudo python3 -c 'import os; os.system(\"/bin/sh\")'", "sudo env /bin/sh", "find . -exec /bin/sh -p \\;",
+    ],
+    silent: [
+        "sudo bash deploy.sh", "sudo -u postgres env bash", "sudo docker exec -it web bash", "sudo find . -type f -exec chmod 644 {} \\;",
+    ]),
     rule!(Setuid, "setuid", "Lets a program run with its owner's rights.",
         PrivilegeEscalation, High, High, Evidence,
         fires: ["chmod u+s /tmp/sh", "chmod 4755 /tmp/sh"],
