@@ -17,7 +17,7 @@ use super::catalogue::{Catalogue, Entry};
 use super::{Plain, Prefilter, Rule, Subject};
 use crate::model::{Confidence, Finding, Origin, ReasonCode, Severity, Treatment, View};
 use reading::{Reading, Trait};
-use trade::{Trade, behind, loss_elsewhere, trade};
+use trade::{Beginning, Trade, behind, loss_elsewhere, trade};
 
 const RULES: &[Entry<Trait>] = &[
     Entry {
@@ -280,8 +280,14 @@ impl Prefilter for Sql {
         {
             let text = view.text();
             let reading = if is_sql(label, text, trade) {
-                reading::read(text)
-            } else if let Some(reading) = hidden_behind(label, text, trade) {
+                let mut reading = reading::read(text);
+                if !reading.certain {
+                    reading.take(hidden_behind(label, text, trade, Beginning::OfLine));
+                }
+                reading
+            } else if let Some(mut reading) = hidden_behind(label, text, trade, Beginning::Anywhere) {
+                let injected = injected(text).map(|span| (Trait::Injected, span));
+                reading.traits.extend(injected);
                 reading
             } else if let Some(span) = injected(text) {
                 Reading {
@@ -427,7 +433,7 @@ fn may_start(text: &str) -> bool {
 }
 
 /// What the statements do that stand behind something that is none, where the text goes to a database.
-fn hidden_behind(label: &str, text: &str, trade: Trade) -> Option<Reading> {
+fn hidden_behind(label: &str, text: &str, trade: Trade, beginning: Beginning) -> Option<Reading> {
     let asks = matches!(label.to_ascii_lowercase().as_str(), "query" | "q");
     if trade == Trade::Search || (trade == Trade::Other && !asks) {
         return None;
@@ -439,18 +445,17 @@ fn hidden_behind(label: &str, text: &str, trade: Trade) -> Option<Reading> {
         });
     }
     let mut all: Option<Reading> = None;
-    for range in behind(text) {
+    for range in behind(text, beginning) {
         let reading = reading::read(text.get(range.clone())?);
-        if reading.traits.is_empty() {
+        if reading.traits.is_empty() || !reading.certain {
             continue;
         }
         let all = all.get_or_insert_with(|| Reading {
             traits: Vec::new(),
-            certain: false,
+            certain: true,
         });
-        all.certain |= reading.certain;
-        all.traits
-            .extend(reading.traits.into_iter().map(|(seen, _)| (seen, range.clone())));
+        let traits = reading.traits.into_iter();
+        all.traits.extend(traits.map(|(seen, _)| (seen, range.clone())));
     }
     all
 }

@@ -76,6 +76,15 @@ pub(super) struct Reading {
 }
 
 impl Reading {
+    /// Adds what another reading of the same text says.
+    pub(super) fn take(&mut self, other: Option<Self>) {
+        let Some(other) = other else { return };
+        self.certain |= other.certain;
+        for (seen, span) in other.traits {
+            self.add(seen, &span);
+        }
+    }
+
     fn add(&mut self, seen: Trait, span: &Range<usize>) {
         if !self.traits.iter().any(|(known, _)| *known == seen) {
             self.traits.push((seen, span.clone()));

@@ -60,8 +60,17 @@ static STATEMENT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
+/// Where a statement may begin that stands behind something else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Beginning {
+    /// Behind a sign, a quotation mark or a line.
+    Anywhere,
+    /// At the beginning of a line, where no literal of SQL ends.
+    OfLine,
+}
+
 /// The statements that stand behind something else, each up to where the next one begins.
-pub(super) fn behind(text: &str) -> Vec<Range<usize>> {
+pub(super) fn behind(text: &str, beginning: Beginning) -> Vec<Range<usize>> {
     const MOST: usize = 8;
     const LONGEST: usize = 32 * 1024;
     if text.len() > LONGEST {
@@ -72,16 +81,24 @@ pub(super) fn behind(text: &str) -> Vec<Range<usize>> {
         .into_iter()
         .flat_map(|regex| regex.captures_iter(text).take(MOST));
     let starts = hits.filter_map(|hit| hit.get(1)).map(|verb| verb.start());
+    let before = |start: usize| text.get(..start).unwrap_or_default().trim_end_matches([' ', '\t']);
     starts
+        .filter(|start| beginning == Beginning::Anywhere || before(*start).ends_with('\n'))
         .map(|start| {
             let rest = text.get(start..).unwrap_or_default();
             let lower = rest.to_ascii_lowercase();
-            let end = [lower.find(';'), lower.find("\ngo"), lower.find("```"), lower.find("--")];
-            let end = end.into_iter().flatten().min().unwrap_or(rest.len());
-            let bare = rest
-                .get(..end)
-                .unwrap_or_default()
-                .trim_end_matches(['"', '\'', '`', ' ', '\n', '\r', '\t']);
+            let last = before(start).chars().next_back();
+            let opened = last.filter(|c| matches!(c, '"' | '\'' | '`'));
+            let ends = [
+                opened.and_then(|quote| lower.find(quote)),
+                lower.find(';'),
+                lower.find("\ngo"),
+                lower.find("```"),
+                lower.find("--"),
+            ];
+            let end = ends.into_iter().flatten().min().unwrap_or(rest.len());
+            let bare = rest.get(..end).unwrap_or_default();
+            let bare = bare.trim_end_matches(['"', '\'', '`', ' ', '\n', '\r', '\t']);
             start..start + bare.len()
         })
         .collect()
@@ -122,13 +139,15 @@ mod tests {
     #[test]
     fn statements_behind_others_are_found_with_their_ends() {
         let found = |text: &str| -> Vec<String> {
-            let ranges = behind(text).into_iter();
+            let ranges = behind(text, Beginning::Anywhere).into_iter();
             ranges.filter_map(|range| text.get(range).map(str::to_owned)).collect()
         };
         assert_eq!(found("USE a; DROP TABLE b; SELECT 1"), ["DROP TABLE b"]);
         assert_eq!(found("GO\nDELETE FROM b\nGO"), ["DELETE FROM b"]);
         assert_eq!(found("```sql\nDROP TABLE b\n```"), ["DROP TABLE b"]);
+        assert_eq!(found("{\"q\": \"DROP TABLE b\"}"), ["DROP TABLE b"]);
         assert!(found("SELECT 1; SELECT 2").is_empty());
+        assert!(behind("SELECT 'a; DROP TABLE b'", Beginning::OfLine).is_empty());
         assert!(loss_elsewhere("FLUSHALL").is_some() && loss_elsewhere("db.a.deleteMany({})").is_some());
         assert!(loss_elsewhere("db.a.deleteMany({id: 1})").is_none());
         assert!(loss_elsewhere("MATCH (n) DETACH DELETE n").is_some());
