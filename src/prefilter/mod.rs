@@ -5,6 +5,7 @@
 
 mod catalogue;
 mod destructive_command;
+mod expression;
 mod gate;
 mod hidden_text;
 mod implied;

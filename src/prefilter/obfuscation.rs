@@ -145,8 +145,7 @@ impl Prefilter for Obfuscation {
     }
 
     fn words(&self) -> Vec<Word> {
-        let words = run_together_words().into_iter().map(|(word, _)| word);
-        words
+        run_together_words()
             .chain(WORD_GAME.iter().map(|word| (*word).to_owned()))
             .map(Word::any_case)
             .collect()
@@ -235,20 +234,19 @@ const WORD_GAME: &[&str] = &[
     "ethay",
 ];
 
-/// Every phrase as it is written without gaps or with another sign for them, and how many words it has.
-fn run_together_words() -> Vec<(String, usize)> {
-    let signs = ["", "_", ".", "|", "*"];
-    let written = PHRASES
-        .iter()
-        .flat_map(|phrase| signs.map(|sign| (phrase.join(sign), phrase.len())));
-    written.collect()
+/// What is written for the gaps of a phrase.
+const SIGNS: [&str; 5] = ["", "_", ".", "|", "*"];
+
+/// Every phrase as it is written without gaps or with another sign for them.
+fn run_together_words() -> impl Iterator<Item = String> {
+    PHRASES.iter().flat_map(|phrase| SIGNS.map(|sign| phrase.join(sign)))
 }
 
 /// Phrases without gaps, and words of the game, given where they stand.
 fn wordplay(text: &str, seen: impl Iterator<Item = Seen>) -> Vec<(At, Range<usize>)> {
     const FEWEST: usize = 3;
-    let phrases = run_together_words();
     let mut found = Vec::new();
+    let mut standing = Standing::default();
     let (mut weight, mut joined): (usize, Option<Range<usize>>) = (0, None);
     let (mut words, mut game): (Vec<usize>, Option<Range<usize>>) = (Vec::new(), None);
     for seen in seen {
@@ -258,10 +256,10 @@ fn wordplay(text: &str, seen: impl Iterator<Item = Seen>) -> Vec<(At, Range<usiz
                 .map_or(seen.span.start, |so_far| so_far.start.min(seen.span.start));
             Some(start..so_far.as_ref().map_or(0, |so_far| so_far.end).max(seen.span.end))
         };
-        match phrases.get(seen.word) {
-            Some(_) if is_name(text, &seen.span) => {}
-            Some((_, length)) => {
-                weight += length;
+        match PHRASES.get(seen.word / SIGNS.len()) {
+            Some(_) if standing.is_in_name(text, &seen.span) => {}
+            Some(phrase) => {
+                weight += phrase.len();
                 joined = grown(&joined);
             }
             None => {
@@ -281,12 +279,37 @@ fn wordplay(text: &str, seen: impl Iterator<Item = Seen>) -> Vec<(At, Range<usiz
     found
 }
 
-/// Whether a span stands in an address or in the name of a test.
-fn is_name(text: &str, span: &Range<usize>) -> bool {
-    let before = text.get(..span.start).unwrap_or_default();
-    let start = before.rfind(char::is_whitespace).map_or(0, |space| space + 1);
-    let word = before.get(start..).unwrap_or_default();
-    word.contains("://") || word.contains("www.") || word.contains("test")
+/// The word, up to white space, in which what is asked about stands: read once from its beginning, however many phrases
+/// follow each other in it.
+#[derive(Default)]
+struct Standing {
+    /// Up to here the text is read.
+    read: usize,
+    is_name: bool,
+}
+
+impl Standing {
+    /// What makes a word an address or the name of a test.
+    const NAMES: [&str; 3] = ["://", "www.", "test"];
+
+    /// Whether an address or the name of a test stands in the word before a span; spans come by where they end.
+    fn is_in_name(&mut self, text: &str, span: &Range<usize>) -> bool {
+        let names = |part: &str| Self::NAMES.iter().any(|name| part.contains(name));
+        if let Some(new) = text.get(self.read..span.start) {
+            match new.rfind(char::is_whitespace) {
+                Some(space) => self.is_name = new.get(space..).is_some_and(names),
+                None => {
+                    // What was read so far may end in the middle of such a sign.
+                    let from = text.floor_char_boundary(self.read.saturating_sub(4));
+                    let part = text.get(from..span.start).unwrap_or_default();
+                    let part = part.rsplit(char::is_whitespace).next().unwrap_or_default();
+                    self.is_name |= names(part);
+                }
+            }
+            self.read = span.start;
+        }
+        self.is_name
+    }
 }
 
 /// How well a raw text is disguised by its letters: look-alikes, ornaments, what stands between or over them, codes for them.
@@ -326,6 +349,8 @@ fn escaped_letters(raw: &str) -> usize {
     if next(raw.as_bytes(), 0, |byte| matches!(byte, b'%' | b'\\' | b'&')).is_none() {
         return 0;
     }
+    /// Bytes of a code with all its zeros.
+    const LONGEST_CODE: usize = 32;
     let letter = |code: Result<u32, std::num::ParseIntError>| {
         code.ok()
             .and_then(char::from_u32)
@@ -338,7 +363,8 @@ fn escaped_letters(raw: &str) -> usize {
             "%" | "\\x" => hex(2),
             "\\u" => hex(4),
             _ => {
-                let code = rest.split_once(';').map_or("", |(code, _)| code);
+                let near = rest.get(..rest.floor_char_boundary(LONGEST_CODE)).unwrap_or_default();
+                let code = near.split_once(';').map_or("", |(code, _)| code);
                 match code.strip_prefix(['x', 'X']) {
                     Some(code) => letter(u32::from_str_radix(code, 16)),
                     None => letter(code.parse()),
