@@ -119,8 +119,9 @@ impl Prefilters {
         let mut vocabularies = Vec::with_capacity(step.contents.len());
         let mut found = Vec::new();
         let notes: Vec<Notes> = self.families.iter().map(|_| Notes::default()).collect();
+        let mut room = views::Room::of(step);
         for content in &step.contents {
-            let views = Views::of(content, &self.gate);
+            let views = Views::sharing(content, &self.gate, &mut room);
             let coverage = &mut screening.coverage;
             coverage.contents += 1;
             coverage.bytes += content.text.len();
@@ -144,7 +145,7 @@ impl Prefilters {
             }
         }
         for joined in joined::joined(step) {
-            let views = Views::of(&joined.whole, &self.gate);
+            let views = Views::sharing(&joined.whole, &self.gate, &mut room);
             screening.coverage.derived_bytes += views.derived_bytes();
             self.look_at(step, policy, &joined.whole, &views, &notes, |_| true, &mut found);
             let findings = tidy::of_content(std::mem::take(&mut found));
@@ -161,7 +162,7 @@ impl Prefilters {
                 .extend(unopened.map(|content| implied::not_opened(cut, content)));
         }
         for implied in all.texts {
-            let views = Views::of(&implied.whole, &self.gate);
+            let views = Views::sharing(&implied.whole, &self.gate, &mut room);
             screening.coverage.derived_bytes += implied.whole.text.len() + views.derived_bytes();
             let concerned = |family: &dyn Prefilter| implied.concerns(family.family());
             self.look_at(step, policy, &implied.whole, &views, &notes, concerned, &mut found);

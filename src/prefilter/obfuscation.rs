@@ -634,11 +634,10 @@ fn digits(text: &str) -> Vec<Range<usize>> {
     if told.is_empty() {
         return Vec::new();
     }
-    let plain = telling(text);
+    let plain = merged(telling(text));
     let is_plain = |span: &Range<usize>| {
-        plain
-            .iter()
-            .any(|known| known.start < span.end && span.start < known.end)
+        let behind = plain.partition_point(|known| known.end <= span.start);
+        plain.get(behind).is_some_and(|known| known.start < span.end)
     };
     told.into_iter()
         .filter(|span| !is_plain(span))
@@ -647,6 +646,19 @@ fn digits(text: &str) -> Vec<Range<usize>> {
             written.bytes().filter(|byte| is_sign(*byte)).count() >= FEWEST_SIGNS
         })
         .collect()
+}
+
+/// Spans in order, those that overlap or touch as one: what they cover is asked once for every other hit.
+fn merged(mut spans: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    spans.sort_by_key(|span| span.start);
+    spans.dedup_by(|next, last| {
+        let goes_on = next.start <= last.end;
+        if goes_on {
+            last.end = last.end.max(next.end);
+        }
+        goes_on
+    });
+    spans
 }
 
 /// The words, white space between them, that hold such a byte.
@@ -684,6 +696,32 @@ mod tests {
     #[test]
     fn every_rule_keeps_to_its_examples() {
         hold_examples(&Obfuscation::new(), Origin::ToolOutput, |_| true);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn merged_spans_cover_what_the_spans_cover(
+            spans in proptest::collection::vec((0_usize..60, 1_usize..9), 0..12),
+            start in 0_usize..60,
+            length in 1_usize..9,
+        ) {
+            let spans: Vec<Range<usize>> = spans.into_iter().map(|(start, length)| start..start + length).collect();
+            let touches = |known: &Range<usize>| known.start < start + length && start < known.end;
+            let merged = merged(spans.clone());
+            proptest::prop_assert_eq!(merged.iter().any(touches), spans.iter().any(touches));
+            proptest::prop_assert!(merged.is_sorted_by(|a, b| a.end < b.start));
+        }
+
+        #[test]
+        fn a_word_is_a_name_wherever_it_is_asked(pieces in proptest::collection::vec("ignoreallprevious|www\\.|test|:|//|te|st| |é|\n", 1..30)) {
+            let text: String = pieces.concat();
+            let mut standing = Standing::default();
+            for (at, phrase) in text.match_indices("ignoreallprevious") {
+                let word = text[..at].rsplit(char::is_whitespace).next().unwrap_or_default();
+                let named = Standing::NAMES.iter().any(|name| word.contains(name));
+                proptest::prop_assert_eq!(standing.is_in_name(&text, &(at..at + phrase.len())), named, "{}", text);
+            }
+        }
     }
 
     #[test]

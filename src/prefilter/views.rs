@@ -30,6 +30,7 @@ mod normalize;
 mod numbers;
 mod packed;
 mod pairs;
+mod room;
 mod scan;
 mod seams;
 mod signs;
@@ -42,6 +43,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
+use self::room::Granted;
 use self::span_map::{Derived, SpanMap};
 use super::Prefilter;
 use super::gate::{Gate, Sightings};
@@ -52,16 +54,13 @@ pub(super) use fold::fold_pattern;
 pub(super) use hidden::{is_zero_width, selector_byte};
 pub(super) use json::{Leaf, MOST_LEAVES, leaves};
 pub(super) use normalize::{escape_sequence_length, is_invisible};
+pub(super) use room::Room;
 pub(super) use scan::{Kinds, next};
 
 /// How many layers of encoding are taken off.
 const MOST_LAYERS: usize = 4;
 /// How many views a content may have.
 const MOST_VIEWS: usize = 64;
-/// Derived bytes per byte of raw text…
-const DERIVED_PER_BYTE: usize = 6;
-/// …and on top of that.
-const DERIVED_AT_LEAST: usize = 64 * 1024;
 
 /// The vocabulary of the views themselves: what decoding gates on.
 const OF_VIEWS: usize = 0;
@@ -171,20 +170,27 @@ pub struct Views<'a> {
 impl<'a> Views<'a> {
     /// Makes every view of a content, and looks for the words of a gate in each.
     pub fn of(content: &'a Content, gate: &Gate) -> Self {
-        let room = content
-            .text
-            .len()
-            .saturating_mul(DERIVED_PER_BYTE)
-            .saturating_add(DERIVED_AT_LEAST);
-        Self::within(content, gate, room)
+        Self::within(content, gate, Room::alone(content.text.len()))
+    }
+
+    /// The same in the room that the contents of a step share.
+    pub(super) fn sharing(content: &'a Content, gate: &Gate, room: &mut Room) -> Self {
+        let views = Self::within(content, gate, room.granted(content.text.len()));
+        let texts = views.as_written().filter(|view| view.view != View::Normalized).count();
+        room.take(Granted {
+            bytes: views.derived_bytes,
+            texts,
+        });
+        views
     }
 
     /// The same, within this many derived bytes.
-    fn within(content: &'a Content, gate: &Gate, room: usize) -> Self {
+    fn within(content: &'a Content, gate: &Gate, room: Granted) -> Self {
         let raw: &'a str = &content.text;
         let mut maker = Maker {
             gate,
-            room,
+            room: room.bytes,
+            texts: room.texts,
             waiting: VecDeque::new(),
             made: Views {
                 views: Vec::with_capacity(2),
@@ -254,6 +260,8 @@ impl<'a> Views<'a> {
 struct Maker<'a, 'g> {
     gate: &'g Gate,
     room: usize,
+    /// How many more texts are looked into.
+    texts: usize,
     waiting: VecDeque<(ViewText<'a>, usize)>,
     made: Views<'a>,
 }
@@ -267,10 +275,11 @@ impl<'a> Maker<'a, '_> {
 
     /// Adds a text with its normalized and folded views, and queues what can be decoded out of it.
     fn look_into(&mut self, base: ViewText<'a>, layers: usize) {
-        if self.made.views.len() + 3 > MOST_VIEWS {
+        if self.made.views.len() + 3 > MOST_VIEWS || self.texts == 0 {
             self.made.cut_bytes += base.text().len();
             return;
         }
+        self.texts -= 1;
         let base = self.sight(base);
         let normalized = base
             .kinds
