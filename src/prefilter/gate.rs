@@ -1,28 +1,46 @@
 //! The shared gate: one pass over a text that finds the words of every family at once.
 //!
 //! Most texts hold nothing that any rule is about, and the gate is there to say so quickly. An automaton over all words
-//! spends a dependent memory access on every byte; this one asks two tables instead, and those questions do not wait for
+//! spends a dependent memory access on every byte; this one asks one small table instead, and its questions do not wait for
 //! each other:
 //!
-//! - every word of four bytes or more is represented by one *window* of four bytes, the rarest it has, without regard to
-//!   case; a table of hashes says whether the four bytes at a place can be such a window;
-//! - words of two or three bytes are represented by their first three bytes, in the same way (of the third byte a few bits,
-//!   so that words of two bytes need not list all that may follow);
-//! - words of one byte are looked for as bytes, and only when the text holds them.
+//! - a word is represented by one *window* of four bytes, the rarest it has, without regard to case (a word of three by
+//!   those); a table says whether such a window can begin at a place ([`Windows`]);
+//! - words as written with two capitals in a row are looked for where a text has capitals in a row ([`Capitals`]);
+//! - words of one or two bytes are looked for by their rarer byte, as bytes are searched for.
 //!
-//! What passes a table is compared with the words that share its bucket, so the tables decide about speed, never about what
-//! is found: a property test holds the gate to a plain search for each word.
+//! What passes is compared with the words themselves, so the tables decide about speed, never about what is found: a
+//! property test holds the gate to a plain search for each word.
 
+mod capitals;
+mod rarity;
+mod windows;
+
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use capitals::Capitals;
+use windows::Windows;
+
+use super::views::Kinds;
+
 /// How the letters of a word are compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Case {
     /// ASCII letters in either case.
     Ignored,
     /// As written.
     Exact,
+}
+
+/// What may stand before a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Before {
+    /// Anything.
+    Anything,
+    /// No letter, digit or underscore, unless they end an escape ([`stands_free`]).
+    NoWord,
 }
 
 /// A word that a family wants to be told of.
@@ -32,6 +50,8 @@ pub struct Word {
     pub text: String,
     /// How its letters are compared.
     pub case: Case,
+    /// What may stand before it.
+    pub before: Before,
 }
 
 impl Word {
@@ -40,26 +60,50 @@ impl Word {
         Self {
             text: text.into(),
             case: Case::Ignored,
+            before: Before::Anything,
         }
     }
 
     /// A word as written.
     pub fn exact(text: impl Into<String>) -> Self {
         Self {
-            text: text.into(),
             case: Case::Exact,
+            ..Self::any_case(text)
+        }
+    }
+
+    /// The same where it does not stand inside another.
+    #[must_use]
+    pub fn free(self) -> Self {
+        Self {
+            before: Before::NoWord,
+            ..self
         }
     }
 
     fn stands_at(&self, bytes: &[u8], start: usize) -> bool {
         let word = self.text.as_bytes();
-        bytes
+        let is_seen = bytes
             .get(start..start + word.len())
             .is_some_and(|seen| match self.case {
                 Case::Ignored => seen.eq_ignore_ascii_case(word),
                 Case::Exact => seen == word,
-            })
+            });
+        is_seen && (self.before == Before::Anything || stands_free(bytes, start))
     }
+}
+
+/// Whether what begins here is not the middle of a word: after an escape (`\n`, `%3D`) it is not either.
+pub(super) fn stands_free(bytes: &[u8], at: usize) -> bool {
+    let before = |back: usize| at.checked_sub(back).and_then(|i| bytes.get(i)).copied();
+    let Some(last) = before(1) else { return true };
+    if !(last.is_ascii_alphanumeric() || last == b'_') {
+        return true;
+    }
+    let escaped = matches!(last, b'n' | b'r' | b't') && before(2) == Some(b'\\');
+    let percent =
+        last.is_ascii_hexdigit() && before(2).is_some_and(|b| b.is_ascii_hexdigit()) && before(3) == Some(b'%');
+    escaped || percent
 }
 
 /// Where a word stands in a text.
@@ -92,6 +136,11 @@ impl Sightings {
         all.fold(0, |bits, sighting| {
             bits | vocabulary_bit(usize::from(sighting.vocabulary))
         })
+    }
+
+    /// Whether no word stands there.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_none()
     }
 
     /// The words of one vocabulary.
@@ -128,209 +177,111 @@ pub(super) fn apart(seen: impl Iterator<Item = Seen>) -> impl Iterator<Item = Se
     })
 }
 
-/// A word of one of the vocabularies.
+/// A word, and who wants to be told of it.
 #[derive(Debug)]
 struct Listed {
     word: Word,
-    vocabulary: u16,
-    index: u32,
+    /// In which vocabularies it stands, and at which place of each.
+    told: Vec<(u16, u32)>,
 }
 
-/// A word of four bytes or more in a bucket.
+/// Where a word may stand, by its place among all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Long {
-    listed: u32,
-    /// The four bytes by which it is known, in lower case, and where in the word they stand.
-    window: u32,
+struct Candidate {
+    word: u32,
+    /// How far behind its beginning the place lies that was looked at.
     offset: u16,
-    /// Four others, in lower case: its beginning, or its end where it is known by its beginning.
-    other: u32,
-    other_offset: u16,
 }
-
-/// A word of two or three bytes in a bucket.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Short {
-    listed: u32,
-    /// Its bytes in lower case, and which bits of them count.
-    key: u32,
-    mask: u32,
-}
-
-/// How many bits of a hash say which byte of a table is asked: so many that few bytes are not zero.
-const TABLE_BITS: u32 = 15;
-/// How many bits of a hash say which bucket its words are in.
-const BUCKET_BITS: u32 = 10;
-
-/// Words by hash: a table that says of most hashes at once that no word has them, and the words of the others.
-#[derive(Debug)]
-struct Index<Entry> {
-    /// For each value of the upper bits of a hash, which of its next bits the words have: a byte that is not zero says that
-    /// there may be a word, the bit of the hash's [`tag`] says so more surely.
-    table: Box<[u8; 1 << TABLE_BITS]>,
-    /// Where the words of each bucket begin; a bucket is told by the uppermost bits of a hash.
-    starts: Vec<u32>,
-    entries: Vec<Entry>,
-}
-
-/// Bits of the third byte that the hash of a short word regards.
-const THIRD_BITS: u32 = 4;
 
 /// The compiled words.
 #[derive(Debug)]
 pub struct Gate {
     words: Vec<Listed>,
-    single: Vec<(u8, Vec<u32>)>,
-    long: Index<Long>,
-    short: Index<Short>,
-}
-
-/// Places that are looked at together.
-const PLACES: u32 = 4;
-const STRIDE: usize = PLACES as usize;
-
-const FOLD: u32 = 0x2020_2020;
-
-#[inline]
-const fn long_hash(window: u32) -> u32 {
-    (window | FOLD).wrapping_mul(0x9e37_79b1)
-}
-
-#[inline]
-const fn short_hash(window: u32) -> u32 {
-    ((window | FOLD) & ((1 << (16 + THIRD_BITS)) - 1)).wrapping_mul(0x9e37_79b1)
-}
-
-impl<Entry: Copy + Ord> Index<Entry> {
-    /// The words that have these hashes.
-    fn of(mut hashed: Vec<(u32, Entry)>) -> Self {
-        let mut table = Box::new([0; 1 << TABLE_BITS]);
-        for (hash, _) in &hashed {
-            if let Some(mark) = table.get_mut(place(*hash)) {
-                *mark |= tag(*hash);
-            }
-        }
-        hashed.sort_by_key(|(hash, entry)| (bucket(*hash), *entry));
-        // A word that is listed under several hashes stands in their bucket once.
-        hashed.dedup_by(|(a, this), (b, last)| bucket(*a) == bucket(*b) && this == last);
-        let starts = (0..=1 << BUCKET_BITS)
-            .map(|wanted| hashed.partition_point(|(hash, _)| bucket(*hash) < wanted) as u32)
-            .collect();
-        Self {
-            table,
-            starts,
-            entries: hashed.into_iter().map(|(_, entry)| entry).collect(),
-        }
-    }
-
-    /// What the table says of a hash; nothing when no word has it.
-    #[inline(always)]
-    fn asked(&self, hash: u32) -> u8 {
-        self.table.get(place(hash)).copied().unwrap_or_default()
-    }
-
-    /// The words that may have a hash.
-    #[inline]
-    fn entries(&self, hash: u32) -> &[Entry] {
-        if self.asked(hash) & tag(hash) == 0 {
-            return &[];
-        }
-        let bucket = bucket(hash) as usize;
-        let start = |bucket: usize| self.starts.get(bucket).map_or(0, |start| *start as usize);
-        self.entries.get(start(bucket)..start(bucket + 1)).unwrap_or_default()
-    }
-}
-
-/// Which byte of a table answers for a hash.
-#[inline(always)]
-const fn place(hash: u32) -> usize {
-    (hash >> (u32::BITS - TABLE_BITS)) as usize
-}
-
-/// The bit in that byte, by bits of the hash that its place does not say.
-#[inline(always)]
-const fn tag(hash: u32) -> u8 {
-    1 << (hash >> (u32::BITS - TABLE_BITS - 3) & 7)
-}
-
-const fn bucket(hash: u32) -> u32 {
-    hash >> (u32::BITS - BUCKET_BITS)
+    windows: Windows,
+    capitals: Capitals,
+    short: Vec<(u8, Vec<Candidate>)>,
+    /// For each byte, its place in `short`; beyond the last for all others.
+    rare: Box<[u8; 256]>,
 }
 
 impl Gate {
     /// Compiles the words of each vocabulary; words are reported by their places in these lists.
     pub fn of(vocabularies: impl IntoIterator<Item = Vec<Word>>) -> Self {
-        let mut words = Vec::new();
-        let mut single: Vec<(u8, Vec<u32>)> = Vec::new();
-        let (mut long, mut short) = (Vec::new(), Vec::new());
+        let mut words: Vec<Listed> = Vec::new();
+        let mut known: HashMap<(String, Case, Before), usize> = HashMap::new();
         for (vocabulary, listed) in (0_u16..).zip(vocabularies) {
             for (index, word) in (0_u32..).zip(listed) {
-                let place = words.len() as u32;
-                let bytes = word.text.as_bytes();
-                match *bytes {
-                    [] => continue,
-                    // Beyond what a sighting can say.
-                    _ if bytes.len() > usize::from(u16::MAX) => continue,
-                    [byte] => {
-                        let mut bytes = vec![byte];
-                        if word.case == Case::Ignored && byte.is_ascii_alphabetic() {
-                            bytes = vec![byte.to_ascii_lowercase(), byte.to_ascii_uppercase()];
-                        }
-                        for byte in bytes {
-                            match single.iter_mut().find(|(known, _)| *known == byte) {
-                                Some((_, words)) => words.push(place),
-                                None => single.push((byte, vec![place])),
-                            }
-                        }
+                // The others are empty, or beyond what a sighting can say.
+                if (1..=usize::from(u16::MAX)).contains(&word.text.len()) {
+                    let text = match word.case {
+                        Case::Ignored => word.text.to_ascii_lowercase(),
+                        Case::Exact => word.text.clone(),
+                    };
+                    let place = *known.entry((text, word.case, word.before)).or_insert_with(|| {
+                        words.push(Listed { word, told: Vec::new() });
+                        words.len() - 1
+                    });
+                    if let Some(listed) = words.get_mut(place) {
+                        listed.told.push((vocabulary, index));
                     }
-                    [_, _] | [_, _, _] => add_short(bytes, place, &mut short),
-                    [..] => add_long(bytes, place, &mut long),
                 }
-                words.push(Listed {
-                    word,
-                    vocabulary,
-                    index,
-                });
+            }
+        }
+        let (mut windows, mut capitals) = (windows::Builder::default(), capitals::Builder::default());
+        let mut short: Vec<(u8, Vec<Candidate>)> = Vec::new();
+        for (place, listed) in (0_u32..).zip(&words) {
+            let Listed { word, .. } = listed;
+            if word.case == Case::Exact && capitals.add(word.text.as_bytes(), place) || windows.add(word, place) {
+                continue;
+            }
+            let bytes = word.text.bytes();
+            // Signs are rarer than letters and digits.
+            let rareness = |byte: u8| (!byte.is_ascii_alphanumeric(), rarity::surprise(byte));
+            let Some((offset, rarest)) = (0_u16..).zip(bytes).max_by_key(|(_, byte)| rareness(*byte)) else {
+                continue;
+            };
+            let candidate = Candidate { word: place, offset };
+            let mut spellings = vec![rarest];
+            if word.case == Case::Ignored && rarest.is_ascii_alphabetic() {
+                spellings = vec![rarest.to_ascii_lowercase(), rarest.to_ascii_uppercase()];
+            }
+            for byte in spellings {
+                match short.iter_mut().find(|(known, _)| *known == byte) {
+                    Some((_, candidates)) => candidates.push(candidate),
+                    None => short.push((byte, vec![candidate])),
+                }
+            }
+        }
+        let mut rare = Box::new([u8::MAX; 256]);
+        for (place, (byte, _)) in (0..u8::MAX).zip(&short) {
+            if let Some(rare) = rare.get_mut(usize::from(*byte)) {
+                *rare = place;
             }
         }
         Self {
             words,
-            single,
-            long: Index::of(long),
-            short: Index::of(short),
+            windows: windows.build(),
+            capitals: capitals.build(),
+            short,
+            rare,
         }
     }
 
     /// Every word in a text.
     pub fn sightings(&self, text: &str) -> Sightings {
-        /// Bytes that are looked at together: so many places, and the bytes behind the last.
-        const REACH: usize = 2 * STRIDE;
+        self.sightings_in(text, Kinds::CAPITALS)
+    }
+
+    /// Every word in a text that holds these kinds.
+    pub(super) fn sightings_in(&self, text: &str, kinds: Kinds) -> Sightings {
         let bytes = text.as_bytes();
         let mut found = Vec::new();
-        let mut at = 0;
-        let mut rest = bytes;
-        while let Some(eight) = rest.first_chunk::<REACH>() {
-            self.look(bytes, at, u64::from_le_bytes(*eight), &mut found);
-            at += STRIDE;
-            rest = rest.get(STRIDE..).unwrap_or_default();
+        let mut told = |candidate: Candidate, place: usize| self.compare(bytes, candidate, place, &mut found);
+        self.windows.look(bytes, &mut told);
+        if kinds.has(Kinds::CAPITALS) {
+            self.capitals.look(bytes, &mut told);
         }
-        while !rest.is_empty() {
-            let mut padded = [0; REACH];
-            padded.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
-            self.look(bytes, at, u64::from_le_bytes(padded), &mut found);
-            at += STRIDE;
-            rest = rest.get(STRIDE..).unwrap_or_default();
-        }
-        for (byte, words) in &self.single {
-            if bytes.contains(byte) {
-                let places = bytes.iter().enumerate().filter(|(_, seen)| *seen == byte);
-                for (place, _) in places {
-                    for word in words {
-                        self.found(*word, place, &mut found);
-                    }
-                }
-            }
-        }
+        self.look_for_bytes(bytes, &mut told);
         if found.is_empty() {
             return Sightings(None);
         }
@@ -345,143 +296,60 @@ impl Gate {
         Sightings(Some(Arc::new(found)))
     }
 
-    /// Looks at the four places whose bytes, and those behind, are these.
-    #[inline(always)]
-    fn look(&self, bytes: &[u8], at: usize, eight: u64, found: &mut Vec<Sighting>) {
-        let asked = |step: u32| {
-            let window = (eight >> (8 * step)) as u32;
-            self.long.asked(long_hash(window)) | self.short.asked(short_hash(window))
+    /// Looks at the places of the bytes by which words of one or two are known.
+    fn look_for_bytes(&self, bytes: &[u8], told: &mut impl FnMut(Candidate, usize)) {
+        /// Up to here it is faster to ask a table of each byte than to search for one after the other.
+        const FEW: usize = 64;
+        let rare = |byte: u8| {
+            self.rare
+                .get(usize::from(byte))
+                .and_then(|rare| self.short.get(usize::from(*rare)))
         };
-        if asked(0) | asked(1) | asked(2) | asked(3) != 0 {
-            self.compare(bytes, at, eight, found);
-        }
-    }
-
-    #[inline(never)]
-    fn compare(&self, bytes: &[u8], at: usize, eight: u64, found: &mut Vec<Sighting>) {
-        for step in 0..PLACES {
-            let (place, window) = (at + step as usize, (eight >> (8 * step)) as u32);
-            for entry in self.long.entries(long_hash(window)) {
-                if entry.window == window | FOLD
-                    && let Some(start) = place.checked_sub(usize::from(entry.offset))
-                    && let Some(other) = bytes.get(start + usize::from(entry.other_offset)..)
-                    && let Some(other) = other.first_chunk::<4>()
-                    && entry.other == u32::from_le_bytes(*other) | FOLD
-                {
-                    self.compare_word(bytes, start, entry.listed, found);
-                }
+        let mut tell = |place: usize| {
+            let candidates = bytes.get(place).and_then(|byte| rare(*byte));
+            for candidate in candidates.into_iter().flat_map(|(_, candidates)| candidates) {
+                told(*candidate, place);
             }
-            for entry in self.short.entries(short_hash(window)) {
-                if (entry.key ^ (window | FOLD)) & entry.mask == 0 {
-                    self.compare_word(bytes, place, entry.listed, found);
-                }
+        };
+        if bytes.len() < FEW {
+            let known = |byte: u8| self.rare.get(usize::from(byte)).is_some_and(|rare| *rare != u8::MAX);
+            let places = bytes.iter().enumerate().filter(|(_, byte)| known(**byte));
+            places.for_each(|(place, _)| tell(place));
+            return;
+        }
+        for three in self.short.chunks(3) {
+            match *three {
+                [(a, _), (b, _), (c, _)] => memchr::memchr3_iter(a, b, c, bytes).for_each(&mut tell),
+                [(a, _), (b, _)] => memchr::memchr2_iter(a, b, bytes).for_each(&mut tell),
+                [(a, _)] => memchr::memchr_iter(a, bytes).for_each(&mut tell),
+                _ => {}
             }
         }
     }
 
-    fn compare_word(&self, bytes: &[u8], start: usize, word: u32, found: &mut Vec<Sighting>) {
-        let listed = self.words.get(word as usize);
-        if listed.is_some_and(|listed| listed.word.stands_at(bytes, start)) {
-            self.found(word, start, found);
-        }
-    }
-
-    fn found(&self, word: u32, start: usize, found: &mut Vec<Sighting>) {
+    /// Tells of a word if it stands where it may.
+    fn compare(&self, bytes: &[u8], candidate: Candidate, place: usize, found: &mut Vec<Sighting>) {
         /// Room for the words of an ordinary text.
         const ORDINARY: usize = 32;
-        if let (Some(listed), Ok(start)) = (self.words.get(word as usize), u32::try_from(start)) {
-            if found.is_empty() {
-                found.reserve(ORDINARY);
-            }
-            found.push(Sighting {
-                start,
-                length: listed.word.text.len() as u16,
-                vocabulary: listed.vocabulary,
-                word: listed.index,
-            });
+        let Some(listed) = self.words.get(candidate.word as usize) else {
+            return;
+        };
+        let Some(start) = place.checked_sub(usize::from(candidate.offset)) else {
+            return;
+        };
+        if !listed.word.stands_at(bytes, start) {
+            return;
         }
-    }
-}
-
-/// Adds a word of two or three bytes under every hash that a text which holds it can have.
-fn add_short(word: &[u8], listed: u32, hashed: &mut Vec<(u32, Short)>) {
-    let [first, second, third @ ..] = word else { return };
-    let begins = u32::from_le_bytes([*first, *second, 0, 0]);
-    let (key, thirds) = match third {
-        [third, ..] => (begins | u32::from(*third) << 16, vec![u32::from(*third)]),
-        [] => (begins, (0..1 << THIRD_BITS).collect()),
-    };
-    let entry = Short {
-        listed,
-        key: key | FOLD,
-        mask: if third.is_empty() { 0xffff } else { 0xff_ffff },
-    };
-    let windows = thirds.into_iter().map(|third| begins | third << 16);
-    hashed.extend(windows.map(|window| (short_hash(window), entry)));
-}
-
-/// Adds a word of four bytes or more under its rarest window.
-fn add_long(word: &[u8], listed: u32, hashed: &mut Vec<(u32, Long)>) {
-    let (offset, window) = rarest_window(word);
-    let other_offset = match offset {
-        0 => word.len() - 4,
-        _ => 0,
-    };
-    let other = word.get(other_offset..).and_then(<[u8]>::first_chunk);
-    let entry = Long {
-        window: window | FOLD,
-        other: other.map_or(0, |other| u32::from_le_bytes(*other)) | FOLD,
-        offset: offset as u16,
-        other_offset: other_offset as u16,
-        listed,
-    };
-    hashed.push((long_hash(window), entry));
-}
-
-/// The four bytes of a word that are least likely in ordinary text, and where they stand.
-fn rarest_window(bytes: &[u8]) -> (u32, u32) {
-    let pairs = |window: &[u8]| window.windows(2).map(pair_commonness).sum::<u32>();
-    let window = (0_u32..)
-        .zip(bytes.windows(4))
-        .min_by_key(|(_, window)| pairs(window))
-        .and_then(|(offset, window)| Some((offset, u32::from_le_bytes(window.try_into().ok()?))));
-    window.unwrap_or_default()
-}
-
-/// The pairs of letters that make up most of English text, the commonest first.
-const COMMON_PAIRS: &[u8] = b"thheineranreonatndtiesorteofedisitalarstto\
-    ntngsehaasouiolevecomedehirironiceneaealicellbemasiomur\
-    caeltalansdifohopeecprnoctusacotiltrlyncetutsssorsunlowa\
-    gewheewiemadolrtpowenaultsmoowpaimmiaishirsuidosiviaam";
-
-/// How common two bytes are beside each other, roughly.
-fn pair_commonness(pair: &[u8]) -> u32 {
-    let lower = pair.to_ascii_lowercase();
-    if let Some(place) = COMMON_PAIRS.chunks(2).position(|common| common == lower) {
-        return 14 - place as u32 / 18;
-    }
-    if lower.contains(&b' ') {
-        return 8;
-    }
-    match lower.iter().all(u8::is_ascii_alphabetic) {
-        true if lower.iter().any(|byte| b"jqxz".contains(byte)) => 0,
-        true => 3,
-        false => lower.iter().map(|byte| commonness(*byte)).sum::<u32>() / 4,
-    }
-}
-
-/// How common a byte is in texts, roughly: bits less than in a language of one letter.
-const fn commonness(byte: u8) -> u32 {
-    match byte.to_ascii_lowercase() {
-        b' ' => 12,
-        b'e' => 11,
-        b't' | b'a' | b'o' | b'i' | b'n' | b's' | b'r' => 10,
-        b'h' | b'l' | b'd' | b'c' | b'u' => 8,
-        b'm' | b'f' | b'p' | b'g' => 7,
-        b'w' | b'y' | b'b' | b'\n' | b'.' | b',' => 6,
-        b'v' | b'k' | b'0'..=b'9' | b'"' | b'-' | b'/' | b':' | b'_' => 4,
-        b'x' | b'j' | b'q' | b'z' => 1,
-        _ => 2,
+        let Ok(at) = u32::try_from(start) else { return };
+        if found.is_empty() {
+            found.reserve(ORDINARY);
+        }
+        found.extend(listed.told.iter().map(|(vocabulary, word)| Sighting {
+            start: at,
+            length: listed.word.text.len() as u16,
+            vocabulary: *vocabulary,
+            word: *word,
+        }));
     }
 }
 

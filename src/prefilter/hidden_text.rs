@@ -8,7 +8,7 @@ use regex::Regex;
 use super::expression::expression;
 use super::injected_instruction::{Likeness, likeness};
 use super::views::{FEWEST_BITS, Kinds, escape_sequence_length, is_digit, is_zero_width, next, selector_byte};
-use super::{Prefilter, Rule, Subject, ViewText, Word};
+use super::{Plain, Prefilter, Rule, Subject, ViewText, Word};
 use crate::model::{Confidence, Finding, ReasonCode, Severity, Treatment, View};
 
 const FAMILY: &str = "hidden_text";
@@ -213,6 +213,10 @@ impl Prefilter for HiddenText {
 
     fn words(&self) -> Vec<Word> {
         MARKUP_WORDS.iter().map(|word| Word::any_case(*word)).collect()
+    }
+
+    fn heeds_plain(&self, _plain: Plain<'_>) -> bool {
+        false
     }
 
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {

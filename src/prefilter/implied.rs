@@ -1,7 +1,9 @@
-//! Texts that a call implies without spelling them as one argument: what stands in a string that is JSON, and a command
-//! whose words stand in a list.
+//! Texts that a call implies without spelling them as one argument: what stands in a string that is JSON, a command
+//! whose words stand in a list, and what is cut into pieces of several names ([`pieces`]).
 //!
 //! They are screened like arguments of their own name, and what is found is carried back to the contents that are there.
+
+mod pieces;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -37,6 +39,10 @@ enum Way<'s> {
     Leaf(Vec<std::sync::Arc<Leaf>>),
     /// Contents are its words.
     Line(Vec<(Range<usize>, &'s Content)>),
+    /// Contents are pieces of one text.
+    Pieces(Vec<(Range<usize>, &'s Content)>),
+    /// One content is a directory, another a name in it.
+    Path(Vec<(Range<usize>, &'s Content)>),
 }
 
 /// What a step implies.
@@ -52,6 +58,7 @@ pub(super) fn implied(step: &Step) -> All<'_> {
     let arguments: Vec<&Content> = step.contents.iter().filter(|content| is_argument(content)).collect();
     let mut unopened = Vec::new();
     let mut texts = lines(&arguments, &mut unopened);
+    texts.extend(pieces::pieces(&arguments));
     let most = texts.len() + MOST;
     for content in arguments {
         if open(content, most, &mut texts) == Opened::Partly {
@@ -231,6 +238,8 @@ impl Implied<'_> {
         match self.way {
             Way::Leaf(_) => true,
             Way::Line(_) => family == "destructive_command",
+            Way::Pieces(_) => matches!(family, "destructive_command" | "sql"),
+            Way::Path(_) => family == "path",
         }
     }
 
@@ -251,7 +260,7 @@ impl Implied<'_> {
                 let inner = finding.span.clone();
                 finding.span = way.iter().rev().fold(inner, |span, leaf| leaf.source_span(span));
             }
-            Way::Line(words) => {
+            Way::Line(words) | Way::Pieces(words) | Way::Path(words) => {
                 let touches = |place: &Range<usize>| finding.span.start < place.end && place.start < finding.span.end;
                 let touched: Vec<&Content> = words
                     .iter()
@@ -260,7 +269,9 @@ impl Implied<'_> {
                     .collect();
                 // What was not read to its end is no matter of the word at which that is told.
                 let of_all = finding.reason == ReasonCode::Obfuscation;
-                let first = touched.first().filter(|_| touched.len() > 1 || of_all)?;
+                // A piece says less by itself than where it stands: what it says alone is known.
+                let is_piece = matches!(self.way, Way::Pieces(_));
+                let first = touched.first().filter(|_| touched.len() > 1 || of_all || is_piece)?;
                 finding.content = Some(first.id);
                 finding.pointer = first.pointer.clone();
                 finding.span = 0..first.text.len();

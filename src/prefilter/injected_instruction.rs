@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 use super::signals::{Cluster, HALVES, Hit, Signals};
 use super::views::Kinds;
-use super::{Prefilter, Rule, Seen, Subject, ViewText, Word};
+use super::{Plain, Prefilter, Rule, Seen, Subject, ViewText, Word};
 use crate::model::{Confidence, Finding, Kind, Origin, Place, ReasonCode, Severity, Treatment};
 
 const FAMILY: &str = "injected_instruction";
@@ -288,6 +288,10 @@ impl Prefilter for InjectedInstruction {
             .flat_map(Signals::words)
             .cloned()
             .collect()
+    }
+
+    fn heeds_plain(&self, _plain: Plain<'_>) -> bool {
+        false
     }
 
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {

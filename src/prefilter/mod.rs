@@ -18,6 +18,7 @@ mod oversize;
 mod own;
 mod path;
 mod personal_data;
+mod plain;
 mod rule;
 mod secret;
 mod signals;
@@ -34,10 +35,13 @@ mod warm_up;
 
 use crate::model::{Content, Examined, Finding, Screening, Step, View, ViewSet};
 use crate::policy::Policy;
+use plain::Heeded;
+use views::Glance;
 
 pub use gate::{Case, Gate, Seen, Sightings, Word};
 pub use notes::Notes;
 pub use own::own_rules;
+pub use plain::Plain;
 pub use rule::Rule;
 pub use subject::{Spoken, Subject};
 pub use views::{ViewText, Views};
@@ -59,6 +63,12 @@ pub trait Prefilter: Send + Sync {
     /// The words by which it knows the contents that concern it when it looks at the shape of a step ([`Spoken`]).
     fn step_words(&self) -> Vec<Word> {
         Vec::new()
+    }
+
+    /// Whether a plain content may concern it: one without any word of any family, without digits, codes, or anything else
+    /// that an analysis is about.
+    fn heeds_plain(&self, _plain: Plain<'_>) -> bool {
+        true
     }
 
     /// Looks at one content in all its views.
@@ -120,11 +130,23 @@ impl Prefilters {
         let mut found = Vec::new();
         let notes: Vec<Notes> = self.families.iter().map(|_| Notes::default()).collect();
         let mut room = views::Room::of(step);
+        let mut heeded = Heeded::default();
         for content in &step.contents {
-            let views = Views::sharing(content, &self.gate, &mut room);
             let coverage = &mut screening.coverage;
             coverage.contents += 1;
             coverage.bytes += content.text.len();
+            let glance = Glance::at(content, &self.gate);
+            if glance.is_plain(content) && !self.heed_plain(content, policy, &mut heeded) {
+                coverage.derived_bytes += glance.plain_derived_bytes(content);
+                all_views = all_views.or(Glance::plain_views());
+                coverage.examined.push(Examined {
+                    pointer: content.pointer.clone(),
+                    views: Glance::plain_views(),
+                });
+                vocabularies.push(0);
+                continue;
+            }
+            let views = Views::sharing(content, &self.gate, glance, &mut room);
             coverage.derived_bytes += views.derived_bytes();
             coverage.cut_bytes += views.cut_bytes();
             if views.cut_bytes() > 0 {
@@ -145,7 +167,8 @@ impl Prefilters {
             }
         }
         for joined in joined::joined(step) {
-            let views = Views::sharing(&joined.whole, &self.gate, &mut room);
+            let glance = Glance::at(&joined.whole, &self.gate);
+            let views = Views::sharing(&joined.whole, &self.gate, glance, &mut room);
             screening.coverage.derived_bytes += views.derived_bytes();
             self.look_at(step, policy, &joined.whole, &views, &notes, |_| true, &mut found);
             let findings = tidy::of_content(std::mem::take(&mut found));
@@ -162,7 +185,8 @@ impl Prefilters {
                 .extend(unopened.map(|content| implied::not_opened(cut, content)));
         }
         for implied in all.texts {
-            let views = Views::sharing(&implied.whole, &self.gate, &mut room);
+            let glance = Glance::at(&implied.whole, &self.gate);
+            let views = Views::sharing(&implied.whole, &self.gate, glance, &mut room);
             screening.coverage.derived_bytes += implied.whole.text.len() + views.derived_bytes();
             let concerned = |family: &dyn Prefilter| implied.concerns(family.family());
             self.look_at(step, policy, &implied.whole, &views, &notes, concerned, &mut found);
@@ -186,6 +210,15 @@ impl Prefilters {
         screening.findings.append(&mut found);
         screening.findings = tidy::of_step(screening.findings);
         screening
+    }
+
+    /// Whether a plain content concerns any family.
+    fn heed_plain<'s>(&self, content: &'s Content, policy: &Policy, heeded: &mut Heeded<'s>) -> bool {
+        let (label, origin) = (content.label.as_deref(), content.origin);
+        heeded.or_ask(label, origin, || {
+            let plain = Plain { label, origin, policy };
+            self.families.iter().any(|family| family.heeds_plain(plain))
+        })
     }
 
     /// Shows one content to the families that it concerns.

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::injected_instruction::{Disguise, telling};
 use super::views::{Kinds, is_invisible, next};
-use super::{Prefilter, Rule, Seen, Subject, ViewText, Word};
+use super::{Plain, Prefilter, Rule, Seen, Subject, ViewText, Word};
 use crate::model::{Confidence, Finding, ReasonCode, Severity, Treatment, View};
 
 const FAMILY: &str = "obfuscation";
@@ -151,6 +151,10 @@ impl Prefilter for Obfuscation {
             .collect()
     }
 
+    fn heeds_plain(&self, _plain: Plain<'_>) -> bool {
+        false
+    }
+
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         if let Some(raw) = subject.views.iter().next() {
             for span in subject.views.undecoded().iter().take(MOST) {
@@ -179,14 +183,13 @@ impl Prefilter for Obfuscation {
                     self.add(at, subject, view, span, found);
                 }
             }
-            let seen = view.in_any_case();
-            if may_have_gaps(seen.as_bytes()) {
+            if view.kinds().has(Kinds::GAPS) {
                 for span in gaps(view.text()).into_iter().take(MOST) {
                     self.add(At::Gaps, subject, view, span, found);
                 }
             }
             let has_signs = view.kinds().has(Kinds::DIGIT.or(Kinds::AT).or(Kinds::LETTER_SIGN));
-            if has_signs && may_have_signs(seen) {
+            if has_signs && may_have_signs(view.in_any_case()) {
                 for span in digits(view.text()).into_iter().take(MOST) {
                     self.add(At::Digits, subject, view, span, found);
                 }
@@ -531,49 +534,6 @@ fn gaps(text: &str) -> Vec<Range<usize>> {
         }
     }
     spans
-}
-
-/// Whether single letters stand anywhere as close together as in a run with gaps.
-///
-/// A run of twelve letters, each at most seven bytes behind the one before, either fills a block, which then has at least
-/// four of them, or lies in two blocks, one of which has at least six.
-fn may_have_gaps(bytes: &[u8]) -> bool {
-    const BLOCK: usize = 32;
-    const FEWEST: u8 = 4;
-    if bytes.len() < 2 * FEWEST_LONELY - 1 {
-        return false;
-    }
-    let is_letter = |byte: u8| (byte | 0x20).wrapping_sub(b'a') < 26;
-    let is_part = |byte: u8| is_letter(byte) | (byte.wrapping_sub(b'0') < 10);
-    let lonely = |before: u8, byte: u8, behind: u8| is_letter(byte) & !is_part(before) & !is_part(behind);
-    let count = |before: &[u8], block: &[u8], behind: &[u8]| -> u8 {
-        let around = before.iter().zip(block).zip(behind);
-        around
-            .map(|((before, byte), behind)| u8::from(lonely(*before, *byte, *behind)))
-            .sum()
-    };
-    let edged = |place: Option<usize>| place.and_then(|place| bytes.get(place)).copied().unwrap_or(b' ');
-    (0..bytes.len()).step_by(BLOCK).any(|at| {
-        let whole = at.checked_sub(1).and_then(|before| {
-            let before = bytes.get(before..)?.first_chunk::<BLOCK>()?;
-            let block = bytes.get(at..)?.first_chunk::<BLOCK>()?;
-            let behind = bytes.get(at + 1..)?.first_chunk::<BLOCK>()?;
-            Some(count(before, block, behind))
-        });
-        let count = whole.unwrap_or_else(|| {
-            let end = bytes.len().min(at + BLOCK);
-            (at..end)
-                .map(|place| {
-                    u8::from(lonely(
-                        edged(place.checked_sub(1)),
-                        edged(Some(place)),
-                        edged(Some(place + 1)),
-                    ))
-                })
-                .sum()
-        });
-        count >= FEWEST
-    })
 }
 
 fn spells_instructions(joined: &str) -> bool {

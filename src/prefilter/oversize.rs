@@ -1,6 +1,6 @@
 //! What is too large to be examined whole.
 
-use super::{Prefilter, Rule, Spoken, Subject};
+use super::{Plain, Prefilter, Rule, Spoken, Subject};
 use crate::model::{Confidence, Finding, ReasonCode, Severity, Step, Treatment, View};
 use crate::policy::Policy;
 
@@ -67,6 +67,10 @@ impl Prefilter for Oversize {
 
     fn rules(&self) -> &[Rule] {
         &self.rules
+    }
+
+    fn heeds_plain(&self, _plain: Plain<'_>) -> bool {
+        false
     }
 
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {

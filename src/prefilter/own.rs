@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::{Prefilter, Rule, Subject, ViewText};
+use super::{Plain, Prefilter, Rule, Subject, ViewText};
 use crate::model::{Finding, Form, View};
 use crate::policy::{Extent, Letters, OWN_FAMILY, OwnRule, Policy};
 
@@ -43,6 +43,10 @@ impl Prefilter for Own {
 
     fn rules(&self) -> &[Rule] {
         &[]
+    }
+
+    fn heeds_plain(&self, plain: Plain<'_>) -> bool {
+        !plain.policy.own_rules.is_empty()
     }
 
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {

@@ -6,7 +6,7 @@
 
 use super::catalogue::{Catalogue, Entry};
 use super::locations::{Breadth, Location, Secret, Steering};
-use super::{Prefilter, Rule, Subject};
+use super::{Plain, Prefilter, Rule, Subject};
 use crate::model::{Confidence, Finding, Origin, ReasonCode, Severity, Treatment, View};
 
 const LONGEST: usize = 1_024;
@@ -115,6 +115,10 @@ impl Prefilter for Path {
 
     fn rules(&self) -> &[Rule] {
         self.catalogue.rules()
+    }
+
+    fn heeds_plain(&self, plain: Plain<'_>) -> bool {
+        plain.may_act()
     }
 
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {

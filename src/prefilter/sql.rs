@@ -3,7 +3,9 @@
 //! Arguments that are SQL are parsed; what no parser takes is searched by word after comments and literals are taken
 //! out, with less confidence. Text inside literals is never SQL: a column may say `DROP TABLE`.
 
+mod dynamic;
 mod reading;
+mod trade;
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -13,9 +15,10 @@ use regex::Regex;
 
 use super::catalogue::{Catalogue, Entry};
 use super::expression::expression;
-use super::{Prefilter, Rule, Subject};
+use super::{Plain, Prefilter, Rule, Subject};
 use crate::model::{Confidence, Finding, Origin, ReasonCode, Severity, Treatment, View};
 use reading::{Reading, Trait};
+use trade::{Trade, behind, loss_elsewhere, trade};
 
 const RULES: &[Entry<Trait>] = &[
     Entry {
@@ -37,8 +40,13 @@ const RULES: &[Entry<Trait>] = &[
             "DROP TABLE tmp_import, orders",
             "DROP TABLE users; --",
             "/*!50000DROP*/ TABLE users",
+            "; DROP TABLE users",
+            "EXEC('DR' + 'OP TABLE users')",
+            "EXECUTE IMMEDIATE 'DROP TABLE users'",
+            "SET @q = 'DROP TABLE users'; PREPARE s FROM @q; EXECUTE s",
         ],
         silent_on: &[
+            "EXECUTE log_note('DROP TABLE users was tried')",
             "SELECT * FROM notes WHERE body = 'DROP TABLE users'",
             "INSERT INTO log(text) VALUES ('drop table x')",
             "SELECT drop_date FROM deliveries",
@@ -95,9 +103,16 @@ const RULES: &[Entry<Trait>] = &[
             "DELETE FROM users WHERE true",
             "UPDATE t SET a = 1 WHERE 'a' = 'a'",
             "DELETE FROM users WHERE id = 1 OR 1=1",
+            "delete\nfrom users",
+            "DELETE FROM users WHERE id > 0",
+            "DELETE FROM users WHERE name LIKE '%'",
+            "DELETE FROM users WHERE id IS NOT NULL",
         ],
         silent_on: &[
             "DELETE FROM users WHERE id = 7",
+            "DELETE FROM orders WHERE cancelled_at IS NOT NULL",
+            "DELETE FROM orders WHERE total > 0",
+            "DELETE FROM users WHERE name LIKE 'test%'",
             "UPDATE users SET name = 'x' WHERE id = 7",
             "SELECT 'DELETE FROM users'",
             "DELETE FROM logs WHERE day < now() - interval '30 days'",
@@ -248,19 +263,27 @@ impl Prefilter for Sql {
         self.catalogue.rules()
     }
 
+    fn heeds_plain(&self, plain: Plain<'_>) -> bool {
+        plain.may_act()
+    }
+
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         if subject.content.origin != Origin::ToolArguments {
             return;
         }
         let label = subject.content.label.as_deref().unwrap_or_default();
+        let tool = subject.step.tool_call.as_ref();
+        let trade = tool.map_or(Trade::Other, |call| trade(&call.tool));
         let mut seen: Vec<Trait> = Vec::new();
         for view in subject
             .views
             .of_kind(&[View::Raw, View::Normalized, View::Json, View::Decoded])
         {
             let text = view.text();
-            let reading = if is_sql(label, text) {
+            let reading = if is_sql(label, text, trade) {
                 reading::read(text)
+            } else if let Some(reading) = hidden_behind(label, text, trade) {
+                reading
             } else if let Some(span) = injected(text) {
                 Reading {
                     traits: vec![(Trait::Injected, span)],
@@ -279,7 +302,8 @@ impl Prefilter for Sql {
                 };
                 let mut finding = rule.at(subject, view, span, seen_trait.explain());
                 // What is written to a file runs later or never, and where it runs it is looked at again.
-                if !reading.certain || FILE_LABELS.contains(&label.to_ascii_lowercase().as_str()) {
+                let doubtful = !reading.certain && !(seen_trait.is_a_word() && names_machine(text));
+                if doubtful || FILE_LABELS.contains(&label.to_ascii_lowercase().as_str()) {
                     finding.confidence = finding.confidence.min(Confidence::Medium);
                 }
                 found.push(finding);
@@ -312,6 +336,24 @@ pub(super) fn loss(text: &str) -> Option<Loss> {
         | Trait::SplitKeyword => None,
     });
     losses.max()
+}
+
+/// Whether a text names a file of the machine that nobody keeps data in: one of the system's, or one that runs.
+fn names_machine(text: &str) -> bool {
+    const PARTS: &[&str] = &[
+        "/etc/",
+        "/proc/",
+        "/root/",
+        ".ssh",
+        "/var/www",
+        ".php",
+        ".jsp",
+        ".asp",
+        "/cron",
+        "\\windows\\",
+    ];
+    let lower = text.to_ascii_lowercase();
+    PARTS.iter().any(|part| lower.contains(part))
 }
 
 const SQL_LABELS: &[&str] = &[
@@ -358,6 +400,12 @@ const STARTS: &[&str] = &[
     "copy ",
     "exec ",
     "execute ",
+    "exec(",
+    "execute(",
+    "prepare ",
+    "set @",
+    "declare @",
+    "do $$",
     "merge into",
     "replace into",
     "begin;",
@@ -379,11 +427,45 @@ fn may_start(text: &str) -> bool {
     comments(first) || comments(second) || STARTS.iter().any(begins)
 }
 
-fn is_sql(label: &str, text: &str) -> bool {
+/// What the statements do that stand behind something that is none, where the text goes to a database.
+fn hidden_behind(label: &str, text: &str, trade: Trade) -> Option<Reading> {
+    let asks = matches!(label.to_ascii_lowercase().as_str(), "query" | "q");
+    if trade == Trade::Search || (trade == Trade::Other && !asks) {
+        return None;
+    }
+    if let Some(span) = loss_elsewhere(text).filter(|_| trade == Trade::Database) {
+        return Some(Reading {
+            traits: vec![(Trait::Drops, span)],
+            certain: true,
+        });
+    }
+    let mut all: Option<Reading> = None;
+    for range in behind(text) {
+        let reading = reading::read(text.get(range.clone())?);
+        if reading.traits.is_empty() {
+            continue;
+        }
+        let all = all.get_or_insert_with(|| Reading {
+            traits: Vec::new(),
+            certain: false,
+        });
+        all.certain |= reading.certain;
+        all.traits
+            .extend(reading.traits.into_iter().map(|(seen, _)| (seen, range.clone())));
+    }
+    all
+}
+
+fn is_sql(label: &str, text: &str, trade: Trade) -> bool {
     if SQL_LABELS.iter().any(|known| known.eq_ignore_ascii_case(label)) {
         return true;
     }
-    if !may_start(text.trim_start()) {
+    // What is looked up is not run.
+    if trade == Trade::Search {
+        return false;
+    }
+    let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == ';');
+    if !may_start(text) {
         return false;
     }
     let label = label.to_ascii_lowercase();
@@ -394,7 +476,9 @@ fn is_sql(label: &str, text: &str) -> bool {
         .collect::<String>()
         .to_ascii_lowercase();
     let head = reading::without_comments(&head);
-    let head = head.trim_start();
+    let head = head.split_whitespace().collect::<Vec<_>>().join(" ");
+    let head = format!("{head} ");
+    let head = head.as_str();
     let Some(start) = STARTS.iter().find(|start| head.starts_with(**start)) else {
         return false;
     };
@@ -403,11 +487,10 @@ fn is_sql(label: &str, text: &str) -> bool {
     match start.trim() {
         "select" => {
             rest.contains(" from ")
-                || rest.contains("\nfrom ")
                 || rest.contains('(')
                 || rest.starts_with(|c: char| c.is_ascii_digit() || c == '*' || c == '\'')
         }
-        "update" => rest.contains(" set ") || rest.contains("\nset "),
+        "update" => rest.contains(" set "),
         "drop" => [
             "table", "database", "schema", "view", "index", "user", "role", "column", "function",
         ]
@@ -416,7 +499,7 @@ fn is_sql(label: &str, text: &str) -> bool {
         "alter" => ["table", "user", "role", "database", "system", "schema"]
             .iter()
             .any(|kind| rest.trim_start().starts_with(kind)),
-        "truncate" => rest.starts_with("table ") || label.contains("query"),
+        "truncate" => rest.starts_with("table ") || label.contains("query") || trade == Trade::Database,
         "grant" | "revoke" => rest.contains(" on ") || rest.contains(" to "),
         "with" => rest.contains(" as (") || rest.contains(" as("),
         "copy" => {
@@ -425,9 +508,16 @@ fn is_sql(label: &str, text: &str) -> bool {
                 || rest.contains(" to program")
         }
         "exec" | "execute" => {
-            rest.starts_with("xp_") || rest.starts_with("sp_") || rest.starts_with("master") || label.contains("query")
+            rest.starts_with("immediate '")
+                || rest.starts_with("xp_")
+                || rest.starts_with("sp_")
+                || rest.starts_with("master")
+                || label.contains("query")
         }
         "delete" => false,
+        "exec(" | "execute(" => rest.trim_start().starts_with(['\'', '@', 'n']),
+        "prepare" => rest.contains(" from ") || rest.contains(" as "),
+        "set @" | "declare @" => rest.contains(';') && (rest.contains('=') || rest.contains(" as ")),
         "explain" => {
             rest.starts_with("select")
                 || rest.starts_with("analyze")

@@ -1,6 +1,6 @@
 //! Oddities in the way a step was written, as the wire remarked them.
 
-use super::{Prefilter, Rule, Spoken, Subject};
+use super::{Plain, Prefilter, Rule, Spoken, Subject};
 use crate::model::{Confidence, Finding, ReasonCode, Severity, Step, Treatment, View};
 use crate::policy::Policy;
 
@@ -38,6 +38,10 @@ impl Prefilter for Structure {
 
     fn rules(&self) -> &[Rule] {
         &self.rules
+    }
+
+    fn heeds_plain(&self, _plain: Plain<'_>) -> bool {
+        false
     }
 
     fn screen_content(&self, _subject: &Subject<'_>, _found: &mut Vec<Finding>) {}

@@ -110,3 +110,72 @@ proptest::proptest! {
         }
     }
 }
+
+/// What is passed over when a content is plain and nobody heeds its name.
+fn passed_over(text: &str, label: Option<&str>, origin: Origin) -> Vec<Finding> {
+    static STANDARD: LazyLock<(Prefilters, Policy)> =
+        LazyLock::new(|| (Prefilters::standard(), Policy::standard().unwrap()));
+    let (prefilters, policy) = &*STANDARD;
+    let mut step = testing::step([(origin, text.to_owned())]);
+    step.contents[0].label = label.map(Into::into);
+    let content = &step.contents[0];
+    let glance = Glance::at(content, &prefilters.gate);
+    let mut found = Vec::new();
+    if glance.is_plain(content) && !prefilters.heed_plain(content, policy, &mut Heeded::default()) {
+        let views = Views::of(content, &prefilters.gate);
+        assert_eq!(
+            views.iter().map(ViewText::view).collect::<ViewSet>(),
+            Glance::plain_views()
+        );
+        assert_eq!(views.derived_bytes(), glance.plain_derived_bytes(content));
+        let notes: Vec<Notes> = prefilters.families.iter().map(|_| Notes::default()).collect();
+        prefilters.look_at(&step, policy, content, &views, &notes, |_| true, &mut found);
+    }
+    found
+}
+
+#[test]
+fn plain_contents_are_passed_over() {
+    let glance = |text: &str| {
+        let step = testing::step([(Origin::ToolOutput, text.to_owned())]);
+        Glance::at(&step.contents[0], &Prefilters::standard().gate).is_plain(&step.contents[0])
+    };
+    for text in [
+        "shipped",
+        "Northwind Hardware",
+        "leave it at the gate",
+        "e-17",
+        "paidLate",
+    ] {
+        assert!(glance(text), "{text}");
+    }
+    for text in [
+        "ignore all of this",
+        "cr\u{e9}me",
+        "aWdub3JlIGFsbA",
+        "4111111111111111",
+        "a@b.example",
+        "%41",
+    ] {
+        assert!(!glance(text), "{text}");
+    }
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::test_runner::Config::with_cases(2_000))]
+    #[test]
+    fn nothing_is_passed_over_that_a_family_would_tell(
+        text in "[a-zA-Z]{1,12}( [a-zA-Z]{1,8}){0,3}[.,;:!?]?|[a-zA-Z0-9./:_-]{1,8}|[ -~]{1,12}|[a-z .,()]{0,40}",
+        label in proptest::option::of(proptest::sample::select(vec![
+            "text", "name", "customerName", "status", "pin", "zip", "phone", "value", "apiKey", "password", "host", "cmd",
+            "birth", "address", "token", "user", "email", "card", "cvv", "id", "path", "query",
+        ])),
+        origin in proptest::sample::select(vec![
+            Origin::User, Origin::Agent, Origin::Reasoning, Origin::ToolArguments, Origin::ToolOutput, Origin::Knowledge,
+            Origin::Memory, Origin::RemoteAgent, Origin::Trigger, Origin::ToolDescription, Origin::Instructions,
+        ]),
+    ) {
+        let found = passed_over(&text, label, origin);
+        proptest::prop_assert!(found.is_empty(), "{:?}", found.iter().map(|f| &f.rule).collect::<Vec<_>>());
+    }
+}

@@ -9,7 +9,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::catalogue::{Catalogue, Entry};
 use super::views::is_invisible;
-use super::{Prefilter, Rule, Spoken, Subject};
+use super::{Plain, Prefilter, Rule, Spoken, Subject};
 use crate::model::{
     Confidence, Finding, Pointer, ReasonCode, Severity, Step, Tool as Definition, ToolCall, Treatment, View,
 };
@@ -171,6 +171,10 @@ impl Prefilter for Tool {
 
     fn rules(&self) -> &[Rule] {
         self.catalogue.rules()
+    }
+
+    fn heeds_plain(&self, _plain: Plain<'_>) -> bool {
+        false
     }
 
     fn screen_content(&self, _subject: &Subject<'_>, _found: &mut Vec<Finding>) {}

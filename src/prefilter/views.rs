@@ -20,12 +20,15 @@ mod blocks;
 mod ciphers;
 mod escapes;
 mod fold;
+mod glance;
 mod groups;
 mod hidden;
 mod json;
+mod kinds;
 mod letters;
 mod likeness;
 mod lines;
+mod masks;
 mod normalize;
 mod numbers;
 mod packed;
@@ -33,7 +36,6 @@ mod pairs;
 mod room;
 mod scan;
 mod seams;
-mod signs;
 mod span_map;
 mod spelled;
 mod spoken;
@@ -51,11 +53,14 @@ use crate::model::{Content, Form, View};
 
 pub(super) use bits::{FEWEST_BITS, is_digit};
 pub(super) use fold::fold_pattern;
+pub(super) use glance::Glance;
 pub(super) use hidden::{is_zero_width, selector_byte};
 pub(super) use json::{Leaf, MOST_LEAVES, leaves};
+pub(super) use kinds::Kinds;
+pub(super) use masks::{Masks, of_digits};
 pub(super) use normalize::{escape_sequence_length, is_invisible};
 pub(super) use room::Room;
-pub(super) use scan::{Kinds, next};
+pub(super) use scan::{next, next_pair};
 
 /// How many layers of encoding are taken off.
 const MOST_LAYERS: usize = 4;
@@ -170,12 +175,13 @@ pub struct Views<'a> {
 impl<'a> Views<'a> {
     /// Makes every view of a content, and looks for the words of a gate in each.
     pub fn of(content: &'a Content, gate: &Gate) -> Self {
-        Self::within(content, gate, Room::alone(content.text.len()))
+        let glance = Glance::at(content, gate);
+        Self::within(content, gate, glance, Room::alone(content.text.len()))
     }
 
-    /// The same in the room that the contents of a step share.
-    pub(super) fn sharing(content: &'a Content, gate: &Gate, room: &mut Room) -> Self {
-        let views = Self::within(content, gate, room.granted(content.text.len()));
+    /// The same of a content that was glanced at, in the room that the contents of a step share.
+    pub(super) fn sharing(content: &'a Content, gate: &Gate, glance: Glance, room: &mut Room) -> Self {
+        let views = Self::within(content, gate, glance, room.granted(content.text.len()));
         let texts = views.as_written().filter(|view| view.view != View::Normalized).count();
         room.take(Granted {
             bytes: views.derived_bytes,
@@ -184,8 +190,8 @@ impl<'a> Views<'a> {
         views
     }
 
-    /// The same, within this many derived bytes.
-    fn within(content: &'a Content, gate: &Gate, room: Granted) -> Self {
+    /// The same, within this room.
+    fn within(content: &'a Content, gate: &Gate, glance: Glance, room: Granted) -> Self {
         let raw: &'a str = &content.text;
         let mut maker = Maker {
             gate,
@@ -205,14 +211,15 @@ impl<'a> Views<'a> {
             raw,
             maps: Vec::new(),
             path: None,
-            kinds: Kinds::of(raw),
-            sightings: Sightings::default(),
+            kinds: glance.kinds,
+            sightings: glance.sightings,
         };
         match content.form {
             Form::OpaqueFile { .. } => maker.made.views.push(raw_view),
             Form::Text | Form::Number | Form::Key | Form::TextFile { .. } => {
                 maker.look_into(raw_view, 0);
                 while let Some((base, layers)) = maker.waiting.pop_front() {
+                    let base = maker.sight(base);
                     maker.look_into(base, layers);
                 }
             }
@@ -269,18 +276,17 @@ struct Maker<'a, 'g> {
 impl<'a> Maker<'a, '_> {
     /// Looks for the words of the gate in a text.
     fn sight(&self, mut view: ViewText<'a>) -> ViewText<'a> {
-        view.sightings = self.gate.sightings(view.text());
+        view.sightings = self.gate.sightings_in(view.text(), view.kinds);
         view
     }
 
-    /// Adds a text with its normalized and folded views, and queues what can be decoded out of it.
+    /// Adds a text, in which words were looked for, with its normalized and folded views, and queues what can be decoded out of it.
     fn look_into(&mut self, base: ViewText<'a>, layers: usize) {
         if self.made.views.len() + 3 > MOST_VIEWS || self.texts == 0 {
             self.made.cut_bytes += base.text().len();
             return;
         }
         self.texts -= 1;
-        let base = self.sight(base);
         let normalized = base
             .kinds
             .has(Kinds::BEYOND_ASCII.or(Kinds::ODD_CONTROL))
@@ -409,8 +415,10 @@ impl<'a> Maker<'a, '_> {
             let spaced = hidden::fillers_as_spaces(received.text(), self.room);
             add(self, received, View::Hidden, "fillers", spaced);
         }
-        let spaces = bits::white_space(received.text(), self.room);
-        add(self, received, View::Hidden, "white-space", spaces);
+        if received.kinds.has(Kinds::TAB.or(Kinds::BEYOND_ASCII)) {
+            let spaces = bits::white_space(received.text(), self.room);
+            add(self, received, View::Hidden, "white-space", spaces);
+        }
         if received.kinds.has(Kinds::ODD_CONTROL) {
             add(
                 self,
@@ -452,8 +460,10 @@ impl<'a> Maker<'a, '_> {
             "block",
             blocks::decode(cleaned.text(), cleaned.kinds, self.room),
         );
-        let closed = seams::closed(cleaned.text(), self.room);
-        add(self, cleaned, View::Decoded, "seams", closed);
+        if cleaned.kinds.has(Kinds::SEAM) {
+            let closed = seams::closed(cleaned.text(), self.room);
+            add(self, cleaned, View::Decoded, "seams", closed);
+        }
         let words = || folded.sightings().of(OF_VIEWS);
         if words().next().is_some() {
             for (how, undone) in ciphers::decode(cleaned.text(), words(), self.room) {

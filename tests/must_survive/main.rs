@@ -12,6 +12,8 @@ mod across_steps_flow;
 #[cfg(test)]
 mod beyond;
 #[cfg(test)]
+mod commands;
+#[cfg(test)]
 mod harness;
 #[cfg(test)]
 mod infrastructure;

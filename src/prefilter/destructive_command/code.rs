@@ -4,8 +4,10 @@
 //! assignments and joins, nothing is parsed. A keyword alone never makes a finding.
 
 mod callees;
+mod endless;
 mod sight;
 mod signs;
+mod spelled;
 mod values;
 
 use std::collections::HashMap;
@@ -76,15 +78,32 @@ pub(super) type Nested = Vec<(String, Range<usize>)>;
 
 /// Whether a text is code of another language rather than shell.
 pub(super) fn is_code(text: &str) -> bool {
+    sort(text) != Sort::Other
+}
+
+/// What a text is, as far as its lines tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sort {
+    /// Lines begin as those of another language do.
+    Code,
+    /// Lines hold what a language has, and could be anybody's.
+    Perhaps,
+    /// Nothing speaks for code.
+    Other,
+}
+
+/// Sorts a text.
+pub(super) fn sort(text: &str) -> Sort {
     if let Some(first) = text.trim_start().strip_prefix("#!") {
         let line = first.lines().next().unwrap_or_default();
-        return ["python", "node", "perl", "ruby", "php", "deno", "lua"]
+        let named = ["python", "node", "perl", "ruby", "php", "deno", "lua"]
             .iter()
             .any(|name| line.contains(name));
+        return if named { Sort::Code } else { Sort::Other };
     }
-    let signs = text.lines().take(80).filter(|line| {
-        let line = line.trim_start();
-        [
+    let mut sort = Sort::Other;
+    for line in text.lines().take(80).map(str::trim_start) {
+        let begins = [
             "import ",
             "from ",
             "def ",
@@ -103,22 +122,28 @@ pub(super) fn is_code(text: &str) -> bool {
             "console.",
             "puts ",
             "package ",
+            "shutil.",
+            "os.",
+            "subprocess.",
+            "fs.",
+            "__import__(",
+            "exec(",
+            "open(",
         ]
         .iter()
-        .any(|sign| line.starts_with(sign))
-            || line.contains("require(")
+        .any(|sign| line.starts_with(sign));
+        if begins {
+            return Sort::Code;
+        }
+        let holds = line.contains("require(")
             || line.contains("=> {")
             || line.contains("= await ")
-            || line.starts_with("shutil.")
-            || line.starts_with("os.")
-            || line.starts_with("subprocess.")
-            || line.starts_with("fs.")
-            || line.starts_with("__import__(")
-            || line.starts_with("exec(")
-            || line.starts_with("open(")
-            || (line.contains("(") && (line.ends_with("):") || line.ends_with(");")) && !line.contains("()"))
-    });
-    signs.count() > 0
+            || (line.contains("(") && (line.ends_with("):") || line.ends_with(");")) && !line.contains("()"));
+        if holds {
+            sort = Sort::Perhaps;
+        }
+    }
+    sort
 }
 
 /// Looks at a text, and at what it says without the other names that it gives to modules and functions.
@@ -130,10 +155,13 @@ pub(super) fn look(text: &str, seen: &mut Seen, nested: &mut Nested) {
     {
         seen.add_at(Danger::ForkBomb, hit.range(), "starts copies of itself without end");
     }
-    if !text.contains('(') && !text.contains('!') {
+    let calls = text.contains('(') || text.contains('!');
+    if calls || text.contains("_all") || text.contains("eval get") {
+        signs::look(text, seen);
+    }
+    if !calls {
         return;
     }
-    signs::look(text, seen);
     look_as_written(text, seen, nested);
     if let Some(plain) = unaliased(text) {
         let whole = seen.outer.clone().unwrap_or(0..text.len());
@@ -210,6 +238,7 @@ fn look_as_written(text: &str, seen: &mut Seen, nested: &mut Nested) {
         .as_ref()
         .filter(|_| text.contains("Path") || text.contains(".unlink("));
     let mask = Mask::of(text);
+    endless::look(text, &mask, seen);
     let (constants, all) = constants(text, &mask);
     if !all {
         seen.add_at(

@@ -2,18 +2,20 @@
 //!
 //! Arguments of tools that run commands are read as a shell would read them ([`syntax`], [`shell`], [`wrappers`]), and
 //! what would be called is looked at ([`files`], [`network`], [`outflow`],
-//! [`secrets`], [`system`], [`platforms`], [`deeds`]); Windows texts and other
+//! [`secrets`], [`system`], [`platforms`], [`deeds`], [`roots`], [`exhaust`]); Windows texts and other
 //! languages are searched with constants followed ([`windows`], [`code`]). Elsewhere a command is only talked about:
 //! lines that begin like a dangerous command are read the same way, but what is found there is a hint and never more.
 
 mod code;
 mod deeds;
+mod exhaust;
 mod files;
 mod network;
 mod outflow;
 mod platforms;
 mod prose;
 mod role;
+mod roots;
 mod rules;
 mod secrets;
 mod shell;
@@ -29,9 +31,9 @@ use std::ops::Range;
 
 use super::catalogue::Catalogue;
 use super::gate::Seen as Sighted;
-use super::{Prefilter, Rule, Subject, ViewText, Word};
+use super::{Plain, Prefilter, Rule, Subject, ViewText, Word};
 use crate::model::{Confidence, Finding, Severity, Treatment, View};
-use role::{Role, begins_like_command, role};
+use role::{Role, begins_like_command, opens_as_command, role};
 use shell::{Call, Stdin};
 
 const LONGEST_COMMAND: usize = 64 * 1024;
@@ -51,6 +53,7 @@ pub(super) enum Danger {
     WipeFile,
     DiskOverwrite,
     ForkBomb,
+    Exhaust,
     PipeToShell,
     KnownInstaller,
     DownloadRun,
@@ -77,6 +80,7 @@ pub(super) enum Danger {
     SteeringWrite,
     SystemWrite,
     Accounts,
+    RootShell,
     Setuid,
     OpenPermissions,
     KernelModule,
@@ -192,6 +196,10 @@ impl Prefilter for DestructiveCommand {
         prose::words()
     }
 
+    fn heeds_plain(&self, plain: Plain<'_>) -> bool {
+        plain.may_act()
+    }
+
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         let Some(role) = role(subject) else { return };
         let ascii = subject.content.text.is_ascii();
@@ -258,10 +266,11 @@ fn look(text: &str, anchors: impl Iterator<Item = Sighted>, seen: &mut Seen) {
         return;
     }
     windows::look(text, seen);
-    let code = code::is_code(text);
+    // What only might be code is read both ways: a bracket in a remark makes no other language of a command.
+    let is_code = code::sort(text) == code::Sort::Code;
     let mut nested: code::Nested = wrappers::jobs(text).map(|(job, span)| (job.to_owned(), span)).collect();
     code::look(text, seen, &mut nested);
-    if !code || begins_like_command(text) {
+    if !is_code || begins_like_command(text) || opens_as_command(text) {
         look_at_shell(text, seen, &mut nested);
     }
     look_at_nested(nested, seen);
@@ -304,7 +313,10 @@ fn look_at_shell(text: &str, seen: &mut Seen, nested: &mut code::Nested) {
         system::look(&reading, call, seen);
         deeds::look(call, seen);
         platforms::look(&reading, call, seen);
+        roots::look(call, seen);
+        exhaust::look(&reading, call, seen);
     }
+    exhaust::look_at_loops(text, seen);
     outflow::look_across(&reading, seen);
     for span in &reading.decoded_runs {
         seen.add_at(Danger::DecodedRun, span.clone(), "decodes a text and runs it");
@@ -328,6 +340,7 @@ fn look_at_shell(text: &str, seen: &mut Seen, nested: &mut code::Nested) {
         );
     }
     for embedded in &reading.embedded {
+        roots::look_at_code(embedded, seen);
         let outer = seen.outer.replace(embedded.span.clone());
         let mut found = Vec::new();
         code::look(&embedded.code, seen, &mut found);

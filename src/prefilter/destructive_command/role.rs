@@ -76,6 +76,13 @@ const OTHER_LABELS: &[&str] = &[
     "lang",
     "session_id",
     "comment",
+    "pattern",
+    "regex",
+    "regexp",
+    "search",
+    "needle",
+    "keyword",
+    "keywords",
 ];
 /// Words in tool names that say that it runs something.
 const RUNNER_WORDS: &[&str] = &[
@@ -95,6 +102,7 @@ const RUNNER_WORDS: &[&str] = &[
     "repl",
     "interpreter",
     "run",
+    "runner",
     "zsh",
     "jupyter",
     "ipython",
@@ -128,7 +136,10 @@ pub(super) fn role(subject: &Subject<'_>) -> Option<Role> {
         let call = subject.step.tool_call.as_ref();
         usize::from(call.is_some_and(|call| runs_things(&call.tool)))
     };
-    if subject.notes.once(0, runs) == 1 && !is_other {
+    // Where nothing else is there to be run, that is what a command is, however it is called.
+    if subject.notes.once(0, runs) == 1
+        && (!is_other || (begins_like_command(&content.text) && !has_command_argument(subject)))
+    {
         return Some(Role::Command);
     }
     if !is_other && subject.notes.once(1, || usize::from(lands_where_it_runs(subject))) == 1 {
@@ -139,6 +150,12 @@ pub(super) fn role(subject: &Subject<'_>) -> Option<Role> {
     } else {
         Role::Prose
     })
+}
+
+/// Whether the call has an argument whose name says that it is run.
+fn has_command_argument(subject: &Subject<'_>) -> bool {
+    let mut arguments = subject.step.contents_of(Origin::ToolArguments);
+    arguments.any(|content| is_listed(content.label.as_deref().unwrap_or_default(), COMMAND_LABELS))
 }
 
 fn is_listed(label: &str, list: &[&str]) -> bool {
@@ -250,4 +267,95 @@ pub(super) fn begins_like_command(text: &str) -> bool {
             && words.next().is_some_and(|second| {
                 second.starts_with(['-', '/', '~', '.', '"', '\'', '$', '@']) || second.contains("://")
             })
+}
+
+/// Whether a text opens as a shell line does, whatever follows: what the first line is, the text is, and a word of another
+/// language further down makes no program of that language out of it.
+pub(super) fn opens_as_command(text: &str) -> bool {
+    /// Words with which lines of other languages begin.
+    #[rustfmt::skip]
+    const OTHERS: &[&str] = &[
+        "import", "from", "def", "class", "const", "let", "var", "my", "our", "use", "using", "package", "return", "async",
+        "await", "function", "fn", "pub", "public", "private", "static", "try", "with", "else", "default", "type", "interface",
+        "enum", "struct", "throw", "raise", "assert", "yield", "print", "puts", "require", "insert", "update", "delete",
+        "create", "global", "del", "lambda", "module", "include", "begin", "end", "new", "not", "in", "is", "and", "or",
+        "void", "int", "auto", "library",
+    ];
+    /// Words that begin lines of shells and of other languages alike, with what a shell's line goes on with.
+    const ALIKE: &[&str] = &["if", "for", "while", "do", "until", "case", "select", "local", "export"];
+    let line = text
+        .lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty() && !["#", "//", "/*", "*", "<"].iter().any(|lead| line.starts_with(lead)))
+        .unwrap_or_default();
+    if line.starts_with("\"\"\"") || line.starts_with("'''") {
+        return false;
+    }
+    let line = line.trim_start_matches(['(', '{', '!', ' ', '"', '\'', '\\', '$', '@']);
+    let end = line
+        .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '~' | '*' | '?')))
+        .unwrap_or(line.len());
+    let (word, rest) = line.split_at_checked(end).unwrap_or((line, ""));
+    let lower = word.to_ascii_lowercase();
+    let is = |words: &[&str]| words.contains(&lower.as_str());
+    if is(ALIKE) {
+        let assigned = rest.split_whitespace().next().is_some_and(|next| next.contains('='));
+        let of_shell = ["; do", ";do", "; then", ";then", ";;", " [ ", " [[ "]
+            .iter()
+            .any(|part| line.contains(part));
+        return of_shell || line.ends_with(" do") || line.ends_with(" then") || (assigned && is(&["export", "local"]));
+    }
+    // An assignment without blanks is one of a shell, or of nobody who writes for people.
+    if rest.starts_with('=') && !rest.starts_with("==") && !rest.starts_with("= ") && !rest.starts_with("=>") {
+        return !word.is_empty();
+    }
+    let behind = rest.trim_start();
+    let begins = !word.is_empty() && !is(OTHERS);
+    let goes_on = rest.is_empty() || rest.starts_with([' ', '\t', ';', '&', '|', '>', '"', '\'', ')', '}']);
+    let is_expression = behind.starts_with(['=', '(', ',', ':', '+', '*', '%', '?', '['])
+        || line.ends_with([':', '{', ','])
+        || rest.starts_with("()");
+    let is_member = word.contains('.') && !word.contains('/') && behind.is_empty();
+    begins && goes_on && !is_expression && !is_member
+}
+
+#[cfg(test)]
+mod tests {
+    use super::opens_as_command;
+
+    #[test]
+    fn the_first_line_tells_a_shell_text_from_others() {
+        for text in [
+            "mv a b; ls # require('x')",
+            "sudo node -e 'require(\"x\").y()'",
+            "true; ls # f(1);",
+            "# a note\nmake all\nimport os",
+            "X=1; ls # require('x')",
+            "(ls; pwd) # require('x')",
+            "for f in a b; do ls; done # require('x')",
+            "export A=1; ls # require('x')",
+            "/bin/mv a b\nimport os",
+            "'mv' a b\nimport os",
+        ] {
+            assert!(opens_as_command(text), "{text}");
+        }
+        for text in [
+            "import os\nprint(1)",
+            "const a = require('a');",
+            "x = 5\nprint(x)",
+            "foo(1);",
+            "fs.rm('a')",
+            "a.b.c\nprint(1)",
+            "if x:\n    f(x)",
+            "'use strict';\nlet a = require('a');",
+            "(async () => {\n  await f();\n})();",
+            "// first\nrun(x);",
+            "export default a;",
+            "for x in y:\n    f(x);",
+            "\"\"\"Clean old files.\"\"\"\nimport os",
+            "(function () { f(); })();",
+        ] {
+            assert!(!opens_as_command(text), "{text}");
+        }
+    }
 }

@@ -179,8 +179,9 @@ fn run_by(call: &Call, stdin: Option<&str>, files: &HashMap<String, String>) -> 
             None => Vec::new(),
         },
         "git" | "tar" | "gtar" | "bsdtar" | "rsync" | "scp" | "cpio" | "zip" | "wget" | "tcpdump" | "strace"
-        | "man" | "less" | "gdb" | "lldb" | "ftp" | "sftp" | "telnet" | "ed" | "dc" | "bc" | "sqlite3" | "psql"
-        | "mysql" | "mariadb" | "mongo" | "mongosh" | "npm" | "nmap" => carried::in_options(call, stdin),
+        | "man" | "less" | "more" | "journalctl" | "systemctl" | "nano" | "apt" | "apt-get" | "gdb" | "lldb"
+        | "ftp" | "sftp" | "telnet" | "ed" | "dc" | "bc" | "sqlite3" | "psql" | "mysql" | "mariadb" | "mongo"
+        | "mongosh" | "npm" | "nmap" => carried::in_options(call, stdin),
         "xargs" | "parallel" => xargs(call, stdin),
         "find" | "fd" | "fdfind" => find(call),
         "eval" | "iex" => vec![here(joined(&call.args))],
@@ -208,6 +209,14 @@ fn run_by(call: &Call, stdin: Option<&str>, files: &HashMap<String, String>) -> 
         )))],
         "tmux" | "screen" => carried::in_terminal(call),
         "ansible" | "salt" | "pssh" | "parallel-ssh" | "pdsh" | "clush" => carried::on_many_hosts(call),
+        "rails" => {
+            let at = call
+                .args
+                .iter()
+                .position(|word| matches!(word.text.as_str(), "runner" | "r"));
+            let code = at.and_then(|at| call.args.get(at + 1));
+            code.map(|word| Inner::Code(word.text.clone())).into_iter().collect()
+        }
         "nsenter" => inner_call(after_double_dash(&call.args), false),
         "cmd" => command_prompt(call),
         "source" | "." => {

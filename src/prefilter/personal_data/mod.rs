@@ -22,8 +22,8 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use super::views::Kinds;
-use super::{Prefilter, Rule, Seen, Subject, Word};
+use super::views::{Kinds, of_digits};
+use super::{Plain, Prefilter, Rule, Seen, Subject, Word};
 use crate::model::{Confidence, Content, Finding, ReasonCode, Severity, Treatment, View};
 
 /// The family's name.
@@ -187,6 +187,12 @@ impl Prefilter for PersonalData {
         people::words().chain(names::words()).collect()
     }
 
+    fn heeds_plain(&self, plain: Plain<'_>) -> bool {
+        plain
+            .label
+            .is_some_and(|label| names::meaning(&context::plain_name(label)).is_some())
+    }
+
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         let name = subject
             .content
@@ -240,9 +246,10 @@ fn hits(text: &str, kinds: Kinds, words: impl Iterator<Item = Seen>, name: &str)
         addresses::emails(text, &mut hits);
     }
     if kinds.has(Kinds::DIGIT) {
-        addresses::ips(text, name, &mut hits);
+        let digits = of_digits(text.as_bytes());
+        addresses::ips(text, &digits, name, &mut hits);
         numbers::find(text, name, &mut hits);
-        tokens::find(text, name, &mut hits);
+        tokens::find(text, &digits, name, &mut hits);
     }
     let hits = best(hits);
     if hits.len() > MOST_HITS {

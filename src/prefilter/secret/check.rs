@@ -97,6 +97,7 @@ impl Check {
                 Opinion::Plausible | Opinion::Doubtful | Opinion::Refuted => Opinion::Refuted,
                 Opinion::Weak => Opinion::Weak,
             }),
+            Check::UrlPassword if is_local_default(text, &span) => Opinion::Refuted,
             Check::UrlPassword => with_text(secret, url_password),
             Check::Setting if is_of_the_page(text.get(..span.start).unwrap_or_default()) => Opinion::Refuted,
             Check::Setting => Check::StrongPassword.opinion(text, span),
@@ -152,6 +153,47 @@ fn url_password(text: &str) -> Opinion {
         return Opinion::Refuted;
     }
     password(text)
+}
+
+/// Whether it is the password with which a service is delivered, on the machine of whoever tries it out: it opens nothing
+/// that another machine reaches.
+fn is_local_default(text: &[u8], span: &Range<usize>) -> bool {
+    const REACH: usize = 64;
+    const HOSTS: &[&str] = &[
+        "localhost",
+        "127.0.0.1",
+        "[::1]",
+        "0.0.0.0",
+        "host.docker.internal",
+        "db",
+        "database",
+        "postgres",
+        "mysql",
+        "mariadb",
+        "mongo",
+        "mongodb",
+        "redis",
+        "rabbitmq",
+        "amqp",
+        "broker",
+        "cache",
+    ];
+    let ascii = |bytes: Option<&[u8]>| String::from_utf8_lossy(bytes.unwrap_or_default()).to_ascii_lowercase();
+    let before = ascii(text.get(span.start.saturating_sub(REACH)..span.start));
+    let secret = ascii(text.get(span.clone()));
+    let behind = ascii(text.get(span.end..text.len().min(span.end + REACH)));
+    let user = before.trim_end_matches(':').rsplit("://").next().unwrap_or_default();
+    let host = behind.strip_prefix('@').unwrap_or_default();
+    let end = match host.strip_prefix('[') {
+        Some(_) => host.find(']').map_or(host.len(), |at| at + 1),
+        None => host
+            .find([':', '/', '?', '"', '\'', '`', ' ', '\n', ',', ')', ';'])
+            .unwrap_or(host.len()),
+    };
+    let is_delivered = (user == secret || user.is_empty() || user == "root" || user == "admin")
+        && (value::is_default_password(&secret)
+            || matches!(secret.as_str(), "guest" | "test" | "user" | "dev" | "docker" | "app"));
+    is_delivered && host.get(..end).is_some_and(|host| HOSTS.contains(&host))
 }
 
 fn user_password(text: &str) -> Opinion {

@@ -9,6 +9,7 @@ use super::check::{Check, Opinion};
 use super::data::{Entry, KeywordPlace, Shape};
 use super::value;
 use crate::model::Confidence;
+use crate::prefilter::gate::stands_free;
 
 /// A secret in one text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -210,17 +211,4 @@ impl Format {
             form: Some(self.form),
         })
     }
-}
-
-/// Whether what begins here is not the middle of a word: after an escape (`\n`, `%3D`) it is not either.
-fn stands_free(bytes: &[u8], at: usize) -> bool {
-    let before = |back: usize| at.checked_sub(back).and_then(|i| bytes.get(i)).copied();
-    let Some(last) = before(1) else { return true };
-    if !(last.is_ascii_alphanumeric() || last == b'_') {
-        return true;
-    }
-    let escaped = matches!(last, b'n' | b'r' | b't') && before(2) == Some(b'\\');
-    let percent =
-        last.is_ascii_hexdigit() && before(2).is_some_and(|b| b.is_ascii_hexdigit()) && before(3) == Some(b'%');
-    escaped || percent
 }

@@ -118,12 +118,18 @@ pub(super) fn beside(text: &str, name: &Name) -> Option<Found> {
     })
 }
 
-/// The secret that a whole string is, by its name in the document.
-pub(super) fn whole(name: &str, text: &str) -> Option<Found> {
-    /// Most names hold none of these.
+/// Whether a name may be that of a secret: it holds a word for such a thing. Most hold none.
+pub(super) fn may_name(name: &str) -> bool {
     static GATE: LazyLock<Gate> =
         LazyLock::new(|| Gate::of([keywords().map(|(keyword, _)| Word::any_case(keyword)).collect()]));
-    GATE.sightings(name).of(0).next()?;
+    !GATE.sightings(name).is_empty()
+}
+
+/// The secret that a whole string is, by its name in the document.
+pub(super) fn whole(name: &str, text: &str) -> Option<Found> {
+    if !may_name(name) {
+        return None;
+    }
     let lower = name.to_ascii_lowercase();
     let (keyword, label) = keywords()
         .filter_map(|(keyword, label)| lower.rfind(keyword).map(|at| (at..at + keyword.len(), label)))
@@ -206,6 +212,14 @@ fn tie(rest: &str, flag: bool, opening: Option<u8>) -> Option<(usize, Tie)> {
         at += typed;
     }
     let operator = rest.get(at..)?;
+    // What ties a name to its value where words are not told apart by blanks.
+    if let Some(word) = ["：", "是", "は", "는 ", "은 ", "هي ", "היא "]
+        .iter()
+        .find(|word| operator.starts_with(**word))
+    {
+        let after = at + word.len();
+        return Some((after + spaces(after, 4), Tie::Said));
+    }
     let long = ["=>", ":=", "===", "==", "!=", "->", ":-"]
         .iter()
         .find(|sign| operator.starts_with(**sign));
@@ -346,7 +360,12 @@ fn is_strong(text: &str) -> bool {
     let signs = word.bytes().filter(|b| b"!@#$%^&*?+=~".contains(b)).count();
     let plain = word.contains("://") || word.starts_with(['$', '{', '<', '@', '#', '%', '&', '*', '=']);
     let kinds = usize::from(small > 0) + usize::from(capital > 0) + usize::from(digits > 1);
-    (8..=64).contains(&word.len()) && !plain && digits > 0 && ((kinds == 3 && digits > 2) || (signs > 0 && kinds >= 2))
+    // A word with a digit and a sign that no sentence has inside a word.
+    let shouts = digits > 0 && small > 2 && word.bytes().any(|b| b"!$^*".contains(&b));
+    (8..=64).contains(&word.len())
+        && !plain
+        && digits > 0
+        && ((kinds == 3 && digits > 2) || (signs > 0 && kinds >= 2) || shouts)
 }
 
 /// `for the orders account is …`, `to the vault: …`: a few plain words between a name and its value.

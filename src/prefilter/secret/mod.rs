@@ -19,7 +19,7 @@ use std::sync::LazyLock;
 
 use self::format::{Effort, Hit};
 use self::table::{Reading, Table};
-use super::{Prefilter, Rule, Spoken, Subject, ViewText, Word};
+use super::{Plain, Prefilter, Rule, Spoken, Subject, ViewText, Word};
 use crate::model::{Confidence, Content, Finding, Origin, Step, Treatment, View};
 use crate::policy::Policy;
 
@@ -57,6 +57,11 @@ impl Prefilter for Secret {
 
     fn step_words(&self) -> Vec<Word> {
         Self::table().map_or_else(Vec::new, |table| table.self_evident_words().to_vec())
+    }
+
+    fn heeds_plain(&self, plain: Plain<'_>) -> bool {
+        let may_be_named = |label: &str| label.eq_ignore_ascii_case("value") || labelled::may_name(label);
+        plain.label.is_some_and(may_be_named)
     }
 
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {

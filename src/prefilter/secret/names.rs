@@ -15,6 +15,8 @@ pub(super) enum Label {
 const PASSWORDS: &[&str] = &[
     "password", "passwd", "passphrase", "passcode", "pass", "pwd", "pw", "passwort", "kennwort", "contrasena",
     "mot de passe", "senha", "wachtwoord", "haslo", "contraseña", "palavra-passe", "parola", "lösenord", "adgangskode",
+    "пароль", "Пароль", "密码", "密碼", "パスワード", "비밀번호", "كلمة المرور", "סיסמה", "şifre", "heslo", "jelszó", "κωδικός",
+    "wifi key", "wi-fi key", "wlan key",
     "rootpw", "rootpass", "userpass", "userpw", "adminpw", "adminpass", "dbpw", "dbpass", "bindpw", "storepass", "keypass",
 ];
 

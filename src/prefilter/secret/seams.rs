@@ -56,18 +56,33 @@ pub(super) fn screen(table: &Table, step: &Step, spoken: Spoken<'_>, found: &mut
     }
 }
 
-/// Whether any piece holds a word of a format, or one stands across a seam. Of most steps neither is true, and one look at
-/// the seams of all their runs says so.
-fn may_be_split<'r, 'a: 'r>(table: &Table, runs: impl Iterator<Item = &'r [&'a Content]>, spoken: Spoken<'_>) -> bool {
-    let mut seams = String::new();
-    for run in runs {
-        if seams.len() > MOST_BYTES || run.iter().any(|content| spoken.holds_words(content.id)) {
-            return true;
-        }
+/// Whether any piece holds a word of a format, or one stands across a seam. Of most steps neither is true, and the bytes at
+/// the sides of their seams say so.
+fn may_be_split<'r, 'a: 'r>(
+    table: &Table,
+    mut runs: impl Iterator<Item = &'r [&'a Content]>,
+    spoken: Spoken<'_>,
+) -> bool {
+    runs.any(|run| run.iter().any(|content| spoken.holds_words(content.id)) || is_crossed(table, run))
+}
+
+/// Whether a word of a format stands across a seam of these pieces.
+fn is_crossed(table: &Table, run: &[&Content]) -> bool {
+    let mut before = None;
+    let may_be = run.iter().any(|content| {
+        let bytes = content.text.trim().as_bytes();
+        let (Some(first), Some(last)) = (bytes.first(), bytes.last()) else {
+            return false;
+        };
+        before
+            .replace(*last)
+            .is_some_and(|before| table.may_cross(before, *first))
+    });
+    may_be && {
+        let mut seams = String::new();
         sew_ends(run, table.longest_self_evident(), &mut seams, &mut Vec::new());
-        seams.push('\n');
+        table.names_self_evident(&seams)
     }
-    table.names_self_evident(&seams)
 }
 
 /// Runs of leaves that share their container, in document order.
@@ -88,8 +103,13 @@ fn share_container(a: &Content, b: &Content) -> bool {
 
 /// Runs of leaves that stand at the same place in successive items of an array.
 fn successions<'a>(leaves: &[&'a Content]) -> Vec<Vec<&'a Content>> {
+    let is_further = |content: &&&Content| places(content.pointer.as_str()).any(|place| place.index > 0);
+    if !leaves.iter().any(|content| is_further(&content)) {
+        return Vec::new();
+    }
     // By each of its array places, the last leaf that nothing follows yet; a leaf that is followed is taken out of all.
-    let mut ends: HashMap<Place<'_>, usize, RandomState> = HashMap::default();
+    let mut ends: HashMap<Place<'_>, usize, RandomState> =
+        HashMap::with_capacity_and_hasher(leaves.len(), RandomState::default());
     let mut links: Vec<Link> = Vec::with_capacity(leaves.len());
     for (index, content) in leaves.iter().enumerate() {
         let pointer = content.pointer.as_str();

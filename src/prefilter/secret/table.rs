@@ -5,7 +5,7 @@
 //! linear time and windows around keywords are merged, but a text made for the purpose can still name every format at every
 //! other byte: an [`Effort`] bounds the bytes read, and a text that exhausts it is itself one finding, whole.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use foldhash::fast::RandomState;
@@ -15,6 +15,7 @@ use super::format::{Effort, Form, Format, Hit};
 use super::labelled;
 use super::names::{self, Label};
 use crate::model::Confidence;
+use crate::prefilter::gate::Before;
 use crate::prefilter::tables::Tables;
 use crate::prefilter::{Gate, Rule, Seen, Word};
 
@@ -27,6 +28,8 @@ pub(super) struct Table {
     self_evident: Gate,
     self_evident_words: Vec<Word>,
     longest_self_evident: usize,
+    /// Two bytes that stand beside each other in such a word.
+    self_evident_pairs: HashSet<[u8; 2], RandomState>,
     targets: Vec<Vec<Target>>,
     labelled_password: usize,
     labelled_token: usize,
@@ -88,6 +91,11 @@ impl Table {
                     } else {
                         Word::any_case(keyword)
                     };
+                    // A token is read where its keyword does not stand inside a word.
+                    let word = match format.form {
+                        Form::TokenAtKeyword => word.free(),
+                        Form::Named | Form::TokenNearKeyword | Form::Pattern => word,
+                    };
                     (word, Target::Format(index))
                 }));
                 formats.push(format);
@@ -95,7 +103,8 @@ impl Table {
             rules.push(entry.rule);
         }
         keywords.extend(names::keywords().map(|(keyword, label)| (Word::any_case(keyword), Target::Label(label))));
-        keywords.sort_by(|(a, _), (b, _)| a.text.cmp(&b.text));
+        let order = |word: &Word| (word.text.clone(), word.before == Before::NoWord);
+        keywords.sort_by_cached_key(|(word, _)| order(word));
 
         let mut words: Vec<Word> = Vec::new();
         let mut targets: Vec<Vec<Target>> = Vec::new();
@@ -131,6 +140,7 @@ impl Table {
                 .max()
                 .unwrap_or_default(),
             self_evident: Gate::of([self_evident_words.clone()]),
+            self_evident_pairs: pairs(&self_evident_words),
             self_evident_words,
             targets,
             labelled_password,
@@ -157,6 +167,12 @@ impl Table {
     /// Bytes of the longest of these.
     pub(super) fn longest_self_evident(&self) -> usize {
         self.longest_self_evident
+    }
+
+    /// Whether one of these can stand across a seam with these bytes on its sides.
+    pub(super) fn may_cross(&self, before: u8, behind: u8) -> bool {
+        let pair = [before, behind].map(|byte| byte.to_ascii_lowercase());
+        self.self_evident_pairs.contains(&pair)
     }
 
     /// Whether a text holds a keyword of a format that needs no word beside it.
@@ -271,6 +287,19 @@ impl Table {
             .map(|format| format.expression.clone())
             .collect()
     }
+}
+
+/// Every two bytes beside each other in these words, in lower case.
+fn pairs(words: &[Word]) -> HashSet<[u8; 2], RandomState> {
+    let words = words.iter().map(|word| word.text.to_ascii_lowercase());
+    words
+        .flat_map(|word| {
+            word.as_bytes()
+                .windows(2)
+                .filter_map(|pair| pair.try_into().ok())
+                .collect::<Vec<_>>()
+        })
+        .collect()
 }
 
 /// Keeps, of overlapping hits, the surest; among equally sure ones the most specific, then that of the earlier rule.

@@ -9,6 +9,7 @@ use sqlparser::ast::{
 use sqlparser::dialect::GenericDialect;
 use sqlparser::parser::Parser;
 
+use super::dynamic::carried;
 use crate::prefilter::throwaway::is_throwaway;
 
 /// Longer texts are searched, not parsed.
@@ -33,6 +34,22 @@ pub(super) enum Trait {
 }
 
 impl Trait {
+    /// Whether single words tell it, so that it matters little whether the whole was understood.
+    pub(super) const fn is_a_word(self) -> bool {
+        match self {
+            Trait::RunsCommand | Trait::TouchesFiles => true,
+            Trait::Drops
+            | Trait::DropsMinor
+            | Trait::DropsColumn
+            | Trait::WritesEverywhere
+            | Trait::SeveralWithWrite
+            | Trait::HiddenWrite
+            | Trait::Grants
+            | Trait::Injected
+            | Trait::SplitKeyword => false,
+        }
+    }
+
     pub(super) const fn explain(self) -> &'static str {
         match self {
             Trait::Drops => "a statement drops or empties tables, schemas or databases",
@@ -85,6 +102,13 @@ pub(super) fn read(text: &str) -> Reading {
         None => {
             reading.certain = false;
             by_shape(&blank, &span, &mut reading);
+        }
+    }
+    // What is handed on as text is looked at once more, not for ever, and only where it is a statement beyond doubt.
+    for text in carried(&bare, &blank) {
+        if let Some(statements) = parse(&text) {
+            by_statement(&statements, &span, &mut reading);
+            reading.certain = true;
         }
     }
     reading
@@ -296,8 +320,44 @@ fn is_tautology(expression: &Expr) -> bool {
             (Expr::Identifier(left), Expr::Identifier(right)) => left.value == right.value,
             _ => false,
         },
+        // Every row has a key, and none is below zero.
+        Expr::IsNotNull(inner) => is_row_key(inner),
+        Expr::BinaryOp {
+            op: BinaryOperator::Gt | BinaryOperator::GtEq | BinaryOperator::NotEq,
+            left,
+            right,
+        } => match (left.as_ref(), right.as_ref()) {
+            (Expr::Value(left), Expr::Value(right)) => left.value != right.value,
+            (left, Expr::Value(right)) => {
+                is_row_key(left) && matches!(&right.value, Value::Number(number, _) if number.as_str() == "0")
+            }
+            (left, Expr::UnaryOp { .. }) => is_row_key(left),
+            _ => false,
+        },
+        Expr::Like {
+            negated: false,
+            pattern,
+            ..
+        } => {
+            matches!(pattern.as_ref(), Expr::Value(value) if matches!(&value.value, Value::SingleQuotedString(text) if text == "%"))
+        }
         _ => false,
     }
+}
+
+/// Whether it is the name by which rows are told apart.
+fn is_row_key(expression: &Expr) -> bool {
+    let name = match expression {
+        Expr::Identifier(name) => name,
+        Expr::CompoundIdentifier(names) => match names.last() {
+            Some(name) => name,
+            None => return false,
+        },
+        _ => return false,
+    };
+    ["id", "rowid", "uuid", "ctid", "_id"]
+        .iter()
+        .any(|key| name.value.eq_ignore_ascii_case(key))
 }
 
 /// What single words tell, in a text without comments and literals.
@@ -316,6 +376,7 @@ fn by_word(blank: &str, span: &Range<usize>, reading: &mut Reading) {
         "dbms_scheduler",
         "dbms_java",
         "java_exec",
+        "load_extension(",
     ]) {
         reading.add(Trait::RunsCommand, span);
     }
@@ -337,6 +398,9 @@ fn by_word(blank: &str, span: &Range<usize>, reading: &mut Reading) {
         "writefile(",
     ]) {
         reading.add(Trait::TouchesFiles, span);
+    }
+    if blank.contains("when matched then delete") && has(&[" on 1=1", " on 1 = 1", " on true", " on (1=1)"]) {
+        reading.add(Trait::WritesEverywhere, span);
     }
     if has(&[" union ", "union all"])
         && has(&[

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use url::{Host, Url};
 
 use super::catalogue::Catalogue;
-use super::{Prefilter, Rule, Subject, ViewText, Word};
+use super::{Plain, Prefilter, Rule, Subject, ViewText, Word};
 use crate::model::{Confidence, Content, Finding, Form, Kind, Method, Origin, Place, Treatment};
 use carried::Cargo;
 use extract::{Found, Stand};
@@ -82,6 +82,10 @@ impl Prefilter for UntrustedDestination {
 
     fn words(&self) -> Vec<Word> {
         extract::words()
+    }
+
+    fn heeds_plain(&self, plain: Plain<'_>) -> bool {
+        plain.may_act()
     }
 
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {

@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
+use super::kinds::{Kinds, is_base64, is_odd_piece};
+use super::masks::{self, WORD};
 use super::packed::Budget;
-use super::scan::Kinds;
 use super::span_map::{Derived, Scale, Writer};
 use super::spelled::{PROBE, SHORTEST, tail_of_base64};
-use super::{groups, lines, numbers, pairs, signs, spelled, spoken};
+use super::{groups, lines, numbers, pairs, spelled, spoken};
 
 /// The fewest characters in one piece by which a block is noticed.
 const NOTICED: usize = 8;
@@ -21,7 +22,11 @@ pub(super) fn decode(text: &str, kinds: Kinds, room: usize) -> Option<Derived> {
     }
     let mut writer = Writer::new(room);
     let mut budget = Budget::new(room);
-    for block in find(bytes) {
+    let blocks = match kinds.has(Kinds::ODD_PIECE) {
+        true => find(bytes),
+        false => Vec::new(),
+    };
+    for block in blocks {
         if writer.is_full() {
             break;
         }
@@ -37,24 +42,17 @@ pub(super) fn decode(text: &str, kinds: Kinds, room: usize) -> Option<Derived> {
     if kinds.has(Kinds::DIGIT) {
         pairs::decode(bytes, &mut writer);
     }
-    let signs = signs::of(bytes);
-    if signs.dense {
+    if kinds.has(Kinds::DENSE) {
         numbers::decode(text, &mut writer);
         groups::decode(bytes, &mut writer, &mut budget);
     }
-    if signs.unbroken || signs.dense {
+    if kinds.has(Kinds::UNBROKEN.or(Kinds::DENSE)) {
         lines::decode(text, &mut writer);
     }
-    if signs.dotted {
+    if kinds.has(Kinds::DOTTED) {
         spoken::morse(bytes, &mut writer);
     }
     (!writer.is_empty()).then(|| writer.finish(text.len()))
-}
-
-const fn is_base64(byte: u8) -> bool {
-    let letter = (byte | 0x20).wrapping_sub(b'a') < 26;
-    let digit = byte.wrapping_sub(b'0') < 10;
-    letter | digit | (byte == b'+') | (byte == b'/') | (byte == b'-') | (byte == b'_')
 }
 
 const IN_ALPHABET: [bool; 256] = {
@@ -79,21 +77,16 @@ fn in_alphabet(byte: Option<&u8>) -> bool {
 /// Every candidate: the pieces of the alphabet that make one block.
 fn find(bytes: &[u8]) -> Vec<Vec<Range<usize>>> {
     let mut blocks = Vec::new();
-    let mut looked_until = 0;
-    let mut at = 1;
-    while let Some(place) = next_odd(bytes, at) {
-        let mut start = place - 1;
-        while start > looked_until && in_alphabet(bytes.get(start - 1)) {
-            start -= 1;
-        }
-        let end = piece_end(bytes, place);
-        looked_until = end;
-        at = end + 1;
-        if end - start < NOTICED {
+    let mut at = 0;
+    let mut starts = long_pieces(bytes);
+    while let Some(start) = starts.find(|start| *start >= at) {
+        let end = piece_end(bytes, start);
+        at = end;
+        // Most pieces are words.
+        if !is_odd(bytes, start..end) {
             continue;
         }
         let mut following = next_piece(bytes, end);
-        // Most pieces are words.
         if following.is_none() && (end - start < SHORTEST || !is_mixed(bytes.get(start..end).unwrap_or_default())) {
             continue;
         }
@@ -104,10 +97,7 @@ fn find(bytes: &[u8]) -> Vec<Vec<Range<usize>>> {
             pieces.push(next);
             following = next_piece(bytes, edge);
         }
-        if pieces.len() > 1 {
-            looked_until = edge;
-            at = edge + 1;
-        }
+        at = edge;
         let length: usize = pieces.iter().map(ExactSizeIterator::len).sum();
         if length >= SHORTEST && (pieces.len() > 1 || is_mixed(bytes.get(start..end).unwrap_or_default())) {
             blocks.push(pieces);
@@ -116,39 +106,38 @@ fn find(bytes: &[u8]) -> Vec<Vec<Range<usize>>> {
     blocks
 }
 
-/// The first place, at or behind `from`, where a piece of the alphabet shows that it is no plain word: by a byte that is no
-/// small letter, or by what it ends with. The byte before the place belongs to the piece.
-fn next_odd(bytes: &[u8], from: usize) -> Option<usize> {
-    const BLOCK: usize = 16;
-    let is_odd = |before: u8, byte: u8| {
-        let small = byte.wrapping_sub(b'a') < 26;
-        // Without branches: the compiler answers it for a whole block at once.
-        let quotes = (byte == b'"') | (byte == b'\'') | (byte == b'`');
-        let breaks = quotes | (byte == b'\n') | (byte == b'\r') | (byte == b'\\');
-        is_base64(before) & (breaks | (is_base64(byte) & !small & (byte != b'-')))
+/// Where pieces of the alphabet begin that are long enough to be noticed.
+fn long_pieces(bytes: &[u8]) -> impl Iterator<Item = usize> {
+    const {
+        assert!(
+            NOTICED == 8,
+            "three steps below say whether eight bits in a row are set"
+        )
     };
-    let mut at = from.max(1);
-    loop {
-        let (before, rest) = (bytes.get(at - 1..)?, bytes.get(at..)?);
-        let whole = before.first_chunk::<BLOCK>().zip(rest.first_chunk::<BLOCK>());
-        let pairs = || before.iter().zip(rest).take(BLOCK);
-        let any = match whole {
-            Some((before, block)) => {
-                let pairs = before.iter().zip(block);
-                pairs.fold(false, |odd, (before, byte)| odd | is_odd(*before, *byte))
-            }
-            None => true,
-        };
-        if any {
-            let place = pairs().position(|(before, byte)| is_odd(*before, *byte));
-            match place {
-                Some(place) => return Some(at + place),
-                None if rest.len() <= BLOCK => return None,
-                None => {}
-            }
-        }
-        at += BLOCK;
-    }
+    let masks = masks::of_base64(bytes);
+    let mut before = false;
+    (0..masks.words().len()).flat_map(move |block| {
+        let word = |block: usize| u128::from(masks.words().get(block).copied().unwrap_or_default());
+        let both = word(block) | word(block + 1) << WORD;
+        let begins = both & !(both << 1 | u128::from(before));
+        let two = both & both >> 1;
+        let four = two & two >> 2;
+        let long = begins & four & four >> 4;
+        before = word(block) >> (WORD - 1) & 1 == 1;
+        let mut left = long as u64;
+        std::iter::from_fn(move || {
+            let place = (left != 0).then_some(left.trailing_zeros() as usize)?;
+            left &= left - 1;
+            Some(block * WORD + place)
+        })
+    })
+}
+
+/// Whether a piece shows that it is no plain word: by a byte that is no small letter, or by what it ends with.
+fn is_odd(bytes: &[u8], piece: Range<usize>) -> bool {
+    let behind = bytes.get(piece.start + 1..=piece.end).or(bytes.get(piece.start + 1..));
+    let pairs = bytes.iter().skip(piece.start).zip(behind.into_iter().flatten());
+    pairs.fold(false, |odd, (before, byte)| odd | is_odd_piece(*before, *byte))
 }
 
 fn piece_end(bytes: &[u8], mut at: usize) -> usize {

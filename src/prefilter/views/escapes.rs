@@ -183,6 +183,7 @@ fn backslash(rest: &[u8]) -> Vec<Unit> {
                 .into_iter()
                 .collect()
         }
+        Some(b'N') => named(rest).into_iter().collect(),
         Some(b'u') => surrogates(rest).into_iter().collect(),
         Some(b'U') => rest
             .get(2..10)
@@ -202,6 +203,36 @@ fn backslash(rest: &[u8]) -> Vec<Unit> {
         }),
         _ => Vec::new(),
     }
+}
+
+/// `\N{LATIN SMALL LETTER A}`: a character by its name, where it is one that commands and sentences are made of.
+fn named(rest: &[u8]) -> Option<Unit> {
+    const LONGEST: usize = 40;
+    #[rustfmt::skip]
+    const NAMES: &[(&str, char)] = &[
+        ("SPACE", ' '), ("FULL STOP", '.'), ("COMMA", ','), ("COLON", ':'), ("SEMICOLON", ';'), ("SOLIDUS", '/'),
+        ("REVERSE SOLIDUS", '\\'), ("COMMERCIAL AT", '@'), ("HYPHEN-MINUS", '-'), ("LOW LINE", '_'), ("VERTICAL LINE", '|'),
+        ("EXCLAMATION MARK", '!'), ("QUESTION MARK", '?'), ("QUOTATION MARK", '"'), ("APOSTROPHE", '\''), ("DOLLAR SIGN", '$'),
+        ("NUMBER SIGN", '#'), ("PERCENT SIGN", '%'), ("AMPERSAND", '&'), ("ASTERISK", '*'), ("EQUALS SIGN", '='),
+        ("LEFT PARENTHESIS", '('), ("RIGHT PARENTHESIS", ')'), ("LESS-THAN SIGN", '<'), ("GREATER-THAN SIGN", '>'),
+        ("TILDE", '~'), ("GRAVE ACCENT", '`'), ("DIGIT ZERO", '0'), ("DIGIT ONE", '1'), ("DIGIT TWO", '2'), ("DIGIT THREE", '3'),
+        ("DIGIT FOUR", '4'), ("DIGIT FIVE", '5'), ("DIGIT SIX", '6'), ("DIGIT SEVEN", '7'), ("DIGIT EIGHT", '8'), ("DIGIT NINE", '9'),
+    ];
+    let inside = rest.strip_prefix(b"\\N{")?;
+    let length = inside.iter().take(LONGEST).position(|byte| *byte == b'}')?;
+    let name = std::str::from_utf8(inside.get(..length)?).ok()?.to_ascii_uppercase();
+    let letter = |lead: &str| {
+        let letter = name.strip_prefix(lead)?;
+        letter
+            .chars()
+            .next()
+            .filter(|c| letter.len() == 1 && c.is_ascii_uppercase())
+    };
+    let c = letter("LATIN SMALL LETTER ")
+        .map(|c| c.to_ascii_lowercase())
+        .or_else(|| letter("LATIN CAPITAL LETTER "))
+        .or_else(|| NAMES.iter().find(|(known, _)| *known == name).map(|(_, c)| *c))?;
+    Some((0..length + 4, c))
 }
 
 fn octal(digits: &[u8]) -> Option<u8> {
@@ -329,6 +360,10 @@ mod tests {
             (r"\u0069\u{67}\x6e\U0000006f", "igno"),
             (r"\ud83d\ude00", "😀"),
             (r"\151\147\156", "ign"),
+            (
+                r"\N{LATIN CAPITAL LETTER I}\N{Latin Small Letter G}\N{SPACE}\N{DIGIT TWO}",
+                "Ig 2",
+            ),
             ("=69=67=6E=\r\n=6F=C3=A9", "ignoé"),
         ] {
             assert_eq!(plain(escaped), expected, "{escaped}");
@@ -344,6 +379,7 @@ mod tests {
             "%zz",
             "&unknown;",
             r"\1 \2",
+            r"\N{SNOWMAN} \N{",
             "%ff%fe",
             "&#xffffffff;",
             "a=20&b=30",

@@ -5,7 +5,8 @@ use std::ops::Range;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::canonical_combining_class;
 
-use super::scan::{any, is_odd_control};
+use super::kinds::is_odd_control;
+use super::scan::any;
 use super::span_map::{Derived, Writer};
 
 /// More marks than any writing system puts on one letter.

@@ -9,16 +9,19 @@ use super::span_map::Writer;
 /// Writes what every row of pairs spells.
 pub(super) fn decode(bytes: &[u8], writer: &mut Writer) {
     const FEWEST: usize = 8;
-    const WINDOW: usize = 6;
-    let belongs = |byte: &u8| byte.is_ascii_hexdigit() || matches!(byte, b' ' | b':' | b',' | b'x' | b'-' | b'\n');
-    let mut at = 0;
-    while at < bytes.len() && !writer.is_full() {
-        let window = bytes.get(at..(at + WINDOW).min(bytes.len())).unwrap_or_default();
-        if let Some(alien) = window.iter().rposition(|byte| !belongs(byte)) {
-            at += alien + 1;
+    /// Eight pairs with something between fill at least one such block wholly, wherever they begin.
+    const BLOCK: usize = 8;
+    let mut looked_until = 0;
+    for (block, within) in (0..).step_by(BLOCK).zip(bytes.chunks_exact(BLOCK)) {
+        // Without branches: the compiler answers it for a whole block at once.
+        let whole = within.iter().fold(true, |all, byte| all & belongs(*byte));
+        if !whole || block < looked_until || writer.is_full() {
             continue;
         }
-        let end = at + bytes.iter().skip(at).take_while(|byte| belongs(byte)).count();
+        let before = bytes.get(looked_until..block).unwrap_or_default();
+        let at = block - before.iter().rev().take_while(|byte| belongs(**byte)).count();
+        let end = at + bytes.iter().skip(at).take_while(|byte| belongs(**byte)).count();
+        looked_until = end;
         let mut places: Vec<(Range<usize>, u8)> = Vec::new();
         let mut runs: Vec<Vec<(Range<usize>, u8)>> = Vec::new();
         let mut token = at;
@@ -53,8 +56,16 @@ pub(super) fn decode(bytes: &[u8], writer: &mut Writer) {
             }
             writer.put(end..end, "\n");
         }
-        at = end + 1;
     }
+}
+
+/// Whether a byte may stand in a row of pairs.
+#[inline(always)]
+const fn belongs(byte: u8) -> bool {
+    let digit = byte.wrapping_sub(b'0') < 10;
+    let letter = (byte | 0x20).wrapping_sub(b'a') < 6;
+    let between = (byte == b' ') | (byte == b':') | (byte == b',') | (byte == b'x') | (byte == b'-') | (byte == b'\n');
+    digit | letter | between
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Words that are taken apart by what a reader does not take for a part of them, and put together again: emphasis and
 //! empty elements inside words, hyphens at line ends, string literals that are joined.
 
-use super::scan::next;
+use super::kinds::begins_seam;
+use super::scan::next_pair;
 use super::span_map::{Derived, Writer};
 
 /// Fewer seams than this may be honest: a plural behind a name in bold, a word at the end of a line.
@@ -14,19 +15,8 @@ pub(super) fn closed(text: &str, room: usize) -> Option<Derived> {
     let bytes = text.as_bytes();
     let mut seams = Vec::new();
     let mut at = 1;
-    // Every seam begins behind a letter with one of these.
-    while let Some(place) = next(bytes, at, |byte| {
-        matches!(byte, b'<' | b'*' | b'~' | b'"' | b'\'' | b'\n')
-    }) {
-        at = place + 1;
-        let start = if bytes.get(place) == Some(&b'\n') {
-            if bytes.get(place.wrapping_sub(1)) != Some(&b'-') {
-                continue;
-            }
-            place - 1
-        } else {
-            place
-        };
+    while let Some(start) = next_pair(bytes, at, begins_seam) {
+        at = start + 1;
         let before = start.checked_sub(1).and_then(|before| bytes.get(before));
         let is_quote = matches!(bytes.get(start), Some(b'"' | b'\''));
         if !before.is_some_and(|byte| byte.is_ascii_alphanumeric() || is_quote && !matches!(byte, b'"' | b'\'')) {

@@ -339,14 +339,11 @@ fn common_words() -> Gate {
 fn check_within(text: &str, room: usize) {
     let content = content(text);
     let gate = common_words();
-    let views = Views::within(
-        &content,
-        &gate,
-        Granted {
-            bytes: room,
-            texts: usize::MAX,
-        },
-    );
+    let granted = Granted {
+        bytes: room,
+        texts: usize::MAX,
+    };
+    let views = Views::within(&content, &gate, Glance::at(&content, &gate), granted);
     assert!(views.derived_bytes() <= room);
     assert!(views.iter().count() <= MOST_VIEWS);
     assert_eq!(views.iter().next().map(ViewText::text), Some(text));

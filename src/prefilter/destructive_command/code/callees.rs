@@ -25,6 +25,8 @@ pub(super) enum Deed {
     Send,
     /// Changes rights.
     Permissions,
+    /// Hands a statement to a database.
+    Query,
 }
 
 /// Functions that matter, with the parenthesis that opens their arguments.
@@ -163,4 +165,24 @@ pub(super) const CALLEES: &[(&str, Deed)] = &[
     ("https.request(", Deed::Send),
     ("os.chmod(", Deed::Permissions),
     ("fs.chmodSync(", Deed::Permissions),
+    ("os.open(", Deed::Open),
+    (".execute(", Deed::Query),
+    (".executescript(", Deed::Query),
+    (".executemany(", Deed::Query),
+    (".executeUpdate(", Deed::Query),
+    (".exec_driver_sql(", Deed::Query),
+    (".query(", Deed::Query),
+    (".raw(", Deed::Query),
+    (".exec(", Deed::Query),
+    (".Exec(", Deed::Query),
+    (".ExecContext(", Deed::Query),
+    ("->exec(", Deed::Query),
+    ("->query(", Deed::Query),
+    ("$executeRawUnsafe(", Deed::Query),
+    ("$queryRawUnsafe(", Deed::Query),
+    (".unsafe(", Deed::Query),
+    ("mysqli_query(", Deed::Query),
+    ("pg_query(", Deed::Query),
+    (".run_sql(", Deed::Query),
+    ("read_sql(", Deed::Query),
 ];

@@ -14,6 +14,7 @@ use super::callees::Deed;
 use super::values::{script, value};
 use super::{Nested, expression};
 use crate::prefilter::locations::{Breadth, Location, Secret};
+use crate::prefilter::sql;
 
 /// No system takes a longer one.
 const LONGEST_PATH: usize = 4096;
@@ -37,6 +38,8 @@ pub(super) struct Sight {
     lists: Vec<String>,
     /// A file is deleted whose name is known only when the code runs.
     deletes_unknown: Option<Range<usize>>,
+    /// A file is written anew whose name is known only when the code runs.
+    overwrites_unknown: Option<Range<usize>>,
     sends: Option<Range<usize>>,
     reads_secret: Option<Range<usize>>,
     reads_system: Option<Range<usize>>,
@@ -85,7 +88,14 @@ impl Sight {
                 value(first, constants, 0).filter(|path| path.len() <= LONGEST_PATH && self.lists.len() < MOST_LISTS),
             ),
             Deed::Open => {
-                let Some(path) = value(first, constants, 0) else { return };
+                let Some(path) = value(first, constants, 0) else {
+                    let writes = arguments.iter().skip(1).any(|mode| {
+                        let mode = mode.trim_start_matches("mode=").trim_matches([' ', '\'', '"']);
+                        mode.len() <= 3 && mode.starts_with('w')
+                    });
+                    self.overwrites_unknown = self.overwrites_unknown.take().or_else(|| writes.then(|| span.clone()));
+                    return;
+                };
                 let mode = arguments
                     .iter()
                     .skip(1)
@@ -97,7 +107,10 @@ impl Sight {
                             .to_owned()
                     })
                     .unwrap_or_default();
-                if mode.len() <= 3 && mode.contains(['w', 'a', 'x', '+']) {
+                let flags = arguments.get(1).map_or("", String::as_str);
+                if ["O_WRONLY", "O_RDWR"].iter().any(|flag| flags.contains(flag)) {
+                    written(&path, Written::Replaced, &call, seen);
+                } else if mode.len() <= 3 && mode.contains(['w', 'a', 'x', '+']) {
                     let how = if mode.contains('a') {
                         Written::Extended
                     } else {
@@ -146,6 +159,7 @@ impl Sight {
                     self.sends = Some(span.clone());
                 }
             }
+            Deed::Query => queried(arguments, constants, &call, seen),
             Deed::Permissions => {
                 let mode = arguments.get(1).map_or("", String::as_str);
                 if let Some(path) = value(first, constants, 0)
@@ -225,6 +239,23 @@ impl Sight {
                     Danger::NotExamined,
                     &call,
                     "deletes from more places than can be followed",
+                );
+            }
+        }
+        // The same for what is listed and written anew, where all of a machine or of a person is listed.
+        if let Some(span) = &self.overwrites_unknown {
+            let wide = |listed: &&String| {
+                let everything = matches!(
+                    Location::of(listed).breadth(),
+                    Breadth::Everything | Breadth::Home | Breadth::SystemDirectory
+                );
+                everything && (listed.contains("**") || text.contains("os.walk("))
+            };
+            if self.lists.iter().any(|listed| wide(&listed)) {
+                seen.add_at(
+                    Danger::DeleteRoot,
+                    span.clone(),
+                    "writes over every file of a directory that matters",
                 );
             }
         }
@@ -466,9 +497,33 @@ fn evaluate(
         seen.add_at(Danger::DecodedRun, span.clone(), "decodes a text and runs it");
         return;
     }
-    if callee == "exec("
-        && let Some(text) = value(first, constants, 0).filter(|text| !text.contains('\n') && text.contains(' '))
+    // A word alone is an expression; with a space or a call in it, it does something.
+    if callee != "Function("
+        && let Some(text) = value(first, constants, 0).filter(|text| text.contains([' ', '(']))
     {
         nested.push((text, span.clone()));
+    }
+}
+
+/// A statement that is handed to a database; it may be the second argument, and may be marked as text.
+fn queried(arguments: &[String], constants: &HashMap<String, String>, call: &Call, seen: &mut Seen) {
+    const MARKED: &[&str] = &["text(", "sa.text(", "sqlalchemy.text(", "sql(", "SQL(", "sql.SQL("];
+    for argument in arguments.iter().take(2) {
+        let bare = MARKED
+            .iter()
+            .find_map(|mark| argument.strip_prefix(mark)?.strip_suffix(')'))
+            .unwrap_or(argument);
+        let Some(statement) = value(bare, constants, 0) else {
+            continue;
+        };
+        match sql::loss(&statement) {
+            Some(sql::Loss::Data) => seen.add(Danger::DatabaseLoss, call, "deletes data of a database"),
+            Some(sql::Loss::Minor) => seen.add(
+                Danger::DestroyTrial,
+                call,
+                "drops what can be made anew, or what its name calls temporary or a trial",
+            ),
+            None => {}
+        }
     }
 }

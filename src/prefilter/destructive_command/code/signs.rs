@@ -32,6 +32,18 @@ const SIGNS: &[Sign] = &[
     },
     Sign {
         danger: Danger::PipeToShell,
+        needles: &["eval("],
+        expression: r"\.get\(\s*['\x22]https?://[^\n]{0,200}\b(?:eval|Function)\(",
+        what: "runs what another machine sends, unseen",
+    },
+    Sign {
+        danger: Danger::PipeToShell,
+        needles: &["eval get", "eval(get", "eval (get"],
+        expression: r"eval\s*\(?\s*get\s*\(?\s*['\x22]https?://",
+        what: "runs what another machine sends, unseen",
+    },
+    Sign {
+        danger: Danger::PipeToShell,
         needles: &["$_"],
         expression: r"\b(?:system|exec|shell_exec|passthru|eval|assert|popen)\s*\(\s*(?:base64_decode\()?\$_(?:GET|POST|REQUEST|COOKIE)\b",
         what: "runs what a web request brings",
@@ -65,6 +77,26 @@ const SIGNS: &[Sign] = &[
         needles: &["drop_database(", ".flushall(", ".flushdb("],
         expression: r"\.(?:drop_database\(|flushall\(\)|flushdb\(\))",
         what: "deletes data of a database",
+    },
+    Sign {
+        danger: Danger::DatabaseLoss,
+        needles: &[
+            ".all().delete()",
+            "_all",
+            "deleteMany(",
+            "delete_many(",
+            ".drop()",
+            "dropDatabase(",
+            ".delete_all",
+        ],
+        expression: r"\.objects\.all\(\)\.delete\(\)|\.(?:deleteMany|delete_many)\(\s*(?:\{\s*\})?\s*\)|\bdropDatabase\(\s*\)|\bdb\.\w+\.drop\(\s*\)|\b[A-Z]\w+\.(?:unscoped\.)?(?:delete_all|destroy_all)\b|\bmetadata\.drop_all\(",
+        what: "deletes data of a database",
+    },
+    Sign {
+        danger: Danger::StopEverything,
+        needles: &["NtRaiseHardError", "RtlSetProcessIsCritical"],
+        expression: r"\b(?:NtRaiseHardError|RtlSetProcessIsCritical)\s*\(",
+        what: "makes the machine fail on purpose",
     },
     Sign {
         danger: Danger::DestroyResources,

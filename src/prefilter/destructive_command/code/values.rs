@@ -6,6 +6,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::spelled::spelled;
+
 const LONGEST_ARGUMENTS: usize = 4 * 1024;
 /// Assignments that are followed in any text…
 const MOST_CONSTANTS: usize = 200;
@@ -14,6 +16,8 @@ const BYTES_PER_CONSTANT: usize = 16;
 /// Bytes of all values together.
 const MOST_BYTES: usize = 1 << 20;
 /// What is made of constants that are made of constants doubles with every line.
+/// Joins in joins are followed so far.
+const DEEPEST: usize = 4;
 const LONGEST_VALUE: usize = 64 * 1024;
 
 static ASSIGNMENT: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -72,11 +76,20 @@ pub(super) fn constants(text: &str, mask: &Mask) -> (HashMap<String, String>, bo
 
 /// The value of an expression, when it is a literal, a known name, or a join of such, and not too long.
 pub(super) fn value(expression: &str, constants: &HashMap<String, String>, depth: usize) -> Option<String> {
-    joined_value(expression, constants, depth).filter(|value| value.len() <= LONGEST_VALUE)
+    joined_value(expression, constants, depth)
+        .or_else(|| {
+            spelled(
+                expression
+                    .get(..LONGEST_ARGUMENTS.min(expression.len()))
+                    .filter(|_| depth <= DEEPEST)?,
+                constants,
+                depth,
+            )
+        })
+        .filter(|value| value.len() <= LONGEST_VALUE)
 }
 
 fn joined_value(expression: &str, constants: &HashMap<String, String>, depth: usize) -> Option<String> {
-    const DEEPEST: usize = 4;
     if depth > DEEPEST || expression.len() > LONGEST_ARGUMENTS {
         return None;
     }
@@ -112,7 +125,10 @@ fn joined_value(expression: &str, constants: &HashMap<String, String>, depth: us
             return Some(joined);
         }
     }
-    if matches!(expression, "Path.home()" | "os.homedir()" | "pathlib.Path.home()") {
+    if matches!(
+        expression,
+        "Path.home()" | "os.homedir()" | "homedir()" | "pathlib.Path.home()"
+    ) {
         return Some("~".to_owned());
     }
     if let Some((text, rest)) = literal(expression) {
@@ -150,7 +166,7 @@ fn joined_value(expression: &str, constants: &HashMap<String, String>, depth: us
 }
 
 /// A string literal at the head of a text, and what follows it.
-fn literal(text: &str) -> Option<(String, &str)> {
+pub(super) fn literal(text: &str) -> Option<(String, &str)> {
     let bare = text.trim_start_matches(['r', 'R', 'b', 'B', 'f', 'F', 'u', 'U']);
     let prefix = text.len() - bare.len();
     let raw = text.get(..prefix)?.contains(['r', 'R']);
@@ -239,7 +255,7 @@ pub(super) fn arguments(text: &str, from: usize) -> Vec<String> {
     split_arguments(inside.get(..inside.len().min(LONGEST_ARGUMENTS)).unwrap_or_default())
 }
 
-fn split_arguments(inside: &str) -> Vec<String> {
+pub(super) fn split_arguments(inside: &str) -> Vec<String> {
     let mut parts = Vec::new();
     let mut current = String::new();
     let mut depth = 0_usize;

@@ -12,6 +12,7 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::ops::Range;
 
+use super::roots::Bearer;
 use super::syntax::Direction;
 use crate::prefilter::locations::fits;
 
@@ -85,6 +86,8 @@ pub(super) struct Call {
     pub captured: bool,
     /// Whether more arguments come from elsewhere (`xargs`, `find -exec`).
     pub fed_arguments: bool,
+    /// Who has it run.
+    pub bearer: Bearer,
 }
 
 impl Call {
@@ -150,6 +153,8 @@ impl Call {
 #[derive(Clone, Debug)]
 pub(super) struct Embedded {
     pub code: String,
+    /// Who has it run.
+    pub bearer: Bearer,
     /// Bytes of the outermost text.
     pub span: Range<usize>,
 }

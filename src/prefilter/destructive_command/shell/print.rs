@@ -59,7 +59,9 @@ impl Shell {
                     text.push_str(before);
                     let kind = after.chars().next();
                     match kind {
-                        Some('s' | 'b' | 'd' | 'c' | 'q') => {
+                        // Its octal numbers begin with a zero of their own.
+                        Some('b') => text.push_str(&values.next().map_or("", |word| &word.text).replace("\\0", "\\")),
+                        Some('s' | 'd' | 'c' | 'q') => {
                             text.push_str(values.next().map_or("", |word| &word.text));
                         }
                         Some('%') => text.push('%'),
@@ -117,10 +119,20 @@ impl Shell {
                 let (from, to) = (call.args.first()?, call.args.get(1)?);
                 let stdin = stdin?;
                 match (from.text.as_str(), to.text.as_str()) {
-                    ("A-Za-z", "N-ZA-Mn-za-m") | ("a-zA-Z", "n-za-mN-ZA-M") => Some(stdin.chars().map(rot13).collect()),
-                    ("-d", remove) => Some(stdin.chars().filter(|c| !remove.contains(*c)).collect()),
-                    (from, to) if from.chars().count() == 1 && to.chars().count() == 1 => Some(stdin.replace(from, to)),
-                    _ => None,
+                    ("-d", remove) => {
+                        let removed = letter_set(remove);
+                        Some(stdin.chars().filter(|c| !removed.contains(c)).collect())
+                    }
+                    (from, _) if from.starts_with('-') => None,
+                    (from, to) => {
+                        let (from, to) = (letter_set(from), letter_set(to));
+                        let last = to.last().copied()?;
+                        let replaced = |c: char| match from.iter().position(|known| *known == c) {
+                            Some(at) => to.get(at).copied().unwrap_or(last),
+                            None => c,
+                        };
+                        Some(stdin.chars().map(replaced).collect())
+                    }
                 }
             }
             _ => None,
@@ -220,10 +232,21 @@ fn unescaped(text: &str) -> String {
     syntax::literal(&syntax::ansi(text))
 }
 
-fn rot13(c: char) -> char {
-    match c {
-        'a'..='m' | 'A'..='M' => char::from_u32(u32::from(c) + 13).unwrap_or(c),
-        'n'..='z' | 'N'..='Z' => char::from_u32(u32::from(c) - 13).unwrap_or(c),
-        other => other,
+/// The letters of a set of `tr`, with its ranges written out.
+fn letter_set(set: &str) -> Vec<char> {
+    const MOST: usize = 1_024;
+    let letters: Vec<char> = unescaped(set).chars().take(MOST).collect();
+    let mut all = Vec::new();
+    let mut rest = letters.as_slice();
+    while let Some((first, tail)) = rest.split_first() {
+        rest = tail;
+        match tail {
+            ['-', last, behind @ ..] if first <= last && all.len() < MOST => {
+                all.extend((*first..=*last).take(MOST));
+                rest = behind;
+            }
+            _ => all.push(*first),
+        }
     }
+    all
 }

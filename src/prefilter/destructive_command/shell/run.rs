@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
+use super::super::roots::{Bearer, handed_on};
 use super::super::syntax::{self, Direction, Piece, Simple, Syntax};
 use super::super::wrappers::{self, Inner};
 use super::expand::FIELD_BREAK;
@@ -60,12 +61,13 @@ pub(super) struct Frame {
     pub(super) positional: Vec<String>,
     span: Option<Range<usize>>,
     pub(super) depth: usize,
+    bearer: Bearer,
 }
 
 impl Shell {
     /// Runs a text; answers which calls came of it.
     pub(super) fn run(&mut self, text: &str, span: Option<Range<usize>>, depth: usize) -> Range<usize> {
-        self.run_with(text, Vec::new(), span, depth)
+        self.run_with(text, Vec::new(), span, depth, Bearer::default())
     }
 
     /// Runs a text that is given arguments, `$0` first.
@@ -75,6 +77,7 @@ impl Shell {
         positional: Vec<String>,
         span: Option<Range<usize>>,
         depth: usize,
+        bearer: Bearer,
     ) -> Range<usize> {
         let start = self.reading.calls.len();
         self.bytes += text.len();
@@ -104,6 +107,7 @@ impl Shell {
             positional,
             span,
             depth,
+            bearer,
         };
         self.run_simples(0..syntax.simples.len(), &frame);
         start..self.reading.calls.len()
@@ -193,6 +197,7 @@ impl Shell {
             redirects,
             stdin,
             span,
+            bearer: frame.bearer.clone(),
             ..Call::default()
         };
         let known = match &first.stdin {
@@ -253,6 +258,7 @@ impl Shell {
                 positional,
                 depth: frame.depth + 1,
                 span: Some(call.span.clone()),
+                bearer: frame.bearer.clone(),
             };
             self.push(call);
             self.run_simples(body, &inner);
@@ -280,6 +286,7 @@ impl Shell {
                 .args
                 .iter()
                 .any(|word| self.reading.within(word).into_iter().any(is_decoder));
+        let bearer = handed_on(&call);
         self.push(call);
         for inner in inner {
             match inner {
@@ -287,6 +294,7 @@ impl Shell {
                     if frame.depth < DEEPEST {
                         let template = Call {
                             fed_arguments: fed_arguments || template.fed_arguments,
+                            bearer: bearer.clone(),
                             ..template.clone()
                         };
                         let frame = Frame {
@@ -302,10 +310,11 @@ impl Shell {
                     if decoded {
                         self.reading.decoded_runs.push(span.clone());
                     }
-                    self.run_with(&script, arguments, Some(span.clone()), frame.depth + 1);
+                    self.run_with(&script, arguments, Some(span.clone()), frame.depth + 1, bearer.clone());
                 }
                 Inner::Code(code) => self.reading.embedded.push(Embedded {
                     code,
+                    bearer: bearer.clone(),
                     span: span.clone(),
                 }),
             }

@@ -218,6 +218,8 @@ const COMMAND_OPTIONS: &[(&str, &[&str])] = &[
     ("gdb", &["-ex", "-iex", "--ex", "--eval-command"]),
     ("lldb", &["-o", "-O", "--one-line"]),
     ("npm", &["-c", "--call"]),
+    ("nano", &["-s", "--speller"]),
+    ("apt", &["-o", "--option"]),
 ];
 
 /// Keys of `git` whose value is a command.
@@ -241,6 +243,7 @@ pub(super) fn in_options(call: &Call, stdin: Option<&str>) -> Vec<Inner> {
         "gtar" | "bsdtar" => "tar",
         "mariadb" => "mysql",
         "mongosh" => "mongo",
+        "apt-get" => "apt",
         other => other,
     };
     let mut scripts: Vec<String> = Vec::new();
@@ -286,6 +289,11 @@ pub(super) fn in_options(call: &Call, stdin: Option<&str>) -> Vec<Inner> {
 fn own_command(program: &str, value: &str) -> Option<String> {
     match program {
         "tar" => Some(value.strip_prefix("exec=").unwrap_or(value).to_owned()),
+        // A hook of the package manager: `APT::Update::Pre-Invoke::=command`.
+        "apt" => value
+            .split_once('=')
+            .filter(|(key, _)| key.to_ascii_lowercase().contains("invoke"))
+            .map(|(_, script)| script.to_owned()),
         "strace" => value.strip_prefix(['!', '|']).map(str::to_owned),
         "gdb" | "lldb" => ["!", "shell ", "platform shell ", "python "]
             .iter()
@@ -466,6 +474,13 @@ pub(super) fn in_own_language(call: &Call, stdin: Option<&str>) -> Vec<Inner> {
             return awk_command(text).map(here);
         }
         if call.program.contains("vi") || call.program == "ex" {
+            let bare = text.trim_start_matches([':', '+']);
+            if matches!(bare, "shell" | "sh" | "terminal" | "term") {
+                return Some(here("sh".to_owned()));
+            }
+            if bare.starts_with("py") || bare.starts_with("lua") {
+                return Some(Inner::Code(bare.to_owned()));
+            }
             return text
                 .trim_start_matches([':', '+', '-', 'c'])
                 .strip_prefix('!')
@@ -496,11 +511,16 @@ fn in_makefile(call: &Call, stdin: Option<&str>) -> Vec<Inner> {
         .flat_map(str::lines)
         .filter_map(|line| line.strip_prefix('\t'))
         .map(|recipe| recipe.trim_start_matches(['@', '-', '+']));
+    let given = call.values(&["--eval", "-E"]).flat_map(|(_, text)| text.lines());
+    let given = given
+        .filter_map(|line| line.strip_prefix('\t'))
+        .map(|recipe| recipe.trim_start_matches(['@', '-', '+']));
     let evaluated = call.values(&["--eval", "-E"]).filter_map(|(_, text)| {
         text.split_once("$(shell ")
             .map(|(_, script)| script.trim_end_matches(')'))
     });
     recipes
+        .chain(given)
         .chain(evaluated)
         .take(64)
         .map(|script| here(script.to_owned()))

@@ -1,0 +1,58 @@
+//! Statements that a statement carries as text and has run: `EXECUTE IMMEDIATE '…'`, `EXEC('…' + '…')`, `PREPARE s FROM '…'`.
+
+/// The longest text that is searched for statements.
+const LONGEST: usize = 32 * 1024;
+/// Statements that are put together from one text.
+const MOST: usize = 8;
+
+/// The texts that would be run, where the statement runs any; literals that are joined are one text.
+pub(super) fn carried(bare: &str, blank: &str) -> Vec<String> {
+    const RUN: &[&str] = &["execute ", "execute(", "exec(", "exec (", "sp_executesql", "prepare "];
+    if bare.len() > LONGEST || !RUN.iter().any(|word| blank.contains(word)) {
+        return Vec::new();
+    }
+    let mut texts: Vec<String> = Vec::new();
+    let mut rest = bare;
+    let mut goes_on = false;
+    while let Some((before, behind)) = rest.split_once('\'') {
+        let joins = before.trim().trim_end_matches(['N', 'n', 'E', 'e']).trim();
+        let glued = goes_on && matches!(joins, "+" | "||" | ",");
+        let mut text = String::new();
+        rest = behind;
+        // A doubled quote is one of the text's own.
+        while let Some((part, after)) = rest.split_once('\'') {
+            text.push_str(part);
+            rest = after;
+            match rest.strip_prefix('\'') {
+                Some(after) => {
+                    text.push('\'');
+                    rest = after;
+                }
+                None => break,
+            }
+        }
+        let room = texts.len() < MOST;
+        match texts.last_mut() {
+            Some(last) if glued => last.push_str(&text),
+            _ if room => texts.push(text),
+            _ => break,
+        }
+        goes_on = true;
+    }
+    texts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_run_as_text_is_put_together() {
+        let of = |text: &str| carried(text, &text.to_lowercase());
+        assert_eq!(of("EXEC('DR' + 'OP TABLE a')"), ["DROP TABLE a"]);
+        assert_eq!(of("EXECUTE IMMEDIATE 'SELECT ''x'''"), ["SELECT 'x'"]);
+        assert_eq!(of("SET @q = 'a'; PREPARE s FROM 'b'"), ["a", "b"]);
+        assert!(of("SELECT 'DROP TABLE a'").is_empty());
+        assert!(of("EXEC('open").len() <= 1);
+    }
+}
