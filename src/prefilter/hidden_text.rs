@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::expression::expression;
 use super::injected_instruction::{Likeness, likeness};
 use super::views::{FEWEST_BITS, Kinds, escape_sequence_length, is_digit, is_zero_width, next, selector_byte};
 use super::{Plain, Prefilter, Rule, Subject, ViewText, Word};
@@ -461,7 +462,7 @@ const MARKUP_WORDS: &[&str] = &[
 
 /// What is looked for in folded text to begin something that is not shown.
 static OPENING: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(concat!(
+    expression(concat!(
         r#"<!--|\[(?://|comment|hidden|note|_|#)\]: ?(?:#|<>) ?["'(]|<([a-z][a-z0-9]{0,15})\b[^<>]{0,400}?(?:"#,
         r#"display\s{0,4}:\s{0,4}none|visibility\s{0,4}:\s{0,4}(?:hidden|collapse)|opacity\s{0,4}:\s{0,4}0?(?:\.0\d{0,8})?\s{0,4}[;"']|"#,
         r#"font-size\s{0,4}:\s{0,4}(?:[01]|[01]?\.\d{1,4})(?:px|pt|r?em|%)?\s{0,4}[;"']|"#,
@@ -472,16 +473,14 @@ static OPENING: LazyLock<Option<Regex>> = LazyLock::new(|| {
         r#"\bcolor\s{0,4}=\s{0,4}["']?(?:#fff(?:fff)?|white)\b|\bsize\s{0,4}=\s{0,4}["']?0\b|\bfill(?:-opacity)?\s{0,4}[=:]\s{0,4}["']?(?:none|white|#fff(?:fff)?|transparent|0)\b)[^<>]{0,400}?>|"#,
         r#"<(template|noscript|desc|metadata|details)\b[^<>]{0,400}>"#,
     ))
-    .ok()
 });
 
 /// What a person sees only by pointing at it, or never: attributes of elements, descriptions and titles of images.
 static ASIDE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(concat!(
+    expression(concat!(
         r#"(?:\balt|\btitle|\baria-label|\bcontent|\bvalue|\bplaceholder|\blongdesc|\bsrcdoc|\bdata-[a-z-]{1,24})\s{0,4}=\s{0,4}(?:"([^"<>]+)"|'([^'<>]+)')|"#,
         r#"!\[([^\]\n]+)\](?:\([^\s()]+\s+"([^"\n]+)")?|\]\([^\s()]+\s+"([^"\n]+)"\)|\]:\s{1,4}\S{1,400}\s{1,4}["'(]([^"'()\n]+)["')]"#,
     ))
-    .ok()
 });
 
 /// What a comment or an element says, without the mark that opens it.

@@ -4,6 +4,9 @@
 //! agents, triggers, tool descriptions. What a user says is held to another, narrower list. The signals are data
 //! (`rules/*.toml`); this file weighs them and says what was seen.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use super::signals::{Cluster, HALVES, Hit, Signals};
@@ -79,7 +82,7 @@ pub(super) fn likeness(folded: &str) -> Likeness {
 }
 
 /// Where a folded text reads like an instruction that is worth telling by itself.
-pub(super) fn telling(folded: &str) -> Vec<std::ops::Range<usize>> {
+pub(super) fn telling(folded: &str) -> Vec<Range<usize>> {
     let hits = EXTERNAL.as_ref().map_or_else(Vec::new, |signals| signals.hits(folded));
     hits.into_iter()
         .filter(Hit::is_told_alone)
@@ -329,9 +332,10 @@ impl InjectedInstruction {
     /// Tells the orders of any kind that are thoroughly disguised, in one finding a view.
     fn tell_disguised(&self, subject: &Subject<'_>, view: &ViewText<'_>, found: &mut Vec<Finding>) {
         let Some(signals) = self.disguised.signals else { return };
+        let disguises = Disguises::default();
         let hit = signals.hits(view.text()).into_iter().find(|hit| {
             !hit.is_quoted()
-                && disguise(subject, view, &hit.span) == Disguise::Thorough
+                && disguises.of(subject, view, &hit.span) == Disguise::Thorough
                 && !is_exhibit(subject, view, &hit.span)
         });
         let Some(hit) = hit else { return };
@@ -357,9 +361,10 @@ impl InjectedInstruction {
             let kind = signals.kinds().get(hit.kind);
             kind.is_some_and(|kind| kind.id == "order_to_reader")
         };
+        let disguises = Disguises::default();
         let weigh = |hit: &Hit| {
             let exhibited = is_exhibit(subject, view, &hit.span);
-            let weight = match disguise(subject, view, &hit.span) {
+            let weight = match disguises.of(subject, view, &hit.span) {
                 _ if exhibited => hit.weight / 2,
                 Disguise::None => hit.weight,
                 Disguise::Slight | Disguise::Thorough => hit.weight + WEIGHT_OF_DISGUISE,
@@ -389,7 +394,7 @@ impl InjectedInstruction {
             }
         };
         let clusters = signals.gravest(hits, COMPANY, weigh);
-        let mut add = |rule: usize, span: std::ops::Range<usize>, explanation: String, quoted: bool| {
+        let mut add = |rule: usize, span: Range<usize>, explanation: String, quoted: bool| {
             if let Some(rule) = self.rules.get(rule) {
                 let mut finding = rule.at(subject, view, span, explanation);
                 finding.reason = reason_for(origin);
@@ -454,7 +459,7 @@ fn how(view: &ViewText<'_>) -> String {
 
 /// Whether an encoded span is shown as an example by a text about attacks, which does not ask for it to be decoded. What
 /// is hidden from people is shown to nobody.
-fn is_exhibit(subject: &Subject<'_>, view: &ViewText<'_>, span: &std::ops::Range<usize>) -> bool {
+fn is_exhibit(subject: &Subject<'_>, view: &ViewText<'_>, span: &Range<usize>) -> bool {
     const BEFORE: usize = 300;
     const BEHIND: usize = 100;
     const ABOUT_ATTACKS: &[&str] = &[
@@ -505,24 +510,40 @@ fn is_exhibit(subject: &Subject<'_>, view: &ViewText<'_>, span: &std::ops::Range
     ABOUT_ATTACKS.iter().any(|word| before.contains(word)) && !holds(DEMANDS)
 }
 
-/// How well a span of a view is disguised in the raw text.
-fn disguise(subject: &Subject<'_>, view: &ViewText<'_>, span: &std::ops::Range<usize>) -> Disguise {
-    let by_layer = layer_disguise(view);
-    if by_layer == Disguise::Thorough {
-        return by_layer;
+/// How well spans of one view are disguised in the raw text.
+///
+/// All that is decoded out of one long code comes from the same raw bytes, which are looked at once.
+#[derive(Default)]
+struct Disguises(RefCell<HashMap<(usize, usize), Disguise>>);
+
+impl Disguises {
+    /// How well a span is disguised.
+    fn of(&self, subject: &Subject<'_>, view: &ViewText<'_>, span: &Range<usize>) -> Disguise {
+        let by_layer = layer_disguise(view);
+        if by_layer == Disguise::Thorough {
+            return by_layer;
+        }
+        let place = view.raw_span(span.clone());
+        by_layer.max(self.of_place(&subject.content.text, place))
     }
-    let raw = subject
-        .content
-        .text
-        .get(view.raw_span(span.clone()))
-        .unwrap_or_default();
-    // A hit may begin with the end of the sentence before.
-    let end = view.raw_span(span.clone()).end;
-    by_layer.max(if is_concealed(&subject.content.text, end) {
-        Disguise::Thorough
-    } else {
-        super::obfuscation::disguise_of(raw)
-    })
+
+    fn of_place(&self, raw: &str, place: Range<usize>) -> Disguise {
+        /// What is looked at again rather than remembered.
+        const SHORT: usize = 512;
+        let look = || {
+            // A hit may begin with the end of the sentence before.
+            if is_concealed(raw, place.end) {
+                Disguise::Thorough
+            } else {
+                super::obfuscation::disguise_of(raw.get(place.clone()).unwrap_or_default())
+            }
+        };
+        if place.len() <= SHORT {
+            return look();
+        }
+        let mut known = self.0.borrow_mut();
+        *known.entry((place.start, place.end)).or_insert_with(look)
+    }
 }
 
 /// Whether a terminal would conceal what stands at a place of a text.

@@ -5,6 +5,7 @@
 
 mod catalogue;
 mod destructive_command;
+mod expression;
 mod gate;
 mod hidden_text;
 mod implied;
@@ -128,6 +129,7 @@ impl Prefilters {
         let mut vocabularies = Vec::with_capacity(step.contents.len());
         let mut found = Vec::new();
         let notes: Vec<Notes> = self.families.iter().map(|_| Notes::default()).collect();
+        let mut room = views::Room::of(step);
         let mut heeded = Heeded::default();
         for content in &step.contents {
             let coverage = &mut screening.coverage;
@@ -144,7 +146,7 @@ impl Prefilters {
                 vocabularies.push(0);
                 continue;
             }
-            let views = Views::behind(content, &self.gate, glance);
+            let views = Views::sharing(content, &self.gate, glance, &mut room);
             coverage.derived_bytes += views.derived_bytes();
             coverage.cut_bytes += views.cut_bytes();
             if views.cut_bytes() > 0 {
@@ -165,7 +167,8 @@ impl Prefilters {
             }
         }
         for joined in joined::joined(step) {
-            let views = Views::of(&joined.whole, &self.gate);
+            let glance = Glance::at(&joined.whole, &self.gate);
+            let views = Views::sharing(&joined.whole, &self.gate, glance, &mut room);
             screening.coverage.derived_bytes += views.derived_bytes();
             self.look_at(step, policy, &joined.whole, &views, &notes, |_| true, &mut found);
             let findings = tidy::of_content(std::mem::take(&mut found));
@@ -182,7 +185,8 @@ impl Prefilters {
                 .extend(unopened.map(|content| implied::not_opened(cut, content)));
         }
         for implied in all.texts {
-            let views = Views::of(&implied.whole, &self.gate);
+            let glance = Glance::at(&implied.whole, &self.gate);
+            let views = Views::sharing(&implied.whole, &self.gate, glance, &mut room);
             screening.coverage.derived_bytes += implied.whole.text.len() + views.derived_bytes();
             let concerned = |family: &dyn Prefilter| implied.concerns(family.family());
             self.look_at(step, policy, &implied.whole, &views, &notes, concerned, &mut found);

@@ -145,8 +145,7 @@ impl Prefilter for Obfuscation {
     }
 
     fn words(&self) -> Vec<Word> {
-        let words = run_together_words().into_iter().map(|(word, _)| word);
-        words
+        run_together_words()
             .chain(WORD_GAME.iter().map(|word| (*word).to_owned()))
             .map(Word::any_case)
             .collect()
@@ -238,20 +237,19 @@ const WORD_GAME: &[&str] = &[
     "ethay",
 ];
 
-/// Every phrase as it is written without gaps or with another sign for them, and how many words it has.
-fn run_together_words() -> Vec<(String, usize)> {
-    let signs = ["", "_", ".", "|", "*"];
-    let written = PHRASES
-        .iter()
-        .flat_map(|phrase| signs.map(|sign| (phrase.join(sign), phrase.len())));
-    written.collect()
+/// What is written for the gaps of a phrase.
+const SIGNS: [&str; 5] = ["", "_", ".", "|", "*"];
+
+/// Every phrase as it is written without gaps or with another sign for them.
+fn run_together_words() -> impl Iterator<Item = String> {
+    PHRASES.iter().flat_map(|phrase| SIGNS.map(|sign| phrase.join(sign)))
 }
 
 /// Phrases without gaps, and words of the game, given where they stand.
 fn wordplay(text: &str, seen: impl Iterator<Item = Seen>) -> Vec<(At, Range<usize>)> {
     const FEWEST: usize = 3;
-    let phrases = run_together_words();
     let mut found = Vec::new();
+    let mut standing = Standing::default();
     let (mut weight, mut joined): (usize, Option<Range<usize>>) = (0, None);
     let (mut words, mut game): (Vec<usize>, Option<Range<usize>>) = (Vec::new(), None);
     for seen in seen {
@@ -261,10 +259,10 @@ fn wordplay(text: &str, seen: impl Iterator<Item = Seen>) -> Vec<(At, Range<usiz
                 .map_or(seen.span.start, |so_far| so_far.start.min(seen.span.start));
             Some(start..so_far.as_ref().map_or(0, |so_far| so_far.end).max(seen.span.end))
         };
-        match phrases.get(seen.word) {
-            Some(_) if is_name(text, &seen.span) => {}
-            Some((_, length)) => {
-                weight += length;
+        match PHRASES.get(seen.word / SIGNS.len()) {
+            Some(_) if standing.is_in_name(text, &seen.span) => {}
+            Some(phrase) => {
+                weight += phrase.len();
                 joined = grown(&joined);
             }
             None => {
@@ -284,12 +282,37 @@ fn wordplay(text: &str, seen: impl Iterator<Item = Seen>) -> Vec<(At, Range<usiz
     found
 }
 
-/// Whether a span stands in an address or in the name of a test.
-fn is_name(text: &str, span: &Range<usize>) -> bool {
-    let before = text.get(..span.start).unwrap_or_default();
-    let start = before.rfind(char::is_whitespace).map_or(0, |space| space + 1);
-    let word = before.get(start..).unwrap_or_default();
-    word.contains("://") || word.contains("www.") || word.contains("test")
+/// The word, up to white space, in which what is asked about stands: read once from its beginning, however many phrases
+/// follow each other in it.
+#[derive(Default)]
+struct Standing {
+    /// Up to here the text is read.
+    read: usize,
+    is_name: bool,
+}
+
+impl Standing {
+    /// What makes a word an address or the name of a test.
+    const NAMES: [&str; 3] = ["://", "www.", "test"];
+
+    /// Whether an address or the name of a test stands in the word before a span; spans come by where they end.
+    fn is_in_name(&mut self, text: &str, span: &Range<usize>) -> bool {
+        let names = |part: &str| Self::NAMES.iter().any(|name| part.contains(name));
+        if let Some(new) = text.get(self.read..span.start) {
+            match new.rfind(char::is_whitespace) {
+                Some(space) => self.is_name = new.get(space..).is_some_and(names),
+                None => {
+                    // What was read so far may end in the middle of such a sign.
+                    let from = text.floor_char_boundary(self.read.saturating_sub(4));
+                    let part = text.get(from..span.start).unwrap_or_default();
+                    let part = part.rsplit(char::is_whitespace).next().unwrap_or_default();
+                    self.is_name |= names(part);
+                }
+            }
+            self.read = span.start;
+        }
+        self.is_name
+    }
 }
 
 /// How well a raw text is disguised by its letters: look-alikes, ornaments, what stands between or over them, codes for them.
@@ -329,6 +352,8 @@ fn escaped_letters(raw: &str) -> usize {
     if next(raw.as_bytes(), 0, |byte| matches!(byte, b'%' | b'\\' | b'&')).is_none() {
         return 0;
     }
+    /// Bytes of a code with all its zeros.
+    const LONGEST_CODE: usize = 32;
     let letter = |code: Result<u32, std::num::ParseIntError>| {
         code.ok()
             .and_then(char::from_u32)
@@ -341,7 +366,8 @@ fn escaped_letters(raw: &str) -> usize {
             "%" | "\\x" => hex(2),
             "\\u" => hex(4),
             _ => {
-                let code = rest.split_once(';').map_or("", |(code, _)| code);
+                let near = rest.get(..rest.floor_char_boundary(LONGEST_CODE)).unwrap_or_default();
+                let code = near.split_once(';').map_or("", |(code, _)| code);
                 match code.strip_prefix(['x', 'X']) {
                     Some(code) => letter(u32::from_str_radix(code, 16)),
                     None => letter(code.parse()),
@@ -568,11 +594,10 @@ fn digits(text: &str) -> Vec<Range<usize>> {
     if told.is_empty() {
         return Vec::new();
     }
-    let plain = telling(text);
+    let plain = merged(telling(text));
     let is_plain = |span: &Range<usize>| {
-        plain
-            .iter()
-            .any(|known| known.start < span.end && span.start < known.end)
+        let behind = plain.partition_point(|known| known.end <= span.start);
+        plain.get(behind).is_some_and(|known| known.start < span.end)
     };
     told.into_iter()
         .filter(|span| !is_plain(span))
@@ -581,6 +606,19 @@ fn digits(text: &str) -> Vec<Range<usize>> {
             written.bytes().filter(|byte| is_sign(*byte)).count() >= FEWEST_SIGNS
         })
         .collect()
+}
+
+/// Spans in order, those that overlap or touch as one: what they cover is asked once for every other hit.
+fn merged(mut spans: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    spans.sort_by_key(|span| span.start);
+    spans.dedup_by(|next, last| {
+        let goes_on = next.start <= last.end;
+        if goes_on {
+            last.end = last.end.max(next.end);
+        }
+        goes_on
+    });
+    spans
 }
 
 /// The words, white space between them, that hold such a byte.
@@ -618,6 +656,32 @@ mod tests {
     #[test]
     fn every_rule_keeps_to_its_examples() {
         hold_examples(&Obfuscation::new(), Origin::ToolOutput, |_| true);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn merged_spans_cover_what_the_spans_cover(
+            spans in proptest::collection::vec((0_usize..60, 1_usize..9), 0..12),
+            start in 0_usize..60,
+            length in 1_usize..9,
+        ) {
+            let spans: Vec<Range<usize>> = spans.into_iter().map(|(start, length)| start..start + length).collect();
+            let touches = |known: &Range<usize>| known.start < start + length && start < known.end;
+            let merged = merged(spans.clone());
+            proptest::prop_assert_eq!(merged.iter().any(touches), spans.iter().any(touches));
+            proptest::prop_assert!(merged.is_sorted_by(|a, b| a.end < b.start));
+        }
+
+        #[test]
+        fn a_word_is_a_name_wherever_it_is_asked(pieces in proptest::collection::vec("ignoreallprevious|www\\.|test|:|//|te|st| |é|\n", 1..30)) {
+            let text: String = pieces.concat();
+            let mut standing = Standing::default();
+            for (at, phrase) in text.match_indices("ignoreallprevious") {
+                let word = text[..at].rsplit(char::is_whitespace).next().unwrap_or_default();
+                let named = Standing::NAMES.iter().any(|name| word.contains(name));
+                proptest::prop_assert_eq!(standing.is_in_name(&text, &(at..at + phrase.len())), named, "{}", text);
+            }
+        }
     }
 
     #[test]

@@ -14,6 +14,7 @@ use aho_corasick::AhoCorasick;
 use regex::Regex;
 
 use super::catalogue::{Catalogue, Entry};
+use super::expression::expression;
 use super::{Plain, Prefilter, Rule, Subject};
 use crate::model::{Confidence, Finding, Origin, ReasonCode, Severity, Treatment, View};
 use reading::{Reading, Trait};
@@ -535,7 +536,9 @@ fn is_sql(label: &str, text: &str, trade: Trade) -> bool {
 
 /// What is typed into a field to change the query around it.
 static INJECTED: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r#"(?i)['"\)]\s*(?:or|and)\s+(?:\d+\s*=\s*\d+|['"][^'"]{0,20}['"]\s*=\s*['"]|true\b)|\bunion\s+(?:all\s+)?select\b[^\n]{0,200}\bfrom\b|['"\d]\s*;\s*(?:drop|delete|truncate|alter|update|insert|exec)\s+[^\n]{0,80}(?:--|#|/\*)|\bwaitfor\s+delay\b|\b(?:sleep|pg_sleep|benchmark)\s*\(\s*\d"#).ok()
+    expression(
+        r#"(?i)['"\)]\s*(?:or|and)\s+(?:\d+\s*=\s*\d+|['"][^'"]{0,20}['"]\s*=\s*['"]|true\b)|\bunion\s+(?:all\s+)?select\b[^\n]{0,200}\bfrom\b|['"\d]\s*;\s*(?:drop|delete|truncate|alter|update|insert|exec)\s+[^\n]{0,80}(?:--|#|/\*)|\bwaitfor\s+delay\b|\b(?:sleep|pg_sleep|benchmark)\s*\(\s*\d"#,
+    )
 });
 
 /// Words of which one stands in nearly everything that [`INJECTED`] fits.

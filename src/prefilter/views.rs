@@ -33,6 +33,7 @@ mod normalize;
 mod numbers;
 mod packed;
 mod pairs;
+mod room;
 mod scan;
 mod seams;
 mod span_map;
@@ -44,6 +45,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
+use self::room::Granted;
 use self::span_map::{Derived, SpanMap};
 use super::Prefilter;
 use super::gate::{Gate, Sightings};
@@ -57,16 +59,13 @@ pub(super) use json::{Leaf, MOST_LEAVES, leaves};
 pub(super) use kinds::Kinds;
 pub(super) use masks::{Masks, of_digits};
 pub(super) use normalize::{escape_sequence_length, is_invisible};
+pub(super) use room::Room;
 pub(super) use scan::{next, next_pair};
 
 /// How many layers of encoding are taken off.
 const MOST_LAYERS: usize = 4;
 /// How many views a content may have.
 const MOST_VIEWS: usize = 64;
-/// Derived bytes per byte of raw text…
-const DERIVED_PER_BYTE: usize = 6;
-/// …and on top of that.
-const DERIVED_AT_LEAST: usize = 64 * 1024;
 
 /// The vocabulary of the views themselves: what decoding gates on.
 const OF_VIEWS: usize = 0;
@@ -176,25 +175,28 @@ pub struct Views<'a> {
 impl<'a> Views<'a> {
     /// Makes every view of a content, and looks for the words of a gate in each.
     pub fn of(content: &'a Content, gate: &Gate) -> Self {
-        Self::behind(content, gate, Glance::at(content, gate))
+        let glance = Glance::at(content, gate);
+        Self::within(content, gate, glance, Room::alone(content.text.len()))
     }
 
-    /// The same of a content that was glanced at.
-    pub(super) fn behind(content: &'a Content, gate: &Gate, glance: Glance) -> Self {
-        let room = content
-            .text
-            .len()
-            .saturating_mul(DERIVED_PER_BYTE)
-            .saturating_add(DERIVED_AT_LEAST);
-        Self::within(content, gate, glance, room)
+    /// The same of a content that was glanced at, in the room that the contents of a step share.
+    pub(super) fn sharing(content: &'a Content, gate: &Gate, glance: Glance, room: &mut Room) -> Self {
+        let views = Self::within(content, gate, glance, room.granted(content.text.len()));
+        let texts = views.as_written().filter(|view| view.view != View::Normalized).count();
+        room.take(Granted {
+            bytes: views.derived_bytes,
+            texts,
+        });
+        views
     }
 
-    /// The same, within this many derived bytes.
-    fn within(content: &'a Content, gate: &Gate, glance: Glance, room: usize) -> Self {
+    /// The same, within this room.
+    fn within(content: &'a Content, gate: &Gate, glance: Glance, room: Granted) -> Self {
         let raw: &'a str = &content.text;
         let mut maker = Maker {
             gate,
-            room,
+            room: room.bytes,
+            texts: room.texts,
             waiting: VecDeque::new(),
             made: Views {
                 views: Vec::with_capacity(2),
@@ -265,6 +267,8 @@ impl<'a> Views<'a> {
 struct Maker<'a, 'g> {
     gate: &'g Gate,
     room: usize,
+    /// How many more texts are looked into.
+    texts: usize,
     waiting: VecDeque<(ViewText<'a>, usize)>,
     made: Views<'a>,
 }
@@ -278,10 +282,11 @@ impl<'a> Maker<'a, '_> {
 
     /// Adds a text, in which words were looked for, with its normalized and folded views, and queues what can be decoded out of it.
     fn look_into(&mut self, base: ViewText<'a>, layers: usize) {
-        if self.made.views.len() + 3 > MOST_VIEWS {
+        if self.made.views.len() + 3 > MOST_VIEWS || self.texts == 0 {
             self.made.cut_bytes += base.text().len();
             return;
         }
+        self.texts -= 1;
         let normalized = base
             .kinds
             .has(Kinds::BEYOND_ASCII.or(Kinds::ODD_CONTROL))

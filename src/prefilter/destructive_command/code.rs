@@ -18,6 +18,7 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use regex::Regex;
 
 use super::{Danger, Seen};
+use crate::prefilter::expression::expression;
 use callees::{CALLEES, Deed};
 use sight::Sight;
 use values::{Mask, arguments, constants, value};
@@ -37,10 +38,6 @@ static FINDER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
         .build(CALLEES.iter().map(|(callee, _)| callee))
         .ok()
 });
-
-fn expression(text: &str) -> Option<Regex> {
-    Regex::new(text).ok()
-}
 
 static METHOD: LazyLock<Option<Regex>> = LazyLock::new(|| {
     expression(

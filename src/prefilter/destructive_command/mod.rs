@@ -246,11 +246,24 @@ fn is_encoded_whole(subject: &Subject<'_>, view: &ViewText<'_>) -> bool {
     covers && !raw.contains([' ', '\t']) && decoded.contains(char::is_whitespace)
 }
 
+/// Whether a text can name a program at all: every name has a letter of ASCII, or a sign that stands for others.
+fn can_call(text: &str) -> bool {
+    let says_nothing = |byte: u8| {
+        !byte.is_ascii()
+            || byte.is_ascii_digit()
+            || matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b'_' | b'+' | b'%')
+    };
+    !text.bytes().all(says_nothing)
+}
+
 /// Looks at a text that is run.
 fn look(text: &str, anchors: impl Iterator<Item = Sighted>, seen: &mut Seen) {
     if text.len() > LONGEST_COMMAND {
         seen.add_at(Danger::NotExamined, 0..1, "is too long to be followed to its end");
         return prose::look(text, anchors, seen);
+    }
+    if !can_call(text) {
+        return;
     }
     windows::look(text, seen);
     // What only might be code is read both ways: a bracket in a remark makes no other language of a command.

@@ -13,6 +13,7 @@ use regex::Regex;
 
 use super::secrets::reads;
 use super::{Danger, Seen};
+use crate::prefilter::expression::expression;
 use crate::prefilter::locations::{Breadth, Location, Secret};
 use patterns::PATTERNS;
 
@@ -49,42 +50,35 @@ static GATE: LazyLock<Option<Gate>> = LazyLock::new(|| {
     Some(Gate { finder, searches })
 });
 
-static COMPILED: LazyLock<Vec<Option<Regex>>> = LazyLock::new(|| {
-    PATTERNS
-        .iter()
-        .map(|pattern| Regex::new(pattern.expression).ok())
-        .collect()
-});
+static COMPILED: LazyLock<Vec<Option<Regex>>> =
+    LazyLock::new(|| PATTERNS.iter().map(|pattern| expression(pattern.expression)).collect());
 
 /// A deletion with its switches and targets; the switches tell whether it is recursive.
 static DELETION: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(
+    expression(
         r"(?im)(?:^|[\n;&|({'\x22]|/c\s|-command\s|\bdo\s)\s*(remove-item|ri|rd|rmdir|del|erase|rm)(?:\.exe)?\s+([^\n;&|)}]+)",
     )
-    .ok()
 });
 
 /// A word that shows or copies a file, and the file; or a file that is sent.
 static TAKEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(
+    expression(
         r"(?im)(?:^|[\n;&|({'\x22]|/c\s|-command\s)\s*(?:type|more|copy|xcopy|cp|cat|gc|get-content|copy-item|certutil\s+-encode|esentutl\s+/y)(?:\.exe)?\s+(?:-path\s+|-raw\s+|-literalpath\s+)*['\x22]?([^\s'\x22;|&)]+)",
     )
-    .ok()
 });
 static SENDING: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(
+    expression(
         r"(?i)(?:\b(?:invoke-webrequest|iwr|invoke-restmethod|irm|curl(?:\.exe)?)\b[^\n]*(?:-method\s+['\x22]?(?:post|put)|-infile\b|-body\b|-t\s|-f\s)|\.upload(?:file|string|data)\()",
     )
-    .ok()
 });
 static PLACE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"(?i)(?:[a-z]:\\|\$env:\w+\\|%\w+%\\|~\\)[^\s'\x22;|&)]+").ok());
+    LazyLock::new(|| expression(r"(?i)(?:[a-z]:\\|\$env:\w+\\|%\w+%\\|~\\)[^\s'\x22;|&)]+"));
 /// Variables of the machine, or what is on the clipboard.
 static EVERYTHING: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"(?i)\b(?:(?:get-childitem|gci|dir|ls)\s+env:|get-clipboard\b)").ok());
+    LazyLock::new(|| expression(r"(?i)\b(?:(?:get-childitem|gci|dir|ls)\s+env:|get-clipboard\b)"));
 /// A file or directory that a method of .NET deletes.
 static METHOD: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"(?i)\bio\.(directory|file)\]::delete\(\s*['\x22]([^'\x22]+)").ok());
+    LazyLock::new(|| expression(r"(?i)\bio\.(directory|file)\]::delete\(\s*['\x22]([^'\x22]+)"));
 
 /// Looks at a text, and at what it says without its disguises.
 pub(super) fn look(text: &str, seen: &mut Seen) {

@@ -85,9 +85,13 @@ impl<'n> Context<'n> {
 
 fn begins_a_word(text: &str, word: &str) -> bool {
     // Both are short: a searcher would take longer to build than to run.
-    let mut places = text.as_bytes().windows(word.len().max(1)).enumerate();
-    places.any(|(at, seen)| {
-        seen == word.as_bytes()
+    let Some((first, others)) = word.as_bytes().split_first() else {
+        return false;
+    };
+    let bytes = text.as_bytes();
+    let mut places = bytes.iter().enumerate().filter(|(_, byte)| *byte == first);
+    places.any(|(at, _)| {
+        bytes.get(at + 1..).is_some_and(|rest| rest.starts_with(others))
             && !text
                 .get(..at)
                 .is_some_and(|before| before.ends_with(|c: char| c.is_alphanumeric()))

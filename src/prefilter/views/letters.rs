@@ -131,9 +131,11 @@ fn read(word: &str, heaped: bool, reading: Reading) -> Option<Vec<Option<char>>>
     let mut plain = Vec::with_capacity(word.len());
     let mut changes = false;
     let mut before: Option<char> = None;
-    let mut rest = word.chars();
-    while let Some(c) = rest.next() {
-        let after = rest.clone().find(|c| !is_stranger(*c));
+    // Strangers may stand in long rows: what comes behind a row is looked for once.
+    let mut others = word.char_indices().filter(|(_, c)| !is_stranger(*c)).peekable();
+    for (at, c) in word.char_indices() {
+        while others.next_if(|(other, _)| *other <= at).is_some() {}
+        let after = others.peek().map(|(_, c)| *c);
         let is_between = |before: Option<char>| {
             before.is_some_and(|c| c.is_ascii_alphanumeric())
                 && (is_combining_mark(c) || after.is_some_and(|c| c.is_ascii_alphanumeric()))

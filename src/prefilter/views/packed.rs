@@ -23,7 +23,7 @@ impl Budget {
             [0x1f, 0x8b, 8, flags, ..] => self.inflate(bytes.get(gzip_header(bytes, *flags)?..)?, MOST_AT_ONCE),
             [first, second, rest @ ..] if is_zlib(*first, *second) => self.inflate(rest, MOST_AT_ONCE),
             // The first and only block of a short text, in the compressions that compress.
-            [first, ..] if matches!(first & 7, 3 | 5) && bytes.len() > 12 => {
+            [first, ..] if matches!(first & 7, 3 | 5) && bytes.len() > 12 && may_be_block(bytes) => {
                 let probe = self.inflate(bytes, PROBE)?;
                 super::likeness::readable(&probe, 12)?;
                 self.inflate(bytes, MOST_AT_ONCE)
@@ -46,6 +46,38 @@ impl Budget {
         self.left -= unpacked.len().max(PROBE).min(self.left);
         (!unpacked.is_empty()).then_some(unpacked)
     }
+}
+
+/// Whether bytes can begin a block without a frame: preparing to unpack one costs more than most blocks are worth.
+fn may_be_block(bytes: &[u8]) -> bool {
+    let Some(beginning) = bytes.first_chunk::<12>() else {
+        return false;
+    };
+    let bits = beginning
+        .iter()
+        .rev()
+        .fold(0_u128, |bits, byte| bits << 8 | u128::from(*byte));
+    match bits & 7 {
+        5 => has_codes(bits),
+        _ => begins_with_letter(bits),
+    }
+}
+
+/// Whether the lengths of the codes by which a block tells its codes fit together (RFC 1951, 3.2.7).
+fn has_codes(bits: u128) -> bool {
+    let count = 4 + (bits >> 13 & 15) as u32;
+    let lengths = (0..count)
+        .map(|place| (bits >> (17 + 3 * place) & 7) as u32)
+        .filter(|length| *length > 0);
+    let (used, total) = lengths.fold((0, 0), |(used, total), length| (used + 1, total + (128_u32 >> length)));
+    used <= 1 || total == 128
+}
+
+/// Whether a block in the fixed codes begins with a byte, rather than with its end or a repetition of nothing (3.2.6).
+fn begins_with_letter(bits: u128) -> bool {
+    /// The first code of seven bits that there is not: those below are the end and repetitions.
+    const FIRST_OF_EIGHT: u8 = 0b0011_0000;
+    ((bits >> 3) as u8).reverse_bits() >= FIRST_OF_EIGHT
 }
 
 /// Whether bytes begin as compressed ones with a frame do.
@@ -100,6 +132,32 @@ mod tests {
             assert_eq!(Budget::new(1 << 16).unpack(&packed).as_deref(), Some(SAID));
         }
         assert!(Budget::new(1 << 16).unpack(SAID).is_none());
+    }
+
+    /// What deflate makes of bytes, whatever they begin with.
+    fn inflated(bytes: &[u8]) -> Vec<u8> {
+        match miniz_oxide::inflate::decompress_to_vec_with_limit(bytes, PROBE) {
+            Ok(unpacked) => unpacked,
+            Err(error) => error.output,
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_turned_away_unpacks_to_nothing(
+            kind in prop_oneof![Just(3_u8), Just(5_u8)],
+            mut bytes in proptest::collection::vec(any::<u8>(), 13..60),
+        ) {
+            bytes[0] = bytes[0] & !7 | kind;
+            let says_nothing = crate::prefilter::views::likeness::readable(&inflated(&bytes), 12).is_none();
+            prop_assert!(may_be_block(&bytes) || says_nothing);
+        }
+
+        #[test]
+        fn what_was_packed_is_not_turned_away(text in "[a-z ]{1,300}", level in 1_u8..10) {
+            let packed = compress_to_vec(text.as_bytes(), level);
+            prop_assert!(packed.len() <= 12 || !matches!(packed[0] & 7, 3 | 5) || may_be_block(&packed));
+        }
     }
 
     #[test]

@@ -323,7 +323,7 @@ fn benign_strings_make_no_decoded_views() {
 }
 
 fn check(text: &str) {
-    let all = text.len() * DERIVED_PER_BYTE + DERIVED_AT_LEAST;
+    let all = room::Room::alone(text.len()).bytes;
     for room in [all, text.len(), text.len() / 3, 1] {
         check_within(text, room);
     }
@@ -339,7 +339,11 @@ fn common_words() -> Gate {
 fn check_within(text: &str, room: usize) {
     let content = content(text);
     let gate = common_words();
-    let views = Views::within(&content, &gate, Glance::at(&content, &gate), room);
+    let granted = Granted {
+        bytes: room,
+        texts: usize::MAX,
+    };
+    let views = Views::within(&content, &gate, Glance::at(&content, &gate), granted);
     assert!(views.derived_bytes() <= room);
     assert!(views.iter().count() <= MOST_VIEWS);
     assert_eq!(views.iter().next().map(ViewText::text), Some(text));

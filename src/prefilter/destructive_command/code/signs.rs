@@ -8,6 +8,7 @@ use aho_corasick::AhoCorasick;
 use regex::Regex;
 
 use crate::prefilter::destructive_command::{Danger, Seen};
+use crate::prefilter::expression::expression;
 
 struct Sign {
     danger: Danger,
@@ -164,16 +165,15 @@ static TABLE: LazyLock<Option<Table>> = LazyLock::new(|| {
     Some(Table {
         finder: AhoCorasick::new(needles).ok()?,
         owners,
-        expressions: SIGNS.iter().map(|sign| Regex::new(sign.expression).ok()).collect(),
+        expressions: SIGNS.iter().map(|sign| expression(sign.expression)).collect(),
     })
 });
 
 /// What is fetched into a variable that is run afterwards.
 static FETCHED: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(
+    expression(
         r"(?m)^[ \t]*(?:const |let |var )?(\w{1,40})\s*=\s*[^\n]*(?:requests\.get|urlopen|httpx\.get|await fetch)\(",
     )
-    .ok()
 });
 
 /// Looks at a text.

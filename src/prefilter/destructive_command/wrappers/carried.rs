@@ -6,6 +6,7 @@ use regex::Regex;
 
 use super::{Inner, after_options, here, inner_call, joined};
 use crate::prefilter::destructive_command::shell::{Call, Word};
+use crate::prefilter::expression::expression;
 
 /// Variables whose value is run as a command by the programs that read them.
 const COMMAND_VARIABLES: &[&str] = &[
@@ -361,10 +362,9 @@ fn in_git(call: &Call) -> Vec<String> {
 
 /// Commands in code: in back-ticks, in `qx(…)` and `%x(…)`, behind a word that runs what is quoted, before one that does.
 static COMMANDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(
+    expression(
         r#"`([^`]+)`|\b(?:qx|%x)[({]([^)}]+)[)}]|%x[({]([^)}]+)[)}]|(?i:\b(?:exec|system|popen|execute|spawn|do shell script|shell-command|cmd|command|run))\b[^\w"'`]{0,3}(?:%?q[({]([^)}]+)[)}]|"([^"]+)"|'([^']+)')|"([^"]+)"\s*\.\s*(?:execute\(|!)|\b(?:exec|spawn)\s+(sh\s[^\n;]+)"#,
     )
-    .ok()
 });
 
 /// The commands that a piece of code holds.
