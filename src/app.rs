@@ -23,7 +23,7 @@ use crate::session::{LocalSessions, Memory};
 #[derive(Debug, thiserror::Error)]
 pub enum AppError {
     /// An organisation's policy cannot be used.
-    #[error("organisation `{organisation}`: {why}")]
+    #[error("organisation `{organisation}`: `policy`: {why}")]
     Policy {
         /// The organisation.
         organisation: OrganisationId,
@@ -32,7 +32,7 @@ pub enum AppError {
     },
     /// A treatment names rules that do not exist.
     #[error(
-        "organisation `{organisation}`: policy: `treatments`: no rule fits `{pattern}`; `guardian rules list` shows all"
+        "organisation `{organisation}`: `policy`: `treatments`: no rule fits `{pattern}`; `guardian rules list` shows all"
     )]
     NoSuchRule {
         /// The organisation.
@@ -41,7 +41,7 @@ pub enum AppError {
         pattern: String,
     },
     /// An organisation's prompts cannot be used.
-    #[error("organisation `{organisation}`: {why}")]
+    #[error("organisation `{organisation}`: `prompts`: {why}")]
     Prompts {
         /// The organisation.
         organisation: OrganisationId,

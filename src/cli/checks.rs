@@ -84,7 +84,10 @@ fn log(settings: &telemetry::Settings) -> Check {
 
 fn listen(settings: &server::Settings) -> Check {
     match settings.check() {
-        Ok(()) => Check::fine("listen", format!("{} ({:?})", settings.listen, settings.authentication)),
+        Ok(()) => Check::fine(
+            "listen",
+            format!("{} ({})", settings.listen, settings.authentication.as_str()),
+        ),
         Err(error) => Check::failed(
             "listen",
             error.to_string(),

@@ -52,9 +52,9 @@ fn check(argument: &ConfigArgument) -> anyhow::Result<()> {
         }
     );
     say!(
-        "listen:        {} ({:?})",
+        "listen:        {} ({})",
         config.server.listen,
-        config.server.authentication
+        config.server.authentication.as_str()
     );
     match &config.judge {
         Some(judge) => {
@@ -67,7 +67,7 @@ fn check(argument: &ConfigArgument) -> anyhow::Result<()> {
     for organisation in &config.organisations {
         let (policy, prompts) = (app::policy(organisation)?, app::prompts(organisation)?);
         say!(
-            "organisation:  {} ({} keys), policy {} {}, prompts {}",
+            "organisation:  {} (keys: {}), policy {} {}, prompts {}",
             organisation.id,
             organisation.api_keys.len(),
             policy.name,

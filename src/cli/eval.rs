@@ -100,6 +100,14 @@ async fn run_suites(arguments: &RunArguments) -> anyhow::Result<Ended> {
     };
     start_logging(&config, Quiet::Yes)?;
     let cases = eval::read(&arguments.paths)?;
+    // A run can take hours of a judge: that its report has a place is found out before.
+    if let Some(folder) = arguments.json.as_deref().and_then(Path::parent) {
+        anyhow::ensure!(
+            folder.as_os_str().is_empty() || folder.is_dir(),
+            "--json: expected a file in a folder that is there, and there is no folder {}",
+            folder.display()
+        );
+    }
     let organisations = match &arguments.organisation.organisation {
         Some(_) => Organisations::Always(arguments.organisation.of(&config)?.id.clone()),
         None => Organisations::PerProfile(app::profile_organisation),

@@ -136,7 +136,11 @@ pub(super) fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
     anyhow::ensure!(
         !input.trim_ascii().is_empty(),
         "{}: there is nothing in it; expected a JSON-RPC request",
-        file.display()
+        if file == Path::new("-") {
+            "standard input".to_owned()
+        } else {
+            file.display().to_string()
+        }
     );
     Ok(input)
 }

@@ -146,7 +146,7 @@ fn read_step(file: &Path, limits: &wire::Limits) -> anyhow::Result<std::sync::Ar
 }
 
 fn init(dir: &Path) -> anyhow::Result<Ended> {
-    std::fs::create_dir_all(dir).with_context(|| dir.display().to_string())?;
+    std::fs::create_dir_all(dir).with_context(|| format!("{}: expected a folder, or room for one", dir.display()))?;
     for (name, text) in Prompts::sources() {
         let file = dir.join(name);
         if file.exists() {

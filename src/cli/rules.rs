@@ -200,10 +200,10 @@ fn list(families: &[(&str, Vec<Rule>)], family: Option<&str>, form: Form) -> any
                 say!(
                     "{:48} {:22} {:9} {:7} {}",
                     rule.id,
-                    rule.reason,
-                    rule.severity,
-                    rule.confidence,
-                    rule.suggests
+                    rule.reason.as_str(),
+                    rule.severity.as_str(),
+                    rule.confidence.as_str(),
+                    rule.suggests.as_str()
                 );
             }
         }
@@ -263,7 +263,11 @@ fn explain(families: Vec<(&str, Vec<Rule>)>, id: &str) -> anyhow::Result<Ended> 
         .into_iter()
         .flat_map(|(_, rules)| rules)
         .find(|rule| rule.id == id)
-        .with_context(|| format!("there is no rule `{id}`; `guardian rules list` shows all"))?;
+        .with_context(|| {
+            format!(
+                "there is no rule `{id}`; `guardian rules list` shows all, with `--policy FILE` also those of a policy"
+            )
+        })?;
     say!("{}", rule.id);
     say!("  {}", rule.title);
     say!("  reason:     {}: {}", rule.reason, rule.reason.meaning());

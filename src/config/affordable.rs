@@ -72,14 +72,19 @@ impl Reader<'_> {
         })
     }
 
+    /// The part of something that one organisation may have.
+    pub(super) fn share(&self, key: &str, share: f64) -> Result<f64, ConfigError> {
+        if share > 0.0 && share <= 1.0 {
+            return Ok(share);
+        }
+        Err(self.wrong(key, format!("expected a number over 0 and up to 1, found {share}")))
+    }
+
     pub(super) fn cache(&self, section: &CacheSection) -> Result<cache::Settings, ConfigError> {
         let defaults = cache::Settings::default();
         let time_to_live = section.ttl_seconds.map_or(defaults.time_to_live, Duration::from_secs);
         let share = section.organisation_share.unwrap_or(defaults.organisation_share);
-        if !(share > 0.0 && share <= 1.0) {
-            let why = format!("expected a number over 0 and up to 1, found {share}");
-            return Err(self.wrong("cache.organisation_share", why));
-        }
+        let share = self.share("cache.organisation_share", share)?;
         Ok(cache::Settings {
             max_bytes: section.max_bytes.unwrap_or(defaults.max_bytes),
             time_to_live,

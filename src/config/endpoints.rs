@@ -6,6 +6,7 @@ use secrecy::SecretString;
 
 use super::ConfigError;
 use super::file::{BreakerSection, EndpointSection, JudgeSection};
+use super::keys;
 use super::settings::{Keys, Reader};
 use crate::llm;
 
@@ -56,16 +57,15 @@ impl Reader<'_> {
         llm.api = self.api(section, &key)?;
         llm.api_key = match &section.api_key_env {
             None => None,
-            Some(name) => match (std::env::var(name), self.keys) {
-                (Ok(secret), _) => Some(SecretString::from(secret)),
-                (Err(_), Keys::Unneeded) => None,
-                (Err(_), Keys::Needed) => {
-                    return Err(self.wrong(
-                        &key("api_key_env"),
-                        format!("the environment variable `{name}` is not set"),
-                    ));
+            Some(name) => {
+                let wrong = |why: String| self.wrong(&key("api_key_env"), why);
+                let name = keys::named(name).map_err(wrong)?;
+                match (std::env::var(name), self.keys) {
+                    (Ok(secret), _) => Some(SecretString::from(secret)),
+                    (Err(_), Keys::Unneeded) => None,
+                    (Err(_), Keys::Needed) => return Err(wrong(keys::not_set(name))),
                 }
-            },
+            }
         };
         llm.timeout = match section.timeout_ms {
             None => timeout,

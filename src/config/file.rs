@@ -156,6 +156,7 @@ pub(super) struct SessionSection {
     pub(super) enabled: Option<bool>,
     pub(super) max_sessions: Option<u64>,
     pub(super) max_bytes: Option<u64>,
+    pub(super) organisation_share: Option<f64>,
     pub(super) max_steps: Option<usize>,
     pub(super) max_session_bytes: Option<usize>,
     pub(super) ttl_seconds: Option<u64>,

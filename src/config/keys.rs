@@ -21,7 +21,7 @@ impl ApiKey {
             return Ok(Self { digest });
         }
         if let Some(name) = text.strip_prefix("env:") {
-            let key = variable(name).ok_or_else(|| format!("the environment variable `{name}` is not set"))?;
+            let key = variable(named(name)?).ok_or_else(|| not_set(name))?;
             let key = key.trim();
             if key.len() < SHORTEST {
                 return Err(format!("the key in `{name}` is shorter than {SHORTEST} characters"));
@@ -56,6 +56,26 @@ impl std::fmt::Debug for ApiKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.name())
     }
+}
+
+/// A name that an environment variable can have.
+///
+/// # Errors
+///
+/// What was expected; not what was found, which may be the secret itself.
+pub(super) fn named(name: &str) -> Result<&str, String> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) || !name.chars().all(fits) {
+        return Err(
+            "expected the name of an environment variable (letters, digits, `_`), not the key itself".to_owned(),
+        );
+    }
+    Ok(name)
+}
+
+/// What to say of a variable that is not there.
+pub(super) fn not_set(name: &str) -> String {
+    format!("the environment variable `{name}` is not set")
 }
 
 /// Shorter keys can be guessed.

@@ -406,6 +406,10 @@ impl Reader<'_> {
                 1024 * 1024,
                 1024 * 1024 * 1024 * 1024,
             )?,
+            organisation_share: self.share(
+                "sessions.organisation_share",
+                section.organisation_share.unwrap_or(defaults.organisation_share),
+            )?,
             steps_per_session: self.within(
                 "sessions.max_steps",
                 section.max_steps.unwrap_or(defaults.steps_per_session),

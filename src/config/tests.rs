@@ -62,6 +62,14 @@ fn wrong_values_say_where_what_and_what_to_do() {
         error("[judge]\nbase_url='http://h/v1'\nmodel='m'\napi_key_env='NOT_SET_ANYWHERE'")
             .contains("`NOT_SET_ANYWHERE` is not set")
     );
+    // Whoever writes the key where its variable's name belongs does not find it in a log.
+    let key = error("[judge]\nbase_url='http://h/v1'\nmodel='m'\napi_key_env='sk-3kd93jd9'");
+    assert!(
+        key.contains("`judge.api_key_env`: expected the name of an environment variable") && !key.contains("3kd93jd9"),
+        "{key}"
+    );
+    let key = error("[[organisations]]\nid='a'\napi_keys=['env:s3cret-4711']");
+    assert!(key.contains("expected the name") && !key.contains("4711"), "{key}");
     let canaries = |text: &str| {
         error(&format!(
             "[judge]\nbase_url='http://h/v1'\nmodel='m'\n[judge.canaries]\n{text}"
@@ -74,6 +82,7 @@ fn wrong_values_say_where_what_and_what_to_do() {
     assert!(error("[[organisations]]\nid='a'").contains("organisations[0].api_keys"));
     assert!(error("[[organisations]]\nid='a'\napi_keys=['hunter2']").contains("does not belong into a file"));
     assert!(error("[limits]\nrequests_per_minute = 0").contains("leave it out for no limit"));
+    assert!(error("[sessions]\norganisation_share = 2.0").contains("over 0 and up to 1, found 2"));
     assert!(error("[sessions]\nmax_steps = 0").contains("`sessions.max_steps`: expected 1 to 10000, found 0"));
     let off = ConfigFile::parse("[sessions]\nenabled = false", "g")
         .unwrap()

@@ -198,7 +198,7 @@ pub(super) struct FirstStageLines {
 
 /// The meaning of a reason code; or, as TOML reads a name with dots, of all that begin so.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a sentence in quotes that says what the code means")]
 pub enum CodeLine {
     /// The meaning.
     Meaning(String),

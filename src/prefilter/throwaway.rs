@@ -30,6 +30,11 @@ const PARTS: &[&str] = &[
     "fixtures",
     "mock",
     "trial",
+    "qa",
+    "loadtest",
+    "perftest",
+    "smoketest",
+    "unittest",
 ];
 /// Parts of names of what is in use, whatever else stands in the name.
 const PRECIOUS: &[&str] = &[
@@ -76,6 +81,8 @@ mod tests {
             "aws_instance.bench",
             "e2e",
             "test2",
+            "loadtest",
+            "redis.staging.internal",
         ] {
             assert!(is_throwaway(name), "{name}");
         }
@@ -87,6 +94,7 @@ mod tests {
             "contest",
             "templates",
             "devices",
+            "equality",
             "prod_test",
             "backup-dev",
             "live.tmp",

@@ -28,6 +28,7 @@ mod kinds;
 mod letters;
 mod likeness;
 mod lines;
+mod masks;
 mod normalize;
 mod numbers;
 mod packed;
@@ -54,6 +55,7 @@ pub(super) use glance::Glance;
 pub(super) use hidden::{is_zero_width, selector_byte};
 pub(super) use json::{Leaf, MOST_LEAVES, leaves};
 pub(super) use kinds::Kinds;
+pub(super) use masks::{Masks, of_digits};
 pub(super) use normalize::{escape_sequence_length, is_invisible};
 pub(super) use scan::{next, next_pair};
 

@@ -4,6 +4,7 @@ mod budget;
 mod fenced;
 mod files;
 mod history;
+mod system;
 mod whole;
 
 use std::sync::{Arc, LazyLock};

@@ -21,6 +21,17 @@ pub enum Authentication {
     Nobody,
 }
 
+impl Authentication {
+    /// The same in words, for people.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Authentication::Keys => "keys are asked for",
+            Authentication::LoopbackOnly => "no keys, this machine only",
+            Authentication::Nobody => "no keys, open to everybody",
+        }
+    }
+}
+
 /// The accepted keys, by their SHA-256 hash. Empty: no key is asked for.
 ///
 /// Looking up a hash tells an attacker nothing by its timing: what it compares is not what was sent.

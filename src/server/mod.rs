@@ -106,7 +106,7 @@ pub enum ServerError {
     )]
     Unprotected(SocketAddr),
     /// The address cannot be listened on.
-    #[error("cannot listen on {address}: {why}")]
+    #[error("cannot listen on {address}: {why}; stop what listens there, or choose another address with `--listen`")]
     Bind {
         /// The address.
         address: SocketAddr,

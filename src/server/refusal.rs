@@ -91,7 +91,7 @@ impl Refusal {
             Refusal::Broken => RpcError::invalid_request("the body broke off"),
             Refusal::LimitReached(after) => RpcError::rate_limited(millis(*after)),
             Refusal::Overloaded => RpcError::overloaded(1_000),
-            Refusal::Unrecorded => RpcError::overloaded(5_000),
+            Refusal::Unrecorded => RpcError::unrecorded(5_000),
             Refusal::NoSuchPath => {
                 RpcError::invalid_request("there is nothing here: steps go to `POST /` or `POST /aos`")
             }

@@ -2,54 +2,8 @@
 //!
 //! “Yes, do it” grants what it answers and nothing else. So such words are bound to the step before them.
 
-/// Words that agree, in a message that says hardly anything else.
-const AGREEING: &[&str] = &[
-    "yes",
-    "yep",
-    "yeah",
-    "ok",
-    "okay",
-    "sure",
-    "approved",
-    "approve",
-    "confirmed",
-    "confirm",
-    "agreed",
-    "accepted",
-    "proceed",
-    "granted",
-    "ja",
-    "oui",
-    "si",
-    "sí",
-    "sim",
-    "genehmigt",
-    "einverstanden",
-    "fine",
-    "correct",
-];
-/// Runs of words that agree.
-const PHRASES: &[&str] = &[
-    "go ahead",
-    "do it",
-    "go for it",
-    "you may",
-    "looks good",
-    "sounds good",
-    "please do",
-    "that's fine",
-    "thats fine",
-    "make it so",
-    "carry on",
-    "go on",
-    "i approve",
-    "i agree",
-    "i confirm",
-    "mach das",
-    "vas y",
-    "d accord",
-    "de acuerdo",
-];
+use super::spoken;
+
 /// Words of a message that is nothing but an approval.
 const MOST_WORDS: usize = 8;
 
@@ -67,11 +21,11 @@ pub(super) fn is_bare(text: &str) -> bool {
         return false;
     }
     let whole = words.join(" ");
-    let begins = words.first().is_some_and(|first| AGREEING.contains(&first.as_str()));
+    let begins = words.first().is_some_and(|first| spoken::agrees(first));
     begins
-        || PHRASES
+        || spoken::agreeing_phrases()
             .iter()
-            .any(|phrase| whole.starts_with(phrase) || whole.ends_with(phrase))
+            .any(|phrase| whole.starts_with(phrase.as_str()) || whole.ends_with(phrase.as_str()))
 }
 
 #[cfg(test)]
@@ -89,6 +43,9 @@ mod tests {
             "Approved.",
             "Ja, bitte",
             "please go ahead",
+            "Klar, mach das.",
+            "D'accord, allez-y",
+            "Doe maar",
         ] {
             assert!(is_bare(text), "{text}");
         }

@@ -4,7 +4,7 @@
 //! repeated; the texts to learn from are whole, and no store keeps them.
 
 use super::agent::{Digest, OfferedBy, TaintedMemory, ToolSeen};
-use super::trail::Deed;
+use super::deed::Deed;
 use crate::model::{
     Content, Earlier, Excerpt, Finding, Form, Kind, Noted, Origin, Outcome, Place, Pointer, ReasonCode, Said, Severity,
     Step, Verdict,

@@ -4,6 +4,7 @@
 //! follows from it is for the rules over a session.
 
 use super::classes::{ClassSet, ToolClass, verbs_of};
+use super::spoken;
 use super::taint::{keys_of, words_of};
 use crate::model::{Earlier, Kind, Origin, Step};
 
@@ -227,6 +228,9 @@ fn take_act(word: &str, acts: &mut ClassSet) {
         if *known == word {
             acts.insert(*class);
         }
+    }
+    if let Some(class) = spoken::class_of(word) {
+        acts.insert(class);
     }
     for class in ToolClass::ALL {
         if verbs_of(*class).any(|verb| verb == word) {

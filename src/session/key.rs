@@ -3,15 +3,37 @@
 //! INVARIANT: a key covers organisation, credential, agent and session id, each with its length before it. Whoever
 //! names somebody else's session under another credential, or as another agent, has a session of his own.
 
-use crate::model::{Caller, Step};
+use crate::model::{Caller, OrganisationId, Step};
 
 /// The key of a session: a hash, so that a store learns no ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct SessionKey([u8; 32]);
+pub struct SessionKey {
+    hash: [u8; 32],
+    owner: Owner,
+}
 
 /// The key of an agent over all its sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct AgentKey([u8; 32]);
+pub struct AgentKey {
+    hash: [u8; 32],
+    owner: Owner,
+}
+
+/// The organisation that a key belongs to: a hash as well, so that stores can tell how much one organisation holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Owner([u8; 16]);
+
+impl Owner {
+    /// Of this organisation.
+    pub fn of(organisation: &OrganisationId) -> Self {
+        let mut short = [0; 16];
+        blake3::Hasher::new()
+            .update(organisation.as_str().as_bytes())
+            .finalize_xof()
+            .fill(&mut short);
+        Self(short)
+    }
+}
 
 /// What stands for a session where a step names none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,12 +54,20 @@ impl SessionKey {
             (None, Nameless::ByCredential) if speaks_a_protocol(step) => parts.text_of(None),
             (None, Nameless::Alone | Nameless::ByCredential) => return None,
         }
-        Some(Self(parts.finish()))
+        Some(Self {
+            hash: parts.finish(),
+            owner: Owner::of(&caller.organisation),
+        })
     }
 
     /// The key's bytes, for stores.
     pub fn as_bytes(&self) -> &[u8; 32] {
-        &self.0
+        &self.hash
+    }
+
+    /// Whose it is.
+    pub fn owner(&self) -> Owner {
+        self.owner
     }
 }
 
@@ -45,12 +75,20 @@ impl AgentKey {
     /// The agent that takes a step, where the step says who that is.
     pub fn of(caller: &Caller, step: &Step) -> Option<Self> {
         step.agent.as_ref()?.id.as_ref()?;
-        Some(Self(Parts::new("agent", caller, step).finish()))
+        Some(Self {
+            hash: Parts::new("agent", caller, step).finish(),
+            owner: Owner::of(&caller.organisation),
+        })
     }
 
     /// The key's bytes, for stores.
     pub fn as_bytes(&self) -> &[u8; 32] {
-        &self.0
+        &self.hash
+    }
+
+    /// Whose it is.
+    pub fn owner(&self) -> Owner {
+        self.owner
     }
 }
 

@@ -15,7 +15,8 @@
 //!   the modified text. The same step posted again counts once more and changes nothing else.
 //! - **Authority**: what the user asked for is kept apart, quoted, in a budget of its own ([`Authority`]): no amount of
 //!   other text pushes it out, and nothing but a user's message that was let through adds to it.
-//! - **Bounds**: steps and bytes for each session, bytes and sessions over all, time since the last step. The oldest
+//! - **Bounds**: steps and bytes for each session, a share of the bytes for each organisation, bytes and sessions over all,
+//!   time since the last step. The oldest
 //!   steps leave first; what was seen in them, and what they taint, stays longer.
 //!
 //! Where sessions are kept is a [`SessionStore`]'s concern: in this process ([`LocalSessions`]), or in a store that
@@ -23,8 +24,10 @@
 
 mod agent;
 mod approval;
+mod asks;
 mod authority;
 pub mod classes;
+mod deed;
 mod happening;
 mod intent;
 mod key;
@@ -32,18 +35,21 @@ mod memory;
 mod past;
 mod relevance;
 pub mod rules;
+mod shares;
+mod spoken;
 mod store;
 pub mod taint;
 mod trail;
 
 pub use agent::{AgentPast, Digest, OfferedBy, TaintedMemory, ToolSeen};
 pub use authority::Authority;
+pub use deed::{Deed, Instructed};
 pub use happening::{Happening, Heard, Identity, Settled};
-pub use key::{AgentKey, Nameless, SessionKey};
+pub use key::{AgentKey, Nameless, Owner, SessionKey};
 pub use memory::{Memory, Recalled, Standing};
 pub use past::{Event, Past};
 pub use store::{Clock, LocalSessions, SessionStore, Settings, StoreFailure};
-pub use trail::{Called, Deed, End, Instructed, Instruction, Trail, Written};
+pub use trail::{Called, End, Instruction, Trail, Written};
 
 #[cfg(test)]
 mod tests;

@@ -9,15 +9,18 @@ use futures_util::future::BoxFuture;
 use moka::notification::RemovalCause;
 use moka::policy::EvictionPolicy;
 
+use super::shares::Shares;
 use super::{AgentKey, AgentPast, Happening, Past, SessionKey};
 
 /// How much is remembered, for how long.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// Sessions over all organisations.
     pub sessions: u64,
     /// Bytes over all sessions.
     pub bytes: u64,
+    /// The part of sessions and bytes that one organisation may hold, over 0 and up to 1.
+    pub organisation_share: f64,
     /// Steps of one session.
     pub steps_per_session: usize,
     /// Bytes of one session.
@@ -33,6 +36,7 @@ impl Default for Settings {
         Self {
             sessions: 100_000,
             bytes: 256 * 1024 * 1024,
+            organisation_share: 0.5,
             steps_per_session: 200,
             bytes_per_session: 256 * 1024,
             time_to_live: Duration::from_secs(3_600),
@@ -73,6 +77,10 @@ pub type Clock = Arc<dyn Fn() -> Instant + Send + Sync>;
 pub struct LocalSessions {
     sessions: moka::future::Cache<SessionKey, Arc<Kept<Past>>>,
     agents: moka::future::Cache<AgentKey, Arc<AgentPast>>,
+    session_shares: Arc<Shares<SessionKey>>,
+    agent_shares: Arc<Shares<AgentKey>>,
+    /// What a session weighs at least.
+    least: u64,
     settings: Settings,
     evicted: Arc<AtomicU64>,
     clock: Clock,
@@ -88,8 +96,18 @@ struct Kept<T> {
 const FOR_AGENTS: u64 = 8;
 /// How much longer.
 const AGENTS_LIVE: u32 = 24 * 7;
-/// What an entry takes besides its value.
-const ENTRY: usize = 256;
+/// What an entry takes besides its value, here and where shares are counted.
+const ENTRY: usize = 512;
+
+/// What a session weighs: no session so little that more than allowed would fit.
+fn weight(past: &Past, least: u64) -> u32 {
+    let bytes = (past.bytes() + ENTRY) as u64;
+    u32::try_from(bytes.max(least)).unwrap_or(u32::MAX)
+}
+
+fn weight_of_agent(agent: &AgentPast) -> u32 {
+    u32::try_from(agent.bytes() + ENTRY).unwrap_or(u32::MAX)
+}
 
 impl LocalSessions {
     /// Without any session.
@@ -103,20 +121,24 @@ impl LocalSessions {
         let counter = Arc::clone(&evicted);
         let for_agents = settings.bytes / FOR_AGENTS;
         let for_sessions = settings.bytes - for_agents;
-        // No entry weighs so little that more sessions than allowed would fit.
         let least = for_sessions / settings.sessions.max(1);
+        // Casts of floats saturate.
+        let share = |bytes: u64| (bytes as f64 * settings.organisation_share) as u64;
+        let session_shares = Arc::new(Shares::new(share(for_sessions)));
+        let agent_shares = Arc::new(Shares::new(share(for_agents)));
+        let (of_sessions, of_agents) = (Arc::clone(&session_shares), Arc::clone(&agent_shares));
         Self {
             sessions: moka::future::Cache::builder()
                 .max_capacity(for_sessions)
                 .eviction_policy(EvictionPolicy::lru())
                 .time_to_idle(settings.time_to_live)
-                .weigher(move |_, kept: &Arc<Kept<Past>>| {
-                    let bytes = (kept.value.bytes() + ENTRY) as u64;
-                    u32::try_from(bytes.max(least)).unwrap_or(u32::MAX)
-                })
-                .eviction_listener(move |_, _, cause| {
+                .weigher(move |_, kept: &Arc<Kept<Past>>| weight(&kept.value, least))
+                .eviction_listener(move |key: Arc<SessionKey>, _, cause| {
                     if cause == RemovalCause::Size {
                         counter.fetch_add(1, Ordering::Relaxed);
+                    }
+                    if cause != RemovalCause::Replaced {
+                        of_sessions.gone(key.owner(), key.as_ref());
                     }
                 })
                 .build(),
@@ -124,8 +146,16 @@ impl LocalSessions {
                 .max_capacity(for_agents)
                 .eviction_policy(EvictionPolicy::lru())
                 .time_to_idle(settings.time_to_live.saturating_mul(AGENTS_LIVE))
-                .weigher(|_, agent: &Arc<AgentPast>| u32::try_from(agent.bytes() + ENTRY).unwrap_or(u32::MAX))
+                .weigher(|_, agent: &Arc<AgentPast>| weight_of_agent(agent))
+                .eviction_listener(move |key: Arc<AgentKey>, _, cause| {
+                    if cause != RemovalCause::Replaced {
+                        of_agents.gone(key.owner(), key.as_ref());
+                    }
+                })
                 .build(),
+            session_shares,
+            agent_shares,
+            least,
             settings,
             evicted,
             clock,
@@ -175,23 +205,39 @@ impl SessionStore for LocalSessions {
             if let Some(key) = agent {
                 let known = self.agents.get(&key).await.unwrap_or_default();
                 if known.learns_from(&happening) {
+                    let mut leaving = Vec::new();
                     let learn = |entry: Option<moka::Entry<AgentKey, Arc<AgentPast>>>| {
                         let known = entry.map(moka::Entry::into_value).unwrap_or_default();
-                        std::future::ready(Arc::new(known.with(&happening)))
+                        let known = known.with(&happening);
+                        leaving = self.agent_shares.wrote(key.owner(), key, weight_of_agent(&known));
+                        std::future::ready(Arc::new(known))
                     };
                     self.agents.entry(key).and_upsert_with(learn).await;
+                    for oldest in leaving {
+                        self.agents.invalidate(&oldest).await;
+                    }
                 }
             }
             // One session's happenings are appended one after the other: nothing is lost when they come at once.
+            let mut leaving = Vec::new();
             let append = |entry: Option<moka::Entry<SessionKey, Arc<Kept<Past>>>>| {
                 let kept = entry.map(moka::Entry::into_value).filter(|kept| self.is_fresh(kept));
                 let past = kept.map(|kept| Arc::clone(&kept.value)).unwrap_or_default();
+                let past = past.with(happening, &self.settings);
+                // Counted before it is there: whatever removes it comes later.
+                leaving = self
+                    .session_shares
+                    .wrote(session.owner(), session, weight(&past, self.least));
                 std::future::ready(Arc::new(Kept {
-                    value: Arc::new(past.with(happening, &self.settings)),
+                    value: Arc::new(past),
                     at: (self.clock)(),
                 }))
             };
             self.sessions.entry(session).and_upsert_with(append).await;
+            for oldest in leaving {
+                self.sessions.invalidate(&oldest).await;
+                self.evicted.fetch_add(1, Ordering::Relaxed);
+            }
             Ok(())
         }
         .boxed()

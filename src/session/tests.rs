@@ -251,6 +251,39 @@ async fn as_many_sessions_as_there_are_the_store_stays_within_its_bytes() {
 }
 
 #[tokio::test]
+async fn no_organisation_drives_out_what_is_remembered_of_another() {
+    let settings = Settings {
+        bytes: 4 * 1024 * 1024,
+        sessions: 1_000,
+        ..Settings::default()
+    };
+    let (store, memory) = memory(settings.clone());
+    let quiet = said(Origin::User, "The task.");
+    live(&memory, &quiet, Outcome::Allowed).await;
+    let loud = Caller {
+        organisation: OrganisationId::new("loud"),
+        name: "key-2".to_owned(),
+    };
+    for n in 0..3_000 {
+        let mut step = said(Origin::ToolOutput, &"y".repeat(2_000));
+        step.session = Some(SessionId::new(format!("session-{n}")));
+        step.agent = Some(Agent {
+            id: Some(AgentId::new(format!("agent-{n}"))),
+            ..Agent::default()
+        });
+        let recalled = memory.recall(&loud, Standing::Known, &step).await.unwrap();
+        memory
+            .remember(&recalled, happened(&step, Outcome::Allowed))
+            .await
+            .unwrap();
+    }
+    assert!(store.settled_bytes().await <= settings.bytes);
+    assert!(store.evicted() > 2_000);
+    let past = past_of(&memory, &said(Origin::Agent, "x")).await;
+    assert_eq!(texts(&past), ["The task."]);
+}
+
+#[tokio::test]
 async fn a_session_is_forgotten_some_time_after_its_last_step() {
     let seconds = Arc::new(AtomicU64::new(0));
     let start = Instant::now();

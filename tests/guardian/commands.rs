@@ -265,6 +265,12 @@ fn the_rules_of_a_policy_are_listed_explained_and_tried() {
     let with_policy = |args: &[&str]| output(guardian(folder.path()).args(args).args(["--policy", "policy.toml"]));
     let (code, text, _) = with_policy(&["rules", "list", "--family", "own"]);
     assert!(code == 0 && text.contains("own.badge"), "{text}");
+    let columns = |line: &str| line.find("personal_data").or(line.find("reason"));
+    let at: Vec<_> = text.lines().map(columns).collect();
+    assert!(
+        at.len() == 2 && at.first() == at.last(),
+        "the columns stand below their names: {text}"
+    );
     let (code, text, _) = with_policy(&["rules", "explain", "own.badge"]);
     assert!(code == 0 && text.contains("BDG-123456"), "{text}");
     let (code, text, _) = with_policy(&["rules", "test", "badge BDG-654321"]);

@@ -149,6 +149,13 @@ impl Answer {
         rules.collect()
     }
 
+    /// Bytes of the step that were looked at, and bytes that were made of them in further views.
+    pub(crate) fn bytes_read(&self) -> (u64, u64) {
+        let coverage = &self.json["result"]["data"]["coverage"];
+        let bytes = |field: &str| coverage[field].as_u64().unwrap();
+        (bytes("bytes"), bytes("derivedBytes"))
+    }
+
     /// Whether a rule fired whose id begins so.
     pub(crate) fn saw(&self, rule: &str) -> bool {
         self.rules().iter().any(|seen| seen.starts_with(rule))

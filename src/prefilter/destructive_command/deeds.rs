@@ -375,7 +375,7 @@ pub(super) fn look(call: &Call, seen: &mut Seen) {
     let all_throwaways = names_only_throwaways(call);
     for deed in deeds
         .iter()
-        .filter(|deed| !(all_throwaways && deed.danger == Danger::DestroyResources))
+        .filter(|deed| !(all_throwaways && matches!(deed.danger, Danger::DestroyResources | Danger::DatabaseLoss)))
     {
         let is_among = |pattern: &&str| args.iter().any(|arg| fits(pattern, arg));
         if deed.words.iter().all(|patterns| patterns.iter().any(is_among)) {

@@ -42,6 +42,7 @@ fn platforms(call: &Call, seen: &mut Seen) {
         "terraform" | "tofu" | "terragrunt" | "pulumi" | "cdk" | "serverless" | "sst" => {
             any(call, &["destroy", "-destroy", "run-all", "remove"])
                 && (call.has("destroy") || call.has("-destroy") || call.program == "serverless")
+                && !only_plans(call)
         }
         "aws" => {
             (call.has("s3") && call.has("rm") && call.has("--recursive"))
@@ -66,7 +67,7 @@ fn platforms(call: &Call, seen: &mut Seen) {
         "helm" => any(call, &["uninstall", "delete"]),
         "docker" | "podman" => {
             (call.has("volume") && any(call, &["rm", "prune"]))
-                || (call.has("system") && call.has("prune") && (call.has("--volumes") || call.has_short(&['a'])))
+                || prunes(call)
                 || (any(call, &["rm", "rmi", "kill", "stop"]) && call.args.iter().any(|word| !word.inside.is_empty()))
         }
         "redis-cli" => call
@@ -88,9 +89,28 @@ fn platforms(call: &Call, seen: &mut Seen) {
             call,
             "destroys what its name calls temporary or a trial",
         );
+    } else if destroys && prunes(call) && !call.has("--volumes") {
+        seen.add(
+            Danger::DestroyTrial,
+            call,
+            "deletes images and stopped containers, which can be made anew",
+        );
     } else if destroys {
         seen.add(Danger::DestroyResources, call, "destroys resources of a platform");
     }
+}
+
+/// Whether a tool for infrastructure only shows what it would do.
+fn only_plans(call: &Call) -> bool {
+    call.operands()
+        .map(|word| word.text.as_str())
+        .find(|word| matches!(*word, "plan" | "apply" | "destroy" | "remove"))
+        == Some("plan")
+}
+
+/// Whether everything that no container uses is cleared away.
+fn prunes(call: &Call) -> bool {
+    call.has("system") && call.has("prune") && (call.has("--volumes") || call.has_short(&['a']))
 }
 
 /// Whether all that a call destroys has a name that says that it is thrown away as a matter of course.
@@ -103,6 +123,7 @@ pub(super) fn names_only_throwaways(call: &Call) -> bool {
         "dropdb" => all(&mut call.operands().map(|word| word.text.as_str())),
         "terraform" | "tofu" => all(&mut call.values(&["-target", "--target"]).map(|(_, target)| target)),
         "helm" => all(&mut call.values(&["-n", "--namespace"]).map(|(_, space)| space)),
+        "redis-cli" => all(&mut call.values(&["-h"]).map(|(_, host)| host)),
         "kubectl" | "oc" => {
             let kinds = ["delete", "ns", "namespace", "namespaces"];
             any(call, &["ns", "namespace", "namespaces"])

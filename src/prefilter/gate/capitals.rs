@@ -48,17 +48,17 @@ impl Capitals {
         }
         let mut at = 0;
         let are_capitals = |a: u8, b: u8| (a.wrapping_sub(b'A') < 26) & (b.wrapping_sub(b'A') < 26);
-        while let Some(place) = next_pair(bytes, at, are_capitals) {
-            at = place + 1;
-            let pair = match bytes.get(place..) {
-                Some([a, b, ..]) => pair(*a, *b),
-                _ => None,
-            };
-            let Some(pair) = pair else { continue };
-            let start = |pair: usize| self.starts.get(pair).map_or(0, |start| *start as usize);
-            let candidates = self.candidates.get(start(pair)..start(pair + 1));
-            for candidate in candidates.into_iter().flatten() {
-                told(*candidate, place);
+        while let Some(first) = next_pair(bytes, at, are_capitals) {
+            at = first;
+            while let Some([a, b, ..]) = bytes.get(at..)
+                && let Some(pair) = pair(*a, *b)
+            {
+                let start = |pair: usize| self.starts.get(pair).map_or(0, |start| *start as usize);
+                let candidates = self.candidates.get(start(pair)..start(pair + 1));
+                for candidate in candidates.into_iter().flatten() {
+                    told(*candidate, at);
+                }
+                at += 1;
             }
         }
     }

@@ -5,7 +5,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use super::context::Context;
 use super::{Datum, Hit};
 use crate::model::Confidence::{self, High, Low, Medium};
-use crate::prefilter::views::next;
+use crate::prefilter::views::Masks;
 
 /// Ends of file names that look like domains.
 #[rustfmt::skip]
@@ -113,12 +113,12 @@ impl UrlWord {
 }
 
 /// Finds IP addresses.
-pub(super) fn ips(text: &str, name: &str, hits: &mut Vec<Hit>) {
+pub(super) fn ips(text: &str, digits: &Masks, name: &str, hits: &mut Vec<Hit>) {
     let bytes = text.as_bytes();
     let is_part = |b: &u8| b.is_ascii_hexdigit() || matches!(b, b'.' | b':');
     let mut at = 0;
     // Every address has a digit.
-    while let Some(digit) = next(bytes, at, |byte| byte.is_ascii_digit()) {
+    while let Some(digit) = digits.find(at) {
         let before = bytes.get(at..digit).unwrap_or_default();
         let start = digit - before.iter().rev().take_while(|b| is_part(b)).count();
         let len = bytes

@@ -22,7 +22,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use super::views::Kinds;
+use super::views::{Kinds, of_digits};
 use super::{Plain, Prefilter, Rule, Seen, Subject, Word};
 use crate::model::{Confidence, Content, Finding, ReasonCode, Severity, Treatment, View};
 
@@ -246,9 +246,10 @@ fn hits(text: &str, kinds: Kinds, words: impl Iterator<Item = Seen>, name: &str)
         addresses::emails(text, &mut hits);
     }
     if kinds.has(Kinds::DIGIT) {
-        addresses::ips(text, name, &mut hits);
+        let digits = of_digits(text.as_bytes());
+        addresses::ips(text, &digits, name, &mut hits);
         numbers::find(text, name, &mut hits);
-        tokens::find(text, name, &mut hits);
+        tokens::find(text, &digits, name, &mut hits);
     }
     let hits = best(hits);
     if hits.len() > MOST_HITS {

@@ -5,14 +5,14 @@ use super::context::Context;
 use super::values::is_checked_wallet;
 use super::{Datum, Hit};
 use crate::model::Confidence::{High, Low, Medium};
-use crate::prefilter::views::next;
+use crate::prefilter::views::Masks;
 
-/// Finds them in a text that stands under a name (plain words; may be empty).
-pub(super) fn find(text: &str, name: &str, hits: &mut Vec<Hit>) {
+/// Finds them in a text with digits at these places that stands under a name (plain words; may be empty).
+pub(super) fn find(text: &str, digits: &Masks, name: &str, hits: &mut Vec<Hit>) {
     let bytes = text.as_bytes();
     let mut at = 0;
     // Every number has a digit, in its first word or, behind two letters, in its second.
-    while let Some(digit) = next(bytes, at, |byte| byte.is_ascii_digit()) {
+    while let Some(digit) = digits.find(at) {
         let before = bytes.get(at..digit).unwrap_or_default();
         let letters = before.iter().rev().take_while(|b| b.is_ascii_alphanumeric()).count();
         let mut start = digit - letters;

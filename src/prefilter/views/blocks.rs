@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::kinds::{Kinds, is_base64, is_odd_piece};
+use super::masks::{self, WORD};
 use super::packed::Budget;
 use super::span_map::{Derived, Scale, Writer};
 use super::spelled::{PROBE, SHORTEST, tail_of_base64};
@@ -113,16 +114,16 @@ fn long_pieces(bytes: &[u8]) -> impl Iterator<Item = usize> {
             "three steps below say whether eight bits in a row are set"
         )
     };
-    let masks = alphabet(bytes);
+    let masks = masks::of_base64(bytes);
     let mut before = false;
-    (0..masks.len()).flat_map(move |block| {
-        let mask = |block: usize| u128::from(masks.get(block).copied().unwrap_or_default());
-        let both = mask(block) | mask(block + 1) << WORD;
+    (0..masks.words().len()).flat_map(move |block| {
+        let word = |block: usize| u128::from(masks.words().get(block).copied().unwrap_or_default());
+        let both = word(block) | word(block + 1) << WORD;
         let begins = both & !(both << 1 | u128::from(before));
         let two = both & both >> 1;
         let four = two & two >> 2;
         let long = begins & four & four >> 4;
-        before = mask(block) >> (WORD - 1) & 1 == 1;
+        before = word(block) >> (WORD - 1) & 1 == 1;
         let mut left = long as u64;
         std::iter::from_fn(move || {
             let place = (left != 0).then_some(left.trailing_zeros() as usize)?;
@@ -130,32 +131,6 @@ fn long_pieces(bytes: &[u8]) -> impl Iterator<Item = usize> {
             Some(block * WORD + place)
         })
     })
-}
-
-/// Bytes that one mask is about.
-const WORD: usize = 64;
-
-/// For each byte, whether it is of the alphabet: a bit, in masks of so many bytes. Compiled for wider registers too.
-#[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
-fn alphabet(bytes: &[u8]) -> Vec<u64> {
-    const HALF: usize = WORD / 2;
-    let half = |bytes: &[u8; HALF]| {
-        let bits = bytes.iter().zip(0_u32..);
-        bits.fold(0, |mask, (byte, bit)| {
-            mask | if is_base64(*byte) { 1_u32 << bit } else { 0 }
-        })
-    };
-    let mut masks = Vec::with_capacity(bytes.len() / WORD + 1);
-    for word in bytes.chunks(WORD) {
-        let mut padded = [0; WORD];
-        let word = word.first_chunk::<WORD>().unwrap_or_else(|| {
-            padded.iter_mut().zip(word).for_each(|(to, from)| *to = *from);
-            &padded
-        });
-        let (low, high) = (word.first_chunk().map_or(0, half), word.last_chunk().map_or(0, half));
-        masks.push(u64::from(low) | u64::from(high) << HALF);
-    }
-    masks
 }
 
 /// Whether a piece shows that it is no plain word: by a byte that is no small letter, or by what it ends with.

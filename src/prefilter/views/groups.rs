@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::blocks::{letters_of, write_spelled};
+use super::masks;
 use super::packed::Budget;
 use super::span_map::Writer;
 
@@ -17,26 +18,19 @@ const FEWEST_LETTERS: usize = 16;
 /// The most letters that are read as one code.
 const MOST_LETTERS: usize = 64 * 1024;
 
-#[inline(always)]
-const fn is_letter(byte: u8) -> bool {
-    let letter = (byte | 0x20).wrapping_sub(b'a') < 26;
-    let digit = byte.wrapping_sub(b'0') < 10;
-    letter | digit | (byte == b'+') | (byte == b'/')
-}
-
 /// Writes what every row of groups spells, one a line.
 pub(super) fn decode(bytes: &[u8], writer: &mut Writer, budget: &mut Budget) {
     let mut row: Vec<Range<usize>> = Vec::new();
     let mut sign: &[u8] = &[];
     let mut letters = 0;
     let mut at = 0;
+    let letter_masks = masks::of_groups(bytes);
     while at < bytes.len() && !writer.is_full() {
-        let gap = bytes.iter().skip(at).take_while(|byte| !is_letter(**byte)).count();
-        let start = at + gap;
-        let length = bytes.iter().skip(start).take_while(|byte| is_letter(**byte)).count();
-        let group = start..start + length;
+        let start = letter_masks.next_in(at);
+        let between = bytes.get(at..start).unwrap_or_default();
+        let group = start..letter_masks.next_out(start);
+        let length = group.len();
         at = group.end;
-        let between = bytes.get(start - gap..start).unwrap_or_default();
         let size = row.first().map_or(0, ExactSizeIterator::len);
         let goes_on = !row.is_empty()
             && between.len() <= WIDEST

@@ -171,7 +171,7 @@ const fn is_letter(byte: u8) -> bool {
 }
 
 #[inline(always)]
-const fn is_digit(byte: u8) -> bool {
+pub(super) const fn is_digit(byte: u8) -> bool {
     byte.wrapping_sub(b'0') < 10
 }
 

@@ -3,6 +3,7 @@
 
 use super::scene::Scene;
 use crate::session::classes;
+use crate::session::spoken;
 use crate::session::taint::{plain, stem};
 use crate::session::trail::Instruction;
 
@@ -45,7 +46,7 @@ impl Doing {
         let tool = scene.step.tool_call.as_ref().map_or("", |call| call.tool.as_str());
         let acting = || {
             let classes = scene.classified.set.iter().filter(|class| class.acts());
-            classes.flat_map(classes::verbs_of)
+            classes.flat_map(|class| classes::verbs_of(class).chain(spoken::verbs_of(class)))
         };
         let asked_to_act = acting().any(|verb| taint.user_meant(verb));
         let words = classes::words_of(tool);

@@ -4,7 +4,8 @@ use super::scene::Scene;
 use super::{Experts, Sighting, finding};
 use crate::model::{Confidence, Content, Finding, Origin, ReasonCode, Severity, ToolClass};
 use crate::policy::Policy;
-use crate::session::trail::{Written, file_name};
+use crate::session::deed::file_name;
+use crate::session::trail::Written;
 
 pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, experts: &dyn Experts, found: &mut Vec<Finding>) {
     if !scene.has(ToolClass::Executes) {

@@ -93,6 +93,12 @@ impl RpcError {
         Self::later(code::OVERLOADED, "the guardian is overloaded", retry_after_ms)
     }
 
+    /// No step is taken while audit records cannot be written.
+    pub fn unrecorded(retry_after_ms: u64) -> Self {
+        let message = "no step is taken: audit records cannot be written";
+        Self::later(code::OVERLOADED, message, retry_after_ms)
+    }
+
     /// No decision could be made, and the posture is to say so.
     pub fn undecided(decision_id: &str) -> Self {
         Self {

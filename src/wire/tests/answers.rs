@@ -278,6 +278,7 @@ fn every_error_code_has_its_constructor() {
         (RpcError::authorization("m"), -32003, Value::Null),
         (RpcError::rate_limited(250), -32010, json!({ "retryAfterMs": 250 })),
         (RpcError::overloaded(1), -32011, json!({ "retryAfterMs": 1 })),
+        (RpcError::unrecorded(1), -32011, json!({ "retryAfterMs": 1 })),
         (RpcError::undecided("d"), -32012, json!({ "decisionId": "d" })),
     ] {
         let answer: Value = serde_json::from_slice(&encode_error(Some(&number()), &error)).unwrap();

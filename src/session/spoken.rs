@@ -1,0 +1,134 @@
+//! What people say in seven languages: words that ask, that agree, that hand a decision over, and for what tools do.
+//!
+//! The words are data (`spoken.toml`). It knows words alone: who says them, and what follows, is for others.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use super::classes::ToolClass;
+
+static SPOKEN: LazyLock<Spoken> = LazyLock::new(|| toml::from_str(include_str!("spoken.toml")).unwrap_or_default());
+
+/// The phrases of a list, each between spaces, as [`super::taint::plain`] writes texts.
+fn phrases(list: &[String]) -> Vec<String> {
+    list.iter().map(|phrase| format!(" {phrase} ")).collect()
+}
+
+static DELEGATING: LazyLock<Vec<String>> = LazyLock::new(|| phrases(&SPOKEN.delegating));
+
+/// As sentences write them, in small letters and with a capital; with what may not be part of a longer word behind them.
+static ASKING: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let capital = |phrase: &String| {
+        let mut chars = phrase.chars();
+        let first: String = chars.next().into_iter().flat_map(char::to_uppercase).collect();
+        format!("{first}{} ", chars.as_str())
+    };
+    let shouted = |phrase: &String| format!("{} ", phrase.to_uppercase());
+    SPOKEN
+        .asking
+        .iter()
+        .flat_map(|phrase| [format!("{phrase} "), capital(phrase), shouted(phrase)])
+        .collect()
+});
+
+static OPENING: LazyLock<HashSet<&'static str>> = LazyLock::new(|| SPOKEN.opening.iter().map(String::as_str).collect());
+
+static VERBS: LazyLock<HashMap<&'static str, ToolClass>> = LazyLock::new(|| {
+    let of_class = |class: ToolClass| {
+        let verbs = SPOKEN.verbs.get(class.as_str());
+        verbs.into_iter().flatten().map(move |verb| (verb.as_str(), class))
+    };
+    ToolClass::ALL.iter().copied().flat_map(of_class).collect()
+});
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Spoken {
+    delegating: Vec<String>,
+    opening: Vec<String>,
+    asking: Vec<String>,
+    agreeing: Vec<String>,
+    agreeing_phrases: Vec<String>,
+    verbs: BTreeMap<String, Vec<String>>,
+}
+
+/// Phrases that hand a decision to a text, with a space before and behind.
+pub(super) fn delegating() -> &'static [String] {
+    &DELEGATING
+}
+
+/// Phrases by which a sentence says that it asks for something, as sentences write them.
+pub(super) fn asking() -> &'static [String] {
+    &ASKING
+}
+
+/// Whether a word may stand before the verb of a sentence that asks for something.
+pub(super) fn is_opening(word: &str) -> bool {
+    OPENING.contains(word)
+}
+
+/// Whether a word agrees.
+pub(super) fn agrees(word: &str) -> bool {
+    SPOKEN.agreeing.iter().any(|known| known == word)
+}
+
+/// Phrases that agree.
+pub(super) fn agreeing_phrases() -> &'static [String] {
+    &SPOKEN.agreeing_phrases
+}
+
+/// What a tool does that a verb of another language than English speaks of.
+pub(super) fn class_of(verb: &str) -> Option<ToolClass> {
+    VERBS.get(verb).copied()
+}
+
+/// Verbs of other languages than English for what tools of a class do.
+pub(super) fn verbs_of(class: ToolClass) -> impl Iterator<Item = &'static str> {
+    SPOKEN
+        .verbs
+        .get(class.as_str())
+        .into_iter()
+        .flatten()
+        .map(String::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_are_read_and_written_as_texts_are() {
+        assert!(!DELEGATING.is_empty() && !ASKING.is_empty() && !OPENING.is_empty() && !VERBS.is_empty());
+        for class in SPOKEN.verbs.keys() {
+            assert!(ToolClass::ALL.iter().any(|known| known.as_str() == class), "{class}");
+        }
+        let words = SPOKEN
+            .opening
+            .iter()
+            .chain(&SPOKEN.agreeing)
+            .chain(SPOKEN.verbs.values().flatten());
+        for word in words.chain(&SPOKEN.delegating).chain(&SPOKEN.asking) {
+            assert_eq!(*word, word.to_lowercase());
+        }
+        for word in SPOKEN.opening.iter().chain(SPOKEN.verbs.values().flatten()) {
+            assert!(word.chars().all(char::is_alphanumeric), "{word}");
+        }
+        for phrase in &SPOKEN.delegating {
+            assert_eq!(super::super::taint::plain(phrase), format!(" {phrase} "));
+        }
+    }
+
+    #[test]
+    fn a_verb_speaks_of_one_class() {
+        let mut known = HashMap::new();
+        for (class, verbs) in &SPOKEN.verbs {
+            for verb in verbs {
+                assert_eq!(known.insert(verb, class), None, "{verb}");
+            }
+        }
+        assert_eq!(class_of("überweise"), Some(ToolClass::Pays));
+        assert_eq!(class_of("summarise"), None);
+    }
+}
