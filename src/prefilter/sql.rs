@@ -308,8 +308,8 @@ impl Prefilter for Sql {
                 };
                 let mut finding = rule.at(subject, view, span, seen_trait.explain());
                 // What is written to a file runs later or never, and where it runs it is looked at again.
-                let doubtful = !reading.certain && !(seen_trait.is_a_word() && names_machine(text));
-                if doubtful || FILE_LABELS.contains(&label.to_ascii_lowercase().as_str()) {
+                let told = reading.certain || seen_trait.is_a_word() && names_machine(text);
+                if !told || FILE_LABELS.contains(&label.to_ascii_lowercase().as_str()) {
                     finding.confidence = finding.confidence.min(Confidence::Medium);
                 }
                 found.push(finding);

@@ -207,7 +207,7 @@ fn place(label: &str) -> Option<(Row, usize)> {
 fn together<'s>(
     pieces: &[&'s Content],
     glue: &str,
-    way: fn(Vec<(Range<usize>, &'s Content)>) -> Way<'s>,
+    way: impl Fn(Vec<(Range<usize>, &'s Content)>) -> Way<'s>,
 ) -> Option<Implied<'s>> {
     if pieces.len() < 2 || pieces.len() > MOST_PIECES {
         return None;

@@ -146,8 +146,10 @@ const LETTER_MAKERS: &[&str] = &[
     "bytes(",
     "bytearray(",
 ];
+/// What a function of another language makes of a text.
+type Decode = fn(&str) -> Option<String>;
 /// Functions that take a text and give another.
-const DECODERS: &[(&str, fn(&str) -> Option<String>)] = &[
+const DECODERS: &[(&str, Decode)] = &[
     ("bytes.fromhex(", from_hex),
     ("bytearray.fromhex(", from_hex),
     ("binascii.unhexlify(", from_hex),
@@ -186,12 +188,12 @@ fn head<'t>(text: &'t str, constants: &HashMap<String, String>, depth: usize) ->
         return Some(("~".to_owned(), rest));
     }
     let arguments = |name: &str| inside(text.get(name.len() - 1..)?, '(', ')');
-    for name in LETTER_MAKERS.iter().filter(|name| text.starts_with(**name)) {
+    if let Some(name) = LETTER_MAKERS.iter().find(|name| text.starts_with(**name)) {
         let (numbers, rest) = arguments(name)?;
         let numbers = numbers.trim_start_matches("...");
         return Some((letters(numbers)?, rest));
     }
-    for (name, decode) in DECODERS.iter().filter(|(name, _)| text.starts_with(name)) {
+    if let Some((name, decode)) = DECODERS.iter().find(|(name, _)| text.starts_with(name)) {
         let (inner, rest) = arguments(name)?;
         return Some((decode(&value(inner, constants, depth + 1)?)?, rest));
     }
