@@ -569,6 +569,19 @@ mod tests {
     use crate::prefilter::testing::{hold_shaped_examples, screen, tool_call};
 
     #[test]
+    fn a_temporary_table_is_dropped_once() {
+        let traits =
+            |text: &str| -> Vec<Trait> { reading::read(text).traits.into_iter().map(|(seen, _)| seen).collect() };
+        assert_eq!(
+            traits("CREATE TEMP TABLE sums AS SELECT * FROM sales; DROP TABLE Sums"),
+            [Trait::DropsMinor]
+        );
+        let twice = traits("CREATE TEMP TABLE users AS SELECT 1; DROP TABLE users; DROP TABLE users");
+        assert!(twice.contains(&Trait::Drops));
+        assert_eq!(traits("CREATE TABLE users (id int); DROP TABLE users"), [Trait::Drops]);
+    }
+
+    #[test]
     fn every_rule_holds_its_examples() {
         hold_shaped_examples(&Sql::new(), |_, text| tool_call("query_database", &[("query", text)]));
     }

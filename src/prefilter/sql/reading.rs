@@ -159,9 +159,13 @@ fn parse(text: &str) -> Option<Vec<Statement>> {
 
 fn by_statement(statements: &[Statement], span: &Range<usize>, reading: &mut Reading) {
     let mut reads = false;
+    let mut temporary = Vec::new();
     for statement in statements {
         match statement {
             Statement::Query(_) => reads = true,
+            Statement::CreateTable(create) if create.temporary => {
+                temporary.push(create.name.to_string().to_lowercase())
+            }
             Statement::StartTransaction { .. } => {}
             _ => {
                 if reads && writes(statement) {
@@ -172,6 +176,7 @@ fn by_statement(statements: &[Statement], span: &Range<usize>, reading: &mut Rea
         let mut walker = Walker {
             reading,
             span,
+            temporary: &mut temporary,
             top: true,
         };
         let ControlFlow::Continue(()) = statement.visit(&mut walker);
@@ -190,19 +195,26 @@ fn writes(statement: &Statement) -> bool {
     )
 }
 
-/// What it means to drop or empty all of these.
-fn dropped<'a>(names: impl IntoIterator<Item = &'a ObjectName>) -> Trait {
-    if names.into_iter().all(|name| is_throwaway(&name.to_string())) {
-        Trait::DropsMinor
-    } else {
-        Trait::Drops
-    }
-}
-
 struct Walker<'a> {
     reading: &'a mut Reading,
     span: &'a Range<usize>,
+    /// Temporary tables that the text makes and has not dropped yet.
+    temporary: &'a mut Vec<String>,
     top: bool,
+}
+
+impl Walker<'_> {
+    /// What it means to drop or empty all of these.
+    fn dropped<'a>(&self, names: impl IntoIterator<Item = &'a ObjectName>) -> Trait {
+        let is_minor = |name: &ObjectName| {
+            let name = name.to_string();
+            self.temporary.contains(&name.to_lowercase()) || is_throwaway(&name)
+        };
+        match names.into_iter().all(is_minor) {
+            true => Trait::DropsMinor,
+            false => Trait::Drops,
+        }
+    }
 }
 
 impl Visitor for Walker<'_> {
@@ -217,12 +229,16 @@ impl Visitor for Walker<'_> {
                     object_type,
                     ObjectType::Index | ObjectType::View | ObjectType::MaterializedView
                 );
-                let drops = if anew { Trait::DropsMinor } else { dropped(names) };
+                let drops = if anew { Trait::DropsMinor } else { self.dropped(names) };
                 self.reading.add(drops, self.span);
+                // A temporary table hides another of its name until it is dropped itself.
+                let is_dropped = |made: &String| names.iter().any(|name| name.to_string().to_lowercase() == *made);
+                self.temporary.retain(|made| !is_dropped(made));
             }
             Statement::Truncate(truncate) => {
                 let names = truncate.table_names.iter().map(|target| &target.name);
-                self.reading.add(dropped(names), self.span);
+                let drops = self.dropped(names);
+                self.reading.add(drops, self.span);
             }
             Statement::DropFunction(_) => self.reading.add(Trait::Drops, self.span),
             Statement::AlterTable(alter) => {
