@@ -7,6 +7,7 @@ use regex::Regex;
 use super::shell::{Call, Reading, Stdin};
 use super::syntax::Direction;
 use super::{Danger, Seen};
+use crate::prefilter::expression::expression;
 
 const WHAT: &str = "fills the disk or the memory until nothing is left";
 
@@ -72,10 +73,9 @@ fn fed_without_end(reading: &Reading, call: &Call) -> bool {
 
 /// A loop without an end that starts itself again in the background, or appends what comes from an endless device.
 static LOOP: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(
+    expression(
         r"\b(?:while\s+(?:true|:|\[\s*1\s*\]|\(\(\s*1\s*\)\))|until\s+false|for\s*\(\(\s*;\s*;\s*\)\))\s*[;\n]\s*do\b([^#]{0,200}?)\bdone\b",
     )
-    .ok()
 });
 
 /// Looks at the loops of a shell text.

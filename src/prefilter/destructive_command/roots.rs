@@ -10,6 +10,7 @@ use regex::Regex;
 use super::shell::{Call, Embedded, Stdin};
 use super::wrappers::is_shell;
 use super::{Danger, Seen};
+use crate::prefilter::expression::expression;
 
 /// Who has a program run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -132,10 +133,9 @@ fn is_interactive(call: &Call) -> bool {
 
 /// A shell that code starts, whatever it calls that.
 static STARTS_SHELL: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(
+    expression(
         r#"\b(?:spawn\w*|exec\w*|system|popen|Popen|call|run|execute|posix_spawn\w*)\b[\s(\[]{0,4}["']?(?:/usr)?(?:/bin/)?(?:ba|z|da|k|a)?sh(?:\s+-[ip]+)?(?:["']|;|\s*$)"#,
     )
-    .ok()
 });
 
 /// Looks at code that would be run.

@@ -6,6 +6,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::prefilter::expression::expression;
+
 /// A tool's trade.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trade {
@@ -54,10 +56,9 @@ pub(super) fn trade(tool: &str) -> Trade {
 
 /// A statement that takes something away, wherever one can begin.
 static STATEMENT: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(
+    expression(
         r#"(?im)(?:^|[;)"'`]|\bgo\b)\s*(drop\s+(?:table|database|schema|view|index|user|role|function)\b|truncate\s+(?:table\s+)?\w|delete\s+from\b|alter\s+(?:table|user|role|database)\b|update\s+\S+\s+set\b|exec(?:ute)?\s+(?:immediate|xp_)|copy\s+\w+\s+(?:to|from)\s)"#,
     )
-    .ok()
 });
 
 /// Where a statement may begin that stands behind something else.
@@ -106,10 +107,9 @@ pub(super) fn behind(text: &str, beginning: Beginning) -> Vec<Range<usize>> {
 
 /// What takes everything away in the languages of databases that speak no SQL.
 static ELSE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(
+    expression(
         r"(?i)^\s*flush(?:all|db)\b|\bdb\.\w+\.(?:drop|deleteMany|remove)\(\s*(?:\{\s*\})?\s*\)|\bdropDatabase\(\s*\)|^\s*match\s*\(\w*\)\s*(?:detach\s+)?delete\s+\w+\s*;?\s*$",
     )
-    .ok()
 });
 
 /// Where a text in another language than SQL takes everything away.

@@ -7,6 +7,7 @@ use regex::Regex;
 
 use super::values::Mask;
 use crate::prefilter::destructive_command::{Danger, Seen};
+use crate::prefilter::expression::expression;
 
 /// Loops that are looked at in one text.
 const MOST_LOOPS: usize = 16;
@@ -14,16 +15,16 @@ const MOST_LOOPS: usize = 16;
 const LONGEST_BODY: usize = 600;
 
 static HEAD: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(
+    expression(
         r"\bwhile\s*\(?\s*(?:True|true|1|!0)\s*\)?\s*[:{]?|\bfor\s*\(\s*;\s*;\s*\)|\bloop\s*(?:do\b|\{)|\bfor\s*\{",
     )
-    .ok()
 });
 
 /// A text that is as long as no memory, or no disk, is.
 static GIANT: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"(?:write|write_bytes|write_text|append|bytearray|Buffer\.alloc)\([^\n]{0,80}?(?:\*\s*(?:10\s*\*\*\s*(?:1[1-9]|[2-9]\d)|1024\s*\*\*\s*[4-9]|1e(?:1[1-9]|[2-9]\d))|\b\d{12,})")
-        .ok()
+    expression(
+        r"(?:write|write_bytes|write_text|append|bytearray|Buffer\.alloc)\([^\n]{0,80}?(?:\*\s*(?:10\s*\*\*\s*(?:1[1-9]|[2-9]\d)|1024\s*\*\*\s*[4-9]|1e(?:1[1-9]|[2-9]\d))|\b\d{12,})",
+    )
 });
 
 /// Words after which a loop ends, or waits for something.
