@@ -118,22 +118,32 @@ pub(super) fn beside(text: &str, name: &Name) -> Option<Found> {
     })
 }
 
-/// Whether a name may be that of a secret: it holds a word for such a thing. Most hold none.
+/// The words that name secrets in a name, with what they promise. Most names hold none.
+fn words_in(name: &str) -> impl Iterator<Item = (Range<usize>, Label)> {
+    static KEYWORDS: LazyLock<(Gate, Vec<Label>)> = LazyLock::new(|| {
+        let words = keywords().map(|(keyword, _)| Word::any_case(keyword)).collect();
+        (Gate::of([words]), keywords().map(|(_, label)| label).collect())
+    });
+    let (gate, labels) = &*KEYWORDS;
+    let seen: Vec<_> = gate.sightings(name).of(0).collect();
+    seen.into_iter()
+        .filter_map(|seen| Some((seen.span, *labels.get(seen.word)?)))
+}
+
+/// The word that says most of what a name stands for: one for a secret itself before one for keys, then the last, then the
+/// longest.
+fn telling_word(name: &str) -> Option<(Range<usize>, Label)> {
+    words_in(name).max_by_key(|(span, label)| (*label != Label::Key, span.end, span.len()))
+}
+
+/// Whether a name may be that of a secret.
 pub(super) fn may_name(name: &str) -> bool {
-    static GATE: LazyLock<Gate> =
-        LazyLock::new(|| Gate::of([keywords().map(|(keyword, _)| Word::any_case(keyword)).collect()]));
-    !GATE.sightings(name).is_empty()
+    words_in(name).next().is_some()
 }
 
 /// The secret that a whole string is, by its name in the document.
 pub(super) fn whole(name: &str, text: &str) -> Option<Found> {
-    if !may_name(name) {
-        return None;
-    }
-    let lower = name.to_ascii_lowercase();
-    let (keyword, label) = keywords()
-        .filter_map(|(keyword, label)| lower.rfind(keyword).map(|at| (at..at + keyword.len(), label)))
-        .max_by_key(|(range, label)| (*label != Label::Key, range.end, range.len()))?;
+    let (keyword, label) = telling_word(name)?;
     let (before, after) = (name.get(..keyword.start)?, name.get(keyword.end..)?);
     let trimmed = text.trim();
     if trimmed.len() > VALUE_REACH || trimmed.contains(char::is_whitespace) {
@@ -154,10 +164,7 @@ pub(super) fn whole(name: &str, text: &str) -> Option<Found> {
 /// The secrets in the columns of the table in whose head this name stands.
 pub(super) fn in_table(tables: &mut Tables, text: &str, name: &Name) -> Vec<Found> {
     let meaning = |cell: &str| {
-        let lower = cell.to_ascii_lowercase();
-        let (keyword, label) = keywords()
-            .filter_map(|(keyword, label)| lower.rfind(keyword).map(|at| (at..at + keyword.len(), label)))
-            .max_by_key(|(range, label)| (*label != Label::Key, range.end, range.len()))?;
+        let (keyword, label) = telling_word(cell)?;
         let (before, after) = (cell.get(..keyword.start)?, cell.get(keyword.end..)?);
         names_a_secret(before, cell.get(keyword.clone())?, after, label).then_some(label)
     };
@@ -555,6 +562,19 @@ mod tests {
             let found = beside(text, &name_at(text, at..at + keyword.len(), label)?)?;
             Some((text.get(found.span.clone())?, found.confidence))
         })
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_telling_word_is_that_of_a_plain_search(
+            name in "((db|user|api|my)[_-]?)?(pass(word)?|pwd|token|secret|key|auth|PASSWD|Token){1,3}([_.]?[a-z]{0,4})",
+        ) {
+            let lower = name.to_ascii_lowercase();
+            let plainly = keywords()
+                .filter_map(|(keyword, label)| lower.rfind(keyword).map(|at| (at..at + keyword.len(), label)))
+                .max_by_key(|(range, label)| (*label != Label::Key, range.end, range.len()));
+            proptest::prop_assert_eq!(telling_word(&name), plainly);
+        }
     }
 
     #[test]
