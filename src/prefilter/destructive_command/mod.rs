@@ -31,7 +31,7 @@ use std::ops::Range;
 
 use super::catalogue::Catalogue;
 use super::gate::Seen as Sighted;
-use super::{Plain, Prefilter, Rule, Subject, ViewText, Word};
+use super::{Plain, Prefilter, Rule, Subject, ViewText, Word, sql};
 use crate::model::{Confidence, Finding, Severity, Treatment, View};
 use role::{Role, begins_like_command, opens_as_command, role};
 use shell::{Call, Stdin};
@@ -116,6 +116,19 @@ pub(super) struct Seen {
 impl Seen {
     fn add(&mut self, danger: Danger, call: &Call, what: impl Into<Cow<'static, str>>) {
         self.add_at(danger, call.span.clone(), what);
+    }
+
+    /// Adds what a statement takes away that a call hands to a database.
+    fn add_statement(&mut self, statement: &str, call: &Call) {
+        match sql::loss(statement) {
+            Some(sql::Loss::Data) => self.add(Danger::DatabaseLoss, call, "deletes data of a database"),
+            Some(sql::Loss::Minor) => self.add(
+                Danger::DestroyTrial,
+                call,
+                "drops what can be made anew, or what its name calls temporary or a trial",
+            ),
+            None => {}
+        }
     }
 
     fn add_at(&mut self, danger: Danger, span: Range<usize>, what: impl Into<Cow<'static, str>>) {

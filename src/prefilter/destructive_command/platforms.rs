@@ -2,7 +2,6 @@
 
 use super::shell::{Call, Reading};
 use super::{Danger, Seen};
-use crate::prefilter::sql;
 use crate::prefilter::throwaway::is_throwaway;
 
 /// Looks at one call.
@@ -209,15 +208,7 @@ fn databases(reading: &Reading, call: &Call, seen: &mut Seen) {
     };
     let piped = reading.known_input(call);
     for text in statements.into_iter().chain(piped) {
-        match sql::loss(&text) {
-            Some(sql::Loss::Data) => seen.add(Danger::DatabaseLoss, call, "deletes data of a database"),
-            Some(sql::Loss::Minor) => seen.add(
-                Danger::DestroyTrial,
-                call,
-                "drops what can be made anew, or what its name calls temporary or a trial",
-            ),
-            None => {}
-        }
+        seen.add_statement(&text, call);
     }
 }
 

@@ -14,7 +14,6 @@ use super::callees::Deed;
 use super::values::{script, value};
 use super::{Nested, expression};
 use crate::prefilter::locations::{Breadth, Location, Secret};
-use crate::prefilter::sql;
 
 /// No system takes a longer one.
 const LONGEST_PATH: usize = 4096;
@@ -516,14 +515,6 @@ fn queried(arguments: &[String], constants: &HashMap<String, String>, call: &Cal
         let Some(statement) = value(bare, constants, 0) else {
             continue;
         };
-        match sql::loss(&statement) {
-            Some(sql::Loss::Data) => seen.add(Danger::DatabaseLoss, call, "deletes data of a database"),
-            Some(sql::Loss::Minor) => seen.add(
-                Danger::DestroyTrial,
-                call,
-                "drops what can be made anew, or what its name calls temporary or a trial",
-            ),
-            None => {}
-        }
+        seen.add_statement(&statement, call);
     }
 }
