@@ -23,7 +23,7 @@ use std::sync::Arc;
 use capitals::Capitals;
 use windows::Windows;
 
-use super::views::Kinds;
+use super::scan::Kinds;
 
 /// How the letters of a word are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -312,9 +312,7 @@ impl Gate {
             }
         };
         if bytes.len() < FEW {
-            let known = |byte: u8| self.rare.get(usize::from(byte)).is_some_and(|rare| *rare != u8::MAX);
-            let places = bytes.iter().enumerate().filter(|(_, byte)| known(**byte));
-            places.for_each(|(place, _)| tell(place));
+            (0..bytes.len()).for_each(tell);
             return;
         }
         for three in self.short.chunks(3) {

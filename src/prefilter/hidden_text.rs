@@ -7,7 +7,8 @@ use regex::Regex;
 
 use super::expression::expression;
 use super::injected_instruction::{Likeness, likeness};
-use super::views::{FEWEST_BITS, Kinds, escape_sequence_length, is_digit, is_zero_width, next, selector_byte};
+use super::scan::{Kinds, next};
+use super::views::{FEWEST_BITS, escape_sequence_length, is_digit, is_zero_width, selector_byte};
 use super::{Plain, Prefilter, Rule, Subject, ViewText, Word};
 use crate::model::{Confidence, Finding, ReasonCode, Severity, Treatment, View};
 

@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use super::scan::Kinds;
 use super::signals::{Cluster, HALVES, Hit, Signals};
-use super::views::Kinds;
 use super::{Plain, Prefilter, Rule, Seen, Subject, ViewText, Word};
 use crate::model::{Confidence, Finding, Kind, Origin, Place, ReasonCode, Severity, Treatment};
 

@@ -20,6 +20,7 @@ mod path;
 mod personal_data;
 mod plain;
 mod rule;
+mod scan;
 mod secret;
 mod signals;
 mod sql;

@@ -5,7 +5,8 @@
 use std::ops::Range;
 
 use super::injected_instruction::{Disguise, telling};
-use super::views::{Kinds, is_invisible, next};
+use super::scan::{Kinds, next};
+use super::views::is_invisible;
 use super::{Plain, Prefilter, Rule, Seen, Subject, ViewText, Word};
 use crate::model::{Confidence, Finding, ReasonCode, Severity, Treatment, View};
 

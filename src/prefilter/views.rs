@@ -24,17 +24,14 @@ mod glance;
 mod groups;
 mod hidden;
 mod json;
-mod kinds;
 mod letters;
 mod likeness;
 mod lines;
-mod masks;
 mod normalize;
 mod numbers;
 mod packed;
 mod pairs;
 mod room;
-mod scan;
 mod seams;
 mod span_map;
 mod spelled;
@@ -49,6 +46,7 @@ use self::room::Granted;
 use self::span_map::{Derived, SpanMap};
 use super::Prefilter;
 use super::gate::{Gate, Sightings};
+use super::scan::Kinds;
 use crate::model::{Content, Form, View};
 
 pub(super) use bits::{FEWEST_BITS, is_digit};
@@ -56,11 +54,8 @@ pub(super) use fold::fold_pattern;
 pub(super) use glance::Glance;
 pub(super) use hidden::{is_zero_width, selector_byte};
 pub(super) use json::{Leaf, MOST_LEAVES, leaves};
-pub(super) use kinds::Kinds;
-pub(super) use masks::{Masks, of_digits};
 pub(super) use normalize::{escape_sequence_length, is_invisible};
 pub(super) use room::Room;
-pub(super) use scan::{next, next_pair};
 
 /// How many layers of encoding are taken off.
 const MOST_LAYERS: usize = 4;

@@ -1,7 +1,7 @@
 //! Words as written with two capitals in a row: in most texts there are few such places, or none.
 
 use super::Candidate;
-use crate::prefilter::views::next_pair;
+use crate::prefilter::scan::next_pair;
 
 /// Letters of the alphabet.
 const LETTERS: usize = 26;

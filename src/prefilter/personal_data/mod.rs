@@ -22,7 +22,8 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use super::views::{Kinds, of_digits};
+use super::scan::Kinds;
+use super::scan::masks::of_digits;
 use super::{Plain, Prefilter, Rule, Seen, Subject, Word};
 use crate::model::{Confidence, Content, Finding, ReasonCode, Severity, Treatment, View};
 

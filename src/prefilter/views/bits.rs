@@ -3,8 +3,8 @@
 
 use super::hidden::is_zero_width;
 use super::likeness::{prints, readable};
-use super::scan::{any, next};
 use super::span_map::{Derived, Scale, Writer};
+use crate::prefilter::scan::{any, next};
 
 /// The fewest invisible characters in a row that can spell something.
 pub(in crate::prefilter) const FEWEST_BITS: usize = 16;

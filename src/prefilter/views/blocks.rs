@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use super::kinds::{Kinds, is_base64, is_odd_piece};
-use super::masks::{self, WORD};
 use super::packed::Budget;
 use super::span_map::{Derived, Scale, Writer};
 use super::spelled::{PROBE, SHORTEST, tail_of_base64};
 use super::{groups, lines, numbers, pairs, spelled, spoken};
+use crate::prefilter::scan::kinds::{Kinds, is_base64, is_odd_piece};
+use crate::prefilter::scan::masks::{self, WORD};
 
 /// The fewest characters in one piece by which a block is noticed.
 const NOTICED: usize = 8;
@@ -135,8 +135,8 @@ fn long_pieces(bytes: &[u8]) -> impl Iterator<Item = usize> {
 
 /// Whether a piece shows that it is no plain word: by a byte that is no small letter, or by what it ends with.
 fn is_odd(bytes: &[u8], piece: Range<usize>) -> bool {
-    let behind = bytes.get(piece.start + 1..=piece.end).or(bytes.get(piece.start + 1..));
-    let pairs = bytes.iter().skip(piece.start).zip(behind.into_iter().flatten());
+    let behind = bytes.get(piece.start + 1..).unwrap_or_default();
+    let pairs = bytes.iter().skip(piece.start).zip(behind).take(piece.len());
     pairs.fold(false, |odd, (before, byte)| odd | is_odd_piece(*before, *byte))
 }
 

@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use super::scan::{hex_number, next};
 use super::span_map::{Derived, Writer};
+use crate::prefilter::scan::{hex_number, next};
 
 /// The text with every escape replaced by what it stands for, or `None` when there is none.
 pub(super) fn unescape(text: &str, room: usize) -> Option<Derived> {

@@ -6,8 +6,8 @@
 use unicode_normalization::UnicodeNormalization;
 
 use super::normalize::is_stuffable_mark;
-use super::scan::any;
 use super::span_map::{Derived, SpanMap, Writer};
+use crate::prefilter::scan::any;
 
 /// The text folded, or `None` when that changes nothing.
 pub(super) fn fold(text: &str, room: usize) -> Option<Derived> {

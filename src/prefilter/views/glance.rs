@@ -1,10 +1,10 @@
 //! A first look at a content: what it holds and which words of the gate. Most contents of a step are names, states and short
 //! remarks that nothing is to be said about; a glance tells them from those whose views must be made.
 
-use super::Kinds;
 use super::spelled::SHORTEST;
 use crate::model::{Content, Form, View, ViewSet};
 use crate::prefilter::gate::{Gate, Sightings};
+use crate::prefilter::scan::Kinds;
 
 /// A first look at a content.
 #[derive(Clone, Debug)]

@@ -3,9 +3,9 @@
 use std::ops::Range;
 
 use super::blocks::{letters_of, write_spelled};
-use super::masks;
 use super::packed::Budget;
 use super::span_map::Writer;
+use crate::prefilter::scan::masks;
 
 /// The longest group.
 const LONGEST: usize = 32;

@@ -1,6 +1,7 @@
 //! Text that no reader sees: spelled in tag characters or variation selectors, inside terminal codes, or in reverse order.
 
 use super::span_map::{Derived, Scale, Writer};
+use crate::prefilter::scan::any;
 
 /// A character spelled by a tag character.
 const fn tag_letter(c: char) -> Option<char> {
@@ -42,12 +43,12 @@ fn region_flag(text: &str) -> Option<usize> {
 /// Whether a text can hide anything in the ways of this file.
 fn may_hide(text: &str) -> bool {
     // Every character of concern is encoded in three or four bytes that begin with one of these.
-    super::scan::any(text.as_bytes(), |byte| matches!(byte, 0xe1 | 0xe2 | 0xef | 0xf3))
+    any(text.as_bytes(), |byte| matches!(byte, 0xe1 | 0xe2 | 0xef | 0xf3))
 }
 
 /// What tag characters spell, all runs together.
 pub(super) fn tags(text: &str, room: usize) -> Option<Derived> {
-    if !super::scan::any(text.as_bytes(), |byte| byte == 0xf3) {
+    if !any(text.as_bytes(), |byte| byte == 0xf3) {
         return None;
     }
     let mut writer = Writer::new(room);
@@ -126,7 +127,7 @@ pub(super) fn selectors(text: &str, room: usize) -> Option<Derived> {
 /// What stands in the strings of terminal escape sequences (window titles, clipboards, links), one a line: a terminal
 /// does not show it, a model reads it.
 pub(super) fn terminal_strings(text: &str, room: usize) -> Option<Derived> {
-    if !super::scan::any(text.as_bytes(), |byte| byte == 0x1b) {
+    if !any(text.as_bytes(), |byte| byte == 0x1b) {
         return None;
     }
     let mut writer = Writer::new(room);

@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::scan::hex_number;
 use super::span_map::{Derived, SpanMap, Writer};
+use crate::prefilter::scan::{any, hex_number};
 
 /// What a JSON text says, and the leaves in it that look like JSON themselves.
 pub(super) struct Inside {
@@ -64,7 +64,7 @@ const MOST_NESTED: usize = 16;
 /// Reads a text that is a JSON object or array. One without escapes says the same as it is, and gives `None`.
 pub(super) fn inside(text: &str, room: usize) -> Option<Inside> {
     let first = text.trim_start().bytes().next()?;
-    if !matches!(first, b'{' | b'[') || !super::scan::any(text.as_bytes(), |byte| byte == b'\\') {
+    if !matches!(first, b'{' | b'[') || !any(text.as_bytes(), |byte| byte == b'\\') {
         return None;
     }
     serde_json::from_str::<serde::de::IgnoredAny>(text).ok()?;

@@ -5,9 +5,9 @@ use std::ops::Range;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::canonical_combining_class;
 
-use super::kinds::is_odd_control;
-use super::scan::any;
 use super::span_map::{Derived, Writer};
+use crate::prefilter::scan::any;
+use crate::prefilter::scan::kinds::is_odd_control;
 
 /// More marks than any writing system puts on one letter.
 const MOST_MARKS: usize = 8;

@@ -5,8 +5,8 @@
 use std::ops::Range;
 
 use super::likeness::looks_written;
-use super::scan::{hex_number, next};
 use super::span_map::Writer;
+use crate::prefilter::scan::{hex_number, next};
 
 /// The fewest numbers of a list.
 const FEWEST: usize = 8;

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::likeness::readable;
-use super::scan::hex_value;
 use super::span_map::Writer;
+use crate::prefilter::scan::hex_value;
 
 /// Writes what every row of pairs spells.
 pub(super) fn decode(bytes: &[u8], writer: &mut Writer) {

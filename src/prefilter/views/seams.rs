@@ -1,9 +1,9 @@
 //! Words that are taken apart by what a reader does not take for a part of them, and put together again: emphasis and
 //! empty elements inside words, hyphens at line ends, string literals that are joined.
 
-use super::kinds::begins_seam;
-use super::scan::next_pair;
 use super::span_map::{Derived, Writer};
+use crate::prefilter::scan::kinds::begins_seam;
+use crate::prefilter::scan::next_pair;
 
 /// Fewer seams than this may be honest: a plural behind a name in bold, a word at the end of a line.
 const FEWEST: usize = 3;

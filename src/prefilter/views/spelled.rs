@@ -3,8 +3,8 @@
 use super::alphabets::{base32, base58};
 use super::likeness::{looks_written, prints, readable};
 use super::packed::{Budget, is_framed};
-use super::scan::hex_value;
 use super::span_map::Scale;
+use crate::prefilter::scan::hex_value;
 
 /// The fewest letters of a block.
 pub(super) const SHORTEST: usize = 11;

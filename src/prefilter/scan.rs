@@ -1,5 +1,10 @@
 //! Gates: questions about the bytes of a text that are answered at the speed of memory.
 
+pub(super) mod kinds;
+pub(super) mod masks;
+
+pub(super) use kinds::Kinds;
+
 /// Whether some byte satisfies `wanted`, asked block by block so that the compiler can use wide registers.
 #[inline]
 pub(super) fn any(bytes: &[u8], wanted: impl Fn(u8) -> bool) -> bool {
@@ -13,7 +18,7 @@ pub(super) fn any(bytes: &[u8], wanted: impl Fn(u8) -> bool) -> bool {
 
 /// The first place at or behind `from` whose byte satisfies `wanted`, block by block for the same reason.
 #[inline]
-pub(in crate::prefilter) fn next(bytes: &[u8], from: usize, wanted: impl Fn(u8) -> bool + Copy) -> Option<usize> {
+pub(super) fn next(bytes: &[u8], from: usize, wanted: impl Fn(u8) -> bool + Copy) -> Option<usize> {
     const BLOCK: usize = 16;
     let mut at = from;
     loop {
@@ -30,11 +35,7 @@ pub(in crate::prefilter) fn next(bytes: &[u8], from: usize, wanted: impl Fn(u8) 
 
 /// The first place at or behind `from` whose byte and the one behind it satisfy `wanted`, block by block for the same reason.
 #[inline]
-pub(in crate::prefilter) fn next_pair(
-    bytes: &[u8],
-    from: usize,
-    wanted: impl Fn(u8, u8) -> bool + Copy,
-) -> Option<usize> {
+pub(super) fn next_pair(bytes: &[u8], from: usize, wanted: impl Fn(u8, u8) -> bool + Copy) -> Option<usize> {
     const BLOCK: usize = 32;
     let mut at = from;
     loop {

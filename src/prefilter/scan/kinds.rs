@@ -55,7 +55,7 @@ impl Kinds {
     }
 
     /// These kinds but not those.
-    pub(super) const fn without(self, other: Self) -> Self {
+    pub(in crate::prefilter) const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
@@ -171,7 +171,7 @@ const fn is_letter(byte: u8) -> bool {
 }
 
 #[inline(always)]
-pub(super) const fn is_digit(byte: u8) -> bool {
+pub(in crate::prefilter) const fn is_digit(byte: u8) -> bool {
     byte.wrapping_sub(b'0') < 10
 }
 
@@ -217,19 +217,19 @@ const fn places_at(before: u8, byte: u8, behind: u8) -> u8 {
 
 /// Whether a byte is a control character that no ordinary text holds.
 #[inline(always)]
-pub(super) const fn is_odd_control(byte: u8) -> bool {
+pub(in crate::prefilter) const fn is_odd_control(byte: u8) -> bool {
     ((byte < 0x20) & (byte != b'\t') & (byte != b'\n') & (byte != b'\r')) | (byte == 0x7f)
 }
 
 /// Whether a byte is of the alphabets of base64.
 #[inline(always)]
-pub(super) const fn is_base64(byte: u8) -> bool {
+pub(in crate::prefilter) const fn is_base64(byte: u8) -> bool {
     is_letter_or_digit(byte) | (byte == b'+') | (byte == b'/') | (byte == b'-') | (byte == b'_')
 }
 
 /// Whether a piece of these alphabets shows by its second byte that it is no plain word, or by what it ends with.
 #[inline(always)]
-pub(super) const fn is_odd_piece(before: u8, byte: u8) -> bool {
+pub(in crate::prefilter) const fn is_odd_piece(before: u8, byte: u8) -> bool {
     let small = byte.wrapping_sub(b'a') < 26;
     let quotes = (byte == b'"') | (byte == b'\'') | (byte == b'`');
     let breaks = quotes | (byte == b'\n') | (byte == b'\r') | (byte == b'\\');
@@ -246,7 +246,7 @@ const fn is_seam(before: u8, byte: u8, behind: u8) -> bool {
 
 /// The same, whatever stands before.
 #[inline(always)]
-pub(super) const fn begins_seam(byte: u8, behind: u8) -> bool {
+pub(in crate::prefilter) const fn begins_seam(byte: u8, behind: u8) -> bool {
     let is_mark = (byte == b'<') | (byte == b'*') | (byte == b'~');
     let is_quote = (byte == b'"') | (byte == b'\'');
     let blank = (behind == b' ') | (behind == b'\n') | (behind == b'\r') | (behind == b'\t');

@@ -3,7 +3,7 @@
 use super::kinds::{is_base64, is_digit};
 
 /// Bytes that one word is about.
-pub(super) const WORD: usize = u64::BITS as usize;
+pub(in crate::prefilter) const WORD: usize = u64::BITS as usize;
 
 /// For each byte of a text whether it belongs, the first in the lowest bit of the first word.
 #[derive(Clone, Debug)]
@@ -13,7 +13,7 @@ pub(in crate::prefilter) struct Masks {
 }
 
 impl Masks {
-    pub(super) fn words(&self) -> &[u64] {
+    pub(in crate::prefilter) fn words(&self) -> &[u64] {
         &self.words
     }
 
@@ -23,12 +23,12 @@ impl Masks {
     }
 
     /// The first place at or behind this one whose byte belongs; the end of the text if there is none.
-    pub(super) fn next_in(&self, from: usize) -> usize {
+    pub(in crate::prefilter) fn next_in(&self, from: usize) -> usize {
         self.next(from, 0)
     }
 
     /// The first place at or behind this one whose byte does not belong; the end of the text if there is none.
-    pub(super) fn next_out(&self, from: usize) -> usize {
+    pub(in crate::prefilter) fn next_out(&self, from: usize) -> usize {
         self.next(from, u64::MAX)
     }
 
@@ -47,13 +47,13 @@ impl Masks {
 
 /// The bytes of the alphabets of base64. Compiled for wider registers too.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
-pub(super) fn of_base64(bytes: &[u8]) -> Masks {
+pub(in crate::prefilter) fn of_base64(bytes: &[u8]) -> Masks {
     masks(bytes, is_base64)
 }
 
 /// Letters, digits, and the two signs of the first of these alphabets.
 #[multiversion::multiversion(targets("x86_64+avx2+bmi1+bmi2"))]
-pub(super) fn of_groups(bytes: &[u8]) -> Masks {
+pub(in crate::prefilter) fn of_groups(bytes: &[u8]) -> Masks {
     masks(bytes, is_of_group)
 }
 
