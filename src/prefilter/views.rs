@@ -49,6 +49,7 @@ use super::gate::{Gate, Sightings};
 use super::scan::Kinds;
 use crate::model::{Content, Form, View};
 
+pub(super) use alphabets::ordinary_base32;
 pub(super) use bits::{FEWEST_BITS, is_digit};
 pub(super) use fold::fold_pattern;
 pub(super) use glance::Glance;

@@ -4,6 +4,8 @@ use base64::Engine as _;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use url::Url;
 
+use crate::prefilter::views::ordinary_base32;
+
 /// What a URL carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Cargo {
@@ -86,7 +88,7 @@ fn label_spells_text(label: &str) -> bool {
         return false;
     }
     let hex = label.len().is_multiple_of(2) && from_hex(label).is_some_and(|bytes| is_readable(&bytes));
-    hex || from_base32(label).is_some_and(|bytes| is_readable(&bytes))
+    hex || ordinary_base32(label.as_bytes()).is_some_and(|bytes| is_readable(&bytes))
 }
 
 fn from_hex(text: &str) -> Option<Vec<u8>> {
@@ -100,26 +102,6 @@ fn from_hex(text: &str) -> Option<Vec<u8>> {
             .filter_map(|pair| Some(pair.first()? << 4 | pair.get(1)?))
             .collect(),
     )
-}
-
-fn from_base32(text: &str) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let mut buffer = 0_u32;
-    let mut bits = 0;
-    for c in text.bytes() {
-        let value = match c {
-            b'a'..=b'z' => c - b'a',
-            b'2'..=b'7' => c - b'2' + 26,
-            _ => return None,
-        };
-        buffer = (buffer << 5 | u32::from(value)) & 0xfff;
-        bits += 5;
-        if bits >= 8 {
-            bits -= 8;
-            bytes.push(u8::try_from(buffer >> bits & 0xff).ok()?);
-        }
-    }
-    Some(bytes)
 }
 
 fn is_readable(bytes: &[u8]) -> bool {

@@ -11,17 +11,21 @@ pub(super) fn base32(letters: &[u8]) -> [Option<Vec<u8>>; 2] {
     if lower && letters.iter().any(u8::is_ascii_uppercase) || !matches!(letters.len() % 8, 0 | 2 | 4 | 5 | 7) {
         return [None, None];
     }
-    let ordinary = |byte: u8| match byte.to_ascii_uppercase() {
-        letter @ b'A'..=b'Z' => Some(letter - b'A'),
-        digit @ b'2'..=b'7' => Some(digit - b'2' + 26),
-        _ => None,
-    };
     let extended = |byte: u8| match byte.to_ascii_uppercase() {
         digit @ b'0'..=b'9' => Some(digit - b'0'),
         letter @ b'A'..=b'V' => Some(letter - b'A' + 10),
         _ => None,
     };
-    [fives(letters, ordinary), fives(letters, extended)]
+    [ordinary_base32(letters), fives(letters, extended)]
+}
+
+/// Base32 in the ordinary alphabet, in any mix of cases and of any length.
+pub(in crate::prefilter) fn ordinary_base32(letters: &[u8]) -> Option<Vec<u8>> {
+    fives(letters, |byte| match byte.to_ascii_uppercase() {
+        letter @ b'A'..=b'Z' => Some(letter - b'A'),
+        digit @ b'2'..=b'7' => Some(digit - b'2' + 26),
+        _ => None,
+    })
 }
 
 /// Bytes of five bits a letter.

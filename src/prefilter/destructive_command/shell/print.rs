@@ -9,6 +9,7 @@ use super::super::syntax::{self, Direction};
 use super::run::{LONGEST_VALUE, MOST_FIELDS, Shell};
 use super::{Call, Word};
 use crate::prefilter::locations::{Location, Secret};
+use crate::prefilter::views::ordinary_base32;
 
 /// Marks a text that was encoded here; what it would spell is of no use, that it was encoded is.
 const ENCODED: &str = "\u{2}encoded:";
@@ -182,23 +183,11 @@ impl Shell {
 }
 
 fn decode_base32(text: &str) -> Option<String> {
-    let mut bytes = Vec::new();
-    let (mut held, mut bits) = (0_u32, 0_u32);
-    for c in text.bytes().filter(|byte| !byte.is_ascii_whitespace() && *byte != b'=') {
-        let digit = match c {
-            b'A'..=b'Z' => c - b'A',
-            b'a'..=b'z' => c - b'a',
-            b'2'..=b'7' => c - b'2' + 26,
-            _ => return None,
-        };
-        held = (held << 5 | u32::from(digit)) & 0xfff;
-        bits += 5;
-        if bits >= 8 {
-            bits -= 8;
-            bytes.extend(u8::try_from(held >> bits & 0xff));
-        }
-    }
-    String::from_utf8(bytes).ok()
+    let letters: Vec<u8> = text
+        .bytes()
+        .filter(|byte| !byte.is_ascii_whitespace() && *byte != b'=')
+        .collect();
+    String::from_utf8(ordinary_base32(&letters)?).ok()
 }
 
 fn decode_base64(text: &str) -> Option<String> {
