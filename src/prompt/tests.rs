@@ -148,15 +148,25 @@ fn builtin() -> &'static Prompts {
     &BUILTIN
 }
 
+/// What is put into a prompt about a step when nothing was found and nothing happened before.
+fn input<'a>(step: &'a Step, policy: &'a Policy) -> PromptInput<'a> {
+    PromptInput {
+        step,
+        findings: &[],
+        history: crate::model::History::NONE,
+        policy,
+        budget_tokens: DEFAULT_BUDGET_TOKENS,
+        reasoning: Reasoning::Shown,
+    }
+}
+
 fn render_with(step: &Step, findings: &[Finding], budget_tokens: usize, reasoning: Reasoning) -> Rendered {
     let policy = Policy::standard().unwrap();
     let input = PromptInput {
-        step,
         findings,
-        history: crate::model::History::NONE,
-        policy: &policy,
         budget_tokens,
         reasoning,
+        ..input(step, &policy)
     };
     builtin().render(&input, &marks()).unwrap()
 }
@@ -239,14 +249,7 @@ fn the_system_prompt_differs_between_calls_only_in_its_last_lines() {
     let policy = Policy::standard().unwrap();
     let prompts = builtin();
     let system = |step: &Step, marks: &Marks| {
-        let input = PromptInput {
-            step,
-            findings: &[],
-            history: crate::model::History::NONE,
-            policy: &policy,
-            budget_tokens: DEFAULT_BUDGET_TOKENS,
-            reasoning: Reasoning::Shown,
-        };
+        let input = input(step, &policy);
         prompts.render(&input, marks).unwrap().system
     };
     let message = a(Kind::UserMessage, Method::Message)
@@ -264,14 +267,7 @@ fn the_organisations_guidance_is_shown_as_it_is_written() {
     let mut policy = Policy::standard().unwrap();
     policy.guidance = "Refunds above {{ limit }} need {% two %} people: `org.four_eyes`.".to_owned();
     let step = mail_call();
-    let input = PromptInput {
-        step: &step,
-        findings: &[],
-        history: crate::model::History::NONE,
-        policy: &policy,
-        budget_tokens: DEFAULT_BUDGET_TOKENS,
-        reasoning: Reasoning::Shown,
-    };
+    let input = input(&step, &policy);
     let system = builtin().render(&input, &marks()).unwrap().system;
     assert!(system.contains("\nRefunds above {{ limit }} need {% two %} people: `org.four_eyes`.\n"));
     assert!(!render(&step, &[]).system.contains("# The rules of this organisation"));

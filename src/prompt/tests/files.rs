@@ -57,14 +57,7 @@ fn a_file_takes_the_place_of_the_built_in_one_and_changes_the_version() {
     );
     let step = a(Kind::Knowledge, Method::KnowledgeRetrieval).0;
     let policy = Policy::standard().unwrap();
-    let input = PromptInput {
-        step: &step,
-        findings: &[],
-        history: crate::model::History::NONE,
-        policy: &policy,
-        budget_tokens: DEFAULT_BUDGET_TOKENS,
-        reasoning: Reasoning::Shown,
-    };
+    let input = input(&step, &policy);
     assert!(
         prompts
             .render(&input, &marks())
@@ -155,14 +148,7 @@ fn a_template_that_does_more_with_the_marks_is_rendered_for_every_call() {
         Policy::standard().unwrap(),
         mail_call(),
     );
-    let input = PromptInput {
-        step: &step,
-        findings: &[],
-        history: crate::model::History::NONE,
-        policy: &policy,
-        budget_tokens: DEFAULT_BUDGET_TOKENS,
-        reasoning: Reasoning::Shown,
-    };
+    let input = input(&step, &policy);
     for marks in [marks(), Marks::fresh()] {
         let system = prompts.render(&input, &marks).unwrap().system;
         let end = format!("\n{}\n{}", marks.fence.to_uppercase(), marks.fence);
@@ -179,14 +165,7 @@ fn what_is_kept_of_a_system_prompt_is_that_of_its_policy() {
         "Repairs are booked by people.",
     ] {
         policy.guidance = guidance.to_owned();
-        let input = PromptInput {
-            step: &step,
-            findings: &[],
-            history: crate::model::History::NONE,
-            policy: &policy,
-            budget_tokens: DEFAULT_BUDGET_TOKENS,
-            reasoning: Reasoning::Shown,
-        };
+        let input = input(&step, &policy);
         for marks in [Marks::fresh(), Marks::fresh()] {
             let system = builtin().render(&input, &marks).unwrap().system;
             assert!(system.contains(&format!("\n{guidance}\n")), "{system}");

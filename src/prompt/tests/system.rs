@@ -7,14 +7,7 @@ fn the_system_prompt() {
     let mut policy = Policy::standard().unwrap();
     policy.guidance = "Repairs are booked by people only.".to_owned();
     let step = mail_call();
-    let input = PromptInput {
-        step: &step,
-        findings: &[],
-        history: crate::model::History::NONE,
-        policy: &policy,
-        budget_tokens: DEFAULT_BUDGET_TOKENS,
-        reasoning: Reasoning::Shown,
-    };
+    let input = input(&step, &policy);
     insta::assert_snapshot!(builtin().render(&input, &marks()).unwrap().system, @r####"
 # Your task
 
