@@ -9,7 +9,7 @@
 //!
 //! ## Room
 //!
-//! An index is bounded. A step may take no more than a quarter of the room that is left, so that a flood neither pushes
+//! An index is bounded in bytes, by whoever keeps it. A step may take no more than a quarter of the room that is left, so that a flood neither pushes
 //! out what came before nor fills the index; nothing is ever pushed out. Where a step said more than there was room for,
 //! that is remembered too: from then on a destination that nobody is known to have named counts as *possibly* read there
 //! ([`Sureness::Possible`]). The user's words have a room of their own.
@@ -31,7 +31,7 @@ use self::values::Value;
 pub use self::values::ValueKind;
 use crate::model::{ClassSet, Content, ContentId, Method, Origin, Place, Pointer, Step};
 
-/// Values, and shingles, that an index holds.
+/// Values, and shingles, that an index holds at most, however much room there is.
 const MOST_ENTRIES: usize = 4096;
 /// Values of instructions, which have a room of their own.
 const MOST_INSTRUCTED: usize = 512;
@@ -39,6 +39,13 @@ const MOST_INSTRUCTED: usize = 512;
 const MOST_OF_USER: usize = 4096;
 /// Places that are remembered.
 const MOST_PLACES: usize = 256;
+/// Bytes that an entry takes, a key, a place with its names.
+const ENTRY_BYTES: usize = 20;
+const KEY_BYTES: usize = 10;
+const PLACE_BYTES: usize = 240;
+/// Bytes that an index takes which holds the most of everything.
+const FULL_BYTES: usize =
+    (2 * MOST_ENTRIES + MOST_INSTRUCTED) * ENTRY_BYTES + 7 * MOST_OF_USER * KEY_BYTES + MOST_PLACES * PLACE_BYTES;
 /// Bytes that are read of one step.
 const MOST_BYTES: usize = 256 * 1024;
 /// Bytes that are read of what the user, or the instructions, say at once.
@@ -64,6 +71,11 @@ pub struct Provenance {
 }
 
 impl Provenance {
+    /// Bytes that it takes in memory, roughly.
+    pub(super) fn bytes(&self) -> usize {
+        160 + self.tool.as_ref().map_or(0, String::len) + self.pointer.as_str().len()
+    }
+
     /// In a few words: "the output of `web.read`, step 3".
     pub fn describe(&self) -> String {
         let what = match (self.origin, &self.tool) {
@@ -177,7 +189,37 @@ pub struct TaintIndex {
     user_shingles: Keys,
     /// Where more was said than there was room for.
     unremembered: Option<Arc<Provenance>>,
+    place_bytes: usize,
+    capacity: Capacity,
     room: Room,
+}
+
+/// How much an index may hold of everything.
+#[derive(Clone, Copy, Debug)]
+struct Capacity {
+    entries: usize,
+    instructed: usize,
+    of_user: usize,
+    places: usize,
+}
+
+impl Capacity {
+    /// What fits into so many bytes.
+    const fn of(bytes: usize) -> Self {
+        let bytes = if bytes < FULL_BYTES { bytes } else { FULL_BYTES };
+        Self {
+            entries: MOST_ENTRIES * bytes / FULL_BYTES,
+            instructed: MOST_INSTRUCTED * bytes / FULL_BYTES,
+            of_user: MOST_OF_USER * bytes / FULL_BYTES,
+            places: MOST_PLACES * bytes / FULL_BYTES,
+        }
+    }
+}
+
+impl Default for Capacity {
+    fn default() -> Self {
+        Self::of(FULL_BYTES)
+    }
 }
 
 /// What the step under way may still take.
@@ -189,11 +231,12 @@ struct Room {
 }
 
 impl TaintIndex {
-    /// Begins a step: it may take a quarter of the room that is left.
-    pub fn begin_step(&mut self) {
+    /// Begins a step: the index may take so many bytes, the step a quarter of the room that is left.
+    pub fn begin_step(&mut self, bytes: usize) {
+        self.capacity = Capacity::of(bytes);
         self.room = Room {
-            values: MOST_ENTRIES.saturating_sub(self.values.len()) / 4,
-            shingles: MOST_ENTRIES.saturating_sub(self.shingles.len()) / 4,
+            values: self.capacity.entries.saturating_sub(self.values.len()) / 4,
+            shingles: self.capacity.entries.saturating_sub(self.shingles.len()) / 4,
             bytes: MOST_BYTES,
         };
     }
@@ -252,7 +295,8 @@ impl TaintIndex {
             seen.flags |= flags;
             return;
         }
-        let instructed = flags & INSTRUCTED != 0 && self.values.len() < MOST_ENTRIES + MOST_INSTRUCTED;
+        let instructed =
+            flags & INSTRUCTED != 0 && self.values.len() < self.capacity.entries + self.capacity.instructed;
         if self.room.values == 0 && !instructed {
             self.forget(place);
             return;
@@ -271,13 +315,14 @@ impl TaintIndex {
     pub fn learn_user(&mut self, text: &str) {
         let text = text.get(..text.floor_char_boundary(MAX_LEARNED)).unwrap_or_default();
         self.learn_trusted(text);
-        learn_words(text, &mut self.user_words, &mut self.user_stems);
+        let most = self.capacity.of_user;
+        learn_words(text, &mut self.user_words, &mut self.user_stems, most);
         for word in words::words(text) {
             let capital = text
                 .get(word.start..word.end)
                 .is_some_and(|word| word.starts_with(char::is_uppercase));
             if capital {
-                add(&mut self.user_names, word.hash);
+                add(&mut self.user_names, word.hash, most);
             }
         }
     }
@@ -287,15 +332,16 @@ impl TaintIndex {
     pub fn learn_instructions(&mut self, text: &str) {
         let text = text.get(..text.floor_char_boundary(MAX_LEARNED)).unwrap_or_default();
         self.learn_trusted(text);
-        learn_words(text, &mut self.own_words, &mut self.own_stems);
+        learn_words(text, &mut self.own_words, &mut self.own_stems, self.capacity.of_user);
     }
 
     fn learn_trusted(&mut self, text: &str) {
+        let most = self.capacity.of_user;
         for value in all_values(text, &layers::layers(text)) {
-            add(&mut self.user_values, value.key);
+            add(&mut self.user_values, value.key, most);
         }
         for (_, shingle) in words::shingles(text) {
-            add(&mut self.user_shingles, shingle);
+            add(&mut self.user_shingles, shingle, most);
         }
     }
 
@@ -474,18 +520,21 @@ impl TaintIndex {
     pub fn bytes(&self) -> usize {
         let keys = self.user_values.len()
             + self.user_words.len()
+            + self.user_names.len()
             + self.user_stems.len()
             + self.own_words.len()
             + self.own_stems.len()
             + self.user_shingles.len();
-        (self.values.len() + self.shingles.len()) * 20 + keys * 10 + self.places.len() * 160
+        (self.values.len() + self.shingles.len()) * ENTRY_BYTES + keys * KEY_BYTES + self.place_bytes
     }
 
     fn place(&mut self, place: &Arc<Provenance>) -> Option<u16> {
         if self.places.last().is_none_or(|last| last != place) {
-            if self.places.len() >= MOST_PLACES {
+            let bytes = self.place_bytes + place.bytes();
+            if self.places.len() >= self.capacity.places || bytes > self.capacity.places * PLACE_BYTES {
                 return None;
             }
+            self.place_bytes = bytes;
             self.places.push(Arc::clone(place));
         }
         u16::try_from(self.places.len() - 1).ok()
@@ -544,18 +593,18 @@ pub(super) fn words_of(text: &str) -> Vec<u64> {
     telling.map(words::word).collect()
 }
 
-fn add(keys: &mut Keys, key: u64) {
-    if keys.len() < MOST_OF_USER {
+fn add(keys: &mut Keys, key: u64, most: usize) {
+    if keys.len() < most {
         keys.insert(key);
     }
 }
 
-fn learn_words(text: &str, words: &mut Keys, stems: &mut Keys) {
+fn learn_words(text: &str, words: &mut Keys, stems: &mut Keys, most: usize) {
     for word in words::words(text) {
-        add(words, word.hash);
+        add(words, word.hash, most);
     }
     for word in words::plain(text).split_whitespace() {
-        add(stems, stem(word));
+        add(stems, stem(word), most);
     }
 }
 
