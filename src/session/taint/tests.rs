@@ -1,9 +1,12 @@
 //! What is known again, and what is not.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 
 use super::*;
 use crate::model::testing::step_with;
+use crate::model::{ClassSet, Method, Origin, Pointer};
 
 fn place(number: u32) -> Arc<Provenance> {
     Arc::new(Provenance {
