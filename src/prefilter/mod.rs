@@ -12,6 +12,7 @@ mod hidden_text;
 mod implied;
 mod injected_instruction;
 mod joined;
+mod known;
 mod locations;
 mod notes;
 mod obfuscation;
@@ -37,6 +38,7 @@ mod warm_up;
 
 use crate::model::{Content, Examined, Finding, Screening, Step, View, ViewSet};
 use crate::policy::Policy;
+use known::{Gave, Known};
 use plain::Heeded;
 use views::Glance;
 
@@ -84,6 +86,7 @@ pub trait Prefilter: Send + Sync {
 pub struct Prefilters {
     families: Vec<Box<dyn Prefilter>>,
     gate: Gate,
+    known: Known,
 }
 
 impl Prefilters {
@@ -108,7 +111,11 @@ impl Prefilters {
 
     fn of(families: Vec<Box<dyn Prefilter>>) -> Self {
         let gate = views::gate(families.iter().map(AsRef::as_ref));
-        Self { families, gate }
+        Self {
+            families,
+            gate,
+            known: Known::default(),
+        }
     }
 
     /// Every family.
@@ -133,36 +140,46 @@ impl Prefilters {
         let notes: Vec<Notes> = self.families.iter().map(|_| Notes::default()).collect();
         let mut room = views::Room::of(step);
         let mut heeded = Heeded::default();
-        for content in &step.contents {
+        let mut agent = self.known.meet(step, policy);
+        for (place, content) in step.contents.iter().enumerate() {
             let coverage = &mut screening.coverage;
             coverage.contents += 1;
             coverage.bytes += content.text.len();
-            let glance = Glance::at(content, &self.gate);
-            if glance.is_plain(content) && !self.heed_plain(content, policy, &mut heeded) {
-                coverage.derived_bytes += glance.plain_derived_bytes(content);
-                all_views = all_views.or(Glance::plain_views());
-                coverage.examined.push(Examined {
-                    pointer: content.pointer.clone(),
-                    views: Glance::plain_views(),
-                });
-                vocabularies.push(0);
-                continue;
-            }
-            let views = Views::sharing(content, &self.gate, glance, &mut room);
-            coverage.derived_bytes += views.derived_bytes();
-            coverage.cut_bytes += views.cut_bytes();
-            if views.cut_bytes() > 0 {
-                coverage.cut.push(content.pointer.clone());
-            }
-            let of_content: ViewSet = views.iter().map(ViewText::view).collect();
-            all_views = all_views.or(of_content);
+            let gave = match agent.gave(place, &room, &notes) {
+                Some(gave) => {
+                    room.take(gave.taken);
+                    gave
+                }
+                None => {
+                    let glance = Glance::at(content, &self.gate);
+                    let gave = match glance.is_plain(content) && !self.heed_plain(content, policy, &mut heeded) {
+                        true => Gave {
+                            views: Glance::plain_views(),
+                            derived_bytes: glance.plain_derived_bytes(content),
+                            ..Gave::default()
+                        },
+                        false => {
+                            let views = Views::sharing(content, &self.gate, glance, &mut room);
+                            coverage.cut_bytes += views.cut_bytes();
+                            if views.cut_bytes() > 0 {
+                                coverage.cut.push(content.pointer.clone());
+                            }
+                            self.look_at(step, policy, content, &views, &notes, |_| true, &mut found);
+                            Gave::from(&views)
+                        }
+                    };
+                    let is_clean = found.is_empty() && coverage.cut.last() != Some(&content.pointer);
+                    agent.learn(place, is_clean.then_some(gave), &notes);
+                    gave
+                }
+            };
+            coverage.derived_bytes += gave.derived_bytes;
+            all_views = all_views.or(gave.views);
             coverage.examined.push(Examined {
                 pointer: content.pointer.clone(),
-                views: of_content,
+                views: gave.views,
             });
-            let raw = views.iter().next();
-            vocabularies.push(raw.map_or(0, |raw| raw.sightings().vocabularies()));
-            self.look_at(step, policy, content, &views, &notes, |_| true, &mut found);
+            vocabularies.push(gave.vocabularies);
             if !found.is_empty() {
                 let mut of_content = tidy::of_content(std::mem::take(&mut found));
                 screening.findings.append(&mut of_content);
@@ -216,9 +233,13 @@ impl Prefilters {
 
     /// Whether a plain content concerns any family.
     fn heed_plain<'s>(&self, content: &'s Content, policy: &Policy, heeded: &mut Heeded<'s>) -> bool {
-        let (label, origin) = (content.label.as_deref(), content.origin);
-        heeded.or_ask(label, origin, || {
-            let plain = Plain { label, origin, policy };
+        heeded.or_ask(content, || {
+            let plain = Plain {
+                label: content.label.as_deref(),
+                origin: content.origin,
+                place: content.place,
+                policy,
+            };
             self.families.iter().any(|family| family.heeds_plain(plain))
         })
     }

@@ -23,6 +23,11 @@ impl Notes {
         spent <= most
     }
 
+    /// What the readings of the family have cost.
+    pub(super) fn spent(&self) -> usize {
+        self.spent.get()
+    }
+
     /// The answer to one of the family's questions about the step as a whole, by its number: 0 or 1.
     pub fn once(&self, question: usize, ask: impl FnOnce() -> usize) -> usize {
         match self.answers.get(question) {
