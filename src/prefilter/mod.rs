@@ -6,6 +6,7 @@
 mod catalogue;
 mod destructive_command;
 mod disguise;
+mod effort;
 mod expression;
 mod gate;
 mod hidden_text;
@@ -13,6 +14,7 @@ mod implied;
 mod injected_instruction;
 mod joined;
 mod locations;
+mod memo;
 mod notes;
 mod obfuscation;
 mod oversize;
@@ -35,11 +37,16 @@ mod untrusted_destination;
 mod views;
 mod warm_up;
 
+use std::rc::Rc;
+
 use crate::model::{Content, Examined, Finding, Screening, Step, View, ViewSet};
 use crate::policy::Policy;
+use effort::Effort;
+use memo::{Memo, Outcome};
 use plain::Heeded;
 use views::Glance;
 
+pub use effort::Work;
 pub use gate::{Case, Gate, Seen, Sightings, Word};
 pub use notes::Notes;
 pub use own::own_rules;
@@ -71,6 +78,11 @@ pub trait Prefilter: Send + Sync {
     /// that an analysis is about.
     fn heeds_plain(&self, _plain: Plain<'_>) -> bool {
         true
+    }
+
+    /// Whether what it sees in a content of this name may depend on those beside it, or on where exactly it stands.
+    fn looks_around(&self, _label: &str) -> bool {
+        false
     }
 
     /// Looks at one content in all its views.
@@ -124,17 +136,34 @@ impl Prefilters {
     /// Screens a step: every content, every view, every family.
     ///
     /// Findings come in document order. Of very many only the gravest are kept: a step cannot drown a finding in others.
+    ///
+    /// A step that takes many times the work of an ordinary one of its size is not examined to its end, and that is told.
     pub fn screen(&self, step: &Step, policy: &Policy) -> Screening {
+        self.screen_within(step, policy, Effort::of(step))
+    }
+
+    fn screen_within(&self, step: &Step, policy: &Policy, effort: Effort) -> Screening {
+        let effort = Rc::new(effort);
         let mut screening = Screening::default();
         screening.coverage.examined.reserve(step.contents.len());
         let mut all_views = ViewSet::default();
         let mut vocabularies = Vec::with_capacity(step.contents.len());
         let mut found = Vec::new();
-        let notes: Vec<Notes> = self.families.iter().map(|_| Notes::default()).collect();
+        let notes: Vec<Notes> = self.families.iter().map(|_| Notes::within(&effort)).collect();
         let mut room = views::Room::of(step);
         let mut heeded = Heeded::default();
+        let mut memo = Memo::default();
+        let mut looking_around = Heeded::default();
+        let mut unexamined = None;
         for content in &step.contents {
             let coverage = &mut screening.coverage;
+            if effort.is_exhausted() {
+                unexamined.get_or_insert(content.id);
+                coverage.cut_bytes += content.text.len();
+                coverage.cut.push(content.pointer.clone());
+                vocabularies.push(0);
+                continue;
+            }
             coverage.contents += 1;
             coverage.bytes += content.text.len();
             let glance = Glance::at(content, &self.gate);
@@ -148,7 +177,19 @@ impl Prefilters {
                 vocabularies.push(0);
                 continue;
             }
+            if let Some(known) = memo.of(content) {
+                effort.spend(Work::Finding, known.findings.len());
+                coverage.derived_bytes += known.derived_bytes;
+                coverage.examined.push(Examined {
+                    pointer: content.pointer.clone(),
+                    views: known.views,
+                });
+                vocabularies.push(known.vocabularies);
+                screening.findings.extend(known.findings_at(content));
+                continue;
+            }
             let views = Views::sharing(content, &self.gate, glance, &mut room);
+            effort.spend_on(content, &views);
             coverage.derived_bytes += views.derived_bytes();
             coverage.cut_bytes += views.cut_bytes();
             if views.cut_bytes() > 0 {
@@ -161,16 +202,34 @@ impl Prefilters {
                 views: of_content,
             });
             let raw = views.iter().next();
-            vocabularies.push(raw.map_or(0, |raw| raw.sightings().vocabularies()));
+            let of_words = raw.map_or(0, |raw| raw.sightings().vocabularies());
+            vocabularies.push(of_words);
             self.look_at(step, policy, content, &views, &notes, |_| true, &mut found);
+            let mut findings = Vec::new();
             if !found.is_empty() {
-                let mut of_content = tidy::of_content(std::mem::take(&mut found));
-                screening.findings.append(&mut of_content);
+                effort.spend(Work::Finding, found.len());
+                findings = tidy::of_content(std::mem::take(&mut found));
             }
+            if effort.is_exhausted() {
+                unexamined.get_or_insert(content.id);
+                screening.coverage.cut.push(content.pointer.clone());
+            } else if views.cut_bytes() == 0 && !self.look_around(content, &mut looking_around) {
+                memo.keep(content, || Outcome {
+                    findings: findings.clone(),
+                    views: of_content,
+                    derived_bytes: views.derived_bytes(),
+                    vocabularies: of_words,
+                });
+            }
+            screening.findings.append(&mut findings);
         }
         for joined in joined::joined(step) {
+            if effort.is_exhausted() {
+                break;
+            }
             let glance = Glance::at(&joined.whole, &self.gate);
             let views = Views::sharing(&joined.whole, &self.gate, glance, &mut room);
+            effort.spend_on(&joined.whole, &views);
             screening.coverage.derived_bytes += views.derived_bytes();
             self.look_at(step, policy, &joined.whole, &views, &notes, |_| true, &mut found);
             let findings = tidy::of_content(std::mem::take(&mut found));
@@ -179,7 +238,7 @@ impl Prefilters {
         let mut known = None;
         let all = implied::implied(step);
         if !all.unopened.is_empty()
-            && let Some(cut) = self.rules().find(|rule| rule.id == oversize::CUT)
+            && let Some(cut) = self.rule(oversize::CUT)
         {
             let unopened = all.unopened.iter();
             screening
@@ -187,8 +246,13 @@ impl Prefilters {
                 .extend(unopened.map(|content| implied::not_opened(cut, content)));
         }
         for implied in all.texts {
+            if effort.is_exhausted() {
+                unexamined.get_or_insert(implied.whole.id);
+                break;
+            }
             let glance = Glance::at(&implied.whole, &self.gate);
             let views = Views::sharing(&implied.whole, &self.gate, glance, &mut room);
+            effort.spend_on(&implied.whole, &views);
             screening.coverage.derived_bytes += implied.whole.text.len() + views.derived_bytes();
             let concerned = |family: &dyn Prefilter| implied.concerns(family.family());
             self.look_at(step, policy, &implied.whole, &views, &notes, concerned, &mut found);
@@ -205,13 +269,32 @@ impl Prefilters {
             };
             family.screen_step(step, policy, spoken, &mut found);
         }
+        if let Some(first) = unexamined.and_then(|content| step.content(content))
+            && let Some(rule) = self.rule(oversize::TOO_INTRICATE)
+        {
+            let left_out = screening.coverage.cut.len();
+            screening.findings.push(oversize::too_intricate(rule, first, left_out));
+        }
         if !self.families.is_empty() {
             all_views.insert(View::Structure);
         }
         screening.coverage.views = all_views.iter().collect();
         screening.findings.append(&mut found);
         screening.findings = tidy::of_step(screening.findings);
+        (screening.work, screening.most_work) = (effort.spent(), effort.most());
         screening
+    }
+
+    /// The rule of this id.
+    fn rule(&self, id: &str) -> Option<&Rule> {
+        self.rules().find(|rule| rule.id == id)
+    }
+
+    /// Whether any family looks at what stands beside a content of this name.
+    fn look_around<'s>(&self, content: &'s Content, known: &mut Heeded<'s>) -> bool {
+        let label = content.label.as_deref();
+        let of_label = |label: &str| self.families.iter().any(|family| family.looks_around(label));
+        known.or_ask(label, content.origin, || label.is_some_and(of_label))
     }
 
     /// Whether a plain content concerns any family.
@@ -236,6 +319,9 @@ impl Prefilters {
         found: &mut Vec<Finding>,
     ) {
         for ((vocabulary, family), notes) in (views::OF_FAMILIES..).zip(&self.families).zip(notes) {
+            if notes.is_exhausted() {
+                break;
+            }
             let subject = Subject {
                 step,
                 policy,
