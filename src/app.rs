@@ -30,16 +30,6 @@ pub enum AppError {
         /// The file and what is wrong.
         why: PolicyError,
     },
-    /// A treatment names rules that do not exist.
-    #[error(
-        "organisation `{organisation}`: `policy`: `treatments`: no rule fits `{pattern}`; `guardian rules list` shows all"
-    )]
-    NoSuchRule {
-        /// The organisation.
-        organisation: OrganisationId,
-        /// The pattern.
-        pattern: String,
-    },
     /// An organisation's prompts cannot be used.
     #[error("organisation `{organisation}`: `prompts`: {why}")]
     Prompts {
@@ -156,22 +146,24 @@ pub fn keyring(config: &Config) -> Keyring {
 ///
 /// When it cannot be used.
 pub fn policy(settings: &OrganisationSettings) -> Result<Policy, AppError> {
-    let policy = match &settings.policy {
-        PolicyChoice::Profile(name) => Policy::profile(name),
-        PolicyChoice::File(path) => Policy::load(path),
-    }
-    .map_err(|why| AppError::Policy {
+    chosen_policy(&settings.policy).map_err(|why| AppError::Policy {
         organisation: settings.id.clone(),
         why,
-    })?;
-    let rules: Vec<&str> = RULE_IDS.iter().map(String::as_str).collect();
-    match policy.unknown_rules(&rules).first() {
-        None => Ok(policy),
-        Some(pattern) => Err(AppError::NoSuchRule {
-            organisation: settings.id.clone(),
-            pattern: (*pattern).to_owned(),
-        }),
-    }
+    })
+}
+
+/// A policy that is known to name no rule that there is not.
+///
+/// # Errors
+///
+/// When it cannot be used.
+pub fn chosen_policy(choice: &PolicyChoice) -> Result<Policy, PolicyError> {
+    let (policy, file) = match choice {
+        PolicyChoice::Profile(name) => (Policy::profile(name)?, format!("profile `{name}`")),
+        PolicyChoice::File(path) => (Policy::load(path)?, path.display().to_string()),
+    };
+    policy.hold_rules(&file, RULE_IDS.iter().map(String::as_str))?;
+    Ok(policy)
 }
 
 /// The ids of all rules; making the prefilters takes too long to do it again for each organisation.

@@ -10,6 +10,8 @@ use clap::{Subcommand, ValueEnum};
 use serde_json::json;
 
 use super::Ended;
+use crate::app;
+use crate::config::PolicyChoice;
 use crate::model::{Finding, Step};
 use crate::policy::{OWN_FAMILY, Policy};
 use crate::prefilter::{Prefilters, Rule, own_rules};
@@ -155,7 +157,7 @@ fn read(file: &Path) -> anyhow::Result<String> {
 /// The policy of a file; without one, that which applies when nothing is configured.
 fn policy(file: Option<&Path>) -> anyhow::Result<Policy> {
     Ok(match file {
-        Some(file) => Policy::load(file)?,
+        Some(file) => app::chosen_policy(&PolicyChoice::File(file.to_owned()))?,
         None => Policy::standard()?,
     })
 }

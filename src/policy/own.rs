@@ -3,6 +3,8 @@
 //! A rule is words, one of which stands in all that it finds, and an expression that says what exactly is found. Nothing
 //! here looks at a step; a prefilter does, and asks for what is compiled here.
 
+mod meeting;
+
 use std::collections::BTreeSet;
 use std::ops::Range;
 
@@ -13,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::OwnCode;
 use super::file::{TreatmentLine, all_named, named};
 use crate::model::{Confidence, Origin, ReasonCode, Severity, Treatment};
+use meeting::Walk;
 
 /// The family's name: what an own rule is reported under begins so.
 pub const OWN_FAMILY: &str = "own";
@@ -316,6 +319,7 @@ impl OwnRuleLine {
             words: self.words().map_err(|why| ("words", why))?,
             pattern: self.pattern(letters).map_err(|why| ("pattern", why))?,
         };
+        self.hold_meeting(&rule)?;
         self.hold_examples(&rule)?;
         Ok(rule)
     }
@@ -377,6 +381,30 @@ impl OwnRuleLine {
             true => Err("expected an expression that fits no empty text".to_owned()),
             false => Ok(pattern),
         }
+    }
+
+    /// A rule none of whose words can stand in what its expression finds would never say anything.
+    fn hold_meeting(&self, rule: &OwnRule) -> Result<(), (&'static str, String)> {
+        let Some(walk) = Walk::of(&self.pattern, rule.letters, COMPILED_BYTES) else {
+            return Ok(());
+        };
+        if rule.words.iter().any(|word| walk.may_meet(word)) {
+            return Ok(());
+        }
+        let words: Vec<String> = rule
+            .words
+            .iter()
+            .map(|word| format!("`{}`", word.escape_debug()))
+            .collect();
+        let capitals = match rule.letters {
+            Letters::AsWritten => "; as one holds a capital, letters are compared as they are written",
+            Letters::AnyCase => "",
+        };
+        let why = format!(
+            "expected one of them in what `pattern` finds, found that nothing it fits holds {}{capitals}",
+            words.join(" or ")
+        );
+        Err(("words", why))
     }
 
     fn hold_examples(&self, rule: &OwnRule) -> Result<(), (&'static str, String)> {
@@ -491,6 +519,16 @@ pattern = 'BDG-(\d{6})'
             (
                 with("[\"BDG-\"]", "['ab']"),
                 "expected words of 3 to 64 bytes, found `ab`, which has 2",
+            ),
+            (
+                with("BDG-(", "bdg-("),
+                "`rules.badge_number.words`: expected one of them in what `pattern` finds, found that nothing it fits holds \
+                 `BDG-`; as one holds a capital, letters are compared as they are written",
+            ),
+            (
+                with(r"BDG-(\d{6})", r"\d{6}").replace("[\"BDG-\"]", "['badge', 'pass']"),
+                "`rules.badge_number.words`: expected one of them in what `pattern` finds, found that nothing it fits holds \
+                 `badge` or `pass`",
             ),
             (
                 with(r"BDG-(\d{6})", "("),

@@ -1,6 +1,6 @@
 //! What is made of findings.
 
-use super::{NamePatterns, Policy};
+use super::{NamePatterns, Policy, PolicyError};
 use crate::model::{Confidence, Finding, Kind, Method, Origin, ReasonCode, Severity, Step, Treatment};
 
 /// One line of the treatment table: conditions, all of which must hold, and what follows.
@@ -41,15 +41,32 @@ impl TreatmentEntry {
 }
 
 impl Policy {
-    /// The rule patterns of the treatment table that fit none of these rules and none of the organisation's own.
-    pub fn unknown_rules<'p>(&'p self, rules: &[&str]) -> Vec<&'p str> {
-        self.treatments
-            .iter()
-            .flat_map(|entry| {
-                let own = self.own_rules.iter().map(|rule| rule.id.as_str());
-                entry.rules.fitting_none(rules.iter().copied().chain(own))
-            })
-            .collect()
+    /// Holds that every rule pattern of the treatment table fits one of these rules or one of the organisation's own;
+    /// `file` is for messages.
+    ///
+    /// # Errors
+    ///
+    /// [`PolicyError::Invalid`] with the first pattern that fits none: a misspelled one, most likely.
+    pub fn hold_rules<'p>(
+        &'p self,
+        file: &str,
+        rules: impl Iterator<Item = &'p str> + Clone,
+    ) -> Result<(), PolicyError> {
+        let own = || self.own_rules.iter().map(|rule| rule.id.as_str());
+        for (index, entry) in self.treatments.iter().enumerate() {
+            if let Some(pattern) = entry.rules.fitting_none(rules.clone().chain(own())).first() {
+                return Err(PolicyError::Invalid {
+                    file: file.to_owned(),
+                    // The file's own entries come before those of what it extends.
+                    key: format!("treatments[{index}].rules"),
+                    why: format!(
+                        "expected patterns that fit a rule, found `{}`, which fits none; `guardian rules list` shows all",
+                        pattern.escape_debug()
+                    ),
+                });
+            }
+        }
+        Ok(())
     }
 
     /// What this organisation makes of a finding: the first entry that fits, else what the rule suggests.

@@ -23,6 +23,8 @@ use std::sync::Arc;
 use capitals::Capitals;
 use windows::Windows;
 
+pub(super) use rarity::surprise_of_four;
+
 use super::scan::Kinds;
 
 /// How the letters of a word are compared.

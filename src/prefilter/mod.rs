@@ -5,6 +5,7 @@
 
 mod catalogue;
 mod destructive_command;
+mod disguise;
 mod expression;
 mod gate;
 mod hidden_text;

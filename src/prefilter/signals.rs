@@ -4,6 +4,7 @@
 //! close together ([`Signals::gravest`]). A signal that the text itself quotes or describes weighs half; one that stands in
 //! a code block or a literal of a text about attacks or tests weighs a quarter.
 
+mod needs;
 mod surroundings;
 
 use std::collections::BTreeMap;
@@ -15,6 +16,7 @@ use serde::Deserialize;
 use super::gate::{Gate, Seen, Word};
 use super::views::fold_pattern;
 use crate::model::{Confidence, Severity};
+use needs::Needs;
 use surroundings::{Surroundings, around};
 
 /// Why a rule file is unusable: which rule, what was expected, what was found.
@@ -100,6 +102,8 @@ enum Told {
 struct Pattern {
     kind: usize,
     regex: Regex,
+    /// What else must stand near for it to fit.
+    needs: Needs,
     weight: u32,
     told: Told,
     /// Words that, near a hit, make it something else.
@@ -191,9 +195,12 @@ impl Signals {
             };
             for pattern in &entry.patterns {
                 let index = patterns.len();
+                let expression = expand(&pattern.re, &parsed.fragments);
+                let gate: Vec<String> = pattern.gate.iter().map(|word| fold_pattern(word)).collect();
                 patterns.push(Pattern {
                     kind: kinds.len(),
-                    regex: RegexBuilder::new(&expand(&pattern.re, &parsed.fragments))
+                    needs: Needs::of(&expression, &gate),
+                    regex: RegexBuilder::new(&expression)
                         .unicode(false)
                         .size_limit(4 << 20)
                         .build()
@@ -206,11 +213,11 @@ impl Signals {
                     },
                     unless: pattern.unless.iter().map(|word| fold_pattern(word)).collect(),
                 });
-                if pattern.gate.is_empty() {
+                if gate.is_empty() {
                     return Err(wrong("expected words in `gate`, found none".to_owned()));
                 }
-                for word in &pattern.gate {
-                    words.entry(fold_pattern(word)).or_default().push(index);
+                for word in gate {
+                    words.entry(word).or_default().push(index);
                 }
             }
             kinds.push(Kind {
@@ -278,7 +285,11 @@ impl Signals {
         let surroundings = Surroundings::of(folded);
         let mut hits = Vec::new();
         for (pattern, window) in windows {
-            if let Some(pattern) = self.patterns.get(pattern) {
+            let Some(pattern) = self.patterns.get(pattern) else {
+                continue;
+            };
+            let within = bytes.get(window.clone()).unwrap_or_default();
+            if pattern.needs.may_be_met(within) {
                 // The byte before a window must be seen, or the window's edge would pass for that of a word.
                 let mut at = window.start;
                 while let Some(found) = bytes.get(..window.end).and_then(|text| pattern.regex.find_at(text, at)) {

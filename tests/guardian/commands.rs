@@ -278,6 +278,23 @@ fn the_rules_of_a_policy_are_listed_explained_and_tried() {
     std::fs::write(&file, rule("BDG-[a-z]{6}")).unwrap();
     let (code, _, error) = with_policy(&["rules", "list"]);
     assert!(code == 1 && error.contains("`rules.badge.examples`"), "{error}");
+    std::fs::write(
+        folder.path().join("policy.toml"),
+        "[[treatments]]\nrules = ['secret.*']\ntreatment = 'deny'\n[[treatments]]\nrules = ['sceret.*']\ntreatment = 'deny'\n",
+    )
+    .unwrap();
+    for arguments in [
+        ["rules", "list"].as_slice(),
+        &["rules", "explain", "sql.drop"],
+        &["rules", "test", "x"],
+    ] {
+        let (code, _, error) = with_policy(arguments);
+        assert!(
+            code == 1 && error.contains("policy.toml: `treatments[1].rules`: expected patterns that fit a rule"),
+            "{error}"
+        );
+        assert!(error.contains("found `sceret.*`"), "{error}");
+    }
 }
 
 #[test]

@@ -68,16 +68,12 @@ fn may_be_split<'r, 'a: 'r>(
 
 /// Whether a word of a format stands across a seam of these pieces.
 fn is_crossed(table: &Table, run: &[&Content]) -> bool {
-    let mut before = None;
-    let may_be = run.iter().any(|content| {
-        let bytes = content.text.trim().as_bytes();
-        let (Some(first), Some(last)) = (bytes.first(), bytes.last()) else {
-            return false;
-        };
-        before
-            .replace(*last)
-            .is_some_and(|before| table.may_cross(before, *first))
-    });
+    let mut texts = run.iter().map(|content| content.text.trim().as_bytes());
+    let mut before: &[u8] = &[];
+    let may_be = texts
+        .by_ref()
+        .filter(|text| !text.is_empty())
+        .any(|text| table.may_cross(std::mem::replace(&mut before, text), text));
     may_be && {
         let mut seams = String::new();
         sew_ends(run, table.longest_self_evident(), &mut seams, &mut Vec::new());

@@ -5,11 +5,12 @@
 //! linear time and windows around keywords are merged, but a text made for the purpose can still name every format at every
 //! other byte: an [`Effort`] bounds the bytes read, and a text that exhausts it is itself one finding, whole.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
 
 use foldhash::fast::RandomState;
 
+use super::crossing::Crossing;
 use super::data;
 use super::format::{Effort, Form, Format, Hit};
 use super::labelled;
@@ -28,8 +29,8 @@ pub(super) struct Table {
     self_evident: Gate,
     self_evident_words: Vec<Word>,
     longest_self_evident: usize,
-    /// Two bytes that stand beside each other in such a word.
-    self_evident_pairs: HashSet<[u8; 2], RandomState>,
+    /// Where such a word may stand across the seam of two texts.
+    crossing: Crossing,
     targets: Vec<Vec<Target>>,
     labelled_password: usize,
     labelled_token: usize,
@@ -140,7 +141,7 @@ impl Table {
                 .max()
                 .unwrap_or_default(),
             self_evident: Gate::of([self_evident_words.clone()]),
-            self_evident_pairs: pairs(&self_evident_words),
+            crossing: Crossing::of(self_evident_words.iter().map(|word| word.text.as_str())),
             self_evident_words,
             targets,
             labelled_password,
@@ -169,10 +170,9 @@ impl Table {
         self.longest_self_evident
     }
 
-    /// Whether one of these can stand across a seam with these bytes on its sides.
-    pub(super) fn may_cross(&self, before: u8, behind: u8) -> bool {
-        let pair = [before, behind].map(|byte| byte.to_ascii_lowercase());
-        self.self_evident_pairs.contains(&pair)
+    /// Whether one of these can stand across the seam of two texts.
+    pub(super) fn may_cross(&self, before: &[u8], behind: &[u8]) -> bool {
+        self.crossing.may_stand(before, behind)
     }
 
     /// Whether a text holds a keyword of a format that needs no word beside it.
@@ -287,19 +287,6 @@ impl Table {
             .map(|format| format.expression.clone())
             .collect()
     }
-}
-
-/// Every two bytes beside each other in these words, in lower case.
-fn pairs(words: &[Word]) -> HashSet<[u8; 2], RandomState> {
-    let words = words.iter().map(|word| word.text.to_ascii_lowercase());
-    words
-        .flat_map(|word| {
-            word.as_bytes()
-                .windows(2)
-                .filter_map(|pair| pair.try_into().ok())
-                .collect::<Vec<_>>()
-        })
-        .collect()
 }
 
 /// Keeps, of overlapping hits, the surest; among equally sure ones the most specific, then that of the earlier rule.

@@ -1,12 +1,4 @@
-//! What a tool does with the texts that it is given, by the words of its name; and statements that do not stand at the
-//! head of a text.
-
-use std::ops::Range;
-use std::sync::LazyLock;
-
-use regex::Regex;
-
-use crate::prefilter::expression::expression;
+//! What a tool does with the texts that it is given, by the words of its name.
 
 /// A tool's trade.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +17,7 @@ const DATABASES: &[&str] = &[
     "snowflake", "bigquery", "redshift", "clickhouse", "duckdb", "supabase", "trino", "presto", "athena", "cockroach",
     "warehouse", "mongo", "mongodb", "redis", "neo4j", "cypher", "cassandra", "cql", "dynamodb",
 ];
+
 #[rustfmt::skip]
 const SEARCHES: &[&str] = &[
     "search", "find", "lookup", "docs", "doc", "documentation", "web", "google", "bing", "wikipedia", "wiki", "retrieve",
@@ -54,69 +47,6 @@ pub(super) fn trade(tool: &str) -> Trade {
     }
 }
 
-/// A statement that takes something away, wherever one can begin.
-static STATEMENT: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    expression(
-        r#"(?im)(?:^|[;)"'`]|\bgo\b)\s*(drop\s+(?:table|database|schema|view|index|user|role|function)\b|truncate\s+(?:table\s+)?\w|delete\s+from\b|alter\s+(?:table|user|role|database)\b|update\s+\S+\s+set\b|exec(?:ute)?\s+(?:immediate|xp_)|copy\s+\w+\s+(?:to|from)\s)"#,
-    )
-});
-
-/// Where a statement may begin that stands behind something else.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Beginning {
-    /// Behind a sign, a quotation mark or a line.
-    Anywhere,
-    /// At the beginning of a line, where no literal of SQL ends.
-    OfLine,
-}
-
-/// The statements that stand behind something else, each up to where the next one begins.
-pub(super) fn behind(text: &str, beginning: Beginning) -> Vec<Range<usize>> {
-    const MOST: usize = 8;
-    const LONGEST: usize = 32 * 1024;
-    if text.len() > LONGEST {
-        return Vec::new();
-    }
-    let hits = STATEMENT
-        .as_ref()
-        .into_iter()
-        .flat_map(|regex| regex.captures_iter(text).take(MOST));
-    let starts = hits.filter_map(|hit| hit.get(1)).map(|verb| verb.start());
-    let before = |start: usize| text.get(..start).unwrap_or_default().trim_end_matches([' ', '\t']);
-    starts
-        .filter(|start| beginning == Beginning::Anywhere || before(*start).ends_with('\n'))
-        .map(|start| {
-            let rest = text.get(start..).unwrap_or_default();
-            let lower = rest.to_ascii_lowercase();
-            let last = before(start).chars().next_back();
-            let opened = last.filter(|c| matches!(c, '"' | '\'' | '`'));
-            let ends = [
-                opened.and_then(|quote| lower.find(quote)),
-                lower.find(';'),
-                lower.find("\ngo"),
-                lower.find("```"),
-                lower.find("--"),
-            ];
-            let end = ends.into_iter().flatten().min().unwrap_or(rest.len());
-            let bare = rest.get(..end).unwrap_or_default();
-            let bare = bare.trim_end_matches(['"', '\'', '`', ' ', '\n', '\r', '\t']);
-            start..start + bare.len()
-        })
-        .collect()
-}
-
-/// What takes everything away in the languages of databases that speak no SQL.
-static ELSE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    expression(
-        r"(?i)^\s*flush(?:all|db)\b|\bdb\.\w+\.(?:drop|deleteMany|remove)\(\s*(?:\{\s*\})?\s*\)|\bdropDatabase\(\s*\)|^\s*match\s*\(\w*\)\s*(?:detach\s+)?delete\s+\w+\s*;?\s*$",
-    )
-});
-
-/// Where a text in another language than SQL takes everything away.
-pub(super) fn loss_elsewhere(text: &str) -> Option<Range<usize>> {
-    ELSE.as_ref()?.find(text).map(|hit| hit.range())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,23 +64,5 @@ mod tests {
         ] {
             assert_eq!(trade(tool), expected, "{tool}");
         }
-    }
-
-    #[test]
-    fn statements_behind_others_are_found_with_their_ends() {
-        let found = |text: &str| -> Vec<String> {
-            let ranges = behind(text, Beginning::Anywhere).into_iter();
-            ranges.filter_map(|range| text.get(range).map(str::to_owned)).collect()
-        };
-        assert_eq!(found("USE a; DROP TABLE b; SELECT 1"), ["DROP TABLE b"]);
-        assert_eq!(found("GO\nDELETE FROM b\nGO"), ["DELETE FROM b"]);
-        assert_eq!(found("```sql\nDROP TABLE b\n```"), ["DROP TABLE b"]);
-        assert_eq!(found("{\"q\": \"DROP TABLE b\"}"), ["DROP TABLE b"]);
-        assert!(found("SELECT 1; SELECT 2").is_empty());
-        assert!(behind("SELECT 'a; DROP TABLE b'", Beginning::OfLine).is_empty());
-        assert!(loss_elsewhere("FLUSHALL").is_some() && loss_elsewhere("db.a.deleteMany({})").is_some());
-        assert!(loss_elsewhere("db.a.deleteMany({id: 1})").is_none());
-        assert!(loss_elsewhere("MATCH (n) DETACH DELETE n").is_some());
-        assert!(loss_elsewhere("MATCH (n {id: 3}) DELETE n").is_none());
     }
 }

@@ -4,7 +4,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Inner, after_options, here, inner_call, joined};
+use super::options::after_options;
+use super::{Inner, here, inner_call, joined};
 use crate::prefilter::destructive_command::shell::{Call, Word};
 use crate::prefilter::expression::expression;
 

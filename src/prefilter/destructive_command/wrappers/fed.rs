@@ -1,0 +1,105 @@
+//! Programs that run another one with arguments that come from elsewhere: what is fed in, what is found.
+
+use super::options::after_options;
+use super::{Inner, here, inner_call};
+use crate::prefilter::destructive_command::secrets::sought;
+use crate::prefilter::destructive_command::shell::{Call, Word};
+
+pub(super) fn xargs(call: &Call, stdin: Option<&str>) -> Vec<Inner> {
+    const VALUED: &[&str] = &[
+        "-I",
+        "-n",
+        "-P",
+        "-L",
+        "-d",
+        "-s",
+        "-a",
+        "-E",
+        "-j",
+        "--max-args",
+        "--max-procs",
+        "--arg-file",
+    ];
+    let words = after_options(&call.args, VALUED, 0);
+    if call.program == "parallel" {
+        let given = call.args.iter().position(|word| word.text == ":::");
+        let (command, values) = given
+            .and_then(|at| call.args.split_at_checked(at))
+            .unwrap_or((&call.args, &[]));
+        // Without a command of its own every value is one.
+        if after_options(command, VALUED, 0).is_empty() {
+            let typed = stdin.into_iter().flat_map(str::lines).map(str::to_owned);
+            let values = values.iter().skip(1).map(|word| word.text.clone());
+            return values.chain(typed).take(16).map(here).collect();
+        }
+    }
+    if words.is_empty() {
+        return Vec::new();
+    }
+    let Some(stdin) = stdin else {
+        return vec![Inner::Call {
+            words: words.to_vec(),
+            fed_arguments: true,
+        }];
+    };
+    let placeholder = call
+        .values(&["-I", "--replace"])
+        .map(|(_, value)| value.to_owned())
+        .next()
+        .or_else(|| {
+            words
+                .iter()
+                .any(|word| word.text.contains("{}"))
+                .then(|| "{}".to_owned())
+        });
+    let values = stdin.split_whitespace().take(64);
+    let words = match placeholder {
+        Some(placeholder) => values
+            .take(8)
+            .flat_map(|value| words.iter().map(move |word| (word, value)))
+            .map(|(word, value)| Word {
+                text: word.text.replace(&placeholder, value),
+                ..word.clone()
+            })
+            .collect(),
+        None => words.iter().cloned().chain(values.map(Word::known)).collect(),
+    };
+    vec![Inner::Call {
+        words,
+        fed_arguments: true,
+    }]
+}
+
+pub(super) fn find(call: &Call) -> Vec<Inner> {
+    let mut inner = Vec::new();
+    let mut rest = call.args.as_slice();
+    while let Some(at) = rest.iter().position(|word| {
+        matches!(
+            word.text.as_str(),
+            "-exec" | "-execdir" | "-ok" | "-okdir" | "-x" | "-X" | "--exec"
+        )
+    }) {
+        rest = rest.get(at + 1..).unwrap_or_default();
+        let end = rest
+            .iter()
+            .position(|word| matches!(word.text.as_str(), ";" | "+" | "\\"))
+            .unwrap_or(rest.len());
+        let (words, after) = rest.split_at_checked(end).unwrap_or((rest, &[]));
+        // Where only keys or password files can be found, their name stands for what is found.
+        match sought(call) {
+            Some(found) => {
+                let words: Vec<Word> = words
+                    .iter()
+                    .map(|word| Word {
+                        text: word.text.replace("{}", &found),
+                        ..word.clone()
+                    })
+                    .collect();
+                inner.extend(inner_call(&words, true));
+            }
+            None => inner.extend(inner_call(words, true)),
+        }
+        rest = after;
+    }
+    inner
+}

@@ -1,0 +1,43 @@
+//! How strongly a text that another family dug out reads like instructions to an agent.
+
+use std::ops::Range;
+
+use super::lists::EXTERNAL;
+use crate::prefilter::signals::Hit;
+
+/// How strongly a folded text reads like instructions to an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in crate::prefilter) enum Likeness {
+    /// Nothing of the kind.
+    None,
+    /// Some signal.
+    Some,
+    /// Several, or a grave one.
+    Likely,
+}
+
+/// Weighs a text that another family dug out: a comment, an invisible element, letters with gaps.
+pub(in crate::prefilter) fn likeness(folded: &str) -> Likeness {
+    let Some(signals) = EXTERNAL.as_ref() else {
+        return Likeness::None;
+    };
+    let hits = signals.hits(folded);
+    let heaviest = signals
+        .gravest(&hits, 1, |hit| hit.weight)
+        .first()
+        .map_or(0, |cluster| cluster.score);
+    match heaviest {
+        0..4 => Likeness::None,
+        4..10 => Likeness::Some,
+        _ => Likeness::Likely,
+    }
+}
+
+/// Where a folded text reads like an instruction that is worth telling by itself.
+pub(in crate::prefilter) fn telling(folded: &str) -> Vec<Range<usize>> {
+    let hits = EXTERNAL.as_ref().map_or_else(Vec::new, |signals| signals.hits(folded));
+    hits.into_iter()
+        .filter(Hit::is_told_alone)
+        .map(|hit| hit.span)
+        .collect()
+}

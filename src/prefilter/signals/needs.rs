@@ -1,0 +1,184 @@
+//! What a pattern cannot do without: besides the word of its gate, one of a few others must stand near.
+//!
+//! Words that open a pattern are often common ones (`tool`, `before`), and to look for a few others is far cheaper than to
+//! run an expression over everything around each of them. The others are read off the expression itself, so that they
+//! cannot be wrong: every match contains one of them.
+
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use regex_syntax::hir::{Hir, HirKind};
+
+use crate::prefilter::gate::surprise_of_four;
+
+/// Of each match, one of these is a part.
+type Pieces = BTreeSet<Vec<u8>>;
+
+/// Pieces that are looked for together.
+const MOST: usize = 64;
+/// Shorter pieces stand in every text.
+const SHORTEST: usize = 3;
+/// How often, in a text of 2 to the power of `SCALE` bytes, pieces may be expected that are still worth asking for.
+const SCALE: u32 = 32;
+const EXPECTED: u64 = 1 << (SCALE - 8);
+/// Sets that are asked for.
+const SETS: usize = 3;
+
+/// What every match of one pattern contains.
+#[derive(Debug, Default)]
+pub(super) struct Needs(Vec<Need>);
+
+/// Pieces of which it contains at least one.
+#[derive(Debug)]
+struct Need {
+    pieces: Pieces,
+    /// Compiled when first asked for: of some hundred patterns a text opens a few.
+    finder: OnceLock<Option<AhoCorasick>>,
+}
+
+impl Needs {
+    /// What an expression needs besides the words that open it; nothing when that cannot be told, or would spare nothing.
+    pub(super) fn of(expression: &str, gate: &[String]) -> Self {
+        let parsed = regex_syntax::ParserBuilder::new()
+            .unicode(false)
+            .utf8(false)
+            .build()
+            .parse(expression);
+        let mut sets = parsed.map_or_else(|_| Vec::new(), |hir| needed(&hir, gate));
+        sets.retain(|pieces| expected(pieces) <= EXPECTED);
+        sets.sort_by_key(expected);
+        sets.dedup();
+        sets.truncate(SETS);
+        let need = |pieces| Need {
+            pieces,
+            finder: OnceLock::new(),
+        };
+        Self(sets.into_iter().map(need).collect())
+    }
+
+    /// Whether a match may lie in this text.
+    pub(super) fn may_be_met(&self, text: &[u8]) -> bool {
+        self.0.iter().all(|need| need.may_be_met(text))
+    }
+}
+
+impl Need {
+    fn may_be_met(&self, text: &[u8]) -> bool {
+        let finder = self.finder.get_or_init(|| {
+            AhoCorasick::builder()
+                .kind(Some(AhoCorasickKind::ContiguousNFA))
+                // With this kind it looks for many pieces at once by wide registers.
+                .match_kind(MatchKind::LeftmostFirst)
+                .build(&self.pieces)
+                .ok()
+        });
+        finder.as_ref().is_none_or(|finder| finder.is_match(text))
+    }
+}
+
+/// The sets of pieces of which every match contains one each; none that a word of the gate brings along.
+fn needed(hir: &Hir, gate: &[String]) -> Vec<Pieces> {
+    match hir.kind() {
+        HirKind::Literal(literal) => {
+            let piece = literal.0.to_vec();
+            if piece.len() < SHORTEST || gate.iter().any(|word| is_brought(&piece, word.as_bytes())) {
+                return Vec::new();
+            }
+            vec![Pieces::from([piece])]
+        }
+        HirKind::Capture(capture) => needed(&capture.sub, gate),
+        HirKind::Repetition(repetition) if repetition.min > 0 => needed(&repetition.sub, gate),
+        HirKind::Concat(parts) => parts.iter().flat_map(|part| needed(part, gate)).collect(),
+        HirKind::Alternation(branches) => {
+            let mut all = Pieces::new();
+            for branch in branches {
+                match rarest(needed(branch, gate)) {
+                    Some(pieces) if all.len() + pieces.len() <= MOST => all.extend(pieces),
+                    _ => return Vec::new(),
+                }
+            }
+            vec![all]
+        }
+        HirKind::Empty | HirKind::Class(_) | HirKind::Look(_) | HirKind::Repetition(_) => Vec::new(),
+    }
+}
+
+/// Whether a piece is a part of a word, or hardly more than it.
+fn is_brought(piece: &[u8], word: &[u8]) -> bool {
+    let (short, long) = match piece.len() <= word.len() {
+        true => (piece, word),
+        false => (word, piece),
+    };
+    !short.is_empty() && piece.len() < word.len() + SHORTEST && long.windows(short.len()).any(|part| part == short)
+}
+
+/// The set that is expected least often.
+fn rarest(sets: Vec<Pieces>) -> Option<Pieces> {
+    sets.into_iter().min_by_key(expected)
+}
+
+/// How often some piece of a set is expected in 2 to the power of [`SCALE`] bytes of ordinary text.
+fn expected(pieces: &Pieces) -> u64 {
+    let of_piece = |piece: &Vec<u8>| {
+        let fours = piece.windows(4).filter_map(|four| <[u8; 4]>::try_from(four).ok());
+        // Three letters are about as rare as the rarest pair of them.
+        let surprise = fours.map(surprise_of_four).max().unwrap_or(10);
+        // What stands beside the rarest four bytes is hardly ever a surprise any more.
+        let longer = piece.len().saturating_sub(4) as u32;
+        (1_u64 << SCALE) >> (surprise + longer).min(SCALE)
+    };
+    pieces.iter().map(of_piece).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn needs(expression: &str, gate: &[&str]) -> Vec<String> {
+        let gate: Vec<String> = gate.iter().map(|word| (*word).to_owned()).collect();
+        let sets = Needs::of(expression, &gate).0;
+        let text = |piece: Vec<u8>| String::from_utf8(piece).unwrap();
+        sets.into_iter().flat_map(|need| need.pieces).map(text).collect()
+    }
+
+    #[test]
+    fn what_every_match_contains_is_needed() {
+        assert_eq!(
+            needs(r"\bbreak (?:your|my)* *instructions\b", &["break"]),
+            ["instructions"]
+        );
+        assert_eq!(
+            needs(
+                r"\bwipe\b.{0,9}?(?:audit log|outbox|trash)\b",
+                &["audit log", "outbox", "trash"]
+            ),
+            ["wipe"]
+        );
+        assert_eq!(
+            needs("ghost(?:writer)? (?:(?:pizza|quilt)es)+", &["ghost"]),
+            ["pizza", "quilt"]
+        );
+    }
+
+    #[test]
+    fn what_some_match_does_without_is_not() {
+        for (expression, gate) in [
+            ("break(?: instructions)?", "break"),
+            ("break (?:instructions|\\w+)", "break"),
+            ("break (?:of|on)", "break"),
+            ("break|instructions", "break"),
+            ("breakwater", "breakwater"),
+        ] {
+            assert!(needs(expression, &[gate]).is_empty(), "{expression}");
+        }
+    }
+
+    #[test]
+    fn a_text_without_any_piece_is_spared() {
+        let needs = Needs::of("break (?:the rules|all guidelines)", &["break".to_owned()]);
+        assert!(needs.may_be_met(b"break all guidelines"));
+        assert!(!needs.may_be_met(b"after the break we met"));
+        assert!(Needs::default().may_be_met(b""));
+    }
+}
