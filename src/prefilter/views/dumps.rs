@@ -48,6 +48,12 @@ pub(super) fn decode(text: &str, mut seen: impl Iterator<Item = Seen>, room: usi
         let bare = line
             .trim()
             .trim_start_matches(['>', '|', '#', '"', '\'', '`', ' ', '\t']);
+        // Something may be said before the first line of a dump.
+        let begins = dump.is_empty().then(|| bare.rfind(START)).flatten();
+        let bare = begins.map_or(bare, |begins| {
+            let head = bare.get(..begins).unwrap_or_default();
+            bare.get(head.trim_end_matches('0').len()..).unwrap_or_default()
+        });
         let Some((offset, digits)) = parts(bare) else {
             finish(&mut dump, &mut writer);
             continue;
@@ -254,11 +260,7 @@ mod tests {
             assert_eq!(decoded(&quoted), decoded(&text), "{quoted}");
         }
         let short = "xxd: 00000000: 726d 202d 7266 202f 0a                   rm -rf /.";
-        assert_eq!(decoded(short), None);
-        assert_eq!(
-            decoded(short.split_once(": ").unwrap().1).as_deref(),
-            Some("rm -rf /\n\n")
-        );
+        assert_eq!(decoded(short).as_deref(), Some("rm -rf /\n\n"));
     }
 
     #[test]

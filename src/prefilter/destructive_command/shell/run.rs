@@ -285,7 +285,12 @@ impl Shell {
         self.note_written_files(&call);
         // `bash <(…)` reads a command's output as if it were fed in; so does a variable that names a file to read first.
         let startup = call.environment.iter().find(|(name, _)| name == "BASH_ENV");
-        let from_file = startup.map(|(_, word)| word).or_else(|| call.args.first());
+        let rules = call
+            .args
+            .first()
+            .filter(|word| word.text == "-f")
+            .and_then(|_| call.args.get(1));
+        let from_file = startup.map(|(_, word)| word).or(rules).or_else(|| call.args.first());
         let processed = from_file
             .filter(|word| word.text.starts_with("<(…)"))
             .and_then(|word| word.inside.first())
