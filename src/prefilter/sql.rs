@@ -86,7 +86,13 @@ impl Prefilter for Sql {
             let reading = if is_sql(label, text, trade) {
                 let mut reading = reading::read(text);
                 if !reading.certain {
-                    reading.take(hidden_behind(label, text, trade, Beginning::OfLine));
+                    // What begins by ending a literal goes on behind it.
+                    let ends_literal = text.trim_start().starts_with(['\'', '"']);
+                    let beginning = match ends_literal {
+                        true => Beginning::Anywhere,
+                        false => Beginning::OfLine,
+                    };
+                    reading.take(hidden_behind(label, text, trade, beginning));
                 }
                 reading
             } else if let Some(mut reading) = hidden_behind(label, text, trade, Beginning::Anywhere) {

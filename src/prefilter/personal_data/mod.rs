@@ -14,6 +14,7 @@ mod national;
 mod numbers;
 mod people;
 mod phones;
+mod streets;
 mod tokens;
 mod values;
 
@@ -256,6 +257,7 @@ fn hits(text: &str, kinds: Kinds, words: impl Iterator<Item = Seen>, name: &str)
         addresses::ips(text, &digits, name, &mut hits);
         numbers::find(text, name, &mut hits);
         tokens::find(text, &digits, name, &mut hits);
+        streets::find(text, &digits, &mut hits);
     }
     let hits = best(hits);
     if hits.len() > MOST_HITS {

@@ -1,6 +1,6 @@
-//! What a row of letters and digits spells: hexadecimal, base64, base32, base58, and the same turned round or about.
+//! What a row of letters and digits spells: hexadecimal, base64, base32, base36, base58, base62, and the same turned round or about.
 
-use super::alphabets::{base32, base58};
+use super::alphabets::{Great, base32};
 use super::likeness::{looks_written, prints, readable};
 use super::packed::{Budget, is_framed, may_be_packed};
 use super::span_map::Scale;
@@ -61,7 +61,15 @@ fn of_rare(letters: &[u8]) -> Option<String> {
         return None;
     }
     let read = base32(letters).into_iter().flatten().find_map(|bytes| plain(&bytes));
-    read.or_else(|| plain(&base58(letters)?))
+    read.or_else(|| plain(&Great::Base58.bytes(letters)?))
+        .or_else(|| of_great(letters))
+}
+
+/// One great number in an alphabet that hardly anybody uses, where it ends like a text.
+fn of_great(letters: &[u8]) -> Option<String> {
+    let ends_well = |alphabet: &Great| alphabet.last(letters).is_some_and(|last| last.into_iter().all(prints));
+    let mut likely = Great::RARE.iter().filter(|alphabet| ends_well(alphabet));
+    likely.find_map(|alphabet| plain(&alphabet.bytes(letters)?))
 }
 
 /// Base64 that was reversed, or whose letters were turned by 13 or into the other case.
