@@ -15,6 +15,7 @@ use std::sync::Arc;
 use foldhash::quality::RandomState;
 use moka::sync::Cache;
 
+use super::effort::Effort;
 use super::notes::Notes;
 use super::views::{Granted, Room, ViewText, Views};
 use crate::model::{Content, Form, Method, Origin, Place, Pointer, Step, ViewSet};
@@ -66,8 +67,44 @@ struct Clean {
     policy: String,
     method: Method,
     parts: Vec<Part>,
-    /// What each family spent on it.
+    /// What examining it cost.
+    cost: Cost,
+}
+
+/// What an examination costs.
+#[derive(Debug, Default)]
+struct Cost {
+    /// What each family spends.
     spent: Vec<usize>,
+    /// The work of all.
+    work: usize,
+}
+
+impl Cost {
+    /// Of what was examined so far.
+    fn so_far(notes: &[Notes], effort: &Effort) -> Self {
+        Self {
+            spent: notes.iter().map(Notes::spent).collect(),
+            work: effort.spent(),
+        }
+    }
+
+    /// Of what was examined since.
+    fn since(&self, notes: &[Notes], effort: &Effort) -> Self {
+        let spent = notes.iter().zip(&self.spent);
+        Self {
+            spent: spent.map(|(notes, before)| notes.spent() - before).collect(),
+            work: effort.spent() - self.work,
+        }
+    }
+
+    /// Counts it as if the examination had been made.
+    fn count(&self, notes: &[Notes], effort: &Effort) {
+        for (notes, spent) in notes.iter().zip(&self.spent) {
+            notes.spend(*spent, usize::MAX);
+        }
+        effort.count(self.work);
+    }
 }
 
 /// One content of it.
@@ -108,13 +145,6 @@ impl Clean {
         self.parts.get(place).map(|part| part.gave)
     }
 
-    /// Spends what the families spent when they examined the description.
-    fn spend(&self, notes: &[Notes]) {
-        for (notes, spent) in notes.iter().zip(&self.spent) {
-            notes.spend(*spent, usize::MAX);
-        }
-    }
-
     fn bytes(&self) -> u32 {
         let of_part = |part: &Part| size_of::<Part>() + part.text.len() + part.label.as_ref().map_or(0, String::len);
         let bytes: usize = self.parts.iter().map(of_part).sum();
@@ -150,7 +180,7 @@ impl Known {
             description,
             clean: self.look_up(description, step.method, policy),
             learned: None,
-            spent: Vec::new(),
+            before: Cost::default(),
         }
     }
 
@@ -164,7 +194,7 @@ impl Known {
     }
 
     /// Keeps a description in mind that held nothing, with what examining its contents gave and what the families spent on it.
-    fn keep(&self, description: &[Content], method: Method, policy: &Policy, gave: &[Gave], spent: Vec<usize>) {
+    fn keep(&self, description: &[Content], method: Method, policy: &Policy, gave: &[Gave], cost: Cost) {
         let part = |(content, gave): (&Content, &Gave)| Part {
             origin: content.origin,
             pointer: content.pointer.clone(),
@@ -177,7 +207,7 @@ impl Known {
             policy: policy.version.clone(),
             method,
             parts: description.iter().zip(gave).map(part).collect(),
-            spent,
+            cost,
         };
         self.clean
             .insert(self.hash(description, method, policy), Arc::new(clean));
@@ -206,15 +236,15 @@ pub(super) struct Meeting<'m> {
     clean: Option<Arc<Clean>>,
     /// What examining its contents gave, as long as they hold nothing.
     learned: Option<Vec<Gave>>,
-    /// What the families had spent before.
-    spent: Vec<usize>,
+    /// What the step had cost before.
+    before: Cost,
 }
 
 impl Meeting<'_> {
     /// What is known of the content at this place of the step; each place is asked for, in their order.
-    pub(super) fn gave(&mut self, place: usize, room: &Room, notes: &[Notes]) -> Option<Gave> {
+    pub(super) fn gave(&mut self, place: usize, room: &Room, notes: &[Notes], effort: &Effort) -> Option<Gave> {
         if place == self.start && !self.description.is_empty() {
-            self.begin(room, notes);
+            self.begin(room, notes, effort);
         }
         let clean = self.clean.as_ref()?;
         clean.gave(place.checked_sub(self.start)?)
@@ -222,23 +252,24 @@ impl Meeting<'_> {
 
     /// Decides whether the step has been ordinary so far: what it may take of anything is far from used up, so that examining
     /// the description gives what it gives in any other step.
-    fn begin(&mut self, room: &Room, notes: &[Notes]) {
+    fn begin(&mut self, room: &Room, notes: &[Notes], effort: &Effort) {
         /// Half of the least that a family may spend.
         const LITTLE: usize = 1 << 20;
-        let is_ordinary = room.is_ample() && notes.iter().all(|notes| notes.spent() <= LITTLE);
+        let is_cheap = effort.spent() <= effort.most() / 2 && notes.iter().all(|notes| notes.spent() <= LITTLE);
+        let is_ordinary = is_cheap && room.is_ample();
         match &self.clean {
-            Some(clean) if is_ordinary => clean.spend(notes),
+            Some(clean) if is_ordinary => clean.cost.count(notes, effort),
             Some(_) => self.clean = None,
             None if is_ordinary => {
                 self.learned = Some(Vec::with_capacity(self.description.len()));
-                self.spent = notes.iter().map(Notes::spent).collect();
+                self.before = Cost::so_far(notes, effort);
             }
             None => {}
         }
     }
 
     /// Learns what examining the next content gave; none when it held anything to tell.
-    pub(super) fn learn(&mut self, place: usize, gave: Option<Gave>, notes: &[Notes]) {
+    pub(super) fn learn(&mut self, place: usize, gave: Option<Gave>, notes: &[Notes], effort: &Effort) {
         let is_of_agent = place
             .checked_sub(self.start)
             .is_some_and(|place| place < self.description.len());
@@ -251,10 +282,9 @@ impl Meeting<'_> {
         };
         learned.push(gave);
         if learned.len() == self.description.len() {
-            let spent = notes.iter().zip(&self.spent);
-            let spent = spent.map(|(notes, before)| notes.spent() - before).collect();
+            let cost = self.before.since(notes, effort);
             self.known
-                .keep(self.description, self.method, self.policy, learned, spent);
+                .keep(self.description, self.method, self.policy, learned, cost);
         }
     }
 }

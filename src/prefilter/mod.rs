@@ -6,6 +6,7 @@
 mod catalogue;
 mod destructive_command;
 mod disguise;
+mod effort;
 mod expression;
 mod gate;
 mod hidden_text;
@@ -14,6 +15,7 @@ mod injected_instruction;
 mod joined;
 mod known;
 mod locations;
+mod memo;
 mod notes;
 mod obfuscation;
 mod oversize;
@@ -28,6 +30,7 @@ mod signals;
 mod sql;
 mod structure;
 mod subject;
+mod sweep;
 mod tables;
 mod throwaway;
 mod tidy;
@@ -36,12 +39,13 @@ mod untrusted_destination;
 mod views;
 mod warm_up;
 
-use crate::model::{Content, Examined, Finding, Screening, Step, View, ViewSet};
+use crate::model::{Finding, Screening, Step};
 use crate::policy::Policy;
-use known::{Gave, Known};
-use plain::Heeded;
-use views::Glance;
+use effort::Effort;
+use known::Known;
+use sweep::Sweep;
 
+pub use effort::Work;
 pub use gate::{Case, Gate, Seen, Sightings, Word};
 pub use notes::Notes;
 pub use own::own_rules;
@@ -73,6 +77,11 @@ pub trait Prefilter: Send + Sync {
     /// that an analysis is about.
     fn heeds_plain(&self, _plain: Plain<'_>) -> bool {
         true
+    }
+
+    /// Whether what it sees in a content of this name may depend on those beside it, or on where exactly it stands.
+    fn looks_around(&self, _label: &str) -> bool {
+        false
     }
 
     /// Looks at one content in all its views.
@@ -131,144 +140,19 @@ impl Prefilters {
     /// Screens a step: every content, every view, every family.
     ///
     /// Findings come in document order. Of very many only the gravest are kept: a step cannot drown a finding in others.
+    ///
+    /// A step that takes many times the work of an ordinary one of its size is not examined to its end, and that is told.
     pub fn screen(&self, step: &Step, policy: &Policy) -> Screening {
-        let mut screening = Screening::default();
-        screening.coverage.examined.reserve(step.contents.len());
-        let mut all_views = ViewSet::default();
-        let mut vocabularies = Vec::with_capacity(step.contents.len());
-        let mut found = Vec::new();
-        let notes: Vec<Notes> = self.families.iter().map(|_| Notes::default()).collect();
-        let mut room = views::Room::of(step);
-        let mut heeded = Heeded::default();
-        let mut agent = self.known.meet(step, policy);
-        for (place, content) in step.contents.iter().enumerate() {
-            let coverage = &mut screening.coverage;
-            coverage.contents += 1;
-            coverage.bytes += content.text.len();
-            let gave = match agent.gave(place, &room, &notes) {
-                Some(gave) => {
-                    room.take(gave.taken);
-                    gave
-                }
-                None => {
-                    let glance = Glance::at(content, &self.gate);
-                    let gave = match glance.is_plain(content) && !self.heed_plain(content, policy, &mut heeded) {
-                        true => Gave {
-                            views: Glance::plain_views(),
-                            derived_bytes: glance.plain_derived_bytes(content),
-                            ..Gave::default()
-                        },
-                        false => {
-                            let views = Views::sharing(content, &self.gate, glance, &mut room);
-                            coverage.cut_bytes += views.cut_bytes();
-                            if views.cut_bytes() > 0 {
-                                coverage.cut.push(content.pointer.clone());
-                            }
-                            self.look_at(step, policy, content, &views, &notes, |_| true, &mut found);
-                            Gave::from(&views)
-                        }
-                    };
-                    let is_clean = found.is_empty() && coverage.cut.last() != Some(&content.pointer);
-                    agent.learn(place, is_clean.then_some(gave), &notes);
-                    gave
-                }
-            };
-            coverage.derived_bytes += gave.derived_bytes;
-            all_views = all_views.or(gave.views);
-            coverage.examined.push(Examined {
-                pointer: content.pointer.clone(),
-                views: gave.views,
-            });
-            vocabularies.push(gave.vocabularies);
-            if !found.is_empty() {
-                let mut of_content = tidy::of_content(std::mem::take(&mut found));
-                screening.findings.append(&mut of_content);
-            }
-        }
-        for joined in joined::joined(step) {
-            let glance = Glance::at(&joined.whole, &self.gate);
-            let views = Views::sharing(&joined.whole, &self.gate, glance, &mut room);
-            screening.coverage.derived_bytes += views.derived_bytes();
-            self.look_at(step, policy, &joined.whole, &views, &notes, |_| true, &mut found);
-            let findings = tidy::of_content(std::mem::take(&mut found));
-            screening.findings.extend(joined.on_pieces(findings));
-        }
-        let mut known = None;
-        let all = implied::implied(step);
-        if !all.unopened.is_empty()
-            && let Some(cut) = self.rules().find(|rule| rule.id == oversize::CUT)
-        {
-            let unopened = all.unopened.iter();
-            screening
-                .findings
-                .extend(unopened.map(|content| implied::not_opened(cut, content)));
-        }
-        for implied in all.texts {
-            let glance = Glance::at(&implied.whole, &self.gate);
-            let views = Views::sharing(&implied.whole, &self.gate, glance, &mut room);
-            screening.coverage.derived_bytes += implied.whole.text.len() + views.derived_bytes();
-            let concerned = |family: &dyn Prefilter| implied.concerns(family.family());
-            self.look_at(step, policy, &implied.whole, &views, &notes, concerned, &mut found);
-            let findings = tidy::of_content(std::mem::take(&mut found));
-            let known = known.get_or_insert_with(|| implied::Known::of(&screening.findings));
-            let new = implied.on_contents(findings, known);
-            screening.findings.extend(new);
-        }
-        let first = views::OF_FAMILIES + self.families.len();
-        for (vocabulary, family) in (first..).zip(&self.families) {
-            let spoken = Spoken {
-                vocabularies: &vocabularies,
-                vocabulary,
-            };
-            family.screen_step(step, policy, spoken, &mut found);
-        }
-        if !self.families.is_empty() {
-            all_views.insert(View::Structure);
-        }
-        screening.coverage.views = all_views.iter().collect();
-        screening.findings.append(&mut found);
-        screening.findings = tidy::of_step(screening.findings);
-        screening
+        self.screen_within(step, policy, Effort::of(step))
     }
 
-    /// Whether a plain content concerns any family.
-    fn heed_plain<'s>(&self, content: &'s Content, policy: &Policy, heeded: &mut Heeded<'s>) -> bool {
-        heeded.or_ask(content, || {
-            let plain = Plain {
-                label: content.label.as_deref(),
-                origin: content.origin,
-                place: content.place,
-                policy,
-            };
-            self.families.iter().any(|family| family.heeds_plain(plain))
-        })
+    fn screen_within(&self, step: &Step, policy: &Policy, effort: Effort) -> Screening {
+        Sweep::of(self, step, policy, effort).screening()
     }
 
-    /// Shows one content to the families that it concerns.
-    #[allow(clippy::too_many_arguments, reason = "most of it goes into one subject")]
-    fn look_at(
-        &self,
-        step: &Step,
-        policy: &Policy,
-        content: &Content,
-        views: &Views<'_>,
-        notes: &[Notes],
-        concerned: impl Fn(&dyn Prefilter) -> bool,
-        found: &mut Vec<Finding>,
-    ) {
-        for ((vocabulary, family), notes) in (views::OF_FAMILIES..).zip(&self.families).zip(notes) {
-            let subject = Subject {
-                step,
-                policy,
-                content,
-                views,
-                vocabulary,
-                notes,
-            };
-            if concerned(family.as_ref()) {
-                family.screen_content(&subject, found);
-            }
-        }
+    /// The rule of this id.
+    fn rule(&self, id: &str) -> Option<&Rule> {
+        self.rules().find(|rule| rule.id == id)
     }
 }
 

@@ -68,8 +68,15 @@ impl Prefilter for Sql {
             return;
         }
         let label = subject.content.label.as_deref().unwrap_or_default();
-        let tool = subject.step.tool_call.as_ref();
-        let trade = tool.map_or(Trade::Other, |call| trade(&call.tool));
+        let trade_of_tool = || {
+            let tool = subject.step.tool_call.as_ref();
+            tool.map_or(Trade::Other, |call| trade(&call.tool)) as usize
+        };
+        let trade = match subject.notes.once(0, trade_of_tool) {
+            0 => Trade::Database,
+            1 => Trade::Search,
+            _ => Trade::Other,
+        };
         let mut seen: Vec<Trait> = Vec::new();
         for view in subject
             .views
@@ -79,7 +86,13 @@ impl Prefilter for Sql {
             let reading = if is_sql(label, text, trade) {
                 let mut reading = reading::read(text);
                 if !reading.certain {
-                    reading.take(hidden_behind(label, text, trade, Beginning::OfLine));
+                    // What begins by ending a literal goes on behind it.
+                    let ends_literal = text.trim_start().starts_with(['\'', '"']);
+                    let beginning = match ends_literal {
+                        true => Beginning::Anywhere,
+                        false => Beginning::OfLine,
+                    };
+                    reading.take(hidden_behind(label, text, trade, beginning));
                 }
                 reading
             } else if let Some(mut reading) = hidden_behind(label, text, trade, Beginning::Anywhere) {

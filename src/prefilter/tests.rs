@@ -4,8 +4,9 @@ mod floods;
 
 use std::sync::LazyLock;
 
+use super::views::Glance;
 use super::*;
-use crate::model::{Confidence, Origin, ReasonCode, Severity, Treatment};
+use crate::model::{Confidence, Origin, ReasonCode, Severity, Treatment, View, ViewSet};
 
 /// A family that finds the word `marker` in every view.
 struct Markers(Vec<Rule>);
@@ -120,18 +121,17 @@ fn passed_over(text: &str, label: Option<&str>, origin: Origin) -> Vec<Finding> 
     step.contents[0].label = label.map(Into::into);
     let content = &step.contents[0];
     let glance = Glance::at(content, &prefilters.gate);
-    let mut found = Vec::new();
-    if glance.is_plain(content) && !prefilters.heed_plain(content, policy, &mut Heeded::default()) {
-        let views = Views::of(content, &prefilters.gate);
-        assert_eq!(
-            views.iter().map(ViewText::view).collect::<ViewSet>(),
-            Glance::plain_views()
-        );
-        assert_eq!(views.derived_bytes(), glance.plain_derived_bytes(content));
-        let notes: Vec<Notes> = prefilters.families.iter().map(|_| Notes::default()).collect();
-        prefilters.look_at(&step, policy, content, &views, &notes, |_| true, &mut found);
+    let mut sweep = Sweep::of(prefilters, &step, policy, Effort::default());
+    if !glance.is_plain(content) || sweep.heeds_plain(content) {
+        return Vec::new();
     }
-    found
+    let views = Views::of(content, &prefilters.gate);
+    assert_eq!(
+        views.iter().map(ViewText::view).collect::<ViewSet>(),
+        Glance::plain_views()
+    );
+    assert_eq!(views.derived_bytes(), glance.plain_derived_bytes(content));
+    sweep.look_at(content, &views, |_| true)
 }
 
 #[test]

@@ -15,6 +15,8 @@ const PARTS: &[&str] = &[
     "staging",
     "stage",
     "preview",
+    "previews",
+    "pr",
     "sandbox",
     "scratch",
     "ci",
@@ -36,6 +38,8 @@ const PARTS: &[&str] = &[
     "smoketest",
     "unittest",
 ];
+/// Parts with which names begin that are thrown away whatever else stands in them.
+const FIRST: &[&str] = &["tmp", "temp", "temporary", "scratch", "staging", "stg"];
 /// Parts of names of what is in use, whatever else stands in the name.
 const PRECIOUS: &[&str] = &[
     "prod",
@@ -62,9 +66,10 @@ pub(super) fn is_throwaway(name: &str) -> bool {
             })
             .map(str::to_ascii_lowercase)
     };
-    name.len() <= 256
-        && parts().any(|part| PARTS.contains(&part.as_str()))
-        && !parts().any(|part| PRECIOUS.contains(&part.as_str()))
+    let begins = parts().next().is_some_and(|first| FIRST.contains(&first.as_str()));
+    // A copy of the customers that is called one is no more than a copy.
+    let is_precious = |part: String| PRECIOUS.contains(&part.as_str()) && !(begins && part.starts_with("customer"));
+    name.len() <= 256 && (begins || parts().any(|part| PARTS.contains(&part.as_str()))) && !parts().any(is_precious)
 }
 
 #[cfg(test)]
@@ -83,6 +88,8 @@ mod tests {
             "test2",
             "loadtest",
             "redis.staging.internal",
+            "tmp_customers_2026_05_01",
+            "pr-88",
         ] {
             assert!(is_throwaway(name), "{name}");
         }
@@ -98,6 +105,8 @@ mod tests {
             "prod_test",
             "backup-dev",
             "live.tmp",
+            "tmp_prod",
+            "customers_tmp",
         ] {
             assert!(!is_throwaway(name), "{name}");
         }

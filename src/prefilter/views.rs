@@ -6,7 +6,7 @@
 //!   the letters that they look like (each left out when that changes nothing);
 //! - *folded*: look-alikes folded to ASCII, lower case (always there, one for each of the other texts);
 //! - *hidden*: what tag characters, variation selectors or zero-width bits spell;
-//! - *decoded*: base64 and its kin, hexadecimal, compressed blocks, lists of numbers, escapes, simple ciphers, Morse code,
+//! - *decoded*: base64 and its kin, hexadecimal, compressed blocks, lists of numbers, dumps, escapes, simple ciphers, Morse code,
 //!   the order shown under right-to-left overrides;
 //! - *json*: what a JSON text inside the string says, a `key: value` a line.
 //!
@@ -18,6 +18,7 @@ mod alphabets;
 mod bits;
 mod blocks;
 mod ciphers;
+mod dumps;
 mod escapes;
 mod fold;
 mod glance;
@@ -70,7 +71,11 @@ pub(super) const OF_FAMILIES: usize = 1;
 
 /// The gate for the views and these families.
 pub(super) fn gate<'f>(families: impl Iterator<Item = &'f dyn Prefilter> + Clone) -> Gate {
-    let own = ciphers::words().into_iter().chain(spoken::words()).collect();
+    let own = ciphers::words()
+        .into_iter()
+        .chain(spoken::words())
+        .chain(dumps::words())
+        .collect();
     let of_contents = families.clone().map(|family| family.words());
     let of_steps = families.map(|family| family.step_words());
     Gate::of(std::iter::once(own).chain(of_contents).chain(of_steps))
@@ -471,6 +476,8 @@ impl<'a> Maker<'a, '_> {
             }
             let spelled = spoken::radio(folded.text(), words(), self.room);
             add(self, folded, View::Decoded, "radio", spelled);
+            let dumped = dumps::decode(cleaned.text(), words(), self.room);
+            add(self, cleaned, View::Decoded, "dump", dumped);
         }
         children
     }

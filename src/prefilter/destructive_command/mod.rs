@@ -14,6 +14,7 @@ mod network;
 mod outflow;
 mod platforms;
 mod prose;
+mod recipe;
 mod role;
 mod roots;
 mod rules;
@@ -31,9 +32,10 @@ use std::ops::Range;
 
 use super::catalogue::Catalogue;
 use super::gate::Seen as Sighted;
-use super::{Plain, Prefilter, Rule, Subject, ViewText, Word, sql};
+use super::{Plain, Prefilter, Rule, Subject, ViewText, Word, Work, sql};
 use crate::model::{Confidence, Finding, Severity, Treatment, View};
-use role::{Role, begins_like_command, opens_as_command, role};
+use recipe::Recipe;
+use role::{Role, begins_like_command, opens_as_command, role, written_recipe};
 use shell::{Call, Stdin};
 
 const LONGEST_COMMAND: usize = 64 * 1024;
@@ -166,11 +168,12 @@ impl DestructiveCommand {
             let explanation = match role {
                 Role::Command => format!("the command {what}"),
                 Role::Likely => format!("what looks like a command {what}"),
+                Role::Recipe => format!("a command in a file that is run by itself {what}"),
                 Role::Prose => format!("the text holds a command that {what}"),
             };
             let mut finding = rule.at(subject, view, span, explanation);
             match role {
-                Role::Command => {}
+                Role::Command | Role::Recipe => {}
                 Role::Likely => {
                     finding.confidence = finding.confidence.min(Confidence::Medium);
                     finding.suggested = Treatment::Evidence;
@@ -216,6 +219,7 @@ impl Prefilter for DestructiveCommand {
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         let Some(role) = role(subject) else { return };
         let ascii = subject.content.text.is_ascii();
+        let recipe = written_recipe(subject);
         for view in subject.views.iter() {
             // What is folded is in lower case and spelled anew: worth a look only where look-alikes can be.
             let wanted = match view.view() {
@@ -234,15 +238,27 @@ impl Prefilter for DestructiveCommand {
                 (role, _) => role,
             };
             let is_affordable = subject.notes.spend(0, MOST_WORK);
+            if let Some(recipe) = recipe.filter(|_| is_affordable) {
+                let mut planted = Seen::default();
+                recipe::look(recipe, view.text(), &mut planted);
+                let owed = planted.work.saturating_sub(WORK_PER_BYTE * view.text().len());
+                subject.notes.spend(owed, MOST_WORK);
+                self.report(subject, view, Role::Recipe, planted, found);
+            }
             match role {
                 Role::Prose if subject.sightings(view).next().is_none() => continue,
                 _ if !is_affordable => {
                     let what = "stands in a step that is too intricate to be followed to its end";
                     seen.add_at(Danger::NotExamined, 0..view.text().len().min(1), what);
                 }
-                Role::Command | Role::Likely => look(view.text(), subject.sightings(view), &mut seen),
+                Role::Command | Role::Likely | Role::Recipe => {
+                    subject.notes.work(Work::Command, 1);
+                    subject.notes.work(Work::CommandByte, view.text().len());
+                    look(view.text(), subject.sightings(view), &mut seen);
+                }
                 Role::Prose => prose::look(view.text(), subject.sightings(view), &mut seen),
             }
+            subject.notes.work(Work::Shell, seen.work);
             let owed = seen.work.saturating_sub(WORK_PER_BYTE * view.text().len());
             subject.notes.spend(owed, MOST_WORK);
             self.report(subject, view, role, seen, found);
@@ -363,8 +379,19 @@ fn look_at_shell(text: &str, seen: &mut Seen, nested: &mut code::Nested) {
     }
     // What is written where it will run later is looked at as if it ran now.
     for call in &reading.calls {
-        if let (Some(text), true) = (&call.prints, writes_startup(call)) {
+        let Some(text) = &call.prints else { continue };
+        if writes_startup(call) {
             planted(text, call, seen, nested);
+        }
+        let recipe = written_to(call).find_map(|word| Recipe::of(&word.text));
+        if let Some(recipe) = recipe.filter(|_| !matches!(call.stdin, Stdin::File(_))) {
+            let outer = seen.outer.clone();
+            let mut inside = Seen::default();
+            recipe::look(recipe, text, &mut inside);
+            seen.work += inside.work;
+            for (danger, _, what) in inside.dangers {
+                seen.add_at(danger, outer.clone().unwrap_or_else(|| call.span.clone()), what);
+            }
         }
     }
 }
@@ -410,12 +437,13 @@ fn does_nothing(call: &Call) -> bool {
         && HARMLESS.contains(&call.program.as_str())
 }
 
+/// The files that a call may write what it prints to.
+fn written_to(call: &Call) -> impl Iterator<Item = &shell::Word> {
+    let redirected = call.redirects.iter().map(|redirect| &redirect.target);
+    redirected.chain(call.args.iter().filter(|_| call.program == "tee"))
+}
+
 fn writes_startup(call: &Call) -> bool {
-    let targets = call
-        .redirects
-        .iter()
-        .map(|redirect| &redirect.target)
-        .chain(call.args.iter().filter(|_| call.program == "tee"));
     let steers = |path: &str| super::locations::Location::of(path).steering().is_some();
-    !matches!(call.stdin, Stdin::File(_)) && targets.into_iter().any(|word| steers(&word.text))
+    !matches!(call.stdin, Stdin::File(_)) && written_to(call).any(|word| steers(&word.text))
 }

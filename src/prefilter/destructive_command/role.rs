@@ -1,5 +1,6 @@
 //! Which contents are run, which look as if they were, and which only talk of commands.
 
+use super::recipe::Recipe;
 use crate::model::Origin;
 use crate::prefilter::Subject;
 use crate::prefilter::locations::{Location, Steering};
@@ -11,6 +12,8 @@ pub(super) enum Role {
     Command,
     /// It looks as if it were run.
     Likely,
+    /// It is a command of a file that something runs by itself.
+    Recipe,
     /// It talks of commands.
     Prose,
 }
@@ -142,7 +145,7 @@ pub(super) fn role(subject: &Subject<'_>) -> Option<Role> {
     {
         return Some(Role::Command);
     }
-    if !is_other && subject.notes.once(1, || usize::from(lands_where_it_runs(subject))) == 1 {
+    if !is_other && landing(subject) % 2 == 1 {
         return Some(Role::Command);
     }
     Some(if !is_other && begins_like_command(&content.text) {
@@ -154,8 +157,11 @@ pub(super) fn role(subject: &Subject<'_>) -> Option<Role> {
 
 /// Whether the call has an argument whose name says that it is run.
 fn has_command_argument(subject: &Subject<'_>) -> bool {
-    let mut arguments = subject.step.contents_of(Origin::ToolArguments);
-    arguments.any(|content| is_listed(content.label.as_deref().unwrap_or_default(), COMMAND_LABELS))
+    let has_one = || {
+        let mut arguments = subject.step.contents_of(Origin::ToolArguments);
+        arguments.any(|content| is_listed(content.label.as_deref().unwrap_or_default(), COMMAND_LABELS))
+    };
+    subject.notes.once(2, || usize::from(has_one())) == 1
 }
 
 fn is_listed(label: &str, list: &[&str]) -> bool {
@@ -176,19 +182,40 @@ const PLACE_LABELS: &[&str] = &[
     "to",
 ];
 
-/// Whether the call writes what it is given to a file that is run by itself: at login, at boot, on a timer, by a hook.
-fn lands_where_it_runs(subject: &Subject<'_>) -> bool {
+/// The kind of recipe that the call writes this content to.
+pub(super) fn written_recipe(subject: &Subject<'_>) -> Option<Recipe> {
+    let label = subject.content.label.as_deref().unwrap_or_default();
+    if subject.content.origin != Origin::ToolArguments
+        || is_listed(label, OTHER_LABELS)
+        || is_listed(label, PLACE_LABELS)
+    {
+        return None;
+    }
+    (landing(subject) / 2).checked_sub(1).and_then(Recipe::numbered)
+}
+
+/// Where the call writes what it is given, as a number: odd when a file there is run as it stands, at login, at boot, on a
+/// timer or by a hook; two and more when it is a recipe, by the number of its kind.
+fn landing(subject: &Subject<'_>) -> usize {
+    subject.notes.once(1, || {
+        let recipe = places(subject).find_map(|place| Recipe::of(place));
+        usize::from(lands_where_it_runs(subject)) + recipe.map_or(0, |recipe| 2 * (recipe.number() + 1))
+    })
+}
+
+/// The arguments of the call that say where a text is written to.
+fn places<'s>(subject: &Subject<'s>) -> impl Iterator<Item = &'s str> {
     const LONGEST_PATH: usize = 512;
-    let mut places = subject.step.contents_of(Origin::ToolArguments).filter(|content| {
+    let places = subject.step.contents_of(Origin::ToolArguments).filter(|content| {
         let label = content.label.as_deref().unwrap_or_default();
         content.text.len() <= LONGEST_PATH && is_listed(label, PLACE_LABELS)
     });
-    places.any(|place| {
-        matches!(
-            Location::of(&place.text).steering(),
-            Some(Steering::Startup | Steering::Hook)
-        )
-    })
+    places.map(|content| content.text.as_str())
+}
+
+/// Whether the call writes what it is given to a file that is run by itself: at login, at boot, on a timer, by a hook.
+fn lands_where_it_runs(subject: &Subject<'_>) -> bool {
+    places(subject).any(|place| matches!(Location::of(place).steering(), Some(Steering::Startup | Steering::Hook)))
 }
 
 fn runs_things(tool: &str) -> bool {

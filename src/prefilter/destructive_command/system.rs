@@ -42,6 +42,7 @@ fn scheduled(reading: &Reading, call: &Call, seen: &mut Seen) {
             // A job that somebody can read is judged by what it runs; one that comes from elsewhere cannot be.
             let unseen = match known {
                 Some(table) => jobs(table).any(|(job, _)| is_suspicious(job)),
+                None if only_shortens(reading, call) => false,
                 None => call.operands().next().is_some() || !matches!(call.stdin, Stdin::Unknown),
             };
             !asks && !call.has("-r") && unseen
@@ -53,6 +54,18 @@ fn scheduled(reading: &Reading, call: &Call, seen: &mut Seen) {
     if installs {
         seen.add(Danger::Persistence, call, "installs a scheduled job");
     }
+}
+
+/// Whether a table of jobs is the one that is there, with lines left out.
+fn only_shortens(reading: &Reading, call: &Call) -> bool {
+    let sources = reading.upstream(call);
+    let lists = |from: &&Call| from.program == "crontab" && from.has("-l");
+    let leaves_out = |from: &&Call| match from.program.as_str() {
+        "grep" | "egrep" | "fgrep" => from.has_short(&['v']) || from.has("--invert-match"),
+        "sed" => from.operands().count() == 1 && from.operands().all(|word| word.text.ends_with("/d")),
+        _ => false,
+    };
+    sources.iter().any(|from| lists(from)) && sources.iter().all(|from| lists(from) || leaves_out(from))
 }
 
 /// Whether a job runs what nobody wrote here, or something from where everybody may write.

@@ -149,6 +149,9 @@ fn command_option(call: &Call) -> Vec<Inner> {
     {
         Some(text) => vec![here(text.to_owned())],
         None if call.program == "flock" => inner_call(after_options(&call.args, &["-w", "-E"], 1), false),
+        None if call.program == "runuser" && call.has_short(&['u']) => {
+            inner_call(after_options(&call.args, &["-u", "-g", "-G"], 0), false)
+        }
         None => Vec::new(),
     }
 }

@@ -69,6 +69,8 @@ const GIVEN_LABELS: &[&str] = &[
     "flags",
     "switches",
 ];
+/// Names of what a program does it to.
+const OPERAND_LABELS: &[&str] = &["target", "targets", "operand", "operands", "path", "paths"];
 const DIRECTORY_LABELS: &[&str] = &[
     "dir",
     "directory",
@@ -92,6 +94,7 @@ pub(super) fn pieces<'s>(arguments: &[&'s Content]) -> Vec<Implied<'s>> {
     let mut named: Vec<(Row, usize, &'s Content)> = Vec::new();
     let mut programs = Vec::new();
     let mut given = Vec::new();
+    let mut operands = Vec::new();
     let mut directories = Vec::new();
     let mut names = Vec::new();
     let mut listed = Vec::new();
@@ -119,6 +122,9 @@ pub(super) fn pieces<'s>(arguments: &[&'s Content]) -> Vec<Implied<'s>> {
         if is(GIVEN_LABELS) {
             given.push(content);
         }
+        if is(OPERAND_LABELS) {
+            operands.push(content);
+        }
         if is(DIRECTORY_LABELS) {
             directories.push(content);
         }
@@ -133,10 +139,13 @@ pub(super) fn pieces<'s>(arguments: &[&'s Content]) -> Vec<Implied<'s>> {
         all.extend(glues.iter().filter_map(|glue| together(&row, glue, Way::Pieces)));
     }
     all.extend(together(&listed, "", Way::Pieces));
-    if let ([program], [given]) = (programs.as_slice(), given.as_slice())
+    if let [program] = programs.as_slice()
+        && given.len() <= 1
+        && operands.len() <= 1
         && !program.text.trim().contains(char::is_whitespace)
     {
-        all.extend(together(&[program, given], " ", Way::Pieces));
+        let words: Vec<&Content> = std::iter::once(*program).chain(given).chain(operands).collect();
+        all.extend(together(&words, " ", Way::Pieces));
     }
     if let ([directory], [name]) = (directories.as_slice(), names.as_slice())
         && directory.text.contains(['/', '\\', '~'])
@@ -255,6 +264,7 @@ mod tests {
         assert!(texts(&[("first", "rm"), ("second", "-rf"), ("third", "/")]).contains(&"rm -rf /".to_owned()));
         assert!(texts(&[("2", "-rf /"), ("1", "rm")]).contains(&"rm -rf /".to_owned()));
         assert!(texts(&[("program", "rm"), ("arguments", "-rf /")]).contains(&"rm -rf /".to_owned()));
+        assert!(texts(&[("cmd", "rm"), ("target", "/"), ("flags", "-rf")]).contains(&"rm -rf /".to_owned()));
         assert!(texts(&[("part_a", "rm -r"), ("part_b", "f /")]).contains(&"rm -rf /".to_owned()));
         assert_eq!(texts(&[("dir", "/etc"), ("name", "shadow")]), ["/etc/shadow"]);
     }

@@ -73,10 +73,13 @@ pub(super) fn cards(text: &str, island: Range<usize>, name: &str, hits: &mut Vec
             if !may_be_card(bytes.get(span.clone()).unwrap_or_default()) {
                 continue;
             }
-            let Some(candidate) = Candidate::of(text, span).filter(Candidate::stands_alone) else {
+            let Some(candidate) = Candidate::of(text, span) else {
                 continue;
             };
             let context = Context::of(text, &candidate.span, name);
+            if !candidate.stands_alone() && !is_step_of_path(text, &candidate.span, count, &context) {
+                continue;
+            }
             if let Some(confidence) = card(&candidate, &context) {
                 hits.push(candidate.hit(Datum::PaymentCard, confidence));
                 taken = count;
@@ -85,6 +88,15 @@ pub(super) fn cards(text: &str, island: Range<usize>, name: &str, hits: &mut Vec
         }
         next += taken;
     }
+}
+
+/// Whether a number is a whole step of a path, and no mere id: written in the groups of a card, or where one is spoken of.
+fn is_step_of_path(text: &str, span: &Range<usize>, groups: usize, context: &Context<'_>) -> bool {
+    const PAYING: &[&str] = &["card", "pay", "checkout", "billing", "kreditkarte", "tarjeta", "carte"];
+    let before = text.get(..span.start).unwrap_or_default();
+    let behind = text.get(span.end..).unwrap_or_default();
+    let ends = behind.is_empty() || behind.starts_with(|c: char| c.is_whitespace() || "/?#&\"')>".contains(c));
+    before.ends_with('/') && ends && (groups > 1 || context.says(PAYING))
 }
 
 /// Whether the digits of a part of the text can be those of a card, whatever stands around them.

@@ -66,6 +66,26 @@ const TESTING: &[&str] = &[
     "prompt poisoning",
 ];
 
+/// Words of those who report what an attack said, or what a test was given; they count for what stands in quotes only.
+const REPORTING: &[&str] = &[
+    "red-team",
+    "researcher",
+    "quoted from",
+    "success rate",
+    "fell for",
+    "how to defend",
+    "defence",
+    "defense",
+    "write-up",
+    "the attack",
+    "untrusted text",
+    "text as data",
+    "classifier",
+    "passed",
+    "failed",
+    "proof of concept",
+];
+
 /// Words before `to` with which something is asked of the reader.
 const DEMANDING: &[&str] = &[
     "need",
@@ -94,6 +114,7 @@ const DEMANDING: &[&str] = &[
 
 /// Built once; the words are ours, and a test holds that they build.
 static DESCRIBED: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| AhoCorasick::new(DESCRIBING).ok());
+static REPORTED: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| AhoCorasick::new(REPORTING).ok());
 static TESTED: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| AhoCorasick::new(TESTING).ok());
 
 /// A text whose hits are asked about.
@@ -104,6 +125,7 @@ pub(super) struct Surroundings<'t> {
     /// The line asked about last.
     line: Cell<Line>,
     describing: Places,
+    reporting: Places,
     testing: Places,
 }
 
@@ -126,6 +148,7 @@ impl<'t> Surroundings<'t> {
             last_fence: OnceCell::new(),
             line: Cell::default(),
             describing: Places::default(),
+            reporting: Places::default(),
             testing: Places::default(),
         }
     }
@@ -135,7 +158,7 @@ impl<'t> Surroundings<'t> {
         const NEAR: usize = 200;
         let text = self.text;
         let near = text.floor_char_boundary(span.start.saturating_sub(NEAR))..span.start;
-        if self.describing.is_in(text, &DESCRIBED, near.clone()) {
+        if self.describing.is_in(text, &DESCRIBED, near.clone()) || self.is_reported(span) {
             return true;
         }
         let before = text.get(near).unwrap_or_default();
@@ -159,6 +182,26 @@ impl<'t> Surroundings<'t> {
             && unquoted
                 .trim_end_matches([' ', '('])
                 .ends_with(|c: char| c.is_alphanumeric() || c == ',')
+    }
+
+    /// Whether a span stands between quotes, or between the brackets of a test's name, of a text that reports on attacks.
+    fn is_reported(&self, span: &Range<usize>) -> bool {
+        const BEFORE: usize = 200;
+        const BEHIND: usize = 300;
+        let near = around_at(self.text, span, BEFORE, BEHIND);
+        let before = self.text.get(near.start..span.start).unwrap_or_default();
+        let behind = self.text.get(span.end..near.end).unwrap_or_default();
+        let stands_between = |open: char, close: char| {
+            let opens = before.rfind(open).filter(|at| {
+                // An apostrophe stands behind a letter.
+                let last = before.get(..*at).and_then(|head| head.chars().next_back());
+                open == '[' || last.is_none_or(|last| !last.is_alphanumeric())
+            });
+            let is_odd = open != close || open == '\'' || before.matches(open).count() % 2 == 1;
+            opens.is_some() && is_odd && behind.contains(close)
+        };
+        let quoted = stands_between('"', '"') || stands_between('\'', '\'') || stands_between('[', ']');
+        quoted && self.reporting.is_in(self.text, &REPORTED, near)
     }
 
     /// Whether a span stands in a code block, or in a literal of a program, of a text that speaks of attacks or tests.
@@ -247,7 +290,7 @@ mod tests {
 
     #[test]
     fn the_words_build() {
-        assert!(DESCRIBED.is_some() && TESTED.is_some());
+        assert!(DESCRIBED.is_some() && REPORTED.is_some() && TESTED.is_some());
     }
 
     /// The same, read off the text for each span anew.
@@ -262,6 +305,29 @@ mod tests {
             .any(|quote| line.starts_with(*quote) && rest.trim_end_matches([',', ')', ']']).ends_with(*quote));
         let near = around(text, span, 700, 400);
         (in_block || in_literal) && DESCRIBING.iter().chain(TESTING).any(|word| near.contains(word))
+    }
+
+    #[test]
+    fn what_a_report_quotes_is_quoted() {
+        let quoted = |text: &str| {
+            let at = text.find("hit").unwrap();
+            Surroundings::of(text).is_quoted(&(at..at + 3))
+        };
+        for text in [
+            "in our red-team exercise the page said: \"so hit then\". nobody did.",
+            "researchers put this on a page: 'hit and run'. two tools fell for it.",
+            "test_flagged[so hit then] passed",
+        ] {
+            assert!(quoted(text), "{text}");
+        }
+        for text in [
+            "the page said: \"so hit then\". nobody did.",
+            "researchers found nothing. so hit then. \"bye\"",
+            "\"hello\" said the researcher: so hit then, \"bye\"",
+            "all tests passed so hit then",
+        ] {
+            assert!(!quoted(text), "{text}");
+        }
     }
 
     proptest! {

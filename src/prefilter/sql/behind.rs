@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::reading::{self, Reading, Trait};
+use super::recognised::is_sql_label;
 use super::trade::Trade;
 use crate::prefilter::expression::expression;
 
@@ -20,11 +21,11 @@ pub(super) enum Beginning {
 
 /// What the statements do that stand behind something that is none, where the text goes to a database.
 pub(super) fn hidden_behind(label: &str, text: &str, trade: Trade, beginning: Beginning) -> Option<Reading> {
-    let asks = matches!(label.to_ascii_lowercase().as_str(), "query" | "q");
+    let asks = is_sql_label(label) || matches!(label.to_ascii_lowercase().as_str(), "query" | "q");
     if trade == Trade::Search || (trade == Trade::Other && !asks) {
         return None;
     }
-    if let Some(span) = loss_elsewhere(text).filter(|_| trade == Trade::Database) {
+    if let Some(span) = loss_elsewhere(text).filter(|_| trade == Trade::Database || is_sql_label(label)) {
         return Some(Reading {
             traits: vec![(Trait::Drops, span)],
             certain: true,
@@ -49,7 +50,7 @@ pub(super) fn hidden_behind(label: &str, text: &str, trade: Trade, beginning: Be
 /// A statement that takes something away, wherever one can begin.
 static STATEMENT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     expression(
-        r#"(?im)(?:^|[;)"'`]|\bgo\b)\s*(drop\s+(?:table|database|schema|view|index|user|role|function)\b|truncate\s+(?:table\s+)?\w|delete\s+from\b|alter\s+(?:table|user|role|database)\b|update\s+\S+\s+set\b|exec(?:ute)?\s+(?:immediate|xp_)|copy\s+\w+\s+(?:to|from)\s)"#,
+        r#"(?im)(?:^|[;)"'`]|\bgo\b)\s*(drop\s+(?:table|database|schema|view|index|user|role|function|owned|keyspace|tablespace)\b|truncate\s+(?:table\s+)?\w|delete\s+from\b|alter\s+(?:table|user|role|database)\b|update\s+\S+\s+set\b|exec(?:ute)?\s+(?:immediate|xp_)|copy\s+\w+\s+(?:to|from)\s)"#,
     )
 });
 
@@ -91,7 +92,7 @@ fn behind(text: &str, beginning: Beginning) -> Vec<Range<usize>> {
 /// What takes everything away in the languages of databases that speak no SQL.
 static ELSE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     expression(
-        r"(?i)^\s*flush(?:all|db)\b|\bdb\.\w+\.(?:drop|deleteMany|remove)\(\s*(?:\{\s*\})?\s*\)|\bdropDatabase\(\s*\)|^\s*match\s*\(\w*\)\s*(?:detach\s+)?delete\s+\w+\s*;?\s*$",
+        r"(?i)^\s*(?:redis-cli\s+(?:-\w\s+\S+\s+){0,4})?flush(?:all|db)\b|\bdb\.\w+\.(?:drop|deleteMany|remove)\(\s*(?:\{\s*\})?\s*\)|\bdropDatabase\(\s*\)|^\s*match\s*\(\w*\)\s*(?:detach\s+)?delete\s+\w+\s*;?\s*$",
     )
 });
 

@@ -1,4 +1,5 @@
-//! Statements that a statement carries as text and has run: `EXECUTE IMMEDIATE '…'`, `EXEC('…' + '…')`, `PREPARE s FROM '…'`.
+//! Statements that a statement carries as text and has run: `EXECUTE IMMEDIATE '…'`, `EXEC('…' + '…')`, `PREPARE s FROM '…'`,
+//! `dblink('…', '…')`.
 
 /// The longest text that is searched for statements.
 const LONGEST: usize = 32 * 1024;
@@ -7,16 +8,28 @@ const MOST: usize = 8;
 
 /// The texts that would be run, where the statement runs any; literals that are joined are one text.
 pub(super) fn carried(bare: &str, blank: &str) -> Vec<String> {
-    const RUN: &[&str] = &["execute ", "execute(", "exec(", "exec (", "sp_executesql", "prepare "];
+    const RUN: &[&str] = &[
+        "execute ",
+        "execute(",
+        "exec(",
+        "exec (",
+        "sp_executesql",
+        "prepare ",
+        "dblink(",
+        "dblink_exec(",
+        "openquery(",
+    ];
     if bare.len() > LONGEST || !RUN.iter().any(|word| blank.contains(word)) {
         return Vec::new();
     }
     let mut texts: Vec<String> = Vec::new();
     let mut rest = bare;
     let mut goes_on = false;
+    // Of what goes to another server each literal is an argument.
+    let is_sent = blank.contains("dblink") || blank.contains("openquery");
     while let Some((before, behind)) = rest.split_once('\'') {
         let joins = before.trim().trim_end_matches(['N', 'n', 'E', 'e']).trim();
-        let glued = goes_on && matches!(joins, "+" | "||" | ",");
+        let glued = goes_on && (matches!(joins, "+" | "||") || joins == "," && !is_sent);
         let mut text = String::new();
         rest = behind;
         // A doubled quote is one of the text's own.

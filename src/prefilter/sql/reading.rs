@@ -1,5 +1,6 @@
 //! What the statements of a SQL text do.
 
+mod forms;
 mod searched;
 mod statements;
 
@@ -7,6 +8,7 @@ use std::ops::Range;
 
 use super::bare::{blanked, splits_keyword, without_comments};
 use super::dynamic::carried;
+use forms::by_form;
 use searched::{by_shape, by_word};
 use statements::{by_statement, parse};
 
@@ -109,6 +111,7 @@ pub(super) fn read(text: &str) -> Reading {
             by_shape(&blank, &span, &mut reading);
         }
     }
+    by_form(&blank, &span, &mut reading);
     // What is handed on as text is looked at once more, not for ever, and only where it is a statement beyond doubt.
     for text in carried(&bare, &blank) {
         if let Some(statements) = parse(&text) {

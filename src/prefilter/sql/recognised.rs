@@ -25,6 +25,7 @@ const STARTS: &[&str] = &[
     "truncate ",
     "alter ",
     "create table",
+    "create temp",
     "create user",
     "create role",
     "create extension",
@@ -51,8 +52,13 @@ const STARTS: &[&str] = &[
     "explain ",
 ];
 
+/// Whether an argument of this name holds SQL.
+pub(super) fn is_sql_label(label: &str) -> bool {
+    SQL_LABELS.iter().any(|known| known.eq_ignore_ascii_case(label))
+}
+
 pub(super) fn is_sql(label: &str, text: &str, trade: Trade) -> bool {
-    if SQL_LABELS.iter().any(|known| known.eq_ignore_ascii_case(label)) {
+    if is_sql_label(label) {
         return true;
     }
     // What is looked up is not run.
@@ -87,7 +93,18 @@ pub(super) fn is_sql(label: &str, text: &str, trade: Trade) -> bool {
         }
         "update" => rest.contains(" set "),
         "drop" => [
-            "table", "database", "schema", "view", "index", "user", "role", "column", "function",
+            "table",
+            "database",
+            "schema",
+            "view",
+            "index",
+            "user",
+            "role",
+            "column",
+            "function",
+            "owned by",
+            "keyspace",
+            "all objects",
         ]
         .iter()
         .any(|kind| rest.trim_start().starts_with(kind)),
@@ -109,7 +126,11 @@ pub(super) fn is_sql(label: &str, text: &str, trade: Trade) -> bool {
                 || rest.starts_with("master")
                 || label.contains("query")
         }
-        "delete" => false,
+        "delete" => {
+            let words: Vec<&str> = rest.split_whitespace().take(3).collect();
+            let is_short = matches!(words.as_slice(), [_] | ["top", ..] | ["top(", ..] | [_, "from", ..]);
+            trade == Trade::Database && is_short
+        }
         "exec(" | "execute(" => rest.trim_start().starts_with(['\'', '@', 'n']),
         "prepare" => rest.contains(" from ") || rest.contains(" as "),
         "set @" | "declare @" => rest.contains(';') && (rest.contains('=') || rest.contains(" as ")),

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use url::{Host, Url};
 
 use super::catalogue::Catalogue;
-use super::{Plain, Prefilter, Rule, Subject, ViewText, Word};
+use super::{Plain, Prefilter, Rule, Subject, ViewText, Word, Work};
 use crate::model::{Confidence, Content, Finding, Form, Kind, Method, Origin, Place, Treatment};
 use carried::Cargo;
 use extract::{Found, Stand};
@@ -51,6 +51,8 @@ enum Trouble {
 enum Role {
     /// Something goes there.
     Destination,
+    /// It stands in a text that goes somewhere to be read: a report, a ticket, a mail, a test.
+    Written,
     /// The agent writes it to somebody.
     Said,
     /// The agent reads it.
@@ -94,14 +96,14 @@ impl Prefilter for UntrustedDestination {
             let text = view.text();
             let bare = match role {
                 Role::Destination => bare_host(subject.content, text),
-                Role::Said | Role::Read => None,
+                Role::Written | Role::Said | Role::Read => None,
             };
             let nothing = match role {
                 // An argument may be a host without anything around it.
                 Role::Destination => {
                     bare.is_none() && !text.contains(':') && !text.contains("//") && !text.contains("\\\\")
                 }
-                Role::Said | Role::Read => subject.sightings(view).next().is_none(),
+                Role::Written | Role::Said | Role::Read => subject.sightings(view).next().is_none(),
             };
             if nothing {
                 continue;
@@ -119,7 +121,7 @@ impl Prefilter for UntrustedDestination {
             let mut destinations = urls.found;
             let read = match role {
                 Role::Destination => whole_address(subject.content, text),
-                Role::Said | Role::Read => None,
+                Role::Written | Role::Said | Role::Read => None,
             };
             if let Some(address) = read
                 .as_deref()
@@ -141,6 +143,7 @@ impl Prefilter for UntrustedDestination {
                 });
             }
             // A list names the same place again and again.
+            subject.notes.work(Work::Address, destinations.len());
             let mut known: HashMap<(&str, Stand), Troubles> = HashMap::new();
             for destination in &destinations {
                 let of_this = known
@@ -173,6 +176,12 @@ impl UntrustedDestination {
         let carries = matches!(trouble, Trouble::LoadedData | Trouble::LinkedData | Trouble::Denied);
         match role {
             Role::Destination => {}
+            Role::Written if carries => {}
+            // Nothing goes there for being written of.
+            Role::Written => {
+                finding.confidence = finding.confidence.min(Confidence::Medium);
+                finding.suggested = Treatment::Evidence;
+            }
             Role::Said | Role::Read if carries => {
                 if trouble == Trouble::LinkedData && role == Role::Read {
                     finding.confidence = Confidence::Low;
@@ -194,6 +203,7 @@ fn role(subject: &Subject<'_>) -> Option<Role> {
     }
     let acts = matches!(subject.step.kind, Kind::A2aRequest) && content.place == Place::Body;
     match content.origin {
+        Origin::ToolArguments if is_written_of(subject) => Some(Role::Written),
         Origin::ToolArguments => Some(Role::Destination),
         Origin::Agent if acts => Some(Role::Destination),
         Origin::Unknown if subject.step.method == Method::PushConfigSet => Some(Role::Destination),
@@ -207,6 +217,58 @@ fn role(subject: &Subject<'_>) -> Option<Role> {
         | Origin::User => Some(Role::Read),
         Origin::Instructions | Origin::Reasoning | Origin::Unknown => None,
     }
+}
+
+/// Labels under which a text stands that people read.
+const TEXT_LABELS: &[&str] = &[
+    "content",
+    "contents",
+    "file_text",
+    "new_str",
+    "new_string",
+    "old_str",
+    "old_string",
+    "text",
+    "body",
+    "description",
+    "message",
+    "comment",
+    "note",
+    "summary",
+    "markdown",
+];
+
+/// Labels under which the path of a file stands.
+const FILE_LABELS: &[&str] = &["path", "file", "filename", "file_path", "filepath", "target_file"];
+
+/// Whether a content only speaks of the places that it names: it is a text for people, or a document, or a test.
+fn is_written_of(subject: &Subject<'_>) -> bool {
+    let is = |content: &Content, labels: &[&str]| {
+        let label = content.label.as_deref().unwrap_or_default();
+        labels.iter().any(|known| known.eq_ignore_ascii_case(label))
+    };
+    let is_for_people = || {
+        let mut arguments = subject.step.contents_of(Origin::ToolArguments);
+        usize::from(arguments.all(|content| {
+            !is_asked_for_host(content) && (!is(content, FILE_LABELS) || is_read_by_people(&content.text))
+        }))
+    };
+    is(subject.content, TEXT_LABELS) && subject.notes.once(0, is_for_people) == 1
+}
+
+/// Whether a file is a document or belongs to tests, by its path.
+fn is_read_by_people(path: &str) -> bool {
+    let path = path.to_ascii_lowercase();
+    let is_document = [".md", ".txt", ".rst", ".adoc", ".tex"]
+        .iter()
+        .any(|end| path.ends_with(end));
+    let is_of_tests = path.split(['/', '\\', '_', '-', '.']).any(|part| {
+        matches!(
+            part,
+            "test" | "tests" | "spec" | "specs" | "fixture" | "fixtures" | "testdata" | "docs" | "advisories"
+        )
+    });
+    is_document || is_of_tests
 }
 
 /// Labels under which a host may stand without a scheme.
@@ -328,7 +390,7 @@ fn troubles(destination: &Found<'_>, role: Role, subject: &Subject<'_>) -> Troub
         of_cargo(carried::cargo(text, &url), destination.stand, role, &mut troubles);
     }
     // What an agent reads may name any place; it is only told what nobody honest would write.
-    if role != Role::Destination {
+    if matches!(role, Role::Said | Role::Read) {
         troubles.retain(|(trouble, _)| {
             matches!(
                 trouble,
@@ -525,6 +587,8 @@ fn of_spelling(url: &Url, text: &str, web: bool, troubles: &mut Troubles) {
         ));
     } else if let Some(password) = url.password()
         && password.len() >= 4
+        // What every installation begins with is no secret.
+        && password != user
         && !password.starts_with(['$', '{', '<', '*', '%'])
         && !matches!(
             password.to_ascii_lowercase().as_str(),

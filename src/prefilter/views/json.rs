@@ -21,6 +21,8 @@ pub(in crate::prefilter) struct Leaf {
     pub(in crate::prefilter) key: Option<String>,
     /// What it says.
     pub(in crate::prefilter) text: String,
+    /// Where the JSON text begins in what holds it.
+    begins: usize,
     /// Where it begins in what the whole says.
     at: usize,
     map: Arc<SpanMap>,
@@ -29,7 +31,8 @@ pub(in crate::prefilter) struct Leaf {
 impl Leaf {
     /// The bytes of the JSON text that a span of this leaf came from.
     pub(in crate::prefilter) fn source_span(&self, span: Range<usize>) -> Range<usize> {
-        self.map.source_span(self.at + span.start..self.at + span.end)
+        let span = self.map.source_span(self.at + span.start..self.at + span.end);
+        self.begins + span.start..self.begins + span.end
     }
 }
 
@@ -38,8 +41,27 @@ const LONGEST: usize = 1 << 20;
 /// The most leaves that are told apart.
 pub(in crate::prefilter) const MOST_LEAVES: usize = 512;
 
-/// The strings in a text that is a JSON object or array; `None` for any other text.
+/// What stands in a code block or in quotes, and where it begins; any other text as it is.
+fn unwrapped(text: &str) -> (usize, &str) {
+    let bare = text.trim();
+    let lead = text.len() - text.trim_start().len();
+    let inside = match bare.strip_prefix("```") {
+        Some(block) => block
+            .split_once('\n')
+            .map(|(name, block)| (lead + "```".len() + name.len() + 1, block))
+            .and_then(|(at, block)| Some((at, block.trim_end().strip_suffix("```")?))),
+        None => ['\'', '"', '`']
+            .into_iter()
+            .find_map(|quote| Some((lead + 1, bare.strip_prefix(quote)?.strip_suffix(quote)?))),
+    };
+    inside
+        .filter(|(_, inside)| inside.trim_start().starts_with(['{', '[']))
+        .unwrap_or((0, text))
+}
+
+/// The strings in a text that is a JSON object or array, or holds nothing else in quotes; `None` for any other text.
 pub(in crate::prefilter) fn leaves(text: &str) -> Option<Vec<Leaf>> {
+    let (begins, text) = unwrapped(text);
     if text.len() > LONGEST || !text.trim_start().starts_with(['{', '[']) {
         return None;
     }
@@ -50,6 +72,7 @@ pub(in crate::prefilter) fn leaves(text: &str) -> Option<Vec<Leaf>> {
     let leaf = |(key, range): (Option<Range<usize>>, Range<usize>)| {
         Some(Leaf {
             key: key.and_then(words),
+            begins,
             at: range.start,
             text: words(range)?,
             map: Arc::clone(&map),

@@ -12,6 +12,8 @@ use crate::prefilter::scan::{hex_number, next};
 const FEWEST: usize = 8;
 /// The most numbers that are read as one list.
 const MOST: usize = 16 * 1024;
+/// The most numbers that may stand at either end of a list without belonging to it.
+const MOST_OTHERS: usize = 2;
 /// The most that may stand between two numbers.
 const WIDEST_GAP: usize = 24;
 
@@ -34,6 +36,10 @@ enum Radix {
 /// Writes what every list of numbers spells, one a line.
 pub(super) fn decode(text: &str, writer: &mut Writer) {
     let bytes = text.as_bytes();
+    // So many digits, and something between each two.
+    if bytes.len() < 2 * FEWEST - 1 {
+        return;
+    }
     let mut list: Vec<Number<'_>> = Vec::new();
     let mut between: &[u8] = &[];
     let mut at = 0;
@@ -88,6 +94,16 @@ fn finish(list: &mut Vec<Number<'_>>, writer: &mut Writer) -> bool {
     }
     let radices = [Radix::Binary, Radix::Octal, Radix::Decimal, Radix::Hexadecimal];
     for radix in radices {
+        // A number of the text around it may stand before the list, and behind it.
+        let is_other = |number: &&Number<'_>| character(number.spelled, radix).is_none();
+        let before = list.iter().take(MOST_OTHERS).take_while(is_other).count();
+        let behind = list.iter().rev().take(MOST_OTHERS).take_while(is_other).count();
+        let Some(list) = list
+            .get(before..list.len() - behind)
+            .filter(|list| list.len() >= FEWEST * (1 + before + behind))
+        else {
+            continue;
+        };
         let characters: Option<String> = list.iter().map(|number| character(number.spelled, radix)).collect();
         let Some(characters) = characters.filter(|characters| is_text(characters)) else {
             continue;
@@ -208,6 +224,8 @@ mod tests {
         ] {
             assert_eq!(decoded(&format!("Here: {text} there")), format!("{SAID}\n"), "{text}");
         }
+        let decimal = listed(|byte| byte.to_string(), " ");
+        assert_eq!(decoded(&format!("Record 17\n{decimal}")), format!("{SAID}\n"));
     }
 
     #[test]

@@ -129,6 +129,12 @@ const SIGNS: &[Sign] = &[
         what: "deletes a directory that the system lives in, or a whole home",
     },
     Sign {
+        danger: Danger::DeleteRoot,
+        needles: &["recursive"],
+        expression: r"\b(?:unlink|rm)\(\s*['\x22](?:/|~|/(?:etc|usr|var|home|bin|lib|boot|root))/?\*?['\x22]\s*[,;](?:\s*force\s*=\s*\w+\s*,)?\s*recursive\s*=\s*(?:TRUE|true|T)\b",
+        what: "deletes a directory that the system lives in, or a whole home",
+    },
+    Sign {
         danger: Danger::Setuid,
         needles: &["chmod("],
         expression: r"os\.chmod\([^\n]*,\s*(?:0o[46]\d{3}\b|[^\n]*S_ISUID)",

@@ -123,11 +123,12 @@ impl Shell {
             "IFS" => Some(" ".to_owned()),
             "@" | "*" => frame
                 .positional
+                .borrow()
                 .get(1..)
                 .filter(|given| !given.is_empty())
                 .map(|given| given.join(&FIELD_BREAK.to_string())),
             _ => match name.parse::<usize>() {
-                Ok(number) => frame.positional.get(number).cloned(),
+                Ok(number) => frame.positional.borrow().get(number).cloned(),
                 Err(_) => self.variables.get(name).cloned().or_else(|| everywhere(name)),
             },
         };

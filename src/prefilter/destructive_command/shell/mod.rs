@@ -309,6 +309,7 @@ pub(super) fn is_decoder(call: &Call) -> bool {
             .any(|mark| word.text.contains(mark))
         }),
         "sed" => call.args.iter().any(|word| word.text.contains("\\x&")),
+        "awk" | "gawk" | "mawk" => call.args.iter().any(|word| word.text.contains("%c")),
         "tr" => call
             .args
             .first()

@@ -1,5 +1,6 @@
 //! Runs a text as far as its constants go: what is called, with what, fed by what.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
@@ -58,7 +59,8 @@ pub(super) struct Shell {
 #[derive(Clone)]
 pub(super) struct Frame {
     syntax: Rc<Syntax>,
-    pub(super) positional: Vec<String>,
+    /// `$0`, `$1`, …; `set` and `shift` change them.
+    pub(super) positional: RefCell<Vec<String>>,
     span: Option<Range<usize>>,
     pub(super) depth: usize,
     bearer: Bearer,
@@ -104,7 +106,7 @@ impl Shell {
         }
         let frame = Frame {
             syntax: Rc::clone(&syntax),
-            positional,
+            positional: RefCell::new(positional),
             span,
             depth,
             bearer,
@@ -218,7 +220,11 @@ impl Shell {
             return;
         };
         let call = Call {
-            program: program_name(&program.text),
+            program: match program.text == "$0" && args.first().is_some_and(|word| word.text == "-c") {
+                // Whatever runs the text reads it: a shell.
+                true => "sh".to_owned(),
+                false => program_name(&program.text),
+            },
             path: program.text.clone(),
             args: args.to_vec(),
             disguised: program.disguised,
@@ -243,10 +249,15 @@ impl Shell {
                 _ => Some(target.to_owned()),
             };
         }
-        if call.program == "read" || call.program == "unset" {
-            for word in args {
-                self.variables.remove(&word.text);
+        match call.program.as_str() {
+            "unset" => {
+                for word in args {
+                    self.variables.remove(&word.text);
+                }
             }
+            "read" | "mapfile" | "readarray" => self.take_input(&call, stdin),
+            "set" | "shift" => self.renumber(&call, frame),
+            _ => {}
         }
         let body = self.functions.get(&program.text).cloned();
         if let Some((syntax, body)) = body
@@ -255,7 +266,7 @@ impl Shell {
             let positional = fields.iter().map(|word| word.text.clone()).collect();
             let inner = Frame {
                 syntax,
-                positional,
+                positional: RefCell::new(positional),
                 depth: frame.depth + 1,
                 span: Some(call.span.clone()),
                 bearer: frame.bearer.clone(),
@@ -274,7 +285,12 @@ impl Shell {
         self.note_written_files(&call);
         // `bash <(…)` reads a command's output as if it were fed in; so does a variable that names a file to read first.
         let startup = call.environment.iter().find(|(name, _)| name == "BASH_ENV");
-        let from_file = startup.map(|(_, word)| word).or_else(|| call.args.first());
+        let rules = call
+            .args
+            .first()
+            .filter(|word| word.text == "-f")
+            .and_then(|_| call.args.get(1));
+        let from_file = startup.map(|(_, word)| word).or(rules).or_else(|| call.args.first());
         let processed = from_file
             .filter(|word| word.text.starts_with("<(…)"))
             .and_then(|word| word.inside.first())
@@ -318,6 +334,62 @@ impl Shell {
                     span: span.clone(),
                 }),
             }
+        }
+    }
+
+    /// `read` and its kin: variables get what is fed in, where that is known.
+    fn take_input(&mut self, call: &Call, stdin: Option<&str>) {
+        let names: Vec<&str> = call.operands().map(|word| word.text.as_str()).collect();
+        let Some((last, first)) = names.split_last() else {
+            return;
+        };
+        let is_name =
+            |name: &&str| !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        let Some(lines) = stdin.filter(|_| names.iter().all(is_name)) else {
+            for name in names {
+                self.variables.remove(name);
+            }
+            return;
+        };
+        // A loop reads one line after the other: what any of them says may be meant.
+        let lines = lines
+            .trim_end()
+            .lines()
+            .collect::<Vec<_>>()
+            .join(&FIELD_BREAK.to_string());
+        let mut rest = lines.as_str();
+        for name in first {
+            let (field, behind) = rest.split_once(' ').unwrap_or((rest, ""));
+            self.assign(name, field);
+            rest = behind;
+        }
+        self.assign(last, rest);
+    }
+
+    /// `set` and `shift`: other arguments of the text that is run.
+    fn renumber(&mut self, call: &Call, frame: &Frame) {
+        let words: Vec<&str> = call.args.iter().map(|word| word.text.as_str()).collect();
+        let Ok(mut positional) = frame.positional.try_borrow_mut() else {
+            return;
+        };
+        if call.program == "shift" {
+            let by: usize = words.first().map_or(Some(1), |by| by.parse().ok()).unwrap_or_default();
+            let last = positional.len().min(by.saturating_add(1));
+            positional.drain(last.min(1)..last);
+            return;
+        }
+        let given = match words.iter().position(|word| *word == "--") {
+            Some(at) => words.get(at + 1..),
+            None => {
+                Some(words.as_slice()).filter(|words| words.first().is_some_and(|first| !first.starts_with(['-', '+'])))
+            }
+        };
+        if let Some(given) = given {
+            self.bytes += given.iter().map(|word| word.len()).sum::<usize>();
+            let name = positional.first().cloned().unwrap_or_else(|| "$0".to_owned());
+            *positional = std::iter::once(name)
+                .chain(given.iter().map(|word| (*word).to_owned()))
+                .collect();
         }
     }
 

@@ -428,6 +428,19 @@ pub(super) fn runs_after_verb(call: &Call) -> Option<&[Word]> {
         ("expect", &["spawn"]),
         ("cmd-runner", &["run"]),
     ];
+    const VALUED: &[&str] = &[
+        "-n",
+        "-p",
+        "--name",
+        "-a",
+        "--app",
+        "-C",
+        "--with",
+        "--python",
+        "--project",
+        "--directory",
+        "--env-file",
+    ];
     let (_, verbs) = RUNNERS.iter().find(|(name, _)| *name == call.program)?;
     let at = call.args.iter().position(|word| verbs.contains(&word.text.as_str()))?;
     let rest = call.args.get(at + 1..)?;
@@ -440,8 +453,7 @@ pub(super) fn runs_after_verb(call: &Call) -> Option<&[Word]> {
         call.program.as_str(),
         "direnv" | "oc" | "incus" | "aws-vault" | "chamber" | "knife" | "screen"
     ));
-    let words =
-        from_dashes.unwrap_or_else(|| after_options(rest, &["-n", "-p", "--name", "-a", "--app", "-C"], operands));
+    let words = from_dashes.unwrap_or_else(|| after_options(rest, VALUED, operands));
     (!words.is_empty()).then_some(words)
 }
 

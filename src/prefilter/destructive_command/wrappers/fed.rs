@@ -36,12 +36,6 @@ pub(super) fn xargs(call: &Call, stdin: Option<&str>) -> Vec<Inner> {
     if words.is_empty() {
         return Vec::new();
     }
-    let Some(stdin) = stdin else {
-        return vec![Inner::Call {
-            words: words.to_vec(),
-            fed_arguments: true,
-        }];
-    };
     let placeholder = call
         .values(&["-I", "--replace"])
         .map(|(_, value)| value.to_owned())
@@ -52,6 +46,20 @@ pub(super) fn xargs(call: &Call, stdin: Option<&str>) -> Vec<Inner> {
                 .any(|word| word.text.contains("{}"))
                 .then(|| "{}".to_owned())
         });
+    let Some(stdin) = stdin else {
+        // Whatever is fed in, its place has one name for all who look at the call.
+        let named = |word: &Word| Word {
+            text: match &placeholder {
+                Some(placeholder) if !placeholder.is_empty() => word.text.replace(placeholder, "{}"),
+                _ => word.text.clone(),
+            },
+            ..word.clone()
+        };
+        return vec![Inner::Call {
+            words: words.iter().map(named).collect(),
+            fed_arguments: true,
+        }];
+    };
     let values = stdin.split_whitespace().take(64);
     let words = match placeholder {
         Some(placeholder) => values

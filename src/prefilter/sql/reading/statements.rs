@@ -3,8 +3,8 @@
 use std::ops::{ControlFlow, Range};
 
 use sqlparser::ast::{
-    AlterTableOperation, BinaryOperator, CopyTarget, Expr, ObjectName, ObjectType, Query, SetExpr, Statement, Value,
-    Visit, Visitor,
+    AlterTableOperation, BinaryOperator, CopyTarget, Expr, FromTable, ObjectName, ObjectType, Query, SetExpr,
+    Statement, TableFactor, TableWithJoins, Value, Visit, Visitor,
 };
 use sqlparser::dialect::GenericDialect;
 use sqlparser::parser::Parser;
@@ -108,6 +108,22 @@ impl Walker<'_> {
             false => Trait::Drops,
         }
     }
+
+    /// What it means to write to every row of these.
+    fn written(&self, tables: &[TableWithJoins]) -> Trait {
+        let name = |table: &TableWithJoins| match &table.relation {
+            TableFactor::Table { name, .. } => Some(name.clone()),
+            _ => None,
+        };
+        let names: Option<Vec<ObjectName>> = tables.iter().map(name).collect();
+        match names
+            .filter(|names| !names.is_empty())
+            .map(|names| self.dropped(&names))
+        {
+            Some(Trait::DropsMinor) => Trait::DropsMinor,
+            _ => Trait::WritesEverywhere,
+        }
+    }
 }
 
 impl Visitor for Walker<'_> {
@@ -147,13 +163,21 @@ impl Visitor for Walker<'_> {
                     self.reading.add(Trait::DropsColumn, self.span);
                 }
             }
-            Statement::Delete(delete) if everywhere(delete.selection.as_ref()) && delete.limit.is_none() => {
-                self.reading.add(Trait::WritesEverywhere, self.span);
+            Statement::Delete(delete) if everywhere(delete.selection.as_ref()) && !narrows(delete.limit.as_ref()) => {
+                let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
+                let joins = !delete.tables.is_empty() && from.iter().any(|table| !table.joins.is_empty());
+                if !joins {
+                    let written = self.written(from);
+                    self.reading.add(written, self.span);
+                }
             }
             Statement::Update(update)
-                if everywhere(update.selection.as_ref()) && update.limit.is_none() && update.from.is_none() =>
+                if everywhere(update.selection.as_ref())
+                    && !narrows(update.limit.as_ref())
+                    && update.from.is_none() =>
             {
-                self.reading.add(Trait::WritesEverywhere, self.span);
+                let written = self.written(std::slice::from_ref(&update.table));
+                self.reading.add(written, self.span);
             }
             Statement::Copy { target, .. } => match target {
                 CopyTarget::Program { .. } => self.reading.add(Trait::RunsCommand, self.span),
@@ -194,6 +218,19 @@ impl Visitor for Walker<'_> {
             self.reading.add(Trait::Injected, self.span);
         }
         ControlFlow::Continue(())
+    }
+}
+
+/// Whether a limit leaves rows as they are: a great number is none.
+fn narrows(limit: Option<&Expr>) -> bool {
+    const MANY: u64 = 100_000;
+    match limit {
+        None => false,
+        Some(Expr::Value(value)) => match &value.value {
+            Value::Number(number, _) => number.parse::<u64>().is_ok_and(|number| number < MANY),
+            _ => true,
+        },
+        Some(_) => true,
     }
 }
 
