@@ -148,9 +148,9 @@ fn init(dir: &Path) -> anyhow::Result<Ended> {
             continue;
         }
         if let Some(folder) = file.parent() {
-            std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+            std::fs::create_dir_all(folder).with_context(|| format!("{}: cannot be made", folder.display()))?;
         }
-        std::fs::write(&file, text).with_context(|| file.display().to_string())?;
+        std::fs::write(&file, text).with_context(|| format!("{}: cannot be written", file.display()))?;
         say!("{}", file.display());
     }
     say!(

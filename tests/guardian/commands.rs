@@ -314,6 +314,8 @@ fn what_cannot_be_read_is_named() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("empty.json"), "{}").unwrap();
     std::fs::write(folder.path().join("policy.toml"), "extends = 'redcat'").unwrap();
+    let case = json!({"id": "a", "request": user_message("hello"), "expected": {"decision": "allow"}});
+    std::fs::write(folder.path().join("suite.jsonl"), case.to_string()).unwrap();
     std::fs::write(
         folder.path().join("guardian.toml"),
         "[[organisations]]\nid = 'a'\napi_keys = ['sha256:2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b']\n\
@@ -341,6 +343,20 @@ fn what_cannot_be_read_is_named() {
         (
             &["eval", "compare", "none.json", "none.json"],
             "none.json: cannot be read",
+        ),
+        (
+            &[
+                "eval",
+                "run",
+                "suite.jsonl",
+                "--config",
+                "/dev/null",
+                "--batch-out",
+                "none/q.jsonl",
+                "--batch-model",
+                "m",
+            ],
+            "none/q.jsonl: cannot be written",
         ),
         (
             &["rules", "list", "--policy", "policy.toml"],
