@@ -80,7 +80,7 @@ fn full() -> TaintIndex {
             origin: Origin::ToolOutput,
             pointer: Pointer::new("/params/result/outputs/0/text"),
         });
-        index.begin_step();
+        index.begin_step(usize::MAX);
         index.learn(&place, &prose(64 * 1024, number as usize), &[]);
     }
     index
@@ -119,7 +119,7 @@ fn learn(bencher: divan::Bencher, size: usize) {
         .counter(BytesCount::new(size))
         .with_inputs(|| {
             let mut index = TaintIndex::default();
-            index.begin_step();
+            index.begin_step(usize::MAX);
             index
         })
         .bench_values(|mut index| {

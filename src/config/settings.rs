@@ -419,7 +419,7 @@ impl Reader<'_> {
             bytes_per_session: self.within(
                 "sessions.max_session_bytes",
                 section.max_session_bytes.unwrap_or(defaults.bytes_per_session),
-                16 * 1024,
+                256 * 1024,
                 64 * 1024 * 1024,
             )?,
             time_to_live: match section.ttl_seconds {

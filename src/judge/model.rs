@@ -8,8 +8,8 @@ use super::answer::AnswerError;
 use super::schema::Schemas;
 use super::weigh::{Scales, Sight};
 use super::{Case, Charge, JudgeFailure, Judged, Question, Tape, UnusableAnswers, answer};
-use crate::llm::{self, Chain, Counted, Price, Reply, Request, SettingsError, Usage, estimate_tokens};
-use crate::model::Stage;
+use crate::llm::{self, Chain, Counted, GivenUp, Price, Reply, Request, SettingsError, Usage, estimate_tokens};
+use crate::model::{Diagnostic, Stage};
 use crate::prompt::{Marks, PromptInput, Reasoning};
 use crate::telemetry::names::JUDGE_CALLS;
 
@@ -60,6 +60,22 @@ impl From<Unjudged> for JudgeFailure {
 enum NoReply {
     Failed(llm::Failure),
     NotOnTape(JudgeFailure),
+}
+
+/// What an exchange gave, and the calls that were given up on the way.
+struct Exchanged {
+    reply: Result<Reply, NoReply>,
+    given_up: Vec<GivenUp>,
+}
+
+impl Exchanged {
+    /// What the calls took that were given up.
+    fn lost(&self) -> Charge {
+        Charge {
+            tokens: self.given_up.iter().map(|call| call.usage.tokens()).sum(),
+            cost: self.given_up.iter().map(|call| call.cost).sum(),
+        }
+    }
 }
 
 /// A model that can be asked.
@@ -154,17 +170,23 @@ impl AskedModel {
         };
         let most = self.most(&request);
         case.purse.reserve(most).await?;
-        let reply = match self.exchange(request, &marks, case.deadline, manner.tape).await {
+        let exchanged = self.exchange(request, &marks, case.deadline, manner.tape).await;
+        let lost = exchanged.lost();
+        let mut reply = match exchanged.reply {
             Ok(reply) => reply,
             Err(NoReply::Failed(failure)) => {
-                case.purse.settle(most, self.taken_by(&failure, most));
+                case.purse.settle(most, self.taken_by(&failure, most) + lost);
                 return Err(Unjudged::Failed(failure.into()));
             }
             Err(NoReply::NotOnTape(failure)) => {
-                case.purse.settle(most, Charge::default());
+                case.purse.settle(most, lost);
                 return Err(Unjudged::Failed(failure));
             }
         };
+        for call in &exchanged.given_up {
+            reply.usage = reply.usage + call.usage;
+            reply.cost = reply.cost + call.cost;
+        }
         let spent = Charge {
             tokens: reply.usage.tokens(),
             cost: reply.cost,
@@ -186,7 +208,8 @@ impl AskedModel {
             Ok(answer) => answer,
             Err(error) => return Err(Unjudged::Unusable(error, Box::new(reply))),
         };
-        let (assessment, notes) = scales.weigh(answer);
+        let (assessment, mut notes) = scales.weigh(answer);
+        notes.extend(exchanged.given_up.iter().map(hedged));
         Ok(Judged {
             assessment,
             stage: self.stage,
@@ -207,22 +230,35 @@ impl AskedModel {
         marks: &Marks,
         deadline: Instant,
         tape: Option<&dyn Tape>,
-    ) -> Result<Reply, NoReply> {
+    ) -> Exchanged {
         let deadline = self.deadline(deadline);
         let Some(tape) = tape else {
-            return self.chain.chat(request, deadline).await.map_err(NoReply::Failed);
+            let asked = self.chain.ask(request, deadline).await;
+            return Exchanged {
+                reply: asked.answer.map_err(NoReply::Failed),
+                given_up: asked.given_up,
+            };
         };
         let question = Question {
             model: self.chain.model(),
             request,
             marks,
         };
-        if let Some(reply) = tape.play(&question).map_err(NoReply::NotOnTape)? {
-            return Ok(reply);
+        let played = |reply| Exchanged {
+            reply,
+            given_up: Vec::new(),
+        };
+        match tape.play(&question) {
+            Ok(Some(reply)) => return played(Ok(reply)),
+            Ok(None) => {}
+            Err(failure) => return played(Err(NoReply::NotOnTape(failure))),
         }
-        let reply = self.chain.chat(request, deadline).await;
-        tape.record(&question, &reply);
-        reply.map_err(NoReply::Failed)
+        let asked = self.chain.ask(request, deadline).await;
+        tape.record(&question, &asked.answer);
+        Exchanged {
+            reply: asked.answer.map_err(NoReply::Failed),
+            given_up: asked.given_up,
+        }
     }
 
     fn deadline(&self, of_case: Instant) -> Instant {
@@ -271,6 +307,18 @@ impl AskedModel {
             }
             Failure::Timeout | Failure::Reset | Failure::TooLarge | Failure::Malformed | Failure::Truncated => most,
         }
+    }
+}
+
+/// Says that tokens and cost hold an estimate.
+fn hedged(call: &GivenUp) -> Diagnostic {
+    Diagnostic {
+        code: "judge_hedged",
+        detail: format!(
+            "a call of `{}` was given up, another one beside it was answered first; what it took is estimated at {} tokens",
+            call.endpoint,
+            call.usage.tokens()
+        ),
     }
 }
 

@@ -1,5 +1,7 @@
 //! The purse: whoever pays for calls says beforehand whether there is money, and is told afterwards what was spent.
 
+use std::ops::Add;
+
 use futures_util::future::BoxFuture;
 
 use super::JudgeFailure;
@@ -20,6 +22,17 @@ pub struct Charge {
     pub tokens: u64,
     /// Their price.
     pub cost: Cost,
+}
+
+impl Add for Charge {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            tokens: self.tokens.saturating_add(other.tokens),
+            cost: self.cost + other.cost,
+        }
+    }
 }
 
 /// Pays for calls.

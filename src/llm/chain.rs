@@ -6,7 +6,8 @@
 //! - **Time.** The deadline is the call's, whatever happens. While others could be asked, an endpoint gets at most two parts
 //!   of what is left, each other one a part: of two, the first gets two thirds. An endpoint's own timeout holds as well.
 //! - **Hedging.** When an endpoint has not answered after [`Settings::hedge_after`], the next one is asked beside it (the
-//!   same one, where there is no other). The first answer counts; the slower call is cancelled. At most one call is added.
+//!   same one, where there is no other). The first answer counts; the slower call is given up, and what it took until then
+//!   is an estimate ([`GivenUp`]). At most one call is added.
 //! - **Breakers.** Each endpoint has one (`breaker.rs`). When all are open, the call fails at once.
 //! - **Pace.** An endpoint that has reached its configured pace is passed over; the last one is waited for.
 //!
@@ -25,7 +26,7 @@ use super::model::ChatModel;
 use super::pace::Pace;
 use super::retry::Patience;
 use super::settings::{self, SettingsError};
-use super::{Failure, Reply, Request};
+use super::{Cost, Failure, Reply, Request, Usage};
 
 /// Which endpoints, in which order.
 #[derive(Clone, Debug)]
@@ -160,16 +161,43 @@ impl Chain {
     ///
     /// The [`Failure`] of the last endpoint that was asked; [`Failure::BreakerOpen`] when none was.
     pub async fn chat(&self, request: Request<'_>, deadline: Instant) -> Result<Reply, Failure> {
+        self.ask(request, deadline).await.answer
+    }
+
+    /// The same; also says which calls were given up, because another one had ended the matter.
+    pub async fn ask(&self, request: Request<'_>, deadline: Instant) -> Asked {
         let call = Call {
             chain: &self.shared,
             request,
             deadline,
             next: 0,
             asked: None,
+            waiting: Vec::new(),
             failure: None,
         };
         call.run().await
     }
+}
+
+/// What came of asking.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// What [`Chain::chat`] gives.
+    pub answer: Result<Reply, Failure>,
+    /// The calls that were given up.
+    pub given_up: Vec<GivenUp>,
+}
+
+/// A call that was given up before it was answered. Its endpoint has read the prompt and may have begun to answer; nobody
+/// says how far it got, so what it took is estimated from above.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GivenUp {
+    /// The endpoint.
+    pub endpoint: Arc<str>,
+    /// Its prompt, and as long a reply as the one that came instead; as long as any may be, where none came.
+    pub usage: Usage,
+    /// What these tokens cost there.
+    pub cost: Cost,
 }
 
 /// One endpoint of a chain.
@@ -208,6 +236,18 @@ impl Link {
         answer
     }
 
+    /// What a call of this endpoint took that was given up for another's answer.
+    fn give_up(&self, request: &Request<'_>, instead: Option<&Reply>) -> GivenUp {
+        let (usage, cost) = self
+            .model
+            .give_up(request, instead.map(|reply| reply.usage.completion_tokens));
+        GivenUp {
+            endpoint: Arc::clone(self.model.endpoint()),
+            usage,
+            cost,
+        }
+    }
+
     fn sign(&self, answer: &Result<Reply, Failure>, given: Duration) -> Sign {
         let Err(failure) = answer else {
             return Sign::Works;
@@ -231,20 +271,30 @@ struct Call<'a> {
     next: usize,
     /// The endpoint that was asked last.
     asked: Option<&'a Link>,
+    /// The endpoints of the calls that are not answered yet.
+    waiting: Vec<&'a Link>,
     failure: Option<Failure>,
 }
 
 type Leg<'a> = BoxFuture<'a, (&'a Link, Result<Reply, Failure>)>;
 
 impl<'a> Call<'a> {
-    async fn run(mut self) -> Result<Reply, Failure> {
+    async fn run(mut self) -> Asked {
+        let answer = self.first_answer().await;
+        let request = self.request;
+        let given_up = |link: &&Link| link.give_up(&request, answer.as_ref().ok());
+        let given_up = self.waiting.iter().map(given_up).collect();
+        Asked { answer, given_up }
+    }
+
+    async fn first_answer(&mut self) -> Result<Reply, Failure> {
         let mut legs = FuturesUnordered::new();
         let mut hedge_at = None;
         let mut hedges_left = usize::from(self.chain.hedge_after.is_some());
         loop {
             if legs.is_empty() {
                 let Some(leg) = self.next_leg() else {
-                    return Err(self.failure.unwrap_or(Failure::BreakerOpen));
+                    return Err(self.failure.take().unwrap_or(Failure::BreakerOpen));
                 };
                 legs.push(leg);
                 hedge_at = self.chain.hedge_after.map(|after| Instant::now() + after);
@@ -257,11 +307,16 @@ impl<'a> Call<'a> {
             };
             tokio::select! {
                 biased;
-                Some((link, answer)) = legs.next() => match answer {
-                    Ok(reply) => return Ok(reply),
-                    Err(failure) if failure.blame() == Blame::Conversation => return Err(failure),
-                    Err(failure) => self.put_up_with(link, failure),
-                },
+                Some((link, answer)) = legs.next() => {
+                    if let Some(place) = self.waiting.iter().position(|one| std::ptr::eq(*one, link)) {
+                        self.waiting.swap_remove(place);
+                    }
+                    match answer {
+                        Ok(reply) => return Ok(reply),
+                        Err(failure) if failure.blame() == Blame::Conversation => return Err(failure),
+                        Err(failure) => self.put_up_with(link, failure),
+                    }
+                }
                 () = hedge => {
                     hedges_left = 0;
                     if let Some(leg) = self.next_leg().or_else(|| self.same_again()) {
@@ -306,6 +361,7 @@ impl<'a> Call<'a> {
 
     fn leg(&mut self, link: &'a Link, pass: Pass<'a>, until: Instant, patience: Patience) -> Leg<'a> {
         self.asked = Some(link);
+        self.waiting.push(link);
         let request = self.request;
         Box::pin(async move { (link, link.ask(request, pass, until, patience).await) })
     }

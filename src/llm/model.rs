@@ -15,7 +15,7 @@ use super::dialect::{Dialect, Format, Memory};
 use super::retry::{Patience, Retry};
 use super::settings::{Settings, SettingsError};
 use super::transport::Transport;
-use super::usage::{Usage, estimate_tokens};
+use super::usage::{Cost, Usage, estimate_tokens};
 use super::{Complaint, Failure, Request};
 use crate::telemetry::names;
 
@@ -97,6 +97,19 @@ impl ChatModel {
         answer.map(|reply| Reply { latency: took, ..reply })
     }
 
+    /// Counts a call that was given up, as if its reply had as many tokens as that; as many as it may have, where nobody
+    /// knows.
+    pub(super) fn give_up(&self, request: &Request<'_>, reply_tokens: Option<u64>) -> (Usage, Cost) {
+        let most = u64::from(self.shared.settings.max_output_tokens);
+        let usage = Usage {
+            completion_tokens: reply_tokens.map_or(most, |tokens| tokens.min(most)),
+            ..Usage::estimated(&prompt(request), "")
+        };
+        metrics::counter!(names::ENDPOINT_CALLS, "endpoint" => Arc::clone(self.endpoint()), "outcome" => "given_up")
+            .increment(1);
+        (usage, self.shared.count(&usage))
+    }
+
     /// The most tokens that a request may take, roughly.
     pub(super) fn estimate(&self, request: &Request<'_>) -> u64 {
         let prompt: u64 = prompt(request).into_iter().map(estimate_tokens).sum();
@@ -169,14 +182,7 @@ impl Shared {
     ) -> Result<Reply, Failure> {
         let text = said.as_ref().map_or("", |said| said.text.as_str());
         let usage = usage_of(body).unwrap_or_else(|| Usage::estimated(&prompt(request), text));
-        let cost = self.settings.price.of(&usage);
-        // The configured model: what an endpoint calls itself could be different with each call.
-        for (kind, tokens) in [("prompt", usage.prompt_tokens), ("completion", usage.completion_tokens)] {
-            metrics::counter!(names::JUDGE_TOKENS, "kind" => kind, "model" => self.settings.model.clone())
-                .increment(tokens);
-        }
-        metrics::counter!(names::ENDPOINT_COST, "endpoint" => Arc::clone(self.endpoint.name()))
-            .increment(cost.micros());
+        let cost = self.count(&usage);
         let Said {
             text,
             model,
@@ -192,6 +198,19 @@ impl Shared {
             latency: std::time::Duration::ZERO,
             format,
         })
+    }
+
+    /// Counts what a call took, and says what that costs.
+    fn count(&self, usage: &Usage) -> Cost {
+        let cost = self.settings.price.of(usage);
+        // The configured model: what an endpoint calls itself could be different with each call.
+        for (kind, tokens) in [("prompt", usage.prompt_tokens), ("completion", usage.completion_tokens)] {
+            metrics::counter!(names::JUDGE_TOKENS, "kind" => kind, "model" => self.settings.model.clone())
+                .increment(tokens);
+        }
+        metrics::counter!(names::ENDPOINT_COST, "endpoint" => Arc::clone(self.endpoint.name()))
+            .increment(cost.micros());
+        cost
     }
 }
 

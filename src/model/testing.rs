@@ -25,29 +25,38 @@ pub(crate) fn step() -> Step {
 
 /// A tool's answer with these texts as its body, of this origin.
 pub(crate) fn step_with(origin: Origin, texts: &[&str]) -> Step {
-    let contents = texts
-        .iter()
-        .enumerate()
-        .map(|(index, text)| Content {
-            id: ContentId::from_index(index),
-            origin,
-            pointer: Pointer::new(format!("/params/result/outputs/{index}/text")),
-            label: None,
-            place: Place::Body,
-            form: Form::Text,
-            text: (*text).to_owned(),
-        })
-        .collect();
+    let contents = texts.iter().map(|text| (origin, *text));
+    by_hand(Method::ToolCallResult, Kind::ToolResult, contents, |index| {
+        format!("/params/result/outputs/{index}/text")
+    })
+}
+
+/// A step whose body has these contents, each at the place that `pointer` gives for its number.
+pub(crate) fn by_hand<'t>(
+    method: Method,
+    kind: Kind,
+    contents: impl IntoIterator<Item = (Origin, &'t str)>,
+    pointer: impl Fn(usize) -> String,
+) -> Step {
+    let content = |(index, (origin, text)): (usize, (Origin, &str))| Content {
+        id: ContentId::from_index(index),
+        origin,
+        pointer: Pointer::new(pointer(index)),
+        label: None,
+        place: Place::Body,
+        form: Form::Text,
+        text: text.to_owned(),
+    };
     Step {
-        method: Method::ToolCallResult,
-        kind: Kind::ToolResult,
+        method,
+        kind,
         agent: None,
         session: None,
         user: None,
         ties: crate::model::Ties::default(),
         tool_call: None,
         announced_tools: Vec::new(),
-        contents,
+        contents: contents.into_iter().enumerate().map(content).collect(),
         remarks: Vec::new(),
         data: Vec::new(),
         original: Arc::new(NoDocument),

@@ -145,6 +145,11 @@ impl Sightings {
         self.0.is_none()
     }
 
+    /// How many words stand there, each as often as it is told.
+    pub(super) fn len(&self) -> usize {
+        self.0.as_deref().map_or(0, Vec::len)
+    }
+
     /// The words of one vocabulary.
     pub fn of(&self, vocabulary: usize) -> impl Iterator<Item = Seen> + Clone {
         let all = self.0.as_deref().map_or(&[][..], Vec::as_slice);

@@ -92,7 +92,7 @@ impl Prefilter for InjectedInstruction {
                     .filter(|word| *word < signals.words().len())?;
                 Some(Seen { word, ..seen })
             });
-            let hits = signals.hits_at(view.text(), words);
+            let hits = signals.hits_at(view.text(), words, subject.notes);
             if !hits.is_empty() {
                 self.tell(list, signals, subject, view, &hits, found);
             }

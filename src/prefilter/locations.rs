@@ -7,6 +7,10 @@ mod names;
 mod pattern;
 mod spelling;
 
+use std::sync::LazyLock;
+
+use aho_corasick::AhoCorasick;
+
 use names::{
     AGENT_FILES, AGENT_PARTS, CREDENTIAL_FILES, CREDENTIAL_PARTS, DISPOSABLE, HARMLESS_DEVICES, HOOK_FILES, HOOK_PARTS,
     KEY_FILES, OFTEN_GLOBBED, PERSONAL, PIPELINE_FILES, PIPELINE_PARTS, PRIVILEGE_PARTS, STARTUP_FILES, STARTUP_PARTS,
@@ -22,6 +26,23 @@ pub(super) struct Location {
     text: String,
     /// How many levels a relative path climbs before it descends.
     climbs: usize,
+}
+
+/// Whether a path holds a part of one of the lists. Most hold none of any, which one pass over it tells.
+fn part_of(path: &str) -> impl Fn(&[&str]) -> bool {
+    static PARTS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+        let lists = [
+            CREDENTIAL_PARTS,
+            VAULT_PARTS,
+            STARTUP_PARTS,
+            AGENT_PARTS,
+            HOOK_PARTS,
+            PIPELINE_PARTS,
+        ];
+        AhoCorasick::new(lists.concat()).ok()
+    });
+    let may_have_any = PARTS.as_ref().is_none_or(|parts| parts.is_match(path));
+    move |parts| may_have_any && parts.iter().any(|part| path.contains(part))
 }
 
 /// How much a deletion of a path takes away.
@@ -324,6 +345,7 @@ impl Location {
     fn plain_secret(&self) -> Option<Secret> {
         let path = self.rooted();
         let name = self.name();
+        let has_part = part_of(&path);
         if [
             "/etc/shadow",
             "/etc/gshadow",
@@ -365,13 +387,10 @@ impl Location {
         {
             return Some(Secret::PrivateKey);
         }
-        if CREDENTIAL_FILES.contains(&name)
-            || CREDENTIAL_PARTS.iter().any(|part| path.contains(part))
-            || path.ends_with("/.aws")
-        {
+        if CREDENTIAL_FILES.contains(&name) || has_part(CREDENTIAL_PARTS) || path.ends_with("/.aws") {
             return Some(Secret::Credentials);
         }
-        if VAULT_PARTS.iter().any(|part| path.contains(part)) || name.ends_with(".kdbx") {
+        if has_part(VAULT_PARTS) || name.ends_with(".kdbx") {
             return Some(Secret::Vault);
         }
         let template = ["example", "sample", "template", "dist"]
@@ -393,6 +412,7 @@ impl Location {
     pub(super) fn steering(&self) -> Option<Steering> {
         let path = self.rooted();
         let name = self.name();
+        let has_part = part_of(&path);
         if name == "authorized_keys"
             || name == "authorized_keys2"
             || path.ends_with("/.ssh/config")
@@ -406,16 +426,16 @@ impl Location {
         if PRIVILEGE_PARTS.iter().any(|part| path.starts_with(part)) {
             return Some(Steering::Privilege);
         }
-        if STARTUP_FILES.contains(&name) || STARTUP_PARTS.iter().any(|part| path.contains(part)) {
+        if STARTUP_FILES.contains(&name) || has_part(STARTUP_PARTS) {
             return Some(Steering::Startup);
         }
-        if AGENT_FILES.contains(&name) || AGENT_PARTS.iter().any(|part| path.contains(part)) {
+        if AGENT_FILES.contains(&name) || has_part(AGENT_PARTS) {
             return Some(Steering::Agent);
         }
-        if HOOK_FILES.contains(&name) || HOOK_PARTS.iter().any(|part| path.contains(part)) {
+        if HOOK_FILES.contains(&name) || has_part(HOOK_PARTS) {
             return Some(Steering::Hook);
         }
-        if PIPELINE_FILES.contains(&name) || PIPELINE_PARTS.iter().any(|part| path.contains(part)) {
+        if PIPELINE_FILES.contains(&name) || has_part(PIPELINE_PARTS) {
             return Some(Steering::Pipeline);
         }
         None

@@ -6,13 +6,16 @@
 mod catalogue;
 mod destructive_command;
 mod disguise;
+mod effort;
 mod expression;
 mod gate;
 mod hidden_text;
 mod implied;
 mod injected_instruction;
 mod joined;
+mod known;
 mod locations;
+mod memo;
 mod notes;
 mod obfuscation;
 mod oversize;
@@ -27,6 +30,7 @@ mod signals;
 mod sql;
 mod structure;
 mod subject;
+mod sweep;
 mod tables;
 mod throwaway;
 mod tidy;
@@ -35,11 +39,13 @@ mod untrusted_destination;
 mod views;
 mod warm_up;
 
-use crate::model::{Content, Examined, Finding, Screening, Step, View, ViewSet};
+use crate::model::{Finding, Screening, Step};
 use crate::policy::Policy;
-use plain::Heeded;
-use views::Glance;
+use effort::Effort;
+use known::Known;
+use sweep::Sweep;
 
+pub use effort::Work;
 pub use gate::{Case, Gate, Seen, Sightings, Word};
 pub use notes::Notes;
 pub use own::own_rules;
@@ -73,6 +79,11 @@ pub trait Prefilter: Send + Sync {
         true
     }
 
+    /// Whether what it sees in a content of this name may depend on those beside it, or on where exactly it stands.
+    fn looks_around(&self, _label: &str) -> bool {
+        false
+    }
+
     /// Looks at one content in all its views.
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>);
 
@@ -84,6 +95,7 @@ pub trait Prefilter: Send + Sync {
 pub struct Prefilters {
     families: Vec<Box<dyn Prefilter>>,
     gate: Gate,
+    known: Known,
 }
 
 impl Prefilters {
@@ -108,7 +120,11 @@ impl Prefilters {
 
     fn of(families: Vec<Box<dyn Prefilter>>) -> Self {
         let gate = views::gate(families.iter().map(AsRef::as_ref));
-        Self { families, gate }
+        Self {
+            families,
+            gate,
+            known: Known::default(),
+        }
     }
 
     /// Every family.
@@ -124,130 +140,19 @@ impl Prefilters {
     /// Screens a step: every content, every view, every family.
     ///
     /// Findings come in document order. Of very many only the gravest are kept: a step cannot drown a finding in others.
+    ///
+    /// A step that takes many times the work of an ordinary one of its size is not examined to its end, and that is told.
     pub fn screen(&self, step: &Step, policy: &Policy) -> Screening {
-        let mut screening = Screening::default();
-        screening.coverage.examined.reserve(step.contents.len());
-        let mut all_views = ViewSet::default();
-        let mut vocabularies = Vec::with_capacity(step.contents.len());
-        let mut found = Vec::new();
-        let notes: Vec<Notes> = self.families.iter().map(|_| Notes::default()).collect();
-        let mut room = views::Room::of(step);
-        let mut heeded = Heeded::default();
-        for content in &step.contents {
-            let coverage = &mut screening.coverage;
-            coverage.contents += 1;
-            coverage.bytes += content.text.len();
-            let glance = Glance::at(content, &self.gate);
-            if glance.is_plain(content) && !self.heed_plain(content, policy, &mut heeded) {
-                coverage.derived_bytes += glance.plain_derived_bytes(content);
-                all_views = all_views.or(Glance::plain_views());
-                coverage.examined.push(Examined {
-                    pointer: content.pointer.clone(),
-                    views: Glance::plain_views(),
-                });
-                vocabularies.push(0);
-                continue;
-            }
-            let views = Views::sharing(content, &self.gate, glance, &mut room);
-            coverage.derived_bytes += views.derived_bytes();
-            coverage.cut_bytes += views.cut_bytes();
-            if views.cut_bytes() > 0 {
-                coverage.cut.push(content.pointer.clone());
-            }
-            let of_content: ViewSet = views.iter().map(ViewText::view).collect();
-            all_views = all_views.or(of_content);
-            coverage.examined.push(Examined {
-                pointer: content.pointer.clone(),
-                views: of_content,
-            });
-            let raw = views.iter().next();
-            vocabularies.push(raw.map_or(0, |raw| raw.sightings().vocabularies()));
-            self.look_at(step, policy, content, &views, &notes, |_| true, &mut found);
-            if !found.is_empty() {
-                let mut of_content = tidy::of_content(std::mem::take(&mut found));
-                screening.findings.append(&mut of_content);
-            }
-        }
-        for joined in joined::joined(step) {
-            let glance = Glance::at(&joined.whole, &self.gate);
-            let views = Views::sharing(&joined.whole, &self.gate, glance, &mut room);
-            screening.coverage.derived_bytes += views.derived_bytes();
-            self.look_at(step, policy, &joined.whole, &views, &notes, |_| true, &mut found);
-            let findings = tidy::of_content(std::mem::take(&mut found));
-            screening.findings.extend(joined.on_pieces(findings));
-        }
-        let mut known = None;
-        let all = implied::implied(step);
-        if !all.unopened.is_empty()
-            && let Some(cut) = self.rules().find(|rule| rule.id == oversize::CUT)
-        {
-            let unopened = all.unopened.iter();
-            screening
-                .findings
-                .extend(unopened.map(|content| implied::not_opened(cut, content)));
-        }
-        for implied in all.texts {
-            let glance = Glance::at(&implied.whole, &self.gate);
-            let views = Views::sharing(&implied.whole, &self.gate, glance, &mut room);
-            screening.coverage.derived_bytes += implied.whole.text.len() + views.derived_bytes();
-            let concerned = |family: &dyn Prefilter| implied.concerns(family.family());
-            self.look_at(step, policy, &implied.whole, &views, &notes, concerned, &mut found);
-            let findings = tidy::of_content(std::mem::take(&mut found));
-            let known = known.get_or_insert_with(|| implied::Known::of(&screening.findings));
-            let new = implied.on_contents(findings, known);
-            screening.findings.extend(new);
-        }
-        let first = views::OF_FAMILIES + self.families.len();
-        for (vocabulary, family) in (first..).zip(&self.families) {
-            let spoken = Spoken {
-                vocabularies: &vocabularies,
-                vocabulary,
-            };
-            family.screen_step(step, policy, spoken, &mut found);
-        }
-        if !self.families.is_empty() {
-            all_views.insert(View::Structure);
-        }
-        screening.coverage.views = all_views.iter().collect();
-        screening.findings.append(&mut found);
-        screening.findings = tidy::of_step(screening.findings);
-        screening
+        self.screen_within(step, policy, Effort::of(step))
     }
 
-    /// Whether a plain content concerns any family.
-    fn heed_plain<'s>(&self, content: &'s Content, policy: &Policy, heeded: &mut Heeded<'s>) -> bool {
-        let (label, origin) = (content.label.as_deref(), content.origin);
-        heeded.or_ask(label, origin, || {
-            let plain = Plain { label, origin, policy };
-            self.families.iter().any(|family| family.heeds_plain(plain))
-        })
+    fn screen_within(&self, step: &Step, policy: &Policy, effort: Effort) -> Screening {
+        Sweep::of(self, step, policy, effort).screening()
     }
 
-    /// Shows one content to the families that it concerns.
-    #[allow(clippy::too_many_arguments, reason = "most of it goes into one subject")]
-    fn look_at(
-        &self,
-        step: &Step,
-        policy: &Policy,
-        content: &Content,
-        views: &Views<'_>,
-        notes: &[Notes],
-        concerned: impl Fn(&dyn Prefilter) -> bool,
-        found: &mut Vec<Finding>,
-    ) {
-        for ((vocabulary, family), notes) in (views::OF_FAMILIES..).zip(&self.families).zip(notes) {
-            let subject = Subject {
-                step,
-                policy,
-                content,
-                views,
-                vocabulary,
-                notes,
-            };
-            if concerned(family.as_ref()) {
-                family.screen_content(&subject, found);
-            }
-        }
+    /// The rule of this id.
+    fn rule(&self, id: &str) -> Option<&Rule> {
+        self.rules().find(|rule| rule.id == id)
     }
 }
 

@@ -5,15 +5,27 @@
 //! the step.
 
 use std::cell::{Cell, OnceCell};
+use std::rc::Rc;
+
+use super::effort::{Effort, Work};
 
 /// The notes of one family on one step.
 #[derive(Debug, Default)]
 pub struct Notes {
     spent: Cell<usize>,
-    answers: [OnceCell<usize>; 2],
+    answers: [OnceCell<usize>; 3],
+    effort: Rc<Effort>,
 }
 
 impl Notes {
+    /// Notes on a step that may take so much work.
+    pub(super) fn within(effort: &Rc<Effort>) -> Self {
+        Self {
+            effort: Rc::clone(effort),
+            ..Self::default()
+        }
+    }
+
     /// Counts what a reading costs; answers whether all of them together still cost no more than `most`.
     ///
     /// Once they cost more, every further reading does: what was passed over is told at each content.
@@ -23,7 +35,22 @@ impl Notes {
         spent <= most
     }
 
-    /// The answer to one of the family's questions about the step as a whole, by its number: 0 or 1.
+    /// What the readings of the family have cost.
+    pub(super) fn spent(&self) -> usize {
+        self.spent.get()
+    }
+
+    /// Counts work of the step, whichever family does it.
+    pub fn work(&self, work: Work, times: usize) {
+        self.effort.spend(work, times);
+    }
+
+    /// Whether the step has taken all the work that it may: what is not examined by then is left out, and that is told.
+    pub fn is_exhausted(&self) -> bool {
+        self.effort.is_exhausted()
+    }
+
+    /// The answer to one of the family's questions about the step as a whole, by its number: 0, 1 or 2.
     pub fn once(&self, question: usize, ask: impl FnOnce() -> usize) -> usize {
         match self.answers.get(question) {
             Some(answer) => *answer.get_or_init(ask),

@@ -1,7 +1,7 @@
 //! What is too large to be examined whole.
 
 use super::{Plain, Prefilter, Rule, Spoken, Subject};
-use crate::model::{Confidence, Finding, ReasonCode, Severity, Step, Treatment, View};
+use crate::model::{Confidence, Content, Finding, ReasonCode, Severity, Step, Treatment, View};
 use crate::policy::Policy;
 
 /// A step of more contents than this is unusual.
@@ -12,9 +12,32 @@ const LARGE_CONTENT: usize = 256 * 1024;
 /// The rule about what was left unexamined.
 pub(super) const CUT: &str = "oversize.cut";
 
+/// The rule about steps that take more work than any honest one.
+pub(super) const TOO_INTRICATE: &str = "oversize.too_intricate";
+
+/// That a step was not examined to its end, by that rule: this content is the first of so many of which something was left
+/// out.
+pub(super) fn too_intricate(rule: &Rule, first: &Content, left_out: usize) -> Finding {
+    Finding {
+        rule: rule.id.clone(),
+        reason: rule.reason.clone(),
+        severity: rule.severity,
+        confidence: rule.confidence,
+        content: Some(first.id),
+        pointer: first.pointer.clone(),
+        span: 0..first.text.len(),
+        view: View::Structure,
+        suggested: rule.suggests,
+        explanation: format!(
+            "to examine the step takes many times the work that a step of its size takes; {left_out} of its texts, from this \
+             one on, were not examined to the end: send it in smaller pieces, or without layers of encoding"
+        ),
+    }
+}
+
 /// The family.
 pub(super) struct Oversize {
-    rules: [Rule; 3],
+    rules: [Rule; 4],
 }
 
 impl Oversize {
@@ -55,6 +78,16 @@ impl Oversize {
                     Vec::new(),
                     Vec::new(),
                 ),
+                Rule {
+                    suggests: Treatment::Deny,
+                    ..rule(
+                        "too_intricate",
+                        Severity::High,
+                        "The step takes so much work that it was not examined to its end.",
+                        Vec::new(),
+                        Vec::new(),
+                    )
+                },
             ],
         }
     }
@@ -74,7 +107,7 @@ impl Prefilter for Oversize {
     }
 
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
-        let [cut, large, _] = &self.rules;
+        let [cut, large, _, _] = &self.rules;
         let length = subject.content.text.len();
         let Some(raw) = subject.views.iter().next() else { return };
         if subject.views.cut_bytes() > 0 {
@@ -87,7 +120,7 @@ impl Prefilter for Oversize {
     }
 
     fn screen_step(&self, step: &Step, _policy: &Policy, _spoken: Spoken<'_>, found: &mut Vec<Finding>) {
-        let [_, _, many] = &self.rules;
+        let [_, _, many, _] = &self.rules;
         if step.contents.len() > MANY_CONTENTS {
             found.push(Finding {
                 rule: many.id.clone(),
@@ -113,7 +146,9 @@ mod tests {
 
     #[test]
     fn the_rules_about_texts_keep_to_their_examples() {
-        hold_examples(&Oversize::new(), Origin::ToolOutput, |id| id != "oversize.many");
+        hold_examples(&Oversize::new(), Origin::ToolOutput, |id| {
+            !matches!(id, "oversize.many" | TOO_INTRICATE)
+        });
     }
 
     #[test]

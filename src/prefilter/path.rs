@@ -6,7 +6,7 @@
 
 use super::catalogue::{Catalogue, Entry};
 use super::locations::{Breadth, Location, Secret, Steering};
-use super::{Plain, Prefilter, Rule, Subject};
+use super::{Plain, Prefilter, Rule, Subject, Work};
 use crate::model::{Confidence, Finding, Origin, ReasonCode, Severity, Treatment, View};
 
 const LONGEST: usize = 1_024;
@@ -148,6 +148,7 @@ impl Prefilter for Path {
             if !is_path || text.len() > LONGEST || text.trim().is_empty() || text.contains('\n') {
                 continue;
             }
+            subject.notes.work(Work::Path, 1);
             for (trouble, what) in troubles(text.trim(), deed) {
                 if seen.contains(&trouble) {
                     continue;

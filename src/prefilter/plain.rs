@@ -1,6 +1,6 @@
 //! Contents that nothing is to be said about, unless their name or their place says so.
 
-use crate::model::Origin;
+use crate::model::{Content, Origin, Place};
 use crate::policy::Policy;
 
 /// What is known of a plain content: of its text nothing matters.
@@ -10,34 +10,38 @@ pub struct Plain<'a> {
     pub label: Option<&'a str>,
     /// Who speaks in it.
     pub origin: Origin,
+    /// Whether the step is about it.
+    pub place: Place,
     /// The organisation's policy.
     pub policy: &'a Policy,
 }
 
 impl Plain<'_> {
     /// Whether it may be acted on as it stands, even if it is a single word: an argument of a tool, or a message to an agent
-    /// or a server that reads it as one.
+    /// or a server that reads it as one. On ids and names around a step nobody acts.
     pub fn may_act(self) -> bool {
-        matches!(self.origin, Origin::ToolArguments | Origin::Agent | Origin::Unknown)
+        let is_acted_on = matches!(self.origin, Origin::ToolArguments | Origin::Agent | Origin::Unknown);
+        is_acted_on && self.place == Place::Body
     }
 }
 
 /// What was answered about plain contents of one step: the same few names stand in it again and again.
 #[derive(Default)]
-pub(super) struct Heeded<'s>(Vec<(Option<&'s str>, Origin, bool)>);
+pub(super) struct Heeded<'s>(Vec<(Option<&'s str>, Origin, Place, bool)>);
 
 impl<'s> Heeded<'s> {
-    /// The answer for this name and this origin, from before or asked for now.
-    pub(super) fn or_ask(&mut self, label: Option<&'s str>, origin: Origin, ask: impl FnOnce() -> bool) -> bool {
+    /// The answer for a content's name, origin and place, from before or asked for now.
+    pub(super) fn or_ask(&mut self, content: &'s Content, ask: impl FnOnce() -> bool) -> bool {
         /// More than this are not kept: to search among them would cost more than to ask.
         const MOST: usize = 16;
-        let known = self.0.iter().find(|(known, of, _)| *known == label && *of == origin);
-        if let Some((_, _, answer)) = known {
+        let (label, origin, place) = (content.label.as_deref(), content.origin, content.place);
+        let mut known = self.0.iter();
+        if let Some((.., answer)) = known.find(|known| (known.0, known.1, known.2) == (label, origin, place)) {
             return *answer;
         }
         let answer = ask();
         if self.0.len() < MOST {
-            self.0.push((label, origin, answer));
+            self.0.push((label, origin, place, answer));
         }
         answer
     }

@@ -2,8 +2,10 @@
 
 pub(super) mod kinds;
 pub(super) mod masks;
+mod moments;
 
 pub(super) use kinds::Kinds;
+pub(super) use moments::is_moment;
 
 /// Whether some byte satisfies `wanted`, asked block by block so that the compiler can use wide registers.
 #[inline]

@@ -15,6 +15,7 @@ use serde::Deserialize;
 
 use super::gate::{Gate, Seen, Word};
 use super::views::fold_pattern;
+use super::{Notes, Work};
 use crate::model::{Confidence, Severity};
 use needs::Needs;
 use surroundings::{Surroundings, around};
@@ -167,6 +168,13 @@ pub(super) struct Signals {
     opens: Vec<Vec<usize>>,
 }
 
+/// Whether a search goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Search {
+    GoesOn,
+    Ends,
+}
+
 /// White space and punctuation between two words, escaped line breaks too; not the end of a sentence.
 const GAP: &str = r"(?:[^a-z0-9.!?;\x80-\xff]|\\[nrt])+";
 /// How far before and behind a word of its gate a pattern is looked for.
@@ -256,11 +264,29 @@ impl Signals {
 
     /// Every hit in a folded text, in order.
     pub(super) fn hits(&self, folded: &str) -> Vec<Hit> {
-        self.hits_at(folded, self.gate.sightings(folded).of(0))
+        self.search(folded, self.gate.sightings(folded).of(0), |_| Search::GoesOn)
     }
 
-    /// Every hit in a folded text, in order, given where its words stand.
-    pub(super) fn hits_at(&self, folded: &str, words: impl Iterator<Item = Seen>) -> Vec<Hit> {
+    /// Every hit in a folded text, in order, given where its words stand; as far as the work of the step goes.
+    pub(super) fn hits_at(&self, folded: &str, words: impl Iterator<Item = Seen>, notes: &Notes) -> Vec<Hit> {
+        let hits = self.search(folded, words, |bytes| {
+            notes.work(Work::Signal, bytes);
+            match notes.is_exhausted() {
+                true => Search::Ends,
+                false => Search::GoesOn,
+            }
+        });
+        notes.work(Work::Hit, hits.len());
+        hits
+    }
+
+    /// Reads the windows around words, and asks before each whether to go on, given how many bytes it has.
+    fn search(
+        &self,
+        folded: &str,
+        words: impl Iterator<Item = Seen>,
+        mut ask: impl FnMut(usize) -> Search,
+    ) -> Vec<Hit> {
         let mut words = words.peekable();
         if words.peek().is_none() {
             return Vec::new();
@@ -285,6 +311,9 @@ impl Signals {
         let surroundings = Surroundings::of(folded);
         let mut hits = Vec::new();
         for (pattern, window) in windows {
+            if ask(window.len()) == Search::Ends {
+                break;
+            }
             let Some(pattern) = self.patterns.get(pattern) else {
                 continue;
             };

@@ -68,8 +68,15 @@ impl Prefilter for Sql {
             return;
         }
         let label = subject.content.label.as_deref().unwrap_or_default();
-        let tool = subject.step.tool_call.as_ref();
-        let trade = tool.map_or(Trade::Other, |call| trade(&call.tool));
+        let trade_of_tool = || {
+            let tool = subject.step.tool_call.as_ref();
+            tool.map_or(Trade::Other, |call| trade(&call.tool)) as usize
+        };
+        let trade = match subject.notes.once(0, trade_of_tool) {
+            0 => Trade::Database,
+            1 => Trade::Search,
+            _ => Trade::Other,
+        };
         let mut seen: Vec<Trait> = Vec::new();
         for view in subject
             .views

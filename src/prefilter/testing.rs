@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex};
 
-use super::{Gate, Notes, Prefilter, Rule, Spoken, Subject, Views, views};
-use crate::model::{Argument, Content, ContentId, Finding, Form, Kind, Method, Origin, Place, Pointer, Step, ToolCall};
+use super::{Gate, Notes, Prefilter, Prefilters, Rule, Spoken, Subject, Views, views};
+use crate::model::{
+    Argument, Content, ContentId, Finding, Form, Kind, Method, Origin, Place, Pointer, Screening, Step, ToolCall,
+};
 use crate::policy::Policy;
 
 /// A tool's answer with these contents.
@@ -25,6 +27,12 @@ pub(super) fn step(contents: impl IntoIterator<Item = (Origin, String)>) -> Step
             .collect(),
         ..crate::model::testing::step()
     }
+}
+
+/// What every family sees in a step, under the built-in policy.
+pub(super) fn screened(step: &Step) -> Screening {
+    static PREFILTERS: LazyLock<Prefilters> = LazyLock::new(Prefilters::standard);
+    PREFILTERS.screen(step, &Policy::standard().unwrap())
 }
 
 /// What a family sees in one text of this origin.

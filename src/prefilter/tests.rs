@@ -4,8 +4,9 @@ mod floods;
 
 use std::sync::LazyLock;
 
+use super::views::Glance;
 use super::*;
-use crate::model::{Confidence, Origin, ReasonCode, Severity, Treatment};
+use crate::model::{Confidence, Origin, ReasonCode, Severity, Treatment, View, ViewSet};
 
 /// A family that finds the word `marker` in every view.
 struct Markers(Vec<Rule>);
@@ -120,18 +121,17 @@ fn passed_over(text: &str, label: Option<&str>, origin: Origin) -> Vec<Finding> 
     step.contents[0].label = label.map(Into::into);
     let content = &step.contents[0];
     let glance = Glance::at(content, &prefilters.gate);
-    let mut found = Vec::new();
-    if glance.is_plain(content) && !prefilters.heed_plain(content, policy, &mut Heeded::default()) {
-        let views = Views::of(content, &prefilters.gate);
-        assert_eq!(
-            views.iter().map(ViewText::view).collect::<ViewSet>(),
-            Glance::plain_views()
-        );
-        assert_eq!(views.derived_bytes(), glance.plain_derived_bytes(content));
-        let notes: Vec<Notes> = prefilters.families.iter().map(|_| Notes::default()).collect();
-        prefilters.look_at(&step, policy, content, &views, &notes, |_| true, &mut found);
+    let mut sweep = Sweep::of(prefilters, &step, policy, Effort::default());
+    if !glance.is_plain(content) || sweep.heeds_plain(content) {
+        return Vec::new();
     }
-    found
+    let views = Views::of(content, &prefilters.gate);
+    assert_eq!(
+        views.iter().map(ViewText::view).collect::<ViewSet>(),
+        Glance::plain_views()
+    );
+    assert_eq!(views.derived_bytes(), glance.plain_derived_bytes(content));
+    sweep.look_at(content, &views, |_| true)
 }
 
 #[test]
@@ -146,6 +146,8 @@ fn plain_contents_are_passed_over() {
         "leave it at the gate",
         "e-17",
         "paidLate",
+        "2026-03-01",
+        "2026-03-01T10:00:00Z",
     ] {
         assert!(glance(text), "{text}");
     }
@@ -174,6 +176,19 @@ proptest::proptest! {
             Origin::User, Origin::Agent, Origin::Reasoning, Origin::ToolArguments, Origin::ToolOutput, Origin::Knowledge,
             Origin::Memory, Origin::RemoteAgent, Origin::Trigger, Origin::ToolDescription, Origin::Instructions,
         ]),
+    ) {
+        let found = passed_over(&text, label, origin);
+        proptest::prop_assert!(found.is_empty(), "{:?}", found.iter().map(|f| &f.rule).collect::<Vec<_>>());
+    }
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::test_runner::Config::with_cases(2_000))]
+    #[test]
+    fn nothing_in_a_time_stamp_is_passed_over(
+        text in "(19|20)[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])([T ][0-2][0-9]:[0-5][0-9]:[0-6][0-9](\\.[0-9]{1,9})?(Z|[+-][01][0-9]:[0-5][0-9])?)?",
+        label in proptest::option::of(proptest::sample::select(vec!["text", "createdAt", "birth", "dob", "expiry", "id"])),
+        origin in proptest::sample::select(vec![Origin::User, Origin::ToolArguments, Origin::ToolOutput, Origin::Unknown]),
     ) {
         let found = passed_over(&text, label, origin);
         proptest::prop_assert!(found.is_empty(), "{:?}", found.iter().map(|f| &f.rule).collect::<Vec<_>>());

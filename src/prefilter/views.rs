@@ -43,7 +43,6 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
-use self::room::Granted;
 use self::span_map::{Derived, SpanMap};
 use super::Prefilter;
 use super::gate::{Gate, Sightings};
@@ -57,7 +56,7 @@ pub(super) use glance::Glance;
 pub(super) use hidden::{is_zero_width, selector_byte};
 pub(super) use json::{Leaf, MOST_LEAVES, leaves};
 pub(super) use normalize::{escape_sequence_length, is_invisible};
-pub(super) use room::Room;
+pub(super) use room::{Granted, Room};
 
 /// How many layers of encoding are taken off.
 const MOST_LAYERS: usize = 4;
@@ -183,12 +182,17 @@ impl<'a> Views<'a> {
     /// The same of a content that was glanced at, in the room that the contents of a step share.
     pub(super) fn sharing(content: &'a Content, gate: &Gate, glance: Glance, room: &mut Room) -> Self {
         let views = Self::within(content, gate, glance, room.granted(content.text.len()));
-        let texts = views.as_written().filter(|view| view.view != View::Normalized).count();
-        room.take(Granted {
-            bytes: views.derived_bytes,
-            texts,
-        });
+        room.take(views.taken());
         views
+    }
+
+    /// What they take of the room for derived texts.
+    pub(super) fn taken(&self) -> Granted {
+        let texts = self.as_written().filter(|view| view.view != View::Normalized);
+        Granted {
+            bytes: self.derived_bytes,
+            texts: texts.count(),
+        }
     }
 
     /// The same, within this room.

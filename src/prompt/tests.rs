@@ -7,46 +7,20 @@ mod history;
 mod system;
 mod whole;
 
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 use super::*;
+use crate::model::testing::by_hand;
 use crate::model::{
-    Agent, AgentId, Argument, Confidence, Content, ContentId, Data, Edit, EditError, Form, Kind, Method, Original,
-    Place, Pointer, ReasonCode, SessionId, Severity, Tool, ToolCall, Treatment, UserId, View,
+    Agent, AgentId, Argument, Confidence, Content, ContentId, Data, Form, Kind, Method, Place, Pointer, ReasonCode,
+    SessionId, Severity, Tool, ToolCall, Treatment, UserId, View,
 };
-
-/// The document of a step that was made by hand.
-#[derive(Debug)]
-struct ByHand;
-
-impl Original for ByHand {
-    fn json(&self) -> &str {
-        "{}"
-    }
-
-    fn edited(&self, _: &[Edit]) -> Result<Arc<Step>, EditError> {
-        Err(EditError::Undecodable("made by hand".to_owned()))
-    }
-}
 
 /// A step, put together in words.
 struct Build(Step);
 
 fn a(kind: Kind, method: Method) -> Build {
-    Build(Step {
-        method,
-        kind,
-        agent: None,
-        session: None,
-        user: None,
-        ties: crate::model::Ties::default(),
-        tool_call: None,
-        announced_tools: Vec::new(),
-        contents: Vec::new(),
-        remarks: Vec::new(),
-        data: Vec::new(),
-        original: Arc::new(ByHand),
-    })
+    Build(by_hand(method, kind, [], |_| String::new()))
 }
 
 impl Build {

@@ -9,6 +9,8 @@ use crate::model::{Origin, Tool};
 
 /// Tools that are remembered of one agent or session.
 const MAX_TOOLS: usize = 512;
+/// Bytes that their ids and definitions take.
+const MAX_TOOL_BYTES: usize = 64 * 1024;
 /// Stored memories that are remembered of one agent.
 const MAX_MEMORIES: usize = 128;
 /// Fingerprints that are kept of one stored memory.
@@ -92,8 +94,10 @@ impl ToolTable {
 
     /// Adds a tool, unless it is known or there is no room.
     pub(super) fn add(&mut self, id: &str, seen: ToolSeen) {
-        if !self.tools.contains_key(id) && self.tools.len() < MAX_TOOLS && id.len() <= 256 {
-            self.bytes += id.len() + 96;
+        let bytes = self.bytes + id.len() + 96;
+        let fits = self.tools.len() < MAX_TOOLS && id.len() <= 256 && bytes <= MAX_TOOL_BYTES;
+        if fits && !self.tools.contains_key(id) {
+            self.bytes = bytes;
             self.tools.insert(id.to_owned(), seen);
         }
     }

@@ -14,6 +14,9 @@ use crate::model::{Earlier, History, Kind, Origin, Outcome, Step};
 /// Steps before this one that are told where only a credential joins them.
 const RECENT: u32 = 3;
 
+/// What the user asked for and the tools that were seen take at most: they have this room of a session for themselves.
+const SET_ASIDE: usize = 104 * 1024;
+
 /// Ids under which one step was posted that are remembered.
 const MAX_POSTINGS: usize = 8;
 
@@ -173,12 +176,12 @@ impl Past {
     /// The past after a happening.
     pub(super) fn with(&self, happening: Happening, bounds: &Settings) -> Self {
         let mut past = self.clone();
-        past.take(happening);
+        past.take(happening, bounds);
         past.shrink(bounds);
         past
     }
 
-    fn take(&mut self, happening: Happening) {
+    fn take(&mut self, happening: Happening, bounds: &Settings) {
         let identity = Identity {
             content: happening.content,
             posting: happening.posting,
@@ -193,7 +196,9 @@ impl Past {
         let number = self.next;
         self.next = self.next.saturating_add(1);
         self.hear(number, &happening);
-        Arc::make_mut(&mut self.trail).take(number, &happening);
+        // What the rules have to know must not push out the steps themselves.
+        let for_trail = bounds.bytes_per_session.saturating_sub(SET_ASIDE) / 4 * 3;
+        Arc::make_mut(&mut self.trail).take(number, &happening, for_trail);
         let repeated = self
             .events
             .iter()
@@ -319,9 +324,7 @@ impl Past {
     /// more than what was ordinary.
     fn shrink(&mut self, bounds: &Settings) {
         while self.events.len() > 1
-            // What the rules have to know has bounds of its own, and must not push out the steps themselves.
-            && (self.events.len() > bounds.steps_per_session
-                || self.bytes() - self.trail.bytes() > bounds.bytes_per_session)
+            && (self.events.len() > bounds.steps_per_session || self.bytes() > bounds.bytes_per_session)
         {
             let plain = |event: &Arc<Event>| event.step.noted.is_empty() && event.step.outcome != Outcome::Denied;
             let older = self.events.len().div_ceil(2);

@@ -23,7 +23,7 @@ pub struct Settings {
     pub organisation_share: f64,
     /// Steps of one session.
     pub steps_per_session: usize,
-    /// Bytes of one session.
+    /// Bytes of one session, with all that is known of it.
     pub bytes_per_session: usize,
     /// How long a session is remembered after its last step.
     pub time_to_live: Duration,
@@ -38,7 +38,7 @@ impl Default for Settings {
             bytes: 256 * 1024 * 1024,
             organisation_share: 0.5,
             steps_per_session: 200,
-            bytes_per_session: 256 * 1024,
+            bytes_per_session: 1024 * 1024,
             time_to_live: Duration::from_secs(3_600),
             nameless: super::Nameless::ByCredential,
         }

@@ -201,7 +201,7 @@ async fn a_bare_yes_is_bound_to_what_it_answers() {
 async fn a_session_is_bounded_and_what_was_denied_stays_longer() {
     let settings = Settings {
         steps_per_session: 20,
-        bytes_per_session: 40_000,
+        bytes_per_session: 256 * 1024,
         ..Settings::default()
     };
     let (_, memory) = memory(settings.clone());
@@ -213,13 +213,21 @@ async fn a_session_is_bounded_and_what_was_denied_stays_longer() {
     )
     .await;
     for n in 0..200 {
-        let text = format!("output {n} {}", "x".repeat(3_000));
+        let addresses: String = (0..100).map(|i| format!("Write to a{n}b{i}@junk.example. ")).collect();
+        let text = format!("output {n} {addresses}{}", "x".repeat(20_000));
         live(&memory, &said(Origin::ToolOutput, &text), Outcome::Allowed).await;
     }
     let past = past_of(&memory, &said(Origin::Agent, "x")).await;
-    let quoted = past.bytes() - past.trail().bytes();
-    assert!(past.events().count() <= 20 && quoted <= 40_000, "{quoted}");
-    assert!(past.trail().bytes() < 256 * 1024, "{}", past.trail().bytes());
+    assert!(
+        past.events().count() <= 20 && past.bytes() <= settings.bytes_per_session,
+        "{}",
+        past.bytes()
+    );
+    assert!(
+        past.trail().bytes() > 40 * 1024,
+        "it holds what it may: {}",
+        past.trail().bytes()
+    );
     assert_eq!(past.forgotten() as usize + past.events().count(), 202);
     assert!(past.events().any(|event| event.step.outcome == Outcome::Denied));
     assert!(texts(&past).iter().any(|text| text.starts_with("output 199")));
@@ -446,7 +454,7 @@ proptest! {
         noise in proptest::collection::vec((untrusted(), 0usize..4, 0usize..200), 0..30),
         steps_per_session in 1usize..12,
     ) {
-        let settings = Settings { steps_per_session, bytes_per_session: 20_000, ..Settings::default() };
+        let settings = Settings { steps_per_session, bytes_per_session: 120_000, ..Settings::default() };
         let asked: Vec<String> = ["Book a table for two.", "Pay Ann 50.", "Yes, do it."].map(str::to_owned).to_vec();
         let mut steps: Vec<(Origin, String)> = Vec::new();
         for (at, text) in asked.iter().enumerate() {

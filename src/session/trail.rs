@@ -38,6 +38,11 @@ const MAX_ENDS: usize = 12;
 /// Bytes of an end.
 const MAX_END: usize = 256;
 
+/// What of a trail's room the taint index has.
+const TAINTS: usize = 5;
+/// Of so many parts.
+const PARTS: usize = 7;
+
 /// An instruction that stood in a text without authority.
 #[derive(Clone, Debug)]
 pub struct Instruction {
@@ -168,20 +173,48 @@ impl Trail {
     /// Bytes that it takes in memory, roughly.
     pub fn bytes(&self) -> usize {
         let instructions = self.instructions.iter().chain(&self.requests);
-        let instructions: usize = instructions.map(|i| i.words.len() + i.stems.len() * 8 + 160).sum();
+        let instructions: usize = instructions
+            .map(|i| i.words.len() + i.stems.len() * 8 + i.place.bytes())
+            .sum();
         let files: usize = self
             .files
             .iter()
             .map(|file| file.text.len() + file.name.len() + 96)
             .sum();
-        let calls: usize = self.calls.iter().map(|call| call.tool.len() + 96).sum();
-        self.taint.bytes() + instructions + files + calls + self.said.len() + self.ends.len() * (MAX_END + 64)
+        let calls = self.calls.iter();
+        let calls: usize = calls
+            .map(|call| call.tool.len() + call.id.as_ref().map_or(0, String::len) + 96)
+            .sum();
+        let ends: usize = self.ends.iter().map(|end| end.text.len() + end.place.bytes()).sum();
+        self.taint.bytes() + instructions + files + calls + self.said.len() + ends
     }
 
-    /// Takes in what happened in the step of this number.
-    pub fn take(&mut self, number: u32, happening: &Happening) {
+    /// Takes in what happened in the step of this number; the trail may take so many bytes.
+    pub fn take(&mut self, number: u32, happening: &Happening, bytes: usize) {
+        self.taint.begin_step(bytes / PARTS * TAINTS);
+        self.follow(number, happening);
+        while self.bytes() > bytes && self.drops_least() {}
+    }
+
+    /// Makes room by what is worth least, if anything is left that is no taint.
+    fn drops_least(&mut self) -> bool {
+        if self.requests.len() > FIRST_REQUESTS {
+            self.requests.remove(FIRST_REQUESTS).is_some()
+        } else if self.files.len() > 1 {
+            self.files.pop_front().is_some()
+        } else if self.instructions.len() > FIRST_INSTRUCTIONS {
+            self.instructions.remove(FIRST_INSTRUCTIONS).is_some()
+        } else {
+            self.requests.pop_back().is_some()
+                || self.calls.pop_front().is_some()
+                || self.ends.pop_front().is_some()
+                || self.files.pop_front().is_some()
+                || self.instructions.pop_back().is_some()
+        }
+    }
+
+    fn follow(&mut self, number: u32, happening: &Happening) {
         let told = &happening.told;
-        self.taint.begin_step();
         let called = match told.kind {
             Kind::ToolResult | Kind::McpResponse => self.call_of(happening.call.as_deref()),
             _ => None,

@@ -13,6 +13,10 @@
 #[cfg(test)]
 mod audit;
 #[cfg(test)]
+#[path = "../support/tls.rs"]
+#[allow(unreachable_pub)]
+mod authority;
+#[cfg(test)]
 mod bad_input;
 #[cfg(test)]
 mod cache;
@@ -45,5 +49,7 @@ mod sessions;
 #[cfg(test)]
 #[path = "../support/guardian.rs"]
 mod support;
+#[cfg(test)]
+mod tls;
 #[cfg(test)]
 mod unconfigured;

@@ -273,6 +273,45 @@ async fn a_slow_endpoint_is_hedged_by_the_next_and_its_call_is_cancelled() {
 }
 
 #[tokio::test]
+async fn what_a_call_took_that_was_given_up_is_estimated() {
+    let (slow, refusing) = (Live::allowing(PATIENCE).await, always(200, refusal()).await);
+    let quick = hello().await;
+    for (second, expected) in [(&quick, 80), (&refusing, 900)] {
+        let mut dear = endpoint("slow", slow.url());
+        dear.max_output_tokens = 900;
+        dear.price = Price {
+            per_million_in: 0.0,
+            per_million_out: 2.0,
+        };
+        let chain = chain_with(vec![dear, endpoint("second", second.url())], |settings| {
+            settings.hedge_after = Some(Duration::from_millis(50));
+        });
+        let json: &RawValue = serde_json::from_str(r#"{"type":"object"}"#).unwrap();
+        let request = Request {
+            system: "You are terse.",
+            user: "Say hello.",
+            schema: Schema { name: "greeting", json },
+        };
+        let asked = chain.ask(request, Instant::now() + PATIENCE).await;
+        let given_up = asked.given_up.first().unwrap();
+        assert_eq!((asked.given_up.len(), &*given_up.endpoint), (1, "slow"));
+        assert_eq!(given_up.usage.counted, Counted::Estimated);
+        // As long as the reply that came instead; as long as any may be, where none did.
+        assert_eq!(given_up.usage.completion_tokens, expected);
+        assert_eq!(given_up.cost, Cost::from_micros(2 * expected));
+        assert!((10..20).contains(&given_up.usage.prompt_tokens), "{given_up:?}");
+        assert_eq!(asked.answer.is_ok(), expected == 80, "{:?}", asked.answer);
+        let chain = chain_with(vec![endpoint("second", second.url())], |_| ());
+        assert_eq!(chain.ask(request, Instant::now() + PATIENCE).await.given_up, []);
+    }
+}
+
+/// A completion in which the model refuses.
+fn refusal() -> Value {
+    json!({"choices": [{"message": {"role": "assistant", "content": null, "refusal": "No."}, "finish_reason": "stop"}]})
+}
+
+#[tokio::test]
 async fn a_single_slow_endpoint_is_asked_once_more_beside_the_first_call() {
     let endpoint_ = Script::new()
         .then(|_| completion("late").set_delay(PATIENCE))

@@ -283,6 +283,10 @@ impl ScriptedJudge {
         self.server.uri()
     }
 
+    pub(crate) fn address(&self) -> std::net::SocketAddr {
+        *self.server.address()
+    }
+
     pub(crate) fn asked(&self) -> usize {
         self.asked.load(Ordering::SeqCst)
     }

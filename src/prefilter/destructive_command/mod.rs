@@ -32,7 +32,7 @@ use std::ops::Range;
 
 use super::catalogue::Catalogue;
 use super::gate::Seen as Sighted;
-use super::{Plain, Prefilter, Rule, Subject, ViewText, Word, sql};
+use super::{Plain, Prefilter, Rule, Subject, ViewText, Word, Work, sql};
 use crate::model::{Confidence, Finding, Severity, Treatment, View};
 use recipe::Recipe;
 use role::{Role, begins_like_command, opens_as_command, role, written_recipe};
@@ -251,9 +251,14 @@ impl Prefilter for DestructiveCommand {
                     let what = "stands in a step that is too intricate to be followed to its end";
                     seen.add_at(Danger::NotExamined, 0..view.text().len().min(1), what);
                 }
-                Role::Command | Role::Likely | Role::Recipe => look(view.text(), subject.sightings(view), &mut seen),
+                Role::Command | Role::Likely | Role::Recipe => {
+                    subject.notes.work(Work::Command, 1);
+                    subject.notes.work(Work::CommandByte, view.text().len());
+                    look(view.text(), subject.sightings(view), &mut seen);
+                }
                 Role::Prose => prose::look(view.text(), subject.sightings(view), &mut seen),
             }
+            subject.notes.work(Work::Shell, seen.work);
             let owed = seen.work.saturating_sub(WORK_PER_BYTE * view.text().len());
             subject.notes.spend(owed, MOST_WORK);
             self.report(subject, view, role, seen, found);

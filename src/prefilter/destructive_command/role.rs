@@ -157,8 +157,11 @@ pub(super) fn role(subject: &Subject<'_>) -> Option<Role> {
 
 /// Whether the call has an argument whose name says that it is run.
 fn has_command_argument(subject: &Subject<'_>) -> bool {
-    let mut arguments = subject.step.contents_of(Origin::ToolArguments);
-    arguments.any(|content| is_listed(content.label.as_deref().unwrap_or_default(), COMMAND_LABELS))
+    let has_one = || {
+        let mut arguments = subject.step.contents_of(Origin::ToolArguments);
+        arguments.any(|content| is_listed(content.label.as_deref().unwrap_or_default(), COMMAND_LABELS))
+    };
+    subject.notes.once(2, || usize::from(has_one())) == 1
 }
 
 fn is_listed(label: &str, list: &[&str]) -> bool {

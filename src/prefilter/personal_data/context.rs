@@ -89,8 +89,7 @@ fn begins_a_word(text: &str, word: &str) -> bool {
         return false;
     };
     let bytes = text.as_bytes();
-    let mut places = bytes.iter().enumerate().filter(|(_, byte)| *byte == first);
-    places.any(|(at, _)| {
+    memchr::memchr_iter(*first, bytes).any(|at| {
         bytes.get(at + 1..).is_some_and(|rest| rest.starts_with(others))
             && !text
                 .get(..at)

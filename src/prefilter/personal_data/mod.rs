@@ -25,7 +25,7 @@ use serde::Deserialize;
 
 use super::scan::Kinds;
 use super::scan::masks::of_digits;
-use super::{Plain, Prefilter, Rule, Seen, Subject, Word};
+use super::{Plain, Prefilter, Rule, Seen, Subject, Word, Work};
 use crate::model::{Confidence, Content, Finding, ReasonCode, Severity, Treatment, View};
 
 /// The family's name.
@@ -190,9 +190,11 @@ impl Prefilter for PersonalData {
     }
 
     fn heeds_plain(&self, plain: Plain<'_>) -> bool {
-        plain
-            .label
-            .is_some_and(|label| names::meaning(&context::plain_name(label)).is_some())
+        plain.label.is_some_and(|label| self.looks_around(label))
+    }
+
+    fn looks_around(&self, label: &str) -> bool {
+        names::meaning(&context::plain_name(label)).is_some()
     }
 
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
@@ -204,6 +206,9 @@ impl Prefilter for PersonalData {
             .unwrap_or_default();
         let mut taken: Vec<Range<usize>> = Vec::new();
         for view in subject.views.of_kind(VIEWS) {
+            if view.kinds().has(Kinds::DIGIT) {
+                subject.notes.work(Work::Digit, view.text().len());
+            }
             let mut hits = hits(view.text(), view.kinds(), subject.sightings(view), &name);
             if view.view() == View::Raw {
                 hits.extend(by_name(subject, &name));

@@ -105,7 +105,7 @@ mod tests {
         for (before, behind) in [
             ("shipped", "Northwind"),
             ("dog", "house"),
-            ("high", "power"),
+            ("dish", "power"),
             ("", "ghp_"),
             ("ghp_", ""),
         ] {

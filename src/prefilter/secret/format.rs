@@ -27,6 +27,8 @@ pub(super) struct Hit {
 /// Bytes that may still be read of one text.
 pub(super) struct Effort {
     left: usize,
+    /// How many there were.
+    whole: usize,
     /// What was there at first, beyond what the length of the text allows.
     granted: usize,
 }
@@ -43,6 +45,7 @@ impl Effort {
         let own = text.len().saturating_mul(Self::PER_BYTE).saturating_add(Self::AT_LEAST);
         Self {
             left: own.saturating_add(granted),
+            whole: own.saturating_add(granted),
             granted,
         }
     }
@@ -53,6 +56,11 @@ impl Effort {
 
     pub(super) fn is_exhausted(&self) -> bool {
         self.left == 0
+    }
+
+    /// How many bytes were read.
+    pub(super) fn read(&self) -> usize {
+        self.whole.saturating_sub(self.left)
     }
 
     /// How much of what was granted is used up.

@@ -20,7 +20,7 @@ use std::sync::LazyLock;
 
 use self::format::{Effort, Hit};
 use self::table::{Reading, Table};
-use super::{Plain, Prefilter, Rule, Spoken, Subject, ViewText, Word};
+use super::{Plain, Prefilter, Rule, Spoken, Subject, ViewText, Word, Work};
 use crate::model::{Confidence, Content, Finding, Origin, Step, Treatment, View};
 use crate::policy::Policy;
 
@@ -61,8 +61,11 @@ impl Prefilter for Secret {
     }
 
     fn heeds_plain(&self, plain: Plain<'_>) -> bool {
-        let may_be_named = |label: &str| label.eq_ignore_ascii_case("value") || labelled::may_name(label);
-        plain.label.is_some_and(may_be_named)
+        plain.label.is_some_and(|label| self.looks_around(label))
+    }
+
+    fn looks_around(&self, label: &str) -> bool {
+        label.eq_ignore_ascii_case("value") || labelled::may_name(label)
     }
 
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
@@ -76,6 +79,7 @@ impl Prefilter for Secret {
             let mut effort = Effort::for_text(view.text(), granted);
             let mut hits = table.hits(view.text(), subject.sightings(view), Reading::Everything, &mut effort);
             subject.notes.spend(effort.used(), Effort::OF_STEP);
+            subject.notes.work(Work::Secret, effort.read());
             let mut belongs = None;
             if view.view() == View::Raw
                 && let Some(hit) = by_name(table, subject)
@@ -137,6 +141,9 @@ fn is_declared_argument(subject: &Subject<'_>) -> bool {
     let (Some(call), Some(agent)) = (&subject.step.tool_call, &subject.step.agent) else {
         return false;
     };
+    subject
+        .notes
+        .work(Work::Compared, call.arguments.len() + agent.tools.len());
     let argument = call
         .arguments
         .iter()

@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use super::testing::{tool_call, tool_output};
+use super::testing::{screened, tool_call, tool_output};
 use super::*;
 use crate::model::{Origin, Severity, Treatment};
 
@@ -13,11 +13,6 @@ fn tells_gravely(screening: &Screening) -> bool {
         .findings
         .iter()
         .any(|finding| finding.severity >= Severity::High || finding.suggested == Treatment::Deny)
-}
-
-fn screened(step: &Step) -> Screening {
-    static PREFILTERS: LazyLock<Prefilters> = LazyLock::new(Prefilters::standard);
-    PREFILTERS.screen(step, &Policy::standard().unwrap())
 }
 
 /// An attack before, in the middle of, and behind many pieces.
@@ -226,3 +221,202 @@ fn many_small_commands_do_not_hide_the_one_behind_them() {
     assert!(rules.contains(&"destructive_command.delete_root"), "{rules:?}");
     assert!(!rules.contains(&"destructive_command.not_examined"), "{rules:?}");
 }
+
+/// The rules that a screening tells of.
+fn rules(screening: &Screening) -> Vec<&str> {
+    screening.findings.iter().map(|finding| finding.rule.as_str()).collect()
+}
+
+/// Arguments of which no two are the same, each of which costs more to read than its size says.
+fn dear(count: usize) -> Vec<String> {
+    series(count, |n| format!("a%252525252525252541b{n}"))
+}
+
+#[test]
+fn an_attack_among_contents_that_take_too_much_work_is_found_or_the_step_denied() {
+    let prefilters = Prefilters::standard();
+    let policy = Policy::standard().unwrap();
+    let attacks = [
+        ("command", "rm -rf /"),
+        ("query", "DROP TABLE users"),
+        ("url", "http://169.254.169.254/latest/meta-data/"),
+        ("args", "cm0gLXJmIC8="),
+    ];
+    let flood = dear(300);
+    for (name, attack) in attacks {
+        for place in [0, 150, 300] {
+            let mut arguments: Vec<(&str, &str)> = flood.iter().map(|text| ("args", text.as_str())).collect();
+            arguments.insert(place, (name, attack));
+            let step = tool_call("shell", &arguments);
+            let screening = prefilters.screen_within(&step, &policy, Effort::up_to(500_000));
+            assert!(screening.work >= screening.most_work, "the flood takes all work");
+            let denied = screening
+                .findings
+                .iter()
+                .find(|found| found.rule == oversize::TOO_INTRICATE);
+            assert_eq!(denied.map(|found| found.suggested), Some(Treatment::Deny));
+            let found = |finding: &Finding| finding.content.map(|id| id.index()) == Some(place);
+            let is_cut = screening.coverage.cut.contains(&step.contents[place].pointer);
+            assert!(is_cut || screening.findings.iter().any(found), "{attack} at {place}");
+            // What was left out is counted, and named.
+            let examined = screening.coverage.contents;
+            assert!(examined < step.contents.len() && screening.coverage.cut_bytes > 0);
+            assert_eq!(step.contents.len() - examined, screening.coverage.cut.len() - 1);
+        }
+    }
+}
+
+#[test]
+fn a_flood_of_different_small_contents_ends_at_what_its_size_allows() {
+    let flood = dear(12_000);
+    let arguments: Vec<(&str, &str)> = flood.iter().map(|text| ("args", text.as_str())).collect();
+    let screening = screened(&tool_call("shell", &arguments));
+    assert!(rules(&screening).contains(&oversize::TOO_INTRICATE));
+    // No single content takes more than a little beyond the end.
+    assert!(screening.work < screening.most_work + screening.most_work / 100);
+    let few = screened(&tool_call("shell", &arguments[..500]));
+    assert!(
+        !rules(&few).contains(&oversize::TOO_INTRICATE),
+        "a small step may be intricate"
+    );
+}
+
+#[test]
+fn what_is_said_again_costs_no_second_look() {
+    let same: Vec<(&str, &str)> = vec![("args", "a%252525252525252541b"); 12_000];
+    let screening = screened(&tool_call("shell", &same));
+    let rules = rules(&screening);
+    assert!(rules.contains(&"obfuscation.layers") && !rules.contains(&oversize::TOO_INTRICATE));
+}
+
+/// A text of 64 KiB that says something else in each line.
+fn lines_of(line: impl Fn(usize) -> String) -> String {
+    let mut text = String::new();
+    for number in 0.. {
+        text.push_str(&line(number));
+        text.push('\n');
+        if text.len() >= 64 * 1024 {
+            break;
+        }
+    }
+    text
+}
+
+#[test]
+fn honest_work_stays_far_from_what_a_step_may_take() {
+    const CITIES: [&str; 6] = ["Zürich", "São Paulo", "Łódź", "Москва", "東京", "Besançon"];
+    let city = |n: usize| CITIES[n % CITIES.len()];
+    let noise = |n: usize| blake3::hash(&n.to_le_bytes());
+    let texts: Vec<(&str, String)> = vec![
+        (
+            "Chinese",
+            lines_of(|n| format!("我们今天在会议上讨论了新的产品计划以及客户反馈，第{n}次")),
+        ),
+        (
+            "Persian",
+            lines_of(|n| format!("امروز جلسه درباره محصول جدید بود و مشتری {n} می‌شود")),
+        ),
+        ("Hindi", lines_of(|n| format!("आज बैठक में नए उत्पाद पर चर्चा हुई {n} क्षेत्र"))),
+        (
+            "chat",
+            lines_of(|n| {
+                format!(
+                    "[10:{:02}] ana: 👍 see you 👩\u{200d}💻 tomorrow? ❤\u{fe0f} {n}",
+                    n % 60
+                )
+            }),
+        ),
+        (
+            "script",
+            lines_of(|n| format!("function f{n}(t,e){{var n=t.data||{{}};return n[e]!=={n}?t:\"\\u00e9\"}}")),
+        ),
+        (
+            "image",
+            format!(
+                "data:image/png;base64,{}",
+                STANDARD.encode((0..1500).flat_map(|n| *noise(n).as_bytes()).collect::<Vec<u8>>())
+            ),
+        ),
+        (
+            "table",
+            lines_of(|n| format!("{n},{},{}.50,{}%,2026-03-0{}", city(n), n * 7, n % 100, n % 9 + 1)),
+        ),
+        (
+            "difference",
+            lines_of(|n| format!("@@ -{n},7 +{n},9 @@ fn run()\n-    let x = open(\"a.txt\")?;\n+    let x = {n};")),
+        ),
+        (
+            "log",
+            lines_of(|n| {
+                format!(
+                    "2026-03-01T10:00:00Z INFO fetched https://h{}.shop.example/p/{n}?lang=en in {n} ms",
+                    n % 40
+                )
+            }),
+        ),
+        (
+            "access log",
+            lines_of(|n| {
+                format!(
+                    "10.0.1.{} - - \"GET /search?q=caf%C3%A9%20{n}%20%E2%82%AC HTTP/1.1\" 200",
+                    n % 250
+                )
+            }),
+        ),
+        (
+            "hex dump",
+            lines_of(|n| {
+                format!(
+                    "{:08x}  {}",
+                    n * 16,
+                    noise(n)
+                        .to_hex()
+                        .as_str()
+                        .as_bytes()
+                        .chunks(2)
+                        .take(16)
+                        .map(|pair| std::str::from_utf8(pair).unwrap())
+                        .collect::<Vec<_>>()
+                        .join(" ")
+                )
+            }),
+        ),
+        (
+            "history",
+            lines_of(|n| format!("git commit -m 'fix {n}' && rm -rf build/{n}")),
+        ),
+    ];
+    let mut fractions: Vec<(String, Screening, usize)> = Vec::new();
+    for (name, text) in &texts {
+        fractions.push(((*name).to_owned(), screened(&tool_output(text)), text.len()));
+    }
+    let cells: Vec<(&str, Vec<String>)> = vec![
+        (
+            "cells of numbers",
+            series(3_000, |n| format!("{}.{:02}", n * 7919, n % 100)),
+        ),
+        ("cells of words", series(3_000, |n| format!("{} {n}", city(n)))),
+        ("cells of ids", series(2_000, |n| noise(n).to_hex()[..32].to_owned())),
+        ("cells of paths", series(3_000, |n| format!("src/app/mod_{n}.rs"))),
+    ];
+    for (name, cells) in &cells {
+        let outputs = cells.iter().map(|cell| (Origin::ToolOutput, cell.clone()));
+        let size = cells.iter().map(|cell| cell.len() + 3).sum();
+        fractions.push(((*name).to_owned(), screened(&testing::step(outputs)), size));
+        let arguments: Vec<(&str, &str)> = cells.iter().map(|cell| ("rows", cell.as_str())).collect();
+        fractions.push((
+            format!("{name}, written"),
+            screened(&tool_call("sheet.write", &arguments)),
+            size,
+        ));
+    }
+    for (name, screening, size) in &fractions {
+        // Beyond what every step may take.
+        let share = screening.work as f64 / (size * effort::PER_BYTE) as f64;
+        assert!(share < HONEST, "{name}: {share:.2}");
+        assert!(!rules(screening).contains(&oversize::TOO_INTRICATE), "{name}");
+    }
+}
+
+/// The share of what its size allows that honest work takes at most.
+const HONEST: f64 = 0.8;

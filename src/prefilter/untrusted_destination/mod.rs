@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use url::{Host, Url};
 
 use super::catalogue::Catalogue;
-use super::{Plain, Prefilter, Rule, Subject, ViewText, Word};
+use super::{Plain, Prefilter, Rule, Subject, ViewText, Word, Work};
 use crate::model::{Confidence, Content, Finding, Form, Kind, Method, Origin, Place, Treatment};
 use carried::Cargo;
 use extract::{Found, Stand};
@@ -143,6 +143,7 @@ impl Prefilter for UntrustedDestination {
                 });
             }
             // A list names the same place again and again.
+            subject.notes.work(Work::Address, destinations.len());
             let mut known: HashMap<(&str, Stand), Troubles> = HashMap::new();
             for destination in &destinations {
                 let of_this = known

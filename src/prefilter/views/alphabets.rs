@@ -131,6 +131,23 @@ impl Great {
     }
 }
 
+/// What stands for no sign of an alphabet.
+const NO_SIGN: u8 = u8::MAX;
+
+/// The place of each byte in an alphabet.
+const fn places(alphabet: &[u8]) -> [u8; 256] {
+    let mut places = [NO_SIGN; 256];
+    let mut place = 0;
+    while place < alphabet.len() {
+        #[allow(clippy::indexing_slicing, reason = "constant evaluation, within bounds")]
+        {
+            places[alphabet[place] as usize] = place as u8;
+        }
+        place += 1;
+    }
+    places
+}
+
 /// An alphabet of 85 signs, five of which spell four bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Base85 {
@@ -146,16 +163,18 @@ impl Base85 {
     pub(super) const ALL: [Self; 3] = [Self::Ascii, Self::Git, Self::Z];
 
     fn value(self, byte: u8) -> Option<u32> {
-        const GIT: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
-        const Z: &[u8] = b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#";
-        let place = |alphabet: &[u8]| {
-            let place = alphabet.iter().position(|known| *known == byte)?;
-            u32::try_from(place).ok()
+        const GIT: [u8; 256] =
+            places(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~");
+        const Z: [u8; 256] =
+            places(b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#");
+        let place = |alphabet: &[u8; 256]| {
+            let place = alphabet.get(usize::from(byte)).copied().unwrap_or(NO_SIGN);
+            (place != NO_SIGN).then_some(u32::from(place))
         };
         match self {
             Base85::Ascii => (b'!'..=b'u').contains(&byte).then(|| u32::from(byte - b'!')),
-            Base85::Git => place(GIT),
-            Base85::Z => place(Z),
+            Base85::Git => place(&GIT),
+            Base85::Z => place(&Z),
         }
     }
 

@@ -4,7 +4,14 @@
 use super::spelled::SHORTEST;
 use crate::model::{Content, Form, View, ViewSet};
 use crate::prefilter::gate::{Gate, Sightings};
-use crate::prefilter::scan::Kinds;
+use crate::prefilter::scan::{Kinds, is_moment};
+
+/// What a time stamp holds that other plain texts do not.
+const OF_MOMENTS: Kinds = Kinds::DIGIT
+    .or(Kinds::DENSE)
+    .or(Kinds::UNBROKEN)
+    .or(Kinds::ODD_PIECE)
+    .or(Kinds::CAPITAL);
 
 /// A first look at a content.
 #[derive(Clone, Debug)]
@@ -50,7 +57,11 @@ impl Glance {
             harmless = harmless.or(Kinds::DIGIT).or(Kinds::DENSE);
         }
         let is_read = !matches!(content.form, Form::OpaqueFile { .. });
-        is_read && length <= LONGEST && self.kinds.without(harmless) == Kinds::default() && self.sightings.is_empty()
+        let is_little = || {
+            let holds_nothing = |harmless| self.kinds.without(harmless) == Kinds::default();
+            holds_nothing(harmless) || (holds_nothing(harmless.or(OF_MOMENTS)) && is_moment(content.text.as_bytes()))
+        };
+        is_read && length <= LONGEST && self.sightings.is_empty() && is_little()
     }
 
     /// The views of a plain content.

@@ -20,6 +20,10 @@ const MOST_LETTERS: usize = 64 * 1024;
 
 /// Writes what every row of groups spells, one a line.
 pub(super) fn decode(bytes: &[u8], writer: &mut Writer, budget: &mut Budget) {
+    // So many letters, and something between each two groups.
+    if bytes.len() < FEWEST_LETTERS + FEWEST - 1 {
+        return;
+    }
     let mut row: Vec<Range<usize>> = Vec::new();
     let mut sign: &[u8] = &[];
     let mut letters = 0;

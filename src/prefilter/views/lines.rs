@@ -14,8 +14,10 @@ const PROBE: usize = 20;
 /// Writes what every such code spells, one a line.
 pub(super) fn decode(text: &str, writer: &mut Writer) {
     let bytes = text.as_bytes();
-    runs_of_85(bytes, writer);
-    runs_of_45(bytes, writer);
+    if bytes.len() >= SHORTEST {
+        runs_of_85(bytes, writer);
+        runs_of_45(bytes, writer);
+    }
     if text.contains(UU_HEADER) {
         uuencoded_lines(bytes, writer);
     }

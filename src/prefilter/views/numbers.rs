@@ -36,6 +36,10 @@ enum Radix {
 /// Writes what every list of numbers spells, one a line.
 pub(super) fn decode(text: &str, writer: &mut Writer) {
     let bytes = text.as_bytes();
+    // So many digits, and something between each two.
+    if bytes.len() < 2 * FEWEST - 1 {
+        return;
+    }
     let mut list: Vec<Number<'_>> = Vec::new();
     let mut between: &[u8] = &[];
     let mut at = 0;

@@ -48,6 +48,16 @@ impl Budget {
     }
 }
 
+/// Whether bytes can be compressed, by the first twelve of them.
+pub(super) fn may_be_packed(first: &[u8]) -> bool {
+    match first {
+        [0x1f, 0x8b, 8, ..] => true,
+        [first, second, ..] if is_zlib(*first, *second) => true,
+        [one, ..] => matches!(one & 7, 3 | 5) && may_be_block(first),
+        [] => false,
+    }
+}
+
 /// Whether bytes can begin a block without a frame: preparing to unpack one costs more than most blocks are worth.
 fn may_be_block(bytes: &[u8]) -> bool {
     let Some(beginning) = bytes.first_chunk::<12>() else {

@@ -11,6 +11,11 @@ pub(super) fn decode(bytes: &[u8], writer: &mut Writer) {
     const FEWEST: usize = 8;
     /// Eight pairs with something between fill at least one such block wholly, wherever they begin.
     const BLOCK: usize = 8;
+    /// So many pairs, and something between each two.
+    const SHORTEST: usize = 3 * FEWEST - 1;
+    if bytes.len() < SHORTEST {
+        return;
+    }
     let mut looked_until = 0;
     for (block, within) in (0..).step_by(BLOCK).zip(bytes.chunks_exact(BLOCK)) {
         // Without branches: the compiler answers it for a whole block at once.

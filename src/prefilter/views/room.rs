@@ -32,8 +32,8 @@ pub(in crate::prefilter) struct Room {
 }
 
 /// The room of one content.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Granted {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::prefilter) struct Granted {
     /// Derived bytes.
     pub(super) bytes: usize,
     /// Texts that are looked into, the content itself among them.
@@ -67,8 +67,14 @@ impl Room {
         }
     }
 
+    /// Whether the contents of the step have taken little of it so far: what is left for the next of up to some tens of
+    /// kilobytes is as much as if it stood alone.
+    pub(in crate::prefilter) fn is_ample(&self) -> bool {
+        self.bytes >= OF_STEP / 2 && self.texts >= TEXTS_OF_STEP / 2
+    }
+
     /// Takes what a content took.
-    pub(super) fn take(&mut self, taken: Granted) {
+    pub(in crate::prefilter) fn take(&mut self, taken: Granted) {
         self.bytes = self.bytes.saturating_sub(taken.bytes);
         self.texts = self.texts.saturating_sub(taken.texts.saturating_sub(SURE_TEXTS));
     }

@@ -2,7 +2,7 @@
 
 use super::alphabets::{Great, base32};
 use super::likeness::{looks_written, prints, readable};
-use super::packed::{Budget, is_framed};
+use super::packed::{Budget, is_framed, may_be_packed};
 use super::span_map::Scale;
 use crate::prefilter::scan::hex_value;
 
@@ -43,8 +43,10 @@ fn of_hex(letters: &[u8], budget: &mut Budget) -> Option<String> {
 
 /// The text of base64 that spells compressed bytes.
 fn of_packed(letters: &[u8], budget: &mut Budget) -> Option<String> {
-    let first = from_base64(letters.get(..8)?)?;
-    if letters.len() > PROBE && !is_framed(&first) {
+    let mut first = [0; 12];
+    let read = bytes_of(letters.iter().copied().take(16), &mut first)?;
+    let first = first.get(..read)?;
+    if read < 6 || !may_be_packed(first) || letters.len() > PROBE && !is_framed(first) {
         return None;
     }
     unpacked(&from_base64(letters)?, budget)
@@ -75,26 +77,30 @@ fn of_turned(letters: &[u8]) -> Option<String> {
     if !(SHORTEST_OF_TURNED..=PROBE).contains(&letters.len()) || letters.len() % 4 == 1 {
         return None;
     }
-    let turned = |turn: fn(u8) -> u8| letters.iter().map(|letter| turn(*letter)).collect::<Vec<u8>>();
-    let is_plain = |letters: &[u8]| {
-        let first = letters.get(..16).and_then(from_base64);
-        first.is_some_and(|first| first.into_iter().all(prints))
-    };
-    let texts = [
-        letters.iter().rev().copied().collect(),
-        turned(turn),
-        turned(|letter| {
-            if letter.is_ascii_alphabetic() {
-                letter ^ 0x20
-            } else {
-                letter
-            }
-        }),
-    ];
-    texts.iter().find_map(|letters| {
-        let bytes = is_plain(letters).then(|| from_base64(letters))??;
-        plain(&bytes)
-    })
+    let reversed = || letters.iter().rev().copied();
+    let turned = |turn: fn(u8) -> u8| letters.iter().map(move |letter| turn(*letter));
+    text_of_turned(reversed)
+        .or_else(|| text_of_turned(|| turned(turn)))
+        .or_else(|| text_of_turned(|| turned(in_other_case)))
+}
+
+/// The text of base64 that was turned about, when it begins like one.
+fn text_of_turned<I: Iterator<Item = u8>>(letters: impl Fn() -> I) -> Option<String> {
+    let mut first = [0; 12];
+    let read = bytes_of(letters().take(16), &mut first)?;
+    if !first.iter().take(read).copied().all(prints) {
+        return None;
+    }
+    let letters: Vec<u8> = letters().collect();
+    plain(&from_base64(&letters)?)
+}
+
+const fn in_other_case(letter: u8) -> u8 {
+    if letter.is_ascii_alphabetic() {
+        letter ^ 0x20
+    } else {
+        letter
+    }
 }
 
 const fn turn(letter: u8) -> u8 {
@@ -127,14 +133,37 @@ fn text_of_base64(letters: &[u8]) -> Option<String> {
         let probe = from_base64(letters.get(..PROBE)?)?;
         readable(&probe, 8)?;
     }
-    if letters.len() % 4 == 1 {
+    if letters.len() % 4 == 1 || !may_begin_text(letters) {
         return None;
     }
     plain(&from_base64(letters)?)
 }
 
+/// Whether base64 that is not long can spell a text at all, by its first bytes: characters, or those of wider ones.
+fn may_begin_text(letters: &[u8]) -> bool {
+    /// In fewer bytes of wide characters, no three in a row have two that are not zero.
+    const LONG: usize = 76;
+    let mut first = [0; 6];
+    if letters.len() > LONG {
+        return true;
+    }
+    let Some(read) = bytes_of(letters.iter().copied().take(8), &mut first) else {
+        return false;
+    };
+    let first = first.get(..read).unwrap_or_default();
+    let is_wide = first.contains(&0) || matches!(first, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]);
+    is_wide || std::str::from_utf8(first).map_or_else(|error| error.error_len().is_none(), |_| true)
+}
+
 /// The readable rest of a block whose beginning is not readable, and how many bytes came before it.
 pub(super) fn tail_of_base64(letters: &[u8]) -> Option<(usize, String)> {
+    // What ends with anything but signs has no tail.
+    let whole = letters.len() / 4 * 4;
+    let mut last = [0; 12];
+    let read = bytes_of(letters.iter().copied().skip(whole.saturating_sub(12)), &mut last)?;
+    if letters.len() >= 16 && !last.iter().take(read).copied().all(prints) {
+        return None;
+    }
     let decoded = from_base64(letters)?;
     let odd = decoded
         .iter()
@@ -145,36 +174,66 @@ pub(super) fn tail_of_base64(letters: &[u8]) -> Option<(usize, String)> {
     (tail.len() >= 12 && tail.len() * 3 >= decoded.len() && looks_written(tail)).then(|| (skip, tail.to_owned()))
 }
 
-const fn value(byte: u8) -> Option<u32> {
-    Some(match byte {
-        b'A'..=b'Z' => byte as u32 - b'A' as u32,
-        b'a'..=b'z' => byte as u32 - b'a' as u32 + 26,
-        b'0'..=b'9' => byte as u32 - b'0' as u32 + 52,
-        b'+' | b'-' => 62,
-        b'/' | b'_' => 63,
-        _ => return None,
-    })
+/// What stands for no sign.
+const NO_VALUE: u8 = u8::MAX;
+
+/// The value of each sign of base64, in both alphabets.
+const VALUES: [u8; 256] = {
+    let mut values = [NO_VALUE; 256];
+    let mut byte = 0u8;
+    loop {
+        let value = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            _ => NO_VALUE,
+        };
+        #[allow(clippy::indexing_slicing, reason = "constant evaluation, within bounds")]
+        {
+            values[byte as usize] = value;
+        }
+        if byte == u8::MAX {
+            break values;
+        }
+        byte += 1;
+    }
+};
+
+fn value(byte: u8) -> Option<u32> {
+    let value = VALUES.get(usize::from(byte)).copied().unwrap_or(NO_VALUE);
+    (value != NO_VALUE).then_some(u32::from(value))
 }
 
 fn from_base64(letters: &[u8]) -> Option<Vec<u8>> {
-    let mut decoded = Vec::with_capacity(letters.len() / 4 * 3 + 3);
-    for group in letters.chunks(4) {
-        let mut bits = 0u32;
-        for letter in group {
-            bits = bits << 6 | value(*letter)?;
-        }
-        let missing = 4 - group.len() as u32;
-        bits <<= 6 * missing;
-        let [_, first, second, third] = bits.to_be_bytes();
-        decoded.push(first);
-        if missing < 2 {
-            decoded.push(second);
-        }
-        if missing < 1 {
-            decoded.push(third);
+    let mut decoded = vec![0; letters.len() / 4 * 3 + 3];
+    let read = bytes_of(letters.iter().copied(), &mut decoded)?;
+    decoded.truncate(read);
+    Some(decoded)
+}
+
+/// Writes the bytes that letters spell, as many as there is room for, and answers how many; nothing if one is no letter.
+fn bytes_of(letters: impl Iterator<Item = u8>, into: &mut [u8]) -> Option<usize> {
+    let (mut bits, mut count, mut written) = (0u32, 0u32, 0);
+    let mut into = into.iter_mut();
+    let mut begun = 0;
+    for letter in letters {
+        bits = bits << 6 | value(letter)?;
+        begun = (begun + 1) % 4;
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            *into.next()? = (bits >> count) as u8;
+            written += 1;
         }
     }
-    Some(decoded)
+    // A letter alone spells the beginning of a byte.
+    if begun == 1 {
+        *into.next()? = (bits << (8 - count)) as u8;
+        written += 1;
+    }
+    Some(written)
 }
 
 #[cfg(test)]

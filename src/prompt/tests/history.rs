@@ -1,5 +1,7 @@
 //! What happened before, in the prompt: fenced, attributed, within the budget, the user's requests first of all.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 
 use super::*;

@@ -1,0 +1,50 @@
+//! How much an index may hold of everything, for the bytes that it is given.
+
+/// Bytes that an entry takes, a key, a place with its names.
+pub(super) const ENTRY_BYTES: usize = 20;
+pub(super) const KEY_BYTES: usize = 10;
+pub(super) const PLACE_BYTES: usize = 240;
+
+/// Values, and shingles, that an index holds at most, however much room there is.
+const MOST_ENTRIES: usize = 4096;
+
+/// Values of instructions, which have a room of their own.
+const MOST_INSTRUCTED: usize = 512;
+
+/// Entries of each kind that the user's words may take.
+const MOST_OF_USER: usize = 4096;
+
+/// Places that are remembered.
+const MOST_PLACES: usize = 256;
+
+/// Bytes that an index takes which holds the most of everything.
+const FULL_BYTES: usize =
+    (2 * MOST_ENTRIES + MOST_INSTRUCTED) * ENTRY_BYTES + 7 * MOST_OF_USER * KEY_BYTES + MOST_PLACES * PLACE_BYTES;
+
+/// How much an index may hold of everything.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Capacity {
+    pub(super) entries: usize,
+    pub(super) instructed: usize,
+    pub(super) of_user: usize,
+    pub(super) places: usize,
+}
+
+impl Capacity {
+    /// What fits into so many bytes.
+    pub(super) const fn of(bytes: usize) -> Self {
+        let bytes = if bytes < FULL_BYTES { bytes } else { FULL_BYTES };
+        Self {
+            entries: MOST_ENTRIES * bytes / FULL_BYTES,
+            instructed: MOST_INSTRUCTED * bytes / FULL_BYTES,
+            of_user: MOST_OF_USER * bytes / FULL_BYTES,
+            places: MOST_PLACES * bytes / FULL_BYTES,
+        }
+    }
+}
+
+impl Default for Capacity {
+    fn default() -> Self {
+        Self::of(FULL_BYTES)
+    }
+}

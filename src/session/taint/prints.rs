@@ -1,0 +1,71 @@
+//! Fingerprints of what a text says, for whoever compares texts without keeping them.
+
+use super::layers::{self, Layer};
+use super::values::{self, Value, ValueKind};
+use super::words;
+
+/// The words of a text with single spaces between and around them, for comparison of phrases.
+pub(in crate::session) fn plain(text: &str) -> String {
+    words::plain(text)
+}
+
+/// The values of a text that point at something, each with its kind and its fingerprint.
+pub(in crate::session) fn values_of(text: &str) -> Vec<(ValueKind, u64)> {
+    all_values(text, &layers::layers(text))
+        .into_iter()
+        .map(|value| (value.kind, value.key))
+        .collect()
+}
+
+/// Fingerprints of the values of a text that can be acted upon: not of bare numbers and program names.
+pub(in crate::session) fn keys_of(text: &str) -> Vec<u64> {
+    let telling = |kind: ValueKind| match kind {
+        ValueKind::Email
+        | ValueKind::Url
+        | ValueKind::Host
+        | ValueKind::Account
+        | ValueKind::Digits
+        | ValueKind::Path
+        | ValueKind::File
+        | ValueKind::Id
+        | ValueKind::Handle => true,
+        ValueKind::Number | ValueKind::Name => false,
+    };
+    let values = values_of(text).into_iter();
+    values.filter(|(kind, _)| telling(*kind)).map(|(_, key)| key).collect()
+}
+
+/// Fingerprints of the words of a text that say what it is about.
+pub(in crate::session) fn words_of(text: &str) -> Vec<u64> {
+    const COMMON: &[&str] = &[
+        "the", "and", "for", "with", "that", "this", "from", "into", "you", "your", "what", "how", "are", "can",
+        "have", "has", "was", "were", "will", "would", "should", "could", "about", "please", "make", "tell", "give",
+        "explain", "need", "want", "them", "they", "their", "some", "any", "all", "not", "but", "also", "just", "like",
+        "show", "help", "does", "did", "which", "when", "where", "there", "here", "step", "steps", "sudo",
+    ];
+    let plain = words::plain(text);
+    let telling = plain
+        .split_whitespace()
+        .filter(|word| word.len() >= 3 && !COMMON.contains(word));
+    telling.map(words::word).collect()
+}
+
+/// The fingerprint of what a word, in small letters, has in common with its other forms.
+pub(in crate::session) fn stem(word: &str) -> u64 {
+    words::word(words::stem(word))
+}
+
+/// The values of a text and of what stands encoded in it; those have the span of the encoding.
+pub(super) fn all_values(text: &str, layers: &[Layer]) -> Vec<Value> {
+    let mut found = Vec::new();
+    values::values(text, &mut found);
+    for layer in layers {
+        let mut inner = Vec::new();
+        values::values(&layer.text, &mut inner);
+        found.extend(inner.into_iter().map(|value| Value {
+            span: layer.span.clone(),
+            ..value
+        }));
+    }
+    found
+}
