@@ -8,9 +8,11 @@
 )]
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use aos_guardian::audit;
 use aos_guardian::config::ConfigFile;
+use aos_guardian::model::{Origin, Step};
 use aos_guardian::pipeline::Guardian;
 use aos_guardian::policy::Policy;
 use aos_guardian::prefilter::Prefilters;
@@ -73,6 +75,39 @@ fn c_screen(bencher: divan::Bencher, size: usize) {
 #[divan::bench(args = SIZES)]
 fn c_screen_plain(bencher: divan::Bencher, size: usize) {
     screen(bencher, &plain_request(size));
+}
+
+/// The same from an agent that was never met before: after its first step its description is known.
+#[divan::bench(args = SIZES)]
+fn c_screen_plain_of_a_stranger(bencher: divan::Bencher, size: usize) {
+    let body = plain_request(size);
+    let (_, step) = wire::decode_step(&body, &Limits::default()).expect("a valid request");
+    let (prefilters, policy) = (
+        Prefilters::standard(),
+        Policy::standard().expect("the built-in profile"),
+    );
+    let stranger = AtomicUsize::new(0);
+    bencher
+        .counter(BytesCount::new(body.len()))
+        .with_inputs(|| {
+            let mut step = Step::clone(&step);
+            let instructions = step
+                .contents
+                .iter_mut()
+                .filter(|content| content.origin == Origin::Instructions);
+            for content in instructions {
+                let number = stranger.fetch_add(1, Ordering::Relaxed);
+                content.text.extend(letters(number));
+            }
+            step
+        })
+        .bench_refs(|step| prefilters.screen(divan::black_box(step), &policy));
+}
+
+/// A number as letters, so that it is as plain as the text that it makes another.
+fn letters(number: usize) -> impl Iterator<Item = char> {
+    let digits = std::iter::successors(Some(number), |rest| Some(rest / 26).filter(|rest| *rest > 0));
+    digits.map(|rest| char::from(b'a' + (rest % 26) as u8))
 }
 
 fn screen(bencher: divan::Bencher, body: &[u8]) {

@@ -127,13 +127,14 @@ impl Effort {
         }
         for view in views.iter() {
             self.spend(Work::View, 1);
-            self.spend(Work::Byte, view.text().len());
+            let length = view.in_any_case().len();
+            self.spend(Work::Byte, length);
             self.spend(Work::Word, view.sightings().len());
             if view.view() != View::Folded && view.kinds().has(Kinds::ODD_PIECE.or(Kinds::DENSE)) {
-                self.spend(Work::Dense, view.text().len());
+                self.spend(Work::Dense, length);
             }
             if !view.kinds().is_ascii() {
-                self.spend(Work::Beyond, view.text().len());
+                self.spend(Work::Beyond, length);
             }
         }
     }

@@ -85,6 +85,9 @@ pub trait Prefilter: Send + Sync {
     }
 
     /// Looks at one content in all its views.
+    ///
+    /// What it sees in an agent's description of itself may depend on that description, the method and the policy, and on
+    /// nothing else of the step: it is remembered for the next one.
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>);
 
     /// Looks at the shape of the step: its tool call, its tools, its remarks.

@@ -299,7 +299,7 @@ impl Signals {
             let opens = self.opens.get(word.word).into_iter().flatten();
             windows.extend(opens.map(|pattern| (*pattern, start..end)));
         }
-        windows.sort_by_key(|(pattern, _)| *pattern);
+        windows.sort_unstable_by_key(|(pattern, window)| (*pattern, window.start));
         windows.dedup_by(|next, last| {
             let goes_on = next.0 == last.0 && next.1.start <= last.1.end;
             if goes_on {

@@ -7,6 +7,11 @@ const TABLE_BITS: u32 = 15;
 /// How many bits of a hash say which bucket its words are in.
 const BUCKET_BITS: u32 = 12;
 
+/// How many bits of a hash say whether there is a window of all these bytes.
+const MARK_BITS: u32 = 16;
+/// The bytes of a window that a word of three bytes has.
+const THREE: u32 = 0x00ff_ffff;
+
 /// The bit that makes capital letters small ones, in each byte.
 const FOLD: u32 = 0x2020_2020;
 
@@ -19,6 +24,10 @@ const REACH: usize = 2 * STRIDE;
 pub(super) struct Windows {
     /// For each hash, which fourth bytes the windows have: a bit for each value of its lowest three bits.
     table: Box<[u8; 1 << TABLE_BITS]>,
+    /// The windows of four bytes, by a hash of all of them: of the places that the table names, half are none.
+    fours: Marks,
+    /// The words of three bytes.
+    threes: Marks,
     /// Where the words of each bucket begin; a bucket is told by the uppermost bits of a hash.
     starts: Vec<u32>,
     entries: Vec<Entry>,
@@ -48,7 +57,7 @@ impl Builder {
         let entry = match *bytes {
             [a, b, c] => Entry {
                 window: u32::from_le_bytes([a, b, c, 0]) | FOLD,
-                mask: 0x00ff_ffff,
+                mask: THREE,
                 other: 0,
                 other_mask: 0,
                 other_offset: 0,
@@ -78,7 +87,12 @@ impl Builder {
 
     pub(super) fn build(mut self) -> Windows {
         let mut table = Box::new([0; 1 << TABLE_BITS]);
+        let (mut fours, mut threes) = (Marks::default(), Marks::default());
         for entry in &self.0 {
+            match entry.mask {
+                u32::MAX => fours.mark(entry.window),
+                _ => threes.mark(entry.window & THREE),
+            }
             if let Some(marks) = table.get_mut(hash(entry.window)) {
                 *marks |= match entry.mask {
                     u32::MAX => 1 << fourth(entry.window),
@@ -93,6 +107,8 @@ impl Builder {
             .collect();
         Windows {
             table,
+            fours,
+            threes,
             starts,
             entries: self.0,
         }
@@ -109,6 +125,38 @@ const fn hash(window: u32) -> usize {
 #[inline(always)]
 const fn fourth(window: u32) -> u32 {
     window >> 24 & 7
+}
+
+/// A bit for each hash of a window.
+#[derive(Debug)]
+struct Marks(Box<[u64; 1 << (MARK_BITS - u64::BITS.ilog2())]>);
+
+impl Default for Marks {
+    fn default() -> Self {
+        Self(Box::new([0; 1 << (MARK_BITS - u64::BITS.ilog2())]))
+    }
+}
+
+impl Marks {
+    fn mark(&mut self, window: u32) {
+        let (word, bit) = Self::place(window);
+        if let Some(marks) = self.0.get_mut(word) {
+            *marks |= 1 << bit;
+        }
+    }
+
+    /// Whether there may be such a window.
+    #[inline(always)]
+    fn may_have(&self, window: u32) -> bool {
+        let (word, bit) = Self::place(window);
+        self.0.get(word).is_some_and(|marks| marks >> bit & 1 == 1)
+    }
+
+    #[inline(always)]
+    const fn place(window: u32) -> (usize, u32) {
+        let hash = window.wrapping_mul(0x85eb_ca6b) >> (u32::BITS - MARK_BITS);
+        ((hash / u64::BITS) as usize, hash % u64::BITS)
+    }
 }
 
 const fn bucket(hash: usize) -> usize {
@@ -142,7 +190,7 @@ impl Windows {
         let asked = |step: u32| self.asked(window(step));
         if (asked(0) | asked(1) | asked(2) | asked(3)) & 1 != 0 {
             for step in 0..STRIDE as u32 {
-                if asked(step) & 1 != 0 {
+                if asked(step) & 1 != 0 && self.may_be(window(step)) {
                     self.compare(bytes, at + step as usize, window(step), told);
                 }
             }
@@ -153,6 +201,12 @@ impl Windows {
     #[inline(always)]
     fn asked(&self, window: u32) -> u32 {
         u32::from(self.table.get(hash(window)).copied().unwrap_or_default()) >> fourth(window)
+    }
+
+    /// Whether there may be a word with this window.
+    #[inline(always)]
+    fn may_be(&self, window: u32) -> bool {
+        self.fours.may_have(window) || self.threes.may_have(window & THREE)
     }
 
     #[inline(never)]

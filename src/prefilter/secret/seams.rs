@@ -91,25 +91,30 @@ fn siblings<'l, 'a>(leaves: &'l [&'a Content]) -> impl Iterator<Item = &'l [&'a 
 /// Whether two leaves are members of one container: their pointers differ behind the last slash only.
 fn share_container(a: &Content, b: &Content) -> bool {
     let (a, b) = (a.pointer.as_str(), b.pointer.as_str());
-    let container = a.rfind('/').and_then(|end| a.get(..=end));
-    container
-        .and_then(|container| b.strip_prefix(container))
-        .is_some_and(|name| !name.contains('/'))
+    let container = |pointer: &str| memchr::memrchr(b'/', pointer.as_bytes());
+    container(a).is_some_and(|end| container(b) == Some(end) && a.get(..end) == b.get(..end))
 }
 
 /// Runs of leaves that stand at the same place in successive items of an array.
 fn successions<'a>(leaves: &[&'a Content]) -> Vec<Vec<&'a Content>> {
-    let is_further = |content: &&&Content| places(content.pointer.as_str()).any(|place| place.index > 0);
-    if !leaves.iter().any(|content| is_further(&content)) {
+    let mut all = Vec::with_capacity(leaves.len());
+    let mut ends_of_places = Vec::with_capacity(leaves.len());
+    for content in leaves {
+        all.extend(places(content.pointer.as_str()));
+        ends_of_places.push(all.len());
+    }
+    if !all.iter().any(|place| place.index > 0) {
         return Vec::new();
     }
     // By each of its array places, the last leaf that nothing follows yet; a leaf that is followed is taken out of all.
     let mut ends: HashMap<Place<'_>, usize, RandomState> =
-        HashMap::with_capacity_and_hasher(leaves.len(), RandomState::default());
+        HashMap::with_capacity_and_hasher(all.len(), RandomState::default());
     let mut links: Vec<Link> = Vec::with_capacity(leaves.len());
-    for (index, content) in leaves.iter().enumerate() {
-        let pointer = content.pointer.as_str();
-        let before = places(pointer).filter_map(Place::before).find_map(|before| {
+    let mut start = 0;
+    for (index, end) in ends_of_places.into_iter().enumerate() {
+        let of_leaf = all.get(start..end).unwrap_or_default();
+        start = end;
+        let before = of_leaf.iter().filter_map(|place| place.before()).find_map(|before| {
             let end = ends.remove(&before)?;
             links.get(end).is_some_and(|link| link.next.is_none()).then_some(end)
         });
@@ -120,7 +125,8 @@ fn successions<'a>(leaves: &[&'a Content]) -> Vec<Vec<&'a Content>> {
             follows: before.is_some(),
             next: None,
         });
-        ends.extend(places(pointer).filter(Place::is_written_so).map(|place| (place, index)));
+        let written_so = of_leaf.iter().filter(|place| place.is_written_so());
+        ends.extend(written_so.map(|place| (*place, index)));
     }
     let begins = |link: &&Link| !link.follows && link.next.is_some();
     let run = |first: usize| {
@@ -171,12 +177,12 @@ fn written(number: u32) -> usize {
 /// The array places of a pointer, the innermost first. Leaves of one array are no matter of this: they are siblings.
 fn places(pointer: &str) -> impl Iterator<Item = Place<'_>> {
     let bytes = pointer.as_bytes();
-    let mut behind = bytes.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
+    let slash_before = |end: usize| bytes.get(..end).and_then(|before| memchr::memrchr(b'/', before));
+    let mut behind = slash_before(bytes.len()).unwrap_or(0);
     std::iter::from_fn(move || {
         while behind > 0 {
             let end = behind;
-            let slash = bytes.iter().take(end).rposition(|byte| *byte == b'/');
-            let start = slash.map_or(0, |slash| slash + 1);
+            let start = slash_before(end).map_or(0, |slash| slash + 1);
             behind = start.saturating_sub(1);
             if !bytes.get(start).is_some_and(u8::is_ascii_digit) {
                 continue;
