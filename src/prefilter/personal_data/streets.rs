@@ -119,12 +119,15 @@ fn may_end_street(line: &str) -> bool {
         "Strasse", "Str.", "Allee", "Box",
     ];
     const KINDS: &[&str] = &[
-        "Calle ", "Via ", "Viale ", "Piazza ", "Corso ", "Rua ", "Avenida ", "Plaza ", "Paseo ", "Carrer ", "ul. ",
+        "Calle", "Via", "Viale", "Piazza", "Corso", "Rua", "Avenida", "Plaza", "Paseo", "Carrer", "ul.",
     ];
     let bare = line.trim_end_matches([' ', ',']);
     let last = bare.rsplit(' ').next().unwrap_or_default();
     ENDS.iter().any(|end| last.ends_with(end))
-        || last.starts_with(char::is_uppercase) && KINDS.iter().any(|kind| line.contains(kind))
+        || last.starts_with(char::is_uppercase)
+            && bare
+                .split(' ')
+                .any(|word| KINDS.iter().any(|kind| word.ends_with(kind)))
 }
 
 /// Whether a text goes on behind a number as the name of a street does.
