@@ -313,6 +313,18 @@ fn doubt(judged: &Judged, rules: &FirstStageRules) -> Option<&'static str> {
     }
 }
 
+/// Says that tokens and cost hold an estimate.
+fn hedged(call: &llm::GivenUp) -> Diagnostic {
+    Diagnostic {
+        code: "judge_hedged",
+        detail: format!(
+            "a call of `{}` was given up, another one beside it was answered first; what it took is estimated at {} tokens",
+            call.endpoint,
+            call.usage.tokens()
+        ),
+    }
+}
+
 fn count_stage(stage: Stage, outcome: &'static str) {
     metrics::counter!(JUDGE_STAGES, "stage" => stage.as_str(), "outcome" => outcome).increment(1);
 }

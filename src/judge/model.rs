@@ -9,7 +9,7 @@ use super::schema::Schemas;
 use super::weigh::{Scales, Sight};
 use super::{Case, Charge, JudgeFailure, Judged, Question, Tape, UnusableAnswers, answer};
 use crate::llm::{self, Chain, Counted, GivenUp, Price, Reply, Request, SettingsError, Usage, estimate_tokens};
-use crate::model::{Diagnostic, Stage};
+use crate::model::Stage;
 use crate::prompt::{Marks, PromptInput, Reasoning};
 use crate::telemetry::names::JUDGE_CALLS;
 
@@ -209,7 +209,7 @@ impl AskedModel {
             Err(error) => return Err(Unjudged::Unusable(error, Box::new(reply))),
         };
         let (assessment, mut notes) = scales.weigh(answer);
-        notes.extend(exchanged.given_up.iter().map(hedged));
+        notes.extend(exchanged.given_up.iter().map(super::hedged));
         Ok(Judged {
             assessment,
             stage: self.stage,
@@ -307,18 +307,6 @@ impl AskedModel {
             }
             Failure::Timeout | Failure::Reset | Failure::TooLarge | Failure::Malformed | Failure::Truncated => most,
         }
-    }
-}
-
-/// Says that tokens and cost hold an estimate.
-fn hedged(call: &GivenUp) -> Diagnostic {
-    Diagnostic {
-        code: "judge_hedged",
-        detail: format!(
-            "a call of `{}` was given up, another one beside it was answered first; what it took is estimated at {} tokens",
-            call.endpoint,
-            call.usage.tokens()
-        ),
     }
 }
 
