@@ -148,7 +148,17 @@ pub fn keyring(config: &Config) -> Keyring {
 pub fn policy(settings: &OrganisationSettings) -> Result<Policy, AppError> {
     chosen_policy(&settings.policy).map_err(|why| AppError::Policy {
         organisation: settings.id.clone(),
-        why,
+        why: match why {
+            // It may have been meant as a profile.
+            PolicyError::Unreadable { file, why } => PolicyError::Unreadable {
+                file,
+                why: format!(
+                    "{why}; it is no built-in profile either: those are {}",
+                    PROFILE_NAMES.join(", ")
+                ),
+            },
+            other => other,
+        },
     })
 }
 

@@ -153,7 +153,7 @@ async fn run_suites(arguments: &RunArguments) -> anyhow::Result<Ended> {
     }
     if let Some(file) = &arguments.json {
         let json = serde_json::to_vec_pretty(&report)?;
-        std::fs::write(file, json).with_context(|| file.display().to_string())?;
+        std::fs::write(file, json).with_context(|| format!("{}: cannot be written", file.display()))?;
     }
     Ok(under_threshold(arguments, &report.scores.overall))
 }
@@ -176,6 +176,6 @@ fn under_threshold(arguments: &RunArguments, score: &Score) -> Ended {
 }
 
 fn read_report(file: &Path) -> anyhow::Result<Report> {
-    let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
+    let text = std::fs::read_to_string(file).with_context(|| format!("{}: cannot be read", file.display()))?;
     serde_json::from_str(&text).with_context(|| format!("{}: expected a report of `eval run --json`", file.display()))
 }

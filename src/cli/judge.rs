@@ -3,16 +3,14 @@
 mod timeline;
 
 use super::output::say;
-use std::io::{IsTerminal, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::Context;
 use clap::Args;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{ConfigArgument, Ended, OrganisationArgument, Quiet, start_logging};
+use super::{ConfigArgument, Ended, OrganisationArgument, Quiet, input, start_logging};
 use crate::model::{Caller, Decision, Finding, RequestId, Verdict};
 use crate::pipeline::{Decided, Guardian};
 use crate::wire::{self, Call, Facts, Incoming, Item, RpcError, Shown};
@@ -42,7 +40,7 @@ pub(super) struct Arguments {
 pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     let config = arguments.config.load()?;
     start_logging(&config, Quiet::Yes)?;
-    let input = read(&arguments.file)?;
+    let input = input::requests(&arguments.file)?;
     let documents = documents(&input)?;
     let guardian = Arc::new(app::guardian(&config, &audit::Settings::Off)?);
     guardian.warm_up();
@@ -109,40 +107,6 @@ async fn judge(
         Decision::Modify => Ended::Modified,
         Decision::Deny => Ended::Denied,
     })
-}
-
-/// More than this is no step and no trace.
-const LARGEST_INPUT: u64 = 256 * 1024 * 1024;
-
-pub(super) fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
-    let mut input = Vec::new();
-    if file == Path::new("-") {
-        let stdin = std::io::stdin();
-        if stdin.is_terminal() {
-            eprintln!("reading a request from standard input; end it with Ctrl-D, or name a file (see --help)");
-        }
-        stdin
-            .lock()
-            .take(LARGEST_INPUT)
-            .read_to_end(&mut input)
-            .context("standard input")?;
-    } else {
-        let opened = std::fs::File::open(file).with_context(|| file.display().to_string())?;
-        opened
-            .take(LARGEST_INPUT)
-            .read_to_end(&mut input)
-            .with_context(|| file.display().to_string())?;
-    }
-    anyhow::ensure!(
-        !input.trim_ascii().is_empty(),
-        "{}: there is nothing in it; expected a JSON-RPC request",
-        if file == Path::new("-") {
-            "standard input".to_owned()
-        } else {
-            file.display().to_string()
-        }
-    );
-    Ok(input)
 }
 
 /// A line of an evaluation suite.

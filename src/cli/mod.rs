@@ -9,6 +9,7 @@ mod checks;
 mod config;
 mod doctor;
 mod eval;
+mod input;
 mod judge;
 mod output;
 mod prompts;

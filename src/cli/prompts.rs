@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use clap::Subcommand;
 
-use super::{ConfigArgument, Ended, OrganisationArgument};
+use super::{ConfigArgument, Ended, OrganisationArgument, input};
 use crate::judge::AgentReasoning;
 use crate::model::{Caller, History, Step};
 use crate::prefilter::Prefilters;
@@ -133,15 +133,9 @@ fn render(file: &Path, organisation: &OrganisationArgument, config: &ConfigArgum
 }
 
 fn read_step(file: &Path, limits: &wire::Limits) -> anyhow::Result<std::sync::Arc<Step>> {
-    let bytes = if file == Path::new("-") {
-        let mut bytes = Vec::new();
-        std::io::Read::read_to_end(&mut std::io::stdin().lock(), &mut bytes).context("standard input")?;
-        bytes
-    } else {
-        std::fs::read(file).with_context(|| file.display().to_string())?
-    };
+    let bytes = input::requests(file)?;
     let (_, step) = wire::decode_step(bytes.trim_ascii(), limits)
-        .map_err(|error| anyhow::anyhow!("{}: {} ({})", file.display(), error.message, error.code))?;
+        .map_err(|error| anyhow::anyhow!("{}: {} ({})", input::name(file), error.message, error.code))?;
     Ok(step)
 }
 
@@ -154,9 +148,9 @@ fn init(dir: &Path) -> anyhow::Result<Ended> {
             continue;
         }
         if let Some(folder) = file.parent() {
-            std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+            std::fs::create_dir_all(folder).with_context(|| format!("{}: cannot be made", folder.display()))?;
         }
-        std::fs::write(&file, text).with_context(|| file.display().to_string())?;
+        std::fs::write(&file, text).with_context(|| format!("{}: cannot be written", file.display()))?;
         say!("{}", file.display());
     }
     say!(

@@ -2,14 +2,13 @@
 
 use super::output::say;
 use std::fmt::Write;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::{Subcommand, ValueEnum};
 use serde_json::json;
 
-use super::Ended;
+use super::{Ended, input};
 use crate::app;
 use crate::config::PolicyChoice;
 use crate::model::{Finding, Step};
@@ -112,7 +111,7 @@ pub(super) fn run(command: &Command) -> anyhow::Result<Ended> {
         } => {
             let text = match (text, file) {
                 (Some(text), _) => text.clone(),
-                (None, Some(file)) => read(file)?,
+                (None, Some(file)) => input::text(file)?,
                 (None, None) => anyhow::bail!("expected a text, or a file with `--file`"),
             };
             let called = match policy {
@@ -132,26 +131,6 @@ enum Form {
     Table,
     Markdown,
     Json,
-}
-
-/// The text of a file, or of standard input.
-fn read(file: &Path) -> anyhow::Result<String> {
-    let name = match file.to_str() {
-        Some("-") => "standard input".to_owned(),
-        _ => file.display().to_string(),
-    };
-    let bytes = match file.to_str() {
-        Some("-") => {
-            let mut bytes = Vec::new();
-            std::io::stdin().read_to_end(&mut bytes).map(|_| bytes)
-        }
-        _ => std::fs::read(file),
-    };
-    let bytes = bytes.with_context(|| name.clone())?;
-    String::from_utf8(bytes).map_err(|error| {
-        let at = error.utf8_error().valid_up_to();
-        anyhow::anyhow!("{name}: expected text in UTF-8, found something else at byte {at}")
-    })
 }
 
 /// The policy of a file; without one, that which applies when nothing is configured.
@@ -383,8 +362,8 @@ mod tests {
                 assert!(ids.insert(rule.id.clone()), "{} is there twice", rule.id);
                 assert!(rule.id.starts_with(&format!("{family}.")), "{}", rule.id);
                 // What counts, or looks at the shape of a request, does not fit into a text.
-                let counts =
-                    rule.id.ends_with(".flood") || ["oversize.many", "structure.remark"].contains(&rule.id.as_str());
+                let counts = rule.id.ends_with(".flood")
+                    || ["oversize.many", "oversize.too_intricate", "structure.remark"].contains(&rule.id.as_str());
                 let both = !rule.fires_on.is_empty() && !rule.silent_on.is_empty();
                 assert!(both || counts, "{} lacks examples", rule.id);
             }

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::judge::{documents, read};
+use super::judge::documents;
 use super::output::say;
-use super::{ConfigArgument, Ended, OrganisationArgument};
+use super::{ConfigArgument, Ended, OrganisationArgument, input};
 use crate::app;
 use crate::session::classes::{Classified, classes_of, classes_of_call};
 use crate::wire;
@@ -30,12 +30,13 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     let config = arguments.config.load()?;
     let policy = app::policy(arguments.organisation.of(&config)?)?;
-    let input = read(&arguments.file)?;
+    let bytes = input::requests(&arguments.file)?;
     let mut limits = config.wire;
-    limits.max_body_bytes = limits.max_body_bytes.max(input.len());
+    limits.max_body_bytes = limits.max_body_bytes.max(bytes.len());
     let mut told = BTreeSet::new();
-    for document in documents(&input)? {
-        let (_, step) = wire::decode_step(document, &limits).map_err(|error| anyhow::anyhow!("{}", error.message))?;
+    for document in documents(&bytes)? {
+        let (_, step) = wire::decode_step(document, &limits)
+            .map_err(|error| anyhow::anyhow!("{}: {}", input::name(&arguments.file), error.message))?;
         for tool in step.tools() {
             if told.insert(tool.id.clone()) {
                 tell(&tool.id, &classes_of(tool, &policy));

@@ -151,7 +151,7 @@ fn base(text: &str) -> Result<(Url, Vec<(String, String)>), SettingsError> {
     let wrong = |why: &str| SettingsError::BaseUrl(why.to_owned());
     let mut url = Url::parse(text.trim()).map_err(|error| {
         SettingsError::BaseUrl(format!(
-            "expected an absolute URL such as `https://api.openai.com/v1`, found none ({error})"
+            "expected an absolute URL such as `https://api.openai.com/v1`, found no such one ({error})"
         ))
     })?;
     if !matches!(url.scheme(), "http" | "https") {

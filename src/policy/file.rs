@@ -263,7 +263,19 @@ impl PolicyFile {
     ///
     /// When a value is none of the possible ones, or the profile it extends is not there.
     pub fn compile(self, file: &str) -> Result<Policy, PolicyError> {
-        self.resolve(0)?.build(file)
+        let resolved = self.resolve(0).map_err(|error| match error {
+            PolicyError::UnknownProfile(name) => PolicyError::Invalid {
+                file: file.to_owned(),
+                key: "extends".to_owned(),
+                why: format!(
+                    "expected one of {}, found `{}`",
+                    super::PROFILE_NAMES.join(", "),
+                    name.escape_debug()
+                ),
+            },
+            other => other,
+        })?;
+        resolved.build(file)
     }
 
     /// This file over what it extends.

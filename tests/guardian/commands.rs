@@ -308,3 +308,66 @@ fn the_rules_over_a_session_are_listed_and_explained() {
         "{text}"
     );
 }
+
+#[test]
+fn what_cannot_be_read_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("empty.json"), "{}").unwrap();
+    std::fs::write(folder.path().join("policy.toml"), "extends = 'redcat'").unwrap();
+    let case = json!({"id": "a", "request": user_message("hello"), "expected": {"decision": "allow"}});
+    std::fs::write(folder.path().join("suite.jsonl"), case.to_string()).unwrap();
+    std::fs::write(
+        folder.path().join("guardian.toml"),
+        "[[organisations]]\nid = 'a'\napi_keys = ['sha256:2bb80d537b1da3e38bd30361aa855686bde0eacd7162fef6a25fe97bf527a25b']\n\
+         policy = 'redcat'\n",
+    )
+    .unwrap();
+    for (arguments, expected) in [
+        (
+            ["judge", "none.json", "--config", "/dev/null"].as_slice(),
+            "none.json: cannot be read",
+        ),
+        (
+            &["tools", "none.json", "--config", "/dev/null"],
+            "none.json: cannot be read",
+        ),
+        (
+            &["tools", "empty.json", "--config", "/dev/null"],
+            "empty.json: invalid request",
+        ),
+        (
+            &["prompts", "render", "none.json", "--config", "/dev/null"],
+            "none.json: cannot be read",
+        ),
+        (&["rules", "test", "--file", "none.txt"], "none.txt: cannot be read"),
+        (
+            &["eval", "compare", "none.json", "none.json"],
+            "none.json: cannot be read",
+        ),
+        (
+            &[
+                "eval",
+                "run",
+                "suite.jsonl",
+                "--config",
+                "/dev/null",
+                "--batch-out",
+                "none/q.jsonl",
+                "--batch-model",
+                "m",
+            ],
+            "none/q.jsonl: cannot be written",
+        ),
+        (
+            &["rules", "list", "--policy", "policy.toml"],
+            "policy.toml: `extends`: expected one of default, redact, pii_redaction, secret_redaction, found `redcat`",
+        ),
+        (
+            &["config", "check"],
+            "it is no built-in profile either: those are default, redact",
+        ),
+    ] {
+        let (code, _, error) = output(guardian(folder.path()).args(arguments));
+        assert!(code == 1 && error.contains(expected), "{expected}\n{error}");
+    }
+}

@@ -22,6 +22,8 @@ mod judge;
 #[cfg(test)]
 mod steps;
 #[cfg(test)]
+mod strangers;
+#[cfg(test)]
 mod structure;
 #[cfg(test)]
 #[path = "../support/guardian.rs"]

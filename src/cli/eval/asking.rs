@@ -128,7 +128,7 @@ impl AskingArguments {
         let settings = self.settings(config);
         let endpoint = settings.llm.endpoints.first().context("there is no endpoint")?;
         let endpoint = endpoint.clone();
-        let out = std::fs::File::create(file).with_context(|| file.display().to_string())?;
+        let out = std::fs::File::create(file).with_context(|| format!("{}: cannot be written", file.display()))?;
         Ok(Asking::Questions {
             questions: Arc::new(BatchQuestions::new(endpoint, Box::new(BufWriter::new(out)))),
             judge: Arc::new(Judge::new(settings)?),
@@ -195,7 +195,9 @@ impl Asking {
         match self {
             Asking::Live { .. } | Asking::Replayed { .. } => {}
             Asking::Recorded { recording, file, .. } => {
-                recording.finish().with_context(|| file.display().to_string())?;
+                recording
+                    .finish()
+                    .with_context(|| format!("{}: cannot be written", file.display()))?;
                 eprintln!("{}: {} exchanges", file.display(), recording.len());
             }
             Asking::Questions { judge, questions, file } => {

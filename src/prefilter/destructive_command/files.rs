@@ -85,7 +85,7 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
         }
         "chmod" | "chown" | "chgrp" => permissions(call, seen),
         "wipefs" | "blkdiscard" | "mke2fs" | "mkswap" | "cryptsetup" | "hdparm" | "badblocks" | "sgdisk" | "parted"
-        | "diskutil" => {
+        | "diskutil" | "fdisk" | "gdisk" | "sfdisk" => {
             disk_tool(call, seen);
         }
         program if program.starts_with("mkfs") || program.starts_with("newfs") => disk_tool(call, seen),
@@ -500,6 +500,8 @@ fn disk_tool(call: &Call, seen: &mut Seen) {
             .any(|word| matches!(word.text.as_str(), "luksFormat" | "luksErase" | "erase")),
         "hdparm" => call.args.iter().any(|word| word.text.starts_with("--security-erase")),
         "badblocks" => call.has_short(&['w']),
+        // What it is to do comes in.
+        "fdisk" | "gdisk" | "sfdisk" => !matches!(call.stdin, Stdin::Unknown) && !call.has_short(&['l', 'd']),
         "sgdisk" => call.has("--zap-all") || call.has("-Z") || call.has("-o"),
         "parted" => call
             .args

