@@ -11,12 +11,12 @@ use super::Views;
 use super::scan::Kinds;
 use crate::model::{Content, Origin, Step, View};
 
-/// The work that a step may take for each byte of its texts: some twelve times what an ordinary text takes.
-pub(super) const PER_BYTE: usize = 220;
+/// The work that a step may take for each byte of its texts: some fifteen times what an ordinary text takes.
+const PER_BYTE: usize = 174;
 /// What stands in a request around each text.
 const AROUND: usize = 3;
 /// What any step may take, however small: as much as an ordinary text of a mebibyte and more.
-const AT_LEAST: usize = 30_000_000;
+const AT_LEAST: usize = 60_000_000;
 
 macro_rules! work {
     ($($(#[$doc:meta])* $kind:ident = $cost:literal),+ $(,)?) => {
@@ -25,7 +25,8 @@ macro_rules! work {
         pub enum Work { $($(#[$doc])* $kind),+ }
 
         impl Work {
-            /// What it costs once, in nanoseconds of a machine that reads an ordinary text at 15 a byte.
+            /// What it costs once: about the nanoseconds that it takes, where it takes long, on a machine that reads an ordinary
+            /// text at a dozen for each byte.
             const fn cost(self) -> usize {
                 match self { $(Work::$kind => $cost),+ }
             }
@@ -35,41 +36,51 @@ macro_rules! work {
 
 work! {
     /// A content is looked at by every family.
-    Content = 1000,
+    Content = 500,
     /// A view is made and read.
-    View = 100,
+    View = 130,
     /// A byte of a view is read.
-    Byte = 2,
+    Byte = 8,
     /// A byte of a view beyond ASCII is read.
-    Beyond = 15,
+    Beyond = 11,
     /// A byte is looked at for encodings.
-    Dense = 15,
+    Dense = 20,
+    /// A byte was taken out of more than one layer.
+    Layer = 60,
     /// A word of the gate is looked into.
-    Word = 40,
+    Word = 140,
     /// A byte is handed to the expressions of signals.
-    Signal = 1,
+    Signal = 3,
     /// A signal is weighed.
-    Hit = 800,
+    Hit = 2000,
+    /// A signal is weighed that was found behind layers, and looked up in each.
+    HitBehindLayers = 8000,
     /// A byte is handed to the expressions of secrets.
-    Secret = 1,
+    Secret = 4,
     /// A text is read as a command.
-    Command = 900,
+    Command = 3000,
     /// A byte of it.
-    CommandByte = 25,
+    CommandByte = 60,
     /// What reading it as a shell would takes, as if a byte had been read.
-    Shell = 7,
+    Shell = 20,
+    /// A remark is looked at for commands that it quotes, at a word.
+    Quotation = 800,
+    /// A name is asked about that stands over a text.
+    Name = 500,
+    /// A statement is read.
+    Statement = 5500,
     /// What a tool is given is looked at by those who read arguments.
-    Argument = 600,
+    Argument = 300,
     /// A byte of a text is looked at for numbers.
     Digit = 15,
     /// A text is read as a path.
     Path = 1000,
     /// An address is looked at.
-    Address = 1000,
+    Address = 500,
     /// One thing is compared with another.
     Compared = 4,
     /// A finding is made and kept.
-    Finding = 300,
+    Finding = 600,
 }
 
 /// The work of one step.
@@ -100,6 +111,12 @@ impl Effort {
         }
     }
 
+    /// What a text of so many bytes may take, if each of its bytes may take as much as those of a text of a mebibyte.
+    #[cfg(test)]
+    pub(super) fn of_a_part(bytes: usize) -> usize {
+        bytes * (PER_BYTE + AT_LEAST / (1 << 20))
+    }
+
     /// So much and no more.
     #[cfg(test)]
     pub(super) fn up_to(most: usize) -> Self {
@@ -126,14 +143,17 @@ impl Effort {
             self.spend(Work::Argument, 1);
         }
         for view in views.iter() {
+            let (kinds, length) = (view.kinds(), view.in_any_case().len());
             self.spend(Work::View, 1);
-            let length = view.in_any_case().len();
             self.spend(Work::Byte, length);
             self.spend(Work::Word, view.sightings().len());
-            if view.view() != View::Folded && view.kinds().has(Kinds::ODD_PIECE.or(Kinds::DENSE)) {
+            if view.view() != View::Folded && kinds.has(Kinds::ODD_PIECE.or(Kinds::DENSE)) {
                 self.spend(Work::Dense, length);
             }
-            if !view.kinds().is_ascii() {
+            if view.view() != View::Folded && view.path().contains('>') {
+                self.spend(Work::Layer, length);
+            }
+            if !kinds.is_ascii() {
                 self.spend(Work::Beyond, length);
             }
         }

@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use super::disguise::Disguise;
 use super::signals::{Cluster, HALVES, Hit, Signals};
-use super::{Plain, Prefilter, Rule, Seen, Subject, ViewText, Word};
+use super::{Plain, Prefilter, Rule, Seen, Subject, ViewText, Word, Work};
 use crate::model::{Finding, Kind, Origin, Place, ReasonCode, Severity};
 use disguises::{Disguises, layer_disguise, may_be_disguised};
 use exhibit::is_exhibit;
@@ -93,6 +93,9 @@ impl Prefilter for InjectedInstruction {
                 Some(Seen { word, ..seen })
             });
             let hits = signals.hits_at(view.text(), words, subject.notes);
+            if !view.path().is_empty() {
+                subject.notes.work(Work::HitBehindLayers, hits.len());
+            }
             if !hits.is_empty() {
                 self.tell(list, signals, subject, view, &hits, found);
             }

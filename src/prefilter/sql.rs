@@ -13,7 +13,7 @@ mod rules;
 mod trade;
 
 use super::catalogue::Catalogue;
-use super::{Plain, Prefilter, Rule, Subject};
+use super::{Plain, Prefilter, Rule, Subject, Work};
 use crate::model::{Confidence, Finding, Origin, View};
 use behind::{Beginning, hidden_behind};
 use injected::injected;
@@ -107,6 +107,7 @@ impl Prefilter for Sql {
             } else {
                 continue;
             };
+            subject.notes.work(Work::Statement, 1);
             for (seen_trait, span) in reading.traits {
                 if seen.contains(&seen_trait) {
                     continue;

@@ -253,8 +253,9 @@ impl<'s> Sweep<'s> {
 
     /// Whether a plain content concerns any family.
     pub(super) fn heeds_plain(&mut self, content: &'s Content) -> bool {
-        let (prefilters, policy) = (self.prefilters, self.policy);
+        let (prefilters, policy, effort) = (self.prefilters, self.policy, &self.effort);
         self.heeded.or_ask(content, || {
+            effort.spend(Work::Name, 1);
             let plain = Plain {
                 label: content.label.as_deref(),
                 origin: content.origin,
@@ -267,8 +268,9 @@ impl<'s> Sweep<'s> {
 
     /// Whether any family looks at what stands beside a content of this name.
     fn looks_around(&mut self, content: &'s Content) -> bool {
-        let prefilters = self.prefilters;
+        let (prefilters, effort) = (self.prefilters, &self.effort);
         self.looking_around.or_ask(content, || {
+            effort.spend(Work::Name, 1);
             let label = content.label.as_deref();
             label.is_some_and(|label| prefilters.families().any(|family| family.looks_around(label)))
         })

@@ -256,7 +256,10 @@ impl Prefilter for DestructiveCommand {
                     subject.notes.work(Work::CommandByte, view.text().len());
                     look(view.text(), subject.sightings(view), &mut seen);
                 }
-                Role::Prose => prose::look(view.text(), subject.sightings(view), &mut seen),
+                Role::Prose => {
+                    subject.notes.work(Work::Quotation, subject.sightings(view).count());
+                    prose::look(view.text(), subject.sightings(view), &mut seen);
+                }
             }
             subject.notes.work(Work::Shell, seen.work);
             let owed = seen.work.saturating_sub(WORK_PER_BYTE * view.text().len());

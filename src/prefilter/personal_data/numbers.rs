@@ -42,7 +42,7 @@ fn read_island(text: &str, island: Range<usize>, name: &str, hits: &mut Vec<Hit>
         let sure = national.as_ref().is_some_and(|hit| hit.confidence > Low);
         hits.extend(national);
         if !sure {
-            hits.extend(phone(text, &candidate, name));
+            hits.extend(phone(text, &candidate, name, &context));
         }
     }
 }

@@ -36,15 +36,16 @@ const NUMBER_WORDS: &[&str] = &[
 ];
 const PHONE_AFTER: &[&str] = &["office", "fax", "mobile", "home", "work", "cell", "phone", "tel"];
 
-/// The phone number that a candidate is.
-pub(super) fn phone(text: &str, candidate: &Candidate<'_>, name: &str) -> Option<Hit> {
+/// The phone number that a candidate is, given what stands around it.
+pub(super) fn phone(text: &str, candidate: &Candidate<'_>, name: &str, around: &Context<'_>) -> Option<Hit> {
     let mut span = candidate.span.clone();
     let digits = candidate.digits.len();
     if !(7..=15).contains(&digits) || looks_like_a_date(candidate) {
         return None;
     }
     span.end += extension(text.get(span.end..).unwrap_or_default());
-    let context = Context::of(text, &span, name);
+    let extended = (span.end > candidate.span.end).then(|| Context::of(text, &span, name));
+    let context = extended.as_ref().unwrap_or(around);
     let plus = text
         .get(span.clone())
         .is_some_and(|part| part.trim_start_matches('(').starts_with('+'));
@@ -52,7 +53,7 @@ pub(super) fn phone(text: &str, candidate: &Candidate<'_>, name: &str) -> Option
         let (before, after) = (context.before(), context.after());
         before.ends_with(',') && candidate.is_cell(before, after)
     };
-    if !loosely_alone(&context, plus) && !cell() {
+    if !loosely_alone(context, plus) && !cell() {
         return None;
     }
     let (strong, weak) = (

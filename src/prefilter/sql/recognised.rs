@@ -147,11 +147,11 @@ pub(super) fn is_sql(label: &str, text: &str, trade: Trade) -> bool {
 
 /// Whether a text can begin with one of the [`STARTS`], by its first two characters; a comment may stand among them.
 fn may_start(text: &str) -> bool {
-    let [first, second] = [0, 1].map(|place| text.as_bytes().get(place).copied().unwrap_or_default());
-    let comments = |byte: u8| matches!(byte, b'/' | b'-');
+    let [first, second, third] = [0, 1, 2].map(|place| text.as_bytes().get(place).copied().unwrap_or_default());
+    let comments = |signs: [u8; 2]| matches!(&signs, b"/*" | b"--");
     let begins = |start: &&str| {
         let letters = start.as_bytes();
         letters.first() == Some(&first.to_ascii_lowercase()) && letters.get(1) == Some(&second.to_ascii_lowercase())
     };
-    comments(first) || comments(second) || STARTS.iter().any(begins)
+    comments([first, second]) || comments([second, third]) || STARTS.iter().any(begins)
 }

@@ -148,6 +148,11 @@ fn a_hidden_order_among_many_comments_is_told() {
     }
 }
 
+/// What is seen in a step that may take all the work there is.
+fn screened_whole(step: &Step) -> Screening {
+    Prefilters::standard().screen_within(step, &Policy::standard().unwrap(), Effort::default())
+}
+
 /// A text of many layers and many scripts: much is derived of it.
 fn layered(number: usize) -> String {
     let percent = |text: &str| -> String { text.bytes().map(|byte| format!("%{byte:02x}")).collect() };
@@ -158,7 +163,7 @@ fn layered(number: usize) -> String {
 #[test]
 fn what_many_contents_derive_together_is_bounded_by_their_size() {
     let contents = (0..200).map(|number| (Origin::ToolOutput, layered(number)));
-    let screening = screened(&testing::step(contents));
+    let screening = screened_whole(&testing::step(contents));
     let coverage = &screening.coverage;
     // Twice what there is and a mebibyte for all, and what each is sure of.
     let most = 2 * coverage.bytes + (1 << 20) + 2 * coverage.bytes + 96 * coverage.contents;
@@ -181,7 +186,7 @@ fn an_attack_behind_what_uses_up_the_room_is_found_or_its_content_told_as_cut() 
     for attack in [order.to_owned(), STANDARD.encode(order), order.replace('o', "о")] {
         let flood = (0..200).map(|number| (Origin::ToolOutput, layered(number)));
         let contents = flood.chain([(Origin::ToolOutput, attack.clone())]);
-        let screening = screened(&testing::step(contents));
+        let screening = screened_whole(&testing::step(contents));
         let told = |finding: &Finding| {
             finding.content.map(|content| content.index()) == Some(200)
                 && (finding.severity >= Severity::High || finding.rule == oversize::CUT)
@@ -411,12 +416,11 @@ fn honest_work_stays_far_from_what_a_step_may_take() {
         ));
     }
     for (name, screening, size) in &fractions {
-        // Beyond what every step may take.
-        let share = screening.work as f64 / (size * effort::PER_BYTE) as f64;
+        let share = screening.work as f64 / Effort::of_a_part(*size) as f64;
         assert!(share < HONEST, "{name}: {share:.2}");
         assert!(!rules(screening).contains(&oversize::TOO_INTRICATE), "{name}");
     }
 }
 
-/// The share of what its size allows that honest work takes at most.
-const HONEST: f64 = 0.8;
+/// The share of what its size allows that honest work takes at most, in a step of a mebibyte; smaller ones are allowed more.
+const HONEST: f64 = 0.9;

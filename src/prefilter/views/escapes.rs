@@ -13,21 +13,23 @@ pub(super) fn unescape(text: &str, room: usize) -> Option<Derived> {
     let begins = |byte| (byte == b'%') | (byte == b'&') | (byte == b'\\') | (byte == b'=');
     let mut writer = Writer::new(room);
     let (mut at, mut written, mut found) = (0, 0, 0usize);
+    let mut units = Vec::new();
     while let Some(place) = next(bytes, at, begins) {
         at = place;
         let rest = bytes.get(at..).unwrap_or_default();
-        let units = match rest.first() {
-            Some(b'&') => entity(rest).into_iter().collect(),
-            Some(b'%') => percent(rest),
-            Some(b'=') => quoted_printable(rest),
-            _ => backslash(rest),
-        };
+        units.clear();
+        match rest.first() {
+            Some(b'&') => units.extend(entity(rest)),
+            Some(b'%') => percent(rest, &mut units),
+            Some(b'=') => quoted_printable(rest, &mut units),
+            _ => backslash(rest, &mut units),
+        }
         let Some(length) = units.last().map(|(range, _)| range.end) else {
             at += 1;
             continue;
         };
         writer.copy(written, text.get(written..at).unwrap_or_default());
-        for (range, c) in units {
+        for (range, c) in units.drain(..) {
             writer.put(at + range.start..at + range.end, c.encode_utf8(&mut [0; 4]));
             found += 1;
         }
@@ -129,20 +131,21 @@ fn entity(rest: &[u8]) -> Option<Unit> {
 }
 
 /// A run of `%XX`, read as UTF-8 (overlong forms too, which some decoders accept), or one `%uXXXX`.
-fn percent(rest: &[u8]) -> Vec<Unit> {
+fn percent(rest: &[u8], units: &mut Vec<Unit>) {
     if matches!(rest.get(1), Some(b'u' | b'U')) {
-        return four_digits(rest, 2).map(|c| (0..6, c)).into_iter().collect();
+        units.extend(four_digits(rest, 2).map(|c| (0..6, c)));
+        return;
     }
-    spelled(rest, 1, |rest| match rest {
+    spelled(rest, 1, units, |rest| match rest {
         [b'%', digits @ ..] => Some(Spelled::of(3, hex_number(digits.get(..2)?)? as u8)),
         _ => None,
     })
 }
 
 /// A run of `=XX`, as mail encodes text. A few of them are more often assignments of numbers than letters.
-fn quoted_printable(rest: &[u8]) -> Vec<Unit> {
+fn quoted_printable(rest: &[u8], units: &mut Vec<Unit>) {
     const FEWEST: usize = 4;
-    spelled(rest, FEWEST, |rest| match rest {
+    spelled(rest, FEWEST, units, |rest| match rest {
         [b'=', digits @ ..] => {
             let byte = hex_number(digits.get(..2)?)? as u8;
             // A line of mail ends with `=` where the text goes on.
@@ -158,13 +161,14 @@ fn quoted_printable(rest: &[u8]) -> Vec<Unit> {
     })
 }
 
-fn backslash(rest: &[u8]) -> Vec<Unit> {
+fn backslash(rest: &[u8], units: &mut Vec<Unit>) {
     // A back-slash that is escaped itself, in a string inside a string.
     if let Some(inner @ [b'\\', b'u' | b'x', ..]) = rest.get(1..) {
-        let units = backslash(inner).into_iter();
-        return units
-            .map(|(range, c)| (if range.start == 0 { 0 } else { range.start + 1 }..range.end + 1, c))
-            .collect();
+        backslash(inner, units);
+        for (range, _) in units {
+            *range = if range.start == 0 { 0 } else { range.start + 1 }..range.end + 1;
+        }
+        return;
     }
     match rest.get(1) {
         Some(b'u') if rest.get(2) == Some(&b'{') => {
@@ -175,33 +179,25 @@ fn backslash(rest: &[u8]) -> Vec<Unit> {
                 .take_while(|b| b.is_ascii_hexdigit())
                 .count();
             let closed = rest.get(3 + digits) == Some(&b'}');
-            rest.get(3..3 + digits)
-                .filter(|_| closed)
-                .and_then(hex_number)
-                .and_then(char::from_u32)
-                .map(|c| (0..digits + 4, c))
-                .into_iter()
-                .collect()
+            let number = rest.get(3..3 + digits).filter(|_| closed).and_then(hex_number);
+            units.extend(number.and_then(char::from_u32).map(|c| (0..digits + 4, c)));
         }
-        Some(b'N') => named(rest).into_iter().collect(),
-        Some(b'u') => surrogates(rest).into_iter().collect(),
-        Some(b'U') => rest
-            .get(2..10)
-            .and_then(hex_number)
-            .and_then(char::from_u32)
-            .map(|c| (0..10, c))
-            .into_iter()
-            .collect(),
-        Some(b'x' | b'X') => spelled(rest, 1, |rest| match rest {
+        Some(b'N') => units.extend(named(rest)),
+        Some(b'u') => units.extend(surrogates(rest)),
+        Some(b'U') => {
+            let number = rest.get(2..10).and_then(hex_number);
+            units.extend(number.and_then(char::from_u32).map(|c| (0..10, c)));
+        }
+        Some(b'x' | b'X') => spelled(rest, 1, units, |rest| match rest {
             [b'\\', b'x' | b'X', digits @ ..] => Some(Spelled::of(4, hex_number(digits.get(..2)?)? as u8)),
             _ => None,
         }),
         // A single one is more often a back-reference than a letter.
-        Some(b'0'..=b'3') => spelled(rest, 3, |rest| match rest {
+        Some(b'0'..=b'3') => spelled(rest, 3, units, |rest| match rest {
             [b'\\', digits @ ..] => Some(Spelled::of(4, octal(digits.get(..3)?)?)),
             _ => None,
         }),
-        _ => Vec::new(),
+        _ => {}
     }
 }
 
@@ -281,16 +277,15 @@ impl Spelled {
 /// Reads a run of spelled bytes as UTF-8, as far as it goes; nothing where the run is shorter than `fewest`.
 ///
 /// The run is read no further than it makes sense: one of bytes that are no text costs a look at its beginning.
-fn spelled(rest: &[u8], fewest: usize, read: impl Fn(&[u8]) -> Option<Spelled>) -> Vec<Unit> {
+fn spelled(rest: &[u8], fewest: usize, units: &mut Vec<Unit>, read: impl Fn(&[u8]) -> Option<Spelled>) {
     /// The most bytes of a run.
     const MOST: usize = 4096;
     let next = |at: usize| rest.get(at..).and_then(&read);
     let mut end = 0;
     for _ in 0..fewest {
-        let Some(spelled) = next(end) else { return Vec::new() };
+        let Some(spelled) = next(end) else { return };
         end += spelled.length + spelled.soft;
     }
-    let mut units = Vec::new();
     let (mut at, mut taken) = (0, 0);
     while let Some(first) = next(at) {
         let length = match first.byte {
@@ -321,7 +316,6 @@ fn spelled(rest: &[u8], fewest: usize, read: impl Fn(&[u8]) -> Option<Spelled>) 
         let Some(c) = c else { break };
         units.push((start..end, c));
     }
-    units
 }
 
 /// The character that these bytes are; overlong forms of ASCII too, which some decoders accept.
@@ -403,7 +397,8 @@ mod tests {
         let run = "%ff".repeat(1000);
         let reads = Cell::new(0);
         for at in (0..run.len()).step_by(3) {
-            let units = spelled(&run.as_bytes()[at..], 1, |rest| {
+            let mut units = Vec::new();
+            spelled(&run.as_bytes()[at..], 1, &mut units, |rest| {
                 reads.set(reads.get() + 1);
                 (rest.first() == Some(&b'%')).then_some(Spelled::of(3, 0xff))
             });

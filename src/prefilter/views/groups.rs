@@ -83,12 +83,15 @@ fn finish(bytes: &[u8], row: &[Range<usize>], letters: usize, writer: &mut Write
     if row.len() < FEWEST || letters < FEWEST_LETTERS {
         return false;
     }
-    let spelled = letters_of(bytes, row);
     // Words happen to be of one length, codes are mixed throughout.
-    let odd = spelled.iter().filter(|(_, byte)| !byte.is_ascii_lowercase()).count();
-    if odd * 4 < spelled.len() {
+    let odd_in = |group: &Range<usize>| {
+        let letters = bytes.get(group.clone()).unwrap_or_default().iter();
+        letters.filter(|byte| !byte.is_ascii_lowercase()).count()
+    };
+    if row.iter().map(odd_in).sum::<usize>() * 4 < row.iter().map(ExactSizeIterator::len).sum() {
         return false;
     }
+    let spelled = letters_of(bytes, row);
     // A word that happens to be no longer may stand behind the last group.
     let whole = write_spelled(&spelled, writer, budget);
     let shorter = row.last().map_or(0, ExactSizeIterator::len);
