@@ -183,7 +183,7 @@ proptest::proptest! {
 }
 
 proptest::proptest! {
-    #![proptest_config(proptest::test_runner::Config::with_cases(2_000))]
+    #![proptest_config(proptest::test_runner::Config::with_cases(20_000))]
     #[test]
     fn nothing_in_a_time_stamp_is_passed_over(
         text in "(19|20)[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])([T ][0-2][0-9]:[0-5][0-9]:[0-6][0-9](\\.[0-9]{1,9})?(Z|[+-][01][0-9]:[0-5][0-9])?)?",

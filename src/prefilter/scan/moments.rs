@@ -26,7 +26,8 @@ fn is_time(text: &[u8]) -> bool {
         [b'.', behind @ ..] => behind.split_at(digits(behind)),
         _ => (&[][..], rest),
     };
-    let is_fraction = fraction.len() <= 9 && rest.starts_with(b".") != fraction.is_empty();
+    // Eight digits and a letter may be the number of a person.
+    let is_fraction = fraction.len() <= 9 && fraction.len() != 8 && rest.starts_with(b".") != fraction.is_empty();
     let is_zone = zone.is_empty() || zone == b"Z" || fits(zone, b"+19:59") || fits(zone, b"-19:59");
     (fits(time, b"T29:59:69") || fits(time, b" 29:59:69")) && is_fraction && is_zone
 }
@@ -67,6 +68,7 @@ mod tests {
             "2026-03-01T",
             "2026-03-01T10:00",
             "2026-03-01T10:00:00.Z",
+            "2026-03-01T10:00:00.12345678Z",
             "2026-03-01T10:00:00.1234567890Z",
             "2026-03-01T10:00:00+1",
             "2026-03-01T10:00:00Z and more",
