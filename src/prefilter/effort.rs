@@ -13,6 +13,9 @@ use crate::model::{Content, Origin, Step, View};
 
 /// The work that a step may take for each byte of its texts: some fifteen times what an ordinary text takes.
 const PER_BYTE: usize = 174;
+/// The same for each byte beyond the first two mebibytes: a large text has nothing of what any step may take.
+const PER_BYTE_BEYOND: usize = 240;
+const BEYOND: usize = 2 << 20;
 /// What stands in a request around each text.
 const AROUND: usize = 3;
 /// What any step may take, however small: as much as an ordinary text of a mebibyte and more.
@@ -107,7 +110,11 @@ impl Effort {
         let size: usize = contents.map(|content| content.text.len() + AROUND).sum();
         Self {
             spent: Cell::new(0),
-            most: size.saturating_mul(PER_BYTE).saturating_add(AT_LEAST),
+            most: size
+                .min(BEYOND)
+                .saturating_mul(PER_BYTE)
+                .saturating_add(size.saturating_sub(BEYOND).saturating_mul(PER_BYTE_BEYOND))
+                .saturating_add(AT_LEAST),
         }
     }
 
@@ -187,6 +194,8 @@ mod tests {
             (Origin::User, String::new()),
         ]));
         assert_eq!(effort.most(), AT_LEAST + PER_BYTE * (100 + 2 * AROUND));
+        let large = Effort::of(&step([(Origin::ToolOutput, "a".repeat(BEYOND + 100 - AROUND))]));
+        assert_eq!(large.most(), AT_LEAST + PER_BYTE * BEYOND + PER_BYTE_BEYOND * 100);
         effort.spend(Work::Command, 2);
         effort.spend(Work::Byte, 7);
         assert_eq!(effort.spent(), 2 * Work::Command.cost() + 7 * Work::Byte.cost());
