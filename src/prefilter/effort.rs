@@ -108,13 +108,11 @@ impl Effort {
     pub(super) fn of(step: &Step) -> Self {
         let contents = step.contents.iter();
         let size: usize = contents.map(|content| content.text.len() + AROUND).sum();
+        let ordinary = size.min(BEYOND).saturating_mul(PER_BYTE);
+        let beyond = size.saturating_sub(BEYOND).saturating_mul(PER_BYTE_BEYOND);
         Self {
             spent: Cell::new(0),
-            most: size
-                .min(BEYOND)
-                .saturating_mul(PER_BYTE)
-                .saturating_add(size.saturating_sub(BEYOND).saturating_mul(PER_BYTE_BEYOND))
-                .saturating_add(AT_LEAST),
+            most: AT_LEAST.saturating_add(ordinary).saturating_add(beyond),
         }
     }
 

@@ -31,6 +31,8 @@ pub(super) fn cards(text: &str, island: Range<usize>, name: &str, hits: &mut Vec
         &[6, 13],
         &[4, 4, 5],
     ];
+    /// How many groups each of them has, in their order; a number may also stand in one piece.
+    const COUNTS: [usize; 5] = [1, 4, 3, 5, 2];
     let bytes = text.as_bytes();
     let part = bytes.get(island.clone()).unwrap_or_default();
     let mut groups: Vec<Range<usize>> = Vec::new();
@@ -49,8 +51,7 @@ pub(super) fn cards(text: &str, island: Range<usize>, name: &str, hits: &mut Vec
     let mut next = 0;
     while let Some(first) = groups.get(next) {
         let mut taken = 1;
-        let single = std::iter::once(1);
-        for count in single.chain(GROUPINGS.iter().map(|grouping| grouping.len())) {
+        for count in COUNTS {
             let Some(run) = groups.get(next..next + count) else {
                 continue;
             };
