@@ -45,7 +45,7 @@
 //!
 //! ## Invariants
 //!
-//! - Every text that a step carries reaches every applicable prefilter.
+//! - Every text that a step carries reaches every applicable prefilter, or a finding says that it did not.
 //! - No content is ever parsed as a template, and no content can close the fence that marks it as untrusted in a prompt.
 //! - A verdict is never more permissive than the strictest `deny` treatment of its findings.
 //! - A modified request differs from the original only at the places of its edits, has the same id and method, and

@@ -1,5 +1,7 @@
 //! Prefilters: pure, synchronous, deterministic rules over every content in every view.
 //!
+//! What is remembered from step to step (`known.rs`) spares work and changes no finding.
+//!
 //! A prefilter sees; it never decides. What it sees becomes a [`Finding`], and the organisation's policy makes a
 //! treatment of that. To add a family: one file in this folder, one line in [`Prefilters::standard`].
 
