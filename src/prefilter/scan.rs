@@ -1,10 +1,12 @@
 //! Gates: questions about the bytes of a text that are answered at the speed of memory.
 
 pub(super) mod kinds;
+mod marks;
 pub(super) mod masks;
 mod moments;
 
 pub(super) use kinds::Kinds;
+pub(super) use marks::Marks;
 pub(super) use moments::is_moment;
 
 /// Whether some byte satisfies `wanted`, asked block by block so that the compiler can use wide registers.

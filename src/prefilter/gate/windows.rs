@@ -1,14 +1,13 @@
 //! Words of three bytes and more by the rarest four bytes that they have, whatever their case.
 
 use super::{Candidate, Word, rarity};
+use crate::prefilter::scan::Marks;
 
 /// How many bits of a hash say which byte of the table is asked.
 const TABLE_BITS: u32 = 15;
 /// How many bits of a hash say which bucket its words are in.
 const BUCKET_BITS: u32 = 12;
 
-/// How many bits of a hash say whether there is a window of all these bytes.
-const MARK_BITS: u32 = 16;
 /// The bytes of a window that a word of three bytes has.
 const THREE: u32 = 0x00ff_ffff;
 
@@ -125,38 +124,6 @@ const fn hash(window: u32) -> usize {
 #[inline(always)]
 const fn fourth(window: u32) -> u32 {
     window >> 24 & 7
-}
-
-/// A bit for each hash of a window.
-#[derive(Debug)]
-struct Marks(Box<[u64; 1 << (MARK_BITS - u64::BITS.ilog2())]>);
-
-impl Default for Marks {
-    fn default() -> Self {
-        Self(Box::new([0; 1 << (MARK_BITS - u64::BITS.ilog2())]))
-    }
-}
-
-impl Marks {
-    fn mark(&mut self, window: u32) {
-        let (word, bit) = Self::place(window);
-        if let Some(marks) = self.0.get_mut(word) {
-            *marks |= 1 << bit;
-        }
-    }
-
-    /// Whether there may be such a window.
-    #[inline(always)]
-    fn may_have(&self, window: u32) -> bool {
-        let (word, bit) = Self::place(window);
-        self.0.get(word).is_some_and(|marks| marks >> bit & 1 == 1)
-    }
-
-    #[inline(always)]
-    const fn place(window: u32) -> (usize, u32) {
-        let hash = window.wrapping_mul(0x85eb_ca6b) >> (u32::BITS - MARK_BITS);
-        ((hash / u64::BITS) as usize, hash % u64::BITS)
-    }
 }
 
 const fn bucket(hash: usize) -> usize {

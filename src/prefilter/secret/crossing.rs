@@ -1,35 +1,29 @@
 //! Whether a word may stand across the seam between two texts, by the few bytes at its sides.
 
-/// How many bits of a hash of three bytes are kept.
-const HASH_BITS: u32 = 16;
+use crate::prefilter::scan::Marks;
 
 /// What stands beside each other inside some words, whatever their case.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Crossing {
-    /// A bit for each two bytes.
-    pairs: Box<[u64; 1 << 10]>,
-    /// A bit for each hash of three bytes.
-    triples: Box<[u64; 1 << (HASH_BITS - u64::BITS.ilog2())]>,
+    pairs: Marks,
+    triples: Marks,
 }
 
 impl Crossing {
     /// Of these words; those of one byte stand across no seam.
     pub(super) fn of<'w>(words: impl Iterator<Item = &'w str>) -> Self {
-        let mut crossing = Self {
-            pairs: Box::new([0; 1 << 10]),
-            triples: Box::new([0; 1 << (HASH_BITS - u64::BITS.ilog2())]),
-        };
+        let mut crossing = Self::default();
         for word in words {
             let word = word.to_ascii_lowercase();
             for pair in word.as_bytes().windows(2) {
-                mark(crossing.pairs.as_mut_slice(), number(pair));
+                crossing.pairs.mark(number(pair));
             }
             for triple in word.as_bytes().windows(3) {
-                mark(crossing.triples.as_mut_slice(), hash(triple));
+                crossing.triples.mark(number(triple));
             }
             if let &[a, b] = word.as_bytes() {
                 // Whatever stands beside it.
-                (0..=u8::MAX).for_each(|c| mark(crossing.triples.as_mut_slice(), hash(&[a, b, c])));
+                (0..=u8::MAX).for_each(|c| crossing.triples.mark(number(&[a, b, c])));
             }
         }
         crossing
@@ -42,7 +36,7 @@ impl Crossing {
         };
         let lower = |byte: &u8| byte.to_ascii_lowercase();
         let (last, first) = (lower(last), lower(first));
-        if !is_marked(self.pairs.as_slice(), number(&[last, first])) {
+        if !self.pairs.may_have(number(&[last, first])) {
             return false;
         }
         let last_but_one = before
@@ -51,28 +45,14 @@ impl Crossing {
             .and_then(|place| before.get(place))
             .map(lower);
         let second = behind.get(1).map(lower);
-        let known = |triple: [u8; 3]| is_marked(self.triples.as_slice(), hash(&triple));
+        let known = |triple: [u8; 3]| self.triples.may_have(number(&triple));
         let goes_on = second.is_none_or(|second| known([last, first, second]));
         goes_on || last_but_one.is_none_or(|before| known([before, last, first]))
     }
 }
 
-fn number(bytes: &[u8]) -> usize {
-    bytes.iter().fold(0, |number, byte| number << 8 | usize::from(*byte))
-}
-
-fn hash(triple: &[u8]) -> usize {
-    (number(triple) as u32).wrapping_mul(0x9e37_79b1) as usize >> (u32::BITS - HASH_BITS)
-}
-
-fn mark(bits: &mut [u64], place: usize) {
-    if let Some(word) = bits.get_mut(place / 64) {
-        *word |= 1 << (place % 64);
-    }
-}
-
-fn is_marked(bits: &[u64], place: usize) -> bool {
-    bits.get(place / 64).is_some_and(|word| word >> (place % 64) & 1 == 1)
+fn number(bytes: &[u8]) -> u32 {
+    bytes.iter().fold(0, |number, byte| number << 8 | u32::from(*byte))
 }
 
 #[cfg(test)]
