@@ -57,6 +57,20 @@ impl Notes {
             None => ask(),
         }
     }
+
+    /// The same of a question that has one of these answers.
+    pub fn once_among<T: Copy + PartialEq, const N: usize>(
+        &self,
+        question: usize,
+        among: [T; N],
+        ask: impl Fn() -> T,
+    ) -> T {
+        let place = self.once(question, || {
+            let answer = ask();
+            among.iter().position(|known| *known == answer).unwrap_or(N)
+        });
+        among.get(place).copied().unwrap_or_else(ask)
+    }
 }
 
 #[cfg(test)]
@@ -72,5 +86,8 @@ mod tests {
         assert_eq!(notes.once(1, || 7), 7);
         assert_eq!(notes.once(1, || 8), 7);
         assert_eq!(notes.once(0, || 8), 8);
+        assert_eq!(notes.once_among(2, ['a', 'b'], || 'b'), 'b');
+        assert_eq!(notes.once_among(2, ['a', 'b'], || 'a'), 'b');
+        assert_eq!(Notes::default().once_among(2, ['a', 'b'], || 'c'), 'c');
     }
 }

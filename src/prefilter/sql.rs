@@ -68,15 +68,12 @@ impl Prefilter for Sql {
             return;
         }
         let label = subject.content.label.as_deref().unwrap_or_default();
-        let trade_of_tool = || {
-            let tool = subject.step.tool_call.as_ref();
-            tool.map_or(Trade::Other, |call| trade(&call.tool)) as usize
-        };
-        let trade = match subject.notes.once(0, trade_of_tool) {
-            0 => Trade::Database,
-            1 => Trade::Search,
-            _ => Trade::Other,
-        };
+        let trade = subject
+            .notes
+            .once_among(0, [Trade::Database, Trade::Search, Trade::Other], || {
+                let call = subject.step.tool_call.as_ref();
+                call.map_or(Trade::Other, |call| trade(&call.tool))
+            });
         let mut seen: Vec<Trait> = Vec::new();
         for view in subject
             .views

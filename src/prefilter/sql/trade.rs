@@ -1,6 +1,6 @@
 //! What a tool does with the texts that it is given, by the words of its name.
 
-/// A tool's trade; its place in this list is how it is kept in mind.
+/// A tool's trade.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trade {
     /// It asks a database.
