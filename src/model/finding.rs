@@ -193,8 +193,4 @@ pub struct Screening {
     pub findings: Vec<Finding>,
     /// What was looked at.
     pub coverage: Coverage,
-    /// The work that it took, in units of its own.
-    pub work: usize,
-    /// The work that it could take at most.
-    pub most_work: usize,
 }

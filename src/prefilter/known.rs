@@ -16,9 +16,10 @@ use foldhash::quality::RandomState;
 use moka::sync::Cache;
 
 use super::effort::Effort;
+use super::gave::Gave;
 use super::notes::Notes;
-use super::views::{Granted, Room, ViewText, Views};
-use crate::model::{Content, Form, Method, Origin, Place, Pointer, Step, ViewSet};
+use super::views::Room;
+use crate::model::{Content, Form, Method, Origin, Place, Pointer, Step};
 use crate::policy::Policy;
 
 /// Bytes of descriptions that are kept.
@@ -26,33 +27,6 @@ const MOST_BYTES: u64 = 16 << 20;
 /// A description that is longer, or has a longer content, is examined every time.
 const LONGEST: usize = 256 << 10;
 const LONGEST_CONTENT: usize = 32 << 10;
-/// Where an agent's description of itself stands (AOS, `params.context.agent`).
-const AGENT: &str = "/params/context/agent/";
-
-/// What examining one content gave, other than findings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Gave {
-    /// The views in which it was examined.
-    pub(super) views: ViewSet,
-    /// Bytes of these but the raw one.
-    pub(super) derived_bytes: usize,
-    /// What of the room for derived texts it took.
-    pub(super) taken: Granted,
-    /// The vocabularies of which it holds words.
-    pub(super) vocabularies: u64,
-}
-
-impl From<&Views<'_>> for Gave {
-    fn from(views: &Views<'_>) -> Self {
-        let raw = views.iter().next();
-        Self {
-            views: views.iter().map(ViewText::view).collect(),
-            derived_bytes: views.derived_bytes(),
-            taken: views.taken(),
-            vocabularies: raw.map_or(0, |raw| raw.sightings().vocabularies()),
-        }
-    }
-}
 
 /// Descriptions that held nothing.
 #[derive(Debug)]
@@ -146,7 +120,8 @@ impl Clean {
     }
 
     fn bytes(&self) -> u32 {
-        let of_part = |part: &Part| size_of::<Part>() + part.text.len() + part.label.as_ref().map_or(0, String::len);
+        let of_label = |part: &Part| part.label.as_ref().map_or(0, String::len);
+        let of_part = |part: &Part| size_of::<Part>() + part.text.len() + of_label(part) + part.pointer.as_str().len();
         let bytes: usize = self.parts.iter().map(of_part).sum();
         bytes.try_into().unwrap_or(u32::MAX)
     }
@@ -289,14 +264,17 @@ impl Meeting<'_> {
     }
 }
 
-/// Where the contents stand that describe the agent of a step; they follow each other.
+/// Where the contents stand that describe the agent of a step: from the first to the last that speak of it or of its tools
+/// around the step, with what stands between them.
 fn place_of_description(step: &Step) -> Range<usize> {
-    let is_of_agent =
-        |content: &Content| content.place == Place::Surroundings && content.pointer.as_str().starts_with(AGENT);
-    let start = step.contents.iter().position(is_of_agent);
-    let rest = start.and_then(|start| step.contents.get(start..)).unwrap_or_default();
-    let start = start.unwrap_or_default();
-    start..start + rest.iter().take_while(|content| is_of_agent(content)).count()
+    let is_of_agent = |content: &Content| {
+        content.place == Place::Surroundings && matches!(content.origin, Origin::Instructions | Origin::ToolDescription)
+    };
+    let start = step.contents.iter().position(is_of_agent).unwrap_or_default();
+    let around = step.contents.get(start..).unwrap_or_default();
+    let around = around.iter().take_while(|content| content.place == Place::Surroundings);
+    let last = around.enumerate().filter(|(_, content)| is_of_agent(content)).last();
+    start..last.map_or(start, |(place, _)| start + place + 1)
 }
 
 #[cfg(test)]
@@ -310,7 +288,7 @@ mod tests {
     /// A step whose agent describes itself so, with what stands before.
     fn step(body: &str, description: &[&str]) -> Step {
         let mut step = testing::step([(Origin::ToolOutput, body.to_owned())]);
-        let pointer = |place: usize| Pointer::new(format!("{AGENT}{place}"));
+        let pointer = |place: usize| Pointer::new(format!("/params/context/agent/{place}"));
         for (place, text) in description.iter().enumerate() {
             let first = &step.contents[0];
             step.contents.push(Content {
@@ -354,6 +332,31 @@ mod tests {
         let mut moved = met.clone();
         moved.contents[1].label = Some("password".to_owned());
         assert!(!is_known(&prefilters, &moved, &policy));
+    }
+
+    #[test]
+    fn what_is_kept_is_weighed_with_the_names_of_its_places() {
+        let prefilters = Prefilters::standard();
+        let mut long = step("shipped", ORDERS);
+        let pointer = format!("/params/{}", "a".repeat(1 << 20));
+        long.contents[1].pointer = Pointer::new(pointer);
+        prefilters.screen(&long, &Policy::standard().unwrap());
+        let kept = prefilters.known.clean.iter().next().unwrap().1;
+        assert!(kept.bytes() > 1 << 20);
+    }
+
+    #[test]
+    fn the_description_ends_with_the_last_that_speaks_of_the_agent() {
+        let mut around = step("shipped", &["orders.find", "Finds orders.", "s-1"]);
+        for (place, origin) in [(1, Origin::Instructions), (2, Origin::Unknown), (3, Origin::Unknown)] {
+            around.contents[place].origin = origin;
+        }
+        assert_eq!(place_of_description(&around), 1..2);
+        around.contents[3].origin = Origin::ToolDescription;
+        assert_eq!(place_of_description(&around), 1..4);
+        around.contents[2].place = Place::Body;
+        assert_eq!(place_of_description(&around), 1..2);
+        assert!(place_of_description(&step("shipped", &[])).is_empty());
     }
 
     #[test]

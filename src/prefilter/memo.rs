@@ -10,7 +10,7 @@ use std::mem::{Discriminant, discriminant};
 
 use foldhash::fast::RandomState;
 
-use super::known::Gave;
+use super::gave::Gave;
 use crate::model::{Content, Finding, Form, Origin, Place, Step};
 
 /// In a step of fewer contents nothing is kept.

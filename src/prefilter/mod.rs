@@ -11,6 +11,7 @@ mod disguise;
 mod effort;
 mod expression;
 mod gate;
+mod gave;
 mod hidden_text;
 mod implied;
 mod injected_instruction;
@@ -40,6 +41,8 @@ mod tool;
 mod untrusted_destination;
 mod views;
 mod warm_up;
+
+use std::rc::Rc;
 
 use crate::model::{Finding, Screening, Step};
 use crate::policy::Policy;
@@ -148,10 +151,10 @@ impl Prefilters {
     ///
     /// A step that takes many times the work of an ordinary one of its size is not examined to its end, and that is told.
     pub fn screen(&self, step: &Step, policy: &Policy) -> Screening {
-        self.screen_within(step, policy, Effort::of(step))
+        self.screen_within(step, policy, &Rc::new(Effort::of(step)))
     }
 
-    fn screen_within(&self, step: &Step, policy: &Policy, effort: Effort) -> Screening {
+    fn screen_within(&self, step: &Step, policy: &Policy, effort: &Rc<Effort>) -> Screening {
         Sweep::of(self, step, policy, effort).screening()
     }
 

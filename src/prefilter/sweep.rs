@@ -3,7 +3,8 @@
 use std::rc::Rc;
 
 use super::effort::{Effort, Work};
-use super::known::{Gave, Meeting};
+use super::gave::Gave;
+use super::known::Meeting;
 use super::memo::{Memo, Outcome};
 use super::notes::Notes;
 use super::plain::{Heeded, Plain};
@@ -35,15 +36,14 @@ pub(super) struct Sweep<'s> {
 
 impl<'s> Sweep<'s> {
     /// The examination of this step, for no more than so much work.
-    pub(super) fn of(prefilters: &'s Prefilters, step: &'s Step, policy: &'s Policy, effort: Effort) -> Self {
-        let effort = Rc::new(effort);
+    pub(super) fn of(prefilters: &'s Prefilters, step: &'s Step, policy: &'s Policy, effort: &Rc<Effort>) -> Self {
         let mut screening = Screening::default();
         screening.coverage.examined.reserve(step.contents.len());
         Self {
             prefilters,
             step,
             policy,
-            notes: prefilters.families().map(|_| Notes::within(&effort)).collect(),
+            notes: prefilters.families().map(|_| Notes::within(effort)).collect(),
             room: Room::of(step),
             heeded: Heeded::default(),
             agent: prefilters.known.meet(step, policy),
@@ -53,7 +53,7 @@ impl<'s> Sweep<'s> {
             all_views: ViewSet::default(),
             unexamined: None,
             screening,
-            effort,
+            effort: Rc::clone(effort),
         }
     }
 
@@ -73,7 +73,6 @@ impl<'s> Sweep<'s> {
         screening.coverage.views = self.all_views.iter().collect();
         screening.findings.append(&mut found);
         screening.findings = tidy::of_step(screening.findings);
-        (screening.work, screening.most_work) = (self.effort.spent(), self.effort.most());
         screening
     }
 

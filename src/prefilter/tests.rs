@@ -121,7 +121,7 @@ fn passed_over(text: &str, label: Option<&str>, origin: Origin) -> Vec<Finding> 
     step.contents[0].label = label.map(Into::into);
     let content = &step.contents[0];
     let glance = Glance::at(content, &prefilters.gate);
-    let mut sweep = Sweep::of(prefilters, &step, policy, Effort::default());
+    let mut sweep = Sweep::of(prefilters, &step, policy, &Rc::default());
     if !glance.is_plain(content) || sweep.heeds_plain(content) {
         return Vec::new();
     }

@@ -15,6 +15,13 @@ fn tells_gravely(screening: &Screening) -> bool {
         .any(|finding| finding.severity >= Severity::High || finding.suggested == Treatment::Deny)
 }
 
+/// What is seen in a step, and the work that this takes.
+fn worked(step: &Step) -> (Screening, Rc<Effort>) {
+    let effort = Rc::new(Effort::of(step));
+    let screening = Prefilters::standard().screen_within(step, &Policy::standard().unwrap(), &effort);
+    (screening, effort)
+}
+
 /// An attack before, in the middle of, and behind many pieces.
 fn hidden_in(attack: &str, separator: &str, pieces: &[String]) -> [String; 3] {
     let flood = pieces.join(separator);
@@ -150,7 +157,7 @@ fn a_hidden_order_among_many_comments_is_told() {
 
 /// What is seen in a step that may take all the work there is.
 fn screened_whole(step: &Step) -> Screening {
-    Prefilters::standard().screen_within(step, &Policy::standard().unwrap(), Effort::default())
+    Prefilters::standard().screen_within(step, &Policy::standard().unwrap(), &Rc::default())
 }
 
 /// A text of many layers and many scripts: much is derived of it.
@@ -253,8 +260,9 @@ fn an_attack_among_contents_that_take_too_much_work_is_found_or_the_step_denied(
             let mut arguments: Vec<(&str, &str)> = flood.iter().map(|text| ("args", text.as_str())).collect();
             arguments.insert(place, (name, attack));
             let step = tool_call("shell", &arguments);
-            let screening = prefilters.screen_within(&step, &policy, Effort::up_to(500_000));
-            assert!(screening.work >= screening.most_work, "the flood takes all work");
+            let effort = Rc::new(Effort::up_to(500_000));
+            let screening = prefilters.screen_within(&step, &policy, &effort);
+            assert!(effort.spent() >= effort.most(), "the flood takes all work");
             let denied = screening
                 .findings
                 .iter()
@@ -275,10 +283,10 @@ fn an_attack_among_contents_that_take_too_much_work_is_found_or_the_step_denied(
 fn a_flood_of_different_small_contents_ends_at_what_its_size_allows() {
     let flood = dear(12_000);
     let arguments: Vec<(&str, &str)> = flood.iter().map(|text| ("args", text.as_str())).collect();
-    let screening = screened(&tool_call("shell", &arguments));
+    let (screening, effort) = worked(&tool_call("shell", &arguments));
     assert!(rules(&screening).contains(&oversize::TOO_INTRICATE));
     // No single content takes more than a little beyond the end.
-    assert!(screening.work < screening.most_work + screening.most_work / 100);
+    assert!(effort.spent() < effort.most() + effort.most() / 100);
     let few = screened(&tool_call("shell", &arguments[..500]));
     assert!(
         !rules(&few).contains(&oversize::TOO_INTRICATE),
@@ -391,9 +399,9 @@ fn honest_work_stays_far_from_what_a_step_may_take() {
             lines_of(|n| format!("git commit -m 'fix {n}' && rm -rf build/{n}")),
         ),
     ];
-    let mut fractions: Vec<(String, Screening, usize)> = Vec::new();
+    let mut fractions: Vec<(String, (Screening, Rc<Effort>), usize)> = Vec::new();
     for (name, text) in &texts {
-        fractions.push(((*name).to_owned(), screened(&tool_output(text)), text.len()));
+        fractions.push(((*name).to_owned(), worked(&tool_output(text)), text.len()));
     }
     let cells: Vec<(&str, Vec<String>)> = vec![
         (
@@ -407,16 +415,16 @@ fn honest_work_stays_far_from_what_a_step_may_take() {
     for (name, cells) in &cells {
         let outputs = cells.iter().map(|cell| (Origin::ToolOutput, cell.clone()));
         let size = cells.iter().map(|cell| cell.len() + 3).sum();
-        fractions.push(((*name).to_owned(), screened(&testing::step(outputs)), size));
+        fractions.push(((*name).to_owned(), worked(&testing::step(outputs)), size));
         let arguments: Vec<(&str, &str)> = cells.iter().map(|cell| ("rows", cell.as_str())).collect();
         fractions.push((
             format!("{name}, written"),
-            screened(&tool_call("sheet.write", &arguments)),
+            worked(&tool_call("sheet.write", &arguments)),
             size,
         ));
     }
-    for (name, screening, size) in &fractions {
-        let share = screening.work as f64 / Effort::of_a_part(*size) as f64;
+    for (name, (screening, effort), size) in &fractions {
+        let share = effort.spent() as f64 / Effort::of_a_part(*size) as f64;
         assert!(share < HONEST, "{name}: {share:.2}");
         assert!(!rules(screening).contains(&oversize::TOO_INTRICATE), "{name}");
     }
