@@ -4,6 +4,7 @@
 //! spend on dear readings is counted for the step, and a question about the whole step is asked once. Nothing here outlives
 //! the step.
 
+use std::any::Any;
 use std::cell::{Cell, OnceCell};
 use std::rc::Rc;
 
@@ -13,7 +14,7 @@ use super::effort::{Effort, Work};
 #[derive(Debug, Default)]
 pub struct Notes {
     spent: Cell<usize>,
-    answers: [OnceCell<usize>; 3],
+    answers: [OnceCell<Box<dyn Any>>; 3],
     effort: Rc<Effort>,
 }
 
@@ -51,25 +52,17 @@ impl Notes {
     }
 
     /// The answer to one of the family's questions about the step as a whole, by its number: 0, 1 or 2.
-    pub fn once(&self, question: usize, ask: impl FnOnce() -> usize) -> usize {
-        match self.answers.get(question) {
-            Some(answer) => *answer.get_or_init(ask),
-            None => ask(),
+    pub fn once<T: Copy + 'static>(&self, question: usize, ask: impl FnOnce() -> T) -> T {
+        let kept = self.answers.get(question);
+        let known = kept.and_then(OnceCell::get);
+        if let Some(answer) = known.and_then(|answer| answer.downcast_ref()) {
+            return *answer;
         }
-    }
-
-    /// The same of a question that has one of these answers.
-    pub fn once_among<T: Copy + PartialEq, const N: usize>(
-        &self,
-        question: usize,
-        among: [T; N],
-        ask: impl Fn() -> T,
-    ) -> T {
-        let place = self.once(question, || {
-            let answer = ask();
-            among.iter().position(|known| *known == answer).unwrap_or(N)
-        });
-        among.get(place).copied().unwrap_or_else(ask)
+        let answer = ask();
+        if let Some(kept) = kept {
+            kept.get_or_init(|| Box::new(answer));
+        }
+        answer
     }
 }
 
@@ -86,8 +79,7 @@ mod tests {
         assert_eq!(notes.once(1, || 7), 7);
         assert_eq!(notes.once(1, || 8), 7);
         assert_eq!(notes.once(0, || 8), 8);
-        assert_eq!(notes.once_among(2, ['a', 'b'], || 'b'), 'b');
-        assert_eq!(notes.once_among(2, ['a', 'b'], || 'a'), 'b');
-        assert_eq!(Notes::default().once_among(2, ['a', 'b'], || 'c'), 'c');
+        assert_eq!(notes.once(2, || Some('a')), Some('a'));
+        assert_eq!(notes.once(2, || Some('b')), Some('a'));
     }
 }

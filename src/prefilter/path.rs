@@ -128,12 +128,10 @@ impl Prefilter for Path {
         }
         let label = content.label.as_deref().unwrap_or_default().to_ascii_lowercase();
         let labelled = is_path_label(&label);
-        let deed = subject
-            .notes
-            .once_among(0, [Deed::Read, Deed::Write, Deed::Delete], || {
-                let call = subject.step.tool_call.as_ref();
-                call.map_or(Deed::Read, |call| deed(&call.tool))
-            });
+        let deed = subject.notes.once(0, || {
+            let call = subject.step.tool_call.as_ref();
+            call.map_or(Deed::Read, |call| deed(&call.tool))
+        });
         let mut seen: Vec<Trouble> = Vec::new();
         // Decoding layers is done here, where a path knows how often: a decoded view would hide that it was encoded.
         for view in subject

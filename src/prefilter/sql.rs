@@ -68,12 +68,10 @@ impl Prefilter for Sql {
             return;
         }
         let label = subject.content.label.as_deref().unwrap_or_default();
-        let trade = subject
-            .notes
-            .once_among(0, [Trade::Database, Trade::Search, Trade::Other], || {
-                let call = subject.step.tool_call.as_ref();
-                call.map_or(Trade::Other, |call| trade(&call.tool))
-            });
+        let trade = subject.notes.once(0, || {
+            let call = subject.step.tool_call.as_ref();
+            call.map_or(Trade::Other, |call| trade(&call.tool))
+        });
         let mut seen: Vec<Trait> = Vec::new();
         for view in subject
             .views

@@ -16,7 +16,7 @@ use crate::prefilter::locations::{Location, Steering};
 /// A command of a recipe, and where it stands.
 type Job = (String, Range<usize>);
 
-/// The most commands that are read of one file.
+/// The most commands that are read of one file; one more says that there are more.
 const MOST_JOBS: usize = 256;
 /// The longest file that is read.
 const LONGEST: usize = 64 * 1024;
@@ -43,18 +43,6 @@ pub(super) enum Recipe {
 }
 
 impl Recipe {
-    /// Every kind, in the order in which they are numbered.
-    const ALL: [Recipe; 8] = [
-        Recipe::Make,
-        Recipe::Image,
-        Recipe::Unit,
-        Recipe::Table,
-        Recipe::Manifest,
-        Recipe::Yaml,
-        Recipe::Groovy,
-        Recipe::Program,
-    ];
-
     /// The kind of a file, by its path.
     pub(super) fn of(path: &str) -> Option<Self> {
         let location = Location::of(path);
@@ -79,19 +67,9 @@ impl Recipe {
         }
     }
 
-    /// A number for the kind, from 0.
-    pub(super) fn number(self) -> usize {
-        Self::ALL.iter().position(|kind| *kind == self).unwrap_or_default()
-    }
-
-    /// The kind of a number.
-    pub(super) fn numbered(number: usize) -> Option<Self> {
-        Self::ALL.get(number).copied()
-    }
-
     /// The commands of a file, each with its place.
     fn jobs(self, text: &str) -> Vec<Job> {
-        let mut found = match self {
+        match self {
             Recipe::Make => of_make(text),
             Recipe::Image => of_image(text),
             Recipe::Unit => of_unit(text),
@@ -100,9 +78,7 @@ impl Recipe {
             Recipe::Yaml => yaml::jobs(text),
             Recipe::Groovy => of_groovy(text),
             Recipe::Program => Vec::new(),
-        };
-        found.truncate(MOST_JOBS);
-        found
+        }
     }
 }
 
@@ -126,6 +102,11 @@ fn is_known_yaml(name: &str, location: &Location) -> bool {
 /// Looks at the commands of a file that is run by itself.
 pub(super) fn look(recipe: Recipe, text: &str, seen: &mut Seen) {
     if text.len() > LONGEST {
+        seen.add_at(
+            Danger::NotExamined,
+            0..1,
+            "is too long to be read as what runs by itself",
+        );
         return;
     }
     if recipe == Recipe::Program {
@@ -144,7 +125,15 @@ pub(super) fn look(recipe: Recipe, text: &str, seen: &mut Seen) {
             }
         }
     }
-    for (job, span) in recipe.jobs(text) {
+    let jobs = recipe.jobs(text);
+    if let Some((_, first)) = jobs.get(MOST_JOBS) {
+        seen.add_at(
+            Danger::NotExamined,
+            first.clone(),
+            "stands behind more commands than are read of one file",
+        );
+    }
+    for (job, span) in jobs.into_iter().take(MOST_JOBS) {
         let mut here = Seen {
             outer: Some(span.clone()),
             ..Seen::default()
@@ -340,7 +329,7 @@ fn of_groovy(text: &str) -> Vec<Job> {
         let script = inside.get(..end).unwrap_or_default();
         at = from + opens + quote.len() + end + quote.len();
         found.push((script.to_owned(), from..at));
-        if found.len() >= MOST_JOBS {
+        if found.len() > MOST_JOBS {
             break;
         }
     }
@@ -370,11 +359,15 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_has_a_number_of_its_own() {
-        for kind in Recipe::ALL {
-            assert_eq!(Recipe::numbered(kind.number()), Some(kind));
-        }
-        assert_eq!(Recipe::numbered(Recipe::ALL.len()), None);
+    fn what_is_not_read_of_a_file_is_told() {
+        let rules = |count: usize| format!("all:\n{}\trm -rf /\n", "\techo ok\n".repeat(count));
+        assert_eq!(seen("Makefile", &rules(MOST_JOBS)), [Danger::NotExamined]);
+        assert!(!seen("Makefile", &rules(MOST_JOBS - 1)).contains(&Danger::NotExamined));
+        assert_eq!(seen("Makefile", &rules(LONGEST)), [Danger::NotExamined]);
+    }
+
+    #[test]
+    fn what_nobody_runs_by_itself_is_no_recipe() {
         assert_eq!(Recipe::of("src/main.rs"), None);
         assert_eq!(Recipe::of("config/settings.yml"), None);
     }

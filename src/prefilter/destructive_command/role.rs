@@ -137,15 +137,15 @@ pub(super) fn role(subject: &Subject<'_>) -> Option<Role> {
     let is_other = is_listed(label, OTHER_LABELS);
     let runs = || {
         let call = subject.step.tool_call.as_ref();
-        usize::from(call.is_some_and(|call| runs_things(&call.tool)))
+        call.is_some_and(|call| runs_things(&call.tool))
     };
     // Where nothing else is there to be run, that is what a command is, however it is called.
-    if subject.notes.once(0, runs) == 1
+    if subject.notes.once(0, runs)
         && (!is_other || (begins_like_command(&content.text) && !has_command_argument(subject)))
     {
         return Some(Role::Command);
     }
-    if !is_other && landing(subject) % 2 == 1 {
+    if !is_other && landing(subject).runs {
         return Some(Role::Command);
     }
     Some(if !is_other && begins_like_command(&content.text) {
@@ -161,7 +161,7 @@ fn has_command_argument(subject: &Subject<'_>) -> bool {
         let mut arguments = subject.step.contents_of(Origin::ToolArguments);
         arguments.any(|content| is_listed(content.label.as_deref().unwrap_or_default(), COMMAND_LABELS))
     };
-    subject.notes.once(2, || usize::from(has_one())) == 1
+    subject.notes.once(2, has_one)
 }
 
 fn is_listed(label: &str, list: &[&str]) -> bool {
@@ -191,15 +191,22 @@ pub(super) fn written_recipe(subject: &Subject<'_>) -> Option<Recipe> {
     {
         return None;
     }
-    (landing(subject) / 2).checked_sub(1).and_then(Recipe::numbered)
+    landing(subject).recipe
 }
 
-/// Where the call writes what it is given, as a number: odd when a file there is run as it stands, at login, at boot, on a
-/// timer or by a hook; two and more when it is a recipe, by the number of its kind.
-fn landing(subject: &Subject<'_>) -> usize {
-    subject.notes.once(1, || {
-        let recipe = places(subject).find_map(Recipe::of);
-        usize::from(lands_where_it_runs(subject)) + recipe.map_or(0, |recipe| 2 * (recipe.number() + 1))
+/// Where the call writes what it is given.
+#[derive(Clone, Copy, Debug)]
+struct Landing {
+    /// Whether a file there is run as it stands: at login, at boot, on a timer or by a hook.
+    runs: bool,
+    /// The kind of recipe that a file there is.
+    recipe: Option<Recipe>,
+}
+
+fn landing(subject: &Subject<'_>) -> Landing {
+    subject.notes.once(1, || Landing {
+        runs: lands_where_it_runs(subject),
+        recipe: places(subject).find_map(Recipe::of),
     })
 }
 

@@ -249,11 +249,11 @@ fn is_written_of(subject: &Subject<'_>) -> bool {
     };
     let is_for_people = || {
         let mut arguments = subject.step.contents_of(Origin::ToolArguments);
-        usize::from(arguments.all(|content| {
+        arguments.all(|content| {
             !is_asked_for_host(content) && (!is(content, FILE_LABELS) || is_read_by_people(&content.text))
-        }))
+        })
     };
-    is(subject.content, TEXT_LABELS) && subject.notes.once(0, is_for_people) == 1
+    is(subject.content, TEXT_LABELS) && subject.notes.once(0, is_for_people)
 }
 
 /// Whether a file is a document or belongs to tests, by its path.

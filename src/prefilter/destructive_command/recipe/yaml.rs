@@ -40,7 +40,7 @@ pub(super) fn jobs(text: &str) -> Vec<Job> {
     let mut at = 0;
     while let Some((line, span)) = all.get(at) {
         at += 1;
-        if found.len() >= MOST_JOBS {
+        if found.len() > MOST_JOBS {
             break;
         }
         let Some((key, value)) = entry(line) else { continue };
