@@ -70,6 +70,7 @@ pub mod eval;
 pub mod judge;
 pub mod limit;
 pub mod llm;
+pub mod local;
 pub mod model;
 pub mod pipeline;
 pub mod policy;

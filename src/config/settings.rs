@@ -8,7 +8,7 @@ use super::file::{CanarySection, JudgeSection, LimitSection, LogSection, Organis
 use super::{ApiKey, ConfigError, ConfigFile};
 use crate::model::{OrganisationId, Posture};
 use crate::policy::PROFILE_NAMES;
-use crate::{audit, cache, judge, limit, pipeline, prompt, selftest, server, session, telemetry, wire};
+use crate::{audit, cache, judge, limit, local, pipeline, prompt, selftest, server, session, telemetry, wire};
 
 /// Everything that is configured, checked.
 #[derive(Clone, Debug)]
@@ -21,6 +21,8 @@ pub struct Config {
     pub wire: wire::Limits,
     /// The judge, where one is configured.
     pub judge: Option<judge::Settings>,
+    /// The trained scorer of the local judge.
+    pub local_judge: local::Settings,
     /// How a server asks its judge about known steps; `None`: it does not.
     pub canaries: Option<selftest::Settings>,
     /// The pipeline.
@@ -54,6 +56,8 @@ pub struct OrganisationSettings {
     pub policy: PolicyChoice,
     /// What it may use of the judge.
     pub allowance: limit::Allowance,
+    /// What is made of the trained scorer.
+    pub local_judge: local::Mode,
 }
 
 /// Which policy applies.
@@ -74,6 +78,7 @@ impl Config {
                 server,
                 wire,
                 judge,
+                local_judge,
                 canaries,
                 pipeline,
                 limits,
@@ -85,8 +90,19 @@ impl Config {
                 organisations: _,
             } = config;
             format!(
-                "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
-                server.listen, wire, judge, canaries, pipeline, limits, cache, sessions, audit, audit_on_failure, log
+                "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+                server.listen,
+                wire,
+                judge,
+                local_judge,
+                canaries,
+                pipeline,
+                limits,
+                cache,
+                sessions,
+                audit,
+                audit_on_failure,
+                log
             )
         };
         fixed(self) == fixed(other)
@@ -142,6 +158,7 @@ impl ConfigFile {
             server: reader.server(&self, authenticated, pipeline.timeout)?,
             wire: reader.wire(&self.limits)?,
             judge,
+            local_judge: reader.local_judge(&self.local_judge)?,
             pipeline,
             limits: reader.limits(&self.limits)?,
             cache: reader.cache(&self.cache)?,
@@ -465,6 +482,7 @@ impl Reader<'_> {
                 prompts,
                 policy,
                 allowance: self.allowance(&file.limits, None)?,
+                local_judge: self.local_mode(&file.local_judge, None)?,
             }]);
         }
         let mut organisations: Vec<OrganisationSettings> = Vec::new();
@@ -472,6 +490,7 @@ impl Reader<'_> {
             let at = |key: &str| format!("organisations[{index}].{key}");
             let mut organisation = self.organisation(section, &at, &prompts, &policy)?;
             organisation.allowance = self.allowance(&file.limits, Some((section, &at)))?;
+            organisation.local_judge = self.local_mode(&file.local_judge, Some((section, &at)))?;
             for other in &organisations {
                 if other.id == organisation.id {
                     return Err(self.wrong(&at("id"), format!("`{}` is there twice", organisation.id)));
@@ -525,6 +544,7 @@ impl Reader<'_> {
                 .as_deref()
                 .map_or_else(|| policy.clone(), |p| self.policy(p)),
             allowance: limit::Allowance::default(),
+            local_judge: local::Mode::default(),
         })
     }
 

@@ -25,4 +25,6 @@ pub use method::{Kind, Method, Posture};
 pub use reason::ReasonCode;
 pub use step::{Agent, Argument, ArgumentDefinition, Data, Original, Remark, Step, Ties, Tool, ToolCall};
 pub use tool_class::{ClassSet, ToolClass};
-pub use verdict::{Authorization, Decision, Diagnostic, Judging, Risk, Source, Stage, Verdict};
+pub use verdict::{
+    Authorization, Decision, Diagnostic, Judging, Moved, Opinion, Risk, Source, Stage, Standing, Verdict,
+};

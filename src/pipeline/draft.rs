@@ -87,6 +87,7 @@ impl Draft {
             prompt_version: String::new(),
             model: self.model,
             judging: self.judging,
+            local: None,
             undecided: self.undecided,
             diagnostics: self.diagnostics,
         }

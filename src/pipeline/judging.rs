@@ -8,7 +8,7 @@ use super::purse::CallersPurse;
 use super::{Admitted, Guardian};
 use crate::cache::{Fingerprint, Scope, Served, Unanswered};
 use crate::judge::{Assessment, Case, Judge, JudgeFailure, Judged, local};
-use crate::model::{Decision, Diagnostic, History, Judging, Posture, ReasonCode, Source, Treatment};
+use crate::model::{Decision, Diagnostic, Finding, History, Judging, Posture, ReasonCode, Source, Step, Treatment};
 use crate::session::Recalled;
 
 impl Guardian {
@@ -21,9 +21,14 @@ impl Guardian {
         recalled: &Recalled,
         deadline: tokio::time::Instant,
     ) -> Draft {
+        let lean = cleared.lean.as_ref();
         let Some(judge) = judge else {
-            return local_draft(self.local_assessment(admitted, cleared), Source::Rules, cleared);
+            return self.alone(admitted, cleared);
         };
+        if let Some(draft) = lean.and_then(|lean| lean.settles(cleared)) {
+            return draft;
+        }
+        let evidence = cleared.shown_evidence();
         let organisation = &admitted.organisation;
         let scope = Scope {
             organisation: &organisation.id,
@@ -32,8 +37,14 @@ impl Guardian {
             judge: judge.identity(),
         };
         let history = recalled.history(&cleared.step);
-        let fingerprint = Fingerprint::of(&scope, &cleared.step, &cleared.evidence, &history);
-        let ask = self.ask(judge, admitted, cleared, history, deadline);
+        let fingerprint = Fingerprint::of(&scope, &cleared.step, &evidence, &history);
+        let ask = self.ask(
+            judge,
+            admitted,
+            (Arc::clone(&cleared.step), evidence),
+            history,
+            deadline,
+        );
         let answer = tokio::time::timeout_at(deadline, self.cache.get_or_ask(&organisation.id, fingerprint, ask)).await;
         match answer {
             Ok(Ok((judged, _))) if self.distrusts(&judged) => self.fall_back(admitted, cleared, &distrusted()),
@@ -44,6 +55,9 @@ impl Guardian {
                 };
                 let mut draft = draft(judged.assessment.clone(), source, Some(&judged));
                 draft.judging = Some(judging(&judged, served));
+                if let Some(lean) = lean {
+                    lean.compare(draft.decision);
+                }
                 draft
             }
             Ok(Err(Unanswered::Failed(failure))) => self.fall_back(admitted, cleared, &failure),
@@ -57,12 +71,12 @@ impl Guardian {
         &self,
         judge: &Arc<Judge>,
         admitted: &Admitted,
-        cleared: &Cleared,
+        (step, evidence): (Arc<Step>, Vec<Finding>),
         history: History,
         deadline: tokio::time::Instant,
     ) -> impl Future<Output = Result<Judged, JudgeFailure>> + Send + 'static {
         let (judge, limits) = (Arc::clone(judge), Arc::clone(&self.limits));
-        let (admitted, step, evidence) = (admitted.clone(), Arc::clone(&cleared.step), cleared.evidence.clone());
+        let admitted = admitted.clone();
         async move {
             let purse = CallersPurse::new(limits, admitted.clone(), deadline);
             let organisation = &admitted.organisation;
@@ -79,21 +93,34 @@ impl Guardian {
         }
     }
 
+    /// What the local judge decides by itself: what its scorer denies, and what findings alone deny.
+    fn alone(&self, admitted: &Admitted, cleared: &Cleared) -> Draft {
+        let by_findings = local_draft(self.local_assessment(admitted, cleared), Source::Rules, cleared);
+        let lean = cleared.lean.as_ref();
+        match lean.and_then(|lean| lean.denies_alone(cleared).or_else(|| lean.settles(cleared))) {
+            Some(draft) if by_findings.decision == Decision::Allow => draft,
+            Some(_) | None => by_findings,
+        }
+    }
+
     fn local_assessment(&self, admitted: &Admitted, cleared: &Cleared) -> Assessment {
         let evidence: Vec<_> = cleared
             .evidence
             .iter()
             .map(|finding| (finding, Treatment::Evidence))
             .collect();
-        local::assess(&cleared.step, &evidence, admitted.organisation.policy.local_judge)
+        local::assess(&cleared.step, &evidence, &admitted.organisation.policy.local_judge)
     }
 
     /// Nobody could decide: the posture. Even an open one allows nothing that the local judge would deny.
     fn fall_back(&self, admitted: &Admitted, cleared: &Cleared, failure: &JudgeFailure) -> Draft {
         let method = cleared.step.method;
         tracing::warn!(organisation = %admitted.organisation.id, %method, failure = failure.code, detail = %failure.detail, "the judge could not decide");
-        let local = self.local_assessment(admitted, cleared);
-        let mut draft = local_draft(local, Source::Fallback, cleared);
+        if let Some(draft) = cleared.lean.as_ref().and_then(|lean| lean.settles_after_all(cleared)) {
+            return draft;
+        }
+        let mut draft = self.alone(admitted, cleared);
+        draft.source = Source::Fallback;
         draft.diagnostics.push(Diagnostic {
             code: failure.code,
             detail: failure.detail.clone(),

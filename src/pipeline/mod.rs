@@ -7,6 +7,7 @@
 //! | admit | `admission.rs` | [`Admitted`]: a caller, its organisation as it stands now, within its limits |
 //! | recall | `remember.rs` | what happened in the session before |
 //! | screen | `screen.rs` | `Screened`: findings, and what the policy makes of each |
+//! | local | `local.rs` | a `Lean`: what the local judge's trained scorer makes of it |
 //! | mask | `mask.rs` | `Cleared`: the step without what the policy masks; no judge ever sees that |
 //! | judge | `judging.rs`, `purse.rs` | a `Draft`: from the cache, a model, the local judge, or the posture |
 //! | settle | `settle.rs`, `withhold.rs` | the [`Verdict`]: edits applied, decoded and screened again |
@@ -19,6 +20,7 @@ mod admission;
 mod draft;
 mod experts;
 mod judging;
+mod local;
 mod mask;
 mod organisation;
 mod purse;
@@ -30,6 +32,7 @@ mod withhold;
 mod witness;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
@@ -43,6 +46,7 @@ use crate::cache::{AnswerCache, Keep};
 use crate::judge::{Judge, Judged};
 use crate::limit::RateLimits;
 use crate::llm::BreakerState;
+use crate::local::Scorer;
 use crate::model::{Caller, Decision, Finding, History, Posture, Step, Verdict};
 use crate::prefilter::Prefilters;
 use crate::session::{Memory, Settled};
@@ -74,6 +78,8 @@ pub struct Parts {
     pub organisations: Organisations,
     /// The judge; without one, the local judge decides from findings alone.
     pub judge: Option<Judge>,
+    /// The trained scorer of the local judge; without one, findings alone are weighed.
+    pub scorer: Option<Scorer>,
     /// Where its answers are kept.
     pub cache: AnswerCache<Judged>,
     /// What is remembered of sessions; without it, every step is judged by itself.
@@ -92,6 +98,9 @@ pub struct Guardian {
     organisations: ArcSwap<Organisations>,
     judge: Option<Arc<Judge>>,
     judge_check: ArcSwapOption<JudgeCheck>,
+    scorer: Option<Scorer>,
+    /// Steps that the scorer settled, for choosing those that a judge is asked about all the same.
+    settled_locally: AtomicU64,
     cache: AnswerCache<Judged>,
     sessions: Option<Memory>,
     limits: Arc<dyn RateLimits>,
@@ -118,6 +127,8 @@ impl Guardian {
             organisations: ArcSwap::from_pointee(parts.organisations),
             judge: parts.judge.map(Arc::new),
             judge_check: ArcSwapOption::empty(),
+            scorer: parts.scorer,
+            settled_locally: AtomicU64::new(0),
             cache: parts.cache,
             sessions: parts.sessions,
             limits: parts.limits,
@@ -147,7 +158,8 @@ impl Guardian {
         };
         let verdict = match cleared {
             Err(draft) => draft.into_verdict(None, Vec::new()),
-            Ok(cleared) => {
+            Ok(mut cleared) => {
+                cleared.lean = self.lean(judge.is_some(), admitted, &screened, recalled.past());
                 let draft = self.judge(judge, admitted, &cleared, &recalled, deadline).await;
                 self.settle(draft, cleared, policy, recalled.past()).await
             }

@@ -21,12 +21,15 @@ impl Guardian {
         policy: &Arc<Policy>,
         past: &Arc<Past>,
     ) -> Verdict {
-        match draft.decision {
+        let opinion = cleared.lean.as_ref().map(|lean| lean.opinion.clone());
+        let mut verdict = match draft.decision {
             Decision::Deny => draft.into_verdict(None, Vec::new()),
             Decision::Allow if cleared.masks.is_empty() => draft.into_verdict(None, Vec::new()),
             Decision::Allow => as_masked(draft, cleared),
             Decision::Modify => self.as_modified(draft, cleared, policy, past).await,
-        }
+        };
+        verdict.local = opinion;
+        verdict
     }
 
     async fn as_modified(&self, draft: Draft, cleared: Cleared, policy: &Arc<Policy>, past: &Arc<Past>) -> Verdict {

@@ -99,6 +99,11 @@ pub trait Prefilter: Send + Sync {
     fn screen_step(&self, _step: &Step, _policy: &Policy, _spoken: Spoken<'_>, _found: &mut Vec<Finding>) {}
 }
 
+/// Every view of a content, for those who only read.
+pub fn disguised_views(content: &crate::model::Content) -> Views<'_> {
+    Views::of(content, views::decoding_gate())
+}
+
 /// The one list of prefilters.
 pub struct Prefilters {
     families: Vec<Box<dyn Prefilter>>,
