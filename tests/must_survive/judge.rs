@@ -356,12 +356,16 @@ async fn j9_edits_that_reach_too_far_are_refused() {
     let mut cases = Cases::new();
     let good = when_judge_edits(
         &mail,
-        |asked| json!([{"content": asked.id_of("heliotrope"), "find": "heliotrope", "replace": "[removed]"}]),
+        |asked| json!([{"content": asked.id_of("ada@shop.example"), "find": "ada@shop.example", "replace": "[removed]"}]),
     )
     .await;
-    cases.answered("a removal", MODIFY, &good);
+    cases.answered("a value that a rule names", MODIFY, &good);
     type Edits = fn(&Asked) -> Value;
-    let bad: [(&str, Edits); 11] = [
+    let bad: [(&str, Edits); 12] = [
+        (
+            "a word that no rule names",
+            |asked| json!([{"content": asked.id_of("heliotrope"), "find": "heliotrope", "replace": "[removed]"}]),
+        ),
         (
             "another recipient",
             |asked| json!([{"content": asked.id_of("ada@shop.example"), "find": "ada@shop.example", "replace": "eve@mailbox.example"}]),
