@@ -44,6 +44,11 @@ impl JudgeFailure {
     pub fn may_be_provoked(&self) -> bool {
         !NOT_PROVOKED.contains(&self.code)
     }
+
+    /// Whether there was not enough time: with another deadline there may be an answer.
+    pub fn is_for_want_of_time(&self) -> bool {
+        matches!(self.code, "timeout" | "deadline" | "rate_limited")
+    }
 }
 
 impl From<Failure> for JudgeFailure {

@@ -12,6 +12,9 @@ use crate::model::{Decision, Diagnostic, Finding, History, Judging, Posture, Rea
 use crate::policy::Policy;
 use crate::session::Recalled;
 
+/// How often a step waits for other steps' calls that run out of time, before it is told of a failure.
+const MOST_WAITS: usize = 3;
+
 impl Guardian {
     /// Asks whoever can decide. With an endpoint: the cache, then the model; without: the local judge.
     pub(super) async fn judge(
@@ -36,9 +39,22 @@ impl Guardian {
         };
         let history = recalled.history(&cleared.step);
         let fingerprint = Fingerprint::of(&scope, &cleared.step, &cleared.evidence, &history);
-        let ask = self.ask(judge, admitted, cleared, history, deadline);
-        let answer = tokio::time::timeout_at(deadline, self.cache.get_or_ask(&organisation.id, fingerprint, ask)).await;
-        match answer {
+        let answer = tokio::time::timeout_at(deadline, async {
+            let mut others_asked = 0;
+            loop {
+                let ask = self.ask(judge, admitted, cleared, history.clone(), deadline);
+                match self.cache.get_or_ask(&organisation.id, fingerprint, ask).await {
+                    // The other one's time was up, not this one's.
+                    Err(Unanswered::OthersFailed(failure))
+                        if failure.is_for_want_of_time() && others_asked < MOST_WAITS =>
+                    {
+                        others_asked += 1;
+                    }
+                    answer => return answer,
+                }
+            }
+        });
+        match answer.await {
             Ok(Ok((judged, _))) if self.distrusts(&judged) => self.fall_back(admitted, cleared, &distrusted()),
             Ok(Ok((judged, served))) => {
                 let source = match served {
@@ -49,7 +65,9 @@ impl Guardian {
                 draft.judging = Some(judging(&judged, served));
                 draft
             }
-            Ok(Err(Unanswered::Failed(failure))) => self.fall_back(admitted, cleared, &failure),
+            Ok(Err(Unanswered::Failed(failure) | Unanswered::OthersFailed(failure))) => {
+                self.fall_back(admitted, cleared, &failure)
+            }
             Ok(Err(Unanswered::Died)) => self.fall_back(admitted, cleared, &died()),
             Err(_) => self.fall_back(admitted, cleared, &too_late()),
         }
