@@ -132,7 +132,10 @@ async fn failures_that_content_can_bring_about_never_reach_the_open_posture() {
         let reply = guardian.post(&user_message("What does a hammer cost?")).await;
         assert_eq!((reply.decision(), reply.source()), ("deny", "fallback"), "{code}");
         let records = guardian.records(1).await;
-        assert!(records[0]["diagnostics"].to_string().contains(code), "{code}: {records:?}");
+        assert!(
+            records[0]["diagnostics"].to_string().contains(code),
+            "{code}: {records:?}"
+        );
     }
 }
 
