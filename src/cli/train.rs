@@ -156,7 +156,7 @@ fn held(example: &Example, score: f32) -> Held {
 fn gain(examples: &[Example], base: &Model, seed: u64) -> String {
     let (back, rest): (Vec<&Example>, Vec<&Example>) = examples
         .iter()
-        .partition(|example| fold(&example.group) % HELD_BACK == 0);
+        .partition(|example| fold(&example.group).is_multiple_of(HELD_BACK));
     let adapted = Trained::on(&rest, Some(base), seed);
     let before = Trained::on(&[], Some(base), seed);
     let mut text = format!("held back: {} of {} steps\n", back.len(), examples.len());

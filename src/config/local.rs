@@ -30,16 +30,15 @@ impl Reader<'_> {
         Ok(settings)
     }
 
-    /// The mode of an organisation: its own, else that of `[local_judge]`.
+    /// The mode of an organisation: its own, else that of `[local_judge]`. With `own` comes its key, for messages.
     pub(super) fn local_mode(
         &self,
         section: &LocalJudgeSection,
-        organisation: Option<(&OrganisationSection, &dyn Fn(&str) -> String)>,
+        own: Option<(&str, &OrganisationSection)>,
     ) -> Result<local::Mode, ConfigError> {
-        let own =
-            organisation.and_then(|(organisation, at)| Some((at("local_judge"), organisation.local_judge.as_ref()?)));
+        let own = own.and_then(|(key, organisation)| Some((key, organisation.local_judge.as_ref()?)));
         match (own, &section.mode) {
-            (Some((key, mode)), _) => self.one_of(&key, mode, MODES),
+            (Some((key, mode)), _) => self.one_of(key, mode, MODES),
             (None, Some(mode)) => self.one_of("local_judge.mode", mode, MODES),
             (None, None) => Ok(local::Mode::default()),
         }

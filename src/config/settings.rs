@@ -490,7 +490,7 @@ impl Reader<'_> {
             let at = |key: &str| format!("organisations[{index}].{key}");
             let mut organisation = self.organisation(section, &at, &prompts, &policy)?;
             organisation.allowance = self.allowance(&file.limits, Some((section, &at)))?;
-            organisation.local_judge = self.local_mode(&file.local_judge, Some((section, &at)))?;
+            organisation.local_judge = self.local_mode(&file.local_judge, Some((&at("local_judge"), section)))?;
             for other in &organisations {
                 if other.id == organisation.id {
                     return Err(self.wrong(&at("id"), format!("`{}` is there twice", organisation.id)));

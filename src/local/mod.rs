@@ -35,7 +35,7 @@ pub use card::Card;
 pub use lean::{Leaning, Sight};
 pub use measure::{Measures, Settled, interval, probabilities};
 pub use model::{Head, Header, Model, ModelError};
-pub use scene::{AsWritten, Part, Unmask, Voice};
+pub use scene::{AsWritten, Listener, Part, Unmask, Voice};
 pub use score::{Ground, GroundKind, Score, Told};
 pub use sketch::{Sketch, WindowSketch};
 pub use train::{Aims, Dice, Example, Held, Trained, heads, held_out};

@@ -57,17 +57,20 @@ impl Voice {
     }
 }
 
+/// Who hears a text, with the way back from bytes of it to bytes of the content's own text.
+pub type Listener<'l> = dyn FnMut(&str, &dyn Fn(Range<usize>) -> Range<usize>) + 'l;
+
 /// Who can take the disguise off a text.
 pub trait Unmask {
     /// Shows each text that a content says, the plainest first, with the way back to bytes of the content's own text.
-    fn unmask(&self, content: &Content, each: &mut dyn FnMut(&str, &dyn Fn(Range<usize>) -> Range<usize>));
+    fn unmask(&self, content: &Content, each: &mut Listener<'_>);
 }
 
 /// Texts as they are: for tests, and for texts that are known to be plain.
 pub struct AsWritten;
 
 impl Unmask for AsWritten {
-    fn unmask(&self, content: &Content, each: &mut dyn FnMut(&str, &dyn Fn(Range<usize>) -> Range<usize>)) {
+    fn unmask(&self, content: &Content, each: &mut Listener<'_>) {
         each(&content.text, &|span| span);
     }
 }

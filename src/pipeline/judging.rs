@@ -9,7 +9,11 @@ use super::{Admitted, Guardian};
 use crate::cache::{Fingerprint, Scope, Served, Unanswered};
 use crate::judge::{Assessment, Case, Judge, JudgeFailure, Judged, local};
 use crate::model::{Decision, Diagnostic, Finding, History, Judging, Posture, ReasonCode, Source, Step, Treatment};
+use crate::policy::Policy;
 use crate::session::Recalled;
+
+/// How often a step waits for other steps' calls that run out of time, before it is told of a failure.
+const MOST_WAITS: usize = 3;
 
 impl Guardian {
     /// Asks whoever can decide. With an endpoint: the cache, then the model; without: the local judge.
@@ -38,15 +42,28 @@ impl Guardian {
         };
         let history = recalled.history(&cleared.step);
         let fingerprint = Fingerprint::of(&scope, &cleared.step, &evidence, &history);
-        let ask = self.ask(
-            judge,
-            admitted,
-            (Arc::clone(&cleared.step), evidence),
-            history,
-            deadline,
-        );
-        let answer = tokio::time::timeout_at(deadline, self.cache.get_or_ask(&organisation.id, fingerprint, ask)).await;
-        match answer {
+        let answer = tokio::time::timeout_at(deadline, async {
+            let mut others_asked = 0;
+            loop {
+                let ask = self.ask(
+                    judge,
+                    admitted,
+                    (Arc::clone(&cleared.step), evidence.clone()),
+                    history.clone(),
+                    deadline,
+                );
+                match self.cache.get_or_ask(&organisation.id, fingerprint, ask).await {
+                    // The other one's time was up, not this one's.
+                    Err(Unanswered::OthersFailed(failure))
+                        if failure.is_for_want_of_time() && others_asked < MOST_WAITS =>
+                    {
+                        others_asked += 1;
+                    }
+                    answer => return answer,
+                }
+            }
+        });
+        match answer.await {
             Ok(Ok((judged, _))) if self.distrusts(&judged) => self.fall_back(admitted, cleared, &distrusted()),
             Ok(Ok((judged, served))) => {
                 let source = match served {
@@ -60,7 +77,9 @@ impl Guardian {
                 }
                 draft
             }
-            Ok(Err(Unanswered::Failed(failure))) => self.fall_back(admitted, cleared, &failure),
+            Ok(Err(Unanswered::Failed(failure) | Unanswered::OthersFailed(failure))) => {
+                self.fall_back(admitted, cleared, &failure)
+            }
             Ok(Err(Unanswered::Died)) => self.fall_back(admitted, cleared, &died()),
             Err(_) => self.fall_back(admitted, cleared, &too_late()),
         }
@@ -95,21 +114,16 @@ impl Guardian {
 
     /// What the local judge decides by itself: what its scorer denies, and what findings alone deny.
     fn alone(&self, admitted: &Admitted, cleared: &Cleared) -> Draft {
-        let by_findings = local_draft(self.local_assessment(admitted, cleared), Source::Rules, cleared);
+        let by_findings = local_draft(
+            local_assessment(&cleared.step, &cleared.evidence, &admitted.organisation.policy),
+            Source::Rules,
+            cleared,
+        );
         let lean = cleared.lean.as_ref();
         match lean.and_then(|lean| lean.denies_alone(cleared).or_else(|| lean.settles(cleared))) {
             Some(draft) if by_findings.decision == Decision::Allow => draft,
             Some(_) | None => by_findings,
         }
-    }
-
-    fn local_assessment(&self, admitted: &Admitted, cleared: &Cleared) -> Assessment {
-        let evidence: Vec<_> = cleared
-            .evidence
-            .iter()
-            .map(|finding| (finding, Treatment::Evidence))
-            .collect();
-        local::assess(&cleared.step, &evidence, &admitted.organisation.policy.local_judge)
     }
 
     /// Nobody could decide: the posture. Even an open one allows nothing that the local judge would deny.
@@ -134,23 +148,32 @@ impl Guardian {
             return draft;
         }
         match posture {
-            Posture::Allow => {
+            Posture::Allow if !failure.may_be_provoked() => {
                 draft.reasoning = format!("The judge could not decide ({}). {}", failure.code, draft.reasoning);
             }
-            Posture::Deny | Posture::Error => {
+            Posture::Allow | Posture::Deny | Posture::Error => {
                 draft.decision = Decision::Deny;
                 draft.reason_codes = vec![ReasonCode::JudgeUnavailable];
                 draft.confidence = 0.0;
                 draft.message = message(Decision::Deny, method, &draft.reason_codes);
-                draft.reasoning = format!(
-                    "The judge could not decide ({}), and the posture is closed.",
-                    failure.code
-                );
+                let why = match posture {
+                    Posture::Allow => {
+                        "which whoever wrote the step can bring about, so the open posture does not count"
+                    }
+                    Posture::Deny | Posture::Error => "and the posture is closed",
+                };
+                draft.reasoning = format!("The judge could not decide ({}), {why}.", failure.code);
                 draft.undecided = posture == Posture::Error;
             }
         }
         draft
     }
+}
+
+/// What the local judge makes of a step, given what the judge would be told of.
+pub(super) fn local_assessment(step: &Step, evidence: &[Finding], policy: &Policy) -> Assessment {
+    let evidence: Vec<_> = evidence.iter().map(|finding| (finding, Treatment::Evidence)).collect();
+    local::assess(step, &evidence, &policy.local_judge)
 }
 
 /// A draft of what the local judge assessed: it has no words of its own for the agent.

@@ -1,6 +1,5 @@
 //! Local: what the local judge's trained scorer makes of a step, before any model is asked.
 
-use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -8,14 +7,14 @@ use super::draft::{Draft, message};
 use super::mask::Cleared;
 use super::screen::Screened;
 use super::{Admitted, Guardian};
-use crate::local::{GroundKind, Leaning, Mode, Score, Sight, Sketch, Unmask};
+use crate::local::{GroundKind, Leaning, Listener, Mode, Score, Sight, Sketch, Unmask};
 use crate::model::{
     Confidence, Content, Coverage, Decision, Finding, Moved, Opinion, ReasonCode, Screening, Severity, Source,
     Standing, Step, Treatment, View,
 };
-use crate::prefilter::{Views, disguised_views};
 use crate::session::Past;
 use crate::telemetry::names;
+use crate::text::views;
 
 /// What a scorer makes of a step, and what is made of that.
 pub(super) struct Lean {
@@ -261,7 +260,7 @@ struct Plainly<'a> {
 }
 
 impl Unmask for Plainly<'_> {
-    fn unmask(&self, content: &Content, each: &mut dyn FnMut(&str, &dyn Fn(Range<usize>) -> Range<usize>)) {
+    fn unmask(&self, content: &Content, each: &mut Listener<'_>) {
         let examined = self.coverage.examined.get(content.id.index());
         let plain = examined
             .filter(|examined| examined.pointer == content.pointer)
@@ -275,7 +274,7 @@ impl Unmask for Plainly<'_> {
             each(&content.text, &|span| span);
             return;
         }
-        let views: Views<'_> = disguised_views(content);
+        let views = views::read(content);
         let mut texts: Vec<_> = views.as_written().collect();
         // The plainest first: what normalisation leaves of the text itself.
         if texts.get(1).is_some_and(|view| view.view() == View::Normalized) {

@@ -31,9 +31,13 @@ mod endpoints;
 #[cfg(test)]
 mod evaluation;
 #[cfg(test)]
+mod fingerprint;
+#[cfg(test)]
 #[path = "../support/live.rs"]
 #[allow(dead_code, unreachable_pub)]
 mod live;
+#[cfg(test)]
+mod local_judge;
 #[cfg(test)]
 mod organisations;
 #[cfg(test)]
