@@ -49,7 +49,8 @@ fn is_envelope(pointer: &str) -> bool {
 
 /// Discriminators by which a request is understood: another value makes it another request.
 fn is_discriminator(sample: &Sample, pointer: &str) -> bool {
-    pointer == "/params/message/role" && sample.request["method"] == "steps/message"
+    // The role of a bare message decides whose it is, as that of a message of AOS does.
+    pointer == "/params/message/role"
         || pointer.ends_with("/method")
         || (pointer.ends_with("/kind") && !pointer.contains("/parts/") && !pointer.contains("/content/"))
 }
