@@ -47,6 +47,8 @@ mod selftest;
 #[cfg(test)]
 mod sessions;
 #[cfg(test)]
+mod shapes;
+#[cfg(test)]
 #[path = "../support/guardian.rs"]
 mod support;
 #[cfg(test)]
