@@ -221,7 +221,7 @@ fn a_fault_behind_a_long_number_is_told_with_its_place() {
         format!("[{long}.]"),
         format!("[{long}e]"),
         format!("[0{long}]"),
-        format!("[-]"),
+        "[-]".to_owned(),
     ] {
         assert!(matches!(fault(broken).kind, FaultKind::Malformed(_)));
     }

@@ -252,7 +252,7 @@ proptest! {
         let known = ["toolId", "executionId", "context", "reasoning", "metadata", "name", "id", "task", "method", "result",
             "error", "jsonrpc", "params", "toolCallRequest", "message"];
         let is_known = |known: &&str| known.eq_ignore_ascii_case(&name);
-        prop_assume!(!known.iter().any(|name| is_known(name)));
+        prop_assume!(!known.iter().any(|known| known.eq_ignore_ascii_case(&name)));
         let mut named = json!({ "name": "shell", "arguments": {} });
         let posted = match place {
             "call" => call(json!({ name.as_str(): value })),
