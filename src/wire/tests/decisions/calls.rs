@@ -251,7 +251,6 @@ proptest! {
     ) {
         let known = ["toolId", "executionId", "context", "reasoning", "metadata", "name", "id", "task", "method", "result",
             "error", "jsonrpc", "params", "toolCallRequest", "message"];
-        let is_known = |known: &&str| known.eq_ignore_ascii_case(&name);
         prop_assume!(!known.iter().any(|known| known.eq_ignore_ascii_case(&name)));
         let mut named = json!({ "name": "shell", "arguments": {} });
         let posted = match place {
