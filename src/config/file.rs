@@ -17,6 +17,7 @@ pub struct ConfigFile {
     pub(super) judge: Option<JudgeSection>,
     pub(super) local_judge: LocalJudgeSection,
     pub(super) limits: LimitSection,
+    pub(super) a2a: A2aSection,
     pub(super) cache: CacheSection,
     pub(super) sessions: SessionSection,
     pub(super) audit: AuditSection,
@@ -149,6 +150,13 @@ pub(super) struct LimitSection {
     pub(super) max_in_flight: Option<usize>,
     pub(super) max_in_flight_bytes: Option<usize>,
     pub(super) body_timeout_ms: Option<u64>,
+}
+
+/// Messages between agents.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct A2aSection {
+    pub(super) side: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -51,6 +51,8 @@ mod selftest;
 #[cfg(test)]
 mod sessions;
 #[cfg(test)]
+mod shapes;
+#[cfg(test)]
 #[path = "../support/guardian.rs"]
 mod support;
 #[cfg(test)]
