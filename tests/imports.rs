@@ -26,6 +26,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("cache", &["model", "policy", "telemetry"]),
     ("limit", &["model", "telemetry"]),
     ("audit", &["model", "telemetry"]),
+    ("work", &[]),
     (
         "pipeline",
         &[
@@ -40,9 +41,10 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "limit",
             "audit",
             "session",
+            "work",
         ],
     ),
-    ("server", &["model", "wire", "pipeline", "telemetry"]),
+    ("server", &["model", "wire", "pipeline", "telemetry", "work"]),
     ("eval", &["model", "wire", "prompt", "llm", "judge", "pipeline"]),
     ("selftest", &["model", "telemetry", "wire", "judge", "pipeline", "eval"]),
     (
@@ -62,6 +64,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "pipeline",
             "server",
             "selftest",
+            "work",
         ],
     ),
     (
@@ -83,6 +86,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "pipeline",
             "server",
             "selftest",
+            "work",
         ],
     ),
     (

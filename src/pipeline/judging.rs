@@ -3,38 +3,29 @@
 use std::sync::Arc;
 
 use super::draft::{Draft, message};
+use super::examine::Question;
 use super::mask::Cleared;
 use super::purse::CallersPurse;
 use super::{Admitted, Guardian};
-use crate::cache::{Fingerprint, Scope, Served, Unanswered};
+use crate::cache::{Served, Unanswered};
 use crate::judge::{Assessment, Case, Judge, JudgeFailure, Judged, local};
 use crate::model::{Decision, Diagnostic, History, Judging, Posture, ReasonCode, Source, Treatment};
-use crate::session::Recalled;
+use crate::policy::Policy;
 
 impl Guardian {
-    /// Asks whoever can decide. With an endpoint: the cache, then the model; without: the local judge.
+    /// Asks who decides: the cache, then the model. Where neither answers, the posture decides.
     pub(super) async fn judge(
         &self,
-        judge: Option<&Arc<Judge>>,
+        judge: &Arc<Judge>,
         admitted: &Admitted,
         cleared: &Cleared,
-        recalled: &Recalled,
+        question: Question,
         deadline: tokio::time::Instant,
     ) -> Draft {
-        let Some(judge) = judge else {
-            return local_draft(self.local_assessment(admitted, cleared), Source::Rules, cleared);
-        };
         let organisation = &admitted.organisation;
-        let scope = Scope {
-            organisation: &organisation.id,
-            policy_version: &organisation.policy.version,
-            prompt_version: organisation.prompts.version(),
-            judge: judge.identity(),
-        };
-        let history = recalled.history(&cleared.step);
-        let fingerprint = Fingerprint::of(&scope, &cleared.step, &cleared.evidence, &history);
-        let ask = self.ask(judge, admitted, cleared, history, deadline);
-        let answer = tokio::time::timeout_at(deadline, self.cache.get_or_ask(&organisation.id, fingerprint, ask)).await;
+        let ask = self.ask(judge, admitted, cleared, question.history, deadline);
+        let asked = self.cache.get_or_ask(&organisation.id, question.fingerprint, ask);
+        let answer = tokio::time::timeout_at(deadline, asked).await;
         match answer {
             Ok(Ok((judged, _))) if self.distrusts(&judged) => self.fall_back(admitted, cleared, &distrusted()),
             Ok(Ok((judged, served))) => {
@@ -79,20 +70,11 @@ impl Guardian {
         }
     }
 
-    fn local_assessment(&self, admitted: &Admitted, cleared: &Cleared) -> Assessment {
-        let evidence: Vec<_> = cleared
-            .evidence
-            .iter()
-            .map(|finding| (finding, Treatment::Evidence))
-            .collect();
-        local::assess(&cleared.step, &evidence, admitted.organisation.policy.local_judge)
-    }
-
     /// Nobody could decide: the posture. Even an open one allows nothing that the local judge would deny.
     fn fall_back(&self, admitted: &Admitted, cleared: &Cleared, failure: &JudgeFailure) -> Draft {
         let method = cleared.step.method;
         tracing::warn!(organisation = %admitted.organisation.id, %method, failure = failure.code, detail = %failure.detail, "the judge could not decide");
-        let local = self.local_assessment(admitted, cleared);
+        let local = local_assessment(cleared, &admitted.organisation.policy);
         let mut draft = local_draft(local, Source::Fallback, cleared);
         draft.diagnostics.push(Diagnostic {
             code: failure.code,
@@ -126,8 +108,18 @@ impl Guardian {
     }
 }
 
+/// What the local judge makes of a cleared step.
+pub(super) fn local_assessment(cleared: &Cleared, policy: &Policy) -> Assessment {
+    let evidence: Vec<_> = cleared
+        .evidence
+        .iter()
+        .map(|finding| (finding, Treatment::Evidence))
+        .collect();
+    local::assess(&cleared.step, &evidence, policy.local_judge)
+}
+
 /// A draft of what the local judge assessed: it has no words of its own for the agent.
-fn local_draft(assessment: Assessment, source: Source, cleared: &Cleared) -> Draft {
+pub(super) fn local_draft(assessment: Assessment, source: Source, cleared: &Cleared) -> Draft {
     let mut draft = draft(assessment, source, None);
     draft.message = message(draft.decision, cleared.step.method, &draft.reason_codes);
     draft

@@ -7,6 +7,7 @@ use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, Request};
 use tokio::sync::OwnedSemaphorePermit;
 
+use super::connections::Held;
 use super::{Refusal, Shared};
 use crate::model::Caller;
 
@@ -28,6 +29,9 @@ pub(super) async fn receive(shared: &Shared, request: Request<Body>) -> Result<R
     let (head, body) = request.into_parts();
     let mut body = body.into_data_stream();
     let received = within_bounds(shared, &head.headers, &mut body).await;
+    if let Some(held) = head.extensions.get::<Held>() {
+        held.wait_for_us();
+    }
     match &received {
         // Nothing more will come, or not in time.
         Ok(_) | Err(Refusal::TooSlow | Refusal::Broken) => {}
