@@ -10,15 +10,20 @@
 //! - **Every** step needs a slot. There is one more than processors.
 //! - A **large** step needs a second one, of which there are as many as processors: however many large steps come, a small
 //!   one finds a slot.
+//! - Of either kind one **organisation** waits for no more than there are: the queue holds a few of each, so that whoever
+//!   sends one step waits behind a few of those who send thousands.
 //! - **Learning** has slots of its own: a step that waits until its session was learned from waits for nobody else.
 //!
 //! Whoever stops waiting for a slot leaves the queue. A job that has begun runs to its end, and its slot is taken so long.
 
-use std::sync::Arc;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
+
+use crate::model::OrganisationId;
 
 /// How much is worked on at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +38,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             threads: std::thread::available_parallelism().map_or(2, usize::from),
-            max_waiting: 256,
+            max_waiting: 1_024,
         }
     }
 }
@@ -72,11 +77,37 @@ pub enum Busy {
     Late,
 }
 
+/// Room for every step, and for large ones.
+#[derive(Clone, Debug)]
+struct Kinds {
+    large: Arc<Semaphore>,
+    every: Arc<Semaphore>,
+}
+
+impl Kinds {
+    fn new(threads: usize) -> Self {
+        Self {
+            large: Arc::new(Semaphore::new(threads)),
+            every: Arc::new(Semaphore::new(threads + 1)),
+        }
+    }
+
+    /// The scarcer kind comes first: whoever waits for it holds up nobody.
+    async fn permits(&self, size: Size, deadline: Instant) -> Result<[Option<OwnedSemaphorePermit>; 2], Busy> {
+        let large = match size {
+            Size::Large => Some(permit(&self.large, deadline).await?),
+            Size::Small => None,
+        };
+        Ok([large, Some(permit(&self.every, deadline).await?)])
+    }
+}
+
 /// The slots.
 #[derive(Debug)]
 pub struct Pool {
-    every: Arc<Semaphore>,
-    large: Arc<Semaphore>,
+    all: Kinds,
+    tenants: Mutex<HashMap<OrganisationId, Kinds>>,
+    threads: usize,
     learning: Arc<Semaphore>,
     waiting: AtomicUsize,
     max_waiting: usize,
@@ -87,8 +118,9 @@ impl Pool {
     pub fn new(settings: Settings) -> Self {
         let threads = settings.threads.max(1);
         Self {
-            every: Arc::new(Semaphore::new(threads + 1)),
-            large: Arc::new(Semaphore::new(threads)),
+            all: Kinds::new(threads),
+            tenants: Mutex::default(),
+            threads,
             learning: Arc::new(Semaphore::new(threads.div_ceil(2))),
             waiting: AtomicUsize::new(0),
             max_waiting: settings.max_waiting,
@@ -110,11 +142,11 @@ impl Pool {
     /// # Errors
     ///
     /// When as many wait as may wait, or the deadline passes first.
-    pub async fn enter(&self, size: Size, deadline: Instant) -> Result<Slot, Busy> {
+    pub async fn enter(&self, organisation: &OrganisationId, size: Size, deadline: Instant) -> Result<Slot, Busy> {
         if self.is_full() {
             return Err(Busy::Full);
         }
-        self.slot(size, deadline).await
+        self.slot(organisation, size, deadline).await
     }
 
     /// A slot for a step that was let in before.
@@ -122,24 +154,29 @@ impl Pool {
     /// # Errors
     ///
     /// When the deadline passes first.
-    pub async fn slot(&self, size: Size, deadline: Instant) -> Result<Slot, Busy> {
+    pub async fn slot(&self, organisation: &OrganisationId, size: Size, deadline: Instant) -> Result<Slot, Busy> {
         let _waiting = Waiting::count(&self.waiting);
-        // The scarcer kind comes first: whoever waits for it holds up nobody.
-        let large = match size {
-            Size::Large => Some(permit(&self.large, deadline).await?),
-            Size::Small => None,
-        };
-        let every = permit(&self.every, deadline).await?;
-        Ok(Slot {
-            _permits: [Some(every), large],
-        })
+        let own = self.tenant(organisation).permits(size, deadline).await?;
+        let all = self.all.permits(size, deadline).await?;
+        Ok(Slot { _permits: [own, all] })
+    }
+
+    fn tenant(&self, organisation: &OrganisationId) -> Kinds {
+        let mut tenants = self.tenants.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kinds) = tenants.get(organisation) {
+            return kinds.clone();
+        }
+        // As many entries as there are organisations.
+        let kinds = Kinds::new(self.threads);
+        tenants.insert(organisation.clone(), kinds.clone());
+        kinds
     }
 
     /// A slot for learning from a step that was decided.
     pub async fn learning_slot(&self) -> Slot {
         let permit = Arc::clone(&self.learning).acquire_owned().await.ok();
         Slot {
-            _permits: [permit, None],
+            _permits: [[permit, None], [None, None]],
         }
     }
 }
@@ -174,7 +211,7 @@ impl Drop for Waiting<'_> {
 /// The right to run jobs, one at a time.
 #[derive(Debug)]
 pub struct Slot {
-    _permits: [Option<OwnedSemaphorePermit>; 2],
+    _permits: [[Option<OwnedSemaphorePermit>; 2]; 2],
 }
 
 impl Slot {
@@ -230,6 +267,10 @@ mod tests {
         Arc::new(Pool::new(Settings { threads, max_waiting }))
     }
 
+    fn acme() -> OrganisationId {
+        OrganisationId::new("acme")
+    }
+
     fn soon() -> Instant {
         Instant::now() + Duration::from_millis(20)
     }
@@ -242,10 +283,10 @@ mod tests {
     async fn a_small_step_finds_a_slot_beside_any_number_of_large_ones() {
         let pool = pool(2, 256);
         let _held = [
-            pool.enter(Size::Large, soon()).await.unwrap(),
-            pool.enter(Size::Large, soon()).await.unwrap(),
+            pool.enter(&acme(), Size::Large, soon()).await.unwrap(),
+            pool.enter(&acme(), Size::Large, soon()).await.unwrap(),
         ];
-        assert_eq!(pool.enter(Size::Large, soon()).await.err(), Some(Busy::Late));
+        assert_eq!(pool.enter(&acme(), Size::Large, soon()).await.err(), Some(Busy::Late));
         let (slot, answer) = pool
             .enter(Size::Small, soon())
             .await
@@ -254,45 +295,82 @@ mod tests {
             .await
             .unwrap();
         assert_eq!(answer, 42);
-        assert_eq!(pool.enter(Size::Small, soon()).await.err(), Some(Busy::Late));
+        assert_eq!(pool.enter(&acme(), Size::Small, soon()).await.err(), Some(Busy::Late));
         drop(slot);
-        assert!(pool.enter(Size::Small, soon()).await.is_ok());
+        assert!(pool.enter(&acme(), Size::Small, soon()).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn one_step_of_an_organisation_waits_behind_a_few_of_another_that_sends_thousands() {
+        let pool = pool(1, 1_000);
+        let held = pool.enter(&acme(), Size::Large, soon()).await.unwrap();
+        let done = Arc::new(AtomicUsize::new(0));
+        let many: Vec<_> = (0..500)
+            .map(|_| {
+                let (pool, done) = (Arc::clone(&pool), Arc::clone(&done));
+                tokio::spawn(async move {
+                    let slot = pool.enter(&acme(), Size::Large, later()).await.unwrap();
+                    tokio::task::yield_now().await;
+                    done.fetch_add(1, Ordering::Relaxed);
+                    drop(slot);
+                })
+            })
+            .collect();
+        while pool.waiting() < 500 {
+            tokio::task::yield_now().await;
+        }
+        let (other, counted) = (Arc::clone(&pool), Arc::clone(&done));
+        let one = tokio::spawn(async move {
+            let _slot = other
+                .enter(&OrganisationId::new("other"), Size::Large, later())
+                .await
+                .unwrap();
+            counted.load(Ordering::Relaxed)
+        });
+        while pool.waiting() < 501 {
+            tokio::task::yield_now().await;
+        }
+        drop(held);
+        assert!(one.await.unwrap() <= 3);
+        for task in many {
+            task.await.unwrap();
+        }
     }
 
     #[tokio::test]
     async fn more_than_may_wait_are_sent_away_and_who_goes_makes_room() {
         let pool = pool(1, 1);
-        let _held = pool.enter(Size::Large, soon()).await.unwrap();
+        let _held = pool.enter(&acme(), Size::Large, soon()).await.unwrap();
         let waiting = {
             let pool = Arc::clone(&pool);
-            tokio::spawn(async move { pool.enter(Size::Large, later()).await.map(drop) })
+            tokio::spawn(async move { pool.enter(&acme(), Size::Large, later()).await.map(drop) })
         };
         while pool.waiting() == 0 {
             tokio::task::yield_now().await;
         }
-        assert_eq!(pool.enter(Size::Small, later()).await.err(), Some(Busy::Full));
-        assert!(pool.slot(Size::Small, soon()).await.is_ok());
+        assert_eq!(pool.enter(&acme(), Size::Small, later()).await.err(), Some(Busy::Full));
+        assert!(pool.slot(&acme(), Size::Small, soon()).await.is_ok());
         waiting.abort();
         assert!(waiting.await.unwrap_err().is_cancelled());
-        assert!(pool.enter(Size::Small, soon()).await.is_ok());
+        assert!(pool.enter(&acme(), Size::Small, soon()).await.is_ok());
     }
 
     #[tokio::test]
     async fn a_job_that_is_late_keeps_its_slot_until_it_ends() {
         let pool = pool(1, 1);
         let (go, wait) = std::sync::mpsc::channel::<()>();
-        let slot = pool.enter(Size::Large, soon()).await.unwrap();
+        let slot = pool.enter(&acme(), Size::Large, soon()).await.unwrap();
         let late = slot.run(soon(), move || wait.recv()).await;
         assert_eq!(late.err(), Some(Busy::Late));
-        assert_eq!(pool.enter(Size::Large, soon()).await.err(), Some(Busy::Late));
+        assert_eq!(pool.enter(&acme(), Size::Large, soon()).await.err(), Some(Busy::Late));
         go.send(()).unwrap();
-        assert!(pool.enter(Size::Large, later()).await.is_ok());
+        assert!(pool.enter(&acme(), Size::Large, later()).await.is_ok());
     }
 
     #[tokio::test]
     #[should_panic(expected = "as it happens")]
     async fn a_job_that_panics_panics_where_it_is_waited_for() {
-        let slot = pool(1, 1).enter(Size::Small, soon()).await.unwrap();
+        let slot = pool(1, 1).enter(&acme(), Size::Small, soon()).await.unwrap();
         let _ = slot.run(later(), || panic!("as it happens")).await;
     }
 }

@@ -26,7 +26,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("cache", &["model", "policy", "telemetry"]),
     ("limit", &["model", "telemetry"]),
     ("audit", &["model", "telemetry"]),
-    ("work", &[]),
+    ("work", &["model"]),
     (
         "pipeline",
         &[

@@ -52,7 +52,7 @@ impl Reader<'_> {
             )?),
             longest_wait: Duration::from_millis(self.within(
                 "limits.longest_wait_ms",
-                limits.longest_wait_ms.unwrap_or(5_000),
+                limits.longest_wait_ms.unwrap_or(10_000),
                 10,
                 600_000,
             )?),

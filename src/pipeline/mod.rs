@@ -180,7 +180,13 @@ impl Guardian {
     ) -> (Decided, Lesson) {
         let ticket = self.audit.open(&admitted.caller, &step);
         let method = step.method;
-        let mut room = Room::new(&self.pool, &step, slot, Instant::now() + self.settings.timeout);
+        let mut room = Room::new(
+            &self.pool,
+            &admitted.organisation.id,
+            &step,
+            slot,
+            Instant::now() + self.settings.timeout,
+        );
         let (snapshot, notes) = self.recall(admitted, &step, &mut room).await;
         let keys = snapshot.keys();
         let examiner = self.examiner(admitted);
@@ -245,7 +251,13 @@ impl Guardian {
         admitted: &Admitted,
         step: Arc<Step>,
     ) -> Option<(Arc<Step>, Vec<Finding>, History)> {
-        let mut room = Room::new(&self.pool, &step, None, Instant::now() + self.settings.timeout);
+        let mut room = Room::new(
+            &self.pool,
+            &admitted.organisation.id,
+            &step,
+            None,
+            Instant::now() + self.settings.timeout,
+        );
         let (snapshot, _) = self.recall(admitted, &step, &mut room).await;
         let examiner = self.examiner(admitted);
         room.run(move || examiner.shown(step, snapshot)).await.ok().flatten()

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::model::Step;
+use crate::model::{OrganisationId, Step};
 use crate::work::{Busy, Pool, Size, Slot};
 
 /// Where the jobs of one step run.
 pub(super) struct Room<'g> {
     pool: &'g Arc<Pool>,
+    organisation: &'g OrganisationId,
     size: Size,
     slot: Option<Slot>,
     /// When the step has to be decided.
@@ -19,9 +20,16 @@ pub(super) struct Room<'g> {
 
 impl<'g> Room<'g> {
     /// For a step, with the slot that it has already, if it has one.
-    pub(super) fn new(pool: &'g Arc<Pool>, step: &Step, slot: Option<Slot>, deadline: Instant) -> Self {
+    pub(super) fn new(
+        pool: &'g Arc<Pool>,
+        organisation: &'g OrganisationId,
+        step: &Step,
+        slot: Option<Slot>,
+        deadline: Instant,
+    ) -> Self {
         Self {
             pool,
+            organisation,
             size: Size::of(step.text_bytes()),
             slot,
             deadline,
@@ -55,7 +63,7 @@ impl<'g> Room<'g> {
         let deadline = self.deadline + more;
         let slot = match self.slot.take() {
             Some(slot) => slot,
-            None => self.pool.slot(self.size, deadline).await?,
+            None => self.pool.slot(self.organisation, self.size, deadline).await?,
         };
         slot.run(deadline, job).await.map(|(_, result)| result)
     }

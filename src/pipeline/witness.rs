@@ -13,7 +13,13 @@ impl Guardian {
     /// Sees a step that has happened, whatever would be decided about it: rules look at it, no judge is asked, nothing is
     /// recorded, and its session remembers it as done. Returns what they saw.
     pub async fn witness(&self, admitted: &Admitted, step: Arc<Step>) -> Vec<Finding> {
-        let mut room = Room::new(&self.pool, &step, None, Instant::now() + self.settings.timeout);
+        let mut room = Room::new(
+            &self.pool,
+            &admitted.organisation.id,
+            &step,
+            None,
+            Instant::now() + self.settings.timeout,
+        );
         let (snapshot, _) = self.recall(admitted, &step, &mut room).await;
         let examiner = self.examiner(admitted);
         let seen = room.run(move || {

@@ -13,6 +13,7 @@ mod authentication;
 mod connections;
 mod health;
 mod listen;
+mod memory;
 mod receive;
 mod refusal;
 mod steps;
@@ -30,6 +31,8 @@ pub use authentication::{Authentication, Keyring};
 pub use connections::Connections;
 pub use refusal::Refusal;
 
+use memory::{Budget, Share};
+
 use crate::pipeline::Guardian;
 use crate::{telemetry, wire};
 
@@ -44,8 +47,8 @@ pub struct Settings {
     pub max_body_bytes: usize,
     /// Requests that are worked on at the same time.
     pub max_in_flight: usize,
-    /// Bytes of bodies that are worked on at the same time; what goes beyond waits, then is refused. A step takes several
-    /// times its body in memory, so this is what bounds the process.
+    /// Bytes that requests under way may take, with all that they unfold to; what goes beyond waits, then is refused. Bodies
+    /// that are still arriving may take a quarter as much beside it.
     pub max_in_flight_bytes: usize,
     /// How long a client may take to send a body.
     pub body_timeout: Duration,
@@ -64,10 +67,10 @@ impl Default for Settings {
             authentication: Authentication::LoopbackOnly,
             max_body_bytes: 1024 * 1024,
             max_in_flight: 1024,
-            max_in_flight_bytes: 32 * 1024 * 1024,
+            max_in_flight_bytes: 256 * 1024 * 1024,
             body_timeout: Duration::from_secs(10),
             connections: Connections::default(),
-            longest_wait: Duration::from_secs(5),
+            longest_wait: Duration::from_secs(10),
             drain_timeout: Duration::from_secs(11),
         }
     }
@@ -135,8 +138,8 @@ pub(crate) struct Shared {
     settings: Settings,
     limits: wire::Limits,
     in_flight: Arc<Semaphore>,
-    /// One permit for each KiB of body.
-    in_flight_kib: Arc<Semaphore>,
+    arriving: Budget,
+    memory: Budget,
 }
 
 /// A server that is bound to its address.
@@ -174,11 +177,16 @@ impl Server {
         let listener = TcpListener::bind(settings.listen).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
+        let share = match settings.authentication {
+            Authentication::Keys => Share::Half,
+            Authentication::LoopbackOnly | Authentication::Nobody => Share::Whole,
+        };
         let shared = Arc::new(Shared {
             guardian,
             keyring: ArcSwap::from_pointee(keyring),
             in_flight: Arc::new(Semaphore::new(settings.max_in_flight)),
-            in_flight_kib: Arc::new(Semaphore::new(settings.max_in_flight_bytes.div_ceil(1024))),
+            arriving: Budget::new(settings.max_in_flight_bytes / 4, share),
+            memory: Budget::new(settings.max_in_flight_bytes, share),
             settings,
             limits,
         });

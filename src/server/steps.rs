@@ -36,7 +36,7 @@ async fn received(shared: &Arc<Shared>, request: Request<Body>) -> Refused<Vec<u
     let permits = Arc::new(permits);
     let deadline = Instant::now() + shared.settings.longest_wait;
     // Until here a client that hangs up leaves nothing behind: it gives up its place in the queue.
-    let slot = slot(shared, Size::of(body.len()), deadline).await?;
+    let slot = slot(shared, &caller, Size::of(body.len()), deadline).await?;
     let limits = shared.limits;
     let (slot, decoded) = slot.finish_with(move || wire::decode(&body, &limits)).await;
     match decoded {
@@ -46,7 +46,7 @@ async fn received(shared: &Arc<Shared>, request: Request<Body>) -> Refused<Vec<u
             drop(slot);
             let answers = items.into_iter().map(|item| async {
                 let answered = async {
-                    let slot = slot_for(shared, &item, deadline).await?;
+                    let slot = slot_for(shared, &caller, &item, deadline).await?;
                     answer_item(shared, &caller, item, slot, Arc::clone(&permits)).await
                 };
                 match answered.await {
@@ -60,18 +60,18 @@ async fn received(shared: &Arc<Shared>, request: Request<Body>) -> Refused<Vec<u
 }
 
 /// A slot for what has just arrived.
-async fn slot(shared: &Shared, size: Size, deadline: Instant) -> Refused<Slot> {
-    let entered = shared.guardian.pool().enter(size, deadline).await;
+async fn slot(shared: &Shared, caller: &Caller, size: Size, deadline: Instant) -> Refused<Slot> {
+    let entered = shared.guardian.pool().enter(&caller.organisation, size, deadline).await;
     entered.map_err(|_| (Refusal::Overloaded, None))
 }
 
 /// A slot for one step of a batch.
-async fn slot_for(shared: &Shared, item: &Item, deadline: Instant) -> Refused<Slot> {
+async fn slot_for(shared: &Shared, caller: &Caller, item: &Item, deadline: Instant) -> Refused<Slot> {
     let size = match &item.call {
         Ok(Call::Step(step)) => Size::of(step.text_bytes()),
         Ok(Call::Ping(_)) | Err(_) => Size::Small,
     };
-    let slot = shared.guardian.pool().slot(size, deadline).await;
+    let slot = shared.guardian.pool().slot(&caller.organisation, size, deadline).await;
     slot.map_err(|_| (Refusal::Overloaded, item.id.clone()))
 }
 

@@ -45,6 +45,8 @@ pub const CONNECTIONS: &str = "guardian_connections";
 /// Connections that were not closed by their client, by `reason`: `idle`, `displaced` (made room for a new one), `full` and
 /// `peer_full` (refused).
 pub const CONNECTIONS_CLOSED: &str = "guardian_connections_closed_total";
+/// Log lines that could not be written and are lost.
+pub const LOG_LOST: &str = "guardian_log_lines_lost_total";
 /// Steps being decided right now.
 pub const IN_FLIGHT: &str = "guardian_steps_in_flight";
 
@@ -61,6 +63,7 @@ pub fn describe() {
         metrics::Unit::Seconds,
         "Time from step to verdict, by source."
     );
+    metrics::describe_counter!(LOG_LOST, "Log lines that could not be written and are lost.");
     metrics::describe_gauge!(CONNECTIONS, "Connections that are held.");
     metrics::describe_counter!(
         CONNECTIONS_CLOSED,
