@@ -288,7 +288,7 @@ mod tests {
         ];
         assert_eq!(pool.enter(&acme(), Size::Large, soon()).await.err(), Some(Busy::Late));
         let (slot, answer) = pool
-            .enter(Size::Small, soon())
+            .enter(&acme(), Size::Small, soon())
             .await
             .unwrap()
             .run(later(), || 42)

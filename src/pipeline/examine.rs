@@ -108,7 +108,11 @@ impl Examiner {
         let finished = match (cleared, judge) {
             (Err(draft), _) => self.tell(seen, draft.into_verdict(None, Vec::new())),
             (Ok(cleared), None) => {
-                let draft = local_draft(local_assessment(&cleared, self.policy()), Source::Rules, &cleared);
+                let draft = local_draft(
+                    local_assessment(&cleared.step, &cleared.evidence, self.policy()),
+                    Source::Rules,
+                    &cleared,
+                );
                 self.finish(seen, cleared, draft)
             }
             (Ok(cleared), Some(judge)) => {

@@ -4,15 +4,16 @@ use std::sync::Arc;
 
 use super::draft::{Draft, message};
 use super::examine::Examiner;
+use super::judging::local_assessment;
 use super::mask::Cleared;
-use crate::model::{Decision, Treatment, Verdict};
+use crate::model::{Decision, Finding, Treatment, Verdict};
 use crate::session::Past;
 
 impl Examiner {
     /// Makes a verdict of a draft about a cleared step.
     ///
-    /// INVARIANT: a modification that the protocol forbids, that does not apply, does not decode or still trips a rule
-    /// becomes a denial.
+    /// INVARIANT: a modification that the protocol forbids, that does not apply, does not decode, still trips a rule, shows
+    /// something to a rule that the step did not show, or that the local judge denies becomes a denial.
     pub(super) fn settle(&self, draft: Draft, cleared: Cleared, past: &Past) -> Verdict {
         match draft.decision {
             Decision::Deny => draft.into_verdict(None, Vec::new()),
@@ -44,9 +45,23 @@ impl Examiner {
         {
             return denied(draft, "the modified step trips a rule that the step did not");
         }
+        let evidence: Vec<Finding> = again.treated(Treatment::Evidence).cloned().collect();
+        if let Some(new) = evidence.iter().find(|finding| !names(&cleared.evidence, finding)) {
+            let why = format!("the modified step shows what the step did not, by rule `{}`", new.rule);
+            return denied(draft, &why);
+        }
+        let assessed = local_assessment(&again.step, &evidence, self.policy());
+        if assessed.decision == Decision::Deny {
+            return denied(draft, "what is left of the step is denied without a judge as well");
+        }
         let edits = cleared.masks.into_iter().chain(draft.edits.iter().cloned()).collect();
         draft.into_verdict(Some(Arc::clone(&again.step)), edits)
     }
+}
+
+/// Whether one of the findings is of the same rule.
+fn names(findings: &[Finding], new: &Finding) -> bool {
+    findings.iter().any(|finding| finding.rule == new.rule)
 }
 
 /// Whoever decided allows the step as it was masked.

@@ -31,6 +31,8 @@ mod endpoints;
 #[cfg(test)]
 mod evaluation;
 #[cfg(test)]
+mod fingerprint;
+#[cfg(test)]
 #[path = "../support/live.rs"]
 #[allow(dead_code, unreachable_pub)]
 mod live;
@@ -40,6 +42,10 @@ mod organisations;
 mod policies;
 #[cfg(test)]
 mod posture;
+#[cfg(test)]
+mod pressure;
+#[cfg(test)]
+mod program;
 #[cfg(test)]
 mod scenarios;
 #[cfg(test)]
