@@ -6,7 +6,7 @@ use super::Organisation;
 use super::draft::Draft;
 use super::examiner::Examiner;
 use crate::model::{
-    Decision, Finding, Method, Origin, Place, ReasonCode, Screening, Step, Treatment, Verdict, Withheld,
+    Decision, Diagnostic, Finding, Method, Origin, Place, ReasonCode, Screening, Step, Treatment, Verdict, Withheld,
 };
 use crate::policy::Policy;
 use crate::prefilter::Prefilters;
@@ -110,6 +110,11 @@ impl Screened {
         verdict.coverage = self.screening.coverage;
         verdict.policy_version.clone_from(&organisation.policy.version);
         verdict.prompt_version = organisation.prompts.version().to_owned();
+        let leniencies = self.step.leniencies().into_iter().map(|(code, what)| Diagnostic {
+            code,
+            detail: what.to_owned(),
+        });
+        verdict.diagnostics.extend(leniencies);
         verdict
     }
 }
