@@ -29,6 +29,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("cache", &["model", "policy", "telemetry"]),
     ("limit", &["model", "telemetry"]),
     ("audit", &["model", "telemetry"]),
+    ("work", &["model"]),
     (
         "pipeline",
         &[
@@ -45,9 +46,10 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "session",
             "text",
             "local",
+            "work",
         ],
     ),
-    ("server", &["model", "wire", "pipeline", "telemetry"]),
+    ("server", &["model", "wire", "pipeline", "telemetry", "work"]),
     (
         "eval",
         &["model", "wire", "prompt", "llm", "judge", "local", "pipeline"],
@@ -71,6 +73,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "pipeline",
             "server",
             "selftest",
+            "work",
         ],
     ),
     (
@@ -93,6 +96,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "pipeline",
             "server",
             "selftest",
+            "work",
         ],
     ),
     (

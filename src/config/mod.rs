@@ -8,6 +8,7 @@ mod endpoints;
 mod file;
 mod keys;
 mod local;
+mod serving;
 mod settings;
 
 use std::path::{Path, PathBuf};

@@ -164,7 +164,8 @@ impl Runner<'_> {
         if self.history == History::Replayed {
             self.replay(case, &admitted).await?;
         }
-        Ok(self.guardian.sketch(&admitted, step).await)
+        let sketch = self.guardian.sketch(&admitted, step).await;
+        sketch.ok_or_else(|| "the step was not examined in time".to_owned())
     }
 
     /// Cases of a suite often share session and agent ids, and have nothing to do with each other: each has a caller, and so

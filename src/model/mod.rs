@@ -16,6 +16,7 @@ mod step;
 pub(crate) mod testing;
 mod tool_class;
 mod verdict;
+mod withheld;
 
 pub use content::{Content, ContentId, Form, Origin, Place, Pointer};
 pub use edit::{Edit, EditError};
@@ -30,3 +31,4 @@ pub use tool_class::{ClassSet, ToolClass};
 pub use verdict::{
     Authorization, Decision, Diagnostic, Judging, Moved, Opinion, Risk, Source, Stage, Standing, Verdict,
 };
+pub use withheld::{Clean, WITHHELD, Withheld};

@@ -6,52 +6,38 @@ use super::draft::{Draft, message};
 use super::mask::Cleared;
 use super::purse::CallersPurse;
 use super::{Admitted, Guardian};
-use crate::cache::{Fingerprint, Scope, Served, Unanswered};
+use crate::cache::{Fingerprint, Served, Unanswered};
 use crate::judge::{Assessment, Case, Judge, JudgeFailure, Judged, local};
 use crate::model::{Decision, Diagnostic, Finding, History, Judging, Posture, ReasonCode, Source, Step, Treatment};
 use crate::policy::Policy;
-use crate::session::Recalled;
+
+/// What a model is asked about a cleared step.
+pub(super) struct Question {
+    /// What it is told of the session.
+    pub(super) history: History,
+    /// What equal questions have in common.
+    pub(super) fingerprint: Fingerprint,
+}
 
 /// How often a step waits for other steps' calls that run out of time, before it is told of a failure.
 const MOST_WAITS: usize = 3;
 
 impl Guardian {
-    /// Asks whoever can decide. With an endpoint: the cache, then the model; without: the local judge.
+    /// Asks who decides: the cache, then the model. Where neither answers, the posture decides.
     pub(super) async fn judge(
         &self,
-        judge: Option<&Arc<Judge>>,
+        judge: &Arc<Judge>,
         admitted: &Admitted,
         cleared: &Cleared,
-        recalled: &Recalled,
+        question: Question,
         deadline: tokio::time::Instant,
     ) -> Draft {
-        let lean = cleared.lean.as_ref();
-        let Some(judge) = judge else {
-            return self.alone(admitted, cleared);
-        };
-        if let Some(draft) = lean.and_then(|lean| lean.settles(cleared)) {
-            return draft;
-        }
-        let evidence = cleared.shown_evidence();
         let organisation = &admitted.organisation;
-        let scope = Scope {
-            organisation: &organisation.id,
-            policy_version: &organisation.policy.version,
-            prompt_version: organisation.prompts.version(),
-            judge: judge.identity(),
-        };
-        let history = recalled.history(&cleared.step);
-        let fingerprint = Fingerprint::of(&scope, &cleared.step, &evidence, &history);
+        let Question { history, fingerprint } = question;
         let answer = tokio::time::timeout_at(deadline, async {
             let mut others_asked = 0;
             loop {
-                let ask = self.ask(
-                    judge,
-                    admitted,
-                    (Arc::clone(&cleared.step), evidence.clone()),
-                    history.clone(),
-                    deadline,
-                );
+                let ask = self.ask(judge, admitted, cleared, history.clone(), deadline);
                 match self.cache.get_or_ask(&organisation.id, fingerprint, ask).await {
                     // The other one's time was up, not this one's.
                     Err(Unanswered::OthersFailed(failure))
@@ -72,7 +58,7 @@ impl Guardian {
                 };
                 let mut draft = draft(judged.assessment.clone(), source, Some(&judged));
                 draft.judging = Some(judging(&judged, served));
-                if let Some(lean) = lean {
+                if let Some(lean) = &cleared.lean {
                     lean.compare(draft.decision);
                 }
                 draft
@@ -90,12 +76,12 @@ impl Guardian {
         &self,
         judge: &Arc<Judge>,
         admitted: &Admitted,
-        (step, evidence): (Arc<Step>, Vec<Finding>),
+        cleared: &Cleared,
         history: History,
         deadline: tokio::time::Instant,
     ) -> impl Future<Output = Result<Judged, JudgeFailure>> + Send + 'static {
         let (judge, limits) = (Arc::clone(judge), Arc::clone(&self.limits));
-        let admitted = admitted.clone();
+        let (admitted, step, evidence) = (admitted.clone(), Arc::clone(&cleared.step), cleared.shown_evidence());
         async move {
             let purse = CallersPurse::new(limits, admitted.clone(), deadline);
             let organisation = &admitted.organisation;
@@ -112,20 +98,6 @@ impl Guardian {
         }
     }
 
-    /// What the local judge decides by itself: what its scorer denies, and what findings alone deny.
-    fn alone(&self, admitted: &Admitted, cleared: &Cleared) -> Draft {
-        let by_findings = local_draft(
-            local_assessment(&cleared.step, &cleared.evidence, &admitted.organisation.policy),
-            Source::Rules,
-            cleared,
-        );
-        let lean = cleared.lean.as_ref();
-        match lean.and_then(|lean| lean.denies_alone(cleared).or_else(|| lean.settles(cleared))) {
-            Some(draft) if by_findings.decision == Decision::Allow => draft,
-            Some(_) | None => by_findings,
-        }
-    }
-
     /// Nobody could decide: the posture. Even an open one allows nothing that the local judge would deny.
     fn fall_back(&self, admitted: &Admitted, cleared: &Cleared, failure: &JudgeFailure) -> Draft {
         let method = cleared.step.method;
@@ -133,7 +105,7 @@ impl Guardian {
         if let Some(draft) = cleared.lean.as_ref().and_then(|lean| lean.settles_after_all(cleared)) {
             return draft;
         }
-        let mut draft = self.alone(admitted, cleared);
+        let mut draft = alone(cleared, &admitted.organisation.policy);
         draft.source = Source::Fallback;
         draft.diagnostics.push(Diagnostic {
             code: failure.code,
@@ -170,6 +142,17 @@ impl Guardian {
     }
 }
 
+/// What the local judge decides by itself: what its scorer denies, and what findings alone deny.
+pub(super) fn alone(cleared: &Cleared, policy: &Policy) -> Draft {
+    let by_findings = local_assessment(&cleared.step, &cleared.evidence, policy);
+    let by_findings = local_draft(by_findings, Source::Rules, cleared);
+    let lean = cleared.lean.as_ref();
+    match lean.and_then(|lean| lean.denies_alone(cleared).or_else(|| lean.settles(cleared))) {
+        Some(draft) if by_findings.decision == Decision::Allow => draft,
+        Some(_) | None => by_findings,
+    }
+}
+
 /// What the local judge makes of a step, given what the judge would be told of.
 pub(super) fn local_assessment(step: &Step, evidence: &[Finding], policy: &Policy) -> Assessment {
     let evidence: Vec<_> = evidence.iter().map(|finding| (finding, Treatment::Evidence)).collect();
@@ -177,7 +160,7 @@ pub(super) fn local_assessment(step: &Step, evidence: &[Finding], policy: &Polic
 }
 
 /// A draft of what the local judge assessed: it has no words of its own for the agent.
-fn local_draft(assessment: Assessment, source: Source, cleared: &Cleared) -> Draft {
+pub(super) fn local_draft(assessment: Assessment, source: Source, cleared: &Cleared) -> Draft {
     let mut draft = draft(assessment, source, None);
     draft.message = message(draft.decision, cleared.step.method, &draft.reason_codes);
     draft

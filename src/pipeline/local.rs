@@ -4,15 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::draft::{Draft, message};
+use super::examiner::Examiner;
 use super::mask::Cleared;
 use super::screen::Screened;
-use super::{Admitted, Guardian};
 use crate::local::{GroundKind, Leaning, Listener, Mode, Score, Sight, Sketch, Unmask};
 use crate::model::{
     Confidence, Content, Coverage, Decision, Finding, Moved, Opinion, ReasonCode, Screening, Severity, Source,
     Standing, Step, Treatment, View,
 };
-use crate::session::Past;
+use crate::session::{Past, Snapshot};
 use crate::telemetry::names;
 use crate::text::views;
 
@@ -27,12 +27,12 @@ pub(super) struct Lean {
     pub(super) hint: Option<Finding>,
 }
 
-impl Guardian {
+impl Examiner {
     /// Asks the scorer, where there is one and the organisation wants it.
-    pub(super) fn lean(&self, judged: bool, admitted: &Admitted, screened: &Screened, past: &Past) -> Option<Lean> {
-        let mode = admitted.organisation.local_judge;
+    pub(super) fn lean(&self, judged: bool, screened: &Screened, past: &Past) -> Option<Lean> {
+        let mode = self.organisation.local_judge;
         let scorer = self.scorer.as_ref().filter(|_| mode != Mode::Off)?;
-        let (policy, step) = (&admitted.organisation.policy, &screened.step);
+        let (policy, step) = (self.policy(), &screened.step);
         let Screening { findings, coverage } = screened.screening();
         let score = scorer.model.score(step, past, findings, policy, &Plainly { coverage });
         let thresholds = policy.local_judge.thresholds.of(step.kind);
@@ -63,14 +63,18 @@ impl Guardian {
         (before * share).floor() < ((before + 1.0) * share).floor()
     }
 
-    /// What the local judge sees of a step, for training.
-    pub async fn sketch(&self, admitted: &Admitted, step: Arc<Step>) -> Sketch {
-        let policy = &admitted.organisation.policy;
-        let deadline = tokio::time::Instant::now() + self.settings.timeout;
-        let (recalled, _) = self.recall(admitted, &step, deadline).await;
-        let screened = self.screen(step, policy, recalled.past()).await;
+    /// What the scorer sees of a step, for training.
+    pub(super) fn sketch(&self, step: Arc<Step>, snapshot: Snapshot) -> Sketch {
+        let recalled = snapshot.seen_by(&step);
+        let screened = self.screen(step, recalled.past());
         let Screening { findings, coverage } = screened.screening();
-        Sketch::of(&screened.step, recalled.past(), findings, policy, &Plainly { coverage })
+        Sketch::of(
+            &screened.step,
+            recalled.past(),
+            findings,
+            self.policy(),
+            &Plainly { coverage },
+        )
     }
 }
 

@@ -1,0 +1,26 @@
+//! What examining a step takes, apart from the step.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+use super::Organisation;
+use crate::local::Scorer;
+use crate::policy::Policy;
+use crate::prefilter::Prefilters;
+
+/// What examining takes: the prefilters, and the organisation as it was when the step was admitted.
+#[derive(Clone)]
+pub(super) struct Examiner {
+    pub(super) prefilters: Arc<Prefilters>,
+    pub(super) organisation: Arc<Organisation>,
+    /// The trained scorer of the local judge, where there is one.
+    pub(super) scorer: Option<Scorer>,
+    /// Steps that the scorer settled, for choosing those that a judge is asked about all the same.
+    pub(super) settled_locally: Arc<AtomicU64>,
+}
+
+impl Examiner {
+    pub(super) fn policy(&self) -> &Policy {
+        &self.organisation.policy
+    }
+}
