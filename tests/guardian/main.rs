@@ -43,6 +43,10 @@ mod policies;
 #[cfg(test)]
 mod posture;
 #[cfg(test)]
+mod pressure;
+#[cfg(test)]
+mod program;
+#[cfg(test)]
 mod scenarios;
 #[cfg(test)]
 mod selftest;
