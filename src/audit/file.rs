@@ -5,16 +5,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::AuditError;
-use super::sink::{Output, Reopen};
-
-/// How the last line of an output ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LastLine {
-    /// With its line end, or there is none.
-    Whole,
-    /// In its middle: who wrote it was stopped by force, or the machine lost its power.
-    Torn,
-}
+use super::output::{LastLine, Output, Reopen};
 
 impl LastLine {
     /// Of a file. What cannot be read, and what is no plain file, counts as whole.

@@ -8,6 +8,7 @@
 //! [`Withheld`](crate::model::Withheld): the record of a step that was never examined names neither agent nor session. Where they go is a [`Sink`]'s concern.
 
 mod file;
+mod output;
 mod record;
 mod sink;
 mod ticket;
@@ -15,7 +16,8 @@ mod ticket;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use file::{LastLine, NamedFile};
+use file::NamedFile;
+use output::LastLine;
 pub use record::{FindingLine, Outcome, Record};
 pub use sink::{LineSink, MemorySink, NullSink, Recorded, Sink, Taken};
 pub use ticket::Ticket;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
-use super::file::LastLine;
+use super::output::{LastLine, Output, Reopen};
 use super::{OnFailure, Outcome, Record};
 use crate::telemetry::names;
 
@@ -108,23 +108,6 @@ struct Line {
     outcome: Outcome,
     /// Who waits until it is written.
     written: Option<oneshot::Sender<()>>,
-}
-
-/// Where lines are written.
-pub(super) trait Output: Write + Send {
-    /// Makes sure that the next line goes where the name of the output points now.
-    fn follow(&mut self, _reopen: Reopen) -> std::io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Output for std::io::Stderr {}
-
-/// Whether an output is opened again though nothing seems to have changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reopen {
-    Asked,
-    IfGone,
 }
 
 /// Writes one JSON object per line, on a thread of its own.

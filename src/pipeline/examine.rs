@@ -5,24 +5,15 @@
 
 use std::sync::Arc;
 
-use super::Organisation;
 use super::draft::Draft;
-use super::judging::{local_assessment, local_draft};
+use super::examiner::Examiner;
+use super::judging::{Question, local_assessment, local_draft};
 use super::mask::Cleared;
 use super::screen::Screened;
 use crate::cache::{Fingerprint, Scope};
 use crate::judge::Judge;
 use crate::model::{Clean, Decision, Diagnostic, Finding, History, Method, Source, Step, Verdict, Withheld};
-use crate::policy::Policy;
-use crate::prefilter::Prefilters;
 use crate::session::{Recalled, Snapshot};
-
-/// What examining takes: the prefilters, and the organisation as it was when the step was admitted.
-#[derive(Clone)]
-pub(super) struct Examiner {
-    pub(super) prefilters: Arc<Prefilters>,
-    pub(super) organisation: Arc<Organisation>,
-}
 
 /// An examined step.
 pub(super) enum Examined {
@@ -36,14 +27,6 @@ pub(super) enum Examined {
 pub(super) struct Open {
     pub(super) cleared: Cleared,
     seen: Seen,
-}
-
-/// What a model is asked about a cleared step.
-pub(super) struct Question {
-    /// What it is told of the session.
-    pub(super) history: History,
-    /// What equal questions have in common.
-    pub(super) fingerprint: Fingerprint,
 }
 
 /// A screened step in the light of its session.
@@ -82,10 +65,6 @@ impl Light {
 }
 
 impl Examiner {
-    pub(super) fn policy(&self) -> &Policy {
-        &self.organisation.policy
-    }
-
     /// Examines a step as far as that goes without a model.
     pub(super) fn examine(
         &self,

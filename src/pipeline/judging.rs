@@ -3,14 +3,21 @@
 use std::sync::Arc;
 
 use super::draft::{Draft, message};
-use super::examine::Question;
 use super::mask::Cleared;
 use super::purse::CallersPurse;
 use super::{Admitted, Guardian};
-use crate::cache::{Served, Unanswered};
+use crate::cache::{Fingerprint, Served, Unanswered};
 use crate::judge::{Assessment, Case, Judge, JudgeFailure, Judged, local};
 use crate::model::{Decision, Diagnostic, Finding, History, Judging, Posture, ReasonCode, Source, Step, Treatment};
 use crate::policy::Policy;
+
+/// What a model is asked about a cleared step.
+pub(super) struct Question {
+    /// What it is told of the session.
+    pub(super) history: History,
+    /// What equal questions have in common.
+    pub(super) fingerprint: Fingerprint,
+}
 
 /// How often a step waits for other steps' calls that run out of time, before it is told of a failure.
 const MOST_WAITS: usize = 3;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::draft::Draft;
-use super::examine::Examiner;
+use super::examiner::Examiner;
 use super::screen::{Screened, explain, reasons};
 use crate::model::{Decision, Edit, Finding, Origin, ReasonCode, Step, Treatment};
 use crate::policy::MaskStyle;

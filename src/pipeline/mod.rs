@@ -22,6 +22,7 @@
 mod admission;
 mod draft;
 mod examine;
+mod examiner;
 mod experts;
 mod judging;
 mod lesson;
@@ -50,7 +51,8 @@ pub use trust::{JudgeCheck, Trust};
 pub use crate::audit::Recorded;
 
 use draft::Draft;
-use examine::{Examined, Examiner, Finished};
+use examine::{Examined, Finished};
+use examiner::Examiner;
 use room::Room;
 
 use crate::audit::Audit;

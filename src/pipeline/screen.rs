@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Organisation;
 use super::draft::Draft;
-use super::examine::Examiner;
+use super::examiner::Examiner;
 use crate::model::{
     Decision, Diagnostic, Finding, Method, Origin, Place, ReasonCode, Screening, Step, Treatment, Verdict, Withheld,
 };

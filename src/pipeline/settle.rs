@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::draft::{Draft, message};
-use super::examine::Examiner;
+use super::examiner::Examiner;
 use super::judging::local_assessment;
 use super::mask::Cleared;
 use crate::model::{Decision, Finding, Treatment, Verdict};

@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use super::happening::Identity;
 use super::learning::{Learning, Underway, Unlearned};
-use super::{
-    AgentKey, Deed, Happening, Nameless, Past, SessionKey, SessionStore, Settled, StoreFailure, TaintedMemory, taint,
-};
+use super::{Deed, Happening, Keys, Nameless, Past, SessionStore, Settled, StoreFailure, TaintedMemory, taint};
 use crate::model::{Caller, History, Kind, Step};
 use crate::policy::Policy;
 use crate::telemetry::names;
@@ -17,29 +15,6 @@ pub struct Memory {
     store: Arc<dyn SessionStore>,
     nameless: Nameless,
     underway: Arc<Underway>,
-}
-
-/// The session and the agent that a step belongs to, where it belongs to any.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Keys {
-    pub(super) session: Option<SessionKey>,
-    pub(super) agent: Option<AgentKey>,
-}
-
-impl Keys {
-    /// The session.
-    pub fn session(&self) -> Option<SessionKey> {
-        self.session
-    }
-
-    /// Of a step. One without a session has no agent either.
-    pub(super) fn of(caller: &Caller, step: &Step, nameless: Nameless) -> Self {
-        let session = SessionKey::of(caller, step, nameless);
-        Self {
-            session,
-            agent: session.and_then(|_| AgentKey::of(caller, step)),
-        }
-    }
 }
 
 /// A session as a store recalled it. The default is that of a step that is judged by itself.
