@@ -149,7 +149,8 @@ mod tests {
     proptest! {
         #[test]
         fn whatever_is_packed_comes_back(body in prop::collection::vec(any::<u8>(), 0..2000)) {
-            prop_assert_eq!(unpack(&packed(&body), 2000).unwrap().as_ref(), body.as_slice());
+            let unpacked = unpack(&packed(&body), 2000).unwrap();
+            prop_assert_eq!(unpacked.as_ref(), body.as_slice());
         }
 
         #[test]
