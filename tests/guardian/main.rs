@@ -62,4 +62,6 @@ mod support;
 #[cfg(test)]
 mod tls;
 #[cfg(test)]
+mod transport;
+#[cfg(test)]
 mod unconfigured;
