@@ -57,6 +57,25 @@ impl Examiner {
         })
     }
 
+    /// Whether the scorer objects to a modified step: it is sure of harm, or it would deny the step alone and gives it a higher
+    /// probability of harm than the step had before.
+    pub(super) fn objects_to_modified(&self, before: Option<&Lean>, modified: &Screened, past: &Past) -> bool {
+        let (Some(before), Some(scorer)) = (before, self.scorer.as_ref()) else {
+            return false;
+        };
+        if self.organisation.local_judge != Mode::On {
+            return false;
+        }
+        let (policy, step) = (self.policy(), &modified.step);
+        let Screening { findings, coverage } = modified.screening();
+        let score = scorer.model.score(step, past, findings, policy, &Plainly { coverage });
+        let thresholds = policy.local_judge.thresholds.of(step.kind);
+        let head = scorer.model.head(score.part);
+        let sure = Leaning::of(score.probability, thresholds, head, Sight::Barred) == Leaning::Deny;
+        let alone = Leaning::alone(score.probability, thresholds, head) == Leaning::Deny;
+        sure || (alone && score.probability > before.opinion.probability)
+    }
+
     /// Whether a judge is asked about a settled step all the same: every so many, as the share says.
     fn is_drawn(&self, share: f64) -> bool {
         let before = self.settled_locally.fetch_add(1, Ordering::Relaxed) as f64;

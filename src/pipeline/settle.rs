@@ -57,6 +57,9 @@ impl Examiner {
         if assessed.decision == Decision::Deny {
             return denied(draft, "what is left of the step is denied without a judge as well");
         }
+        if self.objects_to_modified(cleared.lean.as_ref(), &again, past) {
+            return denied(draft, "the local judge's scorer objects to what is left of the step");
+        }
         let edits = cleared.masks.into_iter().chain(draft.edits.iter().cloned()).collect();
         draft.into_verdict(Some(Arc::clone(&again.step)), edits)
     }
