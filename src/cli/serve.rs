@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::{ConfigArgument, Ended, Quiet, start_logging};
 use crate::config::Config;
+use crate::gateway::Gateways;
 use crate::pipeline::Guardian;
 use crate::server::{Control, Server, parse_listen};
 use crate::{app, audit, telemetry};
@@ -48,10 +49,21 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
         "configuration read from {}",
         config.file
     );
+    let gateways = Gateways::bind(&config.gateways, server.address(), &guardian)?;
+    let server = server.besides(gateways.router());
+    for (name, address) in gateways.addresses() {
+        tracing::info!(gateway = name, "listening on http://{address}");
+    }
     eprintln!("listening on http://{}", server.address());
     let canaries = canaries(&config, &guardian)?;
+    let drain = config.server.drain_timeout;
     let signals = tokio::spawn(heed_signals(source, config, guardian, server.control()));
+    let stop_gateways = gateways.stopper();
+    let gateways = tokio::spawn(gateways.run());
     let ended = server.run().await;
+    stop_gateways(drain);
+    // They end by themselves, in their time.
+    let _ = gateways.await;
     signals.abort();
     if let Some(canaries) = canaries {
         canaries.abort();

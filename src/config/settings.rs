@@ -8,7 +8,7 @@ use super::file::{CanarySection, JudgeSection, LimitSection, LogSection, Organis
 use super::{ApiKey, ConfigError, ConfigFile};
 use crate::model::{OrganisationId, Posture};
 use crate::policy::PROFILE_NAMES;
-use crate::{audit, cache, judge, limit, pipeline, prompt, selftest, server, session, telemetry, wire};
+use crate::{audit, cache, gateway, judge, limit, pipeline, prompt, selftest, server, session, telemetry, wire};
 
 /// Everything that is configured, checked.
 #[derive(Clone, Debug)]
@@ -39,6 +39,8 @@ pub struct Config {
     pub log: telemetry::Settings,
     /// The organisations; at least one.
     pub organisations: Vec<OrganisationSettings>,
+    /// The gateways.
+    pub gateways: Vec<gateway::Settings>,
 }
 
 /// An organisation, as configured.
@@ -83,10 +85,12 @@ impl Config {
                 audit_on_failure,
                 log,
                 organisations: _,
+                gateways,
             } = config;
+            let listen = server.listen;
             format!(
-                "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
-                server.listen, wire, judge, canaries, pipeline, limits, cache, sessions, audit, audit_on_failure, log
+                "{listen:?} {wire:?} {judge:?} {canaries:?} {pipeline:?} {limits:?} {cache:?} {sessions:?} {audit:?} \
+                 {audit_on_failure:?} {log:?} {gateways:?}"
             )
         };
         fixed(self) == fixed(other)
@@ -134,13 +138,19 @@ impl ConfigFile {
             .iter()
             .any(|organisation| !organisation.api_keys.is_empty());
         let canaries = self.judge.as_ref().and_then(|judge| judge.canaries.as_ref());
+        let wire = reader.wire(&self.limits)?;
+        let ids: Vec<OrganisationId> = organisations
+            .iter()
+            .map(|organisation| organisation.id.clone())
+            .collect();
         Ok(Config {
             file: file.to_owned(),
             canaries: canaries
                 .map(|section| reader.canaries(section, pipeline.timeout))
                 .transpose()?,
             server: reader.server(&self, authenticated, pipeline.timeout)?,
-            wire: reader.wire(&self.limits)?,
+            wire,
+            gateways: reader.gateways(&self.gateways, &ids, wire.max_depth, pipeline.timeout)?,
             judge,
             pipeline,
             limits: reader.limits(&self.limits)?,

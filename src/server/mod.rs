@@ -138,6 +138,7 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     handle: Handle<SocketAddr>,
+    besides: Router,
 }
 
 /// Stops or changes a running server from outside.
@@ -180,7 +181,15 @@ impl Server {
             listener,
             address,
             handle: Handle::new(),
+            besides: Router::new(),
         })
+    }
+
+    /// Serves other routes too, under paths of their own. They check for themselves who may call.
+    #[must_use]
+    pub fn besides(mut self, routes: Router) -> Self {
+        self.besides = routes;
+        self
     }
 
     /// The address it is bound to.
@@ -203,7 +212,7 @@ impl Server {
     /// When accepting connections fails for good.
     pub async fn run(self) -> Result<(), ServerError> {
         let upkeep = tokio::spawn(metrics_upkeep());
-        let service = router(Arc::clone(&self.shared)).into_make_service();
+        let service = router(Arc::clone(&self.shared)).merge(self.besides).into_make_service();
         let mut server = axum_server::from_tcp(self.listener)
             .map_err(ServerError::Stopped)?
             .handle(self.handle);
