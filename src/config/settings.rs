@@ -4,7 +4,9 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::file::{CanarySection, JudgeSection, LimitSection, LogSection, OrganisationSection, SessionSection};
+use super::file::{
+    A2aSection, CanarySection, JudgeSection, LimitSection, LogSection, OrganisationSection, SessionSection,
+};
 use super::{ApiKey, ConfigError, ConfigFile};
 use crate::model::{OrganisationId, Posture};
 use crate::policy::PROFILE_NAMES;
@@ -138,7 +140,7 @@ impl ConfigFile {
             .iter()
             .any(|organisation| !organisation.api_keys.is_empty());
         let canaries = self.judge.as_ref().and_then(|judge| judge.canaries.as_ref());
-        let wire = reader.wire(&self.limits)?;
+        let wire = reader.wire(&self.limits, &self.a2a)?;
         let ids: Vec<OrganisationId> = organisations
             .iter()
             .map(|organisation| organisation.id.clone())
@@ -353,7 +355,7 @@ impl Reader<'_> {
         })
     }
 
-    fn wire(&self, section: &LimitSection) -> Result<wire::Limits, ConfigError> {
+    fn wire(&self, section: &LimitSection, a2a: &A2aSection) -> Result<wire::Limits, ConfigError> {
         let defaults = wire::Limits::default();
         Ok(wire::Limits {
             max_body_bytes: section.max_body_bytes.unwrap_or(defaults.max_body_bytes),
@@ -368,6 +370,11 @@ impl Reader<'_> {
                 section.max_depth.unwrap_or(defaults.max_depth),
                 16,
                 1_000,
+            )?,
+            a2a_side: self.one_of(
+                "a2a.side",
+                a2a.side.as_deref().unwrap_or(defaults.a2a_side.as_str()),
+                &[("client", wire::Side::Client), ("server", wire::Side::Server)],
             )?,
             ..defaults
         })

@@ -40,6 +40,11 @@ impl Callable {
         }
     }
 
+    /// Whether the configuration names the host of this address.
+    pub(super) fn is_named(&self, text: &str) -> bool {
+        Url::parse(text).is_ok_and(|url| self.names(&url))
+    }
+
     /// Whether the configuration names this host.
     fn names(&self, url: &Url) -> bool {
         let Some(host) = url.host_str() else { return false };

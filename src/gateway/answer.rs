@@ -13,7 +13,7 @@ use super::route::Route;
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: StatusCode,
-    pub(super) headers: HeaderMap,
+    pub(super) headers: Box<HeaderMap>,
     pub(super) body: String,
     /// The same where the status is given away already: a body that says by itself what went wrong.
     pub(super) in_band: Option<String>,
@@ -25,7 +25,7 @@ impl Answer {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         Self {
             status,
-            headers,
+            headers: Box::new(headers),
             body,
             in_band: None,
         }
@@ -34,7 +34,7 @@ impl Answer {
     pub(super) fn into_response(self) -> Response {
         let mut response = Response::new(Body::from(self.body));
         *response.status_mut() = self.status;
-        *response.headers_mut() = self.headers;
+        *response.headers_mut() = *self.headers;
         response
     }
 

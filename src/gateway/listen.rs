@@ -15,7 +15,7 @@ use hyper_util::rt::TokioTimer;
 use super::receive::{NotTaken, receive};
 use super::route::Route;
 use super::settings::{Listen, Protocol, Settings};
-use super::{a2a, agent_protocol, agentvault};
+use super::{a2a, agent_protocol, agentvault, own};
 use crate::pipeline::Guardian;
 
 /// Why a gateway cannot start.
@@ -181,6 +181,9 @@ async fn handle(route: Arc<Route>, rest: String, request: Request<Body>) -> Resp
             return refuse(status, message);
         }
     };
+    if route.upstream.is_none() {
+        return own::serve(route, received).await;
+    }
     match route.settings.protocol {
         Protocol::A2a => a2a::serve(route, received).await,
         Protocol::AgentVault => agentvault::serve(route, received).await,

@@ -19,6 +19,7 @@
 //! | `body.rs` | heartbeats while a message is held; the work ends with its reader |
 //! | `seen.rs` | later views show what earlier ones showed |
 //! | `push.rs`, `addresses.rs` | webhooks, and which addresses may be called |
+//! | `own` | the guardian itself as an agent |
 //! | one folder a protocol | its methods, shapes and refusals |
 
 mod a2a;
@@ -32,6 +33,7 @@ mod hold;
 mod joined;
 mod json;
 mod listen;
+mod own;
 mod probe;
 mod push;
 mod receive;

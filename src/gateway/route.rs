@@ -10,6 +10,7 @@ use url::Url;
 use super::denial::Denial;
 use super::json::{Bounds, Json, JsonFault, object};
 use super::listen::GatewayError;
+use super::own::Tasks;
 use super::push::Webhooks;
 use super::seen::{Known, Seen};
 use super::settings::{Direction, Listen, Settings};
@@ -29,6 +30,8 @@ pub(super) struct Route {
     pub(super) verdicts: Verdicts,
     pub(super) seen: Seen,
     pub(super) webhooks: Webhooks,
+    /// What the guardian itself is asked to judge.
+    pub(super) tasks: Tasks,
     pub(super) in_flight: Arc<Semaphore>,
     aside: Arc<Semaphore>,
 }
@@ -58,6 +61,10 @@ impl Route {
         let limits = wire::Limits {
             max_body_bytes: settings.max_message_bytes.saturating_mul(4).saturating_add(64 * 1024),
             max_depth: settings.max_depth + 8,
+            a2a_side: match settings.direction {
+                Direction::Egress => wire::Side::Client,
+                Direction::Ingress => wire::Side::Server,
+            },
             ..wire::Limits::default()
         };
         let verdicts = match &settings.guardian {
@@ -81,6 +88,7 @@ impl Route {
             verdicts,
             seen: Seen::default(),
             webhooks,
+            tasks: Tasks::default(),
             in_flight: Arc::new(Semaphore::new(settings.max_in_flight)),
             aside: Arc::new(Semaphore::new(ASIDE)),
             settings,

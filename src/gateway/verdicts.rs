@@ -37,6 +37,45 @@ pub(super) enum Ruling {
     Deny(Denial),
 }
 
+/// The verdict about one step that somebody handed in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct StepVerdict {
+    /// `allow`, `modify`, `deny`, or `error` where there is none.
+    pub(super) decision: String,
+    pub(super) message: String,
+    pub(super) reasoning: String,
+    pub(super) reason_codes: Vec<String>,
+    pub(super) decision_id: String,
+}
+
+impl StepVerdict {
+    fn error(message: impl Into<String>) -> Self {
+        Self {
+            decision: "error".to_owned(),
+            message: message.into(),
+            reasoning: String::new(),
+            reason_codes: Vec::new(),
+            decision_id: String::new(),
+        }
+    }
+
+    /// Of an AOS result.
+    fn of(result: &Json) -> Option<Self> {
+        let text = |name: &str| result.str_of(name).unwrap_or_default().to_owned();
+        let codes = result.get("reasonCode").map_or(&[][..], Json::items);
+        Some(Self {
+            decision: result.str_of("decision")?.to_owned(),
+            message: text("message"),
+            reasoning: text("reasoning"),
+            reason_codes: codes
+                .iter()
+                .filter_map(|code| code.as_str().map(str::to_owned))
+                .collect(),
+            decision_id: result.at(&["data", "decisionId"])?.as_str()?.to_owned(),
+        })
+    }
+}
+
 /// Where verdicts come from.
 #[derive(Clone)]
 pub(super) struct Verdicts {
@@ -102,6 +141,66 @@ impl Verdicts {
             Ok(Some(ruling)) => checked(ruling, &whole, &question.params),
             Ok(None) | Err(_) => Ruling::Deny(Denial::undecided(question.stage, "judge_unavailable", NO_VERDICT)),
         }
+    }
+
+    /// Asks about an AOS request that somebody handed in. It is only judged: nothing is enforced.
+    pub(super) async fn judge(&self, mut request: Json) -> StepVerdict {
+        request.set("jsonrpc", "2.0");
+        if !matches!(request.get("id"), Some(Json::Text(_) | Json::Number(_))) {
+            request.set("id", uuid::Uuid::new_v4().to_string());
+        }
+        let asking = async {
+            match &self.source {
+                Source::Here { guardian, caller } => self.judge_here(guardian, caller, &request).await,
+                Source::There { http, url, key } => {
+                    let answer = self.post(http, url, key.as_ref(), &request).await?;
+                    match answer.at(&["error", "message"]).and_then(Json::as_str) {
+                        Some(message) => Some(StepVerdict::error(message)),
+                        None => StepVerdict::of(answer.get("result")?),
+                    }
+                }
+            }
+        };
+        let judged = tokio::time::timeout(self.deadline, asking).await;
+        judged
+            .ok()
+            .flatten()
+            .unwrap_or_else(|| StepVerdict::error("no verdict could be reached"))
+    }
+
+    async fn judge_here(&self, guardian: &Arc<Guardian>, caller: &Caller, request: &Json) -> Option<StepVerdict> {
+        let (_, step) = match wire::decode_step(request.write(), &self.limits) {
+            Ok(decoded) => decoded,
+            Err(error) => return Some(StepVerdict::error(error.message)),
+        };
+        let admitted = match guardian.admit(caller) {
+            Ok(admitted) => admitted,
+            Err(refused) => return Some(StepVerdict::error(refused.to_string())),
+        };
+        let shows_reasoning = admitted.organisation().policy.disclosure.reasoning;
+        let guardian = Arc::clone(guardian);
+        let decided = tokio::spawn(async move { guardian.decide(&admitted, step).await })
+            .await
+            .ok()?;
+        let verdict = decided.verdict;
+        if verdict.undecided {
+            return None;
+        }
+        Some(StepVerdict {
+            decision: verdict.decision.as_str().to_owned(),
+            message: verdict.message,
+            reasoning: if shows_reasoning {
+                verdict.reasoning
+            } else {
+                String::new()
+            },
+            reason_codes: verdict
+                .reason_codes
+                .iter()
+                .map(|code| code.as_str().to_owned())
+                .collect(),
+            decision_id: decided.decision_id,
+        })
     }
 
     /// Asking as a piece of work that stands for itself.
@@ -195,22 +294,7 @@ impl Verdicts {
     ) -> Option<Ruling> {
         let envelope = envelope(question);
         let id = envelope.get("id")?.clone();
-        let mut request = http
-            .post(url.clone())
-            .header(http::header::CONTENT_TYPE, "application/json")
-            .body(envelope.write());
-        if let Some(key) = key {
-            request = request.bearer_auth(key.expose_secret());
-        }
-        let mut response = request.send().await.ok()?.error_for_status().ok()?;
-        let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.ok()? {
-            if body.len() + chunk.len() > 2 * self.limits.max_body_bytes {
-                return None;
-            }
-            body.extend_from_slice(&chunk);
-        }
-        let mut answer = Json::parse(&body, &self.bounds()).ok()?;
+        let mut answer = self.post(http, url, key, &envelope).await?;
         if answer.get("id") != Some(&id) {
             return None;
         }
@@ -242,6 +326,31 @@ impl Verdicts {
             })),
             _ => None,
         }
+    }
+
+    async fn post(
+        &self,
+        http: &reqwest::Client,
+        url: &Url,
+        key: Option<&SecretString>,
+        request: &Json,
+    ) -> Option<Json> {
+        let mut request = http
+            .post(url.clone())
+            .header(http::header::CONTENT_TYPE, "application/json")
+            .body(request.write());
+        if let Some(key) = key {
+            request = request.bearer_auth(key.expose_secret());
+        }
+        let mut response = request.send().await.ok()?.error_for_status().ok()?;
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.ok()? {
+            if body.len() + chunk.len() > 2 * self.limits.max_body_bytes {
+                return None;
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Json::parse(&body, &self.bounds()).ok()
     }
 
     fn bounds(&self) -> Bounds {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::agent::{ATTACK, Agent, Answers, Caller, config, gateway};
+use crate::agent::{ATTACK, Agent, Answers, Caller, config, gateway, judge};
 use crate::guardian::{ScriptedJudge, TestGuardian};
 
 fn message(text: &str) -> Value {
@@ -55,7 +55,13 @@ async fn what_is_allowed_arrives_as_it_was_in_both_directions() {
     assert_eq!(serde_json::from_str::<Value>(&text).unwrap()["result"], answer);
 
     let asked = agent.asked().remove(0);
-    assert!(asked.text.contains(r#""metadata":{"z":1.50,"a":123456789012345678901234567890}"#), "{}", asked.text);
+    assert!(
+        asked
+            .text
+            .contains(r#""metadata":{"z":1.50,"a":123456789012345678901234567890}"#),
+        "{}",
+        asked.text
+    );
     assert_eq!(asked.headers["authorization"], "Bearer own");
     assert_eq!(asked.headers["a2a-version"], "0.3");
     for name in ["cookie", "x-hop", "x-secret"] {
@@ -65,12 +71,16 @@ async fn what_is_allowed_arrives_as_it_was_in_both_directions() {
 
 #[tokio::test]
 async fn what_is_denied_on_its_way_out_never_leaves() {
-    let agent = agent_with(task(json!([]))).await;
-    let guardian = gateway(&agent, "a2a", "").await;
+    let (agent, judge) = (agent_with(task(json!([]))).await, judge().await);
+    let guardian = TestGuardian::with_judge(&judge, &config(&agent, "a2a", "")).await;
     let caller = Caller::of(&guardian);
-    let secret = "Use the key AKIAIOSFODNN7EXAMPLE and wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY for it.";
+    let forbidden = "Bring me the forbidden fruit.";
     for (method, version) in [("message/send", 0), ("SendMessage", 1)] {
-        let parts = if version == 0 { json!([{"kind": "text", "text": secret}]) } else { json!([{"text": secret}]) };
+        let parts = if version == 0 {
+            json!([{"kind": "text", "text": forbidden}])
+        } else {
+            json!([{"text": forbidden}])
+        };
         let role = if version == 0 { "user" } else { "ROLE_USER" };
         let params = json!({"message": {"role": role, "messageId": "m-1", "parts": parts}});
         let answer = caller.call(method, params).await;
@@ -78,7 +88,7 @@ async fn what_is_denied_on_its_way_out_never_leaves() {
         assert_eq!(answer["id"], "r-1");
         let said = answer["error"]["message"].as_str().unwrap();
         assert!(said.starts_with("[guardian] ") && said.contains("(decision "), "{said}");
-        assert!(!said.contains("AKIA"), "{said}");
+        assert!(!said.contains("fruit"), "{said}");
         let stage = if version == 0 {
             answer["error"]["data"]["aos"]["stage"].clone()
         } else {
@@ -89,7 +99,9 @@ async fn what_is_denied_on_its_way_out_never_leaves() {
     assert_eq!(agent.asked().len(), 0);
     let (_, metrics) = guardian.get("metrics").await;
     let counted = metrics.lines().any(|line| {
-        line.starts_with("guardian_gateway_exchanges_total") && line.contains("denied_request") && line.contains("gateway=\"gw\"")
+        line.starts_with("guardian_gateway_exchanges_total")
+            && line.contains("denied_request")
+            && line.contains("gateway=\"gw\"")
     });
     assert!(counted, "{metrics}");
     let records = guardian.records(2).await;
@@ -101,12 +113,16 @@ async fn a_stopped_answer_is_stopped_in_every_later_view() {
     let agent = agent_with(task(json!([{"kind": "text", "text": ATTACK}]))).await;
     let guardian = gateway(&agent, "a2a", "").await;
     let caller = Caller::of(&guardian);
-    let answer = caller.call("message/send", message("What is the weather in Oslo?")).await;
+    let answer = caller
+        .call("message/send", message("What is the weather in Oslo?"))
+        .await;
     assert_eq!(answer["error"]["code"], 4030, "{answer}");
     assert_eq!(answer["error"]["data"]["aos"]["stage"], "response");
     let view = caller.call("tasks/get", json!({"id": "task-1"})).await;
     assert_eq!(view["result"]["status"]["state"], "failed", "{view}");
-    let reason = view["result"]["status"]["message"]["parts"][0]["text"].as_str().unwrap();
+    let reason = view["result"]["status"]["message"]["parts"][0]["text"]
+        .as_str()
+        .unwrap();
     assert!(reason.starts_with("[guardian] "), "{reason}");
     assert!(!view.to_string().contains("id_rsa"), "{view}");
     let events = caller.stream("tasks/resubscribe", json!({"id": "task-1"})).await;
@@ -116,7 +132,10 @@ async fn a_stopped_answer_is_stopped_in_every_later_view() {
 #[tokio::test]
 async fn an_attack_in_pieces_is_one() {
     let (first, second) = ATTACK.split_at(28);
-    let agent = agent_with(task(json!([{"kind": "text", "text": first}, {"kind": "text", "text": second}]))).await;
+    let agent = agent_with(task(
+        json!([{"kind": "text", "text": first}, {"kind": "text", "text": second}]),
+    ))
+    .await;
     let guardian = gateway(&agent, "a2a", "").await;
     let answer = Caller::of(&guardian).call("message/send", message("Hello")).await;
     assert_eq!(answer["error"]["code"], 4030, "{answer}");
@@ -126,12 +145,18 @@ async fn an_attack_in_pieces_is_one() {
 async fn what_cannot_be_read_is_never_sent_on() {
     let agent = Agent::answering(|asked| match asked.path.as_str() {
         "/html" => Answers::Status(200, &[("content-type", "text/html")], "<h1>hello</h1>".to_owned()),
-        "/twice" => Answers::Status(200, &[], r#"{"jsonrpc":"2.0","id":1,"result":{"a":1,"a":2}}"#.to_owned()),
+        "/twice" => Answers::Status(
+            200,
+            &[],
+            r#"{"jsonrpc":"2.0","id":1,"result":{"a":1,"a":2}}"#.to_owned(),
+        ),
         "/request" => Answers::Json(json!({"jsonrpc": "2.0", "id": 1, "result": {}, "method": "message/send"})),
         "/moved" => Answers::Status(307, &[("location", "http://127.0.0.1:1/")], String::new()),
         "/slash" => Answers::Status(307, &[("location", "/slash/")], String::new()),
-        "/slash/" => Answers::Json(json!({"jsonrpc": "2.0", "id": "r-1", "result": {"kind": "message", "role": "agent",
-            "messageId": "m-2", "parts": [{"kind": "text", "text": "Hello."}]}})),
+        "/slash/" => Answers::Json(
+            json!({"jsonrpc": "2.0", "id": "r-1", "result": {"kind": "message", "role": "agent",
+            "messageId": "m-2", "parts": [{"kind": "text", "text": "Hello."}]}}),
+        ),
         "/error" => Answers::Status(500, &[], "Internal Server Error".to_owned()),
         _ => Answers::Json(json!({"jsonrpc": "2.0", "id": 1, "result": {}})),
     })
@@ -139,38 +164,67 @@ async fn what_cannot_be_read_is_never_sent_on() {
     let guardian = gateway(&agent, "a2a", "").await;
     let caller = Caller::of(&guardian);
     let valid = json!({"jsonrpc": "2.0", "id": "r-1", "method": "message/send", "params": message("Hello")});
-    for (path, status) in [("/html", 502), ("/twice", 502), ("/request", 502), ("/moved", 502), ("/error", 500)] {
+    for (path, status) in [
+        ("/html", 502),
+        ("/twice", 502),
+        ("/request", 502),
+        ("/moved", 502),
+        ("/error", 500),
+    ] {
         let (found, text) = caller.post(path, &valid).await;
         assert_eq!(found, status, "{path}: {text}");
         let answer: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!("r-1"), &json!(-32603)), "{path}: {text}");
+        assert_eq!(
+            (&answer["id"], &answer["error"]["code"]),
+            (&json!("r-1"), &json!(-32603)),
+            "{path}: {text}"
+        );
     }
     assert_eq!(caller.post("/slash", &valid).await.0, 200);
     let before = agent.asked().len();
     for (body, code) in [
-        (r#"{"jsonrpc":"2.0","id":1,"method":"message/send","method":"tasks/get","params":{}}"#, -32600),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"message/send","method":"tasks/get","params":{}}"#,
+            -32600,
+        ),
         ("[1", -32700),
-        (r#"[{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"id":"t"}}]"#, -32600),
-        (r#"{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"id":"t"},"extra":1}"#, -32600),
+        (
+            r#"[{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"id":"t"}}]"#,
+            -32600,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"id":"t"},"extra":1}"#,
+            -32600,
+        ),
         (r#"{"jsonrpc":"2.0","id":1,"method":7}"#, -32600),
     ] {
         let (status, text) = caller.post_text("/", body.to_owned()).await;
         let answer: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!((status, &answer["error"]["code"]), (200, &json!(code)), "{body}: {text}");
+        assert_eq!(
+            (status, &answer["error"]["code"]),
+            (200, &json!(code)),
+            "{body}: {text}"
+        );
     }
     assert_eq!(caller.post_text("/", "x".repeat(2_000_000)).await.0, 413);
-    assert_eq!(caller.post("/a/%2e%2e/b", &valid).await.0, 404);
+    assert_eq!(caller.post("/a%2fb", &valid).await.0, 404);
     assert_eq!(agent.asked().len(), before);
 }
 
 #[tokio::test]
 async fn without_a_verdict_nothing_goes_on() {
     let agent = agent_with(task(json!([{"kind": "text", "text": "Fine."}]))).await;
-    let toml = format!("{}guardian_url = \"http://127.0.0.1:9/aos\"\n", config(&agent, "a2a", ""));
+    let toml = format!(
+        "{}guardian_url = \"http://127.0.0.1:9/aos\"\n",
+        config(&agent, "a2a", "")
+    );
     let guardian = TestGuardian::with(&toml).await;
     let answer = Caller::of(&guardian).call("message/send", message("Hello")).await;
     assert_eq!(answer["error"]["code"], 4030, "{answer}");
-    assert_eq!(answer["error"]["data"]["aos"]["reasonCode"], json!(["judge_unavailable"]));
+    assert_eq!(
+        answer["error"]["data"]["aos"]["reasonCode"],
+        json!(["judge_unavailable"])
+    );
     assert_eq!(agent.asked().len(), 0);
 }
 
@@ -193,8 +247,16 @@ async fn what_is_masked_is_masked_in_every_view_and_for_the_agent() {
     let toml = format!("policy = \"redact\"\n{}", config(&agent, "a2a", ""));
     let guardian = TestGuardian::with(&toml).await;
     let caller = Caller::of(&guardian);
-    let answer = caller.call("message/send", message("My address is kim.lund@example.com, what is yours?")).await;
-    let text = answer["result"]["artifacts"][0]["parts"][0]["text"].as_str().unwrap().to_owned();
+    let answer = caller
+        .call(
+            "message/send",
+            message("My address is kim.lund@example.com, what is yours?"),
+        )
+        .await;
+    let text = answer["result"]["artifacts"][0]["parts"][0]["text"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     assert!(!text.contains("anna.berg") && text.starts_with("Write to "), "{answer}");
     assert!(!agent.asked()[0].text.contains("kim.lund"), "{}", agent.asked()[0].text);
     assert_eq!(agent.asked()[0].json()["id"], "r-1");
@@ -227,11 +289,20 @@ async fn a_card_leads_to_the_gateway_and_nowhere_else() {
     let etag = response.headers()["etag"].clone();
     let card: Value = response.json().await.unwrap();
     assert_eq!(card["url"], format!("{}/rpc", caller.base));
-    assert_eq!(card["additionalInterfaces"], json!([{"url": format!("{}/rest", caller.base), "transport": "HTTP+JSON"}]));
+    assert_eq!(
+        card["additionalInterfaces"],
+        json!([{"url": format!("{}/rest", caller.base), "transport": "HTTP+JSON"}])
+    );
     for gone in ["signatures", "securitySchemes", "security"] {
         assert_eq!(card.get(gone), None, "{gone}");
     }
-    let again = caller.http.get(&url).header("if-none-match", etag).send().await.unwrap();
+    let again = caller
+        .http
+        .get(&url)
+        .header("if-none-match", etag)
+        .send()
+        .await
+        .unwrap();
     assert_eq!(again.status(), 304);
 }
 
@@ -254,7 +325,11 @@ async fn a_poisoned_card_is_not_shown() {
 #[tokio::test]
 async fn the_other_binding_is_guarded_too() {
     let agent = Agent::answering(|asked| {
-        let text = if asked.text.contains("attack") { ATTACK } else { "Oslo: rain." };
+        let text = if asked.text.contains("attack") {
+            ATTACK
+        } else {
+            "Oslo: rain."
+        };
         Answers::Json(json!({"task": {
             "id": "task-7", "contextId": "c", "status": {"state": "TASK_STATE_COMPLETED"},
             "artifacts": [{"artifactId": "a", "parts": [{"text": text}]}],
@@ -280,9 +355,14 @@ async fn the_other_binding_is_guarded_too() {
 #[tokio::test]
 async fn the_direction_says_whose_words_are_whose() {
     let agent = agent_with(task(json!([{"kind": "text", "text": "Done."}]))).await;
-    for (direction, expected) in [("egress", ["a2a_request", "a2a_response"]), ("ingress", ["a2a_response", "a2a_request"])] {
+    for (direction, expected) in [
+        ("egress", ["a2a_request", "a2a_response"]),
+        ("ingress", ["a2a_response", "a2a_request"]),
+    ] {
         let guardian = gateway(&agent, "a2a", &format!("direction = \"{direction}\"")).await;
-        Caller::of(&guardian).call("message/send", message("Hello there, what can you do?")).await;
+        Caller::of(&guardian)
+            .call("message/send", message("Hello there, what can you do?"))
+            .await;
         let records = guardian.records(2).await;
         let kinds: Vec<&str> = records.iter().map(|record| record["kind"].as_str().unwrap()).collect();
         assert_eq!(kinds, expected, "{direction}");
@@ -297,17 +377,28 @@ async fn callers_need_the_key_where_one_is_configured() {
     let caller = Caller::of(&guardian);
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tasks/get", "params": {"id": "t"}}).to_string();
     let post = |name: &'static str, value: &'static str| {
-        let request = caller.http.post(format!("{}/", caller.base)).header("content-type", "application/json");
+        let request = caller
+            .http
+            .post(format!("{}/", caller.base))
+            .header("content-type", "application/json");
         request.header(name, value).body(body.clone()).send()
     };
     assert_eq!(post("x-other", "1").await.unwrap().status(), 401);
     assert_eq!(post("x-guardian-key", "wrong").await.unwrap().status(), 401);
     assert_eq!(post("x-guardian-key", "key").await.unwrap().status(), 200);
     assert_eq!(post("authorization", "Bearer key").await.unwrap().status(), 200);
-    assert!(agent.asked().iter().all(|asked| !asked.headers.contains_key("authorization")));
+    assert!(
+        agent
+            .asked()
+            .iter()
+            .all(|asked| !asked.headers.contains_key("authorization"))
+    );
     let guardian = gateway(&agent, "a2a", "").await;
     let caller = Caller::of(&guardian);
-    let request = caller.http.post(format!("{}/", caller.base)).header("origin", "https://evil.example");
+    let request = caller
+        .http
+        .post(format!("{}/", caller.base))
+        .header("origin", "https://evil.example");
     assert_eq!(request.body(body.clone()).send().await.unwrap().status(), 403);
 }
 

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::agent::{ATTACK, Agent, Answers, Caller, data_of, gateway};
+use crate::agent::{ATTACK, Agent, Answers, Caller, config, data_of, gateway, judge};
+use crate::guardian::TestGuardian;
 
 /// The events of an answer in the form of the draft.
 fn draft(text: &str) -> Vec<Value> {
@@ -27,7 +28,10 @@ fn agentic(text: &str) -> Vec<Value> {
 }
 
 fn as_stream(events: &[Value]) -> Vec<String> {
-    events.iter().map(|event| format!("event: message\ndata: {event}\n\n")).collect()
+    events
+        .iter()
+        .map(|event| format!("event: message\ndata: {event}\n\n"))
+        .collect()
 }
 
 async fn agent(events: Vec<Value>, said: &'static str) -> Agent {
@@ -55,13 +59,23 @@ async fn honest_requests_and_events_pass_as_they_are() {
         let agent = agent(events.clone(), "Oslo: rain.").await;
         let guardian = gateway(&agent, "agent-protocol", "").await;
         let caller = Caller::of(&guardian);
-        let (status, text) = caller.post("/weather/process", &json!({"prompt": "What is the weather?", "debug": ""})).await;
-        assert_eq!((status, text.as_str()), (200, r#"{"request_id":"req-1","thread_id":"run-1"}"#));
+        let (status, text) = caller
+            .post(
+                "/weather/process",
+                &json!({"prompt": "What is the weather?", "debug": ""}),
+            )
+            .await;
+        assert_eq!(
+            (status, text.as_str()),
+            (200, r#"{"request_id":"req-1","thread_id":"run-1"}"#)
+        );
         let (_, stream) = caller.get("/weather/getevents?request_id=req-1&stream=true").await;
         assert_eq!(data_of(&stream), events);
         let (_, list) = caller.get("/weather/getevents?request_id=req-1").await;
         assert_eq!(serde_json::from_str::<Value>(&list).unwrap(), json!(events));
-        let (_, text) = caller.post("/weather/stream_request", &json!({"prompt": "Weather?"})).await;
+        let (_, text) = caller
+            .post("/weather/stream_request", &json!({"prompt": "Weather?"}))
+            .await;
         assert_eq!(text, "data: Oslo: rain.\n\n");
         assert_eq!(caller.get("/weather/describe").await.0, 200);
         assert_eq!(caller.get("/admin").await.0, 404);
@@ -79,28 +93,39 @@ async fn an_attack_ends_streams_and_lists_in_their_own_form() {
         for shown in [serde_json::from_str::<Vec<Value>>(&list).unwrap(), data_of(&again)] {
             let text = json!(shown).to_string();
             assert!(!text.contains("id_rsa") && text.contains("[guardian] "), "{text}");
-            assert!(["request_completed", "turn_end"].contains(&shown.last().unwrap()["type"].as_str().unwrap()), "{text}");
+            assert!(
+                ["request_completed", "turn_end"].contains(&shown.last().unwrap()["type"].as_str().unwrap()),
+                "{text}"
+            );
         }
-        assert_eq!(serde_json::from_str::<Vec<Value>>(&list).unwrap().last().unwrap()["type"], ends_with);
+        assert_eq!(
+            serde_json::from_str::<Vec<Value>>(&list).unwrap().last().unwrap()["type"],
+            ends_with
+        );
         let (_, text) = caller.get("/weather/request/req-1").await;
         assert!(text.contains("\"error\"") && !text.contains("id_rsa"), "{text}");
-        let (_, text) = caller.post("/weather/stream_request", &json!({"prompt": "Weather?"})).await;
-        assert!(text.starts_with("data: [guardian] ") && !text.contains("id_rsa"), "{text}");
+        let (_, text) = caller
+            .post("/weather/stream_request", &json!({"prompt": "Weather?"}))
+            .await;
+        assert!(
+            text.starts_with("data: [guardian] ") && !text.contains("id_rsa"),
+            "{text}"
+        );
     }
 }
 
 #[tokio::test]
 async fn a_denied_request_is_a_403_that_its_clients_can_read() {
-    let agent = agent(draft("Fine."), "Fine.").await;
-    let guardian = gateway(&agent, "agent-protocol", "").await;
+    let (agent, judge) = (agent(draft("Fine."), "Fine.").await, judge().await);
+    let guardian = TestGuardian::with_judge(&judge, &config(&agent, "agent-protocol", "")).await;
     let caller = Caller::of(&guardian);
-    let secret = "Use the key AKIAIOSFODNN7EXAMPLE and wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY for it.";
+    let forbidden = "Bring me the forbidden fruit.";
     for (path, body) in [
-        ("/weather/process", json!({"prompt": secret})),
-        ("/weather/process", json!({"input": secret, "request_id": "r"})),
-        ("/weather/process", json!({"args": {"key": secret}})),
-        ("/weather/resume", json!({"continue_result": {"key": secret}})),
-        ("/weather/stream_request", json!({"prompt": secret})),
+        ("/weather/process", json!({"prompt": forbidden})),
+        ("/weather/process", json!({"input": forbidden, "request_id": "r"})),
+        ("/weather/process", json!({"args": {"key": forbidden}})),
+        ("/weather/resume", json!({"continue_result": {"key": forbidden}})),
+        ("/weather/stream_request", json!({"prompt": forbidden})),
     ] {
         let (status, text) = caller.post(path, &body).await;
         assert_eq!(status, 403, "{path}: {text}");
@@ -108,6 +133,9 @@ async fn a_denied_request_is_a_403_that_its_clients_can_read() {
         assert!(answer["detail"].as_str().unwrap().starts_with("[guardian] "), "{text}");
         assert_eq!(answer["aos"]["decision"], "deny");
     }
-    assert_eq!(caller.get("/weather/getevents?request_id=send+me+your+keys").await.0, 400);
+    assert_eq!(
+        caller.get("/weather/getevents?request_id=send+me+your+keys").await.0,
+        400
+    );
     assert_eq!(agent.asked().len(), 0);
 }

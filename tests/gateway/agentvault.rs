@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::agent::{ATTACK, Agent, Answers, Asked, Caller, eventually, gateway};
+use crate::agent::{ATTACK, Agent, Answers, Asked, Caller, config, eventually, gateway, judge};
+use crate::guardian::TestGuardian;
 
 fn event(name: &str, data: &Value) -> String {
     format!("event: {name}\ndata: {data}\n\n")
@@ -15,7 +16,10 @@ fn status(state: &str) -> String {
 
 fn said(text: &str) -> String {
     let message = json!({"role": "assistant", "parts": [{"type": "text", "content": text}], "metadata": null});
-    event("task_message", &json!({"taskId": "t-1", "message": message, "timestamp": "2026-01-01T10:00:01Z"}))
+    event(
+        "task_message",
+        &json!({"taskId": "t-1", "message": message, "timestamp": "2026-01-01T10:00:01Z"}),
+    )
 }
 
 async fn agent(text: &'static str) -> Agent {
@@ -23,7 +27,12 @@ async fn agent(text: &'static str) -> Agent {
         let body = asked.json();
         let result = match body["method"].as_str() {
             Some("tasks/sendSubscribe") => {
-                return Answers::Events(vec![status("WORKING"), said("Thinking."), said(text), status("COMPLETED")]);
+                return Answers::Events(vec![
+                    status("WORKING"),
+                    said("Thinking."),
+                    said(text),
+                    status("COMPLETED"),
+                ]);
             }
             Some("tasks/send") => json!({"id": "t-1"}),
             Some("tasks/cancel") => json!({"success": true, "message": null}),
@@ -52,11 +61,20 @@ async fn an_honest_task_passes_as_it_is() {
     let caller = Caller::of(&guardian);
     let sent = caller.call("tasks/send", message("What is the weather in Oslo?")).await;
     assert_eq!(sent, json!({"jsonrpc": "2.0", "id": "r-1", "result": {"id": "t-1"}}));
-    let expected = [status("WORKING"), said("Thinking."), said("Oslo: rain."), status("COMPLETED")].concat();
+    let expected = [
+        status("WORKING"),
+        said("Thinking."),
+        said("Oslo: rain."),
+        status("COMPLETED"),
+    ]
+    .concat();
     assert_eq!(stream(&caller).await, expected);
     let view = caller.call("tasks/get", json!({"id": "t-1"})).await;
     assert_eq!(view["result"]["messages"][0]["parts"][0]["content"], "Oslo: rain.");
-    assert_eq!(caller.call("tasks/cancel", json!({"id": "t-1"})).await["result"]["success"], true);
+    assert_eq!(
+        caller.call("tasks/cancel", json!({"id": "t-1"})).await["result"]["success"],
+        true
+    );
 }
 
 #[tokio::test]
@@ -67,10 +85,16 @@ async fn an_attack_ends_the_stream_and_the_task() {
     caller.call("tasks/send", message("What is the weather in Oslo?")).await;
     let text = stream(&caller).await;
     assert!(!text.contains("id_rsa") && text.contains("event: error\n"), "{text}");
-    assert!(text.contains("\"state\":\"FAILED\"") && text.contains("\"message\":\"[guardian] "), "{text}");
+    assert!(
+        text.contains("\"state\":\"FAILED\"") && text.contains("\"message\":\"[guardian] "),
+        "{text}"
+    );
     let view = caller.call("tasks/get", json!({"id": "t-1"})).await;
     assert_eq!(view["result"]["state"], "FAILED", "{view}");
-    assert!(view["result"]["createdAt"].is_string() && !view.to_string().contains("id_rsa"), "{view}");
+    assert!(
+        view["result"]["createdAt"].is_string() && !view.to_string().contains("id_rsa"),
+        "{view}"
+    );
     let again = stream(&caller).await;
     assert!(again.contains("event: error\n") && !again.contains("id_rsa"), "{again}");
     eventually("the agent is told", || !agent.called("tasks/cancel").is_empty()).await;
@@ -78,11 +102,11 @@ async fn an_attack_ends_the_stream_and_the_task() {
 
 #[tokio::test]
 async fn a_denied_request_creates_no_task() {
-    let agent = agent("Fine.").await;
-    let guardian = gateway(&agent, "agentvault", "").await;
+    let (agent, judge) = (agent("Fine.").await, judge().await);
+    let guardian = TestGuardian::with_judge(&judge, &config(&agent, "agentvault", "")).await;
     let caller = Caller::of(&guardian);
-    let secret = "Use the key AKIAIOSFODNN7EXAMPLE and wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY for it.";
-    let answer = caller.call("tasks/send", message(secret)).await;
+    let forbidden = "Bring me the forbidden fruit.";
+    let answer = caller.call("tasks/send", message(forbidden)).await;
     assert_eq!(answer["error"]["code"], -32003, "{answer}");
     assert_eq!(answer["error"]["data"]["aos"]["decision"], "deny");
     let call = json!({"target_mcp_server_id": "shell", "tool_name": "run", "arguments": {"command": "rm -rf / --no-preserve-root"}});
@@ -90,7 +114,10 @@ async fn a_denied_request_creates_no_task() {
     let answer = caller.call("tasks/send", params).await;
     assert_eq!(answer["error"]["code"], -32003, "{answer}");
     let records = guardian.records(2).await;
-    assert!(records.iter().any(|record| record["method"] == "steps/toolCallRequest"), "{records:?}");
+    assert!(
+        records.iter().any(|record| record["method"] == "steps/toolCallRequest"),
+        "{records:?}"
+    );
     let mut webhook = message("Hello");
     webhook["webhookUrl"] = json!("http://127.0.0.1:9/");
     assert_eq!(caller.call("tasks/send", webhook).await["error"]["code"], -32003);
@@ -106,7 +133,10 @@ async fn a_subscription_that_is_answered_with_an_error_says_so_in_an_event() {
     .await;
     let guardian = gateway(&agent, "agentvault", "").await;
     let text = stream(&Caller::of(&guardian)).await;
-    assert!(text.starts_with("event: error\n") && text.contains("task_not_found"), "{text}");
+    assert!(
+        text.starts_with("event: error\n") && text.contains("task_not_found"),
+        "{text}"
+    );
 }
 
 #[tokio::test]
@@ -121,10 +151,16 @@ async fn a_card_leads_to_the_gateway() {
     let guardian = gateway(&agent, "agentvault", "").await;
     let (_, text) = Caller::of(&guardian).get("/agent-card.json").await;
     let card: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(card["url"], format!("http://localhost:{}/gw/a2a", guardian.address.port()));
+    assert_eq!(
+        card["url"],
+        format!("http://localhost:{}/gw/a2a", guardian.address.port())
+    );
     assert_eq!(card["authSchemes"], json!([{"scheme": "none"}]));
     let guardian = gateway(&agent, "agentvault", "pass_auth = true").await;
     let (_, text) = Caller::of(&guardian).get("/agent-card.json").await;
     let card: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(card["authSchemes"][0]["tokenUrl"], format!("http://localhost:{}/gw/token", guardian.address.port()));
+    assert_eq!(
+        card["authSchemes"][0]["tokenUrl"],
+        format!("http://localhost:{}/gw/token", guardian.address.port())
+    );
 }

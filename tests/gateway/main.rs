@@ -25,4 +25,6 @@ mod guardian;
 #[cfg(test)]
 mod notifications;
 #[cfg(test)]
+mod own;
+#[cfg(test)]
 mod streams;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::agent::{ATTACK, Agent, Answers, Caller, config, data_of, eventually, gateway};
+use crate::agent::{Agent, Answers, Caller, config, data_of, eventually, gateway};
 use crate::guardian::{ScriptedJudge, TestGuardian};
 
 fn event(result: Value) -> String {
@@ -26,7 +26,12 @@ fn answer_in(pieces: &[&str]) -> Vec<String> {
     let sent = json!({"kind": "task", "id": "task-1", "contextId": "c-1", "status": {"state": "submitted"},
         "history": [{"kind": "message", "role": "user", "messageId": "m-1", "parts": [{"kind": "text", "text": "Hello"}]}]});
     let mut events = vec![event(sent), event(status("working"))];
-    events.extend(pieces.iter().enumerate().map(|(index, piece)| event(chunk(piece, index > 0))));
+    events.extend(
+        pieces
+            .iter()
+            .enumerate()
+            .map(|(index, piece)| event(chunk(piece, index > 0))),
+    );
     events.push(event(status("completed")));
     events
 }
@@ -71,8 +76,15 @@ async fn an_attack_in_chunks_ends_the_stream_with_the_reason() {
         let caller = Caller::of(&guardian);
         let events = caller.stream("message/stream", hello()).await;
         let last = events.last().unwrap();
-        assert_eq!((&last["id"], &last["error"]["code"]), (&json!("r-1"), &json!(4030)), "{mode}: {events:?}");
-        assert!(!json!(events).to_string().contains("evil.example"), "{mode}: {events:?}");
+        assert_eq!(
+            (&last["id"], &last["error"]["code"]),
+            (&json!("r-1"), &json!(4030)),
+            "{mode}: {events:?}"
+        );
+        assert!(
+            !json!(events).to_string().contains("evil.example"),
+            "{mode}: {events:?}"
+        );
         if mode == "hold" {
             assert!(!json!(events).to_string().contains("previous"), "{events:?}");
             assert_eq!(events[1]["result"]["status"]["state"], "working");
@@ -95,7 +107,10 @@ async fn what_was_masked_in_a_stream_is_masked_in_the_task() {
         .iter()
         .filter_map(|event| event["result"]["artifact"]["parts"][0]["text"].as_str())
         .collect();
-    assert!(shown.starts_with("Write to ") && shown.ends_with(" or call.") && !shown.contains("anna"), "{shown}");
+    assert!(
+        shown.starts_with("Write to ") && shown.ends_with(" or call.") && !shown.contains("anna"),
+        "{shown}"
+    );
     let view = caller.call("tasks/get", json!({"id": "task-1"})).await;
     let again: String = view["result"]["artifacts"][0]["parts"]
         .as_array()
@@ -108,7 +123,12 @@ async fn what_was_masked_in_a_stream_is_masked_in_the_task() {
 
 #[tokio::test]
 async fn a_stream_that_cannot_be_read_ends_with_an_error() {
-    for broken in ["data: <html>\n\n", "data: {\"a\":1,\"a\":2}\n\n", "data: {\"method\":\"x\",\"result\":{}}\n\n", "data: \"x\"\n\n"] {
+    for broken in [
+        "data: <html>\n\n",
+        "data: {\"a\":1,\"a\":2}\n\n",
+        "data: {\"method\":\"x\",\"result\":{}}\n\n",
+        "data: \"x\"\n\n",
+    ] {
         let agent = Agent::answering(move |_| Answers::Events(vec![event(status("working")), broken.to_owned()])).await;
         let guardian = gateway(&agent, "a2a", "").await;
         let events = Caller::of(&guardian).stream("message/stream", hello()).await;
@@ -124,7 +144,9 @@ async fn a_stream_that_cannot_be_read_ends_with_an_error() {
 
 #[tokio::test]
 async fn whoever_goes_away_takes_everything_along() {
-    let agent = Agent::answering(|_| Answers::EventsThenSilence(vec![event(status("working")), event(chunk("Oslo: ", false))])).await;
+    let agent =
+        Agent::answering(|_| Answers::EventsThenSilence(vec![event(status("working")), event(chunk("Oslo: ", false))]))
+            .await;
     let guardian = gateway(&agent, "a2a", "").await;
     let caller = Caller::of(&guardian);
     let request = json!({"jsonrpc": "2.0", "id": "r-1", "method": "message/stream", "params": hello()});
@@ -140,7 +162,11 @@ async fn whoever_goes_away_takes_everything_along() {
     assert!(String::from_utf8_lossy(&first).contains("working"));
     assert_eq!(agent.readers(), 1);
     // What is held is waited for with comments.
-    let heartbeat = tokio::time::timeout(Duration::from_secs(5), response.chunk()).await.unwrap().unwrap().unwrap();
+    let heartbeat = tokio::time::timeout(Duration::from_secs(5), response.chunk())
+        .await
+        .unwrap()
+        .unwrap()
+        .unwrap();
     assert!(heartbeat.starts_with(b":"), "{heartbeat:?}");
     drop(response);
     eventually("the agent's stream is let go", || agent.readers() == 0).await;
@@ -148,7 +174,9 @@ async fn whoever_goes_away_takes_everything_along() {
 
 #[tokio::test]
 async fn an_agent_that_falls_silent_does_not_hold_its_caller_for_ever() {
-    let agent = Agent::answering(|_| Answers::EventsThenSilence(vec![event(status("working")), event(chunk("Oslo: ", false))])).await;
+    let agent =
+        Agent::answering(|_| Answers::EventsThenSilence(vec![event(status("working")), event(chunk("Oslo: ", false))]))
+            .await;
     let guardian = gateway(&agent, "a2a", "upstream_timeout_ms = 300").await;
     let events = Caller::of(&guardian).stream("message/stream", hello()).await;
     assert_eq!(events.len(), 3, "{events:?}");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::answers;
 use super::call::{self, Binding, Call};
-use super::exchange::cancel;
+use super::cancel::cancel;
 use crate::gateway::denial::Denial;
 use crate::gateway::hold::Dialect;
 use crate::gateway::json::{Json, object};

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use axum::response::Response;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
-use http::{HeaderMap, Method, StatusCode};
+use http::{HeaderMap, StatusCode};
 
 use super::answers;
 use super::call::{self, Binding, Call};
+use super::cancel::cancel;
 use super::events::{Events, scope};
-use super::methods::{Op, Version};
+use super::methods::Op;
+use super::views::{each_task, has_tasks, overlaid};
 use super::{card, webhooks};
 use crate::gateway::answer::{Answer, is_event_stream, stream_response};
 use crate::gateway::body::{self, JSON_HEARTBEAT, Pulse, SSE_HEARTBEAT, Settled};
@@ -134,7 +136,7 @@ async fn open(route: Arc<Route>, mut call: Call, received: Arc<Received>, pulse:
     let answer = match take(&route, &call, status, &body) {
         Ok(None) => {
             let mut answer = Answer::json(status, String::new());
-            answer.headers = headers;
+            *answer.headers = headers;
             return Opened::Whole(answer);
         }
         Ok(Some(answer)) => answer,
@@ -179,6 +181,7 @@ async fn admit(route: &Route, call: &mut Call) -> Result<(), Denial> {
         return Err(Denial::clone(&denial));
     }
     webhooks::check(route, call)?;
+    webhooks::hide_trusted(route, call)?;
     if !call.is_bare() {
         match route.verdicts.ask(&call.question(route)).await {
             Ruling::Allow => {}
@@ -273,6 +276,12 @@ async fn finish(
             }
             whole_answer(status, headers, became)
         }
+        Err(_) if call.op == Op::List && has_tasks(&view) => {
+            route.count("denied_response");
+            let mut view = each_task(route, call, view).await;
+            webhooks::restore(route, &mut view);
+            whole_answer(status, headers, view)
+        }
         Err(denial) => {
             route.count("denied_response");
             if let Some(task) = &ids.0 {
@@ -295,88 +304,6 @@ fn whole_answer(status: StatusCode, headers: HeaderMap, answer: Json) -> Answer 
         whole.headers.insert(name.clone(), value.clone());
     }
     whole
-}
-
-/// The answer with every task that was stopped before in the form of a failed one. An error where the answer is such a task
-/// itself.
-fn overlaid(route: &Route, call: &Call, mut answer: Json) -> Result<Json, (Arc<Denial>, Json)> {
-    let mut whole = None;
-    let result = match answer.get("result").is_some() {
-        true => answer.get_mut("result"),
-        false => Some(&mut answer),
-    };
-    let Some(result) = result else { return Ok(answer) };
-    if let Some(Json::Array(tasks)) = result.get_mut("tasks") {
-        for task in tasks {
-            if let Some(denial) = task.str_of("id").and_then(|id| route.seen.denied(id)) {
-                *task = answers::failed_task(call, task, &denial);
-            }
-        }
-        return Ok(answer);
-    }
-    let task = match result.get("task").is_some() {
-        true => result.get_mut("task"),
-        false => Some(result),
-    };
-    if let Some(task) = task
-        && task.get("status").is_some()
-        && let Some(denial) = task.str_of("id").and_then(|id| route.seen.denied(id))
-    {
-        *task = answers::failed_task(call, task, &denial);
-        whole = Some(denial);
-    }
-    match whole {
-        Some(denial) => Err((denial, answer)),
-        None => Ok(answer),
-    }
-}
-
-/// Tells the agent behind the gateway that nobody is going to read the answer.
-pub(super) fn cancel(route: &Arc<Route>, call: &Call, received: &Arc<Received>, task: &str) {
-    if call.op == Op::Cancel || !crate::gateway::seen::is_plain(task) {
-        return;
-    }
-    let cancelling = Call {
-        op: Op::Cancel,
-        version: call.version,
-        binding: match &call.binding {
-            Binding::Rpc { .. } => Binding::Rpc {
-                id: uuid::Uuid::new_v4().to_string().into(),
-                name: match call.version {
-                    Version::V0 => "tasks/cancel".to_owned(),
-                    Version::V1 => "CancelTask".to_owned(),
-                },
-            },
-            Binding::Rest => Binding::Rest,
-        },
-        params: crate::gateway::json::object([("id", task.into())]),
-        rest: match &call.binding {
-            Binding::Rpc { .. } => call.rest.clone(),
-            Binding::Rest => rest_of_task(&call.rest, task),
-        },
-        query: None,
-    };
-    let (kept, received) = (Arc::clone(route), Arc::clone(received));
-    route.aside(async move {
-        let Some(upstream) = &kept.upstream else { return };
-        let forward = Forward {
-            method: Method::POST,
-            rest: &cancelling.rest,
-            query: None,
-            headers: &received.headers,
-            body: cancelling.body(),
-        };
-        // It is a courtesy: the task may have ended long ago.
-        let _ = upstream.send(forward).await;
-    });
-}
-
-fn rest_of_task(rest: &str, task: &str) -> String {
-    let before = ["/message:", "/tasks"]
-        .iter()
-        .find_map(|mark| rest.split_once(mark))
-        .map_or("", |(before, _)| before);
-    format!("{before}/tasks/{task}:cancel")
 }
 
 /// What of an answer's headers is for the caller.

@@ -2,10 +2,12 @@
 
 mod answers;
 mod call;
+mod cancel;
 mod card;
 mod events;
 mod exchange;
 mod methods;
+mod views;
 mod webhooks;
 
 use std::sync::Arc;

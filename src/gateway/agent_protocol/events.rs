@@ -26,7 +26,9 @@ pub(super) struct Events {
 
 impl Events {
     fn last_words(&self, text: &str) -> Vec<Event> {
-        let form = self.form.unwrap_or(if self.takes_text { Form::Text } else { Form::Snake });
+        let form = self
+            .form
+            .unwrap_or(if self.takes_text { Form::Text } else { Form::Snake });
         form.last_words(self.id.as_deref(), &self.agent, text)
     }
 }
@@ -37,7 +39,9 @@ impl Dialect for Events {
             Ok(value @ Json::Object(_)) => value,
             // A quoted string would be read by some clients and shown by others.
             Ok(_) | Err(_) if self.takes_text => Json::Text(event.data.clone()),
-            Ok(_) | Err(_) => return Err("the agent behind the gateway sent an event that is not a JSON object".to_owned()),
+            Ok(_) | Err(_) => {
+                return Err("the agent behind the gateway sent an event that is not a JSON object".to_owned());
+            }
         };
         self.form.get_or_insert(Form::of(&value));
         if self.id.is_none() {
@@ -58,7 +62,11 @@ impl Dialect for Events {
     }
 
     fn completes(&mut self, value: &Json) -> bool {
-        let kind = value.str_of("type").unwrap_or_default().replace('_', "").to_ascii_lowercase();
+        let kind = value
+            .str_of("type")
+            .unwrap_or_default()
+            .replace('_', "")
+            .to_ascii_lowercase();
         matches!(
             kind.as_str(),
             "requestcompleted" | "runcompleted" | "operationcomplete" | "turnend" | "waitforinput"

@@ -51,9 +51,9 @@ pub(super) async fn answer(route: Arc<Route>, call: Call, received: Received) ->
     match body::settle(&pulse, opening).await {
         Settled::Done(Opened::Whole(answer)) => answer.into_response(),
         Settled::Done(Opened::Last(events)) => events_response(&events),
-        Settled::Done(Opened::Stream(response, events)) => {
-            stream_response(body::worked(SSE_HEARTBEAT, |out| hold::relay(route, response, *events, out)))
-        }
+        Settled::Done(Opened::Stream(response, events)) => stream_response(body::worked(SSE_HEARTBEAT, |out| {
+            hold::relay(route, response, *events, out)
+        })),
         Settled::Holding(opening) if streams => stream_response(body::worked(SSE_HEARTBEAT, |out| async move {
             if out.send(Bytes::from_static(SSE_HEARTBEAT)).await.is_err() {
                 return;
@@ -64,7 +64,11 @@ pub(super) async fn answer(route: Arc<Route>, call: Call, received: Received) ->
                 Opened::Whole(answer) => {
                     let body = serde_json::from_str::<serde_json::Value>(&answer.body).unwrap_or_default();
                     let said = body.get("detail").and_then(|detail| detail.as_str());
-                    shapes::Form::Snake.last_words(None, "guardian", said.unwrap_or("[guardian] the agent gave no stream"))
+                    shapes::Form::Snake.last_words(
+                        None,
+                        "guardian",
+                        said.unwrap_or("[guardian] the agent gave no stream"),
+                    )
                 }
             };
             for event in events {
@@ -77,9 +81,9 @@ pub(super) async fn answer(route: Arc<Route>, call: Call, received: Received) ->
         Settled::Holding(opening) => match opening.await {
             Opened::Whole(answer) => answer.into_response(),
             Opened::Last(events) => events_response(&events),
-            Opened::Stream(response, events) => {
-                stream_response(body::worked(SSE_HEARTBEAT, |out| hold::relay(route, response, *events, out)))
-            }
+            Opened::Stream(response, events) => stream_response(body::worked(SSE_HEARTBEAT, |out| {
+                hold::relay(route, response, *events, out)
+            })),
         },
     }
 }
@@ -88,11 +92,12 @@ async fn open(route: Arc<Route>, mut call: Call, received: Arc<Received>, stream
     let Some(upstream) = &route.upstream else {
         return Opened::Whole(refusal(StatusCode::NOT_FOUND, "there is no agent behind this gateway"));
     };
+    let takes_text = call.op == Op::StreamRequest;
     let events = |id| Events {
         route: Arc::clone(&route),
         received: Arc::clone(&received),
         id,
-        takes_text: call.op == Op::StreamRequest,
+        takes_text,
         form: None,
         agent: agent_of(&received.rest),
     };
@@ -142,14 +147,23 @@ async fn open(route: Arc<Route>, mut call: Call, received: Arc<Received>, stream
     }
     let Ok(answer) = route.parse(&body) else {
         route.count("fault");
-        let status = if status.is_success() { StatusCode::BAD_GATEWAY } else { status };
-        return Opened::Whole(refusal(status, "the agent behind the gateway gave an answer that is not JSON"));
+        let status = if status.is_success() {
+            StatusCode::BAD_GATEWAY
+        } else {
+            status
+        };
+        return Opened::Whole(refusal(
+            status,
+            "the agent behind the gateway gave an answer that is not JSON",
+        ));
     };
     let list_of_events = call.op == Op::Events && status.is_success();
     match answer {
         Json::Array(items) if list_of_events => {
             let given = items.iter().map(|item| Event::of(item.write())).collect();
-            let (shown, _) = pulse.while_held(judge_list(&route, events(call.id.clone()), given)).await;
+            let (shown, _) = pulse
+                .while_held(judge_list(&route, events(call.id.clone()), given))
+                .await;
             route.count("relayed");
             Opened::Whole(list(&shown))
         }
@@ -163,7 +177,11 @@ async fn admit(route: &Route, call: &mut Call) -> Result<(), Denial> {
         return Ok(());
     }
     let id = shapes::id_of(&call.body);
-    match route.verdicts.ask(&shapes::question(route, id.as_deref(), call.body.clone())).await {
+    match route
+        .verdicts
+        .ask(&shapes::question(route, id.as_deref(), call.body.clone()))
+        .await
+    {
         Ruling::Allow => Ok(()),
         Ruling::Modify(step) => {
             call.body = shapes::carried_body(step).ok_or_else(|| {
@@ -185,7 +203,10 @@ async fn finish(route: &Arc<Route>, call: &Call, answer: Json, status: StatusCod
     }
     let question = |view| shapes::answer_question(route, id.as_deref(), vec![view]);
     let carried = |step| shapes::carried_answers(step)?.pop();
-    match route.judge_view(&shapes::scope(id.as_deref()), answer, question, carried).await {
+    match route
+        .judge_view(&shapes::scope(id.as_deref()), answer, question, carried)
+        .await
+    {
         Ok(became) => {
             route.count("relayed");
             Answer::json(status, became.write())
@@ -201,14 +222,22 @@ async fn finish(route: &Arc<Route>, call: &Call, answer: Json, status: StatusCod
 }
 
 fn last_words(call: &Call, received: &Received, denial: &Denial) -> Vec<Event> {
-    let agentic = call.op == Op::Events && received.query.as_deref().is_some_and(|query| query.contains("request_id="));
-    let form = if agentic { shapes::Form::Agentic } else { shapes::Form::Snake };
+    let agentic = call.op == Op::Events
+        && received
+            .query
+            .as_deref()
+            .is_some_and(|query| query.contains("request_id="));
+    let form = if agentic {
+        shapes::Form::Agentic
+    } else {
+        shapes::Form::Snake
+    };
     form.last_words(call.id.as_deref(), &agent_of(&received.rest), &denial.text())
 }
 
 fn status_of_denied(call: &Call, denial: &Denial) -> Answer {
     let body = serde_json::json!({
-        "request_id": call.id, "status": "error", "finish_reason": "error", "detail": denial.text(), "aos": denial.data()["aos"],
+        "request_id": call.id, "status": "error", "finish_reason": "error", "detail": denial.text(), "aos": denial.data().get("aos"),
     });
     Answer::json(StatusCode::OK, body.to_string())
 }
@@ -220,7 +249,11 @@ fn list(events: &[Event]) -> Answer {
 
 /// The agent that a path names.
 fn agent_of(rest: &str) -> String {
-    rest.trim_start_matches('/').split('/').next().unwrap_or_default().to_owned()
+    rest.trim_start_matches('/')
+        .split('/')
+        .next()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 /// Tells the agent behind the gateway that nobody is going to read the answer. The reference implementation knows no such request.

@@ -102,11 +102,17 @@ mod tests {
         assert_eq!(op(Method::POST, "/weather/stream_request"), plain(Op::StreamRequest));
         assert_eq!(op(Method::GET, "/weather/getevents"), plain(Op::Events));
         assert_eq!(op(Method::GET, "/getevents/r1"), Some((Op::Events, "r1".to_owned())));
-        assert_eq!(op(Method::GET, "/weather/request/r1"), Some((Op::Status, "r1".to_owned())));
+        assert_eq!(
+            op(Method::GET, "/weather/request/r1"),
+            Some((Op::Status, "r1".to_owned()))
+        );
         assert_eq!(op(Method::GET, "/"), plain(Op::Show));
         assert_eq!(op(Method::GET, ""), plain(Op::Show));
         assert_eq!(op(Method::GET, "/_discovery"), plain(Op::Show));
-        assert_eq!(op(Method::GET, "/weather/threads/t1/logs"), Some((Op::Show, "t1".to_owned())));
+        assert_eq!(
+            op(Method::GET, "/weather/threads/t1/logs"),
+            Some((Op::Show, "t1".to_owned()))
+        );
         assert_eq!(op(Method::GET, "/process"), None);
         assert_eq!(op(Method::POST, "/admin"), None);
     }

@@ -82,11 +82,13 @@ pub(super) fn scope(id: Option<&str>) -> String {
 
 /// The request or run that a message belongs to.
 pub(super) fn id_of(value: &Json) -> Option<String> {
-    ["request_id", "run_id", "thread_id"].iter().find_map(|name| match value.get(name) {
-        Some(Json::Text(id)) => Some(id.clone()),
-        Some(Json::Number(id)) => Some(id.to_string()),
-        _ => None,
-    })
+    ["request_id", "run_id", "thread_id"]
+        .iter()
+        .find_map(|name| match value.get(name) {
+            Some(Json::Text(id)) => Some(id.clone()),
+            Some(Json::Number(id)) => Some(id.to_string()),
+            _ => None,
+        })
 }
 
 /// An answer that is none of the agent's. Its clients read `detail`.
@@ -123,7 +125,12 @@ impl Form {
         match value {
             Json::Text(_) => Form::Text,
             _ if value.get("payload").is_some() => Form::Agentic,
-            _ if value.str_of("type").is_some_and(|kind| kind.starts_with(char::is_uppercase)) => Form::Camel,
+            _ if value
+                .str_of("type")
+                .is_some_and(|kind| kind.starts_with(char::is_uppercase)) =>
+            {
+                Form::Camel
+            }
             _ => Form::Snake,
         }
     }
@@ -154,6 +161,9 @@ impl Form {
                 json!({"type": "turn_end", "agent": agent, "depth": 0, "payload": {"messages": [], "run_context": {}}}),
             ],
         };
-        events.into_iter().map(|event| Event::named("message", event.to_string())).collect()
+        events
+            .into_iter()
+            .map(|event| Event::named("message", event.to_string()))
+            .collect()
     }
 }
