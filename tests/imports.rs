@@ -28,6 +28,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("cache", &["model", "policy", "telemetry"]),
     ("limit", &["model", "telemetry"]),
     ("audit", &["model", "telemetry"]),
+    ("work", &["model"]),
     (
         "pipeline",
         &[
@@ -42,10 +43,11 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "limit",
             "audit",
             "session",
+            "work",
         ],
     ),
     ("gateway", &["model", "wire", "pipeline", "telemetry"]),
-    ("server", &["model", "wire", "pipeline", "telemetry"]),
+    ("server", &["model", "wire", "pipeline", "telemetry", "work"]),
     ("eval", &["model", "wire", "prompt", "llm", "judge", "pipeline"]),
     ("selftest", &["model", "telemetry", "wire", "judge", "pipeline", "eval"]),
     (
@@ -66,6 +68,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "gateway",
             "server",
             "selftest",
+            "work",
         ],
     ),
     (
@@ -88,6 +91,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "gateway",
             "server",
             "selftest",
+            "work",
         ],
     ),
     (

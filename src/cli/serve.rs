@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::{ConfigArgument, Ended, Quiet, start_logging};
 use crate::config::Config;
-use crate::gateway::Gateways;
+use crate::gateway::{Gateways, Own};
 use crate::pipeline::Guardian;
 use crate::server::{Control, Server, parse_listen};
 use crate::{app, audit, telemetry};
@@ -15,7 +15,7 @@ use crate::{app, audit, telemetry};
 /// Answer steps over HTTP.
 ///
 /// Prints `listening on http://ADDR` on standard error when ready. SIGHUP reads organisations, policies and prompts
-/// again (a broken file keeps the old ones); SIGTERM and SIGINT finish what is under way and stop.
+/// again (a broken file keeps the old ones) and opens the audit file again; SIGTERM and SIGINT finish what is under way and stop.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
@@ -51,25 +51,33 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     );
     let gateways = Gateways::bind(&config.gateways, server.address(), &guardian)?;
     let server = server.besides(gateways.router());
-    for (name, address) in gateways.addresses() {
-        tracing::info!(gateway = name, "listening on http://{address}");
-    }
+    let gateways: Vec<_> = gateways
+        .into_own()
+        .into_iter()
+        .map(|own| tokio::spawn(serve_own(own, server.control())))
+        .collect();
     eprintln!("listening on http://{}", server.address());
     let canaries = canaries(&config, &guardian)?;
-    let drain = config.server.drain_timeout;
     let signals = tokio::spawn(heed_signals(source, config, guardian, server.control()));
-    let stop_gateways = gateways.stopper();
-    let gateways = tokio::spawn(gateways.run());
     let ended = server.run().await;
-    stop_gateways(drain);
-    // They end by themselves, in their time.
-    let _ = gateways.await;
+    for gateway in gateways {
+        // It has been told to stop, and ends by itself in its time.
+        let _ = gateway.await;
+    }
     signals.abort();
     if let Some(canaries) = canaries {
         canaries.abort();
     }
     ended?;
     Ok(Ended::Done)
+}
+
+/// A gateway at an address of its own, until the server is stopped.
+async fn serve_own(own: Own, control: Control) {
+    tracing::info!(gateway = own.name, "listening on http://{}", own.address);
+    if let Err(error) = control.serve_too(own.listener, own.router).await {
+        tracing::error!(gateway = own.name, "the gateway stopped: {error}");
+    }
 }
 
 /// The task that asks the judge about known steps, where that is configured and there is a judge.
@@ -93,7 +101,10 @@ async fn heed_signals(source: ConfigArgument, started_with: Config, guardian: Ar
     };
     loop {
         tokio::select! {
-            _ = hangup.recv() => reload(&source, &started_with, &guardian, &control),
+            _ = hangup.recv() => {
+                guardian.reopen_audit();
+                reload(&source, &started_with, &guardian, &control);
+            }
             _ = terminate.recv() => break,
             _ = interrupt.recv() => break,
         }

@@ -8,6 +8,7 @@ mod endpoints;
 mod file;
 mod gateways;
 mod keys;
+mod serving;
 mod settings;
 
 use std::path::{Path, PathBuf};

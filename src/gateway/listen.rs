@@ -2,15 +2,12 @@
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
-use axum_server::Handle;
 use http::{Request, StatusCode};
-use hyper_util::rt::TokioTimer;
 
 use super::receive::{NotTaken, receive};
 use super::route::Route;
@@ -51,19 +48,19 @@ pub enum GatewayError {
 pub struct Gateways {
     router: Router,
     own: Vec<Own>,
-    handle: Handle<SocketAddr>,
 }
 
-/// A gateway at an address of its own.
-struct Own {
-    name: String,
-    listener: TcpListener,
-    address: SocketAddr,
-    router: Router,
+/// A gateway at an address of its own: bound, and to be served.
+pub struct Own {
+    /// Its name.
+    pub name: String,
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// Its socket.
+    pub listener: TcpListener,
+    /// What is served there.
+    pub router: Router,
 }
-
-/// How long a client may take to send its headers.
-const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Gateways {
     /// Puts gateways together, and binds those that have addresses of their own. `served_at` is where the guardian itself listens.
@@ -100,11 +97,7 @@ impl Gateways {
                 }
             }
         }
-        Ok(Self {
-            router,
-            own,
-            handle: Handle::new(),
-        })
+        Ok(Self { router, own })
     }
 
     /// The routes of those that are reached under the guardian's own address.
@@ -112,40 +105,10 @@ impl Gateways {
         self.router.clone()
     }
 
-    /// Those at addresses of their own: name and address.
-    pub fn addresses(&self) -> impl Iterator<Item = (&str, SocketAddr)> {
-        self.own.iter().map(|own| (own.name.as_str(), own.address))
+    /// Those at addresses of their own.
+    pub fn into_own(self) -> Vec<Own> {
+        self.own
     }
-
-    /// Stops those at addresses of their own; exchanges under way may take so long.
-    pub fn stopper(&self) -> impl Fn(Duration) + Send + Sync + 'static {
-        let handle = self.handle.clone();
-        move |drain| handle.graceful_shutdown(Some(drain))
-    }
-
-    /// Serves those at addresses of their own, until stopped.
-    pub async fn run(self) {
-        let serving = self.own.into_iter().map(|own| {
-            let handle = self.handle.clone();
-            async move {
-                let name = own.name.clone();
-                if let Err(error) = serve(own, handle).await {
-                    tracing::error!(gateway = name, "a gateway stopped: {error}");
-                }
-            }
-        });
-        futures_util::future::join_all(serving).await;
-    }
-}
-
-async fn serve(own: Own, handle: Handle<SocketAddr>) -> std::io::Result<()> {
-    let mut server = axum_server::from_tcp(own.listener)?.handle(handle);
-    let http = server.http_builder();
-    http.http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEADER_TIMEOUT);
-    *http = http.clone().http1_only();
-    server.serve(own.router.into_make_service()).await
 }
 
 fn routes(path: &str, route: Arc<Route>) -> Router {

@@ -45,6 +45,6 @@ mod upstream;
 mod verdicts;
 
 pub use addresses::Callable;
-pub use listen::{GatewayError, Gateways};
+pub use listen::{GatewayError, Gateways, Own};
 pub use probe::probe;
 pub use settings::{Direction, Listen, Protocol, RemoteGuardian, Settings, StreamMode};

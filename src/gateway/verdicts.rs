@@ -11,7 +11,7 @@ use super::denial::{Denial, Stage};
 use super::joined;
 use super::json::{Bounds, Json, object};
 use crate::model::{Caller, Decision};
-use crate::pipeline::{Decided, Guardian, Refused};
+use crate::pipeline::{Decided, Guardian, Recorded, Refused};
 use crate::telemetry::names;
 use crate::wire;
 
@@ -183,14 +183,14 @@ impl Verdicts {
             .await
             .ok()?;
         let verdict = decided.verdict;
-        if verdict.undecided {
+        if verdict.undecided || decided.recorded == Recorded::No {
             return None;
         }
         Some(StepVerdict {
             decision: verdict.decision.as_str().to_owned(),
-            message: verdict.message,
+            message: verdict.message.clone(),
             reasoning: if shows_reasoning {
-                verdict.reasoning
+                verdict.reasoning.clone()
             } else {
                 String::new()
             },
@@ -257,7 +257,7 @@ impl Verdicts {
 
     fn ruling(&self, decided: &Decided, stage: Stage) -> Option<Ruling> {
         let verdict = &decided.verdict;
-        if verdict.undecided {
+        if verdict.undecided || decided.recorded == Recorded::No {
             return None;
         }
         let denial = || {

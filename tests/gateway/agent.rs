@@ -67,8 +67,7 @@ impl Agent {
         let app = Router::new().fallback(answer).with_state(Arc::clone(&shared));
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let listener = listener.into_std().unwrap();
-        tokio::spawn(axum_server::from_tcp(listener).unwrap().serve(app.into_make_service()));
+        tokio::spawn(async move { axum::serve(listener, app).await });
         Self { url, shared }
     }
 

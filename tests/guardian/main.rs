@@ -43,6 +43,10 @@ mod policies;
 #[cfg(test)]
 mod posture;
 #[cfg(test)]
+mod pressure;
+#[cfg(test)]
+mod program;
+#[cfg(test)]
 mod scenarios;
 #[cfg(test)]
 mod selftest;
@@ -55,5 +59,7 @@ mod shapes;
 mod support;
 #[cfg(test)]
 mod tls;
+#[cfg(test)]
+mod transport;
 #[cfg(test)]
 mod unconfigured;
