@@ -8,6 +8,7 @@ mod endpoints;
 mod file;
 mod gateways;
 mod keys;
+mod local;
 mod serving;
 mod settings;
 

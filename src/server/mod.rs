@@ -13,6 +13,7 @@ mod authentication;
 mod batch;
 mod connections;
 mod encoding;
+mod follow;
 mod health;
 mod listen;
 mod memory;
@@ -205,7 +206,7 @@ impl Server {
     /// Serves other routes too, under paths of their own. They check for themselves who may call.
     #[must_use]
     pub fn besides(mut self, routes: Router) -> Self {
-        self.besides = routes;
+        self.besides = routes.layer(axum::middleware::from_fn(follow::follow));
         self
     }
 
@@ -258,6 +259,7 @@ impl Control {
         let listener = tokio::net::TcpListener::from_std(listener).map_err(ServerError::Stopped)?;
         let settings = &self.shared.settings;
         let stop = self.stop.subscribe();
+        let routes = routes.layer(axum::middleware::from_fn(follow::follow));
         listen::serve(listener, routes, settings.connections, stop, settings.drain_timeout).await;
         Ok(())
     }

@@ -186,6 +186,16 @@ async fn an_agent_that_falls_silent_does_not_hold_its_caller_for_ever() {
 }
 
 #[tokio::test]
+async fn a_stream_may_last_longer_than_an_idle_connection() {
+    let events = vec![event(status("working")), event(chunk("Oslo: ", false))];
+    let agent = Agent::answering(move |_| Answers::EventsThenSilence(events.clone())).await;
+    let gateway = config(&agent, "a2a", "upstream_timeout_ms = 2500");
+    let guardian = TestGuardian::with(&format!("[limits]\nidle_timeout_ms = 1000\n{gateway}")).await;
+    let events = Caller::of(&guardian).stream("message/stream", hello()).await;
+    assert_eq!(events.last().unwrap()["error"]["code"], -32603, "{events:?}");
+}
+
+#[tokio::test]
 async fn a_judge_that_is_down_stops_the_stream_and_says_so() {
     let agent = agent_in(&["Oslo: rain."]).await;
     let judge = ScriptedJudge::responding(|_| wiremock::ResponseTemplate::new(500)).await;
