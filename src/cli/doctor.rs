@@ -52,7 +52,9 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     table.print(&address(&config));
     // A wrong filter is in the table already.
     let _ = start_logging(&config, Quiet::Yes);
-    table.print(&organisations(&config));
+    for check in organisations(&config) {
+        table.print(&check);
+    }
 
     let mut asks_judge = false;
     match (&config.judge, arguments.offline) {
@@ -119,17 +121,22 @@ fn address(config: &Config) -> Check {
     }
 }
 
-fn organisations(config: &Config) -> Check {
+fn organisations(config: &Config) -> Vec<Check> {
     match app::organisations(config) {
-        Ok(organisations) => Check::fine(
-            "organisations",
-            format!("{}, with policies and prompts", organisations.ids().count()),
-        ),
-        Err(error) => Check::failed(
+        Ok(organisations) => {
+            let there = Check::fine(
+                "organisations",
+                format!("{}, with policies and prompts", organisations.ids().count()),
+            );
+            let mut checks = vec![there];
+            checks.extend(checks::postures(config, &organisations));
+            checks
+        }
+        Err(error) => vec![Check::failed(
             "organisations",
             error.to_string(),
             "`guardian config print --policy` shows every key of a policy, `guardian prompts check` every template",
-        ),
+        )],
     }
 }
 
@@ -243,7 +250,10 @@ async fn known_steps(config: &Config, asks_judge: bool) -> anyhow::Result<Vec<Ch
     cases.retain(|case| asks_judge || case.needs == Needs::Rules || case.expected.decision == Decision::Allow);
     let runner = Runner {
         guardian: &guardian,
-        organisations: Organisations::PerProfile(app::profile_organisation),
+        organisations: match config.organisations.first() {
+            Some(first) if config.says_policy => Organisations::Always(first.id.clone()),
+            Some(_) | None => Organisations::PerProfile(app::profile_organisation),
+        },
         limits: config.wire,
         history: History::Replayed,
         bench: Bench::Own,

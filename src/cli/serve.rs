@@ -8,7 +8,7 @@ use clap::Args;
 use super::{ConfigArgument, Ended, Quiet, start_logging};
 use crate::config::Config;
 use crate::pipeline::Guardian;
-use crate::server::{Control, Server, parse_listen};
+use crate::server::{Authentication, Control, Server, parse_listen};
 use crate::{app, audit, telemetry};
 
 /// Answer steps over HTTP.
@@ -48,6 +48,10 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
         "configuration read from {}",
         config.file
     );
+    say_open_postures(&config, &guardian);
+    if let Some(address) = server.metrics_address() {
+        tracing::info!("metrics are at http://{address}/metrics");
+    }
     eprintln!("listening on http://{}", server.address());
     let canaries = canaries(&config, &guardian)?;
     let signals = tokio::spawn(heed_signals(source, config, guardian, server.control()));
@@ -58,6 +62,22 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     }
     ended?;
     Ok(Ended::Done)
+}
+
+/// Says where steps happen that nobody judged: who reads the log of a start is to know it.
+fn say_open_postures(config: &Config, guardian: &Guardian) {
+    for posture in guardian.open_postures().iter() {
+        tracing::warn!("open posture: {posture}");
+    }
+    match config.server.authentication {
+        Authentication::Nobody => {
+            tracing::warn!("open to everybody: no key is asked for at {}", config.server.listen);
+        }
+        Authentication::Keys | Authentication::LoopbackOnly => {}
+    }
+    if config.audit == Some(audit::Settings::Off) {
+        tracing::warn!("audit records are written nowhere (`to = \"off\"` in `[audit]`)");
+    }
 }
 
 /// The task that asks the judge about known steps, where that is configured and there is a judge.
@@ -107,6 +127,9 @@ fn reload(source: &ConfigArgument, started_with: &Config, guardian: &Guardian, c
         Ok((organisations, keyring, config)) => match control.replace_keyring(keyring) {
             Ok(()) => {
                 guardian.replace_organisations(organisations);
+                for posture in guardian.open_postures().iter() {
+                    tracing::warn!("open posture: {posture}");
+                }
                 tracing::info!("organisations, policies, prompts and keys were read again");
                 if !config.starts_like(started_with) {
                     tracing::warn!("other settings have changed too: they take effect with the next start");

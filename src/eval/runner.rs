@@ -149,9 +149,10 @@ impl Runner<'_> {
     }
 
     async fn decide(&self, case: &Case, judge: Option<&Arc<Judge>>) -> Outcome {
-        let organisation = match &self.organisations {
-            Organisations::PerProfile(id) => id(&case.expected.policy),
-            Organisations::Always(id) => id.clone(),
+        let organisation = match (&case.expected.organisation, &self.organisations) {
+            (Some(own), _) => OrganisationId::new(own.clone()),
+            (None, Organisations::PerProfile(id)) => id(&case.expected.policy),
+            (None, Organisations::Always(id)) => id.clone(),
         };
         let step = match wire::decode_step(case.request.get().as_bytes(), &self.limits) {
             Ok((_, step)) => step,

@@ -92,6 +92,7 @@ pub struct Guardian {
     organisations: ArcSwap<Organisations>,
     judge: Option<Arc<Judge>>,
     judge_check: ArcSwapOption<JudgeCheck>,
+    open_postures: ArcSwap<Vec<String>>,
     cache: AnswerCache<Judged>,
     sessions: Option<Memory>,
     limits: Arc<dyn RateLimits>,
@@ -113,7 +114,12 @@ pub struct Decided {
 impl Guardian {
     /// Puts a guardian together.
     pub fn new(parts: Parts) -> Self {
+        let open_postures = match parts.judge {
+            Some(_) => parts.organisations.open_postures(parts.settings.on_failure),
+            None => Vec::new(),
+        };
         Self {
+            open_postures: ArcSwap::from_pointee(open_postures),
             prefilters: Arc::new(parts.prefilters),
             organisations: ArcSwap::from_pointee(parts.organisations),
             judge: parts.judge.map(Arc::new),
@@ -194,7 +200,16 @@ impl Guardian {
 
     /// Puts other organisations in place of the present ones. Steps under way keep what they started with.
     pub fn replace_organisations(&self, organisations: Organisations) {
+        if self.judge.is_some() {
+            let open = organisations.open_postures(self.settings.on_failure);
+            self.open_postures.store(Arc::new(open));
+        }
         self.organisations.store(Arc::new(organisations));
+    }
+
+    /// Where steps happen about which no judge could decide: one line for each organisation whose posture is open.
+    pub fn open_postures(&self) -> Arc<Vec<String>> {
+        self.open_postures.load_full()
     }
 
     /// Compiles what would otherwise be compiled for the first step.

@@ -11,8 +11,10 @@
 
 mod authentication;
 mod health;
+mod metrics;
 mod receive;
 mod refusal;
+mod same_machine;
 mod steps;
 
 use std::net::{SocketAddr, TcpListener};
@@ -27,6 +29,7 @@ use hyper_util::rt::TokioTimer;
 use tokio::sync::Semaphore;
 
 pub use authentication::{Authentication, Keyring};
+pub use metrics::{MetricsAccess, MetricsSettings};
 pub use refusal::Refusal;
 
 use crate::pipeline::Guardian;
@@ -50,6 +53,8 @@ pub struct Settings {
     pub body_timeout: Duration,
     /// How long requests under way may still take when the server is told to stop.
     pub drain_timeout: Duration,
+    /// Where `/metrics` is, and who may read it.
+    pub metrics: MetricsSettings,
 }
 
 impl Default for Settings {
@@ -62,6 +67,7 @@ impl Default for Settings {
             max_in_flight_bytes: 32 * 1024 * 1024,
             body_timeout: Duration::from_secs(10),
             drain_timeout: Duration::from_secs(11),
+            metrics: MetricsSettings::default(),
         }
     }
 }
@@ -136,6 +142,7 @@ pub(crate) struct Shared {
 pub struct Server {
     shared: Arc<Shared>,
     listener: TcpListener,
+    metrics: Option<TcpListener>,
     address: SocketAddr,
     handle: Handle<SocketAddr>,
 }
@@ -160,13 +167,12 @@ impl Server {
         keyring: Keyring,
     ) -> Result<Self, ServerError> {
         settings.check()?;
-        let failed = |why| ServerError::Bind {
+        let listener = bound(settings.listen)?;
+        let metrics = settings.metrics.listen.map(bound).transpose()?;
+        let address = listener.local_addr().map_err(|why| ServerError::Bind {
             address: settings.listen,
             why,
-        };
-        let listener = TcpListener::bind(settings.listen).map_err(failed)?;
-        listener.set_nonblocking(true).map_err(failed)?;
-        let address = listener.local_addr().map_err(failed)?;
+        })?;
         let shared = Arc::new(Shared {
             guardian,
             keyring: ArcSwap::from_pointee(keyring),
@@ -178,6 +184,7 @@ impl Server {
         Ok(Self {
             shared,
             listener,
+            metrics,
             address,
             handle: Handle::new(),
         })
@@ -186,6 +193,11 @@ impl Server {
     /// The address it is bound to.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// The address of `/metrics`, where it has one of its own.
+    pub fn metrics_address(&self) -> Option<SocketAddr> {
+        self.metrics.as_ref().and_then(|listener| listener.local_addr().ok())
     }
 
     /// A handle that stops or changes it while it runs.
@@ -203,6 +215,10 @@ impl Server {
     /// When accepting connections fails for good.
     pub async fn run(self) -> Result<(), ServerError> {
         let upkeep = tokio::spawn(metrics_upkeep());
+        let metrics = match self.metrics {
+            Some(listener) => Some(tokio::spawn(metrics::serve(listener, Arc::clone(&self.shared))?)),
+            None => None,
+        };
         let service = router(Arc::clone(&self.shared)).into_make_service();
         let mut server = axum_server::from_tcp(self.listener)
             .map_err(ServerError::Stopped)?
@@ -215,9 +231,19 @@ impl Server {
         *http = http.clone().http1_only();
         let ended = server.serve(service).await.map_err(ServerError::Stopped);
         upkeep.abort();
+        if let Some(metrics) = metrics {
+            metrics.abort();
+        }
         self.shared.guardian.flush_audit();
         ended
     }
+}
+
+fn bound(address: SocketAddr) -> Result<TcpListener, ServerError> {
+    let failed = |why| ServerError::Bind { address, why };
+    let listener = TcpListener::bind(address).map_err(failed)?;
+    listener.set_nonblocking(true).map_err(failed)?;
+    Ok(listener)
 }
 
 /// How long a client may take to send its headers.
@@ -250,8 +276,12 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .route("/aos", post(steps::answer).fallback(refuse_all_but("POST")))
         .route("/healthz", get(health::alive).fallback(refuse_all_but("GET, HEAD")))
         .route("/readyz", get(health::ready).fallback(refuse_all_but("GET, HEAD")))
-        .route("/metrics", get(health::metrics).fallback(refuse_all_but("GET, HEAD")))
+        .route("/metrics", get(metrics::answer).fallback(refuse_all_but("GET, HEAD")))
         .fallback(async || Refusal::NoSuchPath)
+        .layer(axum::middleware::from_fn_with_state(
+            Arc::clone(&shared),
+            same_machine::check,
+        ))
         .layer(tower_http::catch_panic::CatchPanicLayer::custom(steps::panicked))
         .with_state(shared)
 }

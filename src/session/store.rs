@@ -1,5 +1,6 @@
 //! Where sessions are kept: a small trait, and the store in this process.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -29,6 +30,24 @@ pub struct Settings {
     pub time_to_live: Duration,
     /// What stands for a session where a step names none.
     pub nameless: super::Nameless,
+    /// Where sessions are kept over a restart; `None`: in this process alone.
+    pub kept: Option<Kept>,
+}
+
+/// Where sessions are kept over a restart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// The folder; it belongs to one guardian.
+    pub directory: PathBuf,
+    /// Bytes that it may take.
+    pub bytes: u64,
+}
+
+impl Settings {
+    /// The same, in this process alone: for commands that are no server.
+    pub fn in_process(self) -> Self {
+        Self { kept: None, ..self }
+    }
 }
 
 impl Default for Settings {
@@ -41,6 +60,7 @@ impl Default for Settings {
             bytes_per_session: 1024 * 1024,
             time_to_live: Duration::from_secs(3_600),
             nameless: super::Nameless::ByCredential,
+            kept: None,
         }
     }
 }
@@ -75,7 +95,7 @@ pub type Clock = Arc<dyn Fn() -> Instant + Send + Sync>;
 
 /// Sessions in this process.
 pub struct LocalSessions {
-    sessions: moka::future::Cache<SessionKey, Arc<Kept<Past>>>,
+    sessions: moka::future::Cache<SessionKey, Arc<Entry<Past>>>,
     agents: moka::future::Cache<AgentKey, Arc<AgentPast>>,
     session_shares: Arc<Shares<SessionKey>>,
     agent_shares: Arc<Shares<AgentKey>>,
@@ -87,7 +107,7 @@ pub struct LocalSessions {
 }
 
 /// A value, and when it was last written.
-struct Kept<T> {
+struct Entry<T> {
     value: Arc<T>,
     at: Instant,
 }
@@ -132,7 +152,7 @@ impl LocalSessions {
                 .max_capacity(for_sessions)
                 .eviction_policy(EvictionPolicy::lru())
                 .time_to_idle(settings.time_to_live)
-                .weigher(move |_, kept: &Arc<Kept<Past>>| weight(&kept.value, least))
+                .weigher(move |_, kept: &Arc<Entry<Past>>| weight(&kept.value, least))
                 .eviction_listener(move |key: Arc<SessionKey>, _, cause| {
                     if cause == RemovalCause::Size {
                         counter.fetch_add(1, Ordering::Relaxed);
@@ -174,7 +194,7 @@ impl LocalSessions {
         self.is_fresh(&kept).then(|| Arc::clone(&kept.value))
     }
 
-    fn is_fresh(&self, kept: &Kept<Past>) -> bool {
+    fn is_fresh(&self, kept: &Entry<Past>) -> bool {
         (self.clock)().saturating_duration_since(kept.at) < self.settings.time_to_live
     }
 }
@@ -220,7 +240,7 @@ impl SessionStore for LocalSessions {
             }
             // One session's happenings are appended one after the other: nothing is lost when they come at once.
             let mut leaving = Vec::new();
-            let append = |entry: Option<moka::Entry<SessionKey, Arc<Kept<Past>>>>| {
+            let append = |entry: Option<moka::Entry<SessionKey, Arc<Entry<Past>>>>| {
                 let kept = entry.map(moka::Entry::into_value).filter(|kept| self.is_fresh(kept));
                 let past = kept.map(|kept| Arc::clone(&kept.value)).unwrap_or_default();
                 let past = past.with(happening, &self.settings);
@@ -228,7 +248,7 @@ impl SessionStore for LocalSessions {
                 leaving = self
                     .session_shares
                     .wrote(session.owner(), session, weight(&past, self.least));
-                std::future::ready(Arc::new(Kept {
+                std::future::ready(Arc::new(Entry {
                     value: Arc::new(past),
                     at: (self.clock)(),
                 }))
