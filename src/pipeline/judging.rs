@@ -20,6 +20,7 @@ impl Guardian {
         cleared: &Cleared,
         recalled: &Recalled,
         deadline: tokio::time::Instant,
+        decision_id: &str,
     ) -> Draft {
         let Some(judge) = judge else {
             return local_draft(self.local_assessment(admitted, cleared), Source::Rules, cleared);
@@ -34,6 +35,12 @@ impl Guardian {
         let history = recalled.history(&cleared.step);
         let fingerprint = Fingerprint::of(&scope, &cleared.step, &cleared.evidence, &history);
         let ask = self.ask(judge, admitted, cleared, history, deadline);
+        let decision: Arc<str> = decision_id.into();
+        let ask = async move {
+            let mut judged = ask.await?;
+            judged.decision = Some(decision);
+            Ok(judged)
+        };
         let answer = tokio::time::timeout_at(deadline, self.cache.get_or_ask(&organisation.id, fingerprint, ask)).await;
         match answer {
             Ok(Ok((judged, _))) if self.distrusts(&judged) => self.fall_back(admitted, cleared, &distrusted()),
@@ -108,17 +115,14 @@ impl Guardian {
         }
         match posture {
             Posture::Allow => {
-                draft.reasoning = format!("The judge could not decide ({}). {}", failure.code, draft.reasoning);
+                draft.reasoning = format!("The judge could not decide ({failure}). {}", draft.reasoning);
             }
             Posture::Deny | Posture::Error => {
                 draft.decision = Decision::Deny;
                 draft.reason_codes = vec![ReasonCode::JudgeUnavailable];
                 draft.confidence = 0.0;
                 draft.message = message(Decision::Deny, method, &draft.reason_codes);
-                draft.reasoning = format!(
-                    "The judge could not decide ({}), and the posture is closed.",
-                    failure.code
-                );
+                draft.reasoning = format!("The judge could not decide ({failure}), and the posture is closed.");
                 draft.undecided = posture == Posture::Error;
             }
         }
@@ -162,6 +166,10 @@ fn judging(judged: &Judged, served: Served) -> Judging {
         stage: judged.stage,
         tokens,
         cost_micros,
+        decision: match served {
+            Served::Fresh => None,
+            Served::Coalesced | Served::Stored { .. } => judged.decision.clone(),
+        },
         age_seconds: match served {
             Served::Stored { age } => Some(age.as_secs()),
             Served::Fresh | Served::Coalesced => None,

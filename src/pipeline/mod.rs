@@ -22,6 +22,7 @@ mod judging;
 mod mask;
 mod organisation;
 mod purse;
+mod recorded;
 mod remember;
 mod screen;
 mod settle;
@@ -154,7 +155,8 @@ impl Guardian {
         let verdict = match cleared {
             Err(draft) => draft.into_verdict(None, Vec::new()),
             Ok(cleared) => {
-                let draft = self.judge(judge, admitted, &cleared, &recalled, deadline).await;
+                let id = ticket.decision_id();
+                let draft = self.judge(judge, admitted, &cleared, &recalled, deadline, id).await;
                 self.settle(draft, cleared, policy, recalled.past()).await
             }
         };
@@ -170,6 +172,9 @@ impl Guardian {
 
         let decision_id = ticket.decision_id().to_owned();
         ticket.withhold(withheld.texts());
+        if policy.records.contents {
+            ticket.tell(recorded::contents(happened, &withheld));
+        }
         let duration = ticket.close(&verdict);
         count(&verdict, method, duration);
         Decided {

@@ -17,6 +17,8 @@ pub(in crate::wire) struct Context {
     pub(in crate::wire) user: Option<UserId>,
     /// The id of the step.
     pub(in crate::wire) step: Option<String>,
+    /// The id of its turn.
+    pub(in crate::wire) turn: Option<String>,
 }
 
 /// Reads a context: a `StepContext`, or the later revision's `{from: {agent, role}, to: {agent, role}}`.
@@ -41,6 +43,7 @@ pub(in crate::wire) fn read(
         session: id_of(request, node, "session")?.map(SessionId::new),
         user: id_of(request, node, "user")?.map(UserId::new),
         step: table.text_of(node, "stepId").map(|id| id.into_owned()),
+        turn: table.text_of(node, "turnId").map(|id| id.into_owned()),
     })
 }
 
