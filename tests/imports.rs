@@ -43,7 +43,10 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         ],
     ),
     ("server", &["model", "wire", "pipeline", "telemetry"]),
-    ("eval", &["model", "wire", "policy", "prompt", "llm", "judge", "pipeline"]),
+    (
+        "eval",
+        &["model", "wire", "policy", "prompt", "llm", "judge", "pipeline"],
+    ),
     ("selftest", &["model", "telemetry", "wire", "judge", "pipeline", "eval"]),
     (
         "config",

@@ -4,8 +4,7 @@
 //! verdict writes the record, and dropping it in any other way — the caller hung up, a task was cancelled, something
 //! panicked — writes a record that says so. A ticket cannot be forgotten.
 //!
-//! Records hold no content of the step: ids, hashes, rules and places, not texts; unless the organisation's policy asks for the texts
-//! as they are masked. Where they go is a [`Sink`]'s concern.
+//! Records hold no content of the step: rules and places, not texts. Where they go is a [`Sink`]'s concern.
 
 mod record;
 mod sink;
@@ -14,7 +13,7 @@ mod ticket;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use record::{ContentLine, FindingLine, Outcome, Record};
+pub use record::{FindingLine, Outcome, Record};
 use sink::LastLine;
 pub use sink::{LineSink, MemorySink, NullSink, Sink};
 pub use ticket::Ticket;

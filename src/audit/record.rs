@@ -1,9 +1,8 @@
 //! One record: what was decided about which step, by what, why, and how long it took.
 
 use serde::Serialize;
-use sha2::{Digest, Sha256};
 
-use crate::model::{Caller, Content, Finding, Origin, Place, Step, Verdict};
+use crate::model::{Caller, Finding, Step, Verdict};
 
 /// How the ticket ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -61,24 +60,6 @@ impl From<&Finding> for FindingLine {
     }
 }
 
-/// One text of a step, as recorded.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ContentLine {
-    /// Where it stood in the request.
-    pub pointer: String,
-    /// Who wrote it.
-    pub origin: &'static str,
-    /// What it said, or how it began.
-    pub text: String,
-    /// Bytes that are left out.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub cut: usize,
-}
-
-fn is_zero(bytes: &usize) -> bool {
-    *bytes == 0
-}
-
 /// One audit record. Field names are stable; new ones may be added.
 #[derive(Clone, Debug, Serialize)]
 pub struct Record {
@@ -100,25 +81,10 @@ pub struct Record {
     pub agent: Option<String>,
     /// The session, where known.
     pub session: Option<String>,
-    /// The turn, where known.
-    pub turn: Option<String>,
-    /// The step's own id, where known.
-    pub step: Option<String>,
-    /// The id that a call shares with its answer, where known.
-    pub execution: Option<String>,
-    /// The id of the JSON-RPC request.
-    pub request: Option<String>,
-    /// SHA-256 of the request as it was received, in hexadecimal digits.
-    pub request_sha256: String,
-    /// The same for every step that says the same, whatever its ids and times: 32 hexadecimal digits.
-    pub content_hash: String,
     /// The user, where known.
     pub user: Option<String>,
     /// The tool, where one is called.
     pub tool: Option<String>,
-    /// What the step said, without what is withheld, where the organisation's policy asks for it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub contents: Option<Vec<ContentLine>>,
     /// Milliseconds from the decoded step to the end.
     pub duration_ms: f64,
     /// The verdict, where there was one.
@@ -167,8 +133,6 @@ pub struct VerdictLines {
     pub judge_cost: Option<f64>,
     /// How old the answer from the cache was, in seconds.
     pub cache_age_seconds: Option<u64>,
-    /// The decision for which the judge gave the answer, where that was another one.
-    pub cached_from: Option<String>,
     /// What went wrong inside, by name.
     pub diagnostics: Vec<String>,
 }
@@ -191,14 +155,7 @@ impl Record {
                 .map(|id| id.as_str().to_owned()),
             session: step.session.as_ref().map(|id| id.as_str().to_owned()),
             user: step.user.as_ref().map(|id| id.as_str().to_owned()),
-            turn: step.ties.turn.clone(),
-            step: step.ties.step.clone(),
-            execution: step.ties.call.clone(),
-            request: step.ties.request.clone(),
-            request_sha256: sha256(step.original.json()),
-            content_hash: content_hash(step),
             tool: step.tool_call.as_ref().map(|call| call.tool.clone()),
-            contents: None,
             duration_ms: 0.0,
             verdict: None,
         }
@@ -206,17 +163,10 @@ impl Record {
 
     /// Takes these texts out of what was received with the step.
     pub(super) fn withhold(&mut self, texts: &[String]) {
-        let fields = [
-            &mut self.agent,
-            &mut self.session,
-            &mut self.user,
-            &mut self.turn,
-            &mut self.step,
-            &mut self.execution,
-            &mut self.request,
-            &mut self.tool,
-        ];
-        for field in fields.into_iter().flatten() {
+        for field in [&mut self.agent, &mut self.session, &mut self.user, &mut self.tool]
+            .into_iter()
+            .flatten()
+        {
             for text in texts {
                 if field.contains(text.as_str()) {
                     *field = field.replace(text.as_str(), "[masked]");
@@ -224,49 +174,6 @@ impl Record {
             }
         }
     }
-}
-
-fn sha256(text: &str) -> String {
-    hex(&Sha256::digest(text.as_bytes()))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut hex, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
-}
-
-/// A hash of what the step says, and of nothing that another posting of it would say otherwise: no ids, no times, no turns.
-fn content_hash(step: &Step) -> String {
-    let mut hasher = blake3::Hasher::new();
-    let mut part = |text: &str| {
-        hasher.update(&(text.len() as u64).to_le_bytes());
-        hasher.update(text.as_bytes());
-    };
-    part(step.method.as_str());
-    part(step.kind.as_str());
-    for data in &step.data {
-        part(data.pointer.as_str());
-        part(&data.json);
-    }
-    let says = |content: &&Content| content.place == Place::Body && content.origin != Origin::Unknown;
-    for content in step.contents.iter().filter(says) {
-        part(content.pointer.as_str());
-        part(&content.text);
-    }
-    if let Some(call) = &step.tool_call {
-        part(&call.tool);
-        for argument in &call.arguments {
-            part(&argument.name);
-            part(&argument.json);
-        }
-    }
-    let mut short = [0; 16];
-    hasher.finalize_xof().fill(&mut short);
-    hex(&short)
 }
 
 impl From<&Verdict> for VerdictLines {
@@ -296,7 +203,6 @@ impl From<&Verdict> for VerdictLines {
             judge_tokens: judging.map(|judging| judging.tokens),
             judge_cost: judging.map(|judging| judging.cost_micros as f64 / 1e6),
             cache_age_seconds: judging.and_then(|judging| judging.age_seconds),
-            cached_from: judging.and_then(|judging| judging.decision.as_deref().map(str::to_owned)),
             diagnostics: verdict.diagnostics.iter().map(|d| d.code.to_owned()).collect(),
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::record::VerdictLines;
-use super::{ContentLine, Outcome, Record, Sink};
+use super::{Outcome, Record, Sink};
 use crate::model::{Caller, Step, Verdict};
 
 /// A step's claim to its audit record.
@@ -38,13 +38,6 @@ impl Ticket {
     pub fn withhold(&mut self, texts: &[String]) {
         if let Some(record) = self.record.as_mut().filter(|_| !texts.is_empty()) {
             record.withhold(texts);
-        }
-    }
-
-    /// What the step said, as it may be recorded.
-    pub fn tell(&mut self, contents: Vec<ContentLine>) {
-        if let Some(record) = &mut self.record {
-            record.contents = Some(contents);
         }
     }
 

@@ -81,7 +81,9 @@ pub(super) fn postures(config: &Config, organisations: &Organisations) -> Vec<Ch
     }
     let open = organisations.open_postures(config.pipeline.on_failure);
     let next = "nothing to do if it is meant so; else take `allow` out of `on_failure` in `[judge]` or `[posture]` in the policy";
-    open.into_iter().map(|line| Check::degraded("open posture", line, next)).collect()
+    open.into_iter()
+        .map(|line| Check::degraded("open posture", line, next))
+        .collect()
 }
 
 fn metrics(settings: &server::Settings) -> Option<Check> {

@@ -203,18 +203,20 @@ fn advice(code: &str) -> &'static str {
     match code {
         "connection_refused" => "start the server, or correct host and port of `base_url`",
         "dns" => "correct the host of `base_url`, or look at the DNS of this machine",
-        "tls" => "set `ca_file` for an authority of your own; for a server without TLS, `base_url` begins with `http://`",
+        "tls" => {
+            "set `ca_file` for an authority of your own; for a server without TLS, `base_url` begins with `http://`"
+        }
         "path_not_found" => "write the part before `/chat/completions` into `base_url`; often it ends in `/v1`",
-        "event_stream" => "turn off streaming at the endpoint, or in the proxy before it: the guardian asks for whole answers",
+        "event_stream" => {
+            "turn off streaming at the endpoint, or in the proxy before it: the guardian asks for whole answers"
+        }
         "connect" => "check `base_url`, and whether this machine reaches it (proxy, firewall, is the server running?)",
         "timeout" | "reset" => {
             "check whether the server is overloaded or still loads the model; raise `timeout_ms` if it is slow"
         }
         "auth" => "the endpoint refuses the key: check the variable that `api_key_env` names, and what the key may do",
         "quota" => "the account has no credit left, or has reached its limit",
-        "model_not_found" => {
-            "check `model`: the endpoint is there, but it knows no such one"
-        }
+        "model_not_found" => "check `model`: the endpoint is there, but it knows no such one",
         "rate_limited" => "the endpoint is asked too often: try again, or raise its limits",
         "server_error" => "the endpoint has a fault of its own: see its status page or its log",
         "redirect" => "write the address into `base_url` that the endpoint redirects to",

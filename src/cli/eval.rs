@@ -187,7 +187,9 @@ fn in_force(arguments: &RunArguments, config: &Config) -> anyhow::Result<(Organi
 /// Every organisation that a case names is there.
 fn check_organisations(cases: &[Case], config: &Config) -> anyhow::Result<()> {
     for case in cases {
-        let Some(id) = &case.expected.organisation else { continue };
+        let Some(id) = &case.expected.organisation else {
+            continue;
+        };
         if config.organisations.iter().any(|known| known.id.as_str() == id) {
             continue;
         }
@@ -211,7 +213,10 @@ fn tell_unread(cases: &[Case]) {
         }
     }
     for (key, (times, place)) in unread.into_iter().take(20) {
-        eprintln!("note: `{}` is no key of a labelled step and does nothing ({times} times, first at {place})", super::printable(key));
+        eprintln!(
+            "note: `{}` is no key of a labelled step and does nothing ({times} times, first at {place})",
+            super::printable(key)
+        );
     }
 }
 

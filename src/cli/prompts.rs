@@ -114,7 +114,10 @@ fn init(dir: &Path, only: &[String]) -> anyhow::Result<Ended> {
         anyhow::ensure!(
             Prompts::sources().any(|(known, _)| known == name),
             "--only: there is no template `{name}`; there are: {}",
-            Prompts::sources().map(|(known, _)| known).collect::<Vec<_>>().join(", ")
+            Prompts::sources()
+                .map(|(known, _)| known)
+                .collect::<Vec<_>>()
+                .join(", ")
         );
     }
     std::fs::create_dir_all(dir).with_context(|| format!("{}: expected a folder, or room for one", dir.display()))?;

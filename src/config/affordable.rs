@@ -87,8 +87,16 @@ impl Reader<'_> {
         let of_judge = judge.own_endpoint().map(|own| ("judge".to_owned(), priced(&own)));
         let further = judge.endpoints.iter().enumerate();
         let further = further.map(|(index, section)| (format!("judge.endpoints[{index}]"), priced(section)));
-        let first = judge.first.iter().map(|first| ("judge.first".to_owned(), priced(first)));
-        match of_judge.into_iter().chain(further).chain(first).find(|(_, priced)| !priced) {
+        let first = judge
+            .first
+            .iter()
+            .map(|first| ("judge.first".to_owned(), priced(first)));
+        match of_judge
+            .into_iter()
+            .chain(further)
+            .chain(first)
+            .find(|(_, priced)| !priced)
+        {
             None => Ok(()),
             Some((at, _)) => Err(self.wrong(
                 &budget,

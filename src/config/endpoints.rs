@@ -78,14 +78,6 @@ impl Reader<'_> {
                 .collect();
             llm.structured_output = self.one_of(&key("structured_output"), mode, &modes)?;
         }
-        if section.price_in.is_some() != section.price_out.is_some() {
-            let (there, missing) = match section.price_in {
-                Some(_) => ("price_in", "price_out"),
-                None => ("price_out", "price_in"),
-            };
-            let why = format!("is needed beside `{there}`: a call costs what it reads and what it writes (0.0 for nothing)");
-            return Err(self.wrong(&key(missing), why));
-        }
         llm.price = llm::Price {
             per_million_in: section.price_in.unwrap_or_default(),
             per_million_out: section.price_out.unwrap_or_default(),

@@ -39,7 +39,11 @@ impl Reader<'_> {
         Ok(settings)
     }
 
-    pub(super) fn canaries(&self, section: &CanarySection, timeout: Duration) -> Result<selftest::Settings, ConfigError> {
+    pub(super) fn canaries(
+        &self,
+        section: &CanarySection,
+        timeout: Duration,
+    ) -> Result<selftest::Settings, ConfigError> {
         const ALARMS: &[(&str, selftest::OnAlarm)] =
             &[("log", selftest::OnAlarm::Log), ("deny", selftest::OnAlarm::Deny)];
         let minutes = section.every_minutes.ok_or_else(|| {

@@ -62,16 +62,22 @@ impl Reader<'_> {
     fn kept_sessions(&self, section: &SessionSection) -> Result<Option<session::Kept>, ConfigError> {
         const DEFAULT_BYTES: u64 = 1024 * 1024 * 1024;
         let bytes = section.max_disk_bytes.unwrap_or(DEFAULT_BYTES);
-        let bytes = self.within("sessions.max_disk_bytes", bytes, 16 * 1024 * 1024, 1024 * 1024 * 1024 * 1024)?;
+        let bytes = self.within(
+            "sessions.max_disk_bytes",
+            bytes,
+            16 * 1024 * 1024,
+            1024 * 1024 * 1024 * 1024,
+        )?;
         match section.directory.as_deref() {
             None if section.max_disk_bytes.is_some() => Err(self.wrong(
                 "sessions.directory",
                 "is needed beside `max_disk_bytes`: the folder in which sessions are kept",
             )),
             None => Ok(None),
-            Some(text) if text.trim().is_empty() => {
-                Err(self.wrong("sessions.directory", "expected a folder; leave it out to keep sessions in the process"))
-            }
+            Some(text) if text.trim().is_empty() => Err(self.wrong(
+                "sessions.directory",
+                "expected a folder; leave it out to keep sessions in the process",
+            )),
             Some(text) => Ok(Some(session::Kept {
                 directory: self.path(text),
                 bytes,

@@ -20,7 +20,7 @@ impl ApiKey {
                 .ok_or_else(|| format!("expected 64 hexadecimal digits after `sha256:`, found {}", hex.len()))?;
             if is_of_no_key(&digest) {
                 return Err(
-                    "this is the hash of no key (of an empty or blank text, or a placeholder): was the variable empty \
+                    "this is the hash of no key but of an empty or blank text: was the variable empty \
                      when it was hashed? printf %s \"$KEY\" | sha256sum"
                         .to_owned(),
                 );
@@ -88,13 +88,27 @@ pub(super) fn not_set(name: &str) -> String {
 /// Shorter keys can be guessed.
 const SHORTEST: usize = 16;
 
-/// Whether a hash is that of nothing, of blanks, of a variable that was not there, or no hash at all.
+/// Whether a hash is that of nothing, of blanks, or of a variable that was not there.
 fn is_of_no_key(digest: &[u8; 32]) -> bool {
     const BLANK: &[&str] = &[
-        "", "\n", "\r\n", " ", " \n", "\t", "\"\"", "\"\"\n", "''", "''\n", "null", "null\n", "$KEY", "$KEY\n", "undefined", "None",
+        "",
+        "\n",
+        "\r\n",
+        " ",
+        " \n",
+        "\t",
+        "\"\"",
+        "\"\"\n",
+        "''",
+        "''\n",
+        "null",
+        "null\n",
+        "$KEY",
+        "$KEY\n",
+        "undefined",
+        "None",
     ];
-    let uniform = digest.iter().all(|byte| Some(byte) == digest.first());
-    uniform || BLANK.iter().any(|text| Sha256::digest(text).as_slice() == digest)
+    BLANK.iter().any(|text| Sha256::digest(text).as_slice() == digest)
 }
 
 fn decode_hex(hex: &str) -> Option<[u8; 32]> {

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
+use super::ConfigError;
 use super::file::{ConfigFile, OrganisationSection};
 use super::settings::{OrganisationSettings, PolicyChoice, Reader};
-use super::ConfigError;
 use crate::model::OrganisationId;
 use crate::policy::PROFILE_NAMES;
 use crate::{limit, pipeline};

@@ -9,11 +9,7 @@ use super::settings::Reader;
 use crate::{limit, server, wire};
 
 impl Reader<'_> {
-    pub(super) fn server(
-        &self,
-        file: &ConfigFile,
-        timeout: Duration,
-    ) -> Result<server::Settings, ConfigError> {
+    pub(super) fn server(&self, file: &ConfigFile, timeout: Duration) -> Result<server::Settings, ConfigError> {
         let defaults = server::Settings::default();
         // Also where a key that is named is not there: nobody is let in for that.
         let authenticated = !file.organisations.is_empty();

@@ -109,7 +109,18 @@ impl Config {
             } = config;
             format!(
                 "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
-                server.listen, server.metrics, wire, judge, canaries, pipeline, limits, cache, sessions, audit, audit_on_failure, log
+                server.listen,
+                server.metrics,
+                wire,
+                judge,
+                canaries,
+                pipeline,
+                limits,
+                cache,
+                sessions,
+                audit,
+                audit_on_failure,
+                log
             )
         };
         fixed(self) == fixed(other)

@@ -20,7 +20,17 @@ pub(super) struct Level {
 /// The labelled step itself.
 pub(super) const CASE: Level = Level {
     at: "",
-    known: &["id", "source", "request", "history", "expected", "meta", "license", "split_group", "note"],
+    known: &[
+        "id",
+        "source",
+        "request",
+        "history",
+        "expected",
+        "meta",
+        "license",
+        "split_group",
+        "note",
+    ],
     notes: false,
 };
 
@@ -158,12 +168,32 @@ mod tests {
         for (level, json, key, meant) in [
             (&EXPECTED, r#"{"polciy":1}"#, "expected.polciy", "expected.policy"),
             (&EXPECTED, r#"{"Policy":1}"#, "expected.Policy", "expected.policy"),
-            (&EXPECTED, r#"{"reasonCodes":[]}"#, "expected.reasonCodes", "expected.reason_codes"),
-            (&EXPECTED, r#"{"acceptble":[]}"#, "expected.acceptble", "expected.acceptable"),
+            (
+                &EXPECTED,
+                r#"{"reasonCodes":[]}"#,
+                "expected.reasonCodes",
+                "expected.reason_codes",
+            ),
+            (
+                &EXPECTED,
+                r#"{"acceptble":[]}"#,
+                "expected.acceptble",
+                "expected.acceptable",
+            ),
             (&EXPECTED, r#"{"profile":1}"#, "expected.profile", "expected.policy"),
-            (&EXPECTED, r#"{"organization":1}"#, "expected.organization", "expected.organisation"),
+            (
+                &EXPECTED,
+                r#"{"organization":1}"#,
+                "expected.organization",
+                "expected.organisation",
+            ),
             (&CASE, r#"{"histroy":[]}"#, "histroy", "history"),
-            (&SPAN, r#"{"requird":true}"#, "expected.spans[].requird", "expected.spans[].required"),
+            (
+                &SPAN,
+                r#"{"requird":true}"#,
+                "expected.spans[].requird",
+                "expected.spans[].required",
+            ),
             (&META, r#"{"neds":"judge"}"#, "meta.neds", "meta.needs"),
         ] {
             let error = level.unknown(json).unwrap_err();
@@ -174,8 +204,15 @@ mod tests {
 
     #[test]
     fn notes_are_named_where_they_do_not_belong_and_known_keys_are_not_alike() {
-        assert_eq!(EXPECTED.unknown(r#"{"decision":1,"reviewed_by":2}"#).unwrap(), ["expected.reviewed_by"]);
-        assert!(META.unknown(r#"{"derived":1,"lang":2,"panel":3,"twin_of":4}"#).unwrap().is_empty());
+        assert_eq!(
+            EXPECTED.unknown(r#"{"decision":1,"reviewed_by":2}"#).unwrap(),
+            ["expected.reviewed_by"]
+        );
+        assert!(
+            META.unknown(r#"{"derived":1,"lang":2,"panel":3,"twin_of":4}"#)
+                .unwrap()
+                .is_empty()
+        );
         for level in [&CASE, &EXPECTED, &SPAN, &META] {
             for key in level.known {
                 assert!(level.unknown(&format!("{{\"{key}\":1}}")).unwrap().is_empty(), "{key}");
@@ -185,7 +222,14 @@ mod tests {
 
     #[test]
     fn letters_are_counted() {
-        for (a, b, expected) in [("", "", 0), ("policy", "polciy", 1), ("policy", "poliy", 1), ("abc", "", 3), ("ab", "ba", 1), ("kitten", "sitting", 3)] {
+        for (a, b, expected) in [
+            ("", "", 0),
+            ("policy", "polciy", 1),
+            ("policy", "poliy", 1),
+            ("abc", "", 3),
+            ("ab", "ba", 1),
+            ("kitten", "sitting", 3),
+        ] {
             assert_eq!(distance(a, b), expected, "{a} {b}");
         }
     }

@@ -219,6 +219,7 @@ impl AskedModel {
             cost: reply.cost,
             latency: reply.latency,
             cut: scales.sight == Sight::Cut,
+            decision: None,
             notes,
         })
     }
@@ -306,7 +307,12 @@ impl AskedModel {
             Failure::ServerError { .. } | Failure::Refusal | Failure::ContentFilter | Failure::Empty => {
                 self.charge(most.tokens.saturating_sub(self.reply_tokens), 0)
             }
-            Failure::Timeout | Failure::Reset | Failure::TooLarge | Failure::Malformed | Failure::EventStream | Failure::Truncated => most,
+            Failure::Timeout
+            | Failure::Reset
+            | Failure::TooLarge
+            | Failure::Malformed
+            | Failure::EventStream
+            | Failure::Truncated => most,
         }
     }
 }

@@ -153,7 +153,9 @@ fn base(text: &str) -> Result<(Url, Vec<(String, String)>), SettingsError> {
     let behind = text.trim().split_once("://").map(|(_, behind)| behind);
     let odd = |c: char| c.is_whitespace() || c.is_control() || c == '\\';
     if behind.is_some_and(|behind| behind.is_empty() || behind.starts_with(['/', '?', '#', ':'])) {
-        return Err(wrong("expected a host after `://`, such as `https://api.openai.com/v1`"));
+        return Err(wrong(
+            "expected a host after `://`, such as `https://api.openai.com/v1`",
+        ));
     }
     if text.trim().contains(odd) {
         return Err(wrong("expected no blank, line break or back slash in the URL"));
@@ -170,7 +172,9 @@ fn base(text: &str) -> Result<(Url, Vec<(String, String)>), SettingsError> {
         )));
     }
     if behind.is_none() {
-        return Err(wrong("expected `://` after the scheme, such as `https://api.openai.com/v1`"));
+        return Err(wrong(
+            "expected `://` after the scheme, such as `https://api.openai.com/v1`",
+        ));
     }
     if url.port() == Some(0) {
         return Err(wrong("expected a port from 1 to 65535, found 0"));
@@ -326,11 +330,24 @@ mod tests {
         let error = |change: fn(&mut Settings)| with(change).err().unwrap();
         assert!(error(|s| s.base_url = "api.openai.com".into()).contains("https://api.openai.com/v1"));
         assert!(error(|s| s.base_url = "ftp://x/".into()).contains("found `ftp:`"));
-        for hostless in ["http:///v1", "http://", "https:////h/v1", "http://?a=b", "http://:80/v1"] {
+        for hostless in [
+            "http:///v1",
+            "http://",
+            "https:////h/v1",
+            "http://?a=b",
+            "http://:80/v1",
+        ] {
             let error = with(|s| s.base_url = hostless.into()).err().unwrap();
             assert!(error.contains("expected a host after `://`"), "{hostless}: {error}");
         }
-        for odd in ["http:h/v1", "http:/h/v1", "http://h/v 1", "http:\\\\h\\v1", "http://h:0/v1", "http://h\t/v1"] {
+        for odd in [
+            "http:h/v1",
+            "http:/h/v1",
+            "http://h/v 1",
+            "http:\\\\h\\v1",
+            "http://h:0/v1",
+            "http://h\t/v1",
+        ] {
             assert!(with(|s| s.base_url = odd.into()).is_err(), "{odd}");
         }
         assert!(

@@ -127,7 +127,10 @@ mod tests {
             Refused::ContentFilter
         );
         assert_eq!(refusal(r#"{"error":{"code":"insufficient_quota"}}"#), Refused::Quota);
-        assert_eq!(refusal(r#"{"error":{"code":"DeploymentNotFound","message":"x"}}"#), Refused::NoModel);
+        assert_eq!(
+            refusal(r#"{"error":{"code":"DeploymentNotFound","message":"x"}}"#),
+            Refused::NoModel
+        );
         assert_eq!(
             refusal(r#"{"error":{"message":"model \"qwen3:80b\" not found, try pulling it first"}}"#),
             Refused::NoModel

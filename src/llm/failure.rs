@@ -31,7 +31,9 @@ pub enum Failure {
     #[error("the model's endpoint knows no such model: check `model`")]
     ModelNotFound,
     /// 404 or 405 about anything else: no chat completions are to be had there.
-    #[error("there are no chat completions at the address of the model's endpoint: check `base_url` (often it ends in `/v1`)")]
+    #[error(
+        "there are no chat completions at the address of the model's endpoint: check `base_url` (often it ends in `/v1`)"
+    )]
     PathNotFound,
     /// 429, and no time left to wait.
     #[error("the model's endpoint limits the rate of calls")]

@@ -37,12 +37,16 @@ impl NoConnection {
             NoConnection::Refused => {
                 "the connection was refused: check host and port of `base_url`, and that the server is running"
             }
-            NoConnection::Name => "its host name cannot be resolved: check the host of `base_url`, and the DNS of this machine",
+            NoConnection::Name => {
+                "its host name cannot be resolved: check the host of `base_url`, and the DNS of this machine"
+            }
             NoConnection::Certificate => {
                 "its TLS certificate is not accepted: set `ca_file` to the authority that signed it, and check the host of \
                  `base_url`"
             }
-            NoConnection::Tls => "it does not speak TLS as expected: check whether `base_url` should begin with `http://`",
+            NoConnection::Tls => {
+                "it does not speak TLS as expected: check whether `base_url` should begin with `http://`"
+            }
             NoConnection::Other => "no connection could be made: check `base_url`, proxy and firewall",
         }
     }

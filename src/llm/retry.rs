@@ -133,6 +133,7 @@ pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::llm::NoConnection;
 
     /// The pause when there is no other endpoint.
     fn pause(failure: &Failure, attempts: u32, left: Duration) -> Option<Duration> {
@@ -165,7 +166,10 @@ mod tests {
         assert_eq!(pause(&limited(u64::MAX), 1, left), None);
         assert_eq!(pause(&limited(2), 1, left), Some(Duration::from_secs(2)));
         assert!(pause(&limited(0), 1, left).unwrap() >= FIRST_PAUSE / 2);
-        assert_eq!(pause(&Failure::Connect(NoConnection::Refused), 1, Duration::from_millis(1)), None);
+        assert_eq!(
+            pause(&Failure::Connect(NoConnection::Refused), 1, Duration::from_millis(1)),
+            None
+        );
     }
 
     #[test]

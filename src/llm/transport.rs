@@ -158,10 +158,12 @@ async fn refused(status: StatusCode, response: Response) -> Failure {
         (429, _) => Failure::RateLimited { retry_after },
         (_, Refused::PromptTooLong) => Failure::PromptTooLong,
         (_, Refused::ContentFilter) => Failure::ContentFilter,
-        (500 | 501, Refused::Complaint(super::Complaint::Unspecified) | Refused::Quota | Refused::NoModel) => Failure::ServerError {
-            status: code,
-            retry_after,
-        },
+        (500 | 501, Refused::Complaint(super::Complaint::Unspecified) | Refused::Quota | Refused::NoModel) => {
+            Failure::ServerError {
+                status: code,
+                retry_after,
+            }
+        }
         (_, Refused::Quota) => Failure::Quota,
         (_, Refused::NoModel) => Failure::BadRequest {
             status: code,

@@ -22,7 +22,6 @@ mod judging;
 mod mask;
 mod organisation;
 mod purse;
-mod recorded;
 mod remember;
 mod screen;
 mod settle;
@@ -172,9 +171,6 @@ impl Guardian {
 
         let decision_id = ticket.decision_id().to_owned();
         ticket.withhold(withheld.texts());
-        if policy.records.contents {
-            ticket.tell(recorded::contents(happened, &withheld));
-        }
         let duration = ticket.close(&verdict);
         count(&verdict, method, duration);
         Decided {

@@ -452,7 +452,6 @@ impl PolicyFile {
             source,
         })
     }
-
 }
 
 /// Twelve hexadecimal digits of a hash of what the resolved policy says.

@@ -120,7 +120,11 @@ mod tests {
             ("x-api-key", ""),
             ("x-api-key", "  "),
         ] {
-            assert_eq!(keyring.caller(&headers(name, value)), Err(Refusal::NoCredential), "{name}: {value}");
+            assert_eq!(
+                keyring.caller(&headers(name, value)),
+                Err(Refusal::NoCredential),
+                "{name}: {value}"
+            );
         }
     }
 

@@ -72,7 +72,9 @@ pub(super) fn serve(
         .into_make_service();
     let mut server = axum_server::from_tcp(listener).map_err(ServerError::Stopped)?;
     let http = server.http_builder();
-    http.http1().timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
+    http.http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADER_TIMEOUT);
     *http = http.clone().http1_only();
     Ok(async move {
         if let Err(error) = server.serve(service).await {

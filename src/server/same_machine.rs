@@ -49,13 +49,18 @@ fn from_this_machine(uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
 /// Whether a name or an address is this machine's own.
 fn is_local(authority: &Authority) -> bool {
     let host = authority.host();
-    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    let bare = host
+        .strip_prefix('[')
+        .and_then(|host| host.strip_suffix(']'))
+        .unwrap_or(host);
     let no_user = !authority.as_str().contains('@');
     let name = bare.strip_suffix('.').unwrap_or(bare).to_ascii_lowercase();
     no_user
         && (name == "localhost"
             || name.ends_with(".localhost")
-            || bare.parse::<IpAddr>().is_ok_and(|address| address.to_canonical().is_loopback()))
+            || bare
+                .parse::<IpAddr>()
+                .is_ok_and(|address| address.to_canonical().is_loopback()))
 }
 
 #[cfg(test)]
@@ -71,9 +76,20 @@ mod tests {
 
     #[test]
     fn programs_on_this_machine_are_served() {
-        for host in ["localhost", "LOCALHOST:8787", "127.0.0.1:8787", "127.8.9.1", "[::1]:8787", "app.localhost", "localhost."] {
+        for host in [
+            "localhost",
+            "LOCALHOST:8787",
+            "127.0.0.1:8787",
+            "127.8.9.1",
+            "[::1]:8787",
+            "app.localhost",
+            "localhost.",
+        ] {
             assert_eq!(check("/", &[("host", host)]), Ok(()), "{host}");
-            assert_eq!(check("/", &[("host", host), ("origin", &format!("http://{host}"))]), Ok(()));
+            assert_eq!(
+                check("/", &[("host", host), ("origin", &format!("http://{host}"))]),
+                Ok(())
+            );
         }
         assert_eq!(check("/", &[]), Ok(()));
     }
@@ -81,13 +97,31 @@ mod tests {
     #[test]
     fn pages_of_other_sites_are_not() {
         for host in [
-            "evil.example", "127.0.0.1.evil.example", "localhost.evil.example", "192.168.1.5:8787", "evil.example:8787", "", "[::2]",
-            "localhost@evil.example", "evil@localhost", "0.0.0.0:8787",
+            "evil.example",
+            "127.0.0.1.evil.example",
+            "localhost.evil.example",
+            "192.168.1.5:8787",
+            "evil.example:8787",
+            "",
+            "[::2]",
+            "localhost@evil.example",
+            "evil@localhost",
+            "0.0.0.0:8787",
         ] {
             assert_eq!(check("/", &[("host", host)]), Err(Refusal::ForeignHost), "{host}");
         }
-        assert_eq!(check("http://evil.example/", &[("host", "localhost")]), Err(Refusal::ForeignHost));
-        for origin in ["http://evil.example", "null", "https://localhost.evil.example", "file://", "chrome-extension://abc", ""] {
+        assert_eq!(
+            check("http://evil.example/", &[("host", "localhost")]),
+            Err(Refusal::ForeignHost)
+        );
+        for origin in [
+            "http://evil.example",
+            "null",
+            "https://localhost.evil.example",
+            "file://",
+            "chrome-extension://abc",
+            "",
+        ] {
             let sent = check("/", &[("host", "127.0.0.1:8787"), ("origin", origin)]);
             assert_eq!(sent, Err(Refusal::ForeignOrigin), "{origin}");
         }

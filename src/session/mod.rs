@@ -48,7 +48,7 @@ pub use happening::{Happening, Heard, Identity, Settled};
 pub use key::{AgentKey, Nameless, Owner, SessionKey};
 pub use memory::{Memory, Recalled, Standing};
 pub use past::{Event, Past};
-pub use store::{Clock, LocalSessions, SessionStore, Settings, StoreFailure, Kept};
+pub use store::{Clock, Kept, LocalSessions, SessionStore, Settings, StoreFailure};
 pub use trail::{Called, End, Instruction, Trail, Written};
 
 #[cfg(test)]

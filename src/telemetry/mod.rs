@@ -59,7 +59,12 @@ fn filter(settings: &Settings) -> Result<EnvFilter, SetupError> {
         filter: settings.filter.clone(),
         why,
     };
-    for directive in settings.filter.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+    for directive in settings
+        .filter
+        .split(',')
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+    {
         // `verbose` would be the name of a component that there is not, and everything else would be off.
         if !directive.contains(['=', '[', ':']) && directive.parse::<LevelFilter>().is_err() {
             return Err(refused(format!(

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::model::{ContentId, Form, Method, Origin, Place, RequestId, Step, ToolCall};
+use crate::model::{ContentId, Form, Method, Origin, Place, RequestId, Step, Ties, ToolCall};
 
 use super::draft::{CallDraft, Draft};
 use super::json::{self, Bounds, NodeId, Table};

@@ -27,6 +27,8 @@ mod coverage;
 #[cfg(test)]
 mod documents;
 #[cfg(test)]
+mod doors;
+#[cfg(test)]
 mod endpoints;
 #[cfg(test)]
 mod evaluation;

@@ -24,7 +24,9 @@ pub(super) fn run(
     // Files that are none of ours are refused here, as they are at a start; templates that are broken are still compared.
     let entries = std::fs::read_dir(&dir).with_context(|| format!("{}: cannot be read", dir.display()))?;
     for entry in entries {
-        let name = entry.with_context(|| format!("{}: cannot be read", dir.display()))?.file_name();
+        let name = entry
+            .with_context(|| format!("{}: cannot be read", dir.display()))?
+            .file_name();
         let name = name.to_string_lossy();
         let known = name.starts_with('.') || Prompts::sources().any(|(known, _)| known == name);
         anyhow::ensure!(known, "{}: this is none of the templates", dir.join(&*name).display());
@@ -53,7 +55,11 @@ pub(super) fn run(
         Prompts::sources().count(),
         dir.display()
     );
-    Ok(if changed > 0 { Ended::UnderThreshold } else { Ended::Done })
+    Ok(if changed > 0 {
+        Ended::UnderThreshold
+    } else {
+        Ended::Done
+    })
 }
 
 /// Lines as they are, but nothing that a terminal would obey.

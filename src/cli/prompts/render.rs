@@ -97,10 +97,17 @@ fn read_steps(file: &Path, config: &Config) -> anyhow::Result<(Vec<Arc<Step>>, A
     for (index, document) in documents(&bytes)?.into_iter().enumerate() {
         let (_, step) = wire::decode_step(document, &limits).map_err(|error| {
             let number = index + 1;
-            anyhow::anyhow!("{}: request {number}: {} ({})", input::name(file), error.message, error.code)
+            anyhow::anyhow!(
+                "{}: request {number}: {} ({})",
+                input::name(file),
+                error.message,
+                error.code
+            )
         })?;
         steps.push(step);
     }
-    let last = steps.pop().with_context(|| format!("{}: expected a request", input::name(file)))?;
+    let last = steps
+        .pop()
+        .with_context(|| format!("{}: expected a request", input::name(file)))?;
     Ok((steps, last))
 }
