@@ -71,7 +71,24 @@ impl Check {
 pub(super) fn of_settings(config: &Config) -> Vec<Check> {
     let mut checks = vec![log(&config.log), listen(&config.server), audit(config)];
     checks.extend(metrics(&config.server));
+    checks.extend(sessions(config));
     checks
+}
+
+/// Whether sessions can be kept where they are to be. Looking makes no folder.
+fn sessions(config: &Config) -> Option<Check> {
+    let kept = config.sessions.as_ref()?.kept.as_ref()?;
+    let place = kept.directory.display();
+    let next = "set `directory` in `[sessions]` to a folder that the guardian may write to, or leave it out";
+    let there = kept.directory.ancestors().find(|folder| folder.exists());
+    Some(match there.map(std::fs::metadata) {
+        Some(Ok(found)) if !found.is_dir() => Check::failed("sessions", format!("{place} is no folder"), next),
+        Some(Ok(found)) if found.permissions().readonly() => {
+            Check::failed("sessions", format!("{place} cannot be written"), next)
+        }
+        Some(Err(error)) => Check::failed("sessions", format!("{place}: {error}"), next),
+        Some(Ok(_)) | None => Check::fine("sessions", format!("kept in {place}")),
+    })
 }
 
 /// Where steps happen about which no judge could decide.

@@ -42,6 +42,7 @@ fn check(argument: &ConfigArgument) -> anyhow::Result<()> {
     }
     // Checking must not create the audit file.
     config.audit = Some(audit::Settings::Off);
+    config.sessions = config.sessions.map(crate::session::Settings::in_process);
     app::guardian(&config, &audit::Settings::Off)?;
     say!(
         "{} is in order",

@@ -245,6 +245,7 @@ async fn known_steps(config: &Config, asks_judge: bool) -> anyhow::Result<Vec<Ch
         organisation.allowance = Default::default();
     }
     config.audit = Some(audit::Settings::Off);
+    config.sessions = config.sessions.map(crate::session::Settings::in_process);
     if !asks_judge {
         config.judge = None;
     }

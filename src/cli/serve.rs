@@ -54,8 +54,10 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     }
     eprintln!("listening on http://{}", server.address());
     let canaries = canaries(&config, &guardian)?;
-    let signals = tokio::spawn(heed_signals(source, config, guardian, server.control()));
+    let signals = tokio::spawn(heed_signals(source, config, Arc::clone(&guardian), server.control()));
     let ended = server.run().await;
+    // It waits for the disk.
+    let _ = tokio::task::spawn_blocking(move || guardian.flush_sessions()).await;
     signals.abort();
     if let Some(canaries) = canaries {
         canaries.abort();

@@ -171,6 +171,8 @@ impl ConfigFile {
         let judge = self.judge.as_ref().map(|section| reader.judge(section)).transpose()?;
         let pipeline = reader.pipeline(self.judge.as_ref())?;
         let organisations = reader.organisations(&self)?;
+        // Also where every organisation has its own: what is wrong is said before somebody relies on it.
+        reader.allowance(&self.limits, None)?;
         reader.check_budgets(&self)?;
         let canaries = self.judge.as_ref().and_then(|judge| judge.canaries.as_ref());
         let (audit, audit_on_failure) = reader.audit(&self.audit)?;

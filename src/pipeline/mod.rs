@@ -254,6 +254,13 @@ impl Guardian {
         self.audit.flush();
     }
 
+    /// Waits until all sessions are where they are kept.
+    pub fn flush_sessions(&self) {
+        if let Some(sessions) = &self.sessions {
+            sessions.flush();
+        }
+    }
+
     /// The only caller there is when no organisation is configured.
     pub fn local_caller() -> Caller {
         Caller {

@@ -3,7 +3,7 @@
 use tokio::time::Instant;
 
 use super::{Admitted, Guardian};
-use crate::model::{Diagnostic, Step};
+use crate::model::{Diagnostic, Gap, Step};
 use crate::session::{Happening, Recalled, Standing, StoreFailure};
 
 impl Guardian {
@@ -24,7 +24,10 @@ impl Guardian {
         };
         let recall = sessions.recall(&admitted.caller, standing, step);
         let failure = match tokio::time::timeout_at(deadline, recall).await {
-            Ok(Ok(recalled)) => return (recalled, None),
+            Ok(Ok(recalled)) => {
+                let note = recalled.past().gap().map(gap_note);
+                return (recalled, note);
+            }
             Ok(Err(failure)) => failure,
             Err(_) => StoreFailure("there was no answer in time".to_owned()),
         };
@@ -43,5 +46,13 @@ impl Guardian {
         {
             tracing::warn!(%failure, "a step could not be remembered");
         }
+    }
+}
+
+/// That the beginning of a step's session is not known.
+fn gap_note(gap: Gap) -> Diagnostic {
+    Diagnostic {
+        code: "session_incomplete",
+        detail: gap.describe().to_owned(),
     }
 }

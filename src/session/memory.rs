@@ -1,12 +1,13 @@
 //! Memory: recalls what a step has to be seen in the light of, and remembers what became of it.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::happening::Identity;
 use super::{
-    AgentKey, Deed, Happening, Nameless, Past, SessionKey, SessionStore, Settled, StoreFailure, TaintedMemory, taint,
+    AgentKey, Deed, Happening, Nameless, Past, SessionKey, SessionStore, Settings, Settled, StoreFailure, TaintedMemory, taint,
 };
-use crate::model::{Caller, History, Kind, Step};
+use crate::model::{Caller, Gap, History, Kind, Step};
 use crate::policy::Policy;
 use crate::telemetry::names;
 
@@ -15,6 +16,27 @@ use crate::telemetry::names;
 pub struct Memory {
     store: Arc<dyn SessionStore>,
     nameless: Nameless,
+    began: Instant,
+    time_to_live: Duration,
+}
+
+/// Whether something has to happen in a session before a step of this kind: somebody asked the agent, or it asked a tool.
+fn cannot_be_first(kind: Kind) -> bool {
+    match kind {
+        Kind::AgentMessage
+        | Kind::ToolCall
+        | Kind::ToolResult
+        | Kind::MemoryStore
+        | Kind::A2aResponse
+        | Kind::McpResponse => true,
+        Kind::UserMessage
+        | Kind::SystemMessage
+        | Kind::Trigger
+        | Kind::Knowledge
+        | Kind::MemoryRetrieval
+        | Kind::A2aRequest
+        | Kind::McpRequest => false,
+    }
 }
 
 /// A step in the light of its session.
@@ -82,9 +104,28 @@ impl Recalled {
 }
 
 impl Memory {
-    /// Over any store.
+    /// Over any store; sessions live as long as they do by default.
     pub fn new(store: Arc<dyn SessionStore>, nameless: Nameless) -> Self {
-        Self { store, nameless }
+        let settings = Settings {
+            nameless,
+            ..Settings::default()
+        };
+        Self::with(store, &settings)
+    }
+
+    /// Over any store, with what the settings say of sessions without a name and of the time that they live.
+    pub fn with(store: Arc<dyn SessionStore>, settings: &Settings) -> Self {
+        Self {
+            store,
+            nameless: settings.nameless,
+            began: Instant::now(),
+            time_to_live: settings.time_to_live,
+        }
+    }
+
+    /// Waits until what was remembered is where it is kept, but not for ever.
+    pub fn flush(&self) {
+        self.store.flush();
     }
 
     /// What happened before a step. Whoever stands for nobody in particular has no session but those that steps name.
@@ -104,8 +145,20 @@ impl Memory {
         recalled.session = Some(session);
         recalled.agent = AgentKey::of(caller, step);
         let past = self.store.recall(session, recalled.agent).await?;
-        recalled.past = past.as_seen_by(&recalled.identity);
+        recalled.past = self.with_gap(past, step).as_seen_by(&recalled.identity);
         Ok(recalled)
+    }
+
+    /// The past of a session, with a word on its beginning where a step that cannot be the first one is the first that is known.
+    ///
+    /// Once the process is older than a session lives, whatever began before it would be forgotten by now.
+    fn with_gap(&self, past: Arc<Past>, step: &Step) -> Arc<Past> {
+        let unknown = past.is_empty() && past.gap().is_none() && step.session.is_some();
+        let young = self.began.elapsed() < self.time_to_live;
+        if unknown && young && cannot_be_first(step.kind) {
+            return Arc::new(past.after(Gap::BeganBefore));
+        }
+        past
     }
 
     /// Remembers what became of a step.
@@ -118,6 +171,7 @@ impl Memory {
             return Ok(());
         };
         happening.seen = recalled.past.next_number();
+        happening.gap = recalled.past.gap();
         self.store.remember(session, recalled.agent, happening).await?;
         metrics::gauge!(names::SESSIONS).set(self.store.sessions() as f64);
         metrics::counter!(names::SESSION_EVICTIONS).absolute(self.store.evicted());
