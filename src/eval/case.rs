@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{history, keys};
+use super::{history, keys, session_line};
 use crate::model::{Decision, ReasonCode};
 use crate::policy::PROFILE_NAMES;
 
@@ -225,21 +225,24 @@ fn read_lines(
     places: &mut HashMap<String, String>,
 ) -> Result<(), CaseError> {
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let place = format!("{}:{}", file.display(), index + 1);
-        let case = parse(line, suite, place.clone()).map_err(|why| CaseError::Malformed {
+        let malformed = |why| CaseError::Malformed {
             file: file.to_owned(),
             line: index + 1,
             why,
-        })?;
-        if let Some(first) = places.insert(case.id.clone(), place) {
-            return Err(CaseError::Twice {
-                file: file.to_owned(),
-                line: index + 1,
-                id: case.id,
-                first,
-            });
+        };
+        let place = format!("{}:{}", file.display(), index + 1);
+        let parsed = parse_line(line, suite, &place).map_err(malformed)?;
+        for case in parsed {
+            if let Some(first) = places.insert(case.id.clone(), place.clone()) {
+                return Err(CaseError::Twice {
+                    file: file.to_owned(),
+                    line: index + 1,
+                    id: case.id,
+                    first,
+                });
+            }
+            cases.push(case);
         }
-        cases.push(case);
     }
     Ok(())
 }
@@ -263,7 +266,16 @@ fn unread(line: &str) -> Result<Vec<String>, String> {
     Ok(unread)
 }
 
-fn parse(line: &str, suite: &str, place: String) -> Result<Case, String> {
+/// The one labelled step of a line, or all those of a session.
+fn parse_line(line: &str, suite: &str, place: &str) -> Result<Vec<Case>, String> {
+    if session_line::is_session(line) {
+        let records = session_line::records(line, suite)?;
+        return records.iter().map(|record| parse(record, suite, place)).collect();
+    }
+    Ok(vec![parse(line, suite, place)?])
+}
+
+fn parse(line: &str, suite: &str, place: &str) -> Result<Case, String> {
     // Before anything else: a key that is missing may be there under another name.
     let unread = unread(line)?;
     let raw: RawCase = serde_json::from_str(line)
@@ -308,7 +320,7 @@ fn parse(line: &str, suite: &str, place: String) -> Result<Case, String> {
             Some("rules") | None => Needs::Rules,
             Some(other) => return Err(format!("`meta.needs`: expected `judge` or `rules`, found `{other}`")),
         },
-        place,
+        place: place.to_owned(),
         unread,
         id: raw.id,
         source: raw.source.unwrap_or_else(|| suite.to_owned()),
