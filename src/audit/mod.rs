@@ -6,6 +6,7 @@
 //!
 //! Records hold no content of the step: rules and places, not texts. Where they go is a [`Sink`]'s concern.
 
+mod policies;
 mod record;
 mod sink;
 mod ticket;
@@ -13,6 +14,7 @@ mod ticket;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+pub use policies::{keep_policies, kept_policies, policy_folder};
 pub use record::{FindingLine, Outcome, Record};
 use sink::LastLine;
 pub use sink::{LineSink, MemorySink, NullSink, Sink};

@@ -12,6 +12,7 @@ mod eval;
 mod input;
 mod judge;
 mod output;
+mod policy;
 mod prompts;
 mod rules;
 mod serve;
@@ -45,6 +46,9 @@ enum Command {
     /// Check, show or write out prompt templates.
     #[command(subcommand)]
     Prompts(prompts::Command),
+    /// Show the policy behind a hash in a record or a verdict.
+    #[command(subcommand)]
+    Policy(policy::Command),
     /// Show what rules there are, what one means, or what fires on a text.
     #[command(subcommand)]
     Rules(rules::Command),
@@ -173,6 +177,7 @@ fn run(command: Command) -> anyhow::Result<Ended> {
         Command::Serve(arguments) => runtime()?.block_on(serve::run(&arguments)),
         Command::Judge(arguments) => runtime()?.block_on(judge::run(&arguments)),
         Command::Prompts(command) => prompts::run(&command),
+        Command::Policy(command) => policy::run(&command),
         Command::Rules(command) => rules::run(&command),
         Command::Tools(arguments) => tools::run(&arguments),
         Command::Config(command) => config::run(&command),

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::{ConfigArgument, Ended, Quiet, start_logging};
 use crate::config::Config;
-use crate::pipeline::Guardian;
+use crate::pipeline::{Guardian, Organisations};
 use crate::server::{Authentication, Control, Server, parse_listen};
 use crate::{app, audit, telemetry};
 
@@ -49,6 +49,7 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
         config.file
     );
     say_open_postures(&config, &guardian);
+    keep_policies(&config, &app::organisations(&config)?);
     if let Some(address) = server.metrics_address() {
         tracing::info!("metrics are at http://{address}/metrics");
     }
@@ -64,6 +65,21 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     }
     ended?;
     Ok(Ended::Done)
+}
+
+/// Writes down which policies are in force, beside the audit file.
+fn keep_policies(config: &Config, organisations: &Organisations) {
+    let Some(folder) = config.audit.as_ref().and_then(audit::policy_folder) else {
+        return;
+    };
+    let in_force = organisations.ids().filter_map(|id| organisations.get(id));
+    let policies: Vec<_> = in_force.map(|organisation| Arc::clone(&organisation.policy)).collect();
+    let texts = policies
+        .iter()
+        .map(|policy| (policy.version.as_str(), policy.source.as_str()));
+    if let Err(error) = audit::keep_policies(&folder, texts) {
+        tracing::warn!(folder = %folder.display(), %error, "the policies in force could not be written down");
+    }
 }
 
 /// Says where steps happen that nobody judged: who reads the log of a start is to know it.
@@ -128,6 +144,7 @@ fn reload(source: &ConfigArgument, started_with: &Config, guardian: &Guardian, c
     match read {
         Ok((organisations, keyring, config)) => match control.replace_keyring(keyring) {
             Ok(()) => {
+                keep_policies(&config, &organisations);
                 guardian.replace_organisations(organisations);
                 for posture in guardian.open_postures().iter() {
                     tracing::warn!("open posture: {posture}");

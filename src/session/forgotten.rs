@@ -36,7 +36,11 @@ impl Forgotten {
     pub(super) fn why(&self, key: &[u8; 32]) -> Option<Gap> {
         let generations = self.lock();
         let short = short(key);
-        generations.young.get(&short).or_else(|| generations.old.get(&short)).copied()
+        generations
+            .young
+            .get(&short)
+            .or_else(|| generations.old.get(&short))
+            .copied()
     }
 
     fn lock(&self) -> MutexGuard<'_, Generations> {

@@ -6,8 +6,8 @@
 use super::agent::{Digest, OfferedBy, TaintedMemory, ToolSeen};
 use super::deed::Deed;
 use crate::model::{
-    Content, Earlier, Excerpt, Finding, Form, Gap, Kind, Noted, Origin, Outcome, Place, Pointer, ReasonCode, Said, Severity,
-    Step, Verdict,
+    Content, Earlier, Excerpt, Finding, Form, Gap, Kind, Noted, Origin, Outcome, Place, Pointer, ReasonCode, Said,
+    Severity, Step, Verdict,
 };
 
 /// Bytes that are quoted of one text.

@@ -6,8 +6,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::classes::{ClassSet, ToolClass, verbs_of};
-use super::{saved, spoken};
 use super::taint::{keys_of, words_of};
+use super::{saved, spoken};
 use crate::model::{Earlier, Kind, Origin, Step};
 
 /// Values and words that are kept.

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use super::happening::Identity;
 use super::{
-    AgentKey, Deed, Happening, Nameless, Past, SessionKey, SessionStore, Settings, Settled, StoreFailure, TaintedMemory, taint,
+    AgentKey, Deed, Happening, Nameless, Past, SessionKey, SessionStore, Settings, Settled, StoreFailure,
+    TaintedMemory, taint,
 };
 use crate::model::{Caller, Gap, History, Kind, Step};
 use crate::policy::Policy;

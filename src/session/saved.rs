@@ -10,8 +10,8 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::model::{
-    ClassSet, Confidence, Earlier, Excerpt, Gap, Kind, Method, Noted, Origin, Outcome, Pointer, ReasonCode, Request, Said,
-    Severity, ToolClass,
+    ClassSet, Confidence, Earlier, Excerpt, Gap, Kind, Method, Noted, Origin, Outcome, Pointer, ReasonCode, Request,
+    Said, Severity, ToolClass,
 };
 
 /// What has a name by which it is known again.
@@ -116,7 +116,9 @@ pub(super) mod step {
         SavedStep::from(step.as_ref()).serialize(serializer)
     }
 
-    pub(in crate::session) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<Earlier>, D::Error> {
+    pub(in crate::session) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Arc<Earlier>, D::Error> {
         SavedStep::deserialize(deserializer).map(|saved| Arc::new(saved.into()))
     }
 }

@@ -10,11 +10,11 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::Happening;
-use super::{approval, saved};
 use super::asks::{delegates, requests};
 use super::classes::{ClassSet, ToolClass};
 use super::deed::{Instructed, head};
 use super::taint::{Provenance, TaintIndex, plain, stem};
+use super::{approval, saved};
 use crate::model::{Confidence, Kind, Origin};
 
 /// Instructions that are remembered. The first ones stay, of the later ones the latest do.

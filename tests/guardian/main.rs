@@ -45,6 +45,8 @@ mod policies;
 #[cfg(test)]
 mod posture;
 #[cfg(test)]
+mod restart;
+#[cfg(test)]
 mod scenarios;
 #[cfg(test)]
 mod selftest;

@@ -65,10 +65,7 @@ pub(super) struct Database {
 
 /// Takes the folder for this process, and makes it where there is none.
 pub(super) fn lock(directory: &Path) -> Result<File, KeptError> {
-    let unusable = |at: &Path, why| KeptError::Unusable {
-        at: at.to_owned(),
-        why,
-    };
+    let unusable = |at: &Path, why| KeptError::Unusable { at: at.to_owned(), why };
     make(directory).map_err(|why| unusable(directory, why))?;
     let path = directory.join(LOCK);
     let file = private(&path).map_err(|why| unusable(&path, why))?;
@@ -102,10 +99,7 @@ impl Database {
     /// Opens the database of a folder that may take so many bytes.
     pub(super) fn open(directory: &Path, bytes: u64) -> Result<Self, KeptError> {
         let path: PathBuf = directory.join(FILE);
-        private(&path).map_err(|why| KeptError::Unusable {
-            at: path.clone(),
-            why,
-        })?;
+        private(&path).map_err(|why| KeptError::Unusable { at: path.clone(), why })?;
         let wrong = |error: rusqlite::Error| KeptError::Database {
             at: path.clone(),
             why: error.to_string(),
@@ -115,7 +109,9 @@ impl Database {
         connection.pragma_update(None, "journal_mode", "wal").map_err(wrong)?;
         // A process that is killed loses nothing that was committed; a machine that loses its power loses the last moments.
         connection.pragma_update(None, "synchronous", "normal").map_err(wrong)?;
-        connection.pragma_update(None, "journal_size_limit", 16 * 1024 * 1024).map_err(wrong)?;
+        connection
+            .pragma_update(None, "journal_size_limit", 16 * 1024 * 1024)
+            .map_err(wrong)?;
         // What goes beyond is refused by the database itself, whatever is counted elsewhere.
         let pages = i64::try_from((bytes / PAGE).max(64)).unwrap_or(i64::MAX);
         connection.pragma_update(None, "max_page_count", pages).map_err(wrong)?;
@@ -126,7 +122,9 @@ impl Database {
 
     /// Makes the tables; drops those of another format.
     fn prepare(&self) -> rusqlite::Result<()> {
-        let format: i32 = self.connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        let format: i32 = self
+            .connection
+            .pragma_query_value(None, "user_version", |row| row.get(0))?;
         for table in Table::ALL {
             let name = table.name();
             if format != FORMAT {
@@ -239,5 +237,7 @@ impl Database {
 
 /// Seconds since 1970.
 fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+    SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| since.as_secs())
 }

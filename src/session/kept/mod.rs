@@ -26,7 +26,9 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
 use super::forgotten::Forgotten;
-use super::{AgentKey, AgentPast, Happening, Kept, LocalSessions, Past, SessionKey, SessionStore, Settings, StoreFailure};
+use super::{
+    AgentKey, AgentPast, Happening, Kept, LocalSessions, Past, SessionKey, SessionStore, Settings, StoreFailure,
+};
 use database::{Database, Row, Table};
 use writer::Writer;
 
@@ -127,7 +129,8 @@ impl KeptSessions {
             Some(agent) => Some(agent),
             None => {
                 let row = self.read(Table::Agents, *key.as_bytes()).await;
-                row.and_then(|row| decoded(&row)).map(|agent: AgentPast| Arc::new(agent))
+                row.and_then(|row| decoded(&row))
+                    .map(|agent: AgentPast| Arc::new(agent))
             }
         };
         if let Some(agent) = agent {
@@ -196,3 +199,6 @@ impl SessionStore for KeptSessions {
         self.writer.flush();
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,8 +5,8 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::database::{Database, NewRow, Table};
 use super::Forgotten;
+use super::database::{Database, NewRow, Table};
 use crate::model::Gap;
 use crate::session::store::AGENTS_LIVE;
 use crate::session::{AgentKey, AgentPast, Past, SessionKey};
@@ -57,7 +57,10 @@ struct Waiting {
 
 impl Waiting {
     fn is_idle(&self) -> bool {
-        self.sessions.is_empty() && self.agents.is_empty() && self.under_way.is_empty() && self.agents_under_way.is_empty()
+        self.sessions.is_empty()
+            && self.agents.is_empty()
+            && self.under_way.is_empty()
+            && self.agents_under_way.is_empty()
     }
 }
 
@@ -78,7 +81,9 @@ impl Writer {
             kept_house: None,
             unchecked: 0,
         };
-        let thread = std::thread::Builder::new().name("sessions".to_owned()).spawn(move || work.run());
+        let thread = std::thread::Builder::new()
+            .name("sessions".to_owned())
+            .spawn(move || work.run());
         Self {
             shared,
             thread: thread
@@ -94,7 +99,9 @@ impl Writer {
         if full || self.thread.is_none() {
             metrics::counter!(names::SESSIONS_UNKEPT).increment(1);
             if !std::mem::replace(&mut waiting.losing, true) {
-                tracing::error!("sessions cannot be written down as fast as they go on; some will be forgotten by a restart");
+                tracing::error!(
+                    "sessions cannot be written down as fast as they go on; some will be forgotten by a restart"
+                );
             }
             return;
         }
@@ -110,14 +117,26 @@ impl Writer {
     /// A session that is not written yet.
     pub(super) fn waiting_session(&self, key: &SessionKey) -> Option<Arc<Past>> {
         let waiting = self.shared.lock();
-        let under_way = || waiting.under_way.iter().find(|(known, _)| known == key).map(|(_, past)| past);
+        let under_way = || {
+            waiting
+                .under_way
+                .iter()
+                .find(|(known, _)| known == key)
+                .map(|(_, past)| past)
+        };
         waiting.sessions.get(key).or_else(under_way).cloned()
     }
 
     /// An agent of which not everything is written yet.
     pub(super) fn waiting_agent(&self, key: &AgentKey) -> Option<Arc<AgentPast>> {
         let waiting = self.shared.lock();
-        let under_way = || waiting.agents_under_way.iter().find(|(known, _)| known == key).map(|(_, agent)| agent);
+        let under_way = || {
+            waiting
+                .agents_under_way
+                .iter()
+                .find(|(known, _)| known == key)
+                .map(|(_, agent)| agent)
+        };
         waiting.agents.get(key).or_else(under_way).cloned()
     }
 
@@ -292,7 +311,8 @@ impl Work {
 
     fn keep_house(&mut self) -> rusqlite::Result<()> {
         self.database.expire(Table::Sessions, self.bounds.time_to_live)?;
-        self.database.expire(Table::Agents, self.bounds.time_to_live.saturating_mul(AGENTS_LIVE))
+        self.database
+            .expire(Table::Agents, self.bounds.time_to_live.saturating_mul(AGENTS_LIVE))
     }
 
     /// Does something, and says so in the log where it fails.

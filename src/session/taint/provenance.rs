@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::session::saved;
 use crate::model::{ClassSet, Method, Origin, Pointer};
+use crate::session::saved;
 
 /// Where something was read for the first time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
