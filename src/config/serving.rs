@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use super::ConfigError;
-use super::file::{ConfigFile, LimitSection, MetricsSection};
+use super::file::{A2aSection, ConfigFile, LimitSection, MetricsSection};
 use super::settings::Reader;
 use crate::{limit, server, wire};
 
@@ -75,7 +75,7 @@ impl Reader<'_> {
         })
     }
 
-    pub(super) fn wire(&self, section: &LimitSection) -> Result<wire::Limits, ConfigError> {
+    pub(super) fn wire(&self, section: &LimitSection, a2a: &A2aSection) -> Result<wire::Limits, ConfigError> {
         let defaults = wire::Limits::default();
         Ok(wire::Limits {
             max_body_bytes: section.max_body_bytes.unwrap_or(defaults.max_body_bytes),
@@ -90,6 +90,11 @@ impl Reader<'_> {
                 section.max_depth.unwrap_or(defaults.max_depth),
                 16,
                 1_000,
+            )?,
+            a2a_side: self.one_of(
+                "a2a.side",
+                a2a.side.as_deref().unwrap_or(defaults.a2a_side.as_str()),
+                &[("client", wire::Side::Client), ("server", wire::Side::Server)],
             )?,
             ..defaults
         })

@@ -182,7 +182,7 @@ impl ConfigFile {
                 .map(|section| reader.canaries(section, pipeline.timeout))
                 .transpose()?,
             server: reader.server(&self, pipeline.timeout)?,
-            wire: reader.wire(&self.limits)?,
+            wire: reader.wire(&self.limits, &self.a2a)?,
             judge,
             pipeline,
             limits: reader.limits(&self.limits)?,

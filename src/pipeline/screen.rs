@@ -5,7 +5,9 @@ use std::sync::Arc;
 use super::draft::Draft;
 use super::withhold::Withheld;
 use super::{Guardian, Organisation};
-use crate::model::{Decision, Finding, Method, Origin, Place, ReasonCode, Screening, Step, Treatment, Verdict};
+use crate::model::{
+    Decision, Diagnostic, Finding, Method, Origin, Place, ReasonCode, Screening, Step, Treatment, Verdict,
+};
 use crate::policy::Policy;
 use crate::prefilter::Prefilters;
 use crate::session::{Past, rules};
@@ -120,6 +122,11 @@ impl Screened {
         verdict.coverage = self.screening.coverage;
         verdict.policy_version.clone_from(&organisation.policy.version);
         verdict.prompt_version = organisation.prompts.version().to_owned();
+        let leniencies = self.step.leniencies().into_iter().map(|(code, what)| Diagnostic {
+            code,
+            detail: what.to_owned(),
+        });
+        verdict.diagnostics.extend(leniencies);
         verdict
     }
 }

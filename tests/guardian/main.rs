@@ -53,6 +53,8 @@ mod selftest;
 #[cfg(test)]
 mod sessions;
 #[cfg(test)]
+mod shapes;
+#[cfg(test)]
 #[path = "../support/guardian.rs"]
 mod support;
 #[cfg(test)]
