@@ -14,6 +14,7 @@ mod judge;
 mod output;
 mod policy;
 mod prompts;
+mod reference;
 mod rules;
 mod serve;
 mod tools;
