@@ -28,6 +28,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("cache", &["model", "policy", "telemetry"]),
     ("limit", &["model", "telemetry"]),
     ("audit", &["model", "telemetry"]),
+    ("work", &["model"]),
     (
         "pipeline",
         &[
@@ -42,9 +43,10 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "limit",
             "audit",
             "session",
+            "work",
         ],
     ),
-    ("server", &["model", "wire", "pipeline", "telemetry"]),
+    ("server", &["model", "wire", "pipeline", "telemetry", "work"]),
     (
         "eval",
         &["model", "wire", "policy", "prompt", "llm", "judge", "pipeline"],
@@ -67,6 +69,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "pipeline",
             "server",
             "selftest",
+            "work",
         ],
     ),
     (
@@ -88,6 +91,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "pipeline",
             "server",
             "selftest",
+            "work",
         ],
     ),
     (

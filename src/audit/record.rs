@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use crate::model::{Caller, Finding, Step, Verdict};
+use super::StepLines;
+use crate::model::{Caller, Clean, Finding, Step, Verdict};
 
 /// How the ticket ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -77,14 +78,9 @@ pub struct Record {
     pub method: &'static str,
     /// The kind of step.
     pub kind: &'static str,
-    /// The agent, where known.
-    pub agent: Option<String>,
-    /// The session, where known.
-    pub session: Option<String>,
-    /// The user, where known.
-    pub user: Option<String>,
-    /// The tool, where one is called.
-    pub tool: Option<String>,
+    /// What is told of the step itself.
+    #[serde(flatten)]
+    pub told: StepLines,
     /// Milliseconds from the decoded step to the end.
     pub duration_ms: f64,
     /// The verdict, where there was one.
@@ -133,6 +129,8 @@ pub struct VerdictLines {
     pub judge_cost: Option<f64>,
     /// How old the answer from the cache was, in seconds.
     pub cache_age_seconds: Option<u64>,
+    /// The decision for which the judge gave the answer, where that was another one.
+    pub cached_from: Option<String>,
     /// What went wrong inside, by name.
     pub diagnostics: Vec<String>,
 }
@@ -148,36 +146,15 @@ impl Record {
             caller: caller.name.clone(),
             method: step.method.as_str(),
             kind: step.kind.as_str(),
-            agent: step
-                .agent
-                .as_ref()
-                .and_then(|agent| agent.id.as_ref())
-                .map(|id| id.as_str().to_owned()),
-            session: step.session.as_ref().map(|id| id.as_str().to_owned()),
-            user: step.user.as_ref().map(|id| id.as_str().to_owned()),
-            tool: step.tool_call.as_ref().map(|call| call.tool.clone()),
+            told: StepLines::default(),
             duration_ms: 0.0,
             verdict: None,
         }
     }
-
-    /// Takes these texts out of what was received with the step.
-    pub(super) fn withhold(&mut self, texts: &[String]) {
-        for field in [&mut self.agent, &mut self.session, &mut self.user, &mut self.tool]
-            .into_iter()
-            .flatten()
-        {
-            for text in texts {
-                if field.contains(text.as_str()) {
-                    *field = field.replace(text.as_str(), "[masked]");
-                }
-            }
-        }
-    }
 }
 
-impl From<&Verdict> for VerdictLines {
-    fn from(verdict: &Verdict) -> Self {
+impl From<&Clean<Verdict>> for VerdictLines {
+    fn from(verdict: &Clean<Verdict>) -> Self {
         let judging = verdict.judging.as_ref();
         Self {
             decision: verdict.decision.as_str(),
@@ -203,6 +180,7 @@ impl From<&Verdict> for VerdictLines {
             judge_tokens: judging.map(|judging| judging.tokens),
             judge_cost: judging.map(|judging| judging.cost_micros as f64 / 1e6),
             cache_age_seconds: judging.and_then(|judging| judging.age_seconds),
+            cached_from: judging.and_then(|judging| judging.decision.as_deref().map(str::to_owned)),
             diagnostics: verdict.diagnostics.iter().map(|d| d.code.to_owned()).collect(),
         }
     }

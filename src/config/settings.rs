@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::{ApiKey, ConfigError, ConfigFile, keys};
 use crate::model::OrganisationId;
-use crate::{audit, cache, judge, limit, pipeline, selftest, server, session, telemetry, wire};
+use crate::{audit, cache, judge, limit, pipeline, selftest, server, session, telemetry, wire, work};
 
 /// Everything that is configured, checked.
 #[derive(Clone, Debug)]
@@ -22,6 +22,8 @@ pub struct Config {
     pub canaries: Option<selftest::Settings>,
     /// The pipeline.
     pub pipeline: pipeline::Settings,
+    /// How much is examined at the same time.
+    pub work: work::Settings,
     /// Rate limits.
     pub limits: limit::Settings,
     /// The cache.
@@ -97,6 +99,7 @@ impl Config {
                 judge,
                 canaries,
                 pipeline,
+                work,
                 limits,
                 cache,
                 sessions,
@@ -109,18 +112,7 @@ impl Config {
             } = config;
             format!(
                 "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
-                server.listen,
-                server.metrics,
-                wire,
-                judge,
-                canaries,
-                pipeline,
-                limits,
-                cache,
-                sessions,
-                audit,
-                audit_on_failure,
-                log
+                server, wire, judge, canaries, pipeline, work, limits, cache, sessions, audit, audit_on_failure, log
             )
         };
         fixed(self) == fixed(other)
@@ -185,6 +177,7 @@ impl ConfigFile {
             wire: reader.wire(&self.limits, &self.a2a)?,
             judge,
             pipeline,
+            work: reader.work(&self.limits)?,
             limits: reader.limits(&self.limits)?,
             cache: reader.cache(&self.cache)?,
             sessions: reader.sessions(&self.sessions)?,

@@ -1,6 +1,6 @@
 //! `GET /metrics`: what was counted, as Prometheus text; at the server's own address or at another, with or without a key.
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
@@ -9,11 +9,10 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue, StatusCode};
-use hyper_util::rt::TokioTimer;
 use sha2::{Digest, Sha256};
 
 use super::authentication::presented_key;
-use super::{HEADER_TIMEOUT, Refusal, ServerError, Shared};
+use super::{Refusal, Shared};
 use crate::telemetry;
 
 /// Where `/metrics` is, and who may read it.
@@ -57,30 +56,15 @@ pub(super) async fn answer(State(shared): State<Arc<Shared>>, headers: HeaderMap
     respond(&shared.settings.metrics.access, &headers)
 }
 
-/// Serves `/metrics`, and nothing else, at its own address.
-pub(super) fn serve(
-    listener: TcpListener,
-    shared: Arc<Shared>,
-) -> Result<impl Future<Output = ()> + Send + 'static, ServerError> {
-    let access = async |State(shared): State<Arc<Shared>>, headers: HeaderMap| {
+/// The routes of `/metrics` at its own address: there is nothing else.
+pub(super) fn router(shared: Arc<Shared>) -> Router {
+    let answer = async |State(shared): State<Arc<Shared>>, headers: HeaderMap| {
         respond(&shared.settings.metrics.access, &headers)
     };
-    let service = Router::new()
-        .route("/metrics", get(access).fallback(super::refuse_all_but("GET, HEAD")))
+    Router::new()
+        .route("/metrics", get(answer).fallback(super::refuse_all_but("GET, HEAD")))
         .fallback(async || Refusal::NoSuchPath)
         .with_state(shared)
-        .into_make_service();
-    let mut server = axum_server::from_tcp(listener).map_err(ServerError::Stopped)?;
-    let http = server.http_builder();
-    http.http1()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEADER_TIMEOUT);
-    *http = http.clone().http1_only();
-    Ok(async move {
-        if let Err(error) = server.serve(service).await {
-            tracing::error!(%error, "metrics are no longer served");
-        }
-    })
 }
 
 fn respond(access: &MetricsAccess, headers: &HeaderMap) -> Response {

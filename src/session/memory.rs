@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::happening::Identity;
+use super::learning::{Learning, Underway, Unlearned};
 use super::{
-    AgentKey, Deed, Happening, Nameless, Past, SessionKey, SessionStore, Settings, Settled, StoreFailure,
-    TaintedMemory, taint,
+    Deed, Happening, Keys, Nameless, Past, SessionStore, Settings, Settled, StoreFailure, TaintedMemory, taint,
 };
 use crate::model::{Caller, Gap, History, Kind, Step};
 use crate::policy::Policy;
@@ -17,8 +17,41 @@ use crate::telemetry::names;
 pub struct Memory {
     store: Arc<dyn SessionStore>,
     nameless: Nameless,
+    underway: Arc<Underway>,
     began: Instant,
     time_to_live: Duration,
+}
+
+/// A session as a store recalled it. The default is that of a step that is judged by itself.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    keys: Keys,
+    past: Arc<Past>,
+    /// Whether a session that is not known may have begun before this process.
+    young: bool,
+}
+
+impl Snapshot {
+    /// Whose it is.
+    pub fn keys(&self) -> Keys {
+        self.keys
+    }
+
+    /// The session as it is to be seen by a step: another posting of an earlier one sees what that one saw.
+    pub fn seen_by(self, step: &Step) -> Recalled {
+        let identity = Identity::of(step);
+        let unknown = self.young && self.past.is_empty() && self.past.gap().is_none();
+        let past = if unknown && step.session.is_some() && cannot_be_first(step.kind) {
+            Arc::new(self.past.after(Gap::BeganBefore))
+        } else {
+            self.past
+        };
+        Recalled {
+            keys: self.keys,
+            past: past.as_seen_by(&identity),
+            identity,
+        }
+    }
 }
 
 /// Whether something has to happen in a session before a step of this kind: somebody asked the agent, or it asked a tool.
@@ -43,23 +76,12 @@ fn cannot_be_first(kind: Kind) -> bool {
 /// A step in the light of its session.
 #[derive(Clone, Debug)]
 pub struct Recalled {
-    session: Option<SessionKey>,
-    agent: Option<AgentKey>,
+    keys: Keys,
     identity: Identity,
     past: Arc<Past>,
 }
 
 impl Recalled {
-    /// A step that is judged by itself.
-    pub fn alone(step: &Step) -> Self {
-        Self {
-            session: None,
-            agent: None,
-            identity: Identity::of(step),
-            past: Arc::default(),
-        }
-    }
-
     /// What happened before.
     pub fn past(&self) -> &Arc<Past> {
         &self.past
@@ -119,6 +141,7 @@ impl Memory {
         Self {
             store,
             nameless: settings.nameless,
+            underway: Arc::default(),
             began: Instant::now(),
             time_to_live: settings.time_to_live,
         }
@@ -129,37 +152,51 @@ impl Memory {
         self.store.flush();
     }
 
-    /// What happened before a step. Whoever stands for nobody in particular has no session but those that steps name.
-    ///
-    /// # Errors
-    ///
-    /// When the store does not answer.
-    pub async fn recall(&self, caller: &Caller, standing: Standing, step: &Step) -> Result<Recalled, StoreFailure> {
+    /// The session and the agent of a step. Whoever stands for nobody in particular has no session but those that steps name.
+    pub fn keys(&self, caller: &Caller, standing: Standing, step: &Step) -> Keys {
         let nameless = match standing {
             Standing::Known => self.nameless,
             Standing::Anybody => Nameless::Alone,
         };
-        let mut recalled = Recalled::alone(step);
-        let Some(session) = SessionKey::of(caller, step, nameless) else {
-            return Ok(recalled);
-        };
-        recalled.session = Some(session);
-        recalled.agent = AgentKey::of(caller, step);
-        let past = self.store.recall(session, recalled.agent).await?;
-        recalled.past = self.with_gap(past, step).as_seen_by(&recalled.identity);
-        Ok(recalled)
+        Keys::of(caller, step, nameless)
     }
 
-    /// The past of a session, with a word on its beginning where a step that cannot be the first one is the first that is known.
+    /// What has to be learned before a step with these keys sees its session.
+    pub fn unlearned(&self, keys: &Keys) -> Option<Unlearned> {
+        self.underway.of(*keys)
+    }
+
+    /// Makes later steps wait until what comes back is dropped.
+    pub fn begin(&self, keys: Keys) -> Learning {
+        self.underway.begin(keys)
+    }
+
+    /// What happened before a step with these keys.
     ///
-    /// Once the process is older than a session lives, whatever began before it would be forgotten by now.
-    fn with_gap(&self, past: Arc<Past>, step: &Step) -> Arc<Past> {
-        let unknown = past.is_empty() && past.gap().is_none() && step.session.is_some();
+    /// # Errors
+    ///
+    /// When the store does not answer.
+    pub async fn recall(&self, keys: Keys) -> Result<Snapshot, StoreFailure> {
+        let past = match keys.session {
+            Some(session) => self.store.recall(session, keys.agent).await?,
+            None => Arc::default(),
+        };
+        // Once the process is older than a session lives, whatever began before it would be forgotten by now.
         let young = self.began.elapsed() < self.time_to_live;
-        if unknown && young && cannot_be_first(step.kind) {
-            return Arc::new(past.after(Gap::BeganBefore));
+        Ok(Snapshot { keys, past, young })
+    }
+
+    /// A step in the light of its session, once all that was decided before is learned.
+    ///
+    /// # Errors
+    ///
+    /// When the store does not answer.
+    pub async fn see(&self, caller: &Caller, standing: Standing, step: &Step) -> Result<Recalled, StoreFailure> {
+        let keys = self.keys(caller, standing, step);
+        if let Some(unlearned) = self.unlearned(&keys) {
+            unlearned.wait().await;
         }
-        past
+        Ok(self.recall(keys).await?.seen_by(step))
     }
 
     /// Remembers what became of a step.
@@ -168,12 +205,12 @@ impl Memory {
     ///
     /// When the store does not answer.
     pub async fn remember(&self, recalled: &Recalled, mut happening: Happening) -> Result<(), StoreFailure> {
-        let Some(session) = recalled.session else {
+        let Some(session) = recalled.keys.session else {
             return Ok(());
         };
         happening.seen = recalled.past.next_number();
         happening.gap = recalled.past.gap();
-        self.store.remember(session, recalled.agent, happening).await?;
+        self.store.remember(session, recalled.keys.agent, happening).await?;
         metrics::gauge!(names::SESSIONS).set(self.store.sessions() as f64);
         metrics::counter!(names::SESSION_EVICTIONS).absolute(self.store.evicted());
         Ok(())

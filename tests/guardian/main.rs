@@ -45,6 +45,10 @@ mod policies;
 #[cfg(test)]
 mod posture;
 #[cfg(test)]
+mod pressure;
+#[cfg(test)]
+mod program;
+#[cfg(test)]
 mod restart;
 #[cfg(test)]
 mod scenarios;

@@ -32,7 +32,7 @@ async fn live(memory: &Memory, organisation: &str, step: &Step) {
         outcome: Outcome::Allowed,
         reasons: &[],
         findings: &[],
-        withheld: &[],
+        withheld: &crate::model::Withheld::default(),
     };
     let policy = crate::policy::Policy::standard().unwrap();
     let happening = recalled.happening(step, step, settled, &policy);
