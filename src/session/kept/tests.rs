@@ -25,7 +25,7 @@ fn said(session: &str, origin: Origin, text: &str) -> Step {
 
 async fn live(memory: &Memory, organisation: &str, step: &Step) {
     let recalled = memory
-        .recall(&caller(organisation), Standing::Known, step)
+        .see(&caller(organisation), Standing::Known, step)
         .await
         .unwrap();
     let settled = Settled {
@@ -41,7 +41,7 @@ async fn live(memory: &Memory, organisation: &str, step: &Step) {
 
 async fn past(memory: &Memory, organisation: &str, step: &Step) -> Arc<Past> {
     let recalled = memory
-        .recall(&caller(organisation), Standing::Known, step)
+        .see(&caller(organisation), Standing::Known, step)
         .await
         .unwrap();
     Arc::clone(recalled.past())
