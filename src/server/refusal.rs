@@ -24,8 +24,10 @@ pub enum Refusal {
     ForeignOrigin,
     /// 415: the body is not declared as JSON.
     NotJson,
-    /// 415: the body is compressed.
+    /// 415: the body is compressed in another way than with gzip.
     Encoded,
+    /// 400: the body is declared as gzip, and is none.
+    NotGzip,
     /// 413: the body is larger than this many bytes.
     TooLarge(usize),
     /// 408: the body did not arrive in time.
@@ -53,7 +55,7 @@ impl Refusal {
             Refusal::NotJson | Refusal::Encoded => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Refusal::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Refusal::TooSlow => StatusCode::REQUEST_TIMEOUT,
-            Refusal::Broken => StatusCode::BAD_REQUEST,
+            Refusal::Broken | Refusal::NotGzip => StatusCode::BAD_REQUEST,
             Refusal::LimitReached(_) => StatusCode::TOO_MANY_REQUESTS,
             Refusal::Overloaded | Refusal::Unrecorded => StatusCode::SERVICE_UNAVAILABLE,
             Refusal::NoSuchPath => StatusCode::NOT_FOUND,
@@ -71,6 +73,7 @@ impl Refusal {
             Refusal::ForeignOrigin => "foreign_origin",
             Refusal::NotJson => "not_json",
             Refusal::Encoded => "encoded",
+            Refusal::NotGzip => "not_gzip",
             Refusal::TooLarge(_) => "too_large",
             Refusal::TooSlow => "too_slow",
             Refusal::Broken => "broken",
@@ -99,7 +102,8 @@ impl Refusal {
                  for pages, give `[[organisations]]` keys",
             ),
             Refusal::NotJson => RpcError::invalid_request("expected the header `Content-Type: application/json`"),
-            Refusal::Encoded => RpcError::invalid_request("expected a body without `Content-Encoding`"),
+            Refusal::Encoded => RpcError::invalid_request("expected a body without `Content-Encoding`, or with `gzip`"),
+            Refusal::NotGzip => RpcError::unreadable("the body is declared as gzip, and cannot be unpacked"),
             Refusal::TooLarge(most) => RpcError::invalid_request(format!("the body is larger than {most} bytes")),
             Refusal::TooSlow => RpcError::invalid_request("the body did not arrive in time"),
             Refusal::Broken => RpcError::invalid_request("the body broke off"),
@@ -142,6 +146,7 @@ impl Refusal {
             | Refusal::ForeignOrigin
             | Refusal::NotJson
             | Refusal::Encoded
+            | Refusal::NotGzip
             | Refusal::TooLarge(_)
             | Refusal::TooSlow
             | Refusal::Broken

@@ -64,4 +64,6 @@ mod support;
 #[cfg(test)]
 mod tls;
 #[cfg(test)]
+mod transport;
+#[cfg(test)]
 mod unconfigured;
