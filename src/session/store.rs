@@ -229,10 +229,12 @@ impl LocalSessions {
 
     /// Puts a session back that was kept elsewhere, unless it is remembered; `age` is the time since its last step.
     pub(super) async fn restore(&self, session: SessionKey, past: Arc<Past>, age: Duration) {
-        let now = (self.clock)();
-        let Some(at) = now.checked_sub(age).filter(|_| age < self.settings.time_to_live) else {
+        if age >= self.settings.time_to_live {
             return;
-        };
+        }
+        let now = (self.clock)();
+        // The clock may have begun after that step: with the machine.
+        let at = now.checked_sub(age).unwrap_or(now);
         let mut leaving = Vec::new();
         let put = |entry: Option<moka::Entry<SessionKey, Arc<Entry<Past>>>>| {
             let known = entry.map(moka::Entry::into_value).filter(|kept| self.is_fresh(kept));

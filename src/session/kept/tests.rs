@@ -24,10 +24,7 @@ fn said(session: &str, origin: Origin, text: &str) -> Step {
 }
 
 async fn live(memory: &Memory, organisation: &str, step: &Step) {
-    let recalled = memory
-        .see(&caller(organisation), Standing::Known, step)
-        .await
-        .unwrap();
+    let recalled = memory.see(&caller(organisation), Standing::Known, step).await.unwrap();
     let settled = Settled {
         outcome: Outcome::Allowed,
         reasons: &[],
@@ -40,10 +37,7 @@ async fn live(memory: &Memory, organisation: &str, step: &Step) {
 }
 
 async fn past(memory: &Memory, organisation: &str, step: &Step) -> Arc<Past> {
-    let recalled = memory
-        .see(&caller(organisation), Standing::Known, step)
-        .await
-        .unwrap();
+    let recalled = memory.see(&caller(organisation), Standing::Known, step).await.unwrap();
     Arc::clone(recalled.past())
 }
 
