@@ -9,6 +9,7 @@ mod file;
 mod judging;
 mod keeping;
 mod keys;
+mod local;
 mod organisations;
 mod serving;
 mod settings;

@@ -7,7 +7,7 @@ use super::file::{ConfigFile, OrganisationSection};
 use super::settings::{OrganisationSettings, PolicyChoice, Reader};
 use crate::model::OrganisationId;
 use crate::policy::PROFILE_NAMES;
-use crate::{limit, pipeline};
+use crate::{limit, local, pipeline};
 
 impl Reader<'_> {
     pub(super) fn organisations(&self, file: &ConfigFile) -> Result<Vec<OrganisationSettings>, ConfigError> {
@@ -24,6 +24,7 @@ impl Reader<'_> {
                 prompts,
                 policy,
                 allowance: self.allowance(&file.limits, None)?,
+                local_judge: self.local_mode(&file.local_judge, None)?,
             }]);
         }
         let mut organisations: Vec<OrganisationSettings> = Vec::new();
@@ -31,6 +32,7 @@ impl Reader<'_> {
             let at = |key: &str| format!("organisations[{index}].{key}");
             let mut organisation = self.organisation(section, &at, &prompts, &policy)?;
             organisation.allowance = self.allowance(&file.limits, Some((section, &at)))?;
+            organisation.local_judge = self.local_mode(&file.local_judge, Some((&at("local_judge"), section)))?;
             for other in &organisations {
                 if other.id == organisation.id {
                     return Err(self.wrong(&at("id"), format!("`{}` is there twice", organisation.id)));
@@ -87,6 +89,7 @@ impl Reader<'_> {
                 .as_deref()
                 .map_or_else(|| policy.clone(), |p| self.policy(p)),
             allowance: limit::Allowance::default(),
+            local_judge: local::Mode::default(),
         })
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::{ApiKey, ConfigError, ConfigFile, keys};
 use crate::model::OrganisationId;
-use crate::{audit, cache, judge, limit, pipeline, selftest, server, session, telemetry, wire, work};
+use crate::{audit, cache, judge, limit, local, pipeline, selftest, server, session, telemetry, wire, work};
 
 /// Everything that is configured, checked.
 #[derive(Clone, Debug)]
@@ -18,6 +18,8 @@ pub struct Config {
     pub wire: wire::Limits,
     /// The judge, where one is configured.
     pub judge: Option<judge::Settings>,
+    /// The trained scorer of the local judge.
+    pub local_judge: local::Settings,
     /// How a server asks its judge about known steps; `None`: it does not.
     pub canaries: Option<selftest::Settings>,
     /// The pipeline.
@@ -77,6 +79,8 @@ pub struct OrganisationSettings {
     pub policy: PolicyChoice,
     /// What it may use of the judge.
     pub allowance: limit::Allowance,
+    /// What is made of the trained scorer.
+    pub local_judge: local::Mode,
 }
 
 /// Which policy applies.
@@ -97,6 +101,7 @@ impl Config {
                 server,
                 wire,
                 judge,
+                local_judge,
                 canaries,
                 pipeline,
                 work,
@@ -111,8 +116,20 @@ impl Config {
                 missing_keys: _,
             } = config;
             format!(
-                "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
-                server, wire, judge, canaries, pipeline, work, limits, cache, sessions, audit, audit_on_failure, log
+                "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+                server,
+                wire,
+                judge,
+                local_judge,
+                canaries,
+                pipeline,
+                work,
+                limits,
+                cache,
+                sessions,
+                audit,
+                audit_on_failure,
+                log
             )
         };
         fixed(self) == fixed(other)
@@ -176,6 +193,7 @@ impl ConfigFile {
             server: reader.server(&self, pipeline.timeout)?,
             wire: reader.wire(&self.limits, &self.a2a)?,
             judge,
+            local_judge: reader.local_judge(&self.local_judge)?,
             pipeline,
             work: reader.work(&self.limits)?,
             limits: reader.limits(&self.limits)?,
