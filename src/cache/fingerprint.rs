@@ -5,7 +5,9 @@
 //! and step ids — unless a finding points at it. Of a session everything goes in that a judge can be shown: requests, earlier
 //! steps, what became of them; no times.
 
-use crate::model::{Content, Earlier, Excerpt, Finding, History, OrganisationId, Origin, Place, Step};
+use crate::model::{
+    Content, Earlier, Excerpt, Finding, FirstRead, History, OrganisationId, Origin, Place, Reappears, Step,
+};
 
 /// What surrounds a judgement: two equal steps in different scopes have different fingerprints.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +58,14 @@ impl Fingerprint {
             parts.text(data.origin.as_str());
             parts.text(&data.json);
         });
-        let seen = step.contents.iter().filter(|content| is_seen(content, findings));
+        parts.list(&step.particulars, |parts, particular| {
+            parts.text(particular.what);
+            parts.number(particular.content.index() as u64);
+        });
+        let seen = step.contents.iter().filter(|content| {
+            let particular = step.particulars.iter().any(|told| told.content == content.id);
+            particular || is_seen(content, findings)
+        });
         parts.list(seen, Parts::content);
         parts.list(findings, |parts, finding| {
             parts.text(&finding.rule);
@@ -133,8 +142,35 @@ impl Parts {
             parts.number(request.answers.map_or(0, u64::from));
             parts.excerpt(&request.text);
         });
+        self.list(&history.first_read, Self::first_read);
         self.number(history.more_steps as u64);
         self.list(&history.steps, |parts, step| parts.earlier(step));
+    }
+
+    fn first_read(&mut self, read: &FirstRead) {
+        let FirstRead {
+            step,
+            origin,
+            tool,
+            pointer,
+            of,
+            before,
+            text,
+            after,
+        } = read;
+        self.number(u64::from(*step));
+        self.text(origin.as_str());
+        self.option(tool.as_deref());
+        self.text(pointer.as_str());
+        self.list(of, |parts, of| {
+            let Reappears { content, pointer, text } = of;
+            parts.number(content.map_or(0, |content| content.index() as u64 + 1));
+            parts.text(pointer.as_str());
+            parts.text(text);
+        });
+        self.number(*before as u64);
+        self.text(text);
+        self.number(*after as u64);
     }
 
     fn earlier(&mut self, step: &Earlier) {

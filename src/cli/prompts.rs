@@ -116,6 +116,8 @@ fn render(file: &Path, organisation: &OrganisationArgument, config: &ConfigArgum
         policy: &policy,
         budget_tokens,
         reasoning,
+        ranks: None,
+        part: None,
     };
     let rendered = prompts.render(&input, &Marks::fresh())?;
     say!(

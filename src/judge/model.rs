@@ -160,6 +160,8 @@ impl AskedModel {
             policy: case.policy,
             budget_tokens: self.budget_tokens,
             reasoning: manner.reasoning,
+            ranks: None,
+            part: None,
         };
         let rendered = case.prompts.render(&input, &marks).map_err(JudgeFailure::from)?;
         let schema = manner.schemas.with(&case.policy.own_codes).map_err(|_| no_schema())?;

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::finding::ordered;
-use super::{Confidence, Kind, Method, Origin, Pointer, ReasonCode, Severity};
+use super::{Confidence, ContentId, Kind, Method, Origin, Pointer, ReasonCode, Severity};
 
 ordered! {
     /// What became of an earlier step.
@@ -142,6 +142,38 @@ pub struct Request {
     pub answers: Option<u32>,
 }
 
+/// Where something in a step was read first, with the words around it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FirstRead {
+    /// The number of the step in which it was read.
+    pub step: u32,
+    /// Who wrote it there.
+    pub origin: Origin,
+    /// The tool whose output it was, where the session knows.
+    pub tool: Option<String>,
+    /// Where it stood in that step.
+    pub pointer: Pointer,
+    /// What of it reappears; empty where the step only does what the words ask for.
+    pub of: Vec<Reappears>,
+    /// Bytes of the text before these words.
+    pub before: usize,
+    /// The words.
+    pub text: String,
+    /// Bytes of the text after these words.
+    pub after: usize,
+}
+
+/// Something in a step that was read before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reappears {
+    /// The content of the step; `None` for a number among the arguments.
+    pub content: Option<ContentId>,
+    /// Where it stands in the step.
+    pub pointer: Pointer,
+    /// As it is written there; of a long passage the beginning.
+    pub text: String,
+}
+
 /// Whether a session knows what its user asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Voice {
@@ -161,6 +193,8 @@ pub struct History {
     pub requests: Vec<Arc<Request>>,
     /// Requests that are left out.
     pub more_requests: usize,
+    /// Where things in the step were read first, the most telling first.
+    pub first_read: Vec<FirstRead>,
     /// Earlier steps, the most relevant first.
     pub steps: Vec<Arc<Earlier>>,
     /// Earlier steps that are left out.
@@ -174,6 +208,7 @@ impl History {
     pub const NONE: &'static History = &History {
         requests: Vec::new(),
         more_requests: 0,
+        first_read: Vec::new(),
         steps: Vec::new(),
         more_steps: 0,
         voice: Voice::Unheard,

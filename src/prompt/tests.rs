@@ -111,7 +111,7 @@ fn finding(step: &Step, index: usize, needle: &str, reason: ReasonCode, view: Vi
     }
 }
 
-const FENCE: &str = "0123456789abcdef0123456789abcdef";
+const FENCE: &str = "0123456789ab";
 
 fn marks() -> Marks {
     Marks::fixed(FENCE, "fedcba9876543210fedcba9876543210")
@@ -131,6 +131,8 @@ fn input<'a>(step: &'a Step, policy: &'a Policy) -> PromptInput<'a> {
         policy,
         budget_tokens: DEFAULT_BUDGET_TOKENS,
         reasoning: Reasoning::Shown,
+        ranks: None,
+        part: None,
     }
 }
 

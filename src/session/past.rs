@@ -8,7 +8,7 @@ use super::happening::Identity;
 use super::intent::Intent;
 use super::rules::again;
 use super::trail::Trail;
-use super::{Authority, Digest, Happening, Settings, ToolSeen, approval, relevance};
+use super::{Authority, Digest, Happening, Settings, ToolSeen, approval, first_read, relevance};
 use crate::model::{Earlier, History, Kind, Origin, Outcome, Step};
 
 /// Steps before this one that are told where only a credential joins them.
@@ -159,8 +159,14 @@ impl Past {
     /// What a judge of a step may be told.
     pub fn history(&self, step: &Step) -> History {
         let echoes = self.trail.taint().look(step);
-        let sources: Vec<u32> = echoes.iter().map(|echo| echo.first.number).collect();
+        let first_read = first_read::of(self, step, &echoes);
+        let sources: Vec<u32> = echoes
+            .iter()
+            .map(|echo| echo.first.number)
+            .chain(first_read.iter().map(|read| read.step))
+            .collect();
         let mut history = relevance::history(self, &sources);
+        history.first_read = first_read;
         // Where only the credential stands for the session, many earlier steps belong to other work: told is where words of
         // this one came from, and what came just before.
         if step.session.is_none() {

@@ -9,6 +9,7 @@ use super::json::{self, Bounds, NodeId, Table};
 use super::jsonrpc::{self, Envelope, RpcError};
 use super::method_names::{self, Named, Protocol};
 use super::original::Document;
+use super::particulars;
 use super::walk::{Walked, walk};
 use super::zone::{Shape, Zone};
 use super::{Call, Incoming, Item, Limits, Ping, a2a, aos, mcp};
@@ -162,6 +163,7 @@ fn assemble(
         ties: draft.ties,
         tool_call,
         announced_tools: draft.announced_tools,
+        particulars: particulars::of(&walked.contents),
         contents: walked.contents,
         data: walked.data,
         remarks,

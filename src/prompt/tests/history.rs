@@ -54,6 +54,8 @@ fn with(history: &History, budget_tokens: usize) -> Rendered {
         policy: &policy,
         budget_tokens,
         reasoning: Reasoning::Shown,
+        ranks: None,
+        part: None,
     };
     builtin().render(&input, &marks()).unwrap()
 }
@@ -85,6 +87,7 @@ fn requests_and_earlier_steps_are_shown_with_who_spoke_and_what_became_of_it() {
         ],
         more_steps: 7,
         voice: Voice::Heard,
+        ..History::default()
     };
     let rendered = with(&history, DEFAULT_BUDGET_TOKENS);
     assert_eq!(
