@@ -41,8 +41,8 @@ struct QuestionId {
 
 /// Hexadecimal digits of a seed, and of a digest.
 const DIGITS: usize = 32;
-/// More questions than any judge asks about one step.
-const MOST_QUESTIONS: usize = 8;
+/// More questions than any judge asks about one step: two readings of eight parts, each asked again.
+const MOST_QUESTIONS: usize = 32;
 
 impl QuestionId {
     fn parse(text: &str) -> Option<Self> {

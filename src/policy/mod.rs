@@ -21,7 +21,7 @@ use crate::model::{Method, Posture};
 
 pub use file::{PolicyError, PolicyFile};
 pub use harmless::HarmlessEntry;
-pub use judging::{ConfidenceRules, FirstStageRules, JudgeRules, OwnCode, StrictnessTable};
+pub use judging::{ConfidenceRules, FirstStageRules, JudgeRules, LongTexts, OwnCode, StrictnessTable};
 pub use mask::MaskStyle;
 pub use names::NamePatterns;
 pub use own::{Extent, Letters, OWN_FAMILY, OwnHits, OwnRule, OwnRuleLine, OwnRules};
