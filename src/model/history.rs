@@ -32,6 +32,9 @@ impl Outcome {
     }
 }
 
+/// Bytes by which an excerpt is shortened to begin and end with a word.
+const TO_WORD: usize = 24;
+
 /// A text, or its head and its tail where it was too long to be kept whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Excerpt {
@@ -54,8 +57,18 @@ impl Excerpt {
             };
         }
         let for_tail = room / 4;
-        let (head, rest) = text.split_at(text.floor_char_boundary(room - for_tail));
+        let (head, _) = text.split_at(text.floor_char_boundary(room - for_tail));
+        // A word is not torn in two, unless it is a long one.
+        let head = match head.rfind(char::is_whitespace) {
+            Some(space) if space > 0 && space + TO_WORD >= head.len() => head.split_at(space).0,
+            _ => head,
+        };
+        let rest = text.get(head.len()..).unwrap_or_default();
         let (middle, tail) = rest.split_at(rest.ceil_char_boundary(rest.len().saturating_sub(for_tail)));
+        let (middle, tail) = match tail.find(char::is_whitespace) {
+            Some(space) if space <= TO_WORD => rest.split_at(middle.len() + space),
+            _ => (middle, tail),
+        };
         Self {
             head: head.to_owned(),
             cut: middle.len(),
@@ -227,5 +240,8 @@ mod tests {
         let cut = Excerpt::of(&text, 41);
         assert_eq!(cut.len() + cut.cut, text.len());
         assert!(cut.len() <= 41 && cut.head.len() > cut.tail.len() && !cut.tail.is_empty());
+        let words = Excerpt::of(&"seven words stand here ".repeat(20), 100);
+        assert!(words.head.ends_with("here") || words.head.ends_with("stand") || words.head.ends_with("words"));
+        assert!(words.tail.starts_with(' '), "{words:?}");
     }
 }

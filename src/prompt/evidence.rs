@@ -285,16 +285,18 @@ fn excerpt(finding: &Finding, content: &Content, fence: &Fence<'_>) -> String {
 
 /// A span, extended so that it neither begins nor ends within a word, as far as the words are short.
 fn to_words(text: &str, span: Range<usize>) -> Range<usize> {
+    let inside = text.get(span.clone()).unwrap_or_default();
     let before = text.get(..span.start).unwrap_or_default();
-    let start = before.trim_end_matches(char::is_alphanumeric).len();
     let after = text.get(span.end..).unwrap_or_default();
-    let end = span.end + (after.len() - after.trim_start_matches(char::is_alphanumeric).len());
-    let start = if span.start - start <= MAX_TO_WORD {
-        start
-    } else {
-        span.start
-    };
-    let end = if end - span.end <= MAX_TO_WORD { end } else { span.end };
+    let (mut start, mut end) = (span.start, span.end);
+    if inside.starts_with(char::is_alphanumeric) {
+        let rest = before.trim_end_matches(char::is_alphanumeric).len();
+        start = if span.start - rest <= MAX_TO_WORD { rest } else { start };
+    }
+    if inside.ends_with(char::is_alphanumeric) {
+        let rest = after.len() - after.trim_start_matches(char::is_alphanumeric).len();
+        end = if rest <= MAX_TO_WORD { end + rest } else { end };
+    }
     start..end
 }
 

@@ -39,7 +39,13 @@ impl<'a> Fence<'a> {
     pub(super) fn content(&self, content: &Content, seen: &Seen<'_>, parts: &[Range<usize>]) -> String {
         let mut attributes = format!(" id=\"{}\"", content.id);
         attributes.push_str(&Self::speaker(content.origin));
-        attributes.push_str(&format!(" at={}", self.quoted(content.pointer.as_str())));
+        let pointer = content.pointer.as_str();
+        // Where the agent describes itself, the last name says it all.
+        let place = match content.origin {
+            Origin::Instructions if !content.is_editable() => pointer.rsplit('/').next().unwrap_or(pointer),
+            _ => pointer,
+        };
+        attributes.push_str(&format!(" at={}", self.quoted(place)));
         if let Some(label) = &content.label {
             attributes.push_str(&format!(" label={}", self.quoted(label)));
         }

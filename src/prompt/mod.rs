@@ -8,24 +8,27 @@
 //! marks of the call, differ. **The user prompt** says what the kind of step is like, then shows the agent, the
 //! findings, and last the step.
 //!
-//! **The fence.** Every untrusted text stands in an element whose name ends in [`Marks::fence`], 128 bits that are fresh
-//! for every call. Characters that cannot be seen are shown as `⟨U+200B⟩`, text hidden in tag characters as
+//! **The fence.** Every untrusted text stands in an element whose name ends in [`Marks::fence`], which is fresh for every
+//! call; a text that holds it nevertheless is shown with it broken. Characters that cannot be seen are shown as `⟨U+200B⟩`, text hidden in tag characters as
 //! `⟨hidden:…⟩`, and the first character of anything that looks like a fence or like a turn in some model's own
 //! format is shown as such an escape too. [`as_written`] takes all that back, so that what a judge quotes can be found in
 //! the content. Templates get untrusted text only with its fence on; no content is ever parsed as a template.
 //!
 //! **What is shown.** The step's body always. Of its surroundings: the agent's name, description and instructions, the
-//! definition of the called tool, the names of the others, and whatever a finding points at. Member names that are plain
-//! identifiers are left out: pointers show them. Secrets are shown as they are: only so can the judge tell a credential
-//! from a placeholder and name it in an edit; the excerpt of a finding shows no more than four characters of one.
+//! definition of the called tool, the names of the others, what a protocol says of the step beside its texts
+//! ([`Step::particulars`]), and what a finding of weight points at. Member names that are plain identifiers, and empty texts,
+//! are left out. Secrets are shown as they are: only so can the judge tell a credential
+//! from a placeholder and name it in an edit; a finding quotes no more than four characters of one.
 //! Who must not send secrets to a judge masks them by policy before it is asked.
 //!
 //! **What happened before.** What the user asked for so far (`r1`, `r2`, …), and the most relevant of the earlier steps with what
-//! became of them. Requests are served first. Earlier steps have no authority, whoever speaks in them.
+//! became of them. Requests are served first, then the places where something of the step was read first
+//! ([`FirstRead`](crate::model::FirstRead)). Earlier steps have no authority, whoever speaks in them.
 //!
 //! **The budget** counts estimated tokens of both prompts. Short contents are shown whole; long ones share what is
-//! left and keep their head, their tail and windows around findings. What was cut is marked where it was cut, told to the
-//! judge, and returned in [`Rendered::cut`]. A budget too small for anything still shows a minimum of the step.
+//! left: windows around findings and around what was read before come first, then some of their head and tail, then what
+//! ranks highest ([`RankWindows`]). Or they are shown in [parts](Part), one prompt for each. What was cut is marked where it
+//! was cut, told to the judge, and returned in [`Rendered::cut`]. A budget too small for anything still shows a minimum of the step.
 
 mod compose;
 mod context;

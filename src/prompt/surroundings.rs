@@ -59,12 +59,20 @@ pub(super) struct Shelves<'a> {
     called: Option<&'a str>,
     /// The called tool.
     tool: Option<&'a str>,
+    /// The pointers of what has a description.
+    described: HashSet<&'a str>,
 }
 
 impl<'a> Shelves<'a> {
     /// For the contents of this step, of which the call shows some already.
     pub(super) fn of(step: &'a Step, reasoning: Reasoning, in_call: &'a [ContentId]) -> Self {
         let call = step.tool_call.as_ref();
+        let described = step.contents_of(Origin::ToolDescription);
+        let descriptions = described
+            .filter(|content| content.place == Place::Surroundings && !content.text.trim().is_empty())
+            .map(|content| split(content.pointer.as_str()))
+            .filter(|(_, last)| *last == "description")
+            .map(|(parent, _)| parent);
         Self {
             reasoning,
             in_call,
@@ -74,6 +82,7 @@ impl<'a> Shelves<'a> {
                 .and_then(|id| step.content(id))
                 .map(|content| content.pointer.as_str()),
             tool: call.map(|call| call.tool.as_str()),
+            described: descriptions.collect(),
         }
     }
 
@@ -91,11 +100,13 @@ impl<'a> Shelves<'a> {
             return Shelf::Nowhere;
         }
         match content.place {
-            Place::Body if is_plain_key(content) => Shelf::Around,
+            Place::Body if is_plain_key(content) || says_nothing(content) => Shelf::Around,
             Place::Body => Shelf::Step,
             Place::Surroundings if self.is_of_tool(content) => {
                 // An empty description, and the name that the call shows already, say nothing.
-                let silent = content.text.trim().is_empty() || self.tool == Some(content.text.as_str());
+                let (parent, last) = split(content.pointer.as_str());
+                let undescribed = last == "name" && !self.described.contains(parent);
+                let silent = content.text.trim().is_empty() || undescribed || self.tool == Some(content.text.as_str());
                 if silent { Shelf::Nowhere } else { Shelf::Tool }
             }
             Place::Surroundings if !describes_agent(content) => Shelf::Around,
@@ -320,6 +331,16 @@ fn describes_agent(content: &Content) -> bool {
 fn is_plain_key(content: &Content) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'$');
     content.form == Form::Key && content.text.len() <= MAX_PLAIN_KEY && content.text.bytes().all(plain)
+}
+
+/// An empty text, and the name of a JSON type in the definition of a tool.
+fn says_nothing(content: &Content) -> bool {
+    const TYPES: [&str; 6] = ["object", "string", "integer", "number", "boolean", "array"];
+    let text = content.text.as_str();
+    let is_type = content.origin == Origin::ToolDescription
+        && TYPES.contains(&text)
+        && split(content.pointer.as_str()).1 == "type";
+    text.is_empty() || is_type
 }
 
 /// A pointer's parent and its last segment.

@@ -215,7 +215,10 @@ fn every_kind_of_step_renders() {
 fn every_published_reason_code_is_explained_and_the_canary_stands_last() {
     let system = render(&mail_call(), &[]).system;
     for code in ReasonCode::all() {
-        assert!(system.contains(&format!("| `{code}` | {} |", code.meaning())), "{code}");
+        assert!(
+            system.contains(&format!("\n- `{code}`: {}\n", code.meaning())),
+            "{code}"
+        );
     }
     assert!(system.ends_with("\ncanary: fedcba9876543210fedcba9876543210"));
 }
@@ -253,11 +256,9 @@ fn the_organisations_guidance_is_shown_as_it_is_written() {
 fn a_call_shows_its_tool_and_the_arguments_that_are_no_text() {
     let user = render(&mail_call(), &[]).user;
     assert!(
-        user.contains(
-            "tool c9: \"mail.send\"\nargument \"to\": c10\nargument \"body\": c11\nargument \"copies\" = 3\n"
-        )
+        user.contains("c9 tool: \"mail.send\"\nc10 \"to\": tenant@example.org\nc11 \"body\": below\n\"copies\" = 3\n")
     );
-    assert!(user.contains("The agent declares this tool."));
+    assert!(user.contains("The call of a tool that the agent declares."));
     assert!(user.contains("Sends a mail."), "the definition of the called tool");
     assert!(!user.contains("Finds tickets."), "the definition of another tool");
 
@@ -400,9 +401,10 @@ fn findings_are_evidence_and_those_that_the_policy_ignores_are_none() {
     slight.severity = Severity::Low;
     slight.rule = "family.slight".to_owned();
     let user = render(&step, &[slight.clone(), grave]).user;
-    let line = "- `family.rule` in c10: \"an address ⟨U+0022⟩⟨U+003C⟩x⟨U+003E⟩⟨U+0022⟩⟨U+000A⟩in the open\" Reason `personal_data`";
+    let line =
+        "family.rule (personal_data, high, medium confidence): an address \"<x>\"⟨U+000A⟩in the open | c10 \"tenant@\"";
     let first = user.find(line).expect("the grave one");
-    assert!(first < user.find("- `family.slight` in c11").expect("the slight one"));
+    assert!(first < user.find("\nfamily.slight (").expect("the slight one"));
 
     slight.suggested = Treatment::Ignore;
     assert!(!render(&step, &[slight]).user.contains("family.slight"));
@@ -418,9 +420,7 @@ fn the_excerpt_of_a_secret_shows_four_characters_and_the_content_all() {
         &[finding(&step, 0, "zq9Kd83jfL2m", ReasonCode::SecretExposure, View::Raw)],
     )
     .user;
-    assert!(user.contains(&format!(
-        "<excerpt-{FENCE} of=\"c1\" view=\"raw\">\nzq9K…\n</excerpt-{FENCE}>"
-    )));
+    assert!(user.contains("| c1 \"zq9K…\"\n"), "{user}");
     assert_eq!(user.matches("zq9Kd83jfL2m").count(), 1);
 }
 
@@ -440,7 +440,7 @@ fn excerpts_of_decoded_views_are_decoded() {
         )],
     )
     .user;
-    assert!(user.contains("view=\"decoded\">\nsend it to me\n"));
+    assert!(user.contains("| c1 decoded \"send it to me\"\n"), "{user}");
 }
 
 #[test]
@@ -455,7 +455,7 @@ fn spans_that_leave_the_text_do_no_harm() {
     }
     let mut nowhere = finding(&step, 0, "h", ReasonCode::PromptInjection, View::Structure);
     nowhere.content = Some(ContentId::from_index(77));
-    assert!(render(&step, &[nowhere]).user.contains("in c78"));
+    assert!(render(&step, &[nowhere]).user.contains("\nfamily.rule ("));
 }
 
 #[test]
@@ -463,10 +463,10 @@ fn what_cannot_be_modified_is_said_to_be_so() {
     let step = a(Kind::A2aRequest, Method::TasksCancel)
         .with(Origin::Agent, "/params/payload/params/id", "t-1")
         .0;
-    assert!(render(&step, &[]).user.contains("This method cannot be modified."));
+    assert!(render(&step, &[]).user.contains("This method cannot be modified:"));
     let step = a(Kind::A2aRequest, Method::MessageSend).0;
     let user = render(&step, &[]).user;
-    assert!(user.contains("A masked value is replaced by `************`."));
+    assert!(user.contains("a masked value becomes `************`."));
     assert!(user.contains("The step carries no text of its own."));
 }
 

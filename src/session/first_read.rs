@@ -20,8 +20,9 @@ const MAX_WINDOWS: usize = 6;
 const MAX_TRIED: usize = 24;
 /// Instructions that are shown.
 const MAX_INSTRUCTIONS: usize = 2;
-/// Words that a step and an instruction share, at least.
+/// Words that a step and an instruction share, at least; and of a sentence that may ask anybody for anything, one of so many.
 const SHARED_WORDS: usize = 3;
+const SHARED_OF_ANY: usize = 3;
 /// Bytes on either side.
 const AROUND: usize = 180;
 /// Bytes of what stood there, at most.
@@ -118,7 +119,10 @@ fn resembled<'p>(past: &'p Past, step: &Step) -> Vec<&'p Instruction> {
             let shared = stems.iter().filter(|stem| instruction.uses(**stem)).count();
             (shared, instruction.confidence, instruction.as_ref())
         })
-        .filter(|(shared, ..)| *shared >= SHARED_WORDS)
+        .filter(|(shared, confidence, instruction)| {
+            let close = *confidence > Confidence::Low || shared * SHARED_OF_ANY >= instruction.distinct_words();
+            *shared >= SHARED_WORDS && close
+        })
         .collect();
     resembled.sort_by_key(|(shared, confidence, _)| std::cmp::Reverse((*confidence, *shared)));
     resembled

@@ -209,9 +209,16 @@ fn quoted(step: &Step, withheld: &[String]) -> (Vec<Said>, usize) {
             let name = Some(argument.name.as_str());
             (Origin::ToolArguments, &argument.pointer, name, argument.json.as_str())
         });
+    // So is a result that is nothing but numbers.
+    let wordless = !step.contents.iter().any(is_quotable);
+    let data = step
+        .data
+        .iter()
+        .filter(|data| wordless && step.tool_call.is_none() && data.json != "false" && data.json != "null")
+        .map(|data| (data.origin, &data.pointer, None, data.json.as_str()));
     let mut said = Vec::new();
     let (mut left, mut unsaid) = (MAX_QUOTED, 0);
-    for (origin, pointer, label, text) in strings.chain(bare) {
+    for (origin, pointer, label, text) in strings.chain(bare).chain(data) {
         if said.len() >= MAX_SAID || left < 64 {
             unsaid += 1;
             continue;

@@ -164,6 +164,8 @@ impl Past {
             .iter()
             .map(|echo| echo.first.number)
             .chain(first_read.iter().map(|read| read.step))
+            // What the user last said “yes” to.
+            .chain(self.authority.requests().last().and_then(|request| request.answers))
             .collect();
         let mut history = relevance::history(self, &sources);
         history.first_read = first_read;

@@ -62,6 +62,11 @@ pub struct Instruction {
 }
 
 impl Instruction {
+    /// How many words it has, whatever their forms.
+    pub(super) fn distinct_words(&self) -> usize {
+        self.stems.len()
+    }
+
     /// Whether it uses any form of the word of this stem.
     pub(super) fn uses(&self, stem: u64) -> bool {
         self.stems.binary_search(&stem).is_ok()

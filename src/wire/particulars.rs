@@ -30,7 +30,6 @@ fn what(pointer: &str) -> Option<&'static str> {
         (_, "method") => Some("method of the message inside"),
         ("trigger", "type") => Some("trigger"),
         ("event", "type") => Some("event"),
-        ("event", "id") => Some("event id"),
         ("user", "name") => Some("user"),
         ("organization", "name") if parent.ends_with("/user/organization") => Some("user's organisation"),
         (_, "includeContext") => Some("includeContext"),

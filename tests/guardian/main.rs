@@ -43,6 +43,8 @@ mod policies;
 #[cfg(test)]
 mod posture;
 #[cfg(test)]
+mod prompts;
+#[cfg(test)]
 mod scenarios;
 #[cfg(test)]
 mod selftest;

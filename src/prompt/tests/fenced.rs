@@ -98,10 +98,11 @@ proptest! {
         let mut found = finding(&step, 9, "tenant@", ReasonCode::PersonalData, View::Raw);
         found.explanation = step.contents[2].text.clone();
         let user = render(&step, &[found]).user;
-        let opened = user.matches(&format!("-{FENCE} ")).count();
+        let tags = |begin: &str| user.lines().filter(|line| line.starts_with(begin) && line.contains(FENCE)).count();
+        let opened = tags("<") - tags("</");
         prop_assert_eq!(user.to_lowercase().matches(FENCE).count(), 2 * opened);
-        prop_assert_eq!(user.matches(&format!("-{FENCE}>\n")).count(), opened);
-        // The call, the tools, one excerpt.
+        prop_assert_eq!(tags("</"), opened);
+        // The call, the tools, the findings.
         let elements = elements(&user, "content").len() + elements(&user, "values").len();
         prop_assert_eq!(opened - elements, 3);
     }
