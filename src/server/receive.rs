@@ -7,6 +7,8 @@ use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, Request};
 use tokio::sync::OwnedSemaphorePermit;
 
+use super::connections::Held;
+use super::memory::{Taken, unfolded};
 use super::{Refusal, Shared};
 use crate::model::Caller;
 
@@ -17,10 +19,10 @@ pub(super) struct Received {
     pub(super) permits: Permits,
 }
 
-/// A request's share of what may be worked on at the same time. Held until its last step is decided.
+/// A request's share of what may be worked on at the same time. Held until its last step is decided, and learned from.
 pub(super) struct Permits {
     _request: OwnedSemaphorePermit,
-    _bytes: OwnedSemaphorePermit,
+    _memory: Taken,
 }
 
 /// Receives a request. What is wrong with its headers is said before its body is read.
@@ -28,6 +30,9 @@ pub(super) async fn receive(shared: &Shared, request: Request<Body>) -> Result<R
     let (head, body) = request.into_parts();
     let mut body = body.into_data_stream();
     let received = within_bounds(shared, &head.headers, &mut body).await;
+    if let Some(held) = head.extensions.get::<Held>() {
+        held.wait_for_us();
+    }
     match &received {
         // Nothing more will come, or not in time.
         Ok(_) | Err(Refusal::TooSlow | Refusal::Broken) => {}
@@ -38,43 +43,40 @@ pub(super) async fn receive(shared: &Shared, request: Request<Body>) -> Result<R
 
 async fn within_bounds(shared: &Shared, headers: &HeaderMap, body: &mut BodyDataStream) -> Result<Received, Refusal> {
     let (caller, request) = check(shared, headers)?;
-    let bytes = reserve(shared, headers).await?;
-    let read = tokio::time::timeout(shared.settings.body_timeout, read(body, shared.settings.max_body_bytes)).await;
+    // What has arrived counts as arriving until it counts as what it unfolds to.
+    let mut arrived = shared.arriving.open(&caller.organisation);
+    let read = read(shared, body, &mut arrived);
+    let read = tokio::time::timeout(shared.settings.body_timeout, read).await;
     let body = read.map_err(|_| Refusal::TooSlow)??;
+    let mut memory = shared.memory.open(&caller.organisation);
+    let needed = unfolded(&body);
+    let grown = shared.memory.grow(&mut memory, needed, shared.settings.longest_wait);
+    grown.await.map_err(|_| Refusal::Overloaded)?;
     Ok(Received {
         caller,
         body,
         permits: Permits {
             _request: request,
-            _bytes: bytes,
+            _memory: memory,
         },
     })
 }
 
-/// The whole body, of at most so many bytes.
-async fn read(body: &mut BodyDataStream, most: usize) -> Result<Bytes, Refusal> {
+/// The whole body. What has arrived counts; what is declared does not.
+async fn read(shared: &Shared, body: &mut BodyDataStream, arrived: &mut Taken) -> Result<Bytes, Refusal> {
+    let most = shared.settings.max_body_bytes;
     let mut whole = BytesMut::new();
     while let Some(chunk) = body.next().await {
         let chunk = chunk.map_err(|_| Refusal::Broken)?;
-        if whole.len() + chunk.len() > most {
+        let length = whole.len() + chunk.len();
+        if length > most {
             return Err(Refusal::TooLarge(most));
         }
+        let grown = shared.arriving.grow(arrived, length, shared.settings.longest_wait);
+        grown.await.map_err(|_| Refusal::Overloaded)?;
         whole.extend_from_slice(&chunk);
     }
     Ok(whole.freeze())
-}
-
-/// Room for a body, of its declared length or else of the largest one. Waits for it as long as a body may take.
-async fn reserve(shared: &Shared, headers: &HeaderMap) -> Result<OwnedSemaphorePermit, Refusal> {
-    let most = shared.settings.max_body_bytes as u64;
-    let kib = declared_length(headers).unwrap_or(most).min(most).div_ceil(1024).max(1);
-    let all = shared.settings.max_in_flight_bytes.div_ceil(1024) as u64;
-    let kib = u32::try_from(kib.min(all)).map_err(|_| Refusal::Overloaded)?;
-    let room = std::sync::Arc::clone(&shared.in_flight_kib).acquire_many_owned(kib);
-    match tokio::time::timeout(shared.settings.body_timeout, room).await {
-        Ok(Ok(permit)) => Ok(permit),
-        Ok(Err(_)) | Err(_) => Err(Refusal::Overloaded),
-    }
 }
 
 fn check(shared: &Shared, headers: &HeaderMap) -> Result<(Caller, OwnedSemaphorePermit), Refusal> {

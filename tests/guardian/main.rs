@@ -43,6 +43,10 @@ mod policies;
 #[cfg(test)]
 mod posture;
 #[cfg(test)]
+mod pressure;
+#[cfg(test)]
+mod program;
+#[cfg(test)]
 mod prompts;
 #[cfg(test)]
 mod scenarios;
@@ -50,6 +54,8 @@ mod scenarios;
 mod selftest;
 #[cfg(test)]
 mod sessions;
+#[cfg(test)]
+mod shapes;
 #[cfg(test)]
 #[path = "../support/guardian.rs"]
 mod support;

@@ -1,0 +1,46 @@
+//! Recall: a step is seen in the light of its session.
+
+use super::room::Room;
+use super::{Admitted, Guardian};
+use crate::model::{Diagnostic, Step};
+use crate::session::{Snapshot, Standing, StoreFailure};
+
+impl Guardian {
+    /// What happened before a step, once all that was decided before is learned. Where nobody can tell in time, the step is
+    /// judged by itself, and the verdict says so.
+    pub(super) async fn recall(
+        &self,
+        admitted: &Admitted,
+        step: &Step,
+        room: &mut Room<'_>,
+    ) -> (Snapshot, Vec<Diagnostic>) {
+        let Some(sessions) = &self.sessions else {
+            return (Snapshot::default(), Vec::new());
+        };
+        let standing = if admitted.caller == Self::local_caller() {
+            Standing::Anybody
+        } else {
+            Standing::Known
+        };
+        let keys = sessions.keys(&admitted.caller, standing, step);
+        let deadline = room.deadline;
+        let recall = async {
+            if let Some(unlearned) = sessions.unlearned(&keys) {
+                room.leave();
+                unlearned.wait().await;
+            }
+            sessions.recall(keys).await
+        };
+        let failure = match tokio::time::timeout_at(deadline, recall).await {
+            Ok(Ok(snapshot)) => return (snapshot, Vec::new()),
+            Ok(Err(failure)) => failure,
+            Err(_) => StoreFailure("there was no answer in time".to_owned()),
+        };
+        tracing::warn!(organisation = %admitted.organisation.id, %failure, "a session could not be recalled");
+        let note = Diagnostic {
+            code: "session_unavailable",
+            detail: format!("the step was judged by itself: {failure}"),
+        };
+        (Snapshot::default(), vec![note])
+    }
+}
