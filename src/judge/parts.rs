@@ -20,42 +20,28 @@ pub(super) async fn ask(model: &AskedModel, case: Case<'_>, manner: Manner<'_>) 
     if parts <= 1 {
         return model.ask(case, manner).await;
     }
-    let calls = (0..parts).map(|index| {
+    let call = |index| {
         let part = Some(Part { index, of: parts });
         model.ask(case, Manner { part, ..manner })
+    };
+    let (first, others) = tokio::join!(call(0), join_all((1..parts).map(call)));
+    let mut judged = others.into_iter().fold(first, strictest)?;
+    judged.note(Diagnostic {
+        code: "judge_parts",
+        detail: format!("the step's long texts were judged in {parts} parts; the strictest answer counts"),
     });
-    strictest(join_all(calls).await)
+    Ok(judged)
 }
 
-/// The strictest of the answers. Where a part was not judged, the others count only if they deny.
-fn strictest(answers: Vec<Result<Judged, JudgeFailure>>) -> Result<Judged, JudgeFailure> {
-    let parts = answers.len();
-    let mut failure = None;
-    let mut strictest: Option<Judged> = None;
-    for answer in answers {
-        match (answer, strictest.take()) {
-            (Ok(judged), None) => strictest = Some(judged),
-            (Ok(judged), Some(other)) => strictest = Some(stricter(other, judged)),
-            (Err(error), kept) => {
-                failure.get_or_insert(error);
-                strictest = kept;
-            }
-        }
-    }
-    match (strictest, failure) {
-        (Some(judged), Some(failure)) if judged.assessment.decision != Decision::Deny => Err(failure),
-        (Some(mut judged), _) => {
-            judged.note(Diagnostic {
-                code: "judge_parts",
-                detail: format!("the step's long texts were judged in {parts} parts; the strictest answer counts"),
-            });
-            Ok(judged)
-        }
-        (None, Some(failure)) => Err(failure),
-        (None, None) => Err(JudgeFailure {
-            code: "parts",
-            detail: "the step was to be judged in no part at all".to_owned(),
-        }),
+/// The stricter of two answers. Where a part was not judged, the others count only if they deny.
+fn strictest(one: Result<Judged, JudgeFailure>, other: Result<Judged, JudgeFailure>) -> Result<Judged, JudgeFailure> {
+    match (one, other) {
+        (Ok(one), Ok(other)) => Ok(stricter(one, other)),
+        (Ok(judged), Err(failure)) | (Err(failure), Ok(judged)) => match judged.assessment.decision {
+            Decision::Deny => Ok(judged),
+            Decision::Allow | Decision::Modify => Err(failure),
+        },
+        (Err(failure), Err(_)) => Err(failure),
     }
 }
 

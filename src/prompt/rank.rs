@@ -7,6 +7,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use crate::model::Origin;
 
@@ -207,6 +208,8 @@ const CUES_WITHIN: &[&str] = &[
     "भेजें",
 ];
 
+static KNOWN: LazyLock<HashSet<&str>> = LazyLock::new(|| CUES.iter().copied().collect());
+
 /// What an address counts.
 const ADDRESS: f32 = 1.5;
 /// What characters that nobody sees count.
@@ -223,8 +226,8 @@ const SLACK: usize = 160;
 impl RankWindows for Cues {
     fn rank(&self, _: Origin, window: &str) -> f32 {
         let small = window.to_lowercase();
-        let words: HashSet<&str> = words(&small).collect();
-        let mut rank: f32 = CUES.iter().filter(|cue| words.contains(**cue)).map(|_| 1.0).sum();
+        let cues: HashSet<&str> = words(&small).filter(|word| KNOWN.contains(word)).collect();
+        let mut rank: f32 = cues.iter().map(|_| 1.0).sum();
         if !small.is_ascii() {
             rank += CUES_WITHIN
                 .iter()

@@ -17,6 +17,8 @@ pub(super) const MAX_STEP: usize = 24 * 1024;
 pub(super) const LEAST: usize = 64;
 /// Bytes on either side of what was seen in a long text.
 const AROUND_SEEN: usize = 320;
+/// Bytes of a long text in which values are looked for.
+const MOST_LOOKED_AT: usize = 256 * 1024;
 /// Bytes on either side of a value of a long text.
 const AROUND_VALUE: usize = 160;
 
@@ -76,7 +78,7 @@ fn windows(text: &str, seen: &[Range<usize>], room: usize) -> Vec<(usize, String
         start..end.max(start)
     };
     let head = 0..text.floor_char_boundary(room / 4);
-    let values = places_of(text);
+    let values = places_of(text.get(..text.floor_char_boundary(MOST_LOOKED_AT)).unwrap_or_default());
     let wanted = seen
         .iter()
         .map(|span| around(span, AROUND_SEEN))
