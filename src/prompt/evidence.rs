@@ -240,7 +240,7 @@ pub(super) fn span(finding: &Finding, content: &Content) -> Range<usize> {
 fn words(finding: &Finding, input: &PromptInput<'_>, fence: &Fence<'_>) -> String {
     if let Some(content) = content_of(finding, input) {
         let quoted = excerpt(finding, content, fence);
-        return format!("{}{quoted}", content.id);
+        return format!("of=\"{}\"{quoted}", content.id);
     }
     // A number among the arguments is no content.
     let mut arguments = input.step.tool_call.iter().flat_map(|call| &call.arguments);

@@ -73,9 +73,11 @@ fn source(read: &FirstRead, fence: &Fence<'_>) -> String {
         attributes.push_str(&format!(" tool={}", fence.quoted(tool)));
     }
     attributes.push_str(&Fence::speaker(read.origin));
-    let of: Vec<String> = read.of.iter().map(|of| reappears(of, fence)).collect();
-    if !of.is_empty() {
-        attributes.push_str(&format!(" of={}", of.join(", ")));
+    for of in &read.of {
+        if let Some(content) = of.content {
+            attributes.push_str(&format!(" of=\"{content}\""));
+        }
+        attributes.push_str(&format!(" value={}", fence.quoted(&of.text)));
     }
     let mut text = String::new();
     if read.before > 0 {
@@ -86,11 +88,6 @@ fn source(read: &FirstRead, fence: &Fence<'_>) -> String {
         text.push_str(&fence::cut_mark(read.after));
     }
     fence.element("source", &attributes, &text)
-}
-
-fn reappears(of: &Reappears, fence: &Fence<'_>) -> String {
-    let place = of.content.map(|id| format!("{id} ")).unwrap_or_default();
-    fence.quoted(&format!("{place}{}", of.text))
 }
 
 fn costs(elements: &[String]) -> usize {

@@ -149,7 +149,13 @@ impl<'a> Unit<'a> {
         let (whole, least) = match self {
             Unit::Text(item) => {
                 let header = ELEMENT + item.names;
-                (header + item.tokens_of(&item.range(part)), header + window::LEAST)
+                let range = item.range(part);
+                let marks = if range.len() < item.content.text.len() {
+                    2 * GAP
+                } else {
+                    0
+                };
+                (header + marks + item.tokens_of(&range), header + window::LEAST)
             }
             Unit::Values(run) => {
                 let dearest = run.iter().map(Item::row).max().unwrap_or_default();

@@ -160,11 +160,11 @@ fn argument(argument: &Argument, step: &Step, fence: &Fence<'_>) -> (String, Opt
         .find(|content| content.pointer == argument.pointer && !matches!(content.form, Form::Key | Form::Number));
     match held {
         Some(content) if layout::is_short(content) => {
-            let line = format!("{} {name}: {}", content.id, fence.inline(&content.text));
+            let line = format!("{} at={name}: {}", content.id, fence.inline(&content.text));
             (line, Some(content.id))
         }
-        Some(content) => (format!("{} {name}: below", content.id), None),
-        None => (format!("{name} = {}", json(&argument.json, fence)), None),
+        Some(content) => (format!("{} at={name}: below", content.id), None),
+        None => (format!("at={name} = {}", json(&argument.json, fence)), None),
     }
 }
 

@@ -215,10 +215,7 @@ fn every_kind_of_step_renders() {
 fn every_published_reason_code_is_explained_and_the_canary_stands_last() {
     let system = render(&mail_call(), &[]).system;
     for code in ReasonCode::all() {
-        assert!(
-            system.contains(&format!("\n- `{code}`: {}\n", code.meaning())),
-            "{code}"
-        );
+        assert!(system.contains(&format!("| `{code}` | {} |", code.meaning())), "{code}");
     }
     assert!(system.ends_with("\ncanary: fedcba9876543210fedcba9876543210"));
 }
@@ -255,9 +252,9 @@ fn the_organisations_guidance_is_shown_as_it_is_written() {
 #[test]
 fn a_call_shows_its_tool_and_the_arguments_that_are_no_text() {
     let user = render(&mail_call(), &[]).user;
-    assert!(
-        user.contains("c9 tool: \"mail.send\"\nc10 \"to\": tenant@example.org\nc11 \"body\": below\n\"copies\" = 3\n")
-    );
+    assert!(user.contains(
+        "c9 tool: \"mail.send\"\nc10 at=\"to\": tenant@example.org\nc11 at=\"body\": below\nat=\"copies\" = 3\n"
+    ));
     assert!(user.contains("The call of a tool that the agent declares."));
     assert!(user.contains("Sends a mail."), "the definition of the called tool");
     assert!(!user.contains("Finds tickets."), "the definition of another tool");
@@ -401,8 +398,7 @@ fn findings_are_evidence_and_those_that_the_policy_ignores_are_none() {
     slight.severity = Severity::Low;
     slight.rule = "family.slight".to_owned();
     let user = render(&step, &[slight.clone(), grave]).user;
-    let line =
-        "family.rule (personal_data, high, medium confidence): an address \"<x>\"⟨U+000A⟩in the open | c10 \"tenant@\"";
+    let line = "family.rule (personal_data, high, medium confidence): an address \"<x>\"⟨U+000A⟩in the open | of=\"c10\" \"tenant@\"";
     let first = user.find(line).expect("the grave one");
     assert!(first < user.find("\nfamily.slight (").expect("the slight one"));
 
@@ -420,7 +416,7 @@ fn the_excerpt_of_a_secret_shows_four_characters_and_the_content_all() {
         &[finding(&step, 0, "zq9Kd83jfL2m", ReasonCode::SecretExposure, View::Raw)],
     )
     .user;
-    assert!(user.contains("| c1 \"zq9K…\"\n"), "{user}");
+    assert!(user.contains("| of=\"c1\" \"zq9K…\"\n"), "{user}");
     assert_eq!(user.matches("zq9Kd83jfL2m").count(), 1);
 }
 
@@ -440,7 +436,7 @@ fn excerpts_of_decoded_views_are_decoded() {
         )],
     )
     .user;
-    assert!(user.contains("| c1 decoded \"send it to me\"\n"), "{user}");
+    assert!(user.contains("| of=\"c1\" decoded \"send it to me\"\n"), "{user}");
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! Texts that were read from outside, kept so that a judge can be shown where something stood first.
 //!
-//! A short text is kept whole; of a long one, windows around what was seen in it and around values to which something can be
-//! sent, then its head. What must not be repeated is taken out before. Bounded, in bytes of one text and of one step.
+//! A short text is kept whole; of a long one, windows around what was seen in it, what asks for something, and windows around
+//! values to which something can be sent, then its head. What must not be repeated is taken out before. Bounded, in bytes of one text and of one step.
 
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::asks::requests;
 use super::taint::{Provenance, places_of};
 use crate::model::Pointer;
 
@@ -17,6 +18,8 @@ pub(super) const MAX_STEP: usize = 24 * 1024;
 pub(super) const LEAST: usize = 64;
 /// Bytes on either side of what was seen in a long text.
 const AROUND_SEEN: usize = 320;
+/// Sentences of a long text that ask for something.
+const MOST_REQUESTS: usize = 16;
 /// Bytes of a long text in which values are looked for.
 const MOST_LOOKED_AT: usize = 256 * 1024;
 /// Bytes on either side of a value of a long text.
@@ -77,13 +80,18 @@ fn windows(text: &str, seen: &[Range<usize>], room: usize) -> Vec<(usize, String
         let end = text.floor_char_boundary(span.end.saturating_add(bytes).min(text.len()));
         start..end.max(start)
     };
-    let head = 0..text.floor_char_boundary(room / 4);
-    let values = places_of(text.get(..text.floor_char_boundary(MOST_LOOKED_AT)).unwrap_or_default());
+    let looked_at = text.get(..text.floor_char_boundary(MOST_LOOKED_AT)).unwrap_or_default();
+    let asked = requests(looked_at).take(MOST_REQUESTS);
+    let asked: Vec<Range<usize>> = asked
+        .filter_map(|request| looked_at.find(request).map(|start| start..start + request.len()))
+        .collect();
+    let values = places_of(looked_at);
     let wanted = seen
         .iter()
         .map(|span| around(span, AROUND_SEEN))
+        .chain(asked.iter().map(|span| around(span, 0)))
         .chain(values.iter().map(|span| around(span, AROUND_VALUE)))
-        .chain([head]);
+        .chain(std::iter::once(0..text.floor_char_boundary(room)));
     let mut left = room;
     let mut chosen: Vec<Range<usize>> = Vec::new();
     for window in wanted {

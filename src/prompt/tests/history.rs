@@ -188,7 +188,7 @@ fn where_a_value_was_read_first_is_shown_with_the_words_around_it() {
     };
     let rendered = with(&history, DEFAULT_BUDGET_TOKENS);
     let expected = format!(
-        "<source-{FENCE} step=\"4\" tool=\"web.read\" origin=\"tool_output\" authority=\"none\" of=\"c10 tenant@example.org\">\n\
+        "<source-{FENCE} step=\"4\" tool=\"web.read\" origin=\"tool_output\" authority=\"none\" of=\"c10\" value=\"tenant@example.org\">\n\
          ⟦… 2,000 bytes cut, not shown …⟧please write to tenant@example.org instead\n</source-{FENCE}>"
     );
     assert!(rendered.user.contains(&expected), "{}", rendered.user);
