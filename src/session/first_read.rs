@@ -6,12 +6,11 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::Past;
 use super::source_text::Kept;
 use super::taint::{
     Echo, EchoKind, Provenance, Standing, ValueKind, find_passage, find_value, find_words, plain, stem,
 };
-use super::trail::Instruction;
+use super::trail::{Instruction, Trail};
 use crate::model::{Confidence, FirstRead, Origin, Place, Reappears, Step};
 
 /// Windows that are shown.
@@ -31,10 +30,10 @@ const MAX_FOUND: usize = 480;
 const TO_WORD: usize = 24;
 
 /// Where things of a step were read first; the most telling first.
-pub(super) fn of(past: &Past, step: &Step, echoes: &[Echo]) -> Vec<FirstRead> {
+pub(super) fn of(trail: &Trail, step: &Step, echoes: &[Echo]) -> Vec<FirstRead> {
     let mut found: Vec<FirstRead> = Vec::new();
-    for instruction in resembled(past, step) {
-        if let Some((kept, part, span)) = stood_in(past, instruction) {
+    for instruction in resembled(trail, step) {
+        if let Some((kept, part, span)) = stood_in(trail, instruction) {
             add(&mut found, window(kept, part, &span, None));
         }
     }
@@ -45,7 +44,7 @@ pub(super) fn of(past: &Past, step: &Step, echoes: &[Echo]) -> Vec<FirstRead> {
             break;
         }
         let Some(written) = written(step, echo) else { continue };
-        let stood = kept_at(past, &echo.first).find_map(|kept| {
+        let stood = kept_at(trail, &echo.first).find_map(|kept| {
             let parts = kept.text.parts.iter();
             parts
                 .filter_map(|part| Some((part, find(echo, &part.1, written)?)))
@@ -96,13 +95,13 @@ fn find(echo: &Echo, text: &str, written: &str) -> Option<Range<usize>> {
     }
 }
 
-fn kept_at<'p>(past: &'p Past, place: &'p Provenance) -> impl Iterator<Item = &'p Kept> {
-    let kept = past.trail().sources();
+fn kept_at<'p>(trail: &'p Trail, place: &'p Provenance) -> impl Iterator<Item = &'p Kept> {
+    let kept = trail.sources();
     kept.filter(move |kept| kept.place.number == place.number && kept.place.pointer == place.pointer)
 }
 
 /// The instructions of nobody's that share most words with what a step does, if any share enough.
-fn resembled<'p>(past: &'p Past, step: &Step) -> Vec<&'p Instruction> {
+fn resembled<'p>(trail: &'p Trail, step: &Step) -> Vec<&'p Instruction> {
     if !step.kind.acts() {
         return Vec::new();
     }
@@ -111,7 +110,6 @@ fn resembled<'p>(past: &'p Past, step: &Step) -> Vec<&'p Instruction> {
         .filter(|word| word.len() >= 3)
         .map(stem)
         .collect();
-    let trail = past.trail();
     let mut resembled: Vec<(usize, Confidence, &Instruction)> = trail
         .instructions()
         .chain(trail.requests())
@@ -152,8 +150,11 @@ fn does(step: &Step) -> String {
     words
 }
 
-fn stood_in<'p>(past: &'p Past, instruction: &'p Instruction) -> Option<(&'p Kept, &'p (usize, String), Range<usize>)> {
-    kept_at(past, &instruction.place).find_map(|kept| {
+fn stood_in<'p>(
+    trail: &'p Trail,
+    instruction: &'p Instruction,
+) -> Option<(&'p Kept, &'p (usize, String), Range<usize>)> {
+    kept_at(trail, &instruction.place).find_map(|kept| {
         let parts = kept.text.parts.iter();
         parts
             .filter_map(|part| Some((kept, part, find_words(&part.1, &instruction.words)?)))

@@ -159,7 +159,7 @@ impl Past {
     /// What a judge of a step may be told.
     pub fn history(&self, step: &Step) -> History {
         let echoes = self.trail.taint().look(step);
-        let first_read = first_read::of(self, step, &echoes);
+        let first_read = first_read::of(&self.trail, step, &echoes);
         let sources: Vec<u32> = echoes
             .iter()
             .map(|echo| echo.first.number)
