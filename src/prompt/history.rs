@@ -9,7 +9,7 @@ use super::share::{self, Need, Rank};
 use super::shown::Lines;
 use super::{tokens, window};
 use crate::model::{
-    Earlier, Excerpt, FirstRead, History, Kind, Noted, Reappears, ReasonCode, Request, Said, Severity, Voice,
+    Earlier, Excerpt, FirstRead, Gap, History, Kind, Noted, ReasonCode, Request, Said, Severity, Voice,
 };
 
 /// Tokens of an element's own text.
@@ -47,6 +47,7 @@ pub(super) fn session(history: &History, fence: &Fence<'_>, room: usize) -> (Ses
         more_steps: history.more_steps + untold,
         denials: history.steps.iter().any(denied),
         refused: history.voice == Voice::Refused,
+        gap: history.gap.map_or("", Gap::describe),
     };
     (context, spent)
 }

@@ -91,6 +91,7 @@ pub(super) fn full(kind: Kind) -> StepContext {
             more_steps: 4,
             denials: true,
             refused: false,
+            gap: "",
         },
         findings: FINDINGS.to_owned(),
         more_findings: 3,

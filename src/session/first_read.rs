@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::source_text::Kept;
+use super::source_text::KeptText;
 use super::taint::{
     Echo, EchoKind, Provenance, Standing, ValueKind, find_passage, find_value, find_words, plain, stem,
 };
@@ -95,7 +95,7 @@ fn find(echo: &Echo, text: &str, written: &str) -> Option<Range<usize>> {
     }
 }
 
-fn kept_at<'p>(trail: &'p Trail, place: &'p Provenance) -> impl Iterator<Item = &'p Kept> {
+fn kept_at<'p>(trail: &'p Trail, place: &'p Provenance) -> impl Iterator<Item = &'p KeptText> {
     let kept = trail.sources();
     kept.filter(move |kept| kept.place.number == place.number && kept.place.pointer == place.pointer)
 }
@@ -153,7 +153,7 @@ fn does(step: &Step) -> String {
 fn stood_in<'p>(
     trail: &'p Trail,
     instruction: &'p Instruction,
-) -> Option<(&'p Kept, &'p (usize, String), Range<usize>)> {
+) -> Option<(&'p KeptText, &'p (usize, String), Range<usize>)> {
     kept_at(trail, &instruction.place).find_map(|kept| {
         let parts = kept.text.parts.iter();
         parts
@@ -163,7 +163,7 @@ fn stood_in<'p>(
 }
 
 /// The words around a place in a kept text.
-fn window(kept: &Kept, (at, text): &(usize, String), span: &Range<usize>, of: Option<Reappears>) -> FirstRead {
+fn window(kept: &KeptText, (at, text): &(usize, String), span: &Range<usize>, of: Option<Reappears>) -> FirstRead {
     let end = span.end.min(span.start + MAX_FOUND);
     let start = text.ceil_char_boundary(span.start.saturating_sub(AROUND));
     let end = text.floor_char_boundary(end.saturating_add(AROUND).min(text.len()));

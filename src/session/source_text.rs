@@ -6,7 +6,10 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::asks::requests;
+use super::saved;
 use super::taint::{Provenance, places_of};
 use crate::model::Pointer;
 
@@ -26,9 +29,10 @@ const MOST_LOOKED_AT: usize = 256 * 1024;
 const AROUND_VALUE: usize = 160;
 
 /// What is kept of one text.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceText {
     /// Where it stood.
+    #[serde(with = "saved::by_name")]
     pub pointer: Pointer,
     /// The parts that are kept, each with the byte at which it began.
     pub parts: Vec<(usize, String)>,
@@ -59,15 +63,15 @@ impl SourceText {
 }
 
 /// A kept text, with where it was read.
-#[derive(Clone, Debug)]
-pub struct Kept {
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct KeptText {
     /// Where.
     pub place: Arc<Provenance>,
     /// The text.
     pub text: SourceText,
 }
 
-impl Kept {
+impl KeptText {
     /// Bytes that it takes in memory, roughly.
     pub(super) fn bytes(&self) -> usize {
         128 + self.text.bytes() + self.text.parts.len() * 32

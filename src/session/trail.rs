@@ -7,13 +7,14 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::approval;
+use serde::{Deserialize, Serialize};
+
 use super::asks::{delegates, requests};
 use super::classes::{ClassSet, ToolClass};
 use super::deed::{Instructed, head};
-use super::source_text::Kept;
+use super::source_text::KeptText;
 use super::taint::{Provenance, TaintIndex, plain, stem};
-use super::{Happening, Heard};
+use super::{Happening, Heard, approval, saved};
 use crate::model::{Confidence, Kind, Origin};
 
 /// Instructions that are remembered. The first ones stay, of the later ones the latest do.
@@ -49,7 +50,7 @@ const TAINTS: usize = 5;
 const PARTS: usize = 7;
 
 /// An instruction that stood in a text without authority.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Instruction {
     /// Where.
     pub place: Arc<Provenance>,
@@ -58,6 +59,7 @@ pub struct Instruction {
     /// What its words have in common with their other forms, sorted.
     stems: Vec<u64>,
     /// How likely it is one. `Low`: it only asks for something, as any letter may.
+    #[serde(with = "saved::by_name")]
     pub confidence: Confidence,
 }
 
@@ -74,7 +76,7 @@ impl Instruction {
 }
 
 /// A call that was made.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Called {
     /// The number of the step.
     pub number: u32,
@@ -83,11 +85,12 @@ pub struct Called {
     /// The tool.
     pub tool: String,
     /// What the tool does.
+    #[serde(with = "saved::by_name")]
     pub classes: ClassSet,
 }
 
 /// A file that was written.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Written {
     /// The number of the step.
     pub number: u32,
@@ -100,7 +103,7 @@ pub struct Written {
 }
 
 /// How an output, or an argument, ended.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct End {
     /// Where.
     pub place: Arc<Provenance>,
@@ -109,7 +112,7 @@ pub struct End {
 }
 
 /// What the rules over a session have to know. Cheap to clone when small; meant to be shared.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Trail {
     taint: TaintIndex,
     instructions: VecDeque<Arc<Instruction>>,
@@ -117,7 +120,8 @@ pub struct Trail {
     calls: VecDeque<Arc<Called>>,
     files: VecDeque<Arc<Written>>,
     ends: VecDeque<End>,
-    sources: VecDeque<Arc<Kept>>,
+    #[serde(default)]
+    sources: VecDeque<Arc<KeptText>>,
     untrusted: Option<Arc<Provenance>>,
     sensitive: Option<Arc<Provenance>>,
     said: String,
@@ -167,7 +171,7 @@ impl Trail {
     }
 
     /// Texts that were read, oldest first.
-    pub fn sources(&self) -> impl Iterator<Item = &Kept> {
+    pub fn sources(&self) -> impl Iterator<Item = &KeptText> {
         self.sources.iter().map(AsRef::as_ref)
     }
 
@@ -301,7 +305,7 @@ impl Trail {
         self.delegates |= delegates(text);
     }
 
-    fn take_source(&mut self, kept: Kept) {
+    fn take_source(&mut self, kept: KeptText) {
         self.sources.push_back(Arc::new(kept));
         let mut bytes: usize = self.sources.iter().map(|kept| kept.bytes()).sum();
         while bytes > MAX_SOURCES || self.sources.len() > MOST_SOURCES {
@@ -314,7 +318,7 @@ impl Trail {
         let (text, kind) = (heard.text.as_str(), happening.told.kind);
         let (instructed, sources) = (&happening.deed.instructions, &happening.sources);
         if let Some(source) = sources.iter().find(|source| source.pointer == place.pointer) {
-            self.take_source(Kept {
+            self.take_source(KeptText {
                 place: Arc::clone(place),
                 text: source.clone(),
             });
