@@ -51,6 +51,8 @@ mod pressure;
 #[cfg(test)]
 mod program;
 #[cfg(test)]
+mod prompts;
+#[cfg(test)]
 mod restart;
 #[cfg(test)]
 mod scenarios;
