@@ -236,6 +236,16 @@ fn organisation(
     })
 }
 
+/// The trained scorer. A model that cannot be used is no error as long as no organisation wants one.
+fn scorer(config: &Config) -> Result<Option<local::Scorer>, AppError> {
+    let mut modes = config.organisations.iter().map(|organisation| organisation.local_judge);
+    match config.local_judge.open() {
+        Ok(scorer) => Ok(Some(scorer)),
+        Err(_) if modes.all(|mode| mode == local::Mode::Off) => Ok(None),
+        Err(error) => Err(AppError::LocalJudge(error)),
+    }
+}
+
 /// What is remembered of sessions: in this process, or in a folder as well.
 fn memory(settings: &session::Settings) -> Result<Memory, AppError> {
     let store: Arc<dyn SessionStore> = match &settings.kept {
@@ -258,7 +268,7 @@ fn with_organisations(
         prefilters: Prefilters::standard(),
         organisations,
         judge,
-        scorer: Some(config.local_judge.open().map_err(AppError::LocalJudge)?),
+        scorer: scorer(config)?,
         cache: AnswerCache::new(&config.cache),
         sessions: config.sessions.as_ref().map(memory).transpose()?,
         limits: Arc::new(LocalRateLimits::new(&config.limits)),

@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::{ConfigArgument, Ended, Quiet, start_logging};
 use crate::eval::{self, Bench, Case, History, Organisations, Runner};
-use crate::local::{Aims, Card, Example, Held, Measures, Model, Trained, heads, held_out, probabilities};
+use crate::local::{Aims, Card, Example, Held, Measures, Mode, Model, Trained, heads, held_out, probabilities};
 use crate::model::Decision;
 use crate::{app, audit};
 
@@ -50,7 +50,11 @@ const MANY_SOURCES: usize = 6;
 const HELD_BACK: usize = 4;
 
 pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
-    let config = arguments.config.load_to_ask_nobody()?;
+    let mut config = arguments.config.load_to_ask_nobody()?;
+    // What is trained must not need what was trained before.
+    for organisation in &mut config.organisations {
+        organisation.local_judge = Mode::Off;
+    }
     start_logging(&config, Quiet::Yes)?;
     let base = match arguments.base.as_deref() {
         None => None,

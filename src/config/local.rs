@@ -24,9 +24,10 @@ impl Reader<'_> {
                 1.0,
             )?,
         };
-        settings
-            .open()
-            .map_err(|error| self.wrong("local_judge.model", error.to_string()))?;
+        if settings.model.is_some() {
+            let opened = settings.open();
+            opened.map_err(|error| self.wrong("local_judge.model", error.to_string()))?;
+        }
         Ok(settings)
     }
 

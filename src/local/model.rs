@@ -5,7 +5,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::lexicon::LEXICON;
 use super::scene::Part;
 use super::words;
 
@@ -198,7 +197,7 @@ pub(super) const fn slot(id: u32, bits: u32) -> usize {
 
 /// A hash of the list of concepts.
 pub(super) fn concepts() -> u32 {
-    words::hash(&LEXICON.names().join(" "))
+    words::hash(include_str!("lexicon.txt"))
 }
 
 impl Head {
@@ -237,5 +236,43 @@ impl Header {
             return Err("its figures are no numbers, or its heads are not one for each part".to_owned());
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_model_is_one_and_is_small() {
+        let model = Model::built_in().unwrap();
+        assert!(BUILT_IN.len() <= 4 * 1024 * 1024);
+        assert!(
+            model
+                .header()
+                .heads
+                .iter()
+                .all(|head| head.allow_below <= head.deny_alone)
+        );
+        assert!(!model.header().sources.is_empty());
+    }
+
+    #[test]
+    fn what_is_no_model_is_refused_with_a_reason() {
+        let whole = BUILT_IN.to_vec();
+        for (bytes, why) in [
+            (b"hello".to_vec(), "does not begin like one"),
+            (whole.iter().copied().take(9).collect(), "is cut"),
+            (whole.iter().copied().take(whole.len() - 1).collect(), "weights"),
+        ] {
+            let error = Model::parse(&bytes, "m.model").unwrap_err().to_string();
+            assert!(error.starts_with("m.model: ") && error.contains(why), "{error}");
+        }
+        let mut other = Model::built_in().unwrap().header().clone();
+        other.concepts ^= 1;
+        let error = Model::parse(&Model::to_bytes(&other, &[0; 256]), "m")
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("train it again"), "{error}");
     }
 }

@@ -146,6 +146,11 @@ impl<'a> Scene<'a> {
             let Some(voice) = Voice::of(content.origin) else {
                 continue;
             };
+            // What is asked of another agent is a request, whoever words it.
+            let voice = match (self.step.kind, voice) {
+                (Kind::A2aRequest, Voice::Agent) => Voice::User,
+                (_, voice) => voice,
+            };
             let speaks = match content.form {
                 Form::Text | Form::TextFile { .. } => true,
                 // A name of a member says something where it is a sentence.

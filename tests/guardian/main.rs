@@ -39,6 +39,8 @@ mod fingerprint;
 #[allow(dead_code, unreachable_pub)]
 mod live;
 #[cfg(test)]
+mod local_disguises;
+#[cfg(test)]
 mod local_judge;
 #[cfg(test)]
 mod organisations;
