@@ -11,6 +11,7 @@
 //! | `files.rs` | files that are written, then run |
 //! | `again.rs` | what was denied, tried again |
 //! | `approvals.rs` | approvals that are used for something else |
+//! | `orders.rs` | texts that tell software what to do |
 //! | `split.rs`, `memories.rs` | instructions in two pieces; memories of untrusted texts |
 //! | `definitions.rs` | tools that are not what they were |
 //! | `seams.rs` | credentials that come in pieces |
@@ -23,6 +24,7 @@ mod files;
 mod flow;
 mod hijack;
 mod memories;
+mod orders;
 mod scene;
 mod seams;
 mod split;
@@ -71,6 +73,14 @@ pub trait Experts {
     fn examine(&self, step: &Step, origin: Origin, text: &str, policy: &Policy) -> Vec<Finding>;
 }
 
+/// Whether a finding of this rule is about a text that speaks to software.
+pub(super) fn speaks_to_software(rule: &str) -> bool {
+    matches!(
+        rule,
+        "session.order_to_software" | "session.order_in_secret" | "session.forged_turns" | "session.quiet_request"
+    )
+}
+
 /// Every rule over a session.
 pub fn catalogue() -> &'static [SessionRule] {
     &RULES
@@ -82,6 +92,7 @@ pub fn screen(past: &Past, step: &Step, policy: &Policy, experts: &dyn Experts) 
     let mut found = Vec::new();
     definitions::screen(&scene, &mut found);
     memories::screen(&scene, &mut found);
+    orders::screen(&scene, &mut found);
     if !past.is_empty() {
         hijack::screen(&scene, &mut found);
         flow::screen(&scene, &mut found);

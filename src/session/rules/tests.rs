@@ -115,14 +115,15 @@ impl Story {
 
     fn step(&mut self, step: Step, findings: &[Finding]) {
         let found = screen(&self.past, &step, &self.policy, &Expert);
+        let findings: Vec<Finding> = findings.iter().chain(&found).cloned().collect();
         let settled = Settled {
             outcome: self.outcome,
             reasons: &[ReasonCode::DestructiveAction],
-            findings,
+            findings: &findings,
             withheld: &[],
         };
         let mut happening = Happening::new(&step, &Identity::of(&step), settled);
-        happening.deed = Deed::of(&step, findings, &self.policy);
+        happening.deed = Deed::of(&step, &findings, &self.policy);
         if step.kind == Kind::MemoryStore {
             let echoes = self.past.trail().taint().look(&step);
             let foreign = echoes
