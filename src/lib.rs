@@ -27,7 +27,9 @@
 //! | [`telemetry`] | log set-up, the name of every metric |
 //! | [`wire`] | decode and encode; the only home of wire field names; pure |
 //! | [`policy`] | an organisation's policy: treatments, tools, posture; versioned |
-//! | [`prefilter`] | the trait, the one list, the text views, one file for each rule family |
+//! | [`text`] | views of a text with the way back to its bytes, decoders, keyword search; knows no rule |
+//! | [`shell`] | what a shell text would run: grammar, expansion, programs that run others; judges nothing |
+//! | [`prefilter`] | the engine (trait, scanner, budgets), the one list, one file or folder for each rule family |
 //! | [`session`] | what earlier steps of a session said; what the user asked for, kept apart; taint; tool classes |
 //! | [`prompt`] | templates, typed contexts, token budget, fences |
 //! | [`llm`] | chat with a model: request, deadline, retry; knows nothing of guarding |
@@ -78,5 +80,7 @@ pub mod prompt;
 pub mod selftest;
 pub mod server;
 pub mod session;
+pub mod shell;
 pub mod telemetry;
+pub mod text;
 pub mod wire;

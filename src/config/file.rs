@@ -16,6 +16,7 @@ pub struct ConfigFile {
     pub(super) policy: Option<String>,
     pub(super) judge: Option<JudgeSection>,
     pub(super) limits: LimitSection,
+    pub(super) a2a: A2aSection,
     pub(super) cache: CacheSection,
     pub(super) sessions: SessionSection,
     pub(super) audit: AuditSection,
@@ -139,6 +140,13 @@ pub(super) struct LimitSection {
     pub(super) max_in_flight: Option<usize>,
     pub(super) max_in_flight_bytes: Option<usize>,
     pub(super) body_timeout_ms: Option<u64>,
+}
+
+/// Messages between agents.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct A2aSection {
+    pub(super) side: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -4,7 +4,9 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::file::{CanarySection, JudgeSection, LimitSection, LogSection, OrganisationSection, SessionSection};
+use super::file::{
+    A2aSection, CanarySection, JudgeSection, LimitSection, LogSection, OrganisationSection, SessionSection,
+};
 use super::{ApiKey, ConfigError, ConfigFile};
 use crate::model::{OrganisationId, Posture};
 use crate::policy::PROFILE_NAMES;
@@ -140,7 +142,7 @@ impl ConfigFile {
                 .map(|section| reader.canaries(section, pipeline.timeout))
                 .transpose()?,
             server: reader.server(&self, authenticated, pipeline.timeout)?,
-            wire: reader.wire(&self.limits)?,
+            wire: reader.wire(&self.limits, &self.a2a)?,
             judge,
             pipeline,
             limits: reader.limits(&self.limits)?,
@@ -343,7 +345,7 @@ impl Reader<'_> {
         })
     }
 
-    fn wire(&self, section: &LimitSection) -> Result<wire::Limits, ConfigError> {
+    fn wire(&self, section: &LimitSection, a2a: &A2aSection) -> Result<wire::Limits, ConfigError> {
         let defaults = wire::Limits::default();
         Ok(wire::Limits {
             max_body_bytes: section.max_body_bytes.unwrap_or(defaults.max_body_bytes),
@@ -358,6 +360,11 @@ impl Reader<'_> {
                 section.max_depth.unwrap_or(defaults.max_depth),
                 16,
                 1_000,
+            )?,
+            a2a_side: self.one_of(
+                "a2a.side",
+                a2a.side.as_deref().unwrap_or(defaults.a2a_side.as_str()),
+                &[("client", wire::Side::Client), ("server", wire::Side::Server)],
             )?,
             ..defaults
         })

@@ -9,6 +9,7 @@ mod finding;
 mod history;
 mod identity;
 mod method;
+mod number;
 mod reason;
 mod step;
 #[cfg(test)]
@@ -22,7 +23,8 @@ pub use finding::{Confidence, Coverage, Examined, Finding, Screening, Severity, 
 pub use history::{Earlier, Excerpt, History, Noted, Outcome, Request, Said, Voice};
 pub use identity::{AgentId, Caller, OrganisationId, RequestId, SessionId, UserId};
 pub use method::{Kind, Method, Posture};
+pub use number::nearest_double;
 pub use reason::ReasonCode;
-pub use step::{Agent, Argument, ArgumentDefinition, Data, Original, Remark, Step, Ties, Tool, ToolCall};
+pub use step::{Agent, Argument, ArgumentDefinition, Data, Original, Remark, RemarkKind, Step, Ties, Tool, ToolCall};
 pub use tool_class::{ClassSet, ToolClass};
 pub use verdict::{Authorization, Decision, Diagnostic, Judging, Risk, Source, Stage, Verdict};

@@ -6,9 +6,10 @@ use super::draft::Draft;
 use super::withhold::Withheld;
 use super::{Guardian, Organisation};
 use crate::model::{
-    Decision, Finding, Kind, Method, Origin, Place, ReasonCode, Screening, Step, ToolClass, Treatment, Verdict,
+use crate::model::{
+    Decision, Diagnostic, Finding, Kind, Method, Origin, Place, ReasonCode, Screening, Step, ToolClass, Treatment,
+    Verdict,
 };
-use crate::policy::{Going, Policy};
 use crate::prefilter::Prefilters;
 use crate::session::{self, Obvious, Past, rules};
 use crate::telemetry::names;
@@ -149,6 +150,11 @@ impl Screened {
         verdict.coverage = self.screening.coverage;
         verdict.policy_version.clone_from(&organisation.policy.version);
         verdict.prompt_version = organisation.prompts.version().to_owned();
+        let leniencies = self.step.leniencies().into_iter().map(|(code, what)| Diagnostic {
+            code,
+            detail: what.to_owned(),
+        });
+        verdict.diagnostics.extend(leniencies);
         verdict
     }
 }
@@ -169,8 +175,13 @@ fn going(step: &Step, policy: &Policy) -> Going {
 /// objects to is another command, so such a step is denied.
 fn treatment(finding: &Finding, step: &Step, policy: &Policy, going: Going) -> Treatment {
     let content = finding.content.and_then(|id| step.content(id));
+<<<<<<< HEAD
     let is_data = matches!(finding.reason, ReasonCode::SecretExposure | ReasonCode::PersonalData);
     match (policy.treatment_of(finding, step, going), content) {
+=======
+    let is_data = finding.reason.is_data();
+    match (policy.treatment(finding, step), content) {
+>>>>>>> main
         (Treatment::Mask, None) => Treatment::Evidence,
         (Treatment::Mask, Some(content)) if content.place == Place::Surroundings => Treatment::Evidence,
         (Treatment::Mask, Some(content)) if content.origin == Origin::ToolArguments && !is_data => Treatment::Deny,

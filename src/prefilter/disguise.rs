@@ -5,8 +5,8 @@
 
 use std::ops::Range;
 
-use super::scan::next;
-use super::views::is_invisible;
+use crate::text::bytes::next;
+use crate::text::views::is_invisible;
 
 /// How well a text is kept from the eyes of people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -128,7 +128,7 @@ pub(super) fn is_mixed(word: &str) -> bool {
     let greek_edge = alien <= 2
         && !inner.iter().any(|c| is_look_alike_script(*c))
         && word.chars().any(|c| matches!(c, '\u{370}'..='\u{3ff}'));
-    !greek_edge && super::views::fold_pattern(word).is_ascii()
+    !greek_edge && crate::text::views::fold_pattern(word).is_ascii()
 }
 
 /// Runs of ornamental letters that are long enough for a word.

@@ -5,12 +5,12 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::expression::expression;
 use super::injected_instruction::{Likeness, likeness};
-use super::scan::{Kinds, next};
-use super::views::{FEWEST_BITS, escape_sequence_length, is_digit, is_zero_width, selector_byte};
 use super::{Plain, Prefilter, Rule, Subject, ViewText, Word};
 use crate::model::{Confidence, Finding, ReasonCode, Severity, Treatment, View};
+use crate::text::bytes::{ByteClasses, next};
+use crate::text::expression::expression;
+use crate::text::views::{FEWEST_BITS, escape_sequence_length, is_digit, is_zero_width, selector_byte};
 
 const FAMILY: &str = "hidden_text";
 /// More findings of one rule in one view say nothing new.
@@ -243,14 +243,14 @@ impl Prefilter for HiddenText {
                     self.add(At::Override, subject, view, span, found);
                 }
             }
-            if view.kinds().has(Kinds::ODD_CONTROL.or(Kinds::BEYOND_ASCII)) {
+            if view.kinds().has(ByteClasses::ODD_CONTROL.or(ByteClasses::BEYOND_ASCII)) {
                 for span in terminal_escapes(view.text()).into_iter().take(MOST) {
                     self.add(At::TerminalEscape, subject, view, span, found);
                 }
             }
         }
         for view in subject.views.folded() {
-            if subject.sightings(view).next().is_none() {
+            if subject.hits(view).next().is_none() {
                 continue;
             }
             let hidden = hidden_markup(view.text());

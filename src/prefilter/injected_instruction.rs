@@ -85,7 +85,7 @@ impl Prefilter for InjectedInstruction {
             _ => 0,
         };
         for view in subject.views.folded() {
-            let words = subject.sightings(view).filter_map(|seen| {
+            let words = subject.hits(view).filter_map(|seen| {
                 let word = seen
                     .word
                     .checked_sub(before)

@@ -4,19 +4,19 @@
 //! so that `rm`, `open(…)` and a `path` argument agree on what is dangerous.
 
 mod names;
-mod pattern;
 mod spelling;
 
 use std::sync::LazyLock;
 
 use aho_corasick::AhoCorasick;
 
+use crate::text::glob::fits;
+
 use names::{
     AGENT_FILES, AGENT_PARTS, CREDENTIAL_FILES, CREDENTIAL_PARTS, DISPOSABLE, HARMLESS_DEVICES, HOOK_FILES, HOOK_PARTS,
     KEY_FILES, OFTEN_GLOBBED, PERSONAL, PIPELINE_FILES, PIPELINE_PARTS, PRIVILEGE_PARTS, STARTUP_FILES, STARTUP_PARTS,
     SYSTEM_DEEPER, SYSTEM_INSIDE, SYSTEM_TOPS, VAULT_PARTS,
 };
-pub(super) use pattern::fits;
 use spelling::{homely, is_home, spell_out};
 
 /// A path with its spelling tricks taken off.

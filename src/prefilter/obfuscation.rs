@@ -8,9 +8,9 @@ mod wordplay;
 
 use std::ops::Range;
 
-use super::scan::Kinds;
 use super::{Plain, Prefilter, Rule, Subject, ViewText, Word, disguise};
 use crate::model::{Confidence, Finding, ReasonCode, Severity, Treatment, View};
+use crate::text::bytes::ByteClasses;
 
 const FAMILY: &str = "obfuscation";
 
@@ -179,17 +179,19 @@ impl Prefilter for Obfuscation {
             }
         }
         for view in subject.views.folded() {
-            if subject.sightings(view).next().is_some() {
-                for (at, span) in wordplay::wordplay(view.text(), subject.sightings(view)) {
+            if subject.hits(view).next().is_some() {
+                for (at, span) in wordplay::wordplay(view.text(), subject.hits(view)) {
                     self.add(at, subject, view, span, found);
                 }
             }
-            if view.kinds().has(Kinds::GAPS) {
+            if view.kinds().has(ByteClasses::GAPS) {
                 for span in gaps::gaps(view.text()).into_iter().take(MOST) {
                     self.add(At::Gaps, subject, view, span, found);
                 }
             }
-            let has_signs = view.kinds().has(Kinds::DIGIT.or(Kinds::AT).or(Kinds::LETTER_SIGN));
+            let has_signs = view
+                .kinds()
+                .has(ByteClasses::DIGIT.or(ByteClasses::AT).or(ByteClasses::LETTER_SIGN));
             if has_signs && digits::may_have_signs(view.in_any_case()) {
                 for span in digits::digits(view.text()).into_iter().take(MOST) {
                     self.add(At::Digits, subject, view, span, found);

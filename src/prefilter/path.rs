@@ -4,10 +4,10 @@
 //! reading from writing by the tool's name, and sees how the path is spelled. Commands are no paths: they have a
 //! family of their own.
 
-use super::catalogue::{Catalogue, Entry};
 use super::locations::{Breadth, Location, Secret, Steering};
 use super::{Plain, Prefilter, Rule, Subject, Work};
 use crate::model::{Confidence, Finding, Origin, ReasonCode, Severity, Treatment, View};
+use crate::prefilter::engine::{Entry, RuleTable};
 
 const LONGEST: usize = 1_024;
 
@@ -96,14 +96,14 @@ enum Deed {
 
 /// The family.
 pub(super) struct Path {
-    catalogue: Catalogue<Trouble>,
+    catalogue: RuleTable<Trouble>,
 }
 
 impl Path {
     /// Makes the family.
     pub(super) fn new() -> Self {
         Self {
-            catalogue: Catalogue::new(RULES),
+            catalogue: RuleTable::new(RULES),
         }
     }
 }

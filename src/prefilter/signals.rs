@@ -13,10 +13,10 @@ use std::ops::Range;
 use regex::bytes::{Regex, RegexBuilder};
 use serde::Deserialize;
 
-use super::gate::{Gate, Seen, Word};
-use super::views::fold_pattern;
-use super::{Notes, Work};
+use super::{ScanContext, Work};
 use crate::model::{Confidence, Severity};
+use crate::text::keywords::{Keywords, Seen, Word};
+use crate::text::views::fold_pattern;
 use needs::Needs;
 use surroundings::{Surroundings, around};
 
@@ -163,7 +163,7 @@ pub(super) struct Signals {
     patterns: Vec<Pattern>,
     words: Vec<Word>,
     /// The words alone, for texts that did not pass the shared gate.
-    gate: Gate,
+    gate: Keywords,
     /// For each word of the gate, the patterns that it opens.
     opens: Vec<Vec<usize>>,
 }
@@ -246,7 +246,7 @@ impl Signals {
         Ok(Self {
             kinds,
             patterns,
-            gate: Gate::of([words.clone()]),
+            gate: Keywords::of([words.clone()]),
             words,
             opens,
         })
@@ -264,11 +264,11 @@ impl Signals {
 
     /// Every hit in a folded text, in order.
     pub(super) fn hits(&self, folded: &str) -> Vec<Hit> {
-        self.search(folded, self.gate.sightings(folded).of(0), |_| Search::GoesOn)
+        self.search(folded, self.gate.hits(folded).of(0), |_| Search::GoesOn)
     }
 
     /// Every hit in a folded text, in order, given where its words stand; as far as the work of the step goes.
-    pub(super) fn hits_at(&self, folded: &str, words: impl Iterator<Item = Seen>, notes: &Notes) -> Vec<Hit> {
+    pub(super) fn hits_at(&self, folded: &str, words: impl Iterator<Item = Seen>, notes: &ScanContext) -> Vec<Hit> {
         let hits = self.search(folded, words, |bytes| {
             notes.work(Work::Signal, bytes);
             match notes.is_exhausted() {

@@ -12,9 +12,9 @@ mod recognised;
 mod rules;
 mod trade;
 
-use super::catalogue::Catalogue;
 use super::{Plain, Prefilter, Rule, Subject, Work};
 use crate::model::{Confidence, Finding, Origin, View};
+use crate::prefilter::engine::RuleTable;
 use behind::{Beginning, hidden_behind};
 use injected::injected;
 use reading::{Reading, Trait};
@@ -38,14 +38,14 @@ const FILE_LABELS: &[&str] = &[
 
 /// The family.
 pub(super) struct Sql {
-    catalogue: Catalogue<Trait>,
+    catalogue: RuleTable<Trait>,
 }
 
 impl Sql {
     /// Makes the family.
     pub(super) fn new() -> Self {
         Self {
-            catalogue: Catalogue::new(RULES),
+            catalogue: RuleTable::new(RULES),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Oddities in the way a step was written, as the wire remarked them.
 
 use super::{Plain, Prefilter, Rule, Spoken, Subject};
-use crate::model::{Confidence, Finding, ReasonCode, Severity, Step, Treatment, View};
+use crate::model::{Confidence, Finding, ReasonCode, Remark, RemarkKind, Severity, Step, Treatment, View};
 use crate::policy::Policy;
 
 /// More remarks than this say nothing new.
@@ -48,7 +48,7 @@ impl Prefilter for Structure {
 
     fn screen_step(&self, step: &Step, _policy: &Policy, _spoken: Spoken<'_>, found: &mut Vec<Finding>) {
         let [rule] = &self.rules;
-        found.extend(step.remarks.iter().take(MOST).map(|remark| Finding {
+        found.extend(oddities(step).take(MOST).map(|remark| Finding {
             rule: rule.id.clone(),
             reason: rule.reason.clone(),
             severity: rule.severity,
@@ -63,10 +63,14 @@ impl Prefilter for Structure {
     }
 }
 
+fn oddities(step: &Step) -> impl Iterator<Item = &Remark> {
+    step.remarks.iter().filter(|remark| remark.kind == RemarkKind::Oddity)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Pointer, Remark};
+    use crate::model::Pointer;
     use crate::prefilter::testing;
 
     #[test]
@@ -75,6 +79,12 @@ mod tests {
         step.remarks.push(Remark {
             pointer: Pointer::new("/params/payload/method"),
             what: "the inner method differs from the outer one".into(),
+            kind: RemarkKind::Oddity,
+        });
+        step.remarks.push(Remark {
+            pointer: Pointer::new("/params/message/role"),
+            what: "the role is another word for the same".into(),
+            kind: RemarkKind::Leniency("role_assistant"),
         });
         let found = testing::seen_in_shape(&Structure::new(), &step, &Policy::standard().unwrap());
         assert_eq!(found.len(), 1);

@@ -3,14 +3,15 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex};
 
-use super::{Gate, Notes, Prefilter, Prefilters, Rule, Spoken, Subject, Views, views};
+use super::{Keywords, Prefilter, Prefilters, Rule, ScanContext, Spoken, Subject, Views};
 use crate::model::{
     Argument, Content, ContentId, Finding, Form, Kind, Method, Origin, Place, Pointer, Screening, Step, ToolCall,
 };
 use crate::policy::Policy;
+use crate::text::views;
 
 /// A tool's answer with these contents.
-pub(super) fn step(contents: impl IntoIterator<Item = (Origin, String)>) -> Step {
+pub(crate) fn step(contents: impl IntoIterator<Item = (Origin, String)>) -> Step {
     Step {
         contents: contents
             .into_iter()
@@ -30,13 +31,13 @@ pub(super) fn step(contents: impl IntoIterator<Item = (Origin, String)>) -> Step
 }
 
 /// What every family sees in a step, under the built-in policy.
-pub(super) fn screened(step: &Step) -> Screening {
+pub(crate) fn screened(step: &Step) -> Screening {
     static PREFILTERS: LazyLock<Prefilters> = LazyLock::new(Prefilters::standard);
     PREFILTERS.screen(step, &Policy::standard().unwrap())
 }
 
 /// What a family sees in one text of this origin.
-pub(super) fn seen(family: &dyn Prefilter, origin: Origin, text: &str) -> Vec<Finding> {
+pub(crate) fn seen(family: &dyn Prefilter, origin: Origin, text: &str) -> Vec<Finding> {
     let policy = Policy::standard().unwrap();
     let step = step([(origin, text.to_owned())]);
     let found = seen_in_contents(family, &step, &policy);
@@ -52,20 +53,20 @@ pub(super) fn seen(family: &dyn Prefilter, origin: Origin, text: &str) -> Vec<Fi
 }
 
 /// The gate for a family alone, compiled once.
-fn gate_of(family: &dyn Prefilter) -> Arc<Gate> {
-    static GATES: LazyLock<Mutex<HashMap<&'static str, Arc<Gate>>>> = LazyLock::new(Mutex::default);
+fn gate_of(family: &dyn Prefilter) -> Arc<Keywords> {
+    static GATES: LazyLock<Mutex<HashMap<&'static str, Arc<Keywords>>>> = LazyLock::new(Mutex::default);
     let mut gates = GATES.lock().unwrap();
     let gate = gates
         .entry(family.family())
-        .or_insert_with(|| Arc::new(views::gate(std::iter::once(family))));
+        .or_insert_with(|| Arc::new(views::keywords([family.words(), family.step_words()].into_iter())));
     Arc::clone(gate)
 }
 
 /// What a family sees in the contents of a step.
-pub(super) fn seen_in_contents(family: &dyn Prefilter, step: &Step, policy: &Policy) -> Vec<Finding> {
+pub(crate) fn seen_in_contents(family: &dyn Prefilter, step: &Step, policy: &Policy) -> Vec<Finding> {
     let gate = gate_of(family);
     let mut found = Vec::new();
-    let notes = Notes::default();
+    let notes = ScanContext::default();
     for content in &step.contents {
         let views = Views::of(content, &gate);
         let subject = Subject {
@@ -82,12 +83,12 @@ pub(super) fn seen_in_contents(family: &dyn Prefilter, step: &Step, policy: &Pol
 }
 
 /// What a family sees in the shape of a step.
-pub(super) fn seen_in_shape(family: &dyn Prefilter, step: &Step, policy: &Policy) -> Vec<Finding> {
+pub(crate) fn seen_in_shape(family: &dyn Prefilter, step: &Step, policy: &Policy) -> Vec<Finding> {
     let gate = gate_of(family);
     let vocabularies: Vec<u64> = step
         .contents
         .iter()
-        .map(|content| gate.sightings(&content.text).vocabularies())
+        .map(|content| gate.hits(&content.text).vocabularies())
         .collect();
     let spoken = Spoken {
         vocabularies: &vocabularies,
@@ -99,7 +100,7 @@ pub(super) fn seen_in_shape(family: &dyn Prefilter, step: &Step, policy: &Policy
 }
 
 /// Holds every rule of a family to its examples, as texts of this origin; `chosen` picks the rules for which it is right.
-pub(super) fn hold_examples(family: &dyn Prefilter, origin: Origin, chosen: impl Fn(&str) -> bool) {
+pub(crate) fn hold_examples(family: &dyn Prefilter, origin: Origin, chosen: impl Fn(&str) -> bool) {
     for rule in family.rules().iter().filter(|rule| chosen(&rule.id)) {
         assert!(rule.id.starts_with(&format!("{}.", family.family())), "{}", rule.id);
         assert!(
@@ -128,7 +129,7 @@ pub(super) fn hold_examples(family: &dyn Prefilter, origin: Origin, chosen: impl
 }
 
 /// A step of one kind without any content.
-pub(super) fn empty(kind: Kind, method: Method) -> Step {
+pub(crate) fn empty(kind: Kind, method: Method) -> Step {
     Step {
         method,
         kind,
@@ -138,7 +139,7 @@ pub(super) fn empty(kind: Kind, method: Method) -> Step {
 }
 
 /// Adds a content to a step.
-pub(super) fn with(mut step: Step, origin: Origin, label: Option<&str>, text: &str) -> Step {
+pub(crate) fn with(mut step: Step, origin: Origin, label: Option<&str>, text: &str) -> Step {
     let index = step.contents.len();
     step.contents.push(Content {
         id: ContentId::from_index(index),
@@ -153,7 +154,7 @@ pub(super) fn with(mut step: Step, origin: Origin, label: Option<&str>, text: &s
 }
 
 /// A tool's answer.
-pub(super) fn tool_output(text: &str) -> Step {
+pub(crate) fn tool_output(text: &str) -> Step {
     with(
         empty(Kind::ToolResult, Method::ToolCallResult),
         Origin::ToolOutput,
@@ -163,12 +164,12 @@ pub(super) fn tool_output(text: &str) -> Step {
 }
 
 /// An agent's answer.
-pub(super) fn agent_message(text: &str) -> Step {
+pub(crate) fn agent_message(text: &str) -> Step {
     with(empty(Kind::AgentMessage, Method::Message), Origin::Agent, None, text)
 }
 
 /// A call of a tool with arguments that are strings.
-pub(super) fn tool_call(tool: &str, arguments: &[(&str, &str)]) -> Step {
+pub(crate) fn tool_call(tool: &str, arguments: &[(&str, &str)]) -> Step {
     let mut made = empty(Kind::ToolCall, Method::ToolCallRequest);
     for (name, value) in arguments {
         made = with(made, Origin::ToolArguments, Some(name), value);
@@ -191,19 +192,19 @@ pub(super) fn tool_call(tool: &str, arguments: &[(&str, &str)]) -> Step {
 }
 
 /// What a family finds in a step, under a policy.
-pub(super) fn screen_under(family: &dyn Prefilter, step: &Step, policy: &Policy) -> Vec<Finding> {
+pub(crate) fn screen_under(family: &dyn Prefilter, step: &Step, policy: &Policy) -> Vec<Finding> {
     let mut found = seen_in_contents(family, step, policy);
     found.append(&mut seen_in_shape(family, step, policy));
     found
 }
 
 /// What a family finds in a step, under the standard policy.
-pub(super) fn screen(family: &dyn Prefilter, step: &Step) -> Vec<Finding> {
+pub(crate) fn screen(family: &dyn Prefilter, step: &Step) -> Vec<Finding> {
     screen_under(family, step, &Policy::standard().unwrap())
 }
 
 /// Holds the examples of every rule of a family, each put into a step of the given shape.
-pub(super) fn hold_shaped_examples(family: &dyn Prefilter, shape: impl Fn(&Rule, &str) -> Step) {
+pub(crate) fn hold_shaped_examples(family: &dyn Prefilter, shape: impl Fn(&Rule, &str) -> Step) {
     let mut ids = std::collections::BTreeSet::new();
     let mut wrong = Vec::new();
     for rule in family.rules() {

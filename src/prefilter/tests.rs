@@ -2,11 +2,14 @@
 
 mod floods;
 
+use std::rc::Rc;
 use std::sync::LazyLock;
 
-use super::views::Glance;
+use super::engine::Scanner;
 use super::*;
-use crate::model::{Confidence, Origin, ReasonCode, Severity, Treatment, View, ViewSet};
+use crate::model::{Confidence, Finding, Origin, ReasonCode, Severity, Treatment, View, ViewSet};
+use crate::policy::Policy;
+use crate::text::views::Glance;
 
 /// A family that finds the word `marker` in every view.
 struct Markers(Vec<Rule>);
@@ -120,12 +123,12 @@ fn passed_over(text: &str, label: Option<&str>, origin: Origin) -> Vec<Finding> 
     let mut step = testing::step([(origin, text.to_owned())]);
     step.contents[0].label = label.map(Into::into);
     let content = &step.contents[0];
-    let glance = Glance::at(content, &prefilters.gate);
-    let mut sweep = Sweep::of(prefilters, &step, policy, &Rc::default());
+    let glance = Glance::at(content, &prefilters.keywords);
+    let mut sweep = Scanner::of(prefilters, &step, policy, &Rc::default());
     if !glance.is_plain(content) || sweep.heeds_plain(content) {
         return Vec::new();
     }
-    let views = Views::of(content, &prefilters.gate);
+    let views = Views::of(content, &prefilters.keywords);
     assert_eq!(
         views.iter().map(ViewText::view).collect::<ViewSet>(),
         Glance::plain_views()
@@ -138,7 +141,7 @@ fn passed_over(text: &str, label: Option<&str>, origin: Origin) -> Vec<Finding> 
 fn plain_contents_are_passed_over() {
     let glance = |text: &str| {
         let step = testing::step([(Origin::ToolOutput, text.to_owned())]);
-        Glance::at(&step.contents[0], &Prefilters::standard().gate).is_plain(&step.contents[0])
+        Glance::at(&step.contents[0], &Prefilters::standard().keywords).is_plain(&step.contents[0])
     };
     for text in [
         "shipped",

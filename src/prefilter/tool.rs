@@ -7,13 +7,13 @@ mod arguments;
 
 use unicode_normalization::UnicodeNormalization;
 
-use super::catalogue::{Catalogue, Entry};
-use super::views::is_invisible;
 use super::{Plain, Prefilter, Rule, Spoken, Subject};
 use crate::model::{
     Confidence, Finding, Pointer, ReasonCode, Severity, Step, Tool as Definition, ToolCall, Treatment, View,
 };
 use crate::policy::{Policy, Undeclared};
+use crate::prefilter::engine::{Entry, RuleTable};
+use crate::text::views::is_invisible;
 use arguments::Misfit;
 
 /// What a rule of this family is about.
@@ -122,14 +122,14 @@ const RULES: &[Entry<Fault>] = &[
 
 /// The family.
 pub(super) struct Tool {
-    catalogue: Catalogue<Fault>,
+    catalogue: RuleTable<Fault>,
 }
 
 impl Tool {
     /// Makes the family.
     pub(super) fn new() -> Self {
         Self {
-            catalogue: Catalogue::new(RULES),
+            catalogue: RuleTable::new(RULES),
         }
     }
 

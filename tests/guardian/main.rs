@@ -31,6 +31,8 @@ mod endpoints;
 #[cfg(test)]
 mod evaluation;
 #[cfg(test)]
+mod fingerprint;
+#[cfg(test)]
 #[path = "../support/live.rs"]
 #[allow(dead_code, unreachable_pub)]
 mod live;
@@ -46,6 +48,8 @@ mod scenarios;
 mod selftest;
 #[cfg(test)]
 mod sessions;
+#[cfg(test)]
+mod shapes;
 #[cfg(test)]
 #[path = "../support/guardian.rs"]
 mod support;

@@ -18,7 +18,7 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use regex::Regex;
 
 use super::{Danger, Seen};
-use crate::prefilter::expression::expression;
+use crate::text::expression::expression;
 use callees::{CALLEES, Deed};
 use sight::Sight;
 use values::{Mask, arguments, constants, value};

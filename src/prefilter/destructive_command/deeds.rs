@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::platforms::names_only_throwaways;
-use super::shell::Call;
 use super::{Danger, Seen};
+use crate::shell::Call;
 
 /// What the commands of a group do, and the commands.
 struct Group {

@@ -4,10 +4,10 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::shell::{Call, Reading, Stdin};
-use super::syntax::Direction;
 use super::{Danger, Seen};
-use crate::prefilter::expression::expression;
+use crate::shell::syntax::Direction;
+use crate::shell::{Call, Reading, Stdin};
+use crate::text::expression::expression;
 
 const WHAT: &str = "fills the disk or the memory until nothing is left";
 

@@ -1,9 +1,9 @@
 //! What calls do to files: delete, overwrite, open to everybody.
 
-use super::shell::{Call, Reading, Stdin, Word, program_name};
-use super::syntax::Direction;
 use super::{Danger, Seen, network};
 use crate::prefilter::locations::{Breadth, Location, Steering};
+use crate::shell::syntax::Direction;
+use crate::shell::{Call, Reading, Stdin, Word, program_name};
 
 /// Looks at one call.
 pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {

@@ -1,8 +1,8 @@
 //! Commands and code that destroy, plant, hand over or carry out.
 //!
-//! Arguments of tools that run commands are read as a shell would read them ([`syntax`], [`shell`], [`wrappers`]), and
+//! Arguments of tools that run commands are read as a shell would read them ([`crate::shell`]), and
 //! what would be called is looked at ([`files`], [`network`], [`outflow`],
-//! [`secrets`], [`system`], [`platforms`], [`deeds`], [`roots`], [`exhaust`]); Windows texts and other
+//! [`secrets`], [`system`], [`platforms`], [`deeds`], [`root_shell`], [`exhaust`]); Windows texts and other
 //! languages are searched with constants followed ([`windows`], [`code`]). Elsewhere a command is only talked about:
 //! lines that begin like a dangerous command are read the same way, but what is found there is a hint and never more.
 
@@ -16,27 +16,24 @@ mod platforms;
 mod prose;
 mod recipe;
 mod role;
-mod roots;
+mod root_shell;
 mod rules;
 mod secrets;
-mod shell;
-mod syntax;
 mod system;
 #[cfg(test)]
 mod tests;
 mod windows;
-mod wrappers;
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::catalogue::Catalogue;
-use super::gate::Seen as Sighted;
+use super::engine::RuleTable;
 use super::{Plain, Prefilter, Rule, Subject, ViewText, Word, Work, sql};
 use crate::model::{Confidence, Finding, Severity, Treatment, View};
+use crate::shell::{self, Call, Stdin, wrappers};
+use crate::text::keywords::Seen as Sighted;
 use recipe::Recipe;
 use role::{Role, begins_like_command, opens_as_command, role, written_recipe};
-use shell::{Call, Stdin};
 
 const LONGEST_COMMAND: usize = 64 * 1024;
 const DEEPEST_NESTING: usize = 4;
@@ -149,14 +146,14 @@ impl Seen {
 
 /// The family.
 pub(super) struct DestructiveCommand {
-    catalogue: Catalogue<Danger>,
+    catalogue: RuleTable<Danger>,
 }
 
 impl DestructiveCommand {
     /// Makes the family.
     pub(super) fn new() -> Self {
         Self {
-            catalogue: Catalogue::new(rules::RULES),
+            catalogue: RuleTable::new(rules::RULES),
         }
     }
 
@@ -246,7 +243,7 @@ impl Prefilter for DestructiveCommand {
                 self.report(subject, view, Role::Recipe, planted, found);
             }
             match role {
-                Role::Prose if subject.sightings(view).next().is_none() => continue,
+                Role::Prose if subject.hits(view).next().is_none() => continue,
                 _ if !is_affordable => {
                     let what = "stands in a step that is too intricate to be followed to its end";
                     seen.add_at(Danger::NotExamined, 0..view.text().len().min(1), what);
@@ -254,11 +251,11 @@ impl Prefilter for DestructiveCommand {
                 Role::Command | Role::Likely | Role::Recipe => {
                     subject.notes.work(Work::Command, 1);
                     subject.notes.work(Work::CommandByte, view.text().len());
-                    look(view.text(), subject.sightings(view), &mut seen);
+                    look(view.text(), subject.hits(view), &mut seen);
                 }
                 Role::Prose => {
-                    subject.notes.work(Work::Quotation, subject.sightings(view).count());
-                    prose::look(view.text(), subject.sightings(view), &mut seen);
+                    subject.notes.work(Work::Quotation, subject.hits(view).count());
+                    prose::look(view.text(), subject.hits(view), &mut seen);
                 }
             }
             subject.notes.work(Work::Shell, seen.work);
@@ -336,7 +333,7 @@ fn look_at_nested(nested: code::Nested, seen: &mut Seen) {
 }
 
 fn look_at_shell(text: &str, seen: &mut Seen, nested: &mut code::Nested) {
-    let reading = shell::read(text);
+    let reading = shell::read(text, secrets::found_key);
     for call in reading.calls.iter().filter(|call| !does_nothing(call)) {
         files::look(&reading, call, seen);
         network::look(&reading, call, seen);
@@ -345,7 +342,7 @@ fn look_at_shell(text: &str, seen: &mut Seen, nested: &mut code::Nested) {
         system::look(&reading, call, seen);
         deeds::look(call, seen);
         platforms::look(&reading, call, seen);
-        roots::look(call, seen);
+        root_shell::look(call, seen);
         exhaust::look(&reading, call, seen);
     }
     exhaust::look_at_loops(text, seen);
@@ -356,7 +353,8 @@ fn look_at_shell(text: &str, seen: &mut Seen, nested: &mut code::Nested) {
     for span in &reading.fork_bombs {
         seen.add_at(Danger::ForkBomb, span.clone(), "starts copies of itself without end");
     }
-    for span in &reading.encoded_files {
+    let encoded = reading.encoded_files.iter();
+    for (span, _) in encoded.filter(|(_, text)| code::is_code(text)) {
         seen.add_at(
             Danger::EncodedPayload,
             span.clone(),
@@ -372,7 +370,7 @@ fn look_at_shell(text: &str, seen: &mut Seen, nested: &mut code::Nested) {
         );
     }
     for embedded in &reading.embedded {
-        roots::look_at_code(embedded, seen);
+        root_shell::look_at_code(embedded, seen);
         let outer = seen.outer.replace(embedded.span.clone());
         let mut found = Vec::new();
         code::look(&embedded.code, seen, &mut found);
@@ -408,7 +406,7 @@ fn planted(text: &str, call: &Call, seen: &mut Seen, nested: &mut code::Nested) 
         seen.outer = outer;
         nested.extend(found.into_iter().map(|(text, _)| (text, call.span.clone())));
     }
-    let starts_hidden = shell::read(text).calls.iter().any(|inner| {
+    let starts_hidden = shell::read(text, secrets::found_key).calls.iter().any(|inner| {
         let aliased = inner.args.iter().filter(|_| inner.program == "alias");
         let values = aliased
             .filter_map(|word| word.text.split_once('='))

@@ -1,9 +1,9 @@
 //! What comes in: code that is fetched and run, shells that are handed to others, tunnels.
 
-use super::shell::{Call, Reading, is_decoder};
-use super::syntax::Direction;
-use super::wrappers::{is_interpreter, is_shell, names_shell};
 use super::{Danger, Seen};
+use crate::shell::syntax::Direction;
+use crate::shell::wrappers::{is_interpreter, is_shell, names_shell};
+use crate::shell::{Call, Reading, is_decoder};
 
 /// Installers that their projects tell everybody to pipe into a shell.
 const KNOWN_INSTALLERS: &[&str] = &[
@@ -127,7 +127,7 @@ fn installs_unprotected(call: &Call, seen: &mut Seen) {
         "go" => call.has("run") || call.has("install"),
         _ => false,
     };
-    let source = |word: &super::shell::Word| {
+    let source = |word: &crate::shell::Word| {
         word.text
             .to_ascii_lowercase()
             .trim_start_matches("git+")

@@ -4,11 +4,11 @@ use std::collections::{HashMap, HashSet};
 
 use super::network::{bare, is_fetch, is_unprotected, written_by_fetch};
 use super::secrets::{is_reader, sought};
-use super::shell::{Call, Reading, Stdin, Word};
-use super::syntax::Direction;
-use super::wrappers::{is_interpreter, is_shell};
 use super::{Danger, Seen};
 use crate::prefilter::locations::{Breadth, Location};
+use crate::shell::syntax::Direction;
+use crate::shell::wrappers::{is_interpreter, is_shell};
+use crate::shell::{Call, Reading, Stdin, Word};
 
 /// What a text shows of somebody's data before it leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,8 +1,8 @@
 //! What calls do to platforms: clouds, clusters, repositories, databases.
 
-use super::shell::{Call, Reading};
 use super::{Danger, Seen};
 use crate::prefilter::throwaway::is_throwaway;
+use crate::shell::{Call, Reading};
 
 /// Looks at one call.
 pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {

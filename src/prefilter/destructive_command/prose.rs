@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{Danger, Seen, code, look_at_nested, look_at_shell, windows};
 use crate::prefilter::Word;
-use crate::prefilter::gate::{Seen as Sighted, apart};
+use crate::text::keywords::{Seen as Sighted, apart};
 
 const LONGEST_PROSE: usize = 256 * 1024;
 const LONGEST_QUOTED_LINE: usize = 1_000;

@@ -8,10 +8,11 @@ mod yaml;
 
 use std::ops::Range;
 
-use super::shell::{self, Call};
-use super::wrappers::jobs;
+use super::secrets::found_key;
 use super::{Danger, Seen, code, look_at_nested, look_at_shell, network};
 use crate::prefilter::locations::{Location, Steering};
+use crate::shell::wrappers::jobs;
+use crate::shell::{self, Call};
 
 /// A command of a recipe, and where it stands.
 type Job = (String, Range<usize>);
@@ -169,7 +170,7 @@ fn is_grave(danger: Danger, job: &str) -> bool {
     );
     // Installers are piped into shells in recipes every day, over a connection that is protected.
     let fetches = |call: &Call| network::is_fetch(call) && network::is_unprotected(call);
-    is_plain || danger == Danger::PipeToShell && shell::read(job).calls.iter().any(fetches)
+    is_plain || danger == Danger::PipeToShell && shell::read(job, found_key).calls.iter().any(fetches)
 }
 
 /// The lines of a text with their places.

@@ -2,7 +2,7 @@
 
 use super::Danger;
 use crate::model::{Confidence, ReasonCode, Severity, Treatment};
-use crate::prefilter::catalogue::Entry;
+use crate::prefilter::engine::Entry;
 
 macro_rules! rule {
     ($key:ident, $id:literal, $title:literal, $reason:ident, $severity:ident, $confidence:ident, $suggests:ident,
@@ -163,7 +163,7 @@ pub(super) const RULES: &[Entry<Danger>] = &[
     ],
     silent: [
         "curl -d @body.json https://example.test", "scp -i ~/.ssh/id_rsa report.pdf u@example.test:/srv", "curl --cert ~/.ssh/client.pem https://example.test", "env | sort", "rsync -av src/ host:/srv/src",
-        "curl -H \"Authorization: Bearer $TOKEN\" https://api.example.test", "import requests\nrequests.post('https://example.test', json={'a': 1})", "scp host:/etc/passwd .",
+        "curl -H \"Authorization: Invoker $TOKEN\" https://api.example.test", "import requests\nrequests.post('https://example.test', json={'a': 1})", "scp host:/etc/passwd .",
     ]),
     rule!(UploadSystem, "upload_system", "Sends system files, or all files of somebody, to another machine.",
         DataExfiltration, High, High, Evidence,

@@ -1,8 +1,8 @@
 //! What is read: keys, environments, accounts, files of the system.
 
-use super::shell::{Call, Reading, Stdin};
 use super::{Danger, Seen};
 use crate::prefilter::locations::{Location, Secret};
+use crate::shell::{Call, Reading, Stdin, Word};
 
 /// Whether a program shows or copies what it is given.
 pub(super) fn is_reader(program: &str) -> bool {
@@ -311,6 +311,27 @@ fn unforeseen(call: &Call, input: Option<&str>, seen: &mut Seen) {
             "reads password hashes, keys or stored credentials",
         );
     }
+}
+
+/// The file that a `find` or `ls` names, if it is one that holds keys: it stands for what is found.
+pub(super) fn found_key(call: &Call, words: &[Word]) -> Option<String> {
+    if call.program == "ls" {
+        let listed = call.operands().next().map(|word| word.text.clone());
+        return listed.filter(|path| Location::of(path).secret().is_some_and(Secret::is_key_material));
+    }
+    sought(call).or_else(|| sent_key(call, words))
+}
+
+/// A key, where what a `find` finds by the end of its name goes to another machine.
+fn sent_key(find: &Call, words: &[Word]) -> Option<String> {
+    const SENDERS: &[&str] = &[
+        "curl", "wget", "scp", "rsync", "sftp", "nc", "ncat", "http", "rclone", "gsutil",
+    ];
+    const ENDS: &[&str] = &[".pem", ".key", ".ppk", ".pfx", ".p12", ".jks", ".kdbx", ".ovpn"];
+    let sends = words.first().is_some_and(|word| SENDERS.contains(&word.text.as_str()));
+    let is_key = |(_, name): (&Word, &str)| name.starts_with('*') && ENDS.iter().any(|end| name.ends_with(end));
+    let finds_keys = find.values(&["-name", "-iname"]).any(is_key);
+    (sends && finds_keys).then(|| "~/.ssh/id_rsa".to_owned())
 }
 
 /// The secret that a `find` looks for by its name, as a path.

@@ -1,8 +1,8 @@
 //! What calls do to the machine and its platforms: rights, protections, traces, jobs.
 
-use super::shell::{Call, Reading, Stdin};
-use super::wrappers::jobs;
 use super::{Danger, Seen};
+use crate::shell::wrappers::jobs;
+use crate::shell::{Call, Reading, Stdin};
 
 /// Looks at one call.
 pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {

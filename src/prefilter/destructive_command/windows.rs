@@ -13,8 +13,8 @@ use regex::Regex;
 
 use super::secrets::reads;
 use super::{Danger, Seen};
-use crate::prefilter::expression::expression;
 use crate::prefilter::locations::{Breadth, Location, Secret};
+use crate::text::expression::expression;
 use patterns::PATTERNS;
 
 /// Words behind which deletions, readers and senders are looked for, in the order of [`Search`].
@@ -29,13 +29,13 @@ enum Search {
     Secrets,
 }
 
-struct Gate {
+struct Keywords {
     finder: AhoCorasick,
     searches: Vec<Search>,
 }
 
 /// Built once; every pattern is ours and compiles, which a test holds.
-static GATE: LazyLock<Option<Gate>> = LazyLock::new(|| {
+static GATE: LazyLock<Option<Keywords>> = LazyLock::new(|| {
     let mut words: Vec<&str> = Vec::new();
     let mut searches = Vec::new();
     for (index, pattern) in PATTERNS.iter().enumerate() {
@@ -47,7 +47,7 @@ static GATE: LazyLock<Option<Gate>> = LazyLock::new(|| {
         searches.extend(more.iter().map(|_| search));
     }
     let finder = AhoCorasick::builder().ascii_case_insensitive(true).build(words).ok()?;
-    Some(Gate { finder, searches })
+    Some(Keywords { finder, searches })
 });
 
 static COMPILED: LazyLock<Vec<Option<Regex>>> =

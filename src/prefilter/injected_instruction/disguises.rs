@@ -7,8 +7,8 @@ use std::ops::Range;
 
 use crate::prefilter::disguise::{Disguise, disguise_of};
 use crate::prefilter::hidden_text::conceals;
-use crate::prefilter::scan::Kinds;
 use crate::prefilter::{Subject, ViewText};
+use crate::text::bytes::ByteClasses;
 
 /// How well spans of one view are disguised in the raw text.
 ///
@@ -78,5 +78,5 @@ pub(super) fn may_be_disguised(subject: &Subject<'_>, view: &ViewText<'_>) -> bo
     let kinds = subject.views.iter().next().map(ViewText::kinds).unwrap_or_default();
     !view.path().is_empty()
         || !kinds.is_ascii()
-        || kinds.has(Kinds::ODD_CONTROL) && subject.content.text.contains('\u{1b}')
+        || kinds.has(ByteClasses::ODD_CONTROL) && subject.content.text.contains('\u{1b}')
 }

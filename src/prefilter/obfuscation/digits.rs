@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::prefilter::injected_instruction::telling;
-use crate::prefilter::scan::next;
+use crate::text::bytes::next;
 
 /// The fewest words with signs in them, and the fewest signs.
 const FEWEST_SIGNS: usize = 3;

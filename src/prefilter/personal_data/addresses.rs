@@ -5,7 +5,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use super::context::Context;
 use super::{Datum, Hit};
 use crate::model::Confidence::{self, High, Low, Medium};
-use crate::prefilter::scan::masks::Masks;
+use crate::text::bytes::masks::Masks;
 
 /// Ends of file names that look like domains.
 #[rustfmt::skip]

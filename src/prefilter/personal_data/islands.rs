@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{Datum, Hit};
 use crate::model::Confidence;
-use crate::prefilter::scan::next;
+use crate::text::bytes::next;
 
 /// Groups of digits of one number.
 const MOST_GROUPS: usize = 8;

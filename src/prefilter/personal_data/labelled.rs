@@ -301,11 +301,11 @@ fn filler(text: &str) -> Option<(&'static str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::prefilter::Gate;
+    use crate::prefilter::Keywords;
 
     fn found(text: &str) -> Vec<(Datum, &str)> {
         let mut hits = Vec::new();
-        find(text, Gate::of([names::words()]).sightings(text).of(0), &mut hits);
+        find(text, Keywords::of([names::words()]).hits(text).of(0), &mut hits);
         hits.iter()
             .map(|hit| (hit.datum, text.get(hit.span.clone()).unwrap()))
             .collect()

@@ -23,10 +23,10 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use super::scan::Kinds;
-use super::scan::masks::of_digits;
 use super::{Plain, Prefilter, Rule, Seen, Subject, Word, Work};
 use crate::model::{Confidence, Content, Finding, ReasonCode, Severity, Treatment, View};
+use crate::text::bytes::ByteClasses;
+use crate::text::bytes::masks::of_digits;
 
 /// The family's name.
 const FAMILY: &str = "personal_data";
@@ -206,10 +206,10 @@ impl Prefilter for PersonalData {
             .unwrap_or_default();
         let mut taken: Vec<Range<usize>> = Vec::new();
         for view in subject.views.of_kind(VIEWS) {
-            if view.kinds().has(Kinds::DIGIT) {
+            if view.kinds().has(ByteClasses::DIGIT) {
                 subject.notes.work(Work::Digit, view.text().len());
             }
-            let mut hits = hits(view.text(), view.kinds(), subject.sightings(view), &name);
+            let mut hits = hits(view.text(), view.kinds(), subject.hits(view), &name);
             if view.view() == View::Raw {
                 hits.extend(by_name(subject, &name));
                 hits = best(hits);
@@ -235,7 +235,7 @@ impl Prefilter for PersonalData {
 }
 
 /// Everything personal in a text, in its order, without overlaps.
-fn hits(text: &str, kinds: Kinds, words: impl Iterator<Item = Seen>, name: &str) -> Vec<Hit> {
+fn hits(text: &str, kinds: ByteClasses, words: impl Iterator<Item = Seen>, name: &str) -> Vec<Hit> {
     /// The words before people's names come first.
     static PEOPLE: LazyLock<usize> = LazyLock::new(|| people::words().count());
     let mut hits = Vec::new();
@@ -249,10 +249,10 @@ fn hits(text: &str, kinds: Kinds, words: impl Iterator<Item = Seen>, name: &str)
     });
     labelled::find(text, words, &mut hits);
     hits.append(&mut people);
-    if kinds.has(Kinds::AT) {
+    if kinds.has(ByteClasses::AT) {
         addresses::emails(text, &mut hits);
     }
-    if kinds.has(Kinds::DIGIT) {
+    if kinds.has(ByteClasses::DIGIT) {
         let digits = of_digits(text.as_bytes());
         addresses::ips(text, &digits, name, &mut hits);
         numbers::find(text, name, &mut hits);

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use super::Datum;
 use super::context::plain_name;
-use crate::prefilter::{Gate, Word};
+use crate::prefilter::{Keywords, Word};
 
 /// Names that make their container a record of a person.
 #[rustfmt::skip]
@@ -128,9 +128,9 @@ pub(super) fn meaning(plain: &str) -> Option<Datum> {
         names
     });
     /// Most names hold none of these.
-    static GATE: LazyLock<Gate> =
-        LazyLock::new(|| Gate::of([PLAIN.iter().map(|(name, _)| Word::exact(name.as_str())).collect()]));
-    GATE.sightings(plain)
+    static GATE: LazyLock<Keywords> =
+        LazyLock::new(|| Keywords::of([PLAIN.iter().map(|(name, _)| Word::exact(name.as_str())).collect()]));
+    GATE.hits(plain)
         .of(0)
         .filter_map(|seen| PLAIN.get(seen.word))
         .filter(|(known, _)| is_named(plain, known))

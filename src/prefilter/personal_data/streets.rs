@@ -9,8 +9,8 @@ use regex::Regex;
 
 use super::{Datum, Hit};
 use crate::model::Confidence::Low;
-use crate::prefilter::expression::expression;
-use crate::prefilter::scan::masks::Masks;
+use crate::text::bytes::masks::Masks;
+use crate::text::expression::expression;
 
 /// How far from the house number a street is looked for.
 const REACH: usize = 96;
@@ -176,7 +176,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::prefilter::scan::masks::of_digits;
+    use crate::text::bytes::masks::of_digits;
 
     fn found(text: &str) -> Vec<&str> {
         let mut hits = Vec::new();

@@ -5,7 +5,7 @@ use super::context::Context;
 use super::values::is_checked_wallet;
 use super::{Datum, Hit};
 use crate::model::Confidence::{High, Low, Medium};
-use crate::prefilter::scan::masks::Masks;
+use crate::text::bytes::masks::Masks;
 
 /// Finds them in a text with digits at these places that stands under a name (plain words; may be empty).
 pub(super) fn find(text: &str, digits: &Masks, name: &str, hits: &mut Vec<Hit>) {

@@ -1,6 +1,6 @@
 //! Whether a word may stand across the seam between two texts, by the few bytes at its sides.
 
-use crate::prefilter::scan::Marks;
+use crate::text::bytes::Marks;
 
 /// What stands beside each other inside some words, whatever their case.
 #[derive(Debug, Default)]

@@ -9,7 +9,7 @@ use super::check::{Check, Opinion};
 use super::data::{Entry, KeywordPlace, Shape};
 use super::value;
 use crate::model::Confidence;
-use crate::prefilter::gate::stands_free;
+use crate::text::keywords::stands_free;
 
 /// A secret in one text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ pub(super) struct Hit {
 }
 
 /// Bytes that may still be read of one text.
-pub(super) struct Effort {
+pub(super) struct CostMeter {
     left: usize,
     /// How many there were.
     whole: usize,
@@ -33,7 +33,7 @@ pub(super) struct Effort {
     granted: usize,
 }
 
-impl Effort {
+impl CostMeter {
     /// What every text may cost: so many times its length, and a little.
     const PER_BYTE: usize = 24;
     const AT_LEAST: usize = 4 * 1024;
@@ -104,7 +104,7 @@ impl Format {
                 KeywordPlace::Anywhere => format!("({token})(?:[^A-Za-z0-9_]|$)"),
             },
             Shape::Named { names, value } => format!(
-                r#"(?:^|[^A-Za-z])(?i:{names})[A-Za-z0-9 _.\-]{{0,25}}(?:\\?["'`\])>]){{0,2}}\s{{0,3}}(?:=|:|,|>|\||\(|\bis\b|\s){{1,4}}\s{{0,4}}(?:\\?["'`<]){{0,3}}(?i:bearer |basic |token |ssws |apikey |token=)?({value})(?:[^A-Za-z0-9_]|$)"#
+                r#"(?:^|[^A-Za-z])(?i:{names})[A-Za-z0-9 _.\-]{{0,25}}(?:\\?["'`\])>]){{0,2}}\s{{0,3}}(?:=|:|,|>|\||\(|\bis\b|\s){{1,4}}\s{{0,4}}(?:\\?["'`<]){{0,3}}(?i:invoker |basic |token |ssws |apikey |token=)?({value})(?:[^A-Za-z0-9_]|$)"#
             ),
             Shape::Pattern(pattern) => pattern.clone(),
             Shape::Labelled => return None,
@@ -150,7 +150,7 @@ impl Format {
     }
 
     /// Reads a token that begins here.
-    pub(super) fn read_token(&self, text: &str, start: usize, effort: &mut Effort, hits: &mut Vec<Hit>) {
+    pub(super) fn read_token(&self, text: &str, start: usize, effort: &mut CostMeter, hits: &mut Vec<Hit>) {
         let bytes = text.as_bytes();
         if !stands_free(bytes, start) {
             return;
@@ -174,7 +174,7 @@ impl Format {
     }
 
     /// Reads a window.
-    pub(super) fn read_window(&self, text: &str, window: Range<usize>, effort: &mut Effort, hits: &mut Vec<Hit>) {
+    pub(super) fn read_window(&self, text: &str, window: Range<usize>, effort: &mut CostMeter, hits: &mut Vec<Hit>) {
         let Some(regex) = self.regex() else { return };
         let bytes = text.as_bytes();
         let (mut from, mut end) = (window.start, window.end);

@@ -14,7 +14,7 @@ use super::names::{Label, keywords, names_a_secret};
 use super::value;
 use crate::model::Confidence;
 use crate::prefilter::tables::Tables;
-use crate::prefilter::{Gate, Word};
+use crate::prefilter::{Keywords, Word};
 use likely::judged;
 use literal::{fallback, literal};
 use tie::{Tie, tie};
@@ -121,12 +121,12 @@ pub(super) fn beside(text: &str, name: &Name) -> Option<Found> {
 
 /// The words that name secrets in a name, with what they promise. Most names hold none.
 fn words_in(name: &str) -> impl Iterator<Item = (Range<usize>, Label)> {
-    static KEYWORDS: LazyLock<(Gate, Vec<Label>)> = LazyLock::new(|| {
+    static KEYWORDS: LazyLock<(Keywords, Vec<Label>)> = LazyLock::new(|| {
         let words = keywords().map(|(keyword, _)| Word::any_case(keyword)).collect();
-        (Gate::of([words]), keywords().map(|(_, label)| label).collect())
+        (Keywords::of([words]), keywords().map(|(_, label)| label).collect())
     });
     let (gate, labels) = &*KEYWORDS;
-    let seen: Vec<_> = gate.sightings(name).of(0).collect();
+    let seen: Vec<_> = gate.hits(name).of(0).collect();
     seen.into_iter()
         .filter_map(|seen| Some((seen.span, *labels.get(seen.word)?)))
 }

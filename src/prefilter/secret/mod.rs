@@ -18,7 +18,7 @@ mod value;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use self::format::{Effort, Hit};
+use self::format::{CostMeter, Hit};
 use self::table::{Reading, Table};
 use super::{Plain, Prefilter, Rule, Spoken, Subject, ViewText, Word, Work};
 use crate::model::{Confidence, Content, Finding, Origin, Step, Treatment, View};
@@ -72,13 +72,13 @@ impl Prefilter for Secret {
         let Some(table) = Self::table() else { return };
         let mut taken: Vec<Range<usize>> = Vec::new();
         for view in subject.views.of_kind(VIEWS) {
-            let granted = match subject.notes.spend(0, Effort::OF_STEP) {
-                true => Effort::OF_STEP,
+            let granted = match subject.notes.spend(0, CostMeter::OF_STEP) {
+                true => CostMeter::OF_STEP,
                 false => 0,
             };
-            let mut effort = Effort::for_text(view.text(), granted);
-            let mut hits = table.hits(view.text(), subject.sightings(view), Reading::Everything, &mut effort);
-            subject.notes.spend(effort.used(), Effort::OF_STEP);
+            let mut effort = CostMeter::for_text(view.text(), granted);
+            let mut hits = table.hits(view.text(), subject.hits(view), Reading::Everything, &mut effort);
+            subject.notes.spend(effort.used(), CostMeter::OF_STEP);
             subject.notes.work(Work::Secret, effort.read());
             let mut belongs = None;
             if view.view() == View::Raw

@@ -26,7 +26,7 @@ const TOKENS: &[&str] = &[
     "access key", "private_key", "private-key", "privatekey", "auth_key", "auth-key", "authkey", "encryption_key",
     "encryptionkey", "encryption-key", "signing_key", "signingkey", "signing-key", "master_key", "masterkey",
     "master-key", "credential", "client_key", "service_key", "account_key", "storage_key", "license_key",
-    "webhook_key", "jwt_key", "session_key", "sessionid", "session_id", "auth_code", "bearer", "secretkey", "secret_key",
+    "webhook_key", "jwt_key", "session_key", "sessionid", "session_id", "auth_code", "invoker", "secretkey", "secret_key",
     "secret-key", "secret key", "hmac_key", "hmackey", "appkey", "app_key", "app-key", "credentials", "subscription_key",
     "subscriptionkey", "subscription-key", "ocp-apim-subscription-key", "licensekey", "license-key", "clientsecret",
     "apitoken", "authtoken", "accesstoken", "recovery key", "security_token", "shared_key", "sharedkey", "host_key",

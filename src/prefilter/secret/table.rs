@@ -3,7 +3,7 @@
 //!
 //! Patterns are byte patterns without Unicode classes; each is compiled when its keyword is first met. Expressions run in
 //! linear time and windows around keywords are merged, but a text made for the purpose can still name every format at every
-//! other byte: an [`Effort`] bounds the bytes read, and a text that exhausts it is itself one finding, whole.
+//! other byte: an [`CostMeter`] bounds the bytes read, and a text that exhausts it is itself one finding, whole.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -12,13 +12,13 @@ use foldhash::fast::RandomState;
 
 use super::crossing::Crossing;
 use super::data;
-use super::format::{Effort, Form, Format, Hit};
+use super::format::{CostMeter, Form, Format, Hit};
 use super::labelled;
 use super::names::{self, Label};
 use crate::model::Confidence;
-use crate::prefilter::gate::Before;
 use crate::prefilter::tables::Tables;
-use crate::prefilter::{Gate, Rule, Seen, Word};
+use crate::prefilter::{Keywords, Rule, Seen, Word};
+use crate::text::keywords::Before;
 
 /// Every rule of the family, compiled.
 pub(super) struct Table {
@@ -26,7 +26,7 @@ pub(super) struct Table {
     formats: Vec<Format>,
     words: Vec<Word>,
     /// The words of formats that need none beside them, at their places.
-    self_evident: Gate,
+    self_evident: Keywords,
     self_evident_words: Vec<Word>,
     longest_self_evident: usize,
     /// Where such a word may stand across the seam of two texts.
@@ -140,7 +140,7 @@ impl Table {
                 .map(|word| word.text.len())
                 .max()
                 .unwrap_or_default(),
-            self_evident: Gate::of([self_evident_words.clone()]),
+            self_evident: Keywords::of([self_evident_words.clone()]),
             crossing: Crossing::of(self_evident_words.iter().map(|word| word.text.as_str())),
             self_evident_words,
             targets,
@@ -177,13 +177,13 @@ impl Table {
 
     /// Whether a text holds a keyword of a format that needs no word beside it.
     pub(super) fn names_self_evident(&self, text: &str) -> bool {
-        self.self_evident.sightings(text).of(0).next().is_some()
+        self.self_evident.hits(text).of(0).next().is_some()
     }
 
     /// Every secret in pieces that are sewn together, as far as it can be told from them alone.
     pub(super) fn self_evident_hits(&self, text: &str) -> Vec<Hit> {
-        let words = self.self_evident.sightings(text);
-        let mut effort = Effort::for_text(text, Effort::OF_STEP);
+        let words = self.self_evident.hits(text);
+        let mut effort = CostMeter::for_text(text, CostMeter::OF_STEP);
         self.hits(text, words.of(0), Reading::SelfEvident, &mut effort)
     }
 
@@ -193,7 +193,7 @@ impl Table {
         text: &str,
         words: impl Iterator<Item = Seen>,
         reading: Reading,
-        effort: &mut Effort,
+        effort: &mut CostMeter,
     ) -> Vec<Hit> {
         let mut words = words.peekable();
         if words.peek().is_none() {

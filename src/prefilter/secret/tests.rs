@@ -119,7 +119,7 @@ fn the_most_specific_rule_wins_and_one_secret_is_one_finding() {
     let token = secret_of("github_pat");
     for text in [
         format!("token = \"{token}\""),
-        format!("Authorization: Bearer {token}"),
+        format!("Authorization: Invoker {token}"),
         format!("https://ci:{token}@github.com/harbour/site"),
         format!("{{\"api_key\": \"{token}\"}}"),
     ] {
@@ -314,7 +314,7 @@ fn a_text_made_to_exhaust_the_reader_is_one_finding() {
 
 /// Pieces that make the scanners work.
 fn pieces() -> impl Strategy<Value = String> {
-    let keywords = "(password|api_key|token|secret|AKIA|ghp_|eyJ|sk-|Authorization: Bearer |-----BEGIN RSA PRIVATE KEY-----|://|@|--user )";
+    let keywords = "(password|api_key|token|secret|AKIA|ghp_|eyJ|sk-|Authorization: Invoker |-----BEGIN RSA PRIVATE KEY-----|://|@|--user )";
     prop_oneof![
         keywords,
         "[ =:\"'\\\\{}<>\n]{1,4}",

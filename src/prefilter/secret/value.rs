@@ -198,7 +198,7 @@ pub(super) fn is_common_password(value: &str) -> bool {
         "value",
         "text",
         "hidden",
-        "bearer",
+        "invoker",
         "basic",
         "oauth",
         "jwt",

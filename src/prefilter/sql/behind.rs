@@ -8,7 +8,7 @@ use regex::Regex;
 use super::reading::{self, Reading, Trait};
 use super::recognised::is_sql_label;
 use super::trade::Trade;
-use crate::prefilter::expression::expression;
+use crate::text::expression::expression;
 
 /// Where a statement may begin that stands behind something else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

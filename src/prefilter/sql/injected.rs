@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 use regex::Regex;
 
-use crate::prefilter::expression::expression;
+use crate::text::expression::expression;
 
 /// What is typed into a field to change the query around it.
 static INJECTED: LazyLock<Option<Regex>> = LazyLock::new(|| {

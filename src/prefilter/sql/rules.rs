@@ -2,7 +2,7 @@
 
 use super::reading::Trait;
 use crate::model::{Confidence, ReasonCode, Severity, Treatment};
-use crate::prefilter::catalogue::Entry;
+use crate::prefilter::engine::Entry;
 
 pub(super) const RULES: &[Entry<Trait>] = &[
     Entry {

@@ -4,8 +4,12 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use super::testing::{screened, tool_call, tool_output};
+use std::rc::Rc;
+
 use super::*;
-use crate::model::{Origin, Severity, Treatment};
+use crate::model::{Finding, Origin, Screening, Severity, Step, Treatment};
+use crate::policy::Policy;
+use crate::prefilter::engine::{CostMeter, oversize};
 
 /// Whether a screening tells of something that no local judge lets pass, or of an examination that came to no end.
 fn tells_gravely(screening: &Screening) -> bool {
@@ -16,8 +20,8 @@ fn tells_gravely(screening: &Screening) -> bool {
 }
 
 /// What is seen in a step, and the work that this takes.
-fn worked(step: &Step) -> (Screening, Rc<Effort>) {
-    let effort = Rc::new(Effort::of(step));
+fn worked(step: &Step) -> (Screening, Rc<CostMeter>) {
+    let effort = Rc::new(CostMeter::of(step));
     let screening = Prefilters::standard().screen_within(step, &Policy::standard().unwrap(), &effort);
     (screening, effort)
 }
@@ -260,7 +264,7 @@ fn an_attack_among_contents_that_take_too_much_work_is_found_or_the_step_denied(
             let mut arguments: Vec<(&str, &str)> = flood.iter().map(|text| ("args", text.as_str())).collect();
             arguments.insert(place, (name, attack));
             let step = tool_call("shell", &arguments);
-            let effort = Rc::new(Effort::up_to(500_000));
+            let effort = Rc::new(CostMeter::up_to(500_000));
             let screening = prefilters.screen_within(&step, &policy, &effort);
             assert!(effort.spent() >= effort.most(), "the flood takes all work");
             let denied = screening
@@ -399,7 +403,7 @@ fn honest_work_stays_far_from_what_a_step_may_take() {
             lines_of(|n| format!("git commit -m 'fix {n}' && rm -rf build/{n}")),
         ),
     ];
-    let mut fractions: Vec<(String, (Screening, Rc<Effort>), usize)> = Vec::new();
+    let mut fractions: Vec<(String, (Screening, Rc<CostMeter>), usize)> = Vec::new();
     for (name, text) in &texts {
         fractions.push(((*name).to_owned(), worked(&tool_output(text)), text.len()));
     }
@@ -424,7 +428,7 @@ fn honest_work_stays_far_from_what_a_step_may_take() {
         ));
     }
     for (name, (screening, effort), size) in &fractions {
-        let share = effort.spent() as f64 / Effort::of_a_part(*size) as f64;
+        let share = effort.spent() as f64 / CostMeter::of_a_part(*size) as f64;
         assert!(share < HONEST, "{name}: {share:.2}");
         assert!(!rules(screening).contains(&oversize::TOO_INTRICATE), "{name}");
     }

@@ -293,11 +293,11 @@ fn url_at(text: &str, start: usize) -> (&str, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::prefilter::Gate;
+    use crate::prefilter::Keywords;
 
     fn in_text(text: &str) -> Vec<Found<'_>> {
-        let sightings = Gate::of([words()]).sightings(text);
-        urls(text, sightings.of(0)).found
+        let hits = Keywords::of([words()]).hits(text);
+        urls(text, hits.of(0)).found
     }
 
     fn texts(text: &str) -> Vec<(&str, Stand)> {

@@ -13,9 +13,9 @@ use std::collections::HashMap;
 
 use url::{Host, Url};
 
-use super::catalogue::Catalogue;
 use super::{Plain, Prefilter, Rule, Subject, ViewText, Word, Work};
 use crate::model::{Confidence, Content, Finding, Form, Kind, Method, Origin, Place, Treatment};
+use crate::prefilter::engine::RuleTable;
 use carried::Cargo;
 use extract::{Found, Stand};
 use hosts::Zone;
@@ -61,14 +61,14 @@ enum Role {
 
 /// The family.
 pub(super) struct UntrustedDestination {
-    catalogue: Catalogue<Trouble>,
+    catalogue: RuleTable<Trouble>,
 }
 
 impl UntrustedDestination {
     /// Makes the family.
     pub(super) fn new() -> Self {
         Self {
-            catalogue: Catalogue::new(rules::RULES),
+            catalogue: RuleTable::new(rules::RULES),
         }
     }
 }
@@ -103,12 +103,12 @@ impl Prefilter for UntrustedDestination {
                 Role::Destination => {
                     bare.is_none() && !text.contains(':') && !text.contains("//") && !text.contains("\\\\")
                 }
-                Role::Written | Role::Said | Role::Read => subject.sightings(view).next().is_none(),
+                Role::Written | Role::Said | Role::Read => subject.hits(view).next().is_none(),
             };
             if nothing {
                 continue;
             }
-            let urls = extract::urls(text, subject.sightings(view));
+            let urls = extract::urls(text, subject.hits(view));
             if let Some(at) = urls.passed_over {
                 let first = Found {
                     url: "",

@@ -2,7 +2,7 @@
 
 use super::Trouble;
 use crate::model::{Confidence, ReasonCode, Severity, Treatment};
-use crate::prefilter::catalogue::Entry;
+use crate::prefilter::engine::Entry;
 
 macro_rules! rule {
     ($key:ident, $id:literal, $title:literal, $reason:ident, $severity:ident, $confidence:ident, $suggests:ident,

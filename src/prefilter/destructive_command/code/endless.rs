@@ -7,7 +7,7 @@ use regex::Regex;
 
 use super::values::Mask;
 use crate::prefilter::destructive_command::{Danger, Seen};
-use crate::prefilter::expression::expression;
+use crate::text::expression::expression;
 
 /// Loops that are looked at in one text.
 const MOST_LOOPS: usize = 16;

@@ -8,12 +8,12 @@ use regex::Regex;
 
 use super::super::files::{Depth, Written, deleted, written};
 use super::super::secrets::{climbs_into_system, is_public, reads};
-use super::super::shell::Call;
 use super::super::{Danger, Seen};
 use super::callees::Deed;
 use super::values::{script, value};
 use super::{Nested, expression};
 use crate::prefilter::locations::{Breadth, Location, Secret};
+use crate::shell::Call;
 
 /// No system takes a longer one.
 const LONGEST_PATH: usize = 4096;

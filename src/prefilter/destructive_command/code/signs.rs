@@ -8,7 +8,7 @@ use aho_corasick::AhoCorasick;
 use regex::Regex;
 
 use crate::prefilter::destructive_command::{Danger, Seen};
-use crate::prefilter::expression::expression;
+use crate::text::expression::expression;
 
 struct Sign {
     danger: Danger,

@@ -9,7 +9,7 @@ pub(super) fn literal(text: &str, from: usize, query: bool) -> Option<(Range<usi
     let limit = text.floor_char_boundary(text.len().min(from + VALUE_REACH));
     let mut rest = text.get(from..limit)?;
     let mut at = from;
-    for scheme in ["Bearer ", "bearer ", "Basic ", "Token ", "token "] {
+    for scheme in ["Invoker ", "invoker ", "Basic ", "Token ", "token "] {
         if let Some(stripped) = rest.strip_prefix(scheme) {
             at += scheme.len();
             rest = stripped;
@@ -35,7 +35,7 @@ pub(super) fn literal(text: &str, from: usize, query: bool) -> Option<(Range<usi
         }
         let mut start = at + quote.len();
         let mut value = value;
-        for scheme in ["Bearer ", "Basic ", "Token "] {
+        for scheme in ["Invoker ", "Basic ", "Token "] {
             if let Some(stripped) = value.strip_prefix(scheme) {
                 start += scheme.len();
                 value = stripped;

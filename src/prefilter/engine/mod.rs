@@ -1,0 +1,127 @@
+//! The engine: what a family of rules is, and how the contents of a step are shown to all of them.
+//!
+//! A family implements [`Prefilter`]. The [`scanner`] makes the views of each content once ([`crate::text`]), looks for the
+//! keywords of all families in one pass, and shows each content to the families that it concerns. What a step may cost is
+//! counted by one [`cost_meter`]; what is not examined is told by the rules of [`oversize`].
+
+mod cost_meter;
+mod derived;
+mod description_cache;
+mod finding_order;
+pub(in crate::prefilter) mod oversize;
+mod plain;
+mod repeats;
+mod rule;
+mod rule_table;
+mod scan_context;
+mod scan_outcome;
+mod scanner;
+mod split_arrays;
+mod subject;
+
+use std::rc::Rc;
+
+use crate::model::{Finding, Screening, Step};
+use crate::policy::Policy;
+use crate::text::keywords::{Keywords, Word};
+use crate::text::views;
+use description_cache::DescriptionCache;
+pub(in crate::prefilter) use scanner::Scanner;
+
+pub(in crate::prefilter) use cost_meter::CostMeter;
+pub use cost_meter::Work;
+pub(in crate::prefilter) use oversize::Oversize;
+pub use plain::Plain;
+pub use rule::Rule;
+pub(in crate::prefilter) use rule_table::{Entry, RuleTable};
+pub use scan_context::ScanContext;
+pub use subject::{Spoken, Subject};
+
+/// A family of rules.
+pub trait Prefilter: Send + Sync {
+    /// The family's name: the first part of its rule ids, and the name of its file.
+    fn family(&self) -> &'static str;
+
+    /// Its rules, for documentation, `guardian rules`, and the tests that hold their examples.
+    fn rules(&self) -> &[Rule];
+
+    /// The words that it gates on: the gate looks for those of all families in one pass, and tells each where its own stand
+    /// ([`Subject::hits`]), by their places in this list.
+    fn words(&self) -> Vec<Word> {
+        Vec::new()
+    }
+
+    /// The words by which it knows the contents that concern it when it looks at the shape of a step ([`Spoken`]).
+    fn step_words(&self) -> Vec<Word> {
+        Vec::new()
+    }
+
+    /// Whether a plain content may concern it: one without any word of any family, without digits, codes, or anything else
+    /// that an analysis is about.
+    fn heeds_plain(&self, _plain: Plain<'_>) -> bool {
+        true
+    }
+
+    /// Whether what it sees in a content of this name may depend on those beside it, or on where exactly it stands.
+    fn looks_around(&self, _label: &str) -> bool {
+        false
+    }
+
+    /// Looks at one content in all its views.
+    ///
+    /// What it sees in an agent's description of itself may depend on that description, the method and the policy, and on
+    /// nothing else of the step: it is remembered for the next one.
+    fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>);
+
+    /// Looks at the shape of the step: its tool call, its tools, its remarks.
+    fn screen_step(&self, _step: &Step, _policy: &Policy, _spoken: Spoken<'_>, _found: &mut Vec<Finding>) {}
+}
+
+/// The one list of prefilters.
+pub struct Prefilters {
+    families: Vec<Box<dyn Prefilter>>,
+    pub(in crate::prefilter) keywords: Keywords,
+    descriptions: DescriptionCache,
+}
+
+impl Prefilters {
+    /// The engine for these families, in the order in which their findings are reported.
+    pub(in crate::prefilter) fn of(families: Vec<Box<dyn Prefilter>>) -> Self {
+        let of_contents = families.iter().map(|family| family.words());
+        let of_steps = families.iter().map(|family| family.step_words());
+        let keywords = views::keywords(of_contents.chain(of_steps));
+        Self {
+            families,
+            keywords,
+            descriptions: DescriptionCache::default(),
+        }
+    }
+
+    /// Every family.
+    pub fn families(&self) -> impl Iterator<Item = &dyn Prefilter> {
+        self.families.iter().map(AsRef::as_ref)
+    }
+
+    /// Every rule of every family.
+    pub fn rules(&self) -> impl Iterator<Item = &Rule> {
+        self.families.iter().flat_map(|family| family.rules())
+    }
+
+    /// Screens a step: every content, every view, every family.
+    ///
+    /// Findings come in document order. Of very many only the gravest are kept: a step cannot drown a finding in others.
+    ///
+    /// A step that takes many times the work of an ordinary one of its size is not examined to its end, and that is told.
+    pub fn screen(&self, step: &Step, policy: &Policy) -> Screening {
+        self.screen_within(step, policy, &Rc::new(CostMeter::of(step)))
+    }
+
+    pub(in crate::prefilter) fn screen_within(&self, step: &Step, policy: &Policy, meter: &Rc<CostMeter>) -> Screening {
+        Scanner::of(self, step, policy, meter).screening()
+    }
+
+    /// The rule of this id.
+    pub(in crate::prefilter) fn rule(&self, id: &str) -> Option<&Rule> {
+        self.rules().find(|rule| rule.id == id)
+    }
+}

@@ -1,0 +1,52 @@
+//! What a rule is: its id, what it means, what it suggests, and examples of both kinds.
+
+use std::ops::Range;
+
+use super::Subject;
+use crate::model::{Confidence, Finding, ReasonCode, Severity, Treatment};
+use crate::text::views::ViewText;
+
+/// One rule of a family, as documented and as listed by `guardian rules`.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    /// `family.rule`.
+    pub id: String,
+    /// What it looks for, in one sentence.
+    pub title: String,
+    /// Why that matters.
+    pub reason: ReasonCode,
+    /// How bad it is if the finding is right.
+    pub severity: Severity,
+    /// How likely the finding is right.
+    pub confidence: Confidence,
+    /// What it suggests, unless the policy says otherwise.
+    pub suggests: Treatment,
+    /// Texts on which it fires.
+    pub fires_on: Vec<String>,
+    /// Texts that look alike and on which it stays silent.
+    pub silent_on: Vec<String>,
+}
+
+impl Rule {
+    /// A finding of this rule at a span of a view. The span is carried back to the raw text.
+    pub fn at(
+        &self,
+        subject: &Subject<'_>,
+        view: &ViewText<'_>,
+        span: Range<usize>,
+        explanation: impl Into<String>,
+    ) -> Finding {
+        Finding {
+            rule: self.id.clone(),
+            reason: self.reason.clone(),
+            severity: self.severity,
+            confidence: self.confidence,
+            content: Some(subject.content.id),
+            pointer: subject.content.pointer.clone(),
+            span: view.raw_span(span),
+            view: view.view(),
+            suggested: self.suggests,
+            explanation: explanation.into(),
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! What a prefilter looks at: one content of one step, in its views, under one policy.
+
+use super::ScanContext;
+use crate::model::{Content, ContentId, Step};
+use crate::policy::Policy;
+use crate::text::keywords::{Seen, vocabulary_bit};
+use crate::text::views::{ViewText, Views};
+
+/// One content of one step.
+#[derive(Clone, Copy)]
+pub struct Subject<'a> {
+    /// The step it belongs to.
+    pub step: &'a Step,
+    /// The organisation's policy.
+    pub policy: &'a Policy,
+    /// The content.
+    pub content: &'a Content,
+    /// Its views.
+    pub views: &'a Views<'a>,
+    /// Which vocabulary of the gate is that of the family that looks.
+    pub vocabulary: usize,
+    /// What that family keeps in mind of the step.
+    pub notes: &'a ScanContext,
+}
+
+impl Subject<'_> {
+    /// The words of the family that looks ([`Prefilter::words`](super::Prefilter::words)) in one view, by where they end.
+    pub fn hits<'v>(&self, view: &'v ViewText<'_>) -> impl Iterator<Item = Seen> + Clone + use<'v> {
+        view.hits().of(self.vocabulary)
+    }
+}
+
+/// Which contents of a step hold words by which the family that looks knows that they concern it, as they were received
+/// ([`Prefilter::step_words`](super::Prefilter::step_words)).
+#[derive(Clone, Copy)]
+pub struct Spoken<'a> {
+    /// For each content, the vocabularies of which it holds words.
+    pub(in crate::prefilter) vocabularies: &'a [u64],
+    /// Which vocabulary of the gate is that of these words.
+    pub(in crate::prefilter) vocabulary: usize,
+}
+
+impl Spoken<'_> {
+    /// Whether a content holds such a word.
+    pub fn holds_words(&self, content: ContentId) -> bool {
+        let known = self.vocabularies.get(content.index());
+        known.is_none_or(|known| known & vocabulary_bit(self.vocabulary) != 0)
+    }
+}

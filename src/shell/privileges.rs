@@ -1,0 +1,90 @@
+//! Who has a program run: with the rights of root or without, and by which other program.
+
+use super::Call;
+
+/// Who has a program run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Invoker {
+    /// Whether it was given the rights of root.
+    pub as_root: bool,
+    /// The program that runs it in turn; empty when that one is there to begin shells, or when there is none.
+    pub program: String,
+}
+
+/// Programs that give rights.
+const GIVERS: &[&str] = &["sudo", "doas", "pkexec"];
+/// Programs that stand before another one without being it.
+const TRANSPARENT: &[&str] = &["exec", "command", "builtin", "sh", "bash", "zsh", "dash", "ksh", "ash"];
+/// Programs that begin shells elsewhere, or for somebody else.
+const ELSEWHERE: &[&str] = &[
+    "su",
+    "runuser",
+    "sg",
+    "login",
+    "script",
+    "tmux",
+    "screen",
+    "chroot",
+    "docker",
+    "podman",
+    "nerdctl",
+    "kubectl",
+    "oc",
+    "lxc",
+    "incus",
+    "nsenter",
+    "unshare",
+    "systemd-run",
+    "bwrap",
+    "proot",
+    "fakeroot",
+    "fakechroot",
+    "firejail",
+    "setpriv",
+    "capsh",
+    "vagrant",
+    "wsl",
+    "docker-compose",
+    "mosh",
+    "salt",
+    "ansible",
+    "xvfb-run",
+    "nohup",
+];
+
+/// What a call hands on to the programs that it runs.
+pub(super) fn handed_on(call: &Call) -> Invoker {
+    let name = call.program.as_str();
+    if GIVERS.contains(&name) {
+        return Invoker {
+            as_root: call.invoker.as_root || gives_root(call),
+            program: call.invoker.program.clone(),
+        };
+    }
+    if TRANSPARENT.contains(&name) {
+        return call.invoker.clone();
+    }
+    if ELSEWHERE.contains(&name) {
+        return Invoker::default();
+    }
+    Invoker {
+        as_root: call.invoker.as_root,
+        program: name.to_owned(),
+    }
+}
+
+/// Whether rights are given that are those of root.
+fn gives_root(call: &Call) -> bool {
+    let is_root = |user: &str| matches!(user, "root" | "#0" | "0");
+    let mut words = call.args.iter().map(|word| word.text.as_str());
+    while let Some(word) = words.next() {
+        let named = word.strip_prefix("--user=").or_else(|| word.strip_prefix("-u"));
+        match (word, named) {
+            ("-u" | "--user", _) => return words.next().is_some_and(is_root),
+            (_, Some(user)) => return is_root(user),
+            _ if word.starts_with('-') || word.contains('=') => {}
+            _ => return true,
+        }
+    }
+    false
+}

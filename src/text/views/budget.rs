@@ -1,0 +1,107 @@
+//! DecodeBudget for derived text: what one content may take, and what all contents of a step may take together.
+//!
+//! A content of a few bytes may hold layers that are many times its size; ten thousand of them must not. What every
+//! content is sure of is enough to read it once through a disguise, so that no flood takes the room of what stands behind
+//! it; what does not fit is cut, and told.
+
+use crate::model::Step;
+
+/// Derived bytes of a content per byte of its text…
+const OF_CONTENT_PER_BYTE: usize = 6;
+/// …and on top of that.
+const OF_CONTENT: usize = 64 * 1024;
+/// Derived bytes of all contents of a step per byte of their texts…
+const OF_STEP_PER_BYTE: usize = 2;
+/// …and on top of that.
+const OF_STEP: usize = 1 << 20;
+/// What a content is sure of however much the others have taken, per byte of its text…
+const SURE_PER_BYTE: usize = 2;
+/// …and on top of that.
+const SURE: usize = 96;
+
+/// Texts that are looked into for the contents of a step beyond those that each is sure of.
+const TEXTS_OF_STEP: usize = 8 * 1024;
+/// The texts that are looked into for any content: itself, and what the first layers give.
+const SURE_TEXTS: usize = 3;
+
+/// The room that is left for the contents of a step.
+#[derive(Debug)]
+pub(crate) struct DecodeBudget {
+    bytes: usize,
+    texts: usize,
+}
+
+/// The room of one content.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Granted {
+    /// Derived bytes.
+    pub(super) bytes: usize,
+    /// Texts that are looked into, the content itself among them.
+    pub(super) texts: usize,
+}
+
+impl DecodeBudget {
+    /// The room of a step.
+    pub(crate) fn of(step: &Step) -> Self {
+        let bytes: usize = step.contents.iter().map(|content| content.text.len()).sum();
+        Self {
+            bytes: bytes.saturating_mul(OF_STEP_PER_BYTE).saturating_add(OF_STEP),
+            texts: TEXTS_OF_STEP,
+        }
+    }
+
+    /// What a content of so many bytes may take when nobody shares the room.
+    pub(super) fn alone(length: usize) -> Granted {
+        Granted {
+            bytes: length.saturating_mul(OF_CONTENT_PER_BYTE).saturating_add(OF_CONTENT),
+            texts: usize::MAX,
+        }
+    }
+
+    /// What a content of so many bytes may take of what is left.
+    pub(super) fn granted(&self, length: usize) -> Granted {
+        let sure = length.saturating_mul(SURE_PER_BYTE).saturating_add(SURE);
+        Granted {
+            bytes: Self::alone(length).bytes.min(self.bytes.max(sure)),
+            texts: self.texts.saturating_add(SURE_TEXTS),
+        }
+    }
+
+    /// Whether the contents of the step have taken little of it so far: what is left for the next of up to some tens of
+    /// kilobytes is as much as if it stood alone.
+    pub(crate) fn is_ample(&self) -> bool {
+        self.bytes >= OF_STEP / 2 && self.texts >= TEXTS_OF_STEP / 2
+    }
+
+    /// Takes what a content took.
+    pub(crate) fn take(&mut self, taken: Granted) {
+        self.bytes = self.bytes.saturating_sub(taken.bytes);
+        self.texts = self.texts.saturating_sub(taken.texts.saturating_sub(SURE_TEXTS));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Origin;
+    use crate::prefilter::testing::step;
+
+    #[test]
+    fn one_content_is_bounded_by_its_size_and_all_by_theirs() {
+        let mut room = DecodeBudget::of(&step([(Origin::ToolOutput, "a".repeat(100))]));
+        assert_eq!(room.granted(100).bytes, 600 + OF_CONTENT);
+        let taken = Granted {
+            bytes: OF_STEP,
+            texts: SURE_TEXTS,
+        };
+        room.take(taken);
+        assert_eq!(room.granted(100).bytes, 2 * 100 + SURE);
+        assert_eq!(room.granted(100).texts, SURE_TEXTS + TEXTS_OF_STEP);
+        room.take(Granted {
+            bytes: usize::MAX,
+            texts: usize::MAX,
+        });
+        assert_eq!(room.granted(100).bytes, 2 * 100 + SURE);
+        assert_eq!(room.granted(100).texts, SURE_TEXTS);
+    }
+}

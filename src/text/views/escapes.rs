@@ -1,0 +1,419 @@
+//! Escapes that are undone in place: percent, HTML entities, the back-slash escapes of programming languages, and
+//! quoted-printable.
+
+use std::ops::Range;
+
+use super::span_map::{Derived, Writer};
+use crate::text::bytes::{hex_number, next};
+
+/// The text with every escape replaced by what it stands for, or `None` when there is none.
+pub(super) fn unescape(text: &str, room: usize) -> Option<Derived> {
+    let bytes = text.as_bytes();
+    // Without branches: the compiler answers it for a whole block at once.
+    let begins = |byte| (byte == b'%') | (byte == b'&') | (byte == b'\\') | (byte == b'=');
+    let mut writer = Writer::new(room);
+    let (mut at, mut written, mut found) = (0, 0, 0usize);
+    let mut units = Vec::new();
+    while let Some(place) = next(bytes, at, begins) {
+        at = place;
+        let rest = bytes.get(at..).unwrap_or_default();
+        units.clear();
+        match rest.first() {
+            Some(b'&') => units.extend(entity(rest)),
+            Some(b'%') => percent(rest, &mut units),
+            Some(b'=') => quoted_printable(rest, &mut units),
+            _ => backslash(rest, &mut units),
+        }
+        let Some(length) = units.last().map(|(range, _)| range.end) else {
+            at += 1;
+            continue;
+        };
+        writer.copy(written, text.get(written..at).unwrap_or_default());
+        for (range, c) in units.drain(..) {
+            writer.put(at + range.start..at + range.end, c.encode_utf8(&mut [0; 4]));
+            found += 1;
+        }
+        at += length;
+        written = at;
+        if writer.is_full() {
+            break;
+        }
+    }
+    if found == 0 {
+        return None;
+    }
+    writer.copy(written, text.get(written..).unwrap_or_default());
+    Some(writer.finish(text.len()))
+}
+
+/// A character, and the bytes (from the escape's beginning) that spell it.
+type Unit = (Range<usize>, char);
+
+fn entity(rest: &[u8]) -> Option<Unit> {
+    const NAMED: &[(&[u8], char)] = &[
+        (b"amp", '&'),
+        (b"lt", '<'),
+        (b"gt", '>'),
+        (b"quot", '"'),
+        (b"apos", '\''),
+        (b"nbsp", ' '),
+        (b"sol", '/'),
+        (b"bsol", '\\'),
+        (b"colon", ':'),
+        (b"semi", ';'),
+        (b"period", '.'),
+        (b"comma", ','),
+        (b"excl", '!'),
+        (b"quest", '?'),
+        (b"lpar", '('),
+        (b"rpar", ')'),
+        (b"lsqb", '['),
+        (b"lbrack", '['),
+        (b"rsqb", ']'),
+        (b"rbrack", ']'),
+        (b"lcub", '{'),
+        (b"lbrace", '{'),
+        (b"rcub", '}'),
+        (b"rbrace", '}'),
+        (b"num", '#'),
+        (b"dollar", '$'),
+        (b"percnt", '%'),
+        (b"ast", '*'),
+        (b"plus", '+'),
+        (b"equals", '='),
+        (b"commat", '@'),
+        (b"hyphen", '-'),
+        (b"lowbar", '_'),
+        (b"grave", '`'),
+        (b"vert", '|'),
+        (b"verbar", '|'),
+        (b"Tab", '\t'),
+        (b"NewLine", '\n'),
+        (b"shy", '\u{ad}'),
+        (b"zwnj", '\u{200c}'),
+        (b"zwj", '\u{200d}'),
+        (b"ZeroWidthSpace", '\u{200b}'),
+    ];
+    if rest.get(1) == Some(&b'#') {
+        let hexadecimal = matches!(rest.get(2), Some(b'x' | b'X'));
+        let start = if hexadecimal { 3 } else { 2 };
+        let digits: usize = rest
+            .iter()
+            .skip(start)
+            .take(12)
+            .take_while(|b| {
+                if hexadecimal {
+                    b.is_ascii_hexdigit()
+                } else {
+                    b.is_ascii_digit()
+                }
+            })
+            .count();
+        let spelled = rest.get(start..start + digits)?;
+        let number = if hexadecimal {
+            let zeros = spelled
+                .iter()
+                .take_while(|b| **b == b'0')
+                .count()
+                .min(digits.saturating_sub(1));
+            hex_number(spelled.get(zeros..)?)?
+        } else {
+            std::str::from_utf8(spelled).ok()?.parse().ok()?
+        };
+        let end = start + digits;
+        let end = if rest.get(end) == Some(&b';') { end + 1 } else { end };
+        return Some((0..end, char::from_u32(number)?));
+    }
+    let length = rest.iter().skip(1).take(16).position(|byte| *byte == b';')?;
+    let name = rest.get(1..1 + length)?;
+    let (_, c) = NAMED.iter().find(|(known, _)| *known == name)?;
+    Some((0..length + 2, *c))
+}
+
+/// A run of `%XX`, read as UTF-8 (overlong forms too, which some decoders accept), or one `%uXXXX`.
+fn percent(rest: &[u8], units: &mut Vec<Unit>) {
+    if matches!(rest.get(1), Some(b'u' | b'U')) {
+        units.extend(four_digits(rest, 2).map(|c| (0..6, c)));
+        return;
+    }
+    spelled(rest, 1, units, |rest| match rest {
+        [b'%', digits @ ..] => Some(Spelled::of(3, hex_number(digits.get(..2)?)? as u8)),
+        _ => None,
+    })
+}
+
+/// A run of `=XX`, as mail encodes text. A few of them are more often assignments of numbers than letters.
+fn quoted_printable(rest: &[u8], units: &mut Vec<Unit>) {
+    const FEWEST: usize = 4;
+    spelled(rest, FEWEST, units, |rest| match rest {
+        [b'=', digits @ ..] => {
+            let byte = hex_number(digits.get(..2)?)? as u8;
+            // A line of mail ends with `=` where the text goes on.
+            let soft = match digits.get(2..5) {
+                Some(b"=\r\n") => 3,
+                Some([b'=', b'\n', _]) => 2,
+                _ => 0,
+            };
+            let length = 3;
+            Some(Spelled { length, soft, byte })
+        }
+        _ => None,
+    })
+}
+
+fn backslash(rest: &[u8], units: &mut Vec<Unit>) {
+    // A back-slash that is escaped itself, in a string inside a string.
+    if let Some(inner @ [b'\\', b'u' | b'x', ..]) = rest.get(1..) {
+        backslash(inner, units);
+        for (range, _) in units {
+            *range = if range.start == 0 { 0 } else { range.start + 1 }..range.end + 1;
+        }
+        return;
+    }
+    match rest.get(1) {
+        Some(b'u') if rest.get(2) == Some(&b'{') => {
+            let digits = rest
+                .iter()
+                .skip(3)
+                .take(8)
+                .take_while(|b| b.is_ascii_hexdigit())
+                .count();
+            let closed = rest.get(3 + digits) == Some(&b'}');
+            let number = rest.get(3..3 + digits).filter(|_| closed).and_then(hex_number);
+            units.extend(number.and_then(char::from_u32).map(|c| (0..digits + 4, c)));
+        }
+        Some(b'N') => units.extend(named(rest)),
+        Some(b'u') => units.extend(surrogates(rest)),
+        Some(b'U') => {
+            let number = rest.get(2..10).and_then(hex_number);
+            units.extend(number.and_then(char::from_u32).map(|c| (0..10, c)));
+        }
+        Some(b'x' | b'X') => spelled(rest, 1, units, |rest| match rest {
+            [b'\\', b'x' | b'X', digits @ ..] => Some(Spelled::of(4, hex_number(digits.get(..2)?)? as u8)),
+            _ => None,
+        }),
+        // A single one is more often a back-reference than a letter.
+        Some(b'0'..=b'3') => spelled(rest, 3, units, |rest| match rest {
+            [b'\\', digits @ ..] => Some(Spelled::of(4, octal(digits.get(..3)?)?)),
+            _ => None,
+        }),
+        _ => {}
+    }
+}
+
+/// `\N{LATIN SMALL LETTER A}`: a character by its name, where it is one that commands and sentences are made of.
+fn named(rest: &[u8]) -> Option<Unit> {
+    const LONGEST: usize = 40;
+    #[rustfmt::skip]
+    const NAMES: &[(&str, char)] = &[
+        ("SPACE", ' '), ("FULL STOP", '.'), ("COMMA", ','), ("COLON", ':'), ("SEMICOLON", ';'), ("SOLIDUS", '/'),
+        ("REVERSE SOLIDUS", '\\'), ("COMMERCIAL AT", '@'), ("HYPHEN-MINUS", '-'), ("LOW LINE", '_'), ("VERTICAL LINE", '|'),
+        ("EXCLAMATION MARK", '!'), ("QUESTION MARK", '?'), ("QUOTATION MARK", '"'), ("APOSTROPHE", '\''), ("DOLLAR SIGN", '$'),
+        ("NUMBER SIGN", '#'), ("PERCENT SIGN", '%'), ("AMPERSAND", '&'), ("ASTERISK", '*'), ("EQUALS SIGN", '='),
+        ("LEFT PARENTHESIS", '('), ("RIGHT PARENTHESIS", ')'), ("LESS-THAN SIGN", '<'), ("GREATER-THAN SIGN", '>'),
+        ("TILDE", '~'), ("GRAVE ACCENT", '`'), ("DIGIT ZERO", '0'), ("DIGIT ONE", '1'), ("DIGIT TWO", '2'), ("DIGIT THREE", '3'),
+        ("DIGIT FOUR", '4'), ("DIGIT FIVE", '5'), ("DIGIT SIX", '6'), ("DIGIT SEVEN", '7'), ("DIGIT EIGHT", '8'), ("DIGIT NINE", '9'),
+    ];
+    let inside = rest.strip_prefix(b"\\N{")?;
+    let length = inside.iter().take(LONGEST).position(|byte| *byte == b'}')?;
+    let name = std::str::from_utf8(inside.get(..length)?).ok()?.to_ascii_uppercase();
+    let letter = |lead: &str| {
+        let letter = name.strip_prefix(lead)?;
+        letter
+            .chars()
+            .next()
+            .filter(|c| letter.len() == 1 && c.is_ascii_uppercase())
+    };
+    let c = letter("LATIN SMALL LETTER ")
+        .map(|c| c.to_ascii_lowercase())
+        .or_else(|| letter("LATIN CAPITAL LETTER "))
+        .or_else(|| NAMES.iter().find(|(known, _)| *known == name).map(|(_, c)| *c))?;
+    Some((0..length + 4, c))
+}
+
+fn octal(digits: &[u8]) -> Option<u8> {
+    let number = digits.iter().try_fold(0u32, |number, digit| match digit {
+        b'0'..=b'7' => Some(number * 8 + u32::from(digit - b'0')),
+        _ => None,
+    })?;
+    u8::try_from(number).ok()
+}
+
+fn four_digits(rest: &[u8], start: usize) -> Option<char> {
+    rest.get(start..start + 4).and_then(hex_number).and_then(char::from_u32)
+}
+
+fn surrogates(rest: &[u8]) -> Option<Unit> {
+    let first = rest.get(2..6).and_then(hex_number)?;
+    if let Some(c) = char::from_u32(first) {
+        return Some((0..6, c));
+    }
+    let second = rest
+        .get(6..8)
+        .filter(|slash| *slash == b"\\u")
+        .and_then(|_| rest.get(8..12))
+        .and_then(hex_number)?;
+    let pair = [u16::try_from(first).ok()?, u16::try_from(second).ok()?];
+    let c = char::decode_utf16(pair).next()?.ok()?;
+    Some((0..12, c))
+}
+
+/// A byte that is spelled out.
+#[derive(Clone, Copy)]
+struct Spelled {
+    /// How many bytes spell it.
+    length: usize,
+    /// How many more stand between it and the next.
+    soft: usize,
+    byte: u8,
+}
+
+impl Spelled {
+    const fn of(length: usize, byte: u8) -> Self {
+        Self { length, soft: 0, byte }
+    }
+}
+
+/// Reads a run of spelled bytes as UTF-8, as far as it goes; nothing where the run is shorter than `fewest`.
+///
+/// The run is read no further than it makes sense: one of bytes that are no text costs a look at its beginning.
+fn spelled(rest: &[u8], fewest: usize, units: &mut Vec<Unit>, read: impl Fn(&[u8]) -> Option<Spelled>) {
+    /// The most bytes of a run.
+    const MOST: usize = 4096;
+    let next = |at: usize| rest.get(at..).and_then(&read);
+    let mut end = 0;
+    for _ in 0..fewest {
+        let Some(spelled) = next(end) else { return };
+        end += spelled.length + spelled.soft;
+    }
+    let (mut at, mut taken) = (0, 0);
+    while let Some(first) = next(at) {
+        let length = match first.byte {
+            0x00..=0x7f => 1,
+            0xc0..=0xdf => 2,
+            0xe0..=0xef => 3,
+            0xf0..=0xf7 => 4,
+            _ => break,
+        };
+        taken += length;
+        if taken > MOST {
+            break;
+        }
+        let start = at;
+        let mut end = at;
+        let mut bytes = [0; 4];
+        let mut complete = true;
+        for byte in bytes.iter_mut().take(length) {
+            let Some(spelled) = next(at) else {
+                complete = false;
+                break;
+            };
+            *byte = spelled.byte;
+            end = at + spelled.length;
+            at = end + spelled.soft;
+        }
+        let c = bytes.get(..length).filter(|_| complete).and_then(character);
+        let Some(c) = c else { break };
+        units.push((start..end, c));
+    }
+}
+
+/// The character that these bytes are; overlong forms of ASCII too, which some decoders accept.
+fn character(bytes: &[u8]) -> Option<char> {
+    match (std::str::from_utf8(bytes), bytes) {
+        (Ok(text), _) => text.chars().next(),
+        (Err(_), [lead @ 0xc0..=0xc1, tail @ 0x80..=0xbf]) => {
+            char::from_u32(u32::from(lead & 1) << 6 | u32::from(tail & 0x3f))
+        }
+        (Err(_), _) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_inside_strings_inside_strings_are_undone() {
+        assert_eq!(plain(r"\\u0069\\u0067\\x6e\X6f"), "igno");
+        let derived = unescape(r"x\\u0069y", 100).unwrap();
+        assert_eq!(derived.map.source_span(1..2), 1..8);
+    }
+
+    fn plain(text: &str) -> String {
+        unescape(text, 1 << 20).map_or_else(|| "-".to_owned(), |derived| derived.text)
+    }
+
+    #[test]
+    fn every_spelling_is_undone() {
+        for (escaped, expected) in [
+            ("a%20b%C3%A9", "a bé"),
+            ("%u0069gnore", "ignore"),
+            ("..%c0%af..", "../.."),
+            ("&lt;b&gt; &#105;&#x67;&#0000110;", "<b> ign"),
+            (r"\u0069\u{67}\x6e\U0000006f", "igno"),
+            (r"\ud83d\ude00", "😀"),
+            (r"\151\147\156", "ign"),
+            (
+                r"\N{LATIN CAPITAL LETTER I}\N{Latin Small Letter G}\N{SPACE}\N{DIGIT TWO}",
+                "Ig 2",
+            ),
+            ("=69=67=6E=\r\n=6F=C3=A9", "ignoé"),
+        ] {
+            assert_eq!(plain(escaped), expected, "{escaped}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_escape_stays() {
+        for text in [
+            "100% sure",
+            "A & B; c",
+            r"C:\users\x",
+            "%zz",
+            "&unknown;",
+            r"\1 \2",
+            r"\N{SNOWMAN} \N{",
+            "%ff%fe",
+            "&#xffffffff;",
+            "a=20&b=30",
+            "x=41=42=43;",
+        ] {
+            assert_eq!(plain(text), "-", "{text}");
+        }
+    }
+
+    #[test]
+    fn spans_cover_the_escape() {
+        let derived = unescape("x%41y", 100).unwrap();
+        assert_eq!(derived.map.source_span(1..2), 1..4);
+        assert_eq!(derived.map.source_span(2..3), 4..5);
+    }
+
+    #[test]
+    fn a_run_of_bytes_that_are_no_text_is_not_read_again_and_again() {
+        use std::cell::Cell;
+
+        let run = "%ff".repeat(1000);
+        let reads = Cell::new(0);
+        for at in (0..run.len()).step_by(3) {
+            let mut units = Vec::new();
+            spelled(&run.as_bytes()[at..], 1, &mut units, |rest| {
+                reads.set(reads.get() + 1);
+                (rest.first() == Some(&b'%')).then_some(Spelled::of(3, 0xff))
+            });
+            assert!(units.is_empty());
+        }
+        assert!(reads.get() <= 4 * 1000, "{}", reads.get());
+        assert_eq!(plain(&run), "-");
+    }
+
+    #[test]
+    fn a_run_ends_where_it_stops_being_text() {
+        assert_eq!(plain("%41%ff%42"), "A%ffB");
+        assert_eq!(plain("%41%c3%42"), "A%c3B");
+        assert_eq!(plain(&"%41".repeat(5000)), "A".repeat(5000));
+        assert_eq!(plain("=41=42=43=ff"), "ABC=ff");
+        assert_eq!(plain("=41=42=43"), "-");
+    }
+}

@@ -1,0 +1,252 @@
+//! Text that no reader sees: spelled in tag characters or variation selectors, inside terminal codes, or in reverse order.
+
+use super::span_map::{Derived, Scale, Writer};
+use crate::text::bytes::any;
+
+/// A character spelled by a tag character.
+const fn tag_letter(c: char) -> Option<char> {
+    match c {
+        '\u{e0020}'..='\u{e007e}' => char::from_u32(c as u32 - 0xe0000),
+        _ => None,
+    }
+}
+
+/// The byte spelled by a variation selector.
+pub(crate) const fn selector_byte(c: char) -> Option<u8> {
+    match c {
+        '\u{fe00}'..='\u{fe0f}' => Some((c as u32 - 0xfe00) as u8),
+        '\u{e0100}'..='\u{e01ef}' => Some((c as u32 - 0xe0100 + 16) as u8),
+        _ => None,
+    }
+}
+
+/// Whether a character takes no room and is used to write bits.
+pub(crate) const fn is_zero_width(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{180e}')
+}
+
+/// How many bytes of `text`, which begins with a black flag, are the emoji of a region's flag (England, Scotland, …).
+fn region_flag(text: &str) -> Option<usize> {
+    let mut letters = 0;
+    let mut flag = text.char_indices();
+    flag.next().filter(|(_, c)| *c == '\u{1f3f4}')?;
+    for (at, c) in flag {
+        match c {
+            '\u{e007f}' if (3..=6).contains(&letters) => return Some(at + c.len_utf8()),
+            '\u{e0030}'..='\u{e0039}' | '\u{e0061}'..='\u{e007a}' if letters < 6 => letters += 1,
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// Whether a text can hide anything in the ways of this file.
+fn may_hide(text: &str) -> bool {
+    // Every character of concern is encoded in three or four bytes that begin with one of these.
+    any(text.as_bytes(), |byte| matches!(byte, 0xe1 | 0xe2 | 0xef | 0xf3))
+}
+
+/// What tag characters spell, all runs together.
+pub(super) fn tags(text: &str, room: usize) -> Option<Derived> {
+    if !any(text.as_bytes(), |byte| byte == 0xf3) {
+        return None;
+    }
+    let mut writer = Writer::new(room);
+    let mut flag_until = 0;
+    for (at, c) in text.char_indices() {
+        if c == '\u{1f3f4}' {
+            flag_until = text
+                .get(at..)
+                .and_then(region_flag)
+                .map_or(flag_until, |length| at + length);
+        }
+        if let Some(letter) = tag_letter(c)
+            && at >= flag_until
+        {
+            writer.put(at..at + c.len_utf8(), letter.encode_utf8(&mut [0; 4]));
+        }
+    }
+    (!writer.is_empty()).then(|| writer.finish(text.len()))
+}
+
+/// What variation selectors spell, two or more in a row taken as bytes, all runs together.
+pub(super) fn selectors(text: &str, room: usize) -> Option<Derived> {
+    /// Single selectors are read when there are so many.
+    const FEWEST_SINGLE: usize = 8;
+    if !may_hide(text) {
+        return None;
+    }
+    let mut bytes: Vec<(usize, u8)> = Vec::new();
+    let mut single: Vec<(usize, u8)> = Vec::new();
+    let mut run: Vec<(usize, u8)> = Vec::new();
+    for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
+        match selector_byte(c) {
+            Some(byte) if bytes.len() + run.len() < room => run.push((at, byte)),
+            _ => {
+                // One selector behind a character is how they are meant to be used.
+                if run.len() >= 2 {
+                    bytes.append(&mut run);
+                } else if let Some(one) = run.pop().filter(|(_, byte)| *byte > 15) {
+                    single.push(one);
+                }
+                run.clear();
+            }
+        }
+    }
+    if bytes.is_empty() && single.len() >= FEWEST_SINGLE {
+        bytes = single;
+    }
+    let spelled: Vec<u8> = bytes.iter().map(|(_, byte)| *byte).collect();
+    let halves = |pair: &[u8]| Some(pair.first()? << 4 | pair.get(1)?);
+    if spelled.len() >= 8
+        && spelled.iter().all(|half| *half < 16)
+        && let Some(read) = spelled.chunks_exact(2).map(halves).collect::<Option<Vec<u8>>>()
+        && let Some(read) = super::likeness::readable(&read, 3)
+    {
+        // Two selectors of the sixteen common ones a byte.
+        let mut writer = Writer::new(room);
+        let from = bytes.first().map_or(0, |(at, _)| *at);
+        let to = bytes.last().map_or(0, |(at, _)| text.ceil_char_boundary(at + 1));
+        writer.put_scaled(from..to, Scale::Whole, &read);
+        return Some(writer.finish(text.len()));
+    }
+    let read = super::likeness::readable(&spelled, 3)?;
+    let mut writer = Writer::new(room);
+    for (offset, c) in read.char_indices() {
+        let from = bytes.get(offset).map_or(0, |(at, _)| *at);
+        let last = bytes.get(offset + c.len_utf8() - 1).map_or(from, |(at, _)| *at);
+        let width = text
+            .get(last..)
+            .and_then(|rest| rest.chars().next())
+            .map_or(0, char::len_utf8);
+        writer.put(from..last + width, c.encode_utf8(&mut [0; 4]));
+    }
+    Some(writer.finish(text.len()))
+}
+
+/// What stands in the strings of terminal escape sequences (window titles, clipboards, links), one a line: a terminal
+/// does not show it, a model reads it.
+pub(super) fn terminal_strings(text: &str, room: usize) -> Option<Derived> {
+    if !any(text.as_bytes(), |byte| byte == 0x1b) {
+        return None;
+    }
+    let mut writer = Writer::new(room);
+    let mut at = 0;
+    while let Some(offset) = text.get(at..).and_then(|rest| rest.find('\u{1b}')) {
+        let start = at + offset;
+        let rest = text.get(start..).unwrap_or_default();
+        at = start + super::normalize::escape_sequence_length(rest);
+        let whole = text.get(start..at).unwrap_or_default();
+        if whole.len() > 3 && matches!(whole.as_bytes(), [_, b']' | b'P' | b'^' | b'_', ..]) {
+            let inside = whole.get(2..).unwrap_or_default();
+            let inside = inside.trim_end_matches(['\u{7}', '\\', '\u{1b}']);
+            writer.copy(start + 2, inside);
+            writer.put(at..at, "\n");
+        }
+        if writer.is_full() {
+            break;
+        }
+    }
+    (!writer.is_empty()).then(|| writer.finish(text.len()))
+}
+
+/// The text with spaces where it has zero-width spaces and fillers, which stand between words as well as inside them, and
+/// where it has control characters that begin a line or a page, or end a string. `None` when there are too few to matter.
+pub(super) fn fillers_as_spaces(text: &str, room: usize) -> Option<Derived> {
+    const FEWEST: usize = 3;
+    let is_control = |c| matches!(c, '\0' | '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1f}');
+    let is_filler = |c| {
+        is_control(c)
+            || matches!(
+                c,
+                '\u{200b}' | '\u{2060}' | '\u{feff}' | '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}'
+            )
+    };
+    let (mut fillers, mut controls) = (0, 0);
+    for c in text.chars().filter(|c| is_filler(*c)) {
+        fillers += 1;
+        controls += usize::from(is_control(c));
+    }
+    if fillers < FEWEST && controls == 0 {
+        return None;
+    }
+    let mut writer = Writer::new(room);
+    let mut written = 0;
+    for (at, c) in text.char_indices().filter(|(_, c)| is_filler(*c)) {
+        writer.copy(written, text.get(written..at).unwrap_or_default());
+        written = at + c.len_utf8();
+        writer.put(at..written, if is_control(c) { "\n" } else { " " });
+    }
+    writer.copy(written, text.get(written..).unwrap_or_default());
+    Some(writer.finish(text.len()))
+}
+
+/// The text as it is shown where right-to-left overrides reverse it.
+pub(super) fn shown_order(text: &str, room: usize) -> Option<Derived> {
+    if !may_hide(text) || !text.contains('\u{202e}') {
+        return None;
+    }
+    let mut writer = Writer::new(room);
+    let mut at = 0;
+    while let Some(start) = text
+        .get(at..)
+        .and_then(|rest| rest.find('\u{202e}'))
+        .map(|offset| at + offset)
+    {
+        writer.copy(at, text.get(at..start).unwrap_or_default());
+        let inside = start + '\u{202e}'.len_utf8();
+        let rest = text.get(inside..).unwrap_or_default();
+        let length = rest
+            .find(|c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\n' | '\r'))
+            .unwrap_or(rest.len());
+        let reversed = rest.get(..length).unwrap_or_default();
+        for (offset, c) in reversed.char_indices().rev() {
+            let from = inside + offset;
+            writer.put(from..from + c.len_utf8(), c.encode_utf8(&mut [0; 4]));
+            if writer.is_full() {
+                break;
+            }
+        }
+        at = inside + length;
+    }
+    writer.copy(at, text.get(at..).unwrap_or_default());
+    Some(writer.finish(text.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tag_characters_spell_and_flags_do_not() {
+        let spelled: String = "hi"
+            .chars()
+            .map(|c| char::from_u32(c as u32 + 0xe0000).unwrap())
+            .collect();
+        let text = format!("a{spelled}b");
+        let derived = tags(&text, 100).unwrap();
+        assert_eq!(derived.text, "hi");
+        assert_eq!(derived.map.source_span(0..2), 1..9);
+        assert!(tags("🏴󠁧󠁢󠁥󠁮󠁧󠁿 wins", 100).is_none());
+    }
+
+    #[test]
+    fn selectors_spell_bytes_and_emoji_do_not() {
+        let spelled: String = "hello"
+            .bytes()
+            .map(|b| char::from_u32(if b < 16 { 0xfe00 } else { 0xe0100 - 16 } + u32::from(b)).unwrap())
+            .collect();
+        let text = format!("😀{spelled}!");
+        let derived = selectors(&text, 100).unwrap();
+        assert_eq!(derived.text, "hello");
+        assert_eq!(derived.map.source_span(0..5), 4..24);
+        assert!(selectors("❤️ and ☀️ and ✌️", 100).is_none());
+    }
+
+    #[test]
+    fn overrides_are_shown_reversed() {
+        let derived = shown_order("run \u{202e}fdp.exe\u{202c} now", 100).unwrap();
+        assert_eq!(derived.text, "run exe.pdf\u{202c} now");
+        assert_eq!(derived.map.source_span(4..7), 11..14);
+    }
+}
