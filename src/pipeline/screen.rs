@@ -6,10 +6,10 @@ use super::draft::Draft;
 use super::withhold::Withheld;
 use super::{Guardian, Organisation};
 use crate::model::{
-use crate::model::{
     Decision, Diagnostic, Finding, Kind, Method, Origin, Place, ReasonCode, Screening, Step, ToolClass, Treatment,
     Verdict,
 };
+use crate::policy::{Going, Policy};
 use crate::prefilter::Prefilters;
 use crate::session::{self, Obvious, Past, rules};
 use crate::telemetry::names;
@@ -175,13 +175,8 @@ fn going(step: &Step, policy: &Policy) -> Going {
 /// objects to is another command, so such a step is denied.
 fn treatment(finding: &Finding, step: &Step, policy: &Policy, going: Going) -> Treatment {
     let content = finding.content.and_then(|id| step.content(id));
-<<<<<<< HEAD
-    let is_data = matches!(finding.reason, ReasonCode::SecretExposure | ReasonCode::PersonalData);
-    match (policy.treatment_of(finding, step, going), content) {
-=======
     let is_data = finding.reason.is_data();
-    match (policy.treatment(finding, step), content) {
->>>>>>> main
+    match (policy.treatment_of(finding, step, going), content) {
         (Treatment::Mask, None) => Treatment::Evidence,
         (Treatment::Mask, Some(content)) if content.place == Place::Surroundings => Treatment::Evidence,
         (Treatment::Mask, Some(content)) if content.origin == Origin::ToolArguments && !is_data => Treatment::Deny,

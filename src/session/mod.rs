@@ -38,6 +38,7 @@ mod orders;
 mod past;
 mod relevance;
 pub mod rules;
+mod select;
 mod shares;
 mod spoken;
 mod store;

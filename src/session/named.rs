@@ -4,6 +4,7 @@
 //! `/dev/sdc`, to drop `legacy_2019` or to run an installer by its address has named what is acted upon, and a judge
 //! weighs the rest. What is certain whoever asked stays as it is. Only words of the user in this session count.
 
+use super::deed::head;
 use super::{Past, Trail};
 use crate::model::{Confidence, Content, Finding, Kind, Origin, Place, ReasonCode, Step, Treatment, Voice};
 
@@ -54,7 +55,18 @@ pub fn lower(past: &Past, step: &Step, findings: &mut [Finding]) {
         let Some(content) = content.filter(|content| is_argument(content)) else {
             continue;
         };
-        if names(past.trail(), content, finding) {
+        let joined: String;
+        let text = if is_about_arguments(&finding.rule) {
+            let texts = step.contents.iter().filter(|content| is_argument(content));
+            joined = texts
+                .take(MOST_OBJECTS)
+                .flat_map(|content| [content.text.as_str(), " "])
+                .collect();
+            head(&joined, MAX_TEXT)
+        } else {
+            around(&content.text, finding)
+        };
+        if names(past.trail(), text, finding) {
             finding.suggested = finding.suggested.min(Treatment::Evidence);
             finding.confidence = Confidence::Low;
             finding.explanation = format!("{}; the user named what it is done to", finding.explanation);
@@ -83,9 +95,14 @@ fn may_be_lowered(finding: &Finding) -> bool {
             | ReasonCode::UntrustedDestination
     );
     acts && finding.confidence > Confidence::Low
-        && !finding.rule.starts_with("session.")
+        && (!finding.rule.starts_with("session.") || is_about_arguments(&finding.rule))
         && !finding.rule.starts_with("tool.")
         && !CERTAIN.contains(&finding.rule.as_str())
+}
+
+/// Rules over a session that look at one call alone.
+fn is_about_arguments(rule: &str) -> bool {
+    matches!(rule, "session.program_call" | "session.deletes_all")
 }
 
 fn object_of(rule: &str) -> Object {
@@ -107,9 +124,8 @@ fn object_of(rule: &str) -> Object {
     }
 }
 
-/// Whether every object of its kind in the text of a finding is one that the user named, and there is one.
-fn names(trail: &Trail, content: &Content, finding: &Finding) -> bool {
-    let text = around(&content.text, finding);
+/// Whether every object of its kind in a text is one that the user named, and there is one.
+fn names(trail: &Trail, text: &str, finding: &Finding) -> bool {
     let tokens = || tokens(text).take(MOST_OBJECTS);
     let said = |token: &str| trail.taint().user_said_all(token);
     let all_said = |is_object: fn(&str) -> bool| {

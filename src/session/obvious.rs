@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use super::classes::classes_of_call;
+use super::select::is_plain_select;
 use super::{OfferedBy, Past, ToolSeen};
 use crate::model::{Confidence, Content, Kind, Method, Origin, Outcome, Place, Step, Voice};
 use crate::policy::Policy;
@@ -30,17 +31,16 @@ pub struct Obvious {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
+    trivial_words: Vec<String>,
+    acknowledging_words: Vec<String>,
     kinds: Vec<Obvious>,
 }
 
-static KINDS: LazyLock<Vec<Obvious>> = LazyLock::new(|| {
-    let file: File = toml::from_str(include_str!("obvious.toml")).unwrap_or_default();
-    file.kinds
-});
+static FILE: LazyLock<File> = LazyLock::new(|| toml::from_str(include_str!("obvious.toml")).unwrap_or_default());
 
 /// Every kind of obvious step.
 pub fn kinds() -> &'static [Obvious] {
-    &KINDS
+    &FILE.kinds
 }
 
 /// The kind of obvious step that this is, if it is one.
@@ -52,13 +52,13 @@ pub fn obvious(past: &Past, step: &Step, policy: &Policy) -> Option<&'static Obv
     let id = match step.kind {
         Kind::McpRequest | Kind::McpResponse if is_plumbing(step) => "plumbing",
         Kind::McpResponse if is_known_list(past, step) => "same_tools",
-        _ if ordered => return None,
+        _ if ordered || past.is_empty() => return None,
         Kind::ToolResult | Kind::McpResponse if is_trivial(step) => "trivial_result",
         Kind::AgentMessage if is_acknowledgement(step) => "acknowledgement",
         Kind::ToolCall | Kind::McpRequest => call(past, step, policy)?,
         _ => return None,
     };
-    KINDS.iter().find(|kind| kind.id == id)
+    FILE.kinds.iter().find(|kind| kind.id == id)
 }
 
 /// A call that only reads: what the user named, what was allowed before, or sums of a table.
@@ -130,64 +130,6 @@ fn is_trivial(step: &Step) -> bool {
 }
 
 fn is_trivial_word(word: &str) -> bool {
-    const CLOSED: &[&str] = &[
-        "ok",
-        "done",
-        "sent",
-        "created",
-        "updated",
-        "saved",
-        "written",
-        "deleted",
-        "queued",
-        "success",
-        "succeeded",
-        "accepted",
-        "pending",
-        "running",
-        "stopped",
-        "started",
-        "active",
-        "inactive",
-        "open",
-        "closed",
-        "true",
-        "false",
-        "yes",
-        "no",
-        "null",
-        "none",
-        "count",
-        "total",
-        "id",
-        "status",
-        "text",
-        "rows",
-        "row",
-        "eur",
-        "usd",
-        "gbp",
-        "chf",
-        "pln",
-        "sek",
-        "kg",
-        "km",
-        "ms",
-        "mb",
-        "gb",
-        "kb",
-        "bytes",
-        "s",
-        "min",
-        "h",
-        "delivered",
-        "posted",
-        "logged",
-        "added",
-        "set",
-        "paid",
-        "booked",
-    ];
     let word = word.trim_matches(|c: char| !c.is_alphanumeric());
     let small = word.to_lowercase();
     let number = word
@@ -200,141 +142,15 @@ fn is_trivial_word(word: &str) -> bool {
         && word
             .chars()
             .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':'));
-    word.is_empty() || number || id || CLOSED.contains(&small.as_str())
+    word.is_empty() || number || id || FILE.trivial_words.iter().any(|known| *known == small)
 }
 
 /// Words by which an agent says that it has heard, or that it is at work.
 fn is_acknowledgement(step: &Step) -> bool {
-    const WORDS: &[&str] = &[
-        "ok",
-        "okay",
-        "done",
-        "sure",
-        "thanks",
-        "thank",
-        "you",
-        "yes",
-        "got",
-        "it",
-        "on",
-        "one",
-        "moment",
-        "please",
-        "working",
-        "let",
-        "me",
-        "check",
-        "checking",
-        "i'm",
-        "i",
-        "am",
-        "will",
-        "do",
-        "that",
-        "now",
-        "just",
-        "a",
-        "the",
-        "second",
-        "noted",
-        "understood",
-        "all",
-        "right",
-        "good",
-        "morning",
-        "hello",
-        "hi",
-        "welcome",
-        "you're",
-        "is",
-        "there",
-        "anything",
-        "else",
-        "finished",
-        "saved",
-        "sent",
-        "looking",
-        "into",
-        "this",
-        "at",
-        "up",
-        "for",
-        "erledigt",
-        "gern",
-        "gerne",
-        "bitte",
-        "danke",
-        "ich",
-        "schaue",
-        "nach",
-        "einen",
-        "moment",
-        "mache",
-        "das",
-        "guten",
-        "tag",
-        "hallo",
-        "alles",
-        "klar",
-        "geschickt",
-        "d'accord",
-        "fait",
-        "merci",
-        "bonjour",
-        "je",
-        "regarde",
-        "un",
-        "instant",
-        "c'est",
-        "voilà",
-        "hecho",
-        "listo",
-        "gracias",
-        "de",
-        "nada",
-        "hola",
-        "momento",
-        "ya",
-        "está",
-        "fatto",
-        "grazie",
-        "prego",
-        "va",
-        "bene",
-        "feito",
-        "obrigado",
-        "obrigada",
-        "pronto",
-        "klaar",
-        "bedankt",
-        "graag",
-        "gedaan",
-        "gotowe",
-        "dziękuję",
-        "jasne",
-        "już",
-        "klart",
-        "tack",
-        "takk",
-        "ferdig",
-        "tamam",
-        "bitti",
-        "готово",
-        "хорошо",
-        "спасибо",
-        "تم",
-        "حسنا",
-        "شكرا",
-        "בוצע",
-        "תודה",
-        "好的",
-        "完成",
-        "谢谢",
-        "了解しました",
-        "完了しました",
-        "네",
-        "완료했습니다",
-    ];
+    let says = |word: &str| {
+        let word = word.to_lowercase().replace('’', "'");
+        FILE.acknowledging_words.contains(&word)
+    };
     const MOST_BYTES: usize = 120;
     let said: Vec<&Content> = step
         .contents
@@ -347,7 +163,7 @@ fn is_acknowledgement(step: &Step) -> bool {
             .text
             .split(|c: char| c.is_whitespace() || matches!(c, '.' | ',' | '!' | '?' | '。' | '、' | '…' | '"'))
             .filter(|word| !word.is_empty())
-            .all(|word| WORDS.contains(&word.to_lowercase().replace('’', "'").as_str()))
+            .all(|word| says(word))
     };
     !said.is_empty()
         && bytes <= MOST_BYTES
@@ -464,76 +280,6 @@ fn is_word(text: &str) -> bool {
     text.len() <= 40 && !text.contains(char::is_whitespace) && is_id(text)
 }
 
-/// One `SELECT` that counts or sums, and nothing else: no file, no function of the server, no second statement.
-fn is_plain_select(text: &str) -> bool {
-    const SUMS: &[&str] = &[
-        "count",
-        "sum",
-        "avg",
-        "min",
-        "max",
-        "date_trunc",
-        "round",
-        "coalesce",
-        "extract",
-        "now",
-        "date",
-    ];
-    let text = text.trim().trim_end_matches(';').to_ascii_lowercase();
-    let begins = text.strip_prefix("select ");
-    let Some(rest) = begins.filter(|_| text.len() <= 600) else {
-        return false;
-    };
-    let listed = rest.split(" from ").next().unwrap_or_default();
-    let sums = ["count(", "sum(", "avg(", "min(", "max("]
-        .iter()
-        .any(|sum| listed.contains(sum));
-    let odd = [
-        ";",
-        "--",
-        "/*",
-        "into ",
-        "outfile",
-        "union",
-        "pg_",
-        "xp_",
-        "load_",
-        "password",
-        "passw",
-        "secret",
-        "token",
-        "copy ",
-        "information_schema",
-        "mysql.",
-        "\\",
-        "0x",
-        "@@",
-        "sleep",
-        "benchmark",
-        "*,",
-        "string_agg",
-        "group_concat",
-        "array_agg",
-        "json_agg",
-        "xmlagg",
-        "listagg",
-    ];
-    let mut functions = text.match_indices('(').map(|(at, _)| {
-        let before = text.get(..at).unwrap_or_default().trim_end();
-        let word = before
-            .rsplit(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
-            .next()
-            .unwrap_or_default();
-        word.is_empty()
-            || SUMS.contains(&word)
-            || matches!(word, "in" | "and" | "or" | "where" | "from" | "as" | "by" | "values")
-    });
-    sums && odd.iter().all(|word| !text.contains(word))
-        && functions.all(|known| known)
-        && !listed.contains("min(email")
-        && !listed.contains("max(email")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -566,28 +312,6 @@ mod tests {
         }
         for word in ["ignore", "http://a.example", "a@b.example", "curl", "password", "ann1"] {
             assert!(!is_trivial_word(word), "{word}");
-        }
-    }
-
-    #[test]
-    fn only_sums_of_one_table_are_plain() {
-        for text in [
-            "select count(*) from orders where id < 100",
-            "SELECT country, count(*), sum(total) FROM sales GROUP BY 1;",
-        ] {
-            assert!(is_plain_select(text), "{text}");
-        }
-        for text in [
-            "select * from users",
-            "select name, salary from staff",
-            "select count(*) from a; drop table a",
-            "select count(*), pg_read_file('/etc/passwd') from a",
-            "select string_agg(email, ',') , count(*) from users",
-            "select count(*) from a into outfile '/tmp/x'",
-            "delete from a",
-            "select max(password) from users",
-        ] {
-            assert!(!is_plain_select(text), "{text}");
         }
     }
 }

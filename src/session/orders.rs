@@ -120,7 +120,12 @@ impl Passage {
             return Some(told);
         }
         if has(Sign::UserTurn) && has(Sign::AgentTurn) {
-            return Some(Strength::Forged);
+            let told = if has(Sign::Quiet) {
+                Strength::Secret
+            } else {
+                Strength::Forged
+            };
+            return Some(told);
         }
         match (addressed, has(Sign::Act)) {
             (true, _) if has(Sign::Forbids) => Some(Strength::Protective),
@@ -181,6 +186,14 @@ pub(super) fn passages(text: &str) -> Vec<Passage> {
     found
 }
 
+/// Whether a text tells of attacks, rather than being one.
+pub(super) fn tells_of_attacks(text: &str) -> bool {
+    let head = text.get(..text.floor_char_boundary(MOST_BYTES)).unwrap_or_default();
+    WORDS
+        .as_ref()
+        .is_some_and(|words| words.signs_of(head).has(Sign::About))
+}
+
 /// The sentences of a text: up to a full stop of any script, or to the end of a line.
 fn sentences(text: &str) -> impl Iterator<Item = Range<usize>> {
     let mut at = 0;
@@ -221,6 +234,8 @@ struct File {
     private: Vec<String>,
     forbids: Vec<String>,
     about: Vec<String>,
+    user_turns: Vec<String>,
+    agent_turns: Vec<String>,
 }
 
 /// One word to look for.
@@ -246,6 +261,8 @@ impl Words {
             (Sign::Private, file.private),
             (Sign::Forbids, file.forbids),
             (Sign::About, file.about),
+            (Sign::UserTurn, file.user_turns),
+            (Sign::AgentTurn, file.agent_turns),
         ];
         let (mut words, mut patterns) = (Vec::new(), Vec::new());
         for (sign, list) in lists {
@@ -253,12 +270,6 @@ impl Words {
                 let whole = word.ends_with('|');
                 patterns.push(word.trim_end_matches('|').to_owned());
                 words.push(Word { sign, whole });
-            }
-        }
-        for (sign, labels) in [(Sign::UserTurn, USER_LABELS), (Sign::AgentTurn, AGENT_LABELS)] {
-            for label in labels {
-                patterns.push((*label).to_owned());
-                words.push(Word { sign, whole: false });
             }
         }
         Some(Self {
@@ -303,80 +314,6 @@ impl Words {
 fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{0590}'..='\u{06FF}' | '\u{0E00}'..='\u{0E7F}' | '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7AF}')
 }
-
-/// How a turn of a user begins.
-const USER_LABELS: &[&str] = &[
-    "user:",
-    "human:",
-    "\"role\":\"user\"",
-    "\"role\": \"user\"",
-    "user says:",
-    "<|user|>",
-    "[user]",
-    "nutzer:",
-    "benutzer:",
-    "nutzerin:",
-    "utilisateur:",
-    "utilisateur :",
-    "usuario:",
-    "utente:",
-    "usuário:",
-    "utilizador:",
-    "gebruiker:",
-    "użytkownik:",
-    "uživatel:",
-    "användare:",
-    "bruker:",
-    "bruger:",
-    "käyttäjä:",
-    "utilizator:",
-    "kullanıcı:",
-    "пользователь:",
-    "користувач:",
-    "χρήστης:",
-    "المستخدم:",
-    "משתמש:",
-    "המשתמש:",
-    "उपयोगकर्ता:",
-    "用户:",
-    "用户：",
-    "ユーザー:",
-    "ユーザー：",
-    "사용자:",
-    "사용자 :",
-];
-
-/// How a turn of an assistant begins.
-const AGENT_LABELS: &[&str] = &[
-    "assistant:",
-    "ai:",
-    "\"role\":\"assistant\"",
-    "\"role\": \"assistant\"",
-    "<|assistant|>",
-    "[assistant]",
-    "assistent:",
-    "assistente:",
-    "asistente:",
-    "assistant :",
-    "asystent:",
-    "asistent:",
-    "avustaja:",
-    "asistan:",
-    "ассистент:",
-    "помощник:",
-    "асистент:",
-    "βοηθός:",
-    "المساعد:",
-    "עוזר:",
-    "העוזר:",
-    "सहायक:",
-    "助手:",
-    "助手：",
-    "アシスタント:",
-    "アシスタント：",
-    "어시스턴트:",
-    "도우미:",
-];
 
 #[cfg(test)]
 mod tests {

@@ -10,6 +10,7 @@
 //! | `flow.rs` | where things go to, and where they came from |
 //! | `files.rs` | files that are written, then run |
 //! | `again.rs` | what was denied, tried again |
+//! | `arguments.rs` | options of tools that are named like programs, environments, statements that mean everything |
 //! | `approvals.rs` | approvals that are used for something else |
 //! | `orders.rs` | texts that tell software what to do |
 //! | `split.rs`, `memories.rs` | instructions in two pieces; memories of untrusted texts |
@@ -19,6 +20,7 @@
 mod act;
 pub(super) mod again;
 mod approvals;
+mod arguments;
 mod definitions;
 mod files;
 mod flow;
@@ -93,6 +95,7 @@ pub fn screen(past: &Past, step: &Step, policy: &Policy, experts: &dyn Experts) 
     definitions::screen(&scene, &mut found);
     memories::screen(&scene, &mut found);
     orders::screen(&scene, &mut found);
+    arguments::screen(&scene, policy, experts, &mut found);
     if !past.is_empty() {
         hijack::screen(&scene, &mut found);
         flow::screen(&scene, &mut found);

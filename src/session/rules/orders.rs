@@ -2,7 +2,7 @@
 
 use super::scene::Scene;
 use super::{Sighting, finding};
-use crate::model::{Content, Finding, Form, Origin, Place, ReasonCode};
+use crate::model::{Confidence, Content, Finding, Form, Origin, Place, ReasonCode};
 use crate::session::orders::{self, Strength};
 
 /// Findings of one step.
@@ -41,6 +41,10 @@ pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
         let mut told = finding(rule, scene, sighting);
         if let Some(told) = &mut told {
             told.reason = reason(content.origin);
+            // What is remembered is obeyed later, when nobody looks.
+            if strength == Strength::Quiet && content.origin == Origin::Memory {
+                told.confidence = Confidence::Medium;
+            }
         }
         found.extend(told);
     }
