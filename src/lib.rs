@@ -36,6 +36,7 @@
 //! | [`judge`] | prompt + model + answer schema = assessment; and the local judge |
 //! | [`cache`] | fingerprint, store, single-flight |
 //! | [`limit`] | rate limits |
+//! | [`work`] | slots for work that takes a processor; a bounded queue before them |
 //! | [`audit`] | one record for each decision; tickets that cannot be forgotten |
 //! | [`pipeline`] | the stages in order |
 //! | [`server`] | routes, credentials, health, metrics |
@@ -84,3 +85,4 @@ pub mod shell;
 pub mod telemetry;
 pub mod text;
 pub mod wire;
+pub mod work;

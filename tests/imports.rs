@@ -28,6 +28,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("cache", &["model", "policy", "telemetry"]),
     ("limit", &["model", "telemetry"]),
     ("audit", &["model", "telemetry"]),
+    ("work", &["model"]),
     (
         "pipeline",
         &[
@@ -42,9 +43,10 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "limit",
             "audit",
             "session",
+            "work",
         ],
     ),
-    ("server", &["model", "wire", "pipeline", "telemetry"]),
+    ("server", &["model", "wire", "pipeline", "telemetry", "work"]),
     ("eval", &["model", "wire", "prompt", "llm", "judge", "pipeline"]),
     ("selftest", &["model", "telemetry", "wire", "judge", "pipeline", "eval"]),
     (
@@ -64,6 +66,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "pipeline",
             "server",
             "selftest",
+            "work",
         ],
     ),
     (
@@ -85,6 +88,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "pipeline",
             "server",
             "selftest",
+            "work",
         ],
     ),
     (

@@ -140,6 +140,12 @@ pub(super) struct LimitSection {
     pub(super) max_in_flight: Option<usize>,
     pub(super) max_in_flight_bytes: Option<usize>,
     pub(super) body_timeout_ms: Option<u64>,
+    pub(super) worker_threads: Option<usize>,
+    pub(super) max_waiting: Option<usize>,
+    pub(super) longest_wait_ms: Option<u64>,
+    pub(super) max_connections: Option<usize>,
+    pub(super) max_connections_per_peer: Option<usize>,
+    pub(super) idle_timeout_ms: Option<u64>,
 }
 
 /// Messages between agents.

@@ -16,6 +16,7 @@ mod step;
 pub(crate) mod testing;
 mod tool_class;
 mod verdict;
+mod withheld;
 
 pub use content::{Content, ContentId, Form, Origin, Place, Pointer};
 pub use edit::{Edit, EditError};
@@ -28,3 +29,4 @@ pub use reason::ReasonCode;
 pub use step::{Agent, Argument, ArgumentDefinition, Data, Original, Remark, RemarkKind, Step, Ties, Tool, ToolCall};
 pub use tool_class::{ClassSet, ToolClass};
 pub use verdict::{Authorization, Decision, Diagnostic, Judging, Risk, Source, Stage, Verdict};
+pub use withheld::{Clean, WITHHELD, Withheld};

@@ -2,20 +2,17 @@
 
 use std::sync::Arc;
 
+use super::Organisation;
 use super::draft::Draft;
-use super::withhold::Withheld;
-use super::{Guardian, Organisation};
+use super::examiner::Examiner;
 use crate::model::{
     Decision, Diagnostic, Finding, Kind, Method, Origin, Place, ReasonCode, Screening, Step, ToolClass, Treatment,
-    Verdict,
+    Verdict, Withheld,
 };
 use crate::policy::{Going, Policy};
 use crate::prefilter::Prefilters;
 use crate::session::{self, Obvious, Past, rules};
 use crate::telemetry::names;
-
-/// Steps with more text than this are screened on a thread for blocking work, so that they hold up nobody else.
-const LARGE_STEP_BYTES: usize = 64 * 1024;
 
 /// A screened step: each finding with its treatment.
 pub(super) struct Screened {
@@ -26,19 +23,10 @@ pub(super) struct Screened {
     obvious: Option<&'static Obvious>,
 }
 
-impl Guardian {
+impl Examiner {
     /// Screens a step in the light of its session. Deterministic, and bounded by the size of the step.
-    pub(super) async fn screen(&self, step: Arc<Step>, policy: &Arc<Policy>, past: &Arc<Past>) -> Screened {
-        if step.text_bytes() <= LARGE_STEP_BYTES {
-            return Screened::new(&self.prefilters, step, policy, past);
-        }
-        let (prefilters, policy, past) = (Arc::clone(&self.prefilters), Arc::clone(policy), Arc::clone(past));
-        let task = tokio::task::spawn_blocking(move || Screened::new(&prefilters, step, &policy, &past));
-        match task.await {
-            Ok(screened) => screened,
-            // Blocking tasks are not cancelled: this is a panic of a prefilter, and goes on as one.
-            Err(error) => std::panic::resume_unwind(error.into_panic()),
-        }
+    pub(super) fn screen(&self, step: Arc<Step>, past: &Past) -> Screened {
+        Screened::new(&self.prefilters, step, self.policy(), past)
     }
 }
 

@@ -45,6 +45,10 @@ mod policies;
 #[cfg(test)]
 mod posture;
 #[cfg(test)]
+mod pressure;
+#[cfg(test)]
+mod program;
+#[cfg(test)]
 mod scenarios;
 #[cfg(test)]
 mod selftest;
@@ -57,5 +61,7 @@ mod shapes;
 mod support;
 #[cfg(test)]
 mod tls;
+#[cfg(test)]
+mod transport;
 #[cfg(test)]
 mod unconfigured;
