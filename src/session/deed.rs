@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::classes::{ClassSet, ToolClass, classes_of_call};
-use super::rules;
+use super::orders::speaks_to_software;
 use crate::model::{Confidence, Content, Finding, Form, Origin, Place, Pointer, ReasonCode, Severity, Step};
 use crate::policy::Policy;
 
@@ -75,7 +75,7 @@ fn instructions(step: &Step, findings: &[Finding]) -> Vec<Instructed> {
             Confidence::Low | Confidence::Medium => from_the_line(&content.text, stretch(&content.text, &finding.span)),
         };
         let full = stretches.len() >= MAX_INSTRUCTIONS;
-        let addressed = rules::speaks_to_software(&finding.rule);
+        let addressed = speaks_to_software(&finding.rule);
         let same = stretches.iter_mut().find(|known| {
             known.pointer == content.pointer && known.span.start <= span.end && span.start <= known.span.end
         });

@@ -136,6 +136,14 @@ impl Passage {
     }
 }
 
+/// Whether a finding of this rule is about a text that speaks to software.
+pub(super) fn speaks_to_software(rule: &str) -> bool {
+    matches!(
+        rule,
+        "session.order_to_software" | "session.order_in_secret" | "session.forged_turns" | "session.quiet_request"
+    )
+}
+
 /// The passages of a text that show something of an order to software, in order; they do not overlap.
 pub(super) fn passages(text: &str) -> Vec<Passage> {
     let Some(words) = &*WORDS else { return Vec::new() };

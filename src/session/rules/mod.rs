@@ -75,14 +75,6 @@ pub trait Experts {
     fn examine(&self, step: &Step, origin: Origin, text: &str, policy: &Policy) -> Vec<Finding>;
 }
 
-/// Whether a finding of this rule is about a text that speaks to software.
-pub(super) fn speaks_to_software(rule: &str) -> bool {
-    matches!(
-        rule,
-        "session.order_to_software" | "session.order_in_secret" | "session.forged_turns" | "session.quiet_request"
-    )
-}
-
 /// Every rule over a session.
 pub fn catalogue() -> &'static [SessionRule] {
     &RULES
