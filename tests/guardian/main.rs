@@ -39,6 +39,8 @@ mod honest;
 #[allow(dead_code, unreachable_pub)]
 mod live;
 #[cfg(test)]
+mod local_judge;
+#[cfg(test)]
 mod organisations;
 #[cfg(test)]
 mod policies;
