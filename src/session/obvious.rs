@@ -142,7 +142,7 @@ fn is_trivial_word(word: &str) -> bool {
         && word
             .chars()
             .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':'));
-    word.is_empty() || number || id || FILE.trivial_words.iter().any(|known| *known == small)
+    word.is_empty() || number || id || FILE.trivial_words.contains(&small)
 }
 
 /// Words by which an agent says that it has heard, or that it is at work.
@@ -163,7 +163,7 @@ fn is_acknowledgement(step: &Step) -> bool {
             .text
             .split(|c: char| c.is_whitespace() || matches!(c, '.' | ',' | '!' | '?' | '。' | '、' | '…' | '"'))
             .filter(|word| !word.is_empty())
-            .all(|word| says(word))
+            .all(says)
     };
     !said.is_empty()
         && bytes <= MOST_BYTES

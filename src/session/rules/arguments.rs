@@ -59,7 +59,7 @@ fn program(scene: &Scene<'_>, policy: &Policy, experts: &dyn Experts) -> Option<
     let worst = experts
         .examine(scene.step, Origin::ToolArguments, &command, policy)
         .into_iter()
-        .filter(|seen| is_harm(seen))
+        .filter(is_harm)
         .max_by_key(|seen| (seen.severity, seen.confidence))?;
     let sighting = Sighting {
         content: Some(first.id),
