@@ -10,7 +10,7 @@
 //! them; no times.
 
 use crate::model::{
-    Agent, Argument, ArgumentDefinition, Content, Data, Earlier, Excerpt, Finding, Form, History, Noted,
+    Agent, Argument, ArgumentDefinition, Content, Data, Earlier, Excerpt, Fact, Finding, Form, History, Noted,
     OrganisationId, Origin, Place, Request, Said, Step, Tool, ToolCall,
 };
 
@@ -107,6 +107,7 @@ impl Parts {
             user,
             // Ids that tie postings together are shown to nobody.
             ties: _,
+            facts,
             tool_call,
             announced_tools,
             contents,
@@ -122,6 +123,11 @@ impl Parts {
         // Whether there is one is shown, the id itself is not.
         self.number(u64::from(session.is_some()));
         self.number(u64::from(user.is_some()));
+        self.list(facts, |parts, fact| {
+            let Fact { kind, text } = fact;
+            parts.text(kind.as_str());
+            parts.text(text);
+        });
         self.list(tool_call, Self::tool_call);
         self.list(announced_tools, Self::tool);
         self.list(data, |parts, data| {

@@ -26,7 +26,9 @@ pub use identity::{AgentId, Caller, OrganisationId, RequestId, SessionId, UserId
 pub use method::{Kind, Method, Posture};
 pub use number::nearest_double;
 pub use reason::ReasonCode;
-pub use step::{Agent, Argument, ArgumentDefinition, Data, Original, Remark, RemarkKind, Step, Ties, Tool, ToolCall};
+pub use step::{
+    Agent, Argument, ArgumentDefinition, Data, Fact, FactKind, Original, Remark, RemarkKind, Step, Ties, Tool, ToolCall,
+};
 pub use tool_class::{ClassSet, ToolClass};
 pub use verdict::{Authorization, Decision, Diagnostic, Judging, Risk, Source, Stage, Verdict};
 pub use withheld::{Clean, WITHHELD, Withheld};

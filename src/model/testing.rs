@@ -55,6 +55,7 @@ pub(crate) fn by_hand<'t>(
         user: None,
         ties: crate::model::Ties::default(),
         tool_call: None,
+        facts: Vec::new(),
         announced_tools: Vec::new(),
         contents: contents.into_iter().enumerate().map(content).collect(),
         remarks: Vec::new(),

@@ -15,6 +15,7 @@ impl Experts for Prefilters {
                 content: None,
                 arguments: Vec::new(),
             }),
+            facts: Vec::new(),
             announced_tools: Vec::new(),
             contents: vec![Content {
                 id: ContentId::from_index(0),

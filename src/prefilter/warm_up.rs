@@ -58,6 +58,7 @@ impl Prefilters {
                 content: None,
                 arguments: Vec::new(),
             }),
+            facts: Vec::new(),
             announced_tools: Vec::new(),
             contents,
             remarks: Vec::new(),

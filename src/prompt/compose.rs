@@ -41,6 +41,8 @@ pub(super) fn compose(input: &PromptInput<'_>, fence: &Fence<'_>, room: usize) -
     let call = surroundings::call(step, fence, room / 4);
     let tool_names = surroundings::tool_names(step, fence, room / 10);
     room -= call.as_ref().map_or(0, |call| tokens::estimate(&call.fenced)) + tokens::estimate(&tool_names);
+    let facts = surroundings::facts(step, fence);
+    room -= tokens::estimate(&facts).min(room / 8);
     let data = surroundings::data(step, fence, room / 4);
     room -= data
         .iter()
@@ -79,6 +81,7 @@ pub(super) fn compose(input: &PromptInput<'_>, fence: &Fence<'_>, room: usize) -
             MaskStyle::Stars | MaskStyle::LastFour => MaskContext::Stars,
             MaskStyle::Placeholder | MaskStyle::Hash { .. } => MaskContext::Placeholder,
         },
+        facts,
         agent: AgentContext {
             known: step.agent.is_some(),
             contents: agent.elements,

@@ -38,6 +38,8 @@ pub(super) struct StepContext {
     pub(super) modifiable: bool,
     /// What stands in the place of masked text.
     pub(super) mask: MaskContext,
+    /// What is said about the step, fenced; empty when nothing is.
+    pub(super) facts: String,
     /// The agent that takes the step.
     pub(super) agent: AgentContext,
     /// What is known of the session.

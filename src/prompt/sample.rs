@@ -60,6 +60,7 @@ const CONTENT: &str = "<content-5a id=\"c2\">\nsample\n</content-5a>";
 const AGENT: &str = "<content-5a id=\"c1\">\nsample agent\n</content-5a>";
 const AROUND: &str = "<content-5a id=\"c9\">\nsample name\n</content-5a>";
 const EXCERPT: &str = "<excerpt-5a of=\"c2\">\nsample\n</excerpt-5a>";
+const FACTS: &str = "<values-5a>\nuser: \"sample user\"\n</values-5a>";
 const CALL: &str = "<call-5a>\ntool c3: \"sample\"\n</call-5a>";
 const DATA: &str = "<data-5a>\nat=\"/sample\": {\"sample\":1}\n</data-5a>";
 const REQUEST: &str = "<request-5a id=\"r1\">\nsample request\n</request-5a>";
@@ -68,6 +69,7 @@ const STEP: &str = "<step-5a n=\"1\">\nsample step\n</step-5a>";
 /// A context with everything in it.
 pub(super) fn full(kind: Kind) -> StepContext {
     StepContext {
+        facts: FACTS.to_owned(),
         agent: AgentContext {
             known: true,
             contents: vec![AGENT.to_owned()],
@@ -121,6 +123,7 @@ pub(super) fn bare(kind: Kind) -> StepContext {
         kind: kind.as_str(),
         modifiable: false,
         mask: MaskContext::Placeholder,
+        facts: String::new(),
         agent: AgentContext::default(),
         session: SessionContext::default(),
         findings: Vec::new(),

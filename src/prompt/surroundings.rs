@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use super::context::{CallContext, DeclaredContext};
 use super::fence::{self, Fence};
 use super::{Reasoning, tokens};
-use crate::model::{Argument, Content, Data, Form, Origin, Place, Step, Tool, ToolCall};
+use crate::model::{Argument, Content, Data, Fact, Form, Origin, Place, Step, Tool, ToolCall};
 
 /// Tool names that are listed.
 const MAX_TOOLS: usize = 80;
@@ -193,6 +193,16 @@ fn is_within(pointer: &str, these: &HashSet<&str>) -> bool {
             None => return false,
         }
     }
+}
+
+/// What is said about the step, one fact on a line, fenced; empty when nothing is said.
+pub(super) fn facts(step: &Step, fence: &Fence<'_>) -> String {
+    if step.facts.is_empty() {
+        return String::new();
+    }
+    let line = |fact: &Fact| format!("{}: {}", fact.kind.as_str(), fence.quoted(&fact.text));
+    let lines: Vec<String> = step.facts.iter().map(line).collect();
+    fence.element("values", &Fence::speaker(Origin::Unknown), &lines.join("\n"))
 }
 
 /// The names of the agent's tools, fenced; empty when it declares none.

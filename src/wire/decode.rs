@@ -201,6 +201,7 @@ fn assemble(
         session: draft.session,
         user: draft.user,
         ties: draft.ties,
+        facts: draft.facts,
         tool_call,
         announced_tools: draft.announced_tools,
         contents: walked.contents,

@@ -38,6 +38,7 @@ pub(crate) fn step(method: Method, kind: Kind, contents: &[(Origin, &str)]) -> S
         user: None,
         ties: aos_guardian::model::Ties::default(),
         tool_call: None,
+        facts: Vec::new(),
         announced_tools: Vec::new(),
         contents: contents.iter().enumerate().map(content).collect(),
         remarks: Vec::new(),

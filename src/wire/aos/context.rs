@@ -1,7 +1,7 @@
 //! Who takes the step: the agent, the session and the user of a context.
 
-use crate::model::{Agent, AgentId, Remark, SessionId, UserId};
-use crate::wire::draft::Checked;
+use crate::model::{Agent, AgentId, Fact, FactKind, Remark, SessionId, UserId};
+use crate::wire::draft::{Checked, fact_of};
 use crate::wire::json::{Kind, NodeId, Table};
 use crate::wire::jsonrpc::RpcError;
 use crate::wire::zone::Anchors;
@@ -17,6 +17,8 @@ pub(in crate::wire) struct Context {
     pub(in crate::wire) user: Option<UserId>,
     /// The id of the step.
     pub(in crate::wire) step: Option<String>,
+    /// Who stands behind the step.
+    pub(in crate::wire) facts: Vec<Fact>,
     /// From whom to whom a message between agents goes, where the context says so.
     pub(in crate::wire) parties: Option<Parties>,
     /// What was noteworthy.
@@ -55,8 +57,23 @@ pub(in crate::wire) fn read(
         Some(user) => Some(UserId::new(user)),
         None => id_of(request, node, "identity", remarks)?.map(UserId::new),
     };
+    context.facts = who(request, node);
     context.step = table.text_of(node, "stepId").map(|id| id.into_owned());
     Ok(context)
+}
+
+/// The user, or whoever stands in its place, and the organisation it belongs to.
+fn who(request: Checked<'_, '_>, context: NodeId) -> Vec<Fact> {
+    let table = request.table;
+    let user = ["user", "identity"].iter().find_map(|name| table.given(context, name));
+    let Some(user) = user else { return Vec::new() };
+    let organisation = table.given(user, "organization");
+    let organisation = organisation.and_then(|organisation| {
+        let kind = FactKind::UserOrganisation;
+        fact_of(table, organisation, "name", kind).or_else(|| fact_of(table, organisation, "id", kind))
+    });
+    let name = fact_of(table, user, "name", FactKind::UserName);
+    name.into_iter().chain(organisation).collect()
 }
 
 /// The `id` of the object under this name, where there is one.
