@@ -250,7 +250,7 @@ async fn the_judge_is_shown_who_asks_and_which_method_it_is_as_data() {
     guardian
         .post(&request("protocols/MCP", json!({ "message": sampling })))
         .await;
-    let shown = shown.lock().unwrap();
+    let shown = shown.lock().unwrap().clone();
     let line = shown[0]
         .lines()
         .find(|line| line.starts_with("user: "))
@@ -267,7 +267,6 @@ async fn the_judge_is_shown_who_asks_and_which_method_it_is_as_data() {
     );
     // Another user is another question.
     asked["params"]["context"]["user"]["name"] = json!("Bea");
-    drop(shown);
     guardian.post(&asked).await;
     assert_eq!(judge.asked(), 3);
 }

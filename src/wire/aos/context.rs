@@ -43,13 +43,9 @@ pub(in crate::wire) fn read(
     request.expect(node, Kind::Object, "an object (StepContext)")?;
     let mut context = Context::default();
     let remarks = &mut context.remarks;
-    let agent = match request.object(node, "agent", "an object (Agent)")? {
-        Some(agent) => Some(agent),
-        None => {
-            context.parties = parties::read(request, node, likely, anchors)?;
-            context.parties.as_ref().and_then(|parties| parties.agent)
-        }
-    };
+    let agent = request.object(node, "agent", "an object (Agent)")?;
+    context.parties = parties::read(request, node, likely, anchors)?;
+    let agent = agent.or(context.parties.as_ref().and_then(|parties| parties.agent));
     context.agent = agent.map(|agent| read_agent(request, agent, remarks)).transpose()?;
     context.session = id_of(request, node, "session", remarks)?.map(SessionId::new);
     // The later revision has an `identity`, a user's or a machine's, in the place of the user.
