@@ -47,6 +47,8 @@ impl Draft {
             ties: Ties {
                 step: context.step,
                 call: None,
+                turn: context.turn,
+                request: None,
             },
             facts: context.facts,
             tool_call: None,

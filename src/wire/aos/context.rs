@@ -19,6 +19,8 @@ pub(in crate::wire) struct Context {
     pub(in crate::wire) step: Option<String>,
     /// Who stands behind the step.
     pub(in crate::wire) facts: Vec<Fact>,
+    /// The id of its turn.
+    pub(in crate::wire) turn: Option<String>,
     /// From whom to whom a message between agents goes, where the context says so.
     pub(in crate::wire) parties: Option<Parties>,
     /// What was noteworthy.
@@ -55,6 +57,7 @@ pub(in crate::wire) fn read(
     };
     context.facts = who(request, node);
     context.step = table.text_of(node, "stepId").map(|id| id.into_owned());
+    context.turn = table.text_of(node, "turnId").map(|id| id.into_owned());
     Ok(context)
 }
 
