@@ -10,8 +10,8 @@
 //! them; no times.
 
 use crate::model::{
-    Agent, Argument, ArgumentDefinition, Content, Data, Earlier, Excerpt, Finding, FirstRead, Form, History, Noted,
-    OrganisationId, Origin, Particular, Place, Reappears, Request, Said, Step, Tool, ToolCall,
+    Agent, Argument, ArgumentDefinition, Content, Data, Earlier, Excerpt, Fact, Finding, FirstRead, Form, History,
+    Noted, OrganisationId, Origin, Place, Reappears, Request, Said, Step, Tool, ToolCall,
 };
 
 /// What surrounds a judgement: two equal steps in different scopes have different fingerprints.
@@ -107,11 +107,11 @@ impl Parts {
             user,
             // Ids that tie postings together are shown to nobody.
             ties: _,
+            facts,
             tool_call,
             announced_tools,
             contents,
             data,
-            particulars,
             // A judge is told of remarks by findings.
             remarks: _,
             // The document itself: what is shown of it stands in the other fields.
@@ -123,6 +123,11 @@ impl Parts {
         // Whether there is one is shown, the id itself is not.
         self.number(u64::from(session.is_some()));
         self.number(u64::from(user.is_some()));
+        self.list(facts, |parts, fact| {
+            let Fact { kind, text } = fact;
+            parts.text(kind.as_str());
+            parts.text(text);
+        });
         self.list(tool_call, Self::tool_call);
         self.list(announced_tools, Self::tool);
         self.list(data, |parts, data| {
@@ -131,15 +136,7 @@ impl Parts {
             parts.text(origin.as_str());
             parts.text(json);
         });
-        self.list(particulars, |parts, particular| {
-            let Particular { what, content } = particular;
-            parts.text(what);
-            parts.number(content.index() as u64);
-        });
-        let seen = contents.iter().filter(|content| {
-            let particular = particulars.iter().any(|told| told.content == content.id);
-            particular || is_seen(content, findings)
-        });
+        let seen = contents.iter().filter(|content| is_seen(content, findings));
         self.list(seen, Self::content);
     }
 

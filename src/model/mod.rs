@@ -27,7 +27,7 @@ pub use method::{Kind, Method, Posture};
 pub use number::nearest_double;
 pub use reason::ReasonCode;
 pub use step::{
-    Agent, Argument, ArgumentDefinition, Data, Original, Particular, Remark, RemarkKind, Step, Ties, Tool, ToolCall,
+    Agent, Argument, ArgumentDefinition, Data, Fact, FactKind, Original, Remark, RemarkKind, Step, Ties, Tool, ToolCall,
 };
 pub use tool_class::{ClassSet, ToolClass};
 pub use verdict::{

@@ -20,6 +20,8 @@ pub struct Step {
     pub user: Option<UserId>,
     /// What ties it to other postings and steps, where the protocol says so.
     pub ties: Ties,
+    /// What else is said about it that a judge has to know.
+    pub facts: Vec<Fact>,
     /// The tool call it carries: of `steps/toolCallRequest`, or of an MCP `tools/call`.
     pub tool_call: Option<ToolCall>,
     /// Tools that the step itself announces (an MCP `tools/list` answer).
@@ -31,9 +33,6 @@ pub struct Step {
     /// Where the body holds numbers, booleans or nulls: the data that they are part of, in document order. Most of them are
     /// no contents, but a step with another amount is another step, and a judge has to see it.
     pub data: Vec<Data>,
-    /// What stands around the body and yet tells what the step is: the method of a message inside, what kind of event it is, whose
-    /// documents are read, who the user is. In document order.
-    pub particulars: Vec<Particular>,
     /// What was odd, but no error, in the way the step was written.
     pub remarks: Vec<Remark>,
     /// The document it came from.
@@ -79,15 +78,6 @@ impl Step {
     }
 }
 
-/// A content around the body that tells what a step is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Particular {
-    /// What it says: `method of the message inside`.
-    pub what: &'static str,
-    /// The content.
-    pub content: ContentId,
-}
-
 /// What ties a step to another posting of itself, and an answer to its call. Untrusted: whoever posts the step chose it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ties {
@@ -99,6 +89,60 @@ pub struct Ties {
     pub turn: Option<String>,
     /// The id of the request that carried it (JSON-RPC `id`).
     pub request: Option<String>,
+}
+
+/// Something said about a step that is no part of its body: by whom it was asked for, when it runs, where its texts come from.
+///
+/// Untrusted: whoever posts the step, or wrote what it carries, chose the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fact {
+    /// What it is.
+    pub kind: FactKind,
+    /// The text, shortened.
+    pub text: String,
+}
+
+/// What a fact is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FactKind {
+    /// The name of the user behind the step (AOS 3.10).
+    UserName,
+    /// The organisation that the user belongs to (AOS 3.11).
+    UserOrganisation,
+    /// The method of the MCP message.
+    McpMethod,
+    /// From which sessions a server wants context in a sampling request (MCP `includeContext`).
+    IncludeContext,
+    /// The observed agent's side of a message between agents, where it serves.
+    Side,
+    /// The type of the trigger (AOS 3.6).
+    TriggerType,
+    /// The type of the event that triggers (AOS 3.6.1).
+    TriggerEvent,
+    /// When the trigger comes again.
+    Schedule,
+    /// The source of a retrieved document (AOS 3.14.1).
+    KnowledgeId,
+    /// The id of a memory.
+    MemoryId,
+}
+
+impl FactKind {
+    /// The name under which a judge is shown it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            FactKind::UserName => "user",
+            FactKind::UserOrganisation => "user's organisation",
+            FactKind::McpMethod => "MCP method",
+            FactKind::IncludeContext => "includeContext",
+            FactKind::Side => "the agent's side",
+            FactKind::TriggerType => "trigger",
+            FactKind::TriggerEvent => "event",
+            FactKind::Schedule => "schedule",
+            FactKind::KnowledgeId => "source",
+            FactKind::MemoryId => "memory",
+        }
+    }
 }
 
 /// The agent that takes the step (AOS 3.1).

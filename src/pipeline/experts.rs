@@ -15,6 +15,7 @@ impl Experts for Prefilters {
                 content: None,
                 arguments: Vec::new(),
             }),
+            facts: Vec::new(),
             announced_tools: Vec::new(),
             contents: vec![Content {
                 id: ContentId::from_index(0),
@@ -26,7 +27,6 @@ impl Experts for Prefilters {
                 text: text.to_owned(),
             }],
             data: Vec::new(),
-            particulars: Vec::new(),
             remarks: Vec::new(),
             ..step.clone()
         };

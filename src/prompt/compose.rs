@@ -69,7 +69,7 @@ pub(super) fn compose(input: &PromptInput<'_>, fence: &Fence<'_>, room: usize) -
         findings: frame.evidence.fenced,
         more_findings: frame.evidence.more,
         around: around.elements,
-        particulars: frame.particulars,
+        facts: frame.facts,
         call: frame.call.map(|call| call.context),
         data: frame.data,
         contents: body.elements,
@@ -93,7 +93,7 @@ struct Frame {
     evidence: Evidence,
     call: Option<Called>,
     tool_names: String,
-    particulars: String,
+    facts: String,
     data: Vec<String>,
     session: SessionContext,
 }
@@ -107,9 +107,9 @@ impl Frame {
         room -= tokens::estimate(&evidence.fenced);
         let call = surroundings::call(step, fence, room / 4);
         let tool_names = surroundings::tool_names(step, fence, room / 10);
-        let particulars = surroundings::particulars(step, fence, room / 20);
+        let facts = surroundings::facts(step, fence);
         let called = call.as_ref().map_or(0, |call| tokens::estimate(&call.context.fenced));
-        room -= called + tokens::estimate(&tool_names) + tokens::estimate(&particulars);
+        room -= called + tokens::estimate(&tool_names) + tokens::estimate(&facts);
         let data = surroundings::data(step, fence, room / 4);
         let costs: usize = data.iter().map(|element| tokens::estimate(element)).sum();
         room -= costs.min(room / 4);
@@ -120,7 +120,7 @@ impl Frame {
             evidence,
             call,
             tool_names,
-            particulars,
+            facts,
             data,
             session,
         };

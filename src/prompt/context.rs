@@ -38,6 +38,8 @@ pub(super) struct StepContext {
     pub(super) modifiable: bool,
     /// What stands in the place of masked text.
     pub(super) mask: MaskContext,
+    /// What is said about the step, fenced; empty when nothing is.
+    pub(super) facts: String,
     /// The agent that takes the step.
     pub(super) agent: AgentContext,
     /// What is known of the session.
@@ -48,8 +50,6 @@ pub(super) struct StepContext {
     pub(super) more_findings: usize,
     /// Contents around the step in which something was found; fenced.
     pub(super) around: Vec<String>,
-    /// What the protocol says of the step beside its contents; fenced, or empty.
-    pub(super) particulars: String,
     /// The tool call that the step makes.
     pub(super) call: Option<CallContext>,
     /// The data of the step that holds more than strings; fenced.

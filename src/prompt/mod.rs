@@ -16,7 +16,7 @@
 //!
 //! **What is shown.** The step's body always. Of its surroundings: the agent's name, description and instructions, the
 //! definition of the called tool, the names of the others, what a protocol says of the step beside its texts
-//! ([`Step::particulars`]), and what a finding of weight points at. Member names that are plain identifiers, and empty texts,
+//! ([`Step::facts`]), and what a finding of weight points at. Member names that are plain identifiers, and empty texts,
 //! are left out. Secrets are shown as they are: only so can the judge tell a credential
 //! from a placeholder and name it in an edit; a finding quotes no more than four characters of one.
 //! Who must not send secrets to a judge masks them by policy before it is asked.

@@ -47,7 +47,7 @@ pub(super) fn needed_of_step() -> Vec<Needed> {
         Needed::new("the step's contents", CONTENT),
         Needed::new("the agent's contents", AGENT),
         Needed::new("the findings", FINDINGS),
-        Needed::new("what the protocol says of the step", PARTICULARS),
+        Needed::new("what the protocol says of the step", FACTS),
         Needed::new("the contents around the step", AROUND),
         Needed::new("the tool call", CALL),
         Needed::new("the step's data", DATA),
@@ -64,7 +64,7 @@ const AGENT: &str = "<content-5a id=\"c1\">\nsample agent\n</content-5a>";
 const AROUND: &str = "<content-5a id=\"c9\">\nsample name\n</content-5a>";
 const FINDINGS: &str =
     "<findings-5a>\nsample.rule (obfuscation, low, low confidence): sample | c2 \"sample\"\n</findings-5a>";
-const PARTICULARS: &str = "<about-5a>\nsample particular\n</about-5a>";
+const FACTS: &str = "<values-5a>\nuser: \"sample user\"\n</values-5a>";
 const SOURCE: &str = "<source-5a step=\"1\">\nsample source\n</source-5a>";
 const CALL: &str = "<call-5a>\ntool c3: \"sample\"\n</call-5a>";
 const DATA: &str = "<data-5a>\nat=\"/sample\": {\"sample\":1}\n</data-5a>";
@@ -74,6 +74,7 @@ const STEP: &str = "<step-5a n=\"1\">\nsample step\n</step-5a>";
 /// A context with everything in it.
 pub(super) fn full(kind: Kind) -> StepContext {
     StepContext {
+        facts: FACTS.to_owned(),
         agent: AgentContext {
             known: true,
             contents: vec![AGENT.to_owned()],
@@ -96,7 +97,6 @@ pub(super) fn full(kind: Kind) -> StepContext {
         findings: FINDINGS.to_owned(),
         more_findings: 3,
         around: vec![AROUND.to_owned()],
-        particulars: PARTICULARS.to_owned(),
         call: Some(CallContext {
             fenced: CALL.to_owned(),
             declared: DeclaredContext::No,
@@ -122,12 +122,12 @@ pub(super) fn bare(kind: Kind) -> StepContext {
         kind: kind.as_str(),
         modifiable: false,
         mask: MaskContext::Placeholder,
+        facts: String::new(),
         agent: AgentContext::default(),
         session: SessionContext::default(),
         findings: String::new(),
         more_findings: 0,
         around: Vec::new(),
-        particulars: String::new(),
         call: None,
         data: Vec::new(),
         contents: Vec::new(),

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use super::context::{CallContext, DeclaredContext};
 use super::fence::{self, Fence};
 use super::{Reasoning, layout, tokens};
-use crate::model::{Argument, Content, ContentId, Data, Form, Origin, Place, Step, Tool, ToolCall};
+use crate::model::{Argument, Content, ContentId, Data, Fact, Form, Origin, Place, Step, Tool, ToolCall};
 
 /// Tool names that are listed.
 const MAX_TOOLS: usize = 80;
@@ -236,26 +236,14 @@ fn is_within(pointer: &str, these: &HashSet<&str>) -> bool {
     }
 }
 
-/// What stands around the body and tells what the step is, one on a line; fenced, or empty.
-pub(super) fn particulars(step: &Step, fence: &Fence<'_>, room: usize) -> String {
-    let mut left = room.saturating_sub(FRAME);
-    let mut lines = Vec::new();
-    for particular in &step.particulars {
-        let Some(content) = step.content(particular.content) else {
-            continue;
-        };
-        let line = format!("{}: {}", particular.what, fence.quoted(&content.text));
-        let costs = tokens::estimate(&line) + 1;
-        if costs > left {
-            break;
-        }
-        left -= costs;
-        lines.push(line);
+/// What is said about the step, one fact on a line, fenced; empty when nothing is said.
+pub(super) fn facts(step: &Step, fence: &Fence<'_>) -> String {
+    if step.facts.is_empty() {
+        return String::new();
     }
-    match lines.as_slice() {
-        [] => String::new(),
-        lines => fence.element("about", "", &lines.join("\n")),
-    }
+    let line = |fact: &Fact| format!("{}: {}", fact.kind.as_str(), fence.quoted(&fact.text));
+    let lines: Vec<String> = step.facts.iter().map(line).collect();
+    fence.element("values", &Fence::speaker(Origin::Unknown), &lines.join("\n"))
 }
 
 /// The names of the agent's tools, fenced; empty when it declares none.

@@ -10,7 +10,6 @@ use super::jsonrpc::{self, Envelope, RpcError};
 use super::leniency::Leniency;
 use super::method_names::{self, Named, Protocol};
 use super::original::Document;
-use super::particulars;
 use super::walk::{Walked, walk};
 use super::zone::{Shape, Zone};
 use super::{Call, Incoming, Item, Limits, Ping, a2a, aos, mcp};
@@ -208,9 +207,9 @@ fn assemble(
             request: Some(request),
             ..draft.ties
         },
+        facts: draft.facts,
         tool_call,
         announced_tools: draft.announced_tools,
-        particulars: particulars::of(&walked.contents),
         contents: walked.contents,
         data: walked.data,
         remarks,

@@ -1,6 +1,8 @@
 //! What a protocol module makes of a request, before its strings are walked.
 
-use crate::model::{Agent, Argument, Kind, Method, Pointer, Remark, RemarkKind, SessionId, Ties, Tool, UserId};
+use crate::model::{
+    Agent, Argument, Fact, FactKind, Kind, Method, Pointer, Remark, RemarkKind, SessionId, Ties, Tool, UserId,
+};
 
 use super::aos::Context;
 use super::json::{self, NodeId, Table};
@@ -18,6 +20,7 @@ pub(super) struct Draft {
     pub(super) session: Option<SessionId>,
     pub(super) user: Option<UserId>,
     pub(super) ties: Ties,
+    pub(super) facts: Vec<Fact>,
     pub(super) tool_call: Option<CallDraft>,
     pub(super) announced_tools: Vec<Tool>,
     pub(super) remarks: Vec<Remark>,
@@ -47,6 +50,7 @@ impl Draft {
                 turn: context.turn,
                 request: None,
             },
+            facts: context.facts,
             tool_call: None,
             announced_tools: Vec::new(),
             remarks: context.remarks,
@@ -63,10 +67,50 @@ impl Draft {
         });
     }
 
+    /// Notes a fact.
+    pub(super) fn fact(&mut self, kind: FactKind, text: &str) {
+        push_fact(&mut self.facts, kind, text);
+    }
+
+    /// Notes as facts what stands under this name: a text, or a number.
+    pub(super) fn fact_of(&mut self, table: &Table<'_>, object: NodeId, name: &str, kind: FactKind) {
+        self.facts.extend(fact_of(table, object, name, kind));
+        self.facts.truncate(MOST_FACTS);
+    }
+
     /// Notes a leniency, the first time it is made.
     pub(super) fn lenient(&mut self, pointer: String, leniency: Leniency) {
         note(&mut self.remarks, pointer, leniency);
     }
+}
+
+/// Facts that are kept of a step.
+const MOST_FACTS: usize = 24;
+/// Characters of a fact.
+const MAX_FACT: usize = 120;
+
+fn push_fact(facts: &mut Vec<Fact>, kind: FactKind, text: &str) {
+    let text = text.trim();
+    if text.is_empty() || facts.len() >= MOST_FACTS {
+        return;
+    }
+    let text = match text.char_indices().nth(MAX_FACT) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    };
+    facts.push(Fact { kind, text });
+}
+
+/// The fact that stands under this name: a text, or a number.
+pub(super) fn fact_of(table: &Table<'_>, object: NodeId, name: &str, kind: FactKind) -> Option<Fact> {
+    let node = table.given(object, name)?;
+    let mut facts = Vec::new();
+    match table.kind(node) {
+        json::Kind::String => push_fact(&mut facts, kind, &table.text(node)?),
+        json::Kind::Number => push_fact(&mut facts, kind, table.raw(node)),
+        json::Kind::Null | json::Kind::Bool | json::Kind::Array | json::Kind::Object => {}
+    }
+    facts.pop()
 }
 
 /// Notes a leniency, unless it is noted already: a diagnostic says that it was made, not how often.

@@ -3,7 +3,7 @@
 mod direction;
 mod shape;
 
-use crate::model::{Method, Origin, Place, SessionId};
+use crate::model::{FactKind, Method, Origin, Place, SessionId};
 use crate::wire::aos::{self, Context, Side};
 use crate::wire::draft::{Checked, Draft};
 use crate::wire::json::{NodeId, Table};
@@ -49,6 +49,14 @@ pub(super) fn read(
     if let Some(message) = found.message {
         check(request, message, found.wrapping, &mut draft)?;
         remark_method(request, message, method, inner, &mut draft);
+        let serves = match nature {
+            Nature::Request => direction == Direction::In,
+            Nature::Answer => direction == Direction::Out,
+            Nature::Unclear => false,
+        };
+        if serves {
+            draft.fact(FactKind::Side, Side::Server.as_str());
+        }
         if direction == Direction::Unclear {
             draft.lenient(request.pointer(message), Leniency::UnknownDirection);
         }

@@ -1,7 +1,7 @@
 //! Who takes the step: the agent, the session and the user of a context.
 
-use crate::model::{Agent, AgentId, Remark, SessionId, UserId};
-use crate::wire::draft::Checked;
+use crate::model::{Agent, AgentId, Fact, FactKind, Remark, SessionId, UserId};
+use crate::wire::draft::{Checked, fact_of};
 use crate::wire::json::{Kind, NodeId, Table};
 use crate::wire::jsonrpc::RpcError;
 use crate::wire::zone::Anchors;
@@ -17,6 +17,8 @@ pub(in crate::wire) struct Context {
     pub(in crate::wire) user: Option<UserId>,
     /// The id of the step.
     pub(in crate::wire) step: Option<String>,
+    /// Who stands behind the step.
+    pub(in crate::wire) facts: Vec<Fact>,
     /// The id of its turn.
     pub(in crate::wire) turn: Option<String>,
     /// From whom to whom a message between agents goes, where the context says so.
@@ -43,13 +45,9 @@ pub(in crate::wire) fn read(
     request.expect(node, Kind::Object, "an object (StepContext)")?;
     let mut context = Context::default();
     let remarks = &mut context.remarks;
-    let agent = match request.object(node, "agent", "an object (Agent)")? {
-        Some(agent) => Some(agent),
-        None => {
-            context.parties = parties::read(request, node, likely, anchors)?;
-            context.parties.as_ref().and_then(|parties| parties.agent)
-        }
-    };
+    let agent = request.object(node, "agent", "an object (Agent)")?;
+    context.parties = parties::read(request, node, likely, anchors)?;
+    let agent = agent.or(context.parties.as_ref().and_then(|parties| parties.agent));
     context.agent = agent.map(|agent| read_agent(request, agent, remarks)).transpose()?;
     context.session = id_of(request, node, "session", remarks)?.map(SessionId::new);
     // The later revision has an `identity`, a user's or a machine's, in the place of the user.
@@ -57,9 +55,24 @@ pub(in crate::wire) fn read(
         Some(user) => Some(UserId::new(user)),
         None => id_of(request, node, "identity", remarks)?.map(UserId::new),
     };
+    context.facts = who(request, node);
     context.step = table.text_of(node, "stepId").map(|id| id.into_owned());
     context.turn = table.text_of(node, "turnId").map(|id| id.into_owned());
     Ok(context)
+}
+
+/// The user, or whoever stands in its place, and the organisation it belongs to.
+fn who(request: Checked<'_, '_>, context: NodeId) -> Vec<Fact> {
+    let table = request.table;
+    let user = ["user", "identity"].iter().find_map(|name| table.given(context, name));
+    let Some(user) = user else { return Vec::new() };
+    let organisation = table.given(user, "organization");
+    let organisation = organisation.and_then(|organisation| {
+        let kind = FactKind::UserOrganisation;
+        fact_of(table, organisation, "name", kind).or_else(|| fact_of(table, organisation, "id", kind))
+    });
+    let name = fact_of(table, user, "name", FactKind::UserName);
+    name.into_iter().chain(organisation).collect()
 }
 
 /// The `id` of the object under this name, where there is one.

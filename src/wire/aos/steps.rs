@@ -1,6 +1,6 @@
 //! The `steps/*` methods: the fields that must be there, and what a step of each method is.
 
-use crate::model::{Kind, Method, Origin, Place};
+use crate::model::{FactKind, Kind, Method, Origin, Place};
 use crate::wire::draft::{Checked, Draft};
 use crate::wire::json::{self, NodeId, Table};
 use crate::wire::jsonrpc::{Envelope, RpcError};
@@ -57,7 +57,18 @@ pub(in crate::wire) fn read(table: &Table<'_>, envelope: &Envelope<'_>, method: 
 
 fn read_trigger(request: Checked<'_, '_>, params: NodeId, draft: &mut Draft) -> Result<Kind, RpcError> {
     let trigger = request.required_object(params, "trigger", "an object (AgentTrigger)")?;
-    request.object(trigger, "event", "an object (AgentTriggerEvent)")?;
+    let event = request.object(trigger, "event", "an object (AgentTriggerEvent)")?;
+    let table = request.table;
+    draft.fact_of(table, trigger, "type", FactKind::TriggerType);
+    let metadata = table.given(trigger, "metadata");
+    if let Some(event) = event {
+        draft.fact_of(table, event, "type", FactKind::TriggerEvent);
+    }
+    for holder in [Some(trigger), event, metadata].into_iter().flatten() {
+        for name in ["schedule", "cron", "interval", "recurrence"] {
+            draft.fact_of(table, holder, name, FactKind::Schedule);
+        }
+    }
     if let Some(content) = request.table.given(trigger, "content") {
         check_parts(request, content, draft)?;
     }
@@ -68,7 +79,10 @@ fn read_knowledge(request: Checked<'_, '_>, params: NodeId, draft: &mut Draft) -
     let expected = "an object (KnowledgeRetrievalStepParams)";
     let knowledge = request.required_object(params, "knowledgeStep", expected)?;
     if let Some(results) = request.table.given(knowledge, "results") {
-        request.items(results, "an array of KnowledgeRetrievalResult", &mut draft.remarks)?;
+        let expected = "an array of KnowledgeRetrievalResult";
+        for result in request.items(results, expected, &mut draft.remarks)? {
+            draft.fact_of(request.table, result, "id", FactKind::KnowledgeId);
+        }
     }
     Ok(Kind::Knowledge)
 }
@@ -86,6 +100,9 @@ fn read_memory(request: Checked<'_, '_>, params: NodeId, kind: Kind, draft: &mut
         )
     };
     let items = request.items(memory, EXPECTED, &mut draft.remarks)?;
+    for item in &items {
+        draft.fact_of(request.table, *item, "id", FactKind::MemoryId);
+    }
     match items.into_iter().find(|node| !is_memory(node)) {
         Some(odd) => Err(request.wrong(odd, "a string or an object")),
         None => Ok(kind),

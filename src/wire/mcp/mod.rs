@@ -5,7 +5,7 @@ mod shape;
 
 use std::borrow::Cow;
 
-use crate::model::{Kind, Origin, Place, Tool};
+use crate::model::{FactKind, Kind, Origin, Place, Tool};
 use crate::wire::aos::{self, Context, End, Likely, Side};
 use crate::wire::draft::{Checked, Draft};
 use crate::wire::json::{self, NodeId, Table};
@@ -59,11 +59,17 @@ pub(super) fn read(table: &Table<'_>, envelope: &Envelope<'_>, inner: Option<&st
     if wrapped.is_some() && own_method.is_none() && method.is_some() {
         draft.lenient(request.pointer(message), Leniency::MethodOfEnvelope);
     }
+    if let Some(method) = method {
+        draft.fact(FactKind::McpMethod, method);
+    }
     draft.ties.call = wrapping::message_id(table, message, wrapping);
     let params = match wrapping {
         Wrapping::BareParams => Some(message),
         Wrapping::Message => request.object(message, "params", "an object (MCP params)")?,
     };
+    if let Some(params) = params {
+        draft.fact_of(table, params, "includeContext", FactKind::IncludeContext);
+    }
     match nature {
         Nature::ToolCall => draft.tool_call = Some(call::read(request, message, params, wrapping, &mut draft.remarks)?),
         Nature::Answer => draft.announced_tools = read_announced(table, message),

@@ -100,6 +100,22 @@ fn row_33_the_instruction_of_the_serving_agent_is_its_own() {
 }
 
 #[test]
+fn row_33_an_agent_beside_the_parties_does_not_hide_them() {
+    let mut context = between(
+        party(stranger(), Some("client")),
+        party(observed("tools"), Some("server")),
+    );
+    context["agent"] = json!({ "id": "a-1", "instructions": "Help with cakes." });
+    let step = step(&posted(inner("message/send", say("hi")), context));
+    assert_eq!(
+        (step.kind, origin(&step, ASKED)),
+        (Kind::A2aResponse, Origin::RemoteAgent)
+    );
+    let agent = step.agent.as_ref().and_then(|agent| agent.id.as_ref());
+    assert_eq!(agent.map(|id| id.as_str()), Some("a-1"));
+}
+
+#[test]
 fn row_33_a_client_as_before() {
     let sent = posted(
         inner("message/send", say("hi")),

@@ -4,6 +4,7 @@ mod calls;
 mod clients;
 mod directions;
 mod envelope;
+mod facts;
 mod protocols;
 mod steps;
 
