@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{allowed, denied, masked};
+use crate::harness::{allowed, denied};
 use crate::steps::{mcp_call, shell, sql, tool_call, tool_result};
 
 #[test]
