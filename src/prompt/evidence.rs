@@ -176,8 +176,10 @@ fn line(group: &[Admitted<'_>], input: &PromptInput<'_>, fence: &Fence<'_>) -> S
     }
     line.push_str(&format!("): {}", fence.shortened(&first.explanation)));
     let mut quoted: BTreeSet<String> = BTreeSet::new();
+    // Of several rules in one line each has its own words.
+    let most = if rules.len() > 1 { 2 * MAX_QUOTED } else { MAX_QUOTED };
     for (finding, _) in group {
-        if quoted.len() >= MAX_QUOTED {
+        if quoted.len() >= most {
             break;
         }
         let words = words(finding, input, fence);

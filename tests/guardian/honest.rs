@@ -27,11 +27,16 @@ fn settling_rules() -> Vec<String> {
 fn outcomes(suites: &[PathBuf]) -> Vec<Value> {
     let folder = tempfile::tempdir().unwrap();
     let report = folder.path().join("report.json");
+    // Rules alone: what the trained scorer makes of a step is measured where it is trained.
+    let config = folder.path().join("guardian.toml");
+    std::fs::write(&config, "[local_judge]\nmode = \"off\"\n").unwrap();
     let mut command = Command::cargo_bin("guardian").unwrap();
     command
         .current_dir(folder.path())
         .env_remove("GUARDIAN_CONFIG")
-        .args(["eval", "run", "--json"])
+        .args(["eval", "run", "--config"])
+        .arg(&config)
+        .arg("--json")
         .arg(&report)
         .args(suites);
     command.assert().success();

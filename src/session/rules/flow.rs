@@ -130,7 +130,7 @@ fn after_order<'a>(scene: &'a Scene<'_>) -> Option<&'a Echo> {
             EchoKind::Passage => true,
         };
         let of_the_order = orders().any(|order| order.place.number == echo.first.number);
-        telling && !of_the_order && echo.standing == Standing::Stranger && is_said(scene, echo)
+        telling && !of_the_order && echo.standing == Standing::Stranger
     };
     let mut found = scene.echoes.iter().filter(private);
     let first = found.next()?;

@@ -90,6 +90,10 @@ fn call(scene: &Scene<'_>, found: &mut Vec<Finding>) {
         if !(certain && is_grave(scene)) {
             told.suggested = told.suggested.min(Treatment::Evidence);
         }
+        // An order to software that the call only looks like following, without doing what cannot be undone.
+        if matched.instruction.confidence < Confidence::High && !is_grave(scene) {
+            told.confidence = told.confidence.min(Confidence::Medium);
+        }
         told
     });
     found.extend(told);
@@ -137,7 +141,7 @@ fn agreement(scene: &Scene<'_>, matched: &Match<'_>) -> i32 {
     }
     let sure = match confidence {
         Confidence::High => 2,
-        Confidence::Medium if matched.instruction.addressed => 2,
+        Confidence::Medium if matched.instruction.addressed && !scene.trail().delegates() => 2,
         Confidence::Medium => 1,
         Confidence::Low => 0,
     };
