@@ -160,6 +160,7 @@ impl<'a> Scene<'a> {
             if !speaks {
                 continue;
             }
+            let first = self.passages.len();
             let mut count = 0;
             unmask.unmask(content, &mut |text, back| {
                 if count >= MOST_TEXTS {
@@ -175,6 +176,25 @@ impl<'a> Scene<'a> {
                 });
                 count += 1;
             });
+            self.own_is_the_fullest(first);
+        }
+    }
+
+    /// What is hidden in a content stands for it where it says far more than what is seen of it, as an encoded text does.
+    fn own_is_the_fullest(&mut self, first: usize) {
+        let Some(texts) = self.passages.get_mut(first..) else {
+            return;
+        };
+        let seen = texts.first().map_or(0, |text| text.words.len());
+        let fullest = texts
+            .iter()
+            .enumerate()
+            .max_by_key(|(at, text)| (text.words.len(), std::cmp::Reverse(*at)));
+        let Some((at, _)) = fullest.filter(|(_, text)| text.words.len() >= seen * 2 && text.words.len() > 4) else {
+            return;
+        };
+        for (other, text) in texts.iter_mut().enumerate() {
+            text.own = other == at;
         }
     }
 
