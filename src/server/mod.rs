@@ -225,11 +225,17 @@ impl Server {
         listen::serve(listener, router, settings.connections, stop, settings.drain_timeout).await;
         upkeep.abort();
         let guardian = Arc::clone(&self.shared.guardian);
+        if tokio::time::timeout(LEARNING, guardian.learned()).await.is_err() {
+            tracing::warn!("steps that were decided last are not remembered: there was no time");
+        }
         // It waits for the disk, or for who reads the records.
         let _ = tokio::task::spawn_blocking(move || guardian.flush_audit()).await;
         Ok(())
     }
 }
+
+/// How long an end waits for what was decided to be learned.
+const LEARNING: Duration = Duration::from_secs(3);
 
 impl Control {
     /// Stops accepting; requests under way are finished within the drain time.

@@ -92,6 +92,29 @@ async fn who_hangs_up_gives_up_the_place_in_the_queue() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_deadline_covers_examining_and_an_open_posture_opens_nothing_then() {
+    for (posture, code) in [("allow", None), ("deny", None), ("error", Some(-32012))] {
+        let judge =
+            ScriptedJudge::responding(|asked| completion(&asked.answer("allow", &[], json!([])).to_string())).await;
+        let guardian = TestGuardian::with(&format!(
+            "[judge]\nbase_url = \"{}/v1\"\nmodel = \"scripted\"\ntimeout_ms = 100\non_failure = \"{posture}\"",
+            judge.url()
+        ))
+        .await;
+        // In a debug build this takes seconds; the rest of it goes on, and holds up nobody.
+        let reply = guardian.post(&large(900_000)).await;
+        match code {
+            Some(code) => assert_eq!(reply.error_code(), code),
+            None => {
+                assert_eq!((reply.decision(), reply.source()), ("deny", "fallback"));
+                assert_eq!(reply.reason_codes(), ["oversized"]);
+            }
+        }
+        assert_eq!(judge.asked(), 0);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn connections_that_send_nothing_or_not_all_keep_nobody_out() {
     let guardian = TestGuardian::with("[limits]\nmax_connections = 16").await;
     let half = post_of("{\"jsonrpc\":", 500, "");
