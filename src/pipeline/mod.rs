@@ -45,6 +45,7 @@ use tokio::time::Instant;
 pub use admission::{Admitted, Refused};
 pub use lesson::Lesson;
 pub use organisation::{Organisation, Organisations};
+pub use recall::Line;
 pub use trust::{JudgeCheck, Trust};
 
 pub use crate::audit::Recorded;

@@ -2,10 +2,28 @@
 
 use super::room::Room;
 use super::{Admitted, Guardian};
-use crate::model::{Diagnostic, Step};
-use crate::session::{Snapshot, Standing, StoreFailure};
+use crate::model::{Caller, Diagnostic, Step};
+use crate::session::{Keys, SessionKey, Snapshot, Standing, StoreFailure};
+
+/// Steps of one line are decided one after the other, each in the light of those before it: they belong to one session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Line(SessionKey);
 
 impl Guardian {
+    /// The line of a step; `None` for one that is judged by itself.
+    pub fn line(&self, caller: &Caller, step: &Step) -> Option<Line> {
+        self.keys(caller, step)?.session().map(Line)
+    }
+
+    fn keys(&self, caller: &Caller, step: &Step) -> Option<Keys> {
+        let standing = if *caller == Self::local_caller() {
+            Standing::Anybody
+        } else {
+            Standing::Known
+        };
+        Some(self.sessions.as_ref()?.keys(caller, standing, step))
+    }
+
     /// What happened before a step, once all that was decided before is learned. Where nobody can tell in time, the step is
     /// judged by itself, and the verdict says so.
     pub(super) async fn recall(
@@ -14,15 +32,9 @@ impl Guardian {
         step: &Step,
         room: &mut Room<'_>,
     ) -> (Snapshot, Vec<Diagnostic>) {
-        let Some(sessions) = &self.sessions else {
+        let (Some(sessions), Some(keys)) = (&self.sessions, self.keys(&admitted.caller, step)) else {
             return (Snapshot::default(), Vec::new());
         };
-        let standing = if admitted.caller == Self::local_caller() {
-            Standing::Anybody
-        } else {
-            Standing::Known
-        };
-        let keys = sessions.keys(&admitted.caller, standing, step);
         let deadline = room.deadline;
         let recall = async {
             if let Some(unlearned) = sessions.unlearned(&keys) {

@@ -10,7 +10,9 @@
 //! nothing along but its own answer.
 
 mod authentication;
+mod batch;
 mod connections;
+mod encoding;
 mod health;
 mod listen;
 mod memory;
@@ -258,11 +260,15 @@ impl Control {
     }
 }
 
+/// A path that some clients make of `/aos`.
+const PATH_WITH_SLASH: &str = "/aos/";
+
 /// The routes.
 pub(crate) fn router(shared: Arc<Shared>) -> Router {
     Router::new()
         .route("/", post(steps::answer).fallback(refuse_all_but("POST")))
         .route("/aos", post(steps::answer).fallback(refuse_all_but("POST")))
+        .route(PATH_WITH_SLASH, post(steps::answer).fallback(refuse_all_but("POST")))
         .route("/healthz", get(health::alive).fallback(refuse_all_but("GET, HEAD")))
         .route("/readyz", get(health::ready).fallback(refuse_all_but("GET, HEAD")))
         .route("/metrics", get(health::metrics).fallback(refuse_all_but("GET, HEAD")))

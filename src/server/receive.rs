@@ -3,20 +3,32 @@
 use axum::body::{Body, BodyDataStream};
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
-use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
+use http::header::CONTENT_LENGTH;
 use http::{HeaderMap, Request};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::connections::Held;
+use super::encoding::{self, Encoding};
 use super::memory::{Taken, unfolded};
 use super::{Refusal, Shared};
 use crate::model::Caller;
+use crate::wire::Leniency;
 
 /// A request whose credential and shape are in order.
 pub(super) struct Received {
     pub(super) caller: Caller,
     pub(super) body: Bytes,
+    /// What its transport departs from the published texts in.
+    pub(super) leniencies: Vec<Leniency>,
     pub(super) permits: Permits,
+}
+
+/// What headers say, in order.
+struct Checked {
+    caller: Caller,
+    content_type: Option<Leniency>,
+    encoding: Encoding,
+    permit: OwnedSemaphorePermit,
 }
 
 /// A request's share of what may be worked on at the same time. Held until its last step is decided, and learned from.
@@ -29,7 +41,12 @@ pub(super) struct Permits {
 pub(super) async fn receive(shared: &Shared, request: Request<Body>) -> Result<Received, Refusal> {
     let (head, body) = request.into_parts();
     let mut body = body.into_data_stream();
-    let received = within_bounds(shared, &head.headers, &mut body).await;
+    let mut received = within_bounds(shared, &head.headers, &mut body).await;
+    if let Ok(received) = &mut received
+        && head.uri.path() == super::PATH_WITH_SLASH
+    {
+        received.leniencies.push(Leniency::TrailingSlash);
+    }
     if let Some(held) = head.extensions.get::<Held>() {
         held.wait_for_us();
     }
@@ -42,12 +59,24 @@ pub(super) async fn receive(shared: &Shared, request: Request<Body>) -> Result<R
 }
 
 async fn within_bounds(shared: &Shared, headers: &HeaderMap, body: &mut BodyDataStream) -> Result<Received, Refusal> {
-    let (caller, request) = check(shared, headers)?;
+    let Checked {
+        caller,
+        content_type,
+        encoding,
+        permit,
+    } = check(shared, headers)?;
     // What has arrived counts as arriving until it counts as what it unfolds to.
     let mut arrived = shared.arriving.open(&caller.organisation);
     let read = read(shared, body, &mut arrived);
     let read = tokio::time::timeout(shared.settings.body_timeout, read).await;
-    let body = read.map_err(|_| Refusal::TooSlow)??;
+    let mut body = read.map_err(|_| Refusal::TooSlow)??;
+    let compressed = match encoding {
+        Encoding::Plain => None,
+        Encoding::Gzip => {
+            body = unpack(shared, body, &mut arrived).await?;
+            Some(Leniency::Compressed)
+        }
+    };
     let mut memory = shared.memory.open(&caller.organisation);
     let needed = unfolded(&body);
     let grown = shared.memory.grow(&mut memory, needed, shared.settings.longest_wait);
@@ -55,8 +84,9 @@ async fn within_bounds(shared: &Shared, headers: &HeaderMap, body: &mut BodyData
     Ok(Received {
         caller,
         body,
+        leniencies: content_type.into_iter().chain(compressed).collect(),
         permits: Permits {
-            _request: request,
+            _request: permit,
             _memory: memory,
         },
     })
@@ -79,17 +109,23 @@ async fn read(shared: &Shared, body: &mut BodyDataStream, arrived: &mut Taken) -
     Ok(whole.freeze())
 }
 
-fn check(shared: &Shared, headers: &HeaderMap) -> Result<(Caller, OwnedSemaphorePermit), Refusal> {
+/// The body without its compression. Until it is unpacked it counts as large as it may become.
+async fn unpack(shared: &Shared, packed: Bytes, arrived: &mut Taken) -> Result<Bytes, Refusal> {
+    let most = shared.settings.max_body_bytes;
+    let grown = shared
+        .arriving
+        .grow(arrived, packed.len().saturating_add(most), shared.settings.longest_wait);
+    grown.await.map_err(|_| Refusal::Overloaded)?;
+    match tokio::task::spawn_blocking(move || encoding::unpack(&packed, most)).await {
+        Ok(unpacked) => unpacked,
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
+    }
+}
+
+fn check(shared: &Shared, headers: &HeaderMap) -> Result<Checked, Refusal> {
     let caller = shared.keyring.load().caller(headers)?;
-    if !is_json(headers) {
-        return Err(Refusal::NotJson);
-    }
-    if headers
-        .get(CONTENT_ENCODING)
-        .is_some_and(|encoding| encoding != "identity")
-    {
-        return Err(Refusal::Encoded);
-    }
+    let content_type = encoding::declared_as_json(headers)?;
+    let encoding = Encoding::of(headers)?;
     let most = shared.settings.max_body_bytes;
     if declared_length(headers).is_some_and(|length| length > most as u64) {
         return Err(Refusal::TooLarge(most));
@@ -97,16 +133,12 @@ fn check(shared: &Shared, headers: &HeaderMap) -> Result<(Caller, OwnedSemaphore
     let permit = std::sync::Arc::clone(&shared.in_flight)
         .try_acquire_owned()
         .map_err(|_| Refusal::Overloaded)?;
-    Ok((caller, permit))
-}
-
-/// Whether the body is declared as JSON: `application/json` or `application/*+json`, with any parameters.
-fn is_json(headers: &HeaderMap) -> bool {
-    let Some(value) = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()) else {
-        return false;
-    };
-    let essence = value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json"))
+    Ok(Checked {
+        caller,
+        content_type,
+        encoding,
+        permit,
+    })
 }
 
 fn declared_length(headers: &HeaderMap) -> Option<u64> {

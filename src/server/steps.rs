@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::receive::{Permits, Received, receive};
-use super::{Refusal, Shared};
+use super::{Refusal, Shared, batch};
 use crate::model::{Caller, RequestId, Step};
 use crate::pipeline::{self, Decided, Recorded};
 use crate::telemetry::names;
@@ -32,30 +32,58 @@ pub(super) async fn answer(State(shared): State<Arc<Shared>>, request: Request<B
 type Refused<T> = Result<T, (Refusal, Option<RequestId>)>;
 
 async fn received(shared: &Arc<Shared>, request: Request<Body>) -> Refused<Vec<u8>> {
-    let Received { caller, body, permits } = receive(shared, request).await.map_err(|refusal| (refusal, None))?;
+    let Received {
+        caller,
+        body,
+        leniencies,
+        permits,
+    } = receive(shared, request).await.map_err(|refusal| (refusal, None))?;
     let permits = Arc::new(permits);
     let deadline = Instant::now() + shared.settings.longest_wait;
     // Until here a client that hangs up leaves nothing behind: it gives up its place in the queue.
     let slot = slot(shared, &caller, Size::of(body.len()), deadline).await?;
     let limits = shared.limits;
-    let (slot, decoded) = slot.finish_with(move || wire::decode(&body, &limits)).await;
+    let (slot, decoded) = slot
+        .finish_with(move || wire::decode_received(&body, &limits, &leniencies))
+        .await;
     match decoded {
         Err(error) => Ok(refused_body(None, &error)),
         Ok(Incoming::One(item)) => answer_item(shared, &caller, item, slot, permits).await,
         Ok(Incoming::Batch(items)) => {
             drop(slot);
-            let answers = items.into_iter().map(|item| async {
-                let answered = async {
-                    let slot = slot_for(shared, &caller, &item, deadline).await?;
-                    answer_item(shared, &caller, item, slot, Arc::clone(&permits)).await
-                };
-                match answered.await {
-                    Ok(body) => body,
-                    Err((refusal, id)) => wire::encode_error(id.as_ref(), &refusal.error()),
-                }
-            });
-            Ok(wire::encode_batch(join_all(answers).await))
+            Ok(answer_batch(shared, &caller, items, permits).await)
         }
+    }
+}
+
+/// The answers to a batch, in its order. Steps of one session are decided one after the other, each in the light of those before
+/// it; different sessions side by side.
+async fn answer_batch(shared: &Arc<Shared>, caller: &Caller, items: Vec<Item>, permits: Arc<Permits>) -> Vec<u8> {
+    let lines = batch::lines(items, |item| match &item.call {
+        Ok(Call::Step(step)) => shared.guardian.line(caller, step),
+        Ok(Call::Ping(_)) | Err(_) => None,
+    });
+    let answers = lines.into_iter().map(|line| async {
+        let mut answers = Vec::with_capacity(line.len());
+        for (place, item) in line {
+            answers.push((place, answer_one_of(shared, caller, item, &permits).await));
+        }
+        answers
+    });
+    let answers = join_all(answers).await;
+    wire::encode_batch(batch::in_order(answers.into_iter().flatten()))
+}
+
+async fn answer_one_of(shared: &Arc<Shared>, caller: &Caller, item: Item, permits: &Arc<Permits>) -> Vec<u8> {
+    // A step waits from when its turn comes.
+    let deadline = Instant::now() + shared.settings.longest_wait;
+    let answered = async {
+        let slot = slot_for(shared, caller, &item, deadline).await?;
+        answer_item(shared, caller, item, slot, Arc::clone(permits)).await
+    };
+    match answered.await {
+        Ok(body) => body,
+        Err((refusal, id)) => wire::encode_error(id.as_ref(), &refusal.error()),
     }
 }
 

@@ -100,6 +100,11 @@ pub struct Keys {
 }
 
 impl Keys {
+    /// The session.
+    pub fn session(&self) -> Option<SessionKey> {
+        self.session
+    }
+
     /// Of a step. One without a session has no agent either.
     pub(super) fn of(caller: &Caller, step: &Step, nameless: Nameless) -> Self {
         let session = SessionKey::of(caller, step, nameless);

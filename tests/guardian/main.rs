@@ -60,4 +60,6 @@ mod support;
 #[cfg(test)]
 mod tls;
 #[cfg(test)]
+mod transport;
+#[cfg(test)]
 mod unconfigured;

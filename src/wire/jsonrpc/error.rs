@@ -50,6 +50,11 @@ const SPOKEN: &[&str] = &["AOS 0.1.0"];
 const REPEATED: usize = 64;
 
 impl RpcError {
+    /// The body cannot be read at all.
+    pub fn unreadable(message: impl Into<String>) -> Self {
+        Self::plain(code::PARSE, message)
+    }
+
     /// The body is JSON, but no request.
     pub fn invalid_request(message: impl Into<String>) -> Self {
         Self::plain(code::INVALID_REQUEST, message)
