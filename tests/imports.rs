@@ -24,7 +24,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("session", &["model", "policy", "telemetry"]),
     ("prompt", &["model", "policy"]),
     ("llm", &["telemetry"]),
-    ("judge", &["model", "policy", "prompt", "llm", "telemetry"]),
+    ("judge", &["model", "policy", "prompt", "llm", "telemetry", "work"]),
     ("cache", &["model", "policy", "telemetry"]),
     ("limit", &["model", "telemetry"]),
     ("audit", &["model", "telemetry"]),

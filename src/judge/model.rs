@@ -12,6 +12,7 @@ use crate::llm::{self, Chain, Counted, GivenUp, Price, Reply, Request, SettingsE
 use crate::model::Stage;
 use crate::prompt::{Marks, PromptInput, Reasoning};
 use crate::telemetry::names::JUDGE_CALLS;
+use crate::work::{Size, in_place};
 
 /// What a call takes besides the two texts: the schema, and what an endpoint wraps around messages.
 const EXTRA_TOKENS: u64 = 700;
@@ -161,7 +162,8 @@ impl AskedModel {
             budget_tokens: self.budget_tokens,
             reasoning: manner.reasoning,
         };
-        let rendered = case.prompts.render(&input, &marks).map_err(JudgeFailure::from)?;
+        let size = Size::of(case.step.text_bytes());
+        let rendered = in_place(size, || case.prompts.render(&input, &marks)).map_err(JudgeFailure::from)?;
         let schema = manner.schemas.with(&case.policy.own_codes).map_err(|_| no_schema())?;
         let request = Request {
             system: &rendered.system,
@@ -208,7 +210,7 @@ impl AskedModel {
             Ok(answer) => answer,
             Err(error) => return Err(Unjudged::Unusable(error, Box::new(reply))),
         };
-        let (assessment, mut notes) = scales.weigh(answer);
+        let (assessment, mut notes) = in_place(size, || scales.weigh(answer));
         notes.extend(exchanged.given_up.iter().map(super::hedged));
         Ok(Judged {
             assessment,
