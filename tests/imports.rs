@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("telemetry", &[]),
+    ("work", &["model"]),
     ("wire", &["model"]),
     ("policy", &["model"]),
     ("text", &["model"]),
@@ -28,7 +29,6 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("cache", &["model", "policy", "telemetry"]),
     ("limit", &["model", "telemetry"]),
     ("audit", &["model", "telemetry"]),
-    ("work", &["model"]),
     (
         "pipeline",
         &[
