@@ -9,6 +9,7 @@ use crate::cache::AnswerCache;
 use crate::config::{Config, OrganisationSettings, PolicyChoice};
 use crate::judge::{self, Judge};
 use crate::limit::{self, LocalRateLimits};
+use crate::local;
 use crate::model::OrganisationId;
 use crate::pipeline::{Guardian, Organisation, Organisations, Parts};
 use crate::policy::{PROFILE_NAMES, Policy, PolicyError};
@@ -17,7 +18,7 @@ use crate::prompt::{PromptError, Prompts};
 use crate::selftest::Canaries;
 use crate::server::Keyring;
 use crate::session;
-use crate::session::{LocalSessions, Memory};
+use crate::session::{KeptError, KeptSessions, LocalSessions, Memory, SessionStore};
 
 /// Why a guardian could not be put together.
 #[derive(Debug, thiserror::Error)]
@@ -41,9 +42,15 @@ pub enum AppError {
     /// The judge's settings cannot be used.
     #[error("judge: {0}")]
     Judge(judge::SettingsError),
+    /// The trained scorer's model cannot be used.
+    #[error("`local_judge.model`: {0}")]
+    LocalJudge(local::ModelError),
     /// The steps of the self-test cannot be used.
     #[error("self-test: {0}")]
     SelfTest(String),
+    /// Sessions cannot be kept.
+    #[error(transparent)]
+    Sessions(#[from] KeptError),
     /// Records cannot be written.
     #[error(transparent)]
     Audit(#[from] AuditError),
@@ -74,6 +81,7 @@ pub fn guardian_with_profiles(config: &Config, audit: &audit::Settings) -> Resul
                 prompts: first.prompts.clone(),
                 policy: PolicyChoice::Profile((*name).to_owned()),
                 allowance: first.allowance,
+                local_judge: first.local_judge,
             };
             organisations.insert(organisation(&settings, &mut BTreeMap::new())?);
         }
@@ -101,12 +109,14 @@ pub fn canaries(config: &Config) -> Result<Option<Canaries>, AppError> {
         canaries: None,
         limits: limit::Settings::default(),
         audit: Some(audit::Settings::Off),
+        sessions: config.sessions.clone().map(session::Settings::in_process),
         organisations: vec![OrganisationSettings {
             id: Organisation::default_id(),
             api_keys: Vec::new(),
             prompts: None,
             policy: PolicyChoice::Profile("default".to_owned()),
             allowance: limit::Allowance::default(),
+            local_judge: local::Mode::Off,
         }],
         ..config.clone()
     };
@@ -222,7 +232,17 @@ fn organisation(
         policy: Arc::new(policy(settings)?),
         prompts,
         allowance: settings.allowance,
+        local_judge: settings.local_judge,
     })
+}
+
+/// What is remembered of sessions: in this process, or in a folder as well.
+fn memory(settings: &session::Settings) -> Result<Memory, AppError> {
+    let store: Arc<dyn SessionStore> = match &settings.kept {
+        None => Arc::new(LocalSessions::new(settings.clone())),
+        Some(kept) => Arc::new(KeptSessions::open(settings.clone(), kept)?),
+    };
+    Ok(Memory::with(store, settings))
 }
 
 fn with_organisations(
@@ -238,11 +258,9 @@ fn with_organisations(
         prefilters: Prefilters::standard(),
         organisations,
         judge,
+        scorer: Some(config.local_judge.open().map_err(AppError::LocalJudge)?),
         cache: AnswerCache::new(&config.cache),
-        sessions: config.sessions.as_ref().map(|settings| {
-            let store = LocalSessions::new(settings.clone());
-            Memory::new(Arc::new(store), settings.nameless)
-        }),
+        sessions: config.sessions.as_ref().map(memory).transpose()?,
         limits: Arc::new(LocalRateLimits::new(&config.limits)),
         audit: Audit::new(config.audit.as_ref().unwrap_or(audit), config.audit_on_failure)?,
         work: config.work,

@@ -1,8 +1,9 @@
 //! One record: what was decided about which step, by what, why, and how long it took.
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
-use crate::model::{Caller, Clean, Finding, Step, Verdict, Withheld};
+use super::StepLines;
+use crate::model::{Caller, Clean, Finding, Opinion, Step, Verdict};
 
 /// How the ticket ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -60,6 +61,55 @@ impl From<&Finding> for FindingLine {
     }
 }
 
+/// What a trained scorer made of a step, as recorded: where and by how much, never the text.
+#[derive(Clone, Debug, Serialize)]
+pub struct OpinionLines {
+    /// The probability of harm.
+    pub probability: f64,
+    /// `allow`, `deny`, `unsure`.
+    pub leaning: &'static str,
+    /// `applied`, `audited`, `shadow`.
+    pub standing: &'static str,
+    /// The version of the scorer's model.
+    pub model: String,
+    /// What moved it most.
+    pub evidence: Vec<MovedLine>,
+}
+
+/// Something that moved a scorer.
+#[derive(Clone, Debug, Serialize)]
+pub struct MovedLine {
+    /// `passage`, a rule's id, or a relation to the session, in words.
+    pub what: String,
+    /// Where.
+    pub pointer: String,
+    /// Bytes of the raw text there.
+    pub span: [usize; 2],
+    /// Of a passage, the words that moved it most.
+    pub words: Vec<[usize; 2]>,
+    /// By how much.
+    pub weight: f64,
+}
+
+impl From<&Opinion> for OpinionLines {
+    fn from(opinion: &Opinion) -> Self {
+        let lines = opinion.evidence.iter().map(|moved| MovedLine {
+            what: moved.what.clone(),
+            pointer: moved.pointer.as_str().to_owned(),
+            span: [moved.span.start, moved.span.end],
+            words: moved.words.iter().map(|span| [span.start, span.end]).collect(),
+            weight: moved.weight,
+        });
+        Self {
+            probability: opinion.probability,
+            leaning: opinion.leaning,
+            standing: opinion.standing.as_str(),
+            model: opinion.model.clone(),
+            evidence: lines.collect(),
+        }
+    }
+}
+
 /// One audit record. Field names are stable; new ones may be added.
 #[derive(Clone, Debug, Serialize)]
 pub struct Record {
@@ -77,18 +127,9 @@ pub struct Record {
     pub method: &'static str,
     /// The kind of step.
     pub kind: &'static str,
-    /// The agent, where known.
-    #[serde(serialize_with = "told")]
-    pub agent: Option<Clean<String>>,
-    /// The session, where known.
-    #[serde(serialize_with = "told")]
-    pub session: Option<Clean<String>>,
-    /// The user, where known.
-    #[serde(serialize_with = "told")]
-    pub user: Option<Clean<String>>,
-    /// The tool, where one is called.
-    #[serde(serialize_with = "told")]
-    pub tool: Option<Clean<String>>,
+    /// What is told of the step itself.
+    #[serde(flatten)]
+    pub told: StepLines,
     /// Milliseconds from the decoded step to the end.
     pub duration_ms: f64,
     /// The verdict, where there was one.
@@ -103,7 +144,7 @@ pub struct VerdictLines {
     pub decision: &'static str,
     /// True when the posture answered with an error instead.
     pub undecided: bool,
-    /// `rules`, `cache`, `judge`, `fallback`.
+    /// `rules`, `local`, `cache`, `judge`, `fallback`.
     pub source: &'static str,
     /// Why.
     pub reason_codes: Vec<String>,
@@ -119,6 +160,8 @@ pub struct VerdictLines {
     pub reasoning: String,
     /// What prefilters saw.
     pub findings: Vec<FindingLine>,
+    /// What the local judge's trained scorer made of the step, where it was asked.
+    pub local: Option<OpinionLines>,
     /// How many edits were applied.
     pub edits: usize,
     /// Bytes that were not examined.
@@ -137,13 +180,10 @@ pub struct VerdictLines {
     pub judge_cost: Option<f64>,
     /// How old the answer from the cache was, in seconds.
     pub cache_age_seconds: Option<u64>,
+    /// The decision for which the judge gave the answer, where that was another one.
+    pub cached_from: Option<String>,
     /// What went wrong inside, by name.
     pub diagnostics: Vec<String>,
-}
-
-/// What a step says of itself, as far as it may be told.
-fn told<S: Serializer>(text: &Option<Clean<String>>, serializer: S) -> Result<S::Ok, S::Error> {
-    text.as_ref().map(|text| text.as_str()).serialize(serializer)
 }
 
 impl Record {
@@ -157,23 +197,10 @@ impl Record {
             caller: caller.name.clone(),
             method: step.method.as_str(),
             kind: step.kind.as_str(),
-            agent: None,
-            session: None,
-            user: None,
-            tool: None,
+            told: StepLines::default(),
             duration_ms: 0.0,
             verdict: None,
         }
-    }
-
-    /// Tells what the step says of itself, without what is withheld.
-    pub(super) fn tell(&mut self, step: &Step, withheld: &Withheld) {
-        let told = |text: Option<&str>| text.map(|text| withheld.clean_text(text));
-        let agent = step.agent.as_ref().and_then(|agent| agent.id.as_ref());
-        self.agent = told(agent.map(|id| id.as_str()));
-        self.session = told(step.session.as_ref().map(|id| id.as_str()));
-        self.user = told(step.user.as_ref().map(|id| id.as_str()));
-        self.tool = told(step.tool_call.as_ref().map(|call| call.tool.as_str()));
     }
 }
 
@@ -195,6 +222,7 @@ impl From<&Clean<Verdict>> for VerdictLines {
             message: verdict.message.clone(),
             reasoning: verdict.reasoning.clone(),
             findings: verdict.findings.iter().map(FindingLine::from).collect(),
+            local: verdict.local.as_ref().map(OpinionLines::from),
             edits: verdict.edits.len(),
             cut_bytes: verdict.coverage.cut_bytes,
             policy_version: verdict.policy_version.clone(),
@@ -204,6 +232,7 @@ impl From<&Clean<Verdict>> for VerdictLines {
             judge_tokens: judging.map(|judging| judging.tokens),
             judge_cost: judging.map(|judging| judging.cost_micros as f64 / 1e6),
             cache_age_seconds: judging.and_then(|judging| judging.age_seconds),
+            cached_from: judging.and_then(|judging| judging.decision.as_deref().map(str::to_owned)),
             diagnostics: verdict.diagnostics.iter().map(|d| d.code.to_owned()).collect(),
         }
     }

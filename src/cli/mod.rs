@@ -12,18 +12,21 @@ mod eval;
 mod input;
 mod judge;
 mod output;
+mod policy;
 mod prompts;
+mod reference;
 mod rules;
 mod serve;
 mod tools;
+mod train;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::config::Config;
-use crate::telemetry;
+use crate::config::{Config, Keys, WhoseKey};
+use crate::{audit, session, telemetry};
 
 /// A guardian for AI agents: judges every step an agent is about to take.
 ///
@@ -45,6 +48,9 @@ enum Command {
     /// Check, show or write out prompt templates.
     #[command(subcommand)]
     Prompts(prompts::Command),
+    /// Show the policy behind a hash in a record or a verdict.
+    #[command(subcommand)]
+    Policy(policy::Command),
     /// Show what rules there are, what one means, or what fires on a text.
     #[command(subcommand)]
     Rules(rules::Command),
@@ -56,6 +62,8 @@ enum Command {
     /// Measure verdicts against labelled steps.
     #[command(subcommand)]
     Eval(eval::Command),
+    /// Train the local judge's scorer on labelled steps.
+    Train(Box<train::Arguments>),
     /// Check that everything works, from the configuration to the judge's verdicts.
     Doctor(doctor::Arguments),
 }
@@ -80,12 +88,29 @@ impl ConfigArgument {
         Ok(crate::config::load(self.config.as_deref())?)
     }
 
-    /// The configuration for a command that asks no endpoint: keys may be missing.
+    /// The configuration for a command that asks no endpoint and records nothing: keys may be missing.
     fn load_to_ask_nobody(&self) -> anyhow::Result<Config> {
-        Ok(crate::config::load_with(
-            self.config.as_deref(),
-            crate::config::Keys::Unneeded,
-        )?)
+        let mut config = crate::config::load_with(self.config.as_deref(), Keys::Unneeded)?;
+        config.audit = Some(audit::Settings::Off);
+        config.sessions = config.sessions.map(session::Settings::in_process);
+        Ok(config)
+    }
+
+    /// The configuration for a command that asks the judge where it can. Without the key of an endpoint, or offline, nobody is
+    /// asked; that is said, because verdicts differ.
+    fn load_to_ask_if_possible(&self, offline: bool) -> anyhow::Result<Config> {
+        let mut config = self.load_to_ask_nobody()?;
+        let missing = config.missing_keys.iter().find(|key| key.whose == WhoseKey::Endpoint);
+        if offline {
+            config.judge = None;
+        } else if let Some(missing) = missing {
+            eprintln!(
+                "note: `{}`: the environment variable `{}` is not set, so no endpoint is asked: the guardian decides by itself",
+                missing.at, missing.variable
+            );
+            config.judge = None;
+        }
+        Ok(config)
     }
 }
 
@@ -164,10 +189,12 @@ fn run(command: Command) -> anyhow::Result<Ended> {
         }
         Command::Judge(arguments) => runtime()?.block_on(judge::run(&arguments)),
         Command::Prompts(command) => prompts::run(&command),
+        Command::Policy(command) => policy::run(&command),
         Command::Rules(command) => rules::run(&command),
         Command::Tools(arguments) => tools::run(&arguments),
         Command::Config(command) => config::run(&command),
         Command::Eval(command) => runtime()?.block_on(eval::run(&command)),
+        Command::Train(arguments) => runtime()?.block_on(train::run(&arguments)),
         Command::Doctor(arguments) => runtime()?.block_on(doctor::run(&arguments)),
     }
 }

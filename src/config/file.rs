@@ -15,11 +15,13 @@ pub struct ConfigFile {
     pub(super) prompts_dir: Option<String>,
     pub(super) policy: Option<String>,
     pub(super) judge: Option<JudgeSection>,
+    pub(super) local_judge: LocalJudgeSection,
     pub(super) limits: LimitSection,
     pub(super) a2a: A2aSection,
     pub(super) cache: CacheSection,
     pub(super) sessions: SessionSection,
     pub(super) audit: AuditSection,
+    pub(super) metrics: MetricsSection,
     pub(super) log: LogSection,
     pub(super) organisations: Vec<OrganisationSection>,
 }
@@ -108,6 +110,15 @@ pub(super) struct EndpointSection {
     pub(super) proxy: Option<String>,
 }
 
+/// The trained scorer.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct LocalJudgeSection {
+    pub(super) mode: Option<String>,
+    pub(super) model: Option<String>,
+    pub(super) audit_share: Option<f64>,
+}
+
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct CanarySection {
@@ -175,6 +186,8 @@ pub(super) struct SessionSection {
     pub(super) max_session_bytes: Option<usize>,
     pub(super) ttl_seconds: Option<u64>,
     pub(super) by_credential: Option<bool>,
+    pub(super) directory: Option<String>,
+    pub(super) max_disk_bytes: Option<u64>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -182,6 +195,13 @@ pub(super) struct SessionSection {
 pub(super) struct AuditSection {
     pub(super) on_failure: Option<String>,
     pub(super) to: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct MetricsSection {
+    pub(super) listen: Option<String>,
+    pub(super) api_keys: Vec<String>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -198,6 +218,7 @@ pub(super) struct OrganisationSection {
     pub(super) api_keys: Vec<String>,
     pub(super) prompts: Option<String>,
     pub(super) policy: Option<String>,
+    pub(super) local_judge: Option<String>,
     pub(super) calls_per_minute: Option<u32>,
     pub(super) tokens_per_minute: Option<u64>,
     pub(super) spend_per_day: Option<f64>,

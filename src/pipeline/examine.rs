@@ -7,12 +7,13 @@ use std::sync::Arc;
 
 use super::draft::Draft;
 use super::examiner::Examiner;
-use super::judging::{Question, local_assessment, local_draft};
+use super::judging::{Question, alone};
 use super::mask::Cleared;
 use super::screen::Screened;
+use crate::audit::{StepLines, Texts};
 use crate::cache::{Fingerprint, Scope};
 use crate::judge::Judge;
-use crate::model::{Clean, Decision, Diagnostic, Finding, History, Method, Source, Step, Verdict, Withheld};
+use crate::model::{Clean, Decision, Diagnostic, Finding, History, Method, Step, Verdict, Withheld};
 use crate::session::{Recalled, Snapshot};
 
 /// An examined step.
@@ -41,6 +42,8 @@ struct Seen {
 pub(super) struct Finished {
     pub(super) verdict: Arc<Clean<Verdict>>,
     pub(super) withheld: Withheld,
+    /// What its record tells of the step.
+    pub(super) told: StepLines,
     /// The step as it was received.
     pub(super) received: Arc<Step>,
     pub(super) light: Light,
@@ -70,14 +73,21 @@ impl Examiner {
         &self,
         step: Arc<Step>,
         snapshot: Snapshot,
-        notes: Vec<Diagnostic>,
+        mut notes: Vec<Diagnostic>,
         judge: Option<&Judge>,
     ) -> Examined {
         let recalled = snapshot.seen_by(&step);
+        notes.extend(recalled.past().gap().map(|gap| Diagnostic {
+            code: "session_incomplete",
+            detail: gap.describe().to_owned(),
+        }));
         let screened = self.screen(step, recalled.past());
         let cleared = match screened.settled(self.policy()) {
             Some(draft) => Err(Box::new(draft)),
-            None => self.mask(&screened, recalled.past()),
+            None => self.mask(&screened, recalled.past()).map(|mut cleared| {
+                cleared.lean = self.lean(judge.is_some(), &screened, recalled.past());
+                cleared
+            }),
         };
         let seen = Seen {
             screened,
@@ -87,14 +97,13 @@ impl Examiner {
         let finished = match (cleared, judge) {
             (Err(draft), _) => self.tell(seen, draft.into_verdict(None, Vec::new())),
             (Ok(cleared), None) => {
-                let draft = local_draft(
-                    local_assessment(&cleared.step, &cleared.evidence, self.policy()),
-                    Source::Rules,
-                    &cleared,
-                );
+                let draft = alone(&cleared, self.policy());
                 self.finish(seen, cleared, draft)
             }
             (Ok(cleared), Some(judge)) => {
+                if let Some(draft) = cleared.lean.as_ref().and_then(|lean| lean.settles(&cleared)) {
+                    return Examined::Finished(Box::new(self.finish(seen, cleared, draft)));
+                }
                 let question = self.question(&cleared, &seen.recalled, judge);
                 return Examined::Open(Box::new(Open { cleared, seen }), question);
             }
@@ -129,7 +138,7 @@ impl Examiner {
             judge: judge.identity(),
         };
         let history = recalled.history(&cleared.step);
-        let fingerprint = Fingerprint::of(&scope, &cleared.step, &cleared.evidence, &history);
+        let fingerprint = Fingerprint::of(&scope, &cleared.step, &cleared.shown_evidence(), &history);
         Question { history, fingerprint }
     }
 
@@ -144,7 +153,13 @@ impl Examiner {
         let received = Arc::clone(&seen.screened.step);
         let mut verdict = seen.screened.complete(verdict, &self.organisation);
         verdict.diagnostics.extend(seen.notes);
+        let texts = match self.policy().records.contents {
+            true => Texts::Told,
+            false => Texts::LeftOut,
+        };
+        let happened = verdict.modified.as_ref().unwrap_or(&received);
         Finished {
+            told: StepLines::of(&received, happened, &withheld, texts),
             verdict: Arc::new(withheld.clean(verdict)),
             withheld,
             received,
@@ -160,6 +175,7 @@ impl Examiner {
         verdict.prompt_version = self.organisation.prompts.version().to_owned();
         let withheld = Withheld::all();
         Finished {
+            told: StepLines::of(&step, &step, &withheld, Texts::LeftOut),
             verdict: Arc::new(withheld.clean(verdict)),
             withheld,
             received: step,

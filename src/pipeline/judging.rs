@@ -31,13 +31,14 @@ impl Guardian {
         cleared: &Cleared,
         question: Question,
         deadline: tokio::time::Instant,
+        decision_id: &str,
     ) -> Draft {
         let organisation = &admitted.organisation;
         let Question { history, fingerprint } = question;
         let answer = tokio::time::timeout_at(deadline, async {
             let mut others_asked = 0;
             loop {
-                let ask = self.ask(judge, admitted, cleared, history.clone(), deadline);
+                let ask = self.ask(judge, admitted, cleared, history.clone(), deadline, decision_id);
                 match self.cache.get_or_ask(&organisation.id, fingerprint, ask).await {
                     // The other one's time was up, not this one's.
                     Err(Unanswered::OthersFailed(failure))
@@ -58,6 +59,9 @@ impl Guardian {
                 };
                 let mut draft = draft(judged.assessment.clone(), source, Some(&judged));
                 draft.judging = Some(judging(&judged, served));
+                if let Some(lean) = &cleared.lean {
+                    lean.compare(draft.decision);
+                }
                 draft
             }
             Ok(Err(Unanswered::Failed(failure) | Unanswered::OthersFailed(failure))) => {
@@ -76,9 +80,11 @@ impl Guardian {
         cleared: &Cleared,
         history: History,
         deadline: tokio::time::Instant,
+        decision_id: &str,
     ) -> impl Future<Output = Result<Judged, JudgeFailure>> + Send + 'static {
         let (judge, limits) = (Arc::clone(judge), Arc::clone(&self.limits));
-        let (admitted, step, evidence) = (admitted.clone(), Arc::clone(&cleared.step), cleared.evidence.clone());
+        let (admitted, step, evidence) = (admitted.clone(), Arc::clone(&cleared.step), cleared.shown_evidence());
+        let decision: Arc<str> = decision_id.into();
         async move {
             let purse = CallersPurse::new(limits, admitted.clone(), deadline);
             let organisation = &admitted.organisation;
@@ -91,7 +97,9 @@ impl Guardian {
                 deadline,
                 purse: &purse,
             };
-            judge.assess(case).await
+            let mut judged = judge.assess(case).await?;
+            judged.decision = Some(decision);
+            Ok(judged)
         }
     }
 
@@ -99,8 +107,11 @@ impl Guardian {
     fn fall_back(&self, admitted: &Admitted, cleared: &Cleared, failure: &JudgeFailure) -> Draft {
         let method = cleared.step.method;
         tracing::warn!(organisation = %admitted.organisation.id, %method, failure = failure.code, detail = %failure.detail, "the judge could not decide");
-        let local = local_assessment(&cleared.step, &cleared.evidence, &admitted.organisation.policy);
-        let mut draft = local_draft(local, Source::Fallback, cleared);
+        if let Some(draft) = cleared.lean.as_ref().and_then(|lean| lean.settles_after_all(cleared)) {
+            return draft;
+        }
+        let mut draft = alone(cleared, &admitted.organisation.policy);
+        draft.source = Source::Fallback;
         draft.diagnostics.push(Diagnostic {
             code: failure.code,
             detail: failure.detail.clone(),
@@ -115,7 +126,7 @@ impl Guardian {
         }
         match posture {
             Posture::Allow if !failure.may_be_provoked() => {
-                draft.reasoning = format!("The judge could not decide ({}). {}", failure.code, draft.reasoning);
+                draft.reasoning = format!("The judge could not decide ({failure}). {}", draft.reasoning);
             }
             Posture::Allow | Posture::Deny | Posture::Error => {
                 draft.decision = Decision::Deny;
@@ -128,7 +139,7 @@ impl Guardian {
                     }
                     Posture::Deny | Posture::Error => "and the posture is closed",
                 };
-                draft.reasoning = format!("The judge could not decide ({}), {why}.", failure.code);
+                draft.reasoning = format!("The judge could not decide ({failure}), {why}.");
                 draft.undecided = posture == Posture::Error;
             }
         }
@@ -136,10 +147,21 @@ impl Guardian {
     }
 }
 
+/// What the local judge decides by itself: what its scorer denies, and what findings alone deny.
+pub(super) fn alone(cleared: &Cleared, policy: &Policy) -> Draft {
+    let by_findings = local_assessment(&cleared.step, &cleared.evidence, policy);
+    let by_findings = local_draft(by_findings, Source::Rules, cleared);
+    let lean = cleared.lean.as_ref();
+    match lean.and_then(|lean| lean.denies_alone(cleared).or_else(|| lean.settles(cleared))) {
+        Some(draft) if by_findings.decision == Decision::Allow => draft,
+        Some(_) | None => by_findings,
+    }
+}
+
 /// What the local judge makes of a step, given what the judge would be told of.
 pub(super) fn local_assessment(step: &Step, evidence: &[Finding], policy: &Policy) -> Assessment {
     let evidence: Vec<_> = evidence.iter().map(|finding| (finding, Treatment::Evidence)).collect();
-    local::assess(step, &evidence, policy.local_judge)
+    local::assess(step, &evidence, &policy.local_judge)
 }
 
 /// A draft of what the local judge assessed: it has no words of its own for the agent.
@@ -178,6 +200,10 @@ fn judging(judged: &Judged, served: Served) -> Judging {
         stage: judged.stage,
         tokens,
         cost_micros,
+        decision: match served {
+            Served::Fresh => None,
+            Served::Coalesced | Served::Stored { .. } => judged.decision.clone(),
+        },
         age_seconds: match served {
             Served::Stored { age } => Some(age.as_secs()),
             Served::Fresh | Served::Coalesced => None,

@@ -75,6 +75,7 @@ impl Lesson {
                 let Finished {
                     verdict,
                     withheld,
+                    told: _,
                     received,
                     light,
                 } = *finished;

@@ -7,6 +7,7 @@
 //! | admit | `admission.rs` | [`Admitted`]: a caller, its organisation as it stands now, within its limits |
 //! | recall | `recall.rs` | what happened in the session before |
 //! | screen | `screen.rs` | `Screened`: findings, and what the policy makes of each |
+//! | local | `local.rs` | a `Lean`: what the local judge's trained scorer makes of it |
 //! | mask | `mask.rs` | `Cleared`: the step without what the policy masks; no judge ever sees that |
 //! | judge | `judging.rs`, `purse.rs` | a `Draft`: from the cache, a model, the local judge, or the posture |
 //! | settle | `settle.rs` | the [`Verdict`]: edits applied, decoded and screened again |
@@ -26,6 +27,7 @@ mod examiner;
 mod experts;
 mod judging;
 mod lesson;
+mod local;
 mod mask;
 mod organisation;
 mod purse;
@@ -37,6 +39,7 @@ mod trust;
 mod witness;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
@@ -60,6 +63,7 @@ use crate::cache::{AnswerCache, Keep};
 use crate::judge::{Judge, Judged};
 use crate::limit::RateLimits;
 use crate::llm::BreakerState;
+use crate::local::{Scorer, Sketch};
 use crate::model::{Caller, Clean, Decision, Finding, History, Posture, Step, Verdict};
 use crate::prefilter::Prefilters;
 use crate::session::{Memory, Snapshot};
@@ -92,6 +96,8 @@ pub struct Parts {
     pub organisations: Organisations,
     /// The judge; without one, the local judge decides from findings alone.
     pub judge: Option<Judge>,
+    /// The trained scorer of the local judge; without one, findings alone are weighed.
+    pub scorer: Option<Scorer>,
     /// Where its answers are kept.
     pub cache: AnswerCache<Judged>,
     /// What is remembered of sessions; without it, every step is judged by itself.
@@ -112,6 +118,9 @@ pub struct Guardian {
     organisations: ArcSwap<Organisations>,
     judge: Option<Arc<Judge>>,
     judge_check: ArcSwapOption<JudgeCheck>,
+    open_postures: ArcSwap<Vec<String>>,
+    scorer: Option<Scorer>,
+    settled_locally: Arc<AtomicU64>,
     cache: AnswerCache<Judged>,
     sessions: Option<Memory>,
     limits: Arc<dyn RateLimits>,
@@ -139,11 +148,18 @@ pub struct Decided {
 impl Guardian {
     /// Puts a guardian together.
     pub fn new(parts: Parts) -> Self {
+        let open_postures = match parts.judge {
+            Some(_) => parts.organisations.open_postures(parts.settings.on_failure),
+            None => Vec::new(),
+        };
         Self {
+            open_postures: ArcSwap::from_pointee(open_postures),
             prefilters: Arc::new(parts.prefilters),
             organisations: ArcSwap::from_pointee(parts.organisations),
             judge: parts.judge.map(Arc::new),
             judge_check: ArcSwapOption::empty(),
+            scorer: parts.scorer,
+            settled_locally: Arc::default(),
             cache: parts.cache,
             sessions: parts.sessions,
             limits: parts.limits,
@@ -204,7 +220,14 @@ impl Guardian {
             (Ok(Examined::Finished(finished)), _) => Ok(finished),
             (Ok(Examined::Open(open, question)), Some(judge)) => {
                 let draft = self
-                    .judge(judge, admitted, &open.cleared, question, room.deadline)
+                    .judge(
+                        judge,
+                        admitted,
+                        &open.cleared,
+                        question,
+                        room.deadline,
+                        ticket.decision_id(),
+                    )
                     .await;
                 let examiner = examiner.clone();
                 room.run_after(SETTLING, move || Box::new(examiner.close(*open, draft)))
@@ -213,11 +236,11 @@ impl Guardian {
             (Ok(Examined::Open(..)), None) => Err(Busy::Late),
             (Err(busy), _) => Err(busy),
         };
-        let finished = finished.unwrap_or_else(|busy| Box::new(self.unexamined(&examiner, step, snapshot, busy)));
+        let mut finished = finished.unwrap_or_else(|busy| Box::new(self.unexamined(&examiner, step, snapshot, busy)));
 
         let learning = self.lesson(keys);
         let decision_id = ticket.decision_id().to_owned();
-        let (duration, taken) = ticket.close(&finished.verdict, &finished.withheld);
+        let (duration, taken) = ticket.close(&finished.verdict, std::mem::take(&mut finished.told));
         count(&finished.verdict, method, duration);
         let recorded = taken.wait().await;
         let decided = Decided {
@@ -244,6 +267,8 @@ impl Guardian {
         Examiner {
             prefilters: Arc::clone(&self.prefilters),
             organisation: Arc::clone(&admitted.organisation),
+            scorer: self.scorer.clone(),
+            settled_locally: Arc::clone(&self.settled_locally),
         }
     }
 
@@ -266,6 +291,15 @@ impl Guardian {
         room.run(move || examiner.shown(step, snapshot)).await.ok().flatten()
     }
 
+    /// What the local judge's scorer sees of a step, for training. `None` where there was no time.
+    pub async fn sketch(&self, admitted: &Admitted, step: Arc<Step>) -> Option<Sketch> {
+        let deadline = Instant::now() + self.settings.timeout;
+        let mut room = Room::new(&self.pool, &admitted.organisation.id, &step, None, deadline);
+        let (snapshot, _) = self.recall(admitted, &step, &mut room).await;
+        let examiner = self.examiner(admitted);
+        room.run(move || examiner.sketch(step, snapshot)).await.ok()
+    }
+
     /// The slots for work that takes a processor.
     pub fn pool(&self) -> &Arc<Pool> {
         &self.pool
@@ -273,7 +307,16 @@ impl Guardian {
 
     /// Puts other organisations in place of the present ones. Steps under way keep what they started with.
     pub fn replace_organisations(&self, organisations: Organisations) {
+        if self.judge.is_some() {
+            let open = organisations.open_postures(self.settings.on_failure);
+            self.open_postures.store(Arc::new(open));
+        }
         self.organisations.store(Arc::new(organisations));
+    }
+
+    /// Where steps happen about which no judge could decide: one line for each organisation whose posture is open.
+    pub fn open_postures(&self) -> Arc<Vec<String>> {
+        self.open_postures.load_full()
     }
 
     /// Compiles what would otherwise be compiled for the first step.
@@ -320,6 +363,13 @@ impl Guardian {
     /// Waits until all audit records have reached their destination.
     pub fn flush_audit(&self) {
         self.audit.flush();
+    }
+
+    /// Waits until all sessions are where they are kept.
+    pub fn flush_sessions(&self) {
+        if let Some(sessions) = &self.sessions {
+            sessions.flush();
+        }
     }
 
     /// The only caller there is when no organisation is configured.

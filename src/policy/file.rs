@@ -7,9 +7,10 @@ use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 use super::judge_lines;
+use super::local_lines::LocalJudgeLines;
 use super::own::{OwnRuleLine, OwnRules};
 use super::{
-    DestinationRules, Disclosure, HarmlessEntry, LocalJudgeRules, MaskStyle, NamePatterns, Policy, PostureTable,
+    DestinationRules, Disclosure, HarmlessEntry, MaskStyle, NamePatterns, Policy, PostureTable, RecordRules,
     ToolClassRules, ToolRules, TreatmentEntry, Undeclared,
 };
 use crate::model::{Confidence, Kind, Method, Origin, Posture, ReasonCode, Severity, Treatment};
@@ -84,6 +85,23 @@ pub struct PolicyFile {
     pub reason_codes: BTreeMap<String, CodeLine>,
     /// What agents are shown.
     pub disclosure: DisclosureLines,
+    /// What audit records tell.
+    #[serde(skip_serializing_if = "RecordLines::is_default")]
+    pub audit: RecordLines,
+}
+
+/// `[audit]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RecordLines {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    contents: Option<bool>,
+}
+
+impl RecordLines {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// One entry of `[[treatments]]`.
@@ -162,14 +180,6 @@ pub struct MaskLines {
     /// For the style `hash`: the name of the variable that holds the key.
     #[serde(skip_serializing_if = "Option::is_none")]
     key_env: Option<String>,
-}
-
-/// `[local_judge]`.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct LocalJudgeLines {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    deny_at: Option<f64>,
 }
 
 /// `[judge]`.
@@ -326,9 +336,7 @@ impl PolicyFile {
                 style: self.mask.style.or(base.mask.style),
                 key_env: self.mask.key_env.or(base.mask.key_env),
             },
-            local_judge: LocalJudgeLines {
-                deny_at: self.local_judge.deny_at.or(base.local_judge.deny_at),
-            },
+            local_judge: self.local_judge.over(base.local_judge),
             judge: self.judge.over(base.judge),
             reason_codes,
             disclosure: DisclosureLines {
@@ -337,7 +345,15 @@ impl PolicyFile {
                 coverage: self.disclosure.coverage.or(base.disclosure.coverage),
                 cost: self.disclosure.cost.or(base.disclosure.cost),
             },
+            audit: RecordLines {
+                contents: self.audit.contents.or(base.audit.contents),
+            },
         }
+    }
+
+    /// What the policy says, as a file; its version is made of it.
+    fn source(&self) -> Result<String, String> {
+        toml::to_string(self).map_err(|error| error.to_string())
     }
 
     fn build(self, file: &str) -> Result<Policy, PolicyError> {
@@ -346,7 +362,8 @@ impl PolicyFile {
             key: key.to_owned(),
             why,
         };
-        let version = self.version().map_err(|why| at("policy", why))?;
+        let source = self.source().map_err(|why| at("policy", why))?;
+        let version = version_of(&source);
         let own_codes = judge_lines::own_codes(&self.reason_codes).map_err(|(key, why)| at(&key, why))?;
         let own_rules = OwnRules::new(&self.rules, &own_codes).map_err(|(key, why)| at(&key, why))?;
         let treatments = self
@@ -393,13 +410,6 @@ impl PolicyFile {
             allow: hosts(&self.destinations.allow).map_err(|why| at("destinations.allow", why))?,
             deny: hosts(&self.destinations.deny).map_err(|why| at("destinations.deny", why))?,
         };
-        let deny_at = self.local_judge.deny_at.unwrap_or(0.75);
-        if !(deny_at > 0.0 && deny_at <= 1.0) {
-            return Err(at(
-                "local_judge.deny_at",
-                format!("expected a number over 0 and up to 1, found `{deny_at}`"),
-            ));
-        }
         Ok(Policy {
             name: self.name.unwrap_or_else(|| "unnamed".to_owned()),
             version,
@@ -409,7 +419,7 @@ impl PolicyFile {
             destinations,
             posture: posture_table(&self.posture).map_err(|(key, why)| at(&format!("posture.\"{key}\""), why))?,
             mask: self.mask.build().map_err(|(key, why)| at(key, why))?,
-            local_judge: LocalJudgeRules { deny_at },
+            local_judge: self.local_judge.build().map_err(|(key, why)| at(&key, why))?,
             judge: self.judge.build().map_err(|(key, why)| at(&key, why))?,
             own_codes,
             own_rules,
@@ -420,14 +430,17 @@ impl PolicyFile {
                 coverage: self.disclosure.coverage.unwrap_or(true),
                 cost: self.disclosure.cost.unwrap_or(false),
             },
+            records: RecordRules {
+                contents: self.audit.contents.unwrap_or(false),
+            },
+            source,
         })
     }
+}
 
-    /// Twelve hexadecimal digits of a hash of what the resolved policy says.
-    fn version(&self) -> Result<String, String> {
-        let text = toml::to_string(self).map_err(|error| error.to_string())?;
-        Ok(blake3::hash(text.as_bytes()).to_hex().chars().take(12).collect())
-    }
+/// Twelve hexadecimal digits of a hash of what the resolved policy says.
+fn version_of(source: &str) -> String {
+    blake3::hash(source.as_bytes()).to_hex().chars().take(12).collect()
 }
 
 impl TreatmentLine {

@@ -27,6 +27,8 @@ mod coverage;
 #[cfg(test)]
 mod documents;
 #[cfg(test)]
+mod doors;
+#[cfg(test)]
 mod endpoints;
 #[cfg(test)]
 mod evaluation;
@@ -37,6 +39,8 @@ mod fingerprint;
 #[allow(dead_code, unreachable_pub)]
 mod live;
 #[cfg(test)]
+mod local_judge;
+#[cfg(test)]
 mod organisations;
 #[cfg(test)]
 mod policies;
@@ -46,6 +50,8 @@ mod posture;
 mod pressure;
 #[cfg(test)]
 mod program;
+#[cfg(test)]
+mod restart;
 #[cfg(test)]
 mod scenarios;
 #[cfg(test)]

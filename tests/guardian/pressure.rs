@@ -17,7 +17,7 @@ fn large(bytes: usize) -> Value {
 
 fn post_of(body: &str, declared: usize, headers: &str) -> Vec<u8> {
     format!(
-        "POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n{headers}content-length: {declared}\r\n\r\n{body}"
+        "POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n{headers}content-length: {declared}\r\n\r\n{body}"
     )
     .into_bytes()
 }
@@ -118,7 +118,12 @@ async fn the_deadline_covers_examining_and_an_open_posture_opens_nothing_then() 
 async fn connections_that_send_nothing_or_not_all_keep_nobody_out() {
     let guardian = TestGuardian::with("[limits]\nmax_connections = 16").await;
     let half = post_of("{\"jsonrpc\":", 500, "");
-    for kind in [&b""[..], b"POST / HT", b"GET /healthz HTTP/1.1\r\nhost: x\r\n", &half] {
+    for kind in [
+        &b""[..],
+        b"POST / HT",
+        b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n",
+        &half,
+    ] {
         let mut silent = Vec::new();
         for _ in 0..64 {
             silent.push(sent(guardian.address, kind).await);
@@ -144,7 +149,7 @@ async fn connections_that_send_nothing_or_not_all_keep_nobody_out() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_connection_that_waits_for_its_client_too_long_is_closed() {
     let guardian = TestGuardian::with("[limits]\nidle_timeout_ms = 200\nbody_timeout_ms = 200").await;
-    let answered = b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
+    let answered = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
     for kind in [&b""[..], b"POST / HT", answered, &post_of("{", 500, "")] {
         let mut stream = sent(guardian.address, kind).await;
         let mut rest = Vec::new();

@@ -85,6 +85,12 @@ impl TestGuardian {
             .resolve("test", folder.path())
             .unwrap();
         config.server.listen.set_port(0);
+        // What is tested is mostly rules, or what a judge was asked: the trained scorer is there where a test names it.
+        if !toml.contains("[local_judge]") {
+            for organisation in &mut config.organisations {
+                organisation.local_judge = aos_guardian::local::Mode::Off;
+            }
+        }
         let log = audit::Settings::File(folder.path().join("audit.jsonl"));
         let guardian = Arc::new(app::guardian(&config, &log).unwrap());
         let server = Server::bind(config.server.clone(), config.wire, guardian, app::keyring(&config)).unwrap();
@@ -143,7 +149,7 @@ impl TestGuardian {
     pub(crate) async fn post_and_hang_up(&self, request: &Value, judge: &ScriptedJudge) {
         let body = request.to_string();
         let head = format!(
-            "POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            "POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
             body.len()
         );
         let mut stream = tokio::net::TcpStream::connect(self.address).await.unwrap();
