@@ -66,6 +66,16 @@ impl Size {
     }
 }
 
+/// Runs work in the middle of a task that waits for a model: it has no slot, and how often it happens is bounded by the model.
+/// Where it is much, the other tasks of this thread go on in another one.
+pub fn in_place<T>(size: Size, work: impl FnOnce() -> T) -> T {
+    let others = tokio::runtime::Handle::try_current().map(|runtime| runtime.runtime_flavor());
+    match (size, others) {
+        (Size::Large, Ok(tokio::runtime::RuntimeFlavor::MultiThread)) => tokio::task::block_in_place(work),
+        _ => work(),
+    }
+}
+
 /// Why there is no slot, or no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Busy {

@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("telemetry", &[]),
+    ("work", &["model"]),
     ("wire", &["model"]),
     ("policy", &["model"]),
     ("text", &["model"]),
@@ -25,11 +26,10 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("prompt", &["model", "policy"]),
     ("llm", &["telemetry"]),
     ("local", &["model", "policy", "session"]),
-    ("judge", &["model", "policy", "prompt", "llm", "telemetry"]),
+    ("judge", &["model", "policy", "prompt", "llm", "telemetry", "work"]),
     ("cache", &["model", "policy", "telemetry"]),
     ("limit", &["model", "telemetry"]),
     ("audit", &["model", "telemetry"]),
-    ("work", &["model"]),
     (
         "pipeline",
         &[

@@ -12,6 +12,7 @@ use crate::llm::{self, Chain, Counted, GivenUp, Price, Reply, Request, SettingsE
 use crate::model::Stage;
 use crate::prompt::{Marks, Part, PromptInput, Reasoning};
 use crate::telemetry::names::JUDGE_CALLS;
+use crate::work::{Size, in_place};
 
 /// What a call takes besides the two texts: the schema, and what an endpoint wraps around messages.
 const EXTRA_TOKENS: u64 = 700;
@@ -176,7 +177,8 @@ impl AskedModel {
     async fn call(&self, case: Case<'_>, manner: Manner<'_>) -> Result<Judged, Unjudged> {
         let marks = manner.tape.map_or_else(Marks::fresh, Tape::marks);
         let input = self.input(case, manner);
-        let rendered = case.prompts.render(&input, &marks).map_err(JudgeFailure::from)?;
+        let size = Size::of(case.step.text_bytes());
+        let rendered = in_place(size, || case.prompts.render(&input, &marks)).map_err(JudgeFailure::from)?;
         let schema = manner.schemas.with(&case.policy.own_codes).map_err(|_| no_schema())?;
         let request = Request {
             system: &rendered.system,
@@ -223,7 +225,7 @@ impl AskedModel {
             Ok(answer) => answer,
             Err(error) => return Err(Unjudged::Unusable(error, Box::new(reply))),
         };
-        let (assessment, mut notes) = scales.weigh(answer);
+        let (assessment, mut notes) = in_place(size, || scales.weigh(answer));
         notes.extend(exchanged.given_up.iter().map(super::hedged));
         Ok(Judged {
             assessment,

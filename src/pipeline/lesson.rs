@@ -27,6 +27,13 @@ pub(super) struct Begun {
 }
 
 impl Guardian {
+    /// Waits until everything that was decided so far is learned.
+    pub async fn learned(&self) {
+        if let Some(sessions) = &self.sessions {
+            sessions.underway().wait().await;
+        }
+    }
+
     /// Makes the session wait for what is going to be learned.
     pub(super) fn lesson(&self, keys: Keys) -> Begun {
         let memory = self

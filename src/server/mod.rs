@@ -262,11 +262,17 @@ impl Server {
             metrics.abort();
         }
         let guardian = Arc::clone(&self.shared.guardian);
+        if tokio::time::timeout(LEARNING, guardian.learned()).await.is_err() {
+            tracing::warn!("steps that were decided last are not remembered: there was no time");
+        }
         // It waits for the disk, or for who reads the records.
         let _ = tokio::task::spawn_blocking(move || guardian.flush_audit()).await;
         Ok(())
     }
 }
+
+/// How long an end waits for what was decided to be learned.
+const LEARNING: Duration = Duration::from_secs(3);
 
 fn bound(address: SocketAddr) -> Result<TcpListener, ServerError> {
     let failed = |why| ServerError::Bind { address, why };

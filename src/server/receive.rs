@@ -28,7 +28,6 @@ struct Checked {
     caller: Caller,
     content_type: Option<Leniency>,
     encoding: Encoding,
-    permit: OwnedSemaphorePermit,
 }
 
 /// A request's share of what may be worked on at the same time. Held until its last step is decided, and learned from.
@@ -47,12 +46,14 @@ pub(super) async fn receive(shared: &Shared, request: Request<Body>) -> Result<R
     {
         received.leniencies.push(Leniency::TrailingSlash);
     }
-    if let Some(held) = head.extensions.get::<Held>() {
-        held.wait_for_us();
-    }
     match &received {
+        Ok(_) => {
+            if let Some(held) = head.extensions.get::<Held>() {
+                held.wait_for_us();
+            }
+        }
         // Nothing more will come, or not in time.
-        Ok(_) | Err(Refusal::TooSlow | Refusal::Broken) => {}
+        Err(Refusal::TooSlow | Refusal::Broken) => {}
         Err(_) => drain(shared, &mut body).await,
     }
     received
@@ -63,7 +64,6 @@ async fn within_bounds(shared: &Shared, headers: &HeaderMap, body: &mut BodyData
         caller,
         content_type,
         encoding,
-        permit,
     } = check(shared, headers)?;
     // What has arrived counts as arriving until it counts as what it unfolds to.
     let mut arrived = shared.arriving.open(&caller.organisation);
@@ -77,6 +77,10 @@ async fn within_bounds(shared: &Shared, headers: &HeaderMap, body: &mut BodyData
             Some(Leniency::Compressed)
         }
     };
+    // Only now it is work: bodies that are on their way hold nobody up.
+    let permit = std::sync::Arc::clone(&shared.in_flight)
+        .try_acquire_owned()
+        .map_err(|_| Refusal::Overloaded)?;
     let mut memory = shared.memory.open(&caller.organisation);
     let needed = unfolded(&body);
     let grown = shared.memory.grow(&mut memory, needed, shared.settings.longest_wait);
@@ -130,14 +134,10 @@ fn check(shared: &Shared, headers: &HeaderMap) -> Result<Checked, Refusal> {
     if declared_length(headers).is_some_and(|length| length > most as u64) {
         return Err(Refusal::TooLarge(most));
     }
-    let permit = std::sync::Arc::clone(&shared.in_flight)
-        .try_acquire_owned()
-        .map_err(|_| Refusal::Overloaded)?;
     Ok(Checked {
         caller,
         content_type,
         encoding,
-        permit,
     })
 }
 

@@ -86,6 +86,13 @@ impl Underway {
         (!lessons.is_empty()).then_some(Unlearned(lessons))
     }
 
+    /// Everything that is under way.
+    pub(super) fn all(&self) -> Unlearned {
+        let tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        let lessons = tables.sessions.values().chain(tables.agents.values()).flatten();
+        Unlearned(lessons.map(|(_, over)| over.clone()).collect())
+    }
+
     fn end(&self, keys: Keys, number: u64) {
         let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(key) = keys.session {

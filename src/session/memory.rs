@@ -166,6 +166,11 @@ impl Memory {
         self.underway.of(*keys)
     }
 
+    /// Everything that is decided but not learned from yet.
+    pub fn underway(&self) -> Unlearned {
+        self.underway.all()
+    }
+
     /// Makes later steps wait until what comes back is dropped.
     pub fn begin(&self, keys: Keys) -> Learning {
         self.underway.begin(keys)

@@ -17,7 +17,7 @@ fn large(bytes: usize) -> Value {
 
 fn post_of(body: &str, declared: usize, headers: &str) -> Vec<u8> {
     format!(
-        "POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n{headers}content-length: {declared}\r\n\r\n{body}"
+        "POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n{headers}content-length: {declared}\r\n\r\n{body}"
     )
     .into_bytes()
 }
@@ -92,10 +92,38 @@ async fn who_hangs_up_gives_up_the_place_in_the_queue() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_deadline_covers_examining_and_an_open_posture_opens_nothing_then() {
+    for (posture, code) in [("allow", None), ("deny", None), ("error", Some(-32012))] {
+        let judge =
+            ScriptedJudge::responding(|asked| completion(&asked.answer("allow", &[], json!([])).to_string())).await;
+        let guardian = TestGuardian::with(&format!(
+            "[judge]\nbase_url = \"{}/v1\"\nmodel = \"scripted\"\ntimeout_ms = 100\non_failure = \"{posture}\"",
+            judge.url()
+        ))
+        .await;
+        // In a debug build this takes seconds; the rest of it goes on, and holds up nobody.
+        let reply = guardian.post(&large(900_000)).await;
+        match code {
+            Some(code) => assert_eq!(reply.error_code(), code),
+            None => {
+                assert_eq!((reply.decision(), reply.source()), ("deny", "fallback"));
+                assert_eq!(reply.reason_codes(), ["oversized"]);
+            }
+        }
+        assert_eq!(judge.asked(), 0);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn connections_that_send_nothing_or_not_all_keep_nobody_out() {
     let guardian = TestGuardian::with("[limits]\nmax_connections = 16").await;
     let half = post_of("{\"jsonrpc\":", 500, "");
-    for kind in [&b""[..], b"POST / HT", b"GET /healthz HTTP/1.1\r\nhost: x\r\n", &half] {
+    for kind in [
+        &b""[..],
+        b"POST / HT",
+        b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n",
+        &half,
+    ] {
         let mut silent = Vec::new();
         for _ in 0..64 {
             silent.push(sent(guardian.address, kind).await);
@@ -121,7 +149,7 @@ async fn connections_that_send_nothing_or_not_all_keep_nobody_out() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_connection_that_waits_for_its_client_too_long_is_closed() {
     let guardian = TestGuardian::with("[limits]\nidle_timeout_ms = 200\nbody_timeout_ms = 200").await;
-    let answered = b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
+    let answered = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n";
     for kind in [&b""[..], b"POST / HT", answered, &post_of("{", 500, "")] {
         let mut stream = sent(guardian.address, kind).await;
         let mut rest = Vec::new();

@@ -48,7 +48,7 @@ impl Program {
     fn post(&self, request: &Value) -> (u16, Value) {
         let body = request.to_string();
         let head = format!(
-            "POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
+            "POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
             body.len()
         );
         let mut stream = TcpStream::connect(self.address).unwrap();

@@ -54,6 +54,41 @@ async fn a_step_whose_client_hung_up_is_remembered_once_it_is_decided() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_next_step_sees_what_was_decided_however_long_it_takes_to_learn() {
+    let (judge, shown) = slow_judge(Duration::ZERO).await;
+    let guardian = TestGuardian::with_judge(&judge, "").await;
+    let of_session = |mut request: Value, number: usize| {
+        request["params"]["context"]["session"]["id"] = json!(format!("session-{number}"));
+        request
+    };
+    let sessions = (0..12).map(|number| {
+        let filler = "Thank you for the quick answer about the hammers. ".repeat(number * 100);
+        let asks = of_session(
+            user_message(&format!("Find the order of customer-{number}. {filler}")),
+            number,
+        );
+        let next = of_session(
+            tool_call("orders.find", "customer", &json!(format!("customer-{number}"))),
+            number,
+        );
+        let guardian = &guardian;
+        async move {
+            guardian.post(&asks).await;
+            guardian.post(&next).await
+        }
+    });
+    futures_util::future::join_all(sessions).await;
+    let shown = shown.lock().unwrap();
+    for number in 0..12 {
+        let asked = format!("Find the order of customer-{number}.");
+        let seen = shown
+            .iter()
+            .filter(|prompt| prompt.contains(&asked) && prompt.contains("<request-"));
+        assert_eq!(seen.count(), 1, "{number}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_session_id_that_is_borrowed_under_another_key_is_another_session() {
     let (judge, shown) = slow_judge(Duration::ZERO).await;
     let guardian = TestGuardian::with_judge(&judge, &one_organisation_with_two_keys()).await;

@@ -158,7 +158,7 @@ impl TestGuardian {
     pub(crate) async fn post_and_hang_up(&self, request: &Value, judge: &ScriptedJudge) {
         let body = request.to_string();
         let head = format!(
-            "POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            "POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
             body.len()
         );
         let mut stream = tokio::net::TcpStream::connect(self.address).await.unwrap();
