@@ -16,7 +16,7 @@ const EFFORT: usize = 128 << 20;
 
 /// The family of rules that organisations write.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Own;
+pub(super) struct CustomRules;
 
 /// The organisation's own rules as rules are documented and listed.
 pub fn own_rules(policy: &Policy) -> Vec<Rule> {
@@ -36,7 +36,7 @@ fn listed(rule: &OwnRule) -> Rule {
     }
 }
 
-impl Prefilter for Own {
+impl Prefilter for CustomRules {
     fn family(&self) -> &'static str {
         OWN_FAMILY
     }
@@ -199,10 +199,10 @@ origins = ["tool_output", "agent"]
     fn a_rule_suggests_what_the_policy_says() {
         let step = testing::step([(Origin::ToolOutput, "BDG-123456 project bluebird".to_owned())]);
         let policy = policy();
-        let findings = testing::seen_in_contents(&Own, &step, &policy);
+        let findings = testing::seen_in_contents(&CustomRules, &step, &policy);
         let treatments: Vec<Treatment> = findings.iter().map(|found| policy.treatment(found, &step)).collect();
         assert_eq!(treatments, [Treatment::Mask, Treatment::Deny]);
-        assert_eq!(testing::seen(&Own, Origin::ToolOutput, "BDG-123456"), []);
+        assert_eq!(testing::seen(&CustomRules, Origin::ToolOutput, "BDG-123456"), []);
     }
 
     #[test]

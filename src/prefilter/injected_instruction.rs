@@ -12,12 +12,12 @@ mod lists;
 use std::ops::Range;
 
 use super::disguise::Disguise;
-use super::signals::{Cluster, HALVES, Hit, Signals};
-use super::{Plain, Prefilter, Rule, Seen, Subject, ViewText, Word, Work};
+use super::signals::{Cluster, HALVES, Hit, Part, Signals};
+use super::{Plain, Prefilter, Rule, RuleError, Seen, Subject, ViewText, Word, Work};
 use crate::model::{Finding, Kind, Origin, Place, ReasonCode, Severity};
 use disguises::{Disguises, layer_disguise, may_be_disguised};
 use exhibit::is_exhibit;
-use lists::{List, Lists};
+use lists::{List, Lists, lists};
 
 pub(super) use likeness::{Likeness, likeness, telling};
 
@@ -36,12 +36,12 @@ const WEIGHT_OF_DISGUISE: u32 = 3 * HALVES;
 const NOTE: usize = 600;
 
 /// The family.
-pub(super) struct InjectedInstruction(Lists);
+pub(super) struct InjectedInstruction(&'static Lists);
 
 impl InjectedInstruction {
-    /// Compiles the rule files.
-    pub(super) fn new() -> Self {
-        Self(Lists::new())
+    /// Reads the rules and compiles their expressions.
+    pub(super) fn new() -> Result<Self, RuleError> {
+        lists().map(Self)
     }
 }
 
@@ -56,12 +56,8 @@ impl Prefilter for InjectedInstruction {
 
     fn words(&self) -> Vec<Word> {
         let lists = [&self.0.external, &self.0.user];
-        lists
-            .into_iter()
-            .filter_map(|list| list.signals.as_ref())
-            .flat_map(Signals::words)
-            .cloned()
-            .collect()
+        let words = lists.into_iter().flat_map(|list| list.signals.words());
+        words.cloned().collect()
     }
 
     fn heeds_plain(&self, _plain: Plain<'_>) -> bool {
@@ -69,19 +65,15 @@ impl Prefilter for InjectedInstruction {
     }
 
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
-        let lists = &self.0;
+        let lists = self.0;
         let list = match subject.content.origin {
             Origin::User => &lists.user,
             origin if origin.is_external() => &lists.external,
             _ => return,
         };
-        let Some(signals) = list.signals else { return };
+        let signals = &list.signals;
         let before = match subject.content.origin {
-            Origin::User => lists
-                .external
-                .signals
-                .as_ref()
-                .map_or(0, |signals| signals.words().len()),
+            Origin::User => lists.external.signals.words().len(),
             _ => 0,
         };
         for view in subject.views.folded() {
@@ -93,11 +85,11 @@ impl Prefilter for InjectedInstruction {
                 Some(Seen { word, ..seen })
             });
             let hits = signals.hits_at(view.text(), words, subject.notes);
-            if !view.path().is_empty() {
+            if !view.layers().is_empty() {
                 subject.notes.work(Work::HitBehindLayers, hits.len());
             }
             if !hits.is_empty() {
-                self.tell(list, signals, subject, view, &hits, found);
+                self.tell(list, subject, view, &hits, found);
             }
             if subject.content.origin != Origin::User && may_be_disguised(subject, view) {
                 self.tell_disguised(subject, view, found);
@@ -109,9 +101,7 @@ impl Prefilter for InjectedInstruction {
 impl InjectedInstruction {
     /// Tells the orders of any kind that are thoroughly disguised, in one finding a view.
     fn tell_disguised(&self, subject: &Subject<'_>, view: &ViewText<'_>, found: &mut Vec<Finding>) {
-        let Some(signals) = self.0.disguised.signals else {
-            return;
-        };
+        let signals = &self.0.disguised;
         let disguises = Disguises::default();
         let hit = signals.hits(view.text()).into_iter().find(|hit| {
             !hit.is_quoted()
@@ -119,7 +109,7 @@ impl InjectedInstruction {
                 && !is_exhibit(subject, view, &hit.span)
         });
         let Some(hit) = hit else { return };
-        if let Some(rule) = self.0.rules.get(self.0.disguised.first + hit.kind) {
+        if let Some(rule) = signals.kinds().get(hit.kind) {
             let mut finding = rule.at(subject, view, hit.span, format!("{}{}", rule.title, how(view)));
             finding.reason = reason_for(subject.content.origin);
             found.push(finding);
@@ -130,17 +120,13 @@ impl InjectedInstruction {
     fn tell(
         &self,
         list: &List,
-        signals: &Signals,
         subject: &Subject<'_>,
         view: &ViewText<'_>,
         hits: &[Hit],
         found: &mut Vec<Finding>,
     ) {
         let origin = subject.content.origin;
-        let is_address = |hit: &Hit| {
-            let kind = signals.kinds().get(hit.kind);
-            kind.is_some_and(|kind| kind.id == "order_to_reader")
-        };
+        let signals = &list.signals;
         let disguises = Disguises::default();
         let weigh = |hit: &Hit| {
             let exhibited = is_exhibit(subject, view, &hit.span);
@@ -151,38 +137,31 @@ impl InjectedInstruction {
             };
             // A short text in an encoding that addresses a machine is no document that happens to be encoded.
             let weight = match layer_disguise(view) {
-                Disguise::Slight if is_address(hit) && !exhibited && view.text().len() < NOTE => {
+                Disguise::Slight if hit.part == Part::Order && !exhibited && view.text().len() < NOTE => {
                     weight + WEIGHT_OF_DISGUISE
                 }
                 _ => weight,
             };
-            // To say how tools are used is what tool descriptions are for.
-            match signals.kinds().get(hit.kind).map(|kind| kind.id.as_str()) {
-                Some("commands_agent" | "redirect" | "output_steering" | "order_to_reader" | "standing_order")
-                    if origin == Origin::ToolDescription =>
-                {
+            match hit.part {
+                // To say how tools are used is what tool descriptions are for.
+                Part::Order | Part::Steering if origin == Origin::ToolDescription => weight / 2,
+                // To tell the agent what to do is what system messages are for.
+                Part::Order | Part::Steering | Part::Override | Part::Instructing if is_system_message(subject) => {
                     weight / 2
                 }
-                // To tell the agent what to do is what system messages are for.
-                Some(
-                    "commands_agent" | "redirect" | "output_steering" | "order_to_reader" | "standing_order"
-                    | "override" | "secrecy" | "tool_shadowing" | "persona" | "addresses_agent",
-                ) if is_system_message(subject) => weight / 2,
                 // To speak of earlier instructions is not.
-                Some("override") if origin == Origin::ToolDescription => weight + 2 * HALVES,
-                _ => weight,
+                Part::Override if origin == Origin::ToolDescription => weight + 2 * HALVES,
+                Part::Order | Part::Steering | Part::Override | Part::Instructing | Part::Other => weight,
             }
         };
         let clusters = signals.gravest(hits, COMPANY, weigh);
-        let mut add = |rule: usize, span: Range<usize>, explanation: String, quoted: bool| {
-            if let Some(rule) = self.0.rules.get(rule) {
-                let mut finding = rule.at(subject, view, span, explanation);
-                finding.reason = reason_for(origin);
-                if quoted {
-                    finding.severity = finding.severity.min(Severity::Low);
-                }
-                found.push(finding);
+        let mut add = |rule: &Rule, span: Range<usize>, explanation: String, quoted: bool| {
+            let mut finding = rule.at(subject, view, span, explanation);
+            finding.reason = reason_for(origin);
+            if quoted {
+                finding.severity = finding.severity.min(Severity::Low);
             }
+            found.push(finding);
         };
         for cluster in &clusters {
             let rule = match cluster.score {
@@ -190,24 +169,17 @@ impl InjectedInstruction {
                 LIKELY.. => list.likely,
                 _ => continue,
             };
-            add(
-                rule,
-                cluster.span.clone(),
-                explain(signals, cluster, list.enough, view),
-                false,
-            );
+            let explanation = explain(signals, cluster, list.enough, view);
+            add(self.0.together.rule(rule), cluster.span.clone(), explanation, false);
         }
         for hit in hits {
             let in_company =
                 |cluster: &Cluster| cluster.span.start <= hit.span.start && hit.span.end <= cluster.span.end;
-            if hit.is_told_alone() || clusters.iter().any(in_company) {
-                let title = signals.kinds().get(hit.kind).map_or("", |kind| kind.title.as_str());
-                add(
-                    list.first + hit.kind,
-                    hit.span.clone(),
-                    format!("{title}{}", how(view)),
-                    hit.is_quoted(),
-                );
+            if (hit.is_told_alone() || clusters.iter().any(in_company))
+                && let Some(rule) = signals.kinds().get(hit.kind)
+            {
+                let explanation = format!("{}{}", rule.title, how(view));
+                add(rule, hit.span.clone(), explanation, hit.is_quoted());
             }
         }
     }
@@ -218,7 +190,7 @@ fn explain(signals: &Signals, cluster: &Cluster, enough: u32, view: &ViewText<'_
         .kinds
         .iter()
         .filter_map(|kind| signals.kinds().get(*kind))
-        .map(|kind| kind.id.as_str())
+        .map(|kind| kind.id.split_once('.').map_or(kind.id.as_str(), |(_, id)| id))
         .collect();
     format!(
         "Signals of instructions stand together: {} (weight {} of {} for certain).{}",
@@ -231,10 +203,10 @@ fn explain(signals: &Signals, cluster: &Cluster, enough: u32, view: &ViewText<'_
 
 /// How the text was reached, where it was not in the open.
 fn how(view: &ViewText<'_>) -> String {
-    match view.path() {
-        "" => String::new(),
-        path => format!(" Read after decoding ({path})."),
+    if view.layers().is_empty() {
+        return String::new();
     }
+    format!(" Read after decoding ({}).", view.path())
 }
 
 /// Whether a text is what the orchestrator says to the agent (AOS 4.1.1, role `system`), rather than a remark beside it.

@@ -12,57 +12,25 @@ use std::ops::Range;
 
 use regex::bytes::{Regex, RegexBuilder};
 use serde::Deserialize;
+use toml::Value;
 
-use super::{ScanContext, Work};
-use crate::model::{Confidence, Severity};
+use super::{Rule, RuleError, ScanContext, Work};
+use crate::prefilter::engine::RuleFile;
+use crate::prefilter::engine::rules;
 use crate::text::keywords::{Keywords, Seen, Word};
 use crate::text::views::fold_pattern;
 use needs::Needs;
 use surroundings::{Surroundings, around};
 
-/// Why a rule file is unusable: which rule, what was expected, what was found.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum RuleError {
-    /// It is no TOML, or has an unknown key.
-    #[error("{file}: {why}")]
-    Malformed {
-        /// The file.
-        file: &'static str,
-        /// What the parser said.
-        why: String,
-    },
-    /// A value of a rule cannot be used.
-    #[error("{file}: rule `{rule}`: {why}")]
-    Rule {
-        /// The file.
-        file: &'static str,
-        /// The rule.
-        rule: String,
-        /// What was expected and what was found.
-        why: String,
-    },
-}
-
+/// What the rule of a kind of signal says besides what every rule says.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
-    #[serde(default)]
-    fragments: BTreeMap<String, String>,
-    rules: Vec<RuleEntry>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RuleEntry {
-    id: String,
-    title: String,
-    severity: String,
-    confidence: String,
+struct Data {
     weight: u32,
     #[serde(default = "yes")]
     alone: bool,
-    fires_on: Vec<String>,
-    silent_on: Vec<String>,
+    #[serde(default)]
+    part: Part,
     patterns: Vec<PatternEntry>,
 }
 
@@ -77,19 +45,33 @@ struct PatternEntry {
     unless: Vec<String>,
 }
 
+/// What stands beside the rules: fragments of expressions, by name.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Beside {
+    #[serde(default)]
+    fragments: BTreeMap<String, String>,
+}
+
 const fn yes() -> bool {
     true
 }
 
-/// One kind of signal.
-#[derive(Clone, Debug)]
-pub(super) struct Kind {
-    pub(super) id: String,
-    pub(super) title: String,
-    pub(super) severity: Severity,
-    pub(super) confidence: Confidence,
-    pub(super) fires_on: Vec<String>,
-    pub(super) silent_on: Vec<String>,
+/// What a signal says, as far as it depends on who says it how much it weighs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Part {
+    /// Orders the machine that reads it.
+    Order,
+    /// Says what to do next, or how to answer.
+    Steering,
+    /// Takes earlier instructions back.
+    Override,
+    /// Instructs in another way.
+    Instructing,
+    /// Anything else.
+    #[default]
+    Other,
 }
 
 /// Whether a hit is worth telling by itself.
@@ -106,6 +88,7 @@ struct Pattern {
     /// What else must stand near for it to fit.
     needs: Needs,
     weight: u32,
+    part: Part,
     told: Told,
     /// Words that, near a hit, make it something else.
     unless: Vec<String>,
@@ -129,6 +112,8 @@ pub(super) struct Hit {
     pub(super) span: Range<usize>,
     /// Twice the weight of the pattern; where the text quotes it the weight itself, where it shows it as an example half of that.
     pub(super) weight: u32,
+    /// What it says.
+    pub(super) part: Part,
     told: Told,
     quoted: bool,
 }
@@ -159,7 +144,7 @@ pub(super) struct Cluster {
 /// The compiled signals of one file.
 #[derive(Debug)]
 pub(super) struct Signals {
-    kinds: Vec<Kind>,
+    kinds: Vec<Rule>,
     patterns: Vec<Pattern>,
     words: Vec<Word>,
     /// The words alone, for texts that did not pass the shared gate.
@@ -187,23 +172,18 @@ pub(super) const HALVES: u32 = 2;
 
 impl Signals {
     /// Reads and compiles a rule file.
-    pub(super) fn compile(file: &'static str, text: &str) -> Result<Self, RuleError> {
-        let parsed: File = toml::from_str(text).map_err(|error| RuleError::Malformed {
-            file,
-            why: error.to_string(),
-        })?;
+    pub(super) fn compile(file: &RuleFile) -> Result<Self, RuleError> {
+        let read = rules::read::<Data>(file)?;
+        let fragments = Value::Table(read.beside).try_into::<Beside>();
+        let fragments = fragments.map_err(|error| file.wrong("fragments", error))?.fragments;
         let mut kinds = Vec::new();
         let mut patterns = Vec::new();
         let mut words: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-        for entry in parsed.rules {
-            let wrong = |why: String| RuleError::Rule {
-                file,
-                rule: entry.id.clone(),
-                why,
-            };
+        for (rule, entry) in read.rules {
+            let wrong = |why: String| file.wrong(&rule.id, why);
             for pattern in &entry.patterns {
                 let index = patterns.len();
-                let expression = expand(&pattern.re, &parsed.fragments);
+                let expression = expand(&pattern.re, &fragments);
                 let gate: Vec<String> = pattern.gate.iter().map(|word| fold_pattern(word)).collect();
                 patterns.push(Pattern {
                     kind: kinds.len(),
@@ -214,6 +194,7 @@ impl Signals {
                         .build()
                         .map_err(|error| wrong(error.to_string()))?,
                     weight: pattern.weight.unwrap_or(entry.weight) * HALVES,
+                    part: entry.part,
                     told: if pattern.alone.unwrap_or(entry.alone) {
                         Told::Alone
                     } else {
@@ -228,16 +209,7 @@ impl Signals {
                     words.entry(word).or_default().push(index);
                 }
             }
-            kinds.push(Kind {
-                severity: Severity::from_name(&entry.severity)
-                    .ok_or_else(|| wrong(format!("expected a severity, found `{}`", entry.severity)))?,
-                confidence: Confidence::from_name(&entry.confidence)
-                    .ok_or_else(|| wrong(format!("expected a confidence, found `{}`", entry.confidence)))?,
-                id: entry.id,
-                title: entry.title,
-                fires_on: entry.fires_on,
-                silent_on: entry.silent_on,
-            });
+            kinds.push(rule);
         }
         let (words, opens): (Vec<Word>, Vec<Vec<usize>>) = words
             .into_iter()
@@ -252,8 +224,8 @@ impl Signals {
         })
     }
 
-    /// Every kind of signal, in the order of the file.
-    pub(super) fn kinds(&self) -> &[Kind] {
+    /// The rule of every kind of signal, in the order of the file.
+    pub(super) fn kinds(&self) -> &[Rule] {
         &self.kinds
     }
 
@@ -339,6 +311,7 @@ impl Signals {
                         kind: pattern.kind,
                         span,
                         weight,
+                        part: pattern.part,
                         told: pattern.told,
                         quoted,
                     });

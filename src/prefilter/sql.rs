@@ -9,17 +9,15 @@ mod dynamic;
 mod injected;
 mod reading;
 mod recognised;
-mod rules;
 mod trade;
 
 use super::{Plain, Prefilter, Rule, Subject, Work};
-use crate::model::{Confidence, Finding, Origin, View};
-use crate::prefilter::engine::RuleTable;
+use crate::model::{Confidence, Finding, Origin, ReasonCode, Treatment, View};
+use crate::prefilter::engine::{RuleError, RuleFile, RuleTable};
 use behind::{Beginning, hidden_behind};
 use injected::injected;
 use reading::{Reading, Trait};
 use recognised::is_sql;
-use rules::RULES;
 use trade::{Trade, trade};
 
 /// Names of arguments that hold what a file is to hold.
@@ -36,17 +34,28 @@ const FILE_LABELS: &[&str] = &[
     "diff",
 ];
 
+/// Its rules.
+const RULES: RuleFile = RuleFile {
+    name: "sql.toml",
+    text: include_str!("rules/sql.toml"),
+    family: "sql",
+    reason: ReasonCode::DestructiveAction,
+    suggests: Treatment::Evidence,
+};
+
 /// The family.
 pub(super) struct Sql {
-    catalogue: RuleTable<Trait>,
+    rules: RuleTable<Trait>,
 }
 
 impl Sql {
-    /// Makes the family.
-    pub(super) fn new() -> Self {
-        Self {
-            catalogue: RuleTable::new(RULES),
-        }
+    /// Reads the rules and compiles what they are found by.
+    pub(super) fn new() -> Result<Self, RuleError> {
+        behind::check_expressions()?;
+        injected::check_expressions()?;
+        Ok(Self {
+            rules: RuleTable::load(&RULES)?,
+        })
     }
 }
 
@@ -56,7 +65,7 @@ impl Prefilter for Sql {
     }
 
     fn rules(&self) -> &[Rule] {
-        self.catalogue.rules()
+        self.rules.rules()
     }
 
     fn heeds_plain(&self, plain: Plain<'_>) -> bool {
@@ -108,9 +117,7 @@ impl Prefilter for Sql {
                     continue;
                 }
                 seen.push(seen_trait);
-                let Some(rule) = self.catalogue.rule(seen_trait) else {
-                    continue;
-                };
+                let rule = self.rules.rule(seen_trait);
                 let mut finding = rule.at(subject, view, span, seen_trait.explain());
                 // What is written to a file runs later or never, and where it runs it is looked at again.
                 let told = reading.certain || seen_trait.is_a_word() && names_machine(text);

@@ -2,22 +2,21 @@
 //!
 //! Arguments of tools that run commands are read as a shell would read them ([`crate::shell`]), and
 //! what would be called is looked at ([`files`], [`network`], [`outflow`],
-//! [`secrets`], [`system`], [`platforms`], [`deeds`], [`root_shell`], [`exhaust`]); Windows texts and other
+//! [`secrets`], [`system`], [`platforms`], [`deeds`], [`privilege_escalation`]); Windows texts and other
 //! languages are searched with constants followed ([`windows`], [`code`]). Elsewhere a command is only talked about:
 //! lines that begin like a dangerous command are read the same way, but what is found there is a hint and never more.
 
 mod code;
 mod deeds;
-mod exhaust;
 mod files;
 mod network;
 mod outflow;
+mod patterns;
 mod platforms;
 mod prose;
 mod recipe;
 mod role;
-mod root_shell;
-mod rules;
+mod privilege_escalation;
 mod secrets;
 mod system;
 #[cfg(test)]
@@ -27,9 +26,9 @@ mod windows;
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::engine::RuleTable;
+use super::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 use super::{Plain, Prefilter, Rule, Subject, ViewText, Word, Work, sql};
-use crate::model::{Confidence, Finding, Severity, Treatment, View};
+use crate::model::{Confidence, Finding, ReasonCode, Severity, Treatment, View};
 use crate::shell::{self, Call, Stdin, wrappers};
 use crate::text::keywords::Seen as Sighted;
 use recipe::Recipe;
@@ -42,65 +41,75 @@ const WORK_PER_BYTE: usize = 32;
 /// …and what all texts of a step together may cost beyond that.
 const MOST_WORK: usize = 2 << 20;
 
-/// What a rule of this family is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Danger {
-    DeleteRoot,
-    DeleteSystem,
-    DeleteBroad,
-    DeleteFiles,
-    WipeFile,
-    DiskOverwrite,
-    ForkBomb,
-    Exhaust,
-    PipeToShell,
-    KnownInstaller,
-    DownloadRun,
-    UnprotectedRun,
-    DisguisedFetch,
-    DecodedRun,
-    EncodedPayload,
-    DisguisedWord,
-    ReverseShell,
-    RawSocket,
-    CredentialRead,
-    EnvironmentRead,
-    AccountRead,
-    SystemRead,
-    ClimbingPath,
-    Exfiltrate,
-    UploadSystem,
-    Upload,
-    CommandInRequest,
-    DnsCarrier,
-    Tunnel,
-    Persistence,
-    ShellStartup,
-    SteeringWrite,
-    SystemWrite,
-    Accounts,
-    RootShell,
-    Setuid,
-    OpenPermissions,
-    KernelModule,
-    DefenceOff,
-    RecoveryOff,
-    LogWipe,
-    Shutdown,
-    StopEverything,
-    ContainerEscape,
-    HiddenExecution,
-    PlantedLibrary,
-    PackageSource,
-    Miner,
-    DestroyResources,
-    DestroyTrial,
-    HistoryRewrite,
-    DatabaseLoss,
-    Keylogger,
-    Ransom,
-    NotExamined,
+rule_keys! {
+    /// What a rule of this family is about.
+    pub(super) enum Danger {
+        DeleteRoot = "delete_root",
+        DeleteSystem = "delete_system",
+        DeleteBroad = "delete_broad",
+        DeleteFiles = "delete_files",
+        WipeFile = "wipe_file",
+        DiskOverwrite = "disk_overwrite",
+        ForkBomb = "fork_bomb",
+        PipeToShell = "pipe_to_shell",
+        KnownInstaller = "known_installer",
+        DownloadRun = "download_run",
+        UnprotectedRun = "unprotected_run",
+        DisguisedFetch = "disguised_fetch",
+        DecodedRun = "decoded_run",
+        EncodedPayload = "encoded_payload",
+        DisguisedWord = "disguised_word",
+        ReverseShell = "reverse_shell",
+        RawSocket = "raw_socket",
+        CredentialRead = "credential_read",
+        EnvironmentRead = "environment_read",
+        AccountRead = "account_read",
+        SystemRead = "system_read",
+        ClimbingPath = "climbing_path",
+        Exfiltrate = "exfiltrate",
+        UploadSystem = "upload_system",
+        Upload = "upload",
+        CommandInRequest = "command_in_request",
+        DnsCarrier = "dns_carrier",
+        Tunnel = "tunnel",
+        Persistence = "persistence",
+        ShellStartup = "shell_startup",
+        SteeringWrite = "steering_write",
+        SystemWrite = "system_write",
+        Accounts = "accounts",
+        RootShell = "privilege_escalation",
+        Setuid = "setuid",
+        OpenPermissions = "open_permissions",
+        KernelModule = "kernel_module",
+        DefenceOff = "defence_off",
+        RecoveryOff = "recovery_off",
+        LogWipe = "log_wipe",
+        Shutdown = "shutdown",
+        StopEverything = "stop_everything",
+        ContainerEscape = "container_escape",
+        HiddenExecution = "hidden_execution",
+        PlantedLibrary = "planted_library",
+        PackageSource = "package_source",
+        Miner = "miner",
+        DestroyResources = "destroy_resources",
+        DestroyTrial = "destroy_trial",
+        HistoryRewrite = "history_rewrite",
+        DatabaseLoss = "database_loss",
+        Keylogger = "keylogger",
+        Ransom = "ransom",
+        BuiltAtRunTime = "built_at_run_time",
+        NotExamined = "not_examined",
+    }
 }
+
+/// Its rules.
+const RULES: RuleFile = RuleFile {
+    name: "destructive_command.toml",
+    text: include_str!("../rules/destructive_command.toml"),
+    family: "destructive_command",
+    reason: ReasonCode::MaliciousCode,
+    suggests: Treatment::Evidence,
+};
 
 /// What was seen in one text.
 #[derive(Debug, Default)]
@@ -146,22 +155,23 @@ impl Seen {
 
 /// The family.
 pub(super) struct DestructiveCommand {
-    catalogue: RuleTable<Danger>,
+    rules: RuleTable<Danger>,
 }
 
 impl DestructiveCommand {
-    /// Makes the family.
-    pub(super) fn new() -> Self {
-        Self {
-            catalogue: RuleTable::new(rules::RULES),
-        }
+    /// Reads the rules and compiles what they are found by.
+    pub(super) fn new() -> Result<Self, RuleError> {
+        code::check_all()?;
+        windows::check_all()?;
+        privilege_escalation::check_expressions()?;
+        Ok(Self {
+            rules: RuleTable::load(&RULES)?,
+        })
     }
 
     fn report(&self, subject: &Subject<'_>, view: &ViewText<'_>, role: Role, seen: Seen, found: &mut Vec<Finding>) {
         for (danger, span, what) in seen.dangers {
-            let Some(rule) = self.catalogue.rule(danger) else {
-                continue;
-            };
+            let rule = self.rules.rule(danger);
             let explanation = match role {
                 Role::Command => format!("the command {what}"),
                 Role::Likely => format!("what looks like a command {what}"),
@@ -202,7 +212,7 @@ impl Prefilter for DestructiveCommand {
     }
 
     fn rules(&self) -> &[Rule] {
-        self.catalogue.rules()
+        self.rules.rules()
     }
 
     fn words(&self) -> Vec<Word> {
@@ -342,10 +352,8 @@ fn look_at_shell(text: &str, seen: &mut Seen, nested: &mut code::Nested) {
         system::look(&reading, call, seen);
         deeds::look(call, seen);
         platforms::look(&reading, call, seen);
-        root_shell::look(call, seen);
-        exhaust::look(&reading, call, seen);
+        privilege_escalation::look(call, seen);
     }
-    exhaust::look_at_loops(text, seen);
     outflow::look_across(&reading, seen);
     for span in &reading.decoded_runs {
         seen.add_at(Danger::DecodedRun, span.clone(), "decodes a text and runs it");
@@ -370,7 +378,7 @@ fn look_at_shell(text: &str, seen: &mut Seen, nested: &mut code::Nested) {
         );
     }
     for embedded in &reading.embedded {
-        root_shell::look_at_code(embedded, seen);
+        privilege_escalation::look_at_code(embedded, seen);
         let outer = seen.outer.replace(embedded.span.clone());
         let mut found = Vec::new();
         code::look(&embedded.code, seen, &mut found);

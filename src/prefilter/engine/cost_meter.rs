@@ -155,7 +155,7 @@ impl CostMeter {
             if view.view() != View::Folded && kinds.has(ByteClasses::ODD_PIECE.or(ByteClasses::DENSE)) {
                 self.spend(Work::Dense, length);
             }
-            if view.view() != View::Folded && view.path().contains('>') {
+            if view.view() != View::Folded && view.layers().len() > 1 {
                 self.spend(Work::Layer, length);
             }
             if !kinds.is_ascii() {

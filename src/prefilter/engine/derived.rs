@@ -332,13 +332,13 @@ mod tests {
             found.into_iter().map(|(rule, _)| rule).collect()
         };
         assert!(rules(&among(300)).contains(&"destructive_command.delete_root".to_owned()));
-        assert!(rules(&among(3_000)).contains(&super::super::oversize::CUT.to_owned()));
+        assert!(rules(&among(3_000)).contains(&"oversize.cut".to_owned()));
         let long = format!(r#"{{"a": "{}", "command": "rm -rf /"}}"#, "x".repeat(70_000));
         assert!(rules(&long).contains(&"destructive_command.delete_root".to_owned()));
         let deep = (0..6).fold(r#"{"command": "rm -rf /"}"#.to_owned(), |text, _| {
             serde_json::json!({ "a": text }).to_string()
         });
-        assert!(rules(&deep).contains(&super::super::oversize::CUT.to_owned()));
+        assert!(rules(&deep).contains(&"oversize.cut".to_owned()));
     }
 
     #[test]

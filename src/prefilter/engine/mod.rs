@@ -8,11 +8,11 @@ mod cost_meter;
 mod derived;
 mod description_cache;
 mod finding_order;
-pub(in crate::prefilter) mod oversize;
+mod oversize;
 mod plain;
 mod repeats;
 mod rule;
-mod rule_table;
+pub(in crate::prefilter) mod rules;
 mod scan_context;
 mod scan_outcome;
 mod scanner;
@@ -33,7 +33,8 @@ pub use cost_meter::Work;
 pub(in crate::prefilter) use oversize::Oversize;
 pub use plain::Plain;
 pub use rule::Rule;
-pub(in crate::prefilter) use rule_table::{Entry, RuleTable};
+pub use rules::RuleError;
+pub(in crate::prefilter) use rules::{RuleFile, RuleKey, RuleTable, rule_keys};
 pub use scan_context::ScanContext;
 pub use subject::{Spoken, Subject};
 
@@ -82,19 +83,22 @@ pub struct Prefilters {
     families: Vec<Box<dyn Prefilter>>,
     pub(in crate::prefilter) keywords: Keywords,
     descriptions: DescriptionCache,
+    /// The rules about what is not examined.
+    limits: Oversize,
 }
 
 impl Prefilters {
     /// The engine for these families, in the order in which their findings are reported.
-    pub(in crate::prefilter) fn of(families: Vec<Box<dyn Prefilter>>) -> Self {
+    pub(in crate::prefilter) fn of(families: Vec<Box<dyn Prefilter>>) -> Result<Self, RuleError> {
         let of_contents = families.iter().map(|family| family.words());
         let of_steps = families.iter().map(|family| family.step_words());
         let keywords = views::keywords(of_contents.chain(of_steps));
-        Self {
+        Ok(Self {
             families,
             keywords,
             descriptions: DescriptionCache::default(),
-        }
+            limits: Oversize::new()?,
+        })
     }
 
     /// Every family.
@@ -120,8 +124,4 @@ impl Prefilters {
         Scanner::of(self, step, policy, meter).screening()
     }
 
-    /// The rule of this id.
-    pub(in crate::prefilter) fn rule(&self, id: &str) -> Option<&Rule> {
-        self.rules().find(|rule| rule.id == id)
-    }
 }

@@ -204,9 +204,8 @@ impl<'s> Scanner<'s> {
     /// Looks at what contents stand for without saying it.
     fn look_at_implied(&mut self) {
         let all = derived::implied(self.step);
-        if !all.unopened.is_empty()
-            && let Some(cut) = self.prefilters.rule(oversize::CUT)
-        {
+        if !all.unopened.is_empty() {
+            let cut = self.prefilters.limits.rule(oversize::At::Cut);
             let unopened = all.unopened.iter();
             self.screening
                 .findings
@@ -248,8 +247,8 @@ impl<'s> Scanner<'s> {
 
     fn tell_what_is_left_out(&mut self) {
         if let Some(first) = self.unexamined.and_then(|content| self.step.content(content))
-            && let Some(rule) = self.prefilters.rule(oversize::TOO_INTRICATE)
         {
+            let rule = self.prefilters.limits.rule(oversize::At::TooIntricate);
             let left_out = self.screening.coverage.cut.len();
             let finding = oversize::too_intricate(rule, first, left_out);
             self.screening.findings.push(finding);

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::prefilter::{Subject, ViewText};
+use crate::text::views::Layer;
 
 /// Whether an encoded span is shown as an example by a text about attacks, which does not ask for it to be decoded. What
 /// is hidden from people is shown to nobody.
@@ -38,13 +39,8 @@ pub(super) fn is_exhibit(subject: &Subject<'_>, view: &ViewText<'_>, span: &Rang
         "assistant:",
         "you must",
     ];
-    let is_visible = |step: &str| {
-        matches!(
-            step,
-            "block" | "escapes" | "rot13" | "turned" | "mirrored" | "rot47" | "reversed" | "reversed-words" | "radio"
-        )
-    };
-    if view.path().is_empty() || !view.path().split('>').all(is_visible) {
+    let is_visible = |layer: &Layer| matches!(layer, Layer::Block | Layer::Escapes | Layer::Caesar);
+    if view.layers().is_empty() || !view.layers().iter().all(is_visible) {
         return false;
     }
     let raw = &subject.content.text;

@@ -5,7 +5,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use super::context::Context;
 use super::{Datum, Hit};
 use crate::model::Confidence::{self, High, Low, Medium};
-use crate::text::bytes::masks::Masks;
+use crate::text::bytes::Digits;
 
 /// Ends of file names that look like domains.
 #[rustfmt::skip]
@@ -113,7 +113,7 @@ impl UrlWord {
 }
 
 /// Finds IP addresses.
-pub(super) fn ips(text: &str, digits: &Masks, name: &str, hits: &mut Vec<Hit>) {
+pub(super) fn ips(text: &str, digits: Digits<'_>, name: &str, hits: &mut Vec<Hit>) {
     let bytes = text.as_bytes();
     let is_part = |b: &u8| b.is_ascii_hexdigit() || matches!(b, b'.' | b':');
     let mut at = 0;

@@ -11,16 +11,15 @@ mod data;
 mod format;
 mod labelled;
 mod names;
-mod seams;
+mod split;
 mod table;
 mod value;
 
 use std::ops::Range;
-use std::sync::LazyLock;
 
 use self::format::{CostMeter, Hit};
 use self::table::{Reading, Table};
-use super::{Plain, Prefilter, Rule, Spoken, Subject, ViewText, Word, Work};
+use super::{Plain, Prefilter, Rule, RuleError, Spoken, Subject, ViewText, Word, Work};
 use crate::model::{Confidence, Content, Finding, Origin, Step, Treatment, View};
 use crate::policy::Policy;
 
@@ -30,16 +29,15 @@ const FAMILY: &str = "secret";
 /// The views in which secrets are looked for. Folding changes letter case and digits, so it cannot show a key.
 const VIEWS: &[View] = &[View::Raw, View::Normalized, View::Hidden, View::Decoded, View::Json];
 
-static TABLE: LazyLock<Result<Table, String>> = LazyLock::new(Table::load);
-
 /// The family of rules that find credentials.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Secret;
+pub(super) struct Secret {
+    table: Table,
+}
 
 impl Secret {
-    /// The table; a test holds that the embedded data is sound.
-    fn table() -> Option<&'static Table> {
-        TABLE.as_ref().ok()
+    /// Reads the rules and compiles what they are found by.
+    pub(super) fn new() -> Result<Self, RuleError> {
+        Ok(Self { table: Table::load()? })
     }
 }
 
@@ -49,15 +47,15 @@ impl Prefilter for Secret {
     }
 
     fn rules(&self) -> &[Rule] {
-        Self::table().map_or(&[], Table::rules)
+        self.table.rules()
     }
 
     fn words(&self) -> Vec<Word> {
-        Self::table().map_or_else(Vec::new, |table| table.words().to_vec())
+        self.table.words().to_vec()
     }
 
     fn step_words(&self) -> Vec<Word> {
-        Self::table().map_or_else(Vec::new, |table| table.self_evident_words().to_vec())
+        self.table.self_evident_words().to_vec()
     }
 
     fn heeds_plain(&self, plain: Plain<'_>) -> bool {
@@ -69,7 +67,7 @@ impl Prefilter for Secret {
     }
 
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
-        let Some(table) = Self::table() else { return };
+        let table = &self.table;
         let mut taken: Vec<Range<usize>> = Vec::new();
         for view in subject.views.of_kind(VIEWS) {
             let granted = match subject.notes.spend(0, CostMeter::OF_STEP) {
@@ -107,9 +105,7 @@ impl Prefilter for Secret {
     }
 
     fn screen_step(&self, step: &Step, _policy: &Policy, spoken: Spoken<'_>, found: &mut Vec<Finding>) {
-        if let Some(table) = Self::table() {
-            seams::screen(table, step, spoken, found);
-        }
+        split::screen(&self.table, step, spoken, found);
     }
 }
 

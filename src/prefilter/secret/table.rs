@@ -17,7 +17,7 @@ use super::labelled;
 use super::names::{self, Label};
 use crate::model::Confidence;
 use crate::prefilter::tables::Tables;
-use crate::prefilter::{Keywords, Rule, Seen, Word};
+use crate::prefilter::{Keywords, Rule, RuleError, Seen, Word};
 use crate::text::keywords::Before;
 
 /// Every rule of the family, compiled.
@@ -62,17 +62,16 @@ enum Target {
 
 impl Table {
     /// Reads and compiles the rule data.
-    ///
-    /// # Errors
-    ///
-    /// A sentence that says which file and which rule; a test holds that there is none.
-    pub(super) fn load() -> Result<Self, String> {
+    pub(super) fn load() -> Result<Self, RuleError> {
         let entries = data::read()?;
         let position = |id: &str| {
-            entries
-                .iter()
-                .position(|entry| entry.rule.id == format!("{}.{id}", super::FAMILY))
-                .ok_or_else(|| format!("no rule `{id}`"))
+            let id = format!("{}.{id}", super::FAMILY);
+            let place = entries.iter().position(|entry| entry.rule.id == id);
+            place.ok_or(RuleError::Rule {
+                file: "secret/labelled.toml",
+                rule: id,
+                why: "the code refers to it, no file holds it".to_owned(),
+            })
         };
         let labelled_password = position("labelled_password")?;
         let labelled_token = position("labelled_token")?;

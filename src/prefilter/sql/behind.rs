@@ -1,14 +1,12 @@
 //! Statements that stand behind something that is none, and losses in the languages of other databases.
 
 use std::ops::Range;
-use std::sync::LazyLock;
 
-use regex::Regex;
 
 use super::reading::{self, Reading, Trait};
 use super::recognised::is_sql_label;
 use super::trade::Trade;
-use crate::text::expression::expression;
+use crate::text::expression::expressions;
 
 /// Where a statement may begin that stands behind something else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,12 +45,12 @@ pub(super) fn hidden_behind(label: &str, text: &str, trade: Trade, beginning: Be
     all
 }
 
-/// A statement that takes something away, wherever one can begin.
-static STATEMENT: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    expression(
-        r#"(?im)(?:^|[;)"'`]|\bgo\b)\s*(drop\s+(?:table|database|schema|view|index|user|role|function|owned|keyspace|tablespace)\b|truncate\s+(?:table\s+)?\w|delete\s+from\b|alter\s+(?:table|user|role|database)\b|update\s+\S+\s+set\b|exec(?:ute)?\s+(?:immediate|xp_)|copy\s+\w+\s+(?:to|from)\s)"#,
-    )
-});
+expressions! {
+    /// A statement that takes something away, wherever one can begin.
+    static STATEMENT = r#"(?im)(?:^|[;)"'`]|\bgo\b)\s*(drop\s+(?:table|database|schema|view|index|user|role|function|owned|keyspace|tablespace)\b|truncate\s+(?:table\s+)?\w|delete\s+from\b|alter\s+(?:table|user|role|database)\b|update\s+\S+\s+set\b|exec(?:ute)?\s+(?:immediate|xp_)|copy\s+\w+\s+(?:to|from)\s)"#;
+    /// What takes everything away in the languages of databases that speak no SQL.
+    static ELSE = r"(?i)^\s*(?:redis-cli\s+(?:-\w\s+\S+\s+){0,4})?flush(?:all|db)\b|\bdb\.\w+\.(?:drop|deleteMany|remove)\(\s*(?:\{\s*\})?\s*\)|\bdropDatabase\(\s*\)|^\s*match\s*\(\w*\)\s*(?:detach\s+)?delete\s+\w+\s*;?\s*$";
+}
 
 /// The statements that stand behind something else, each up to where the next one begins.
 fn behind(text: &str, beginning: Beginning) -> Vec<Range<usize>> {
@@ -61,10 +59,7 @@ fn behind(text: &str, beginning: Beginning) -> Vec<Range<usize>> {
     if text.len() > LONGEST {
         return Vec::new();
     }
-    let hits = STATEMENT
-        .as_ref()
-        .into_iter()
-        .flat_map(|regex| regex.captures_iter(text).take(MOST));
+    let hits = STATEMENT.captures_iter(text).take(MOST);
     let starts = hits.filter_map(|hit| hit.get(1)).map(|verb| verb.start());
     let before = |start: usize| text.get(..start).unwrap_or_default().trim_end_matches([' ', '\t']);
     starts
@@ -89,16 +84,10 @@ fn behind(text: &str, beginning: Beginning) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// What takes everything away in the languages of databases that speak no SQL.
-static ELSE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    expression(
-        r"(?i)^\s*(?:redis-cli\s+(?:-\w\s+\S+\s+){0,4})?flush(?:all|db)\b|\bdb\.\w+\.(?:drop|deleteMany|remove)\(\s*(?:\{\s*\})?\s*\)|\bdropDatabase\(\s*\)|^\s*match\s*\(\w*\)\s*(?:detach\s+)?delete\s+\w+\s*;?\s*$",
-    )
-});
 
 /// Where a text in another language than SQL takes everything away.
 fn loss_elsewhere(text: &str) -> Option<Range<usize>> {
-    ELSE.as_ref()?.find(text).map(|hit| hit.range())
+    ELSE.find(text).map(|hit| hit.range())
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ mod forms;
 mod searched;
 mod statements;
 
+use crate::prefilter::engine::rule_keys;
 use std::ops::Range;
 
 use super::bare::{blanked, splits_keyword, without_comments};
@@ -15,20 +16,21 @@ use statements::{by_statement, parse};
 /// Longer texts are searched, not parsed.
 const LONGEST: usize = 32 * 1024;
 
-/// What a statement does that matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Trait {
-    Drops,
-    DropsMinor,
-    DropsColumn,
-    WritesEverywhere,
-    SeveralWithWrite,
-    HiddenWrite,
-    Grants,
-    RunsCommand,
-    TouchesFiles,
-    Injected,
-    SplitKeyword,
+rule_keys! {
+    /// What a statement is, or holds.
+    pub(super) enum Trait {
+        Drops = "drop",
+        DropsMinor = "drop_minor",
+        DropsColumn = "alter_drop",
+        WritesEverywhere = "unbounded_write",
+        SeveralWithWrite = "several_statements",
+        HiddenWrite = "hidden_write",
+        Grants = "grant",
+        RunsCommand = "server_command",
+        TouchesFiles = "server_file",
+        Injected = "injection",
+        SplitKeyword = "split_keyword",
+    }
 }
 
 impl Trait {

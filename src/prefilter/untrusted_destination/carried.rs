@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use url::Url;
 
-use crate::text::views::ordinary_base32;
+use crate::text::views::from_base32;
 
 /// What a URL carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -88,7 +88,7 @@ fn label_spells_text(label: &str) -> bool {
         return false;
     }
     let hex = label.len().is_multiple_of(2) && from_hex(label).is_some_and(|bytes| is_readable(&bytes));
-    hex || ordinary_base32(label.as_bytes()).is_some_and(|bytes| is_readable(&bytes))
+    hex || from_base32(label.as_bytes()).is_some_and(|bytes| is_readable(&bytes))
 }
 
 fn from_hex(text: &str) -> Option<Vec<u8>> {

@@ -6,7 +6,6 @@
 mod carried;
 mod extract;
 mod hosts;
-mod rules;
 
 use core::net::Ipv4Addr;
 use std::collections::HashMap;
@@ -15,36 +14,46 @@ use url::{Host, Url};
 
 use super::{Plain, Prefilter, Rule, Subject, ViewText, Word, Work};
 use crate::model::{Confidence, Content, Finding, Form, Kind, Method, Origin, Place, Treatment};
-use crate::prefilter::engine::RuleTable;
+use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 use carried::Cargo;
 use extract::{Found, Stand};
 use hosts::Zone;
 
-/// What is wrong with a destination.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Trouble {
-    Denied,
-    Metadata,
-    Disguised,
-    Loopback,
-    Smuggled,
-    Private,
-    PrivatePush,
-    WildcardDns,
-    UserInfo,
-    Credentials,
-    LookAlike,
-    Scheme,
-    AttackScheme,
-    ControlPort,
-    LocalFile,
-    Collector,
-    LoadedData,
-    LinkedData,
-    OddSpelling,
-    Unreadable,
-    Flood,
+rule_keys! {
+    /// What is wrong with a destination.
+    enum Trouble {
+        Denied = "denied_host",
+        Metadata = "metadata_host",
+        Disguised = "disguised_address",
+        Loopback = "loopback",
+        Private = "private_address",
+        PrivatePush = "private_push",
+        WildcardDns = "wildcard_dns",
+        UserInfo = "user_info",
+        Credentials = "credentials_in_url",
+        LookAlike = "look_alike_host",
+        Scheme = "unusual_scheme",
+        AttackScheme = "attack_scheme",
+        ControlPort = "control_port",
+        Smuggled = "smuggled_protocol",
+        LocalFile = "local_file",
+        Collector = "collector",
+        LoadedData = "loaded_data",
+        LinkedData = "linked_data",
+        OddSpelling = "odd_spelling",
+        Unreadable = "unreadable_url",
+        Flood = "flood",
+    }
 }
+
+/// Its rules.
+const RULES: RuleFile = RuleFile {
+    name: "untrusted_destination.toml",
+    text: include_str!("../rules/untrusted_destination.toml"),
+    family: "untrusted_destination",
+    reason: ReasonCode::UntrustedDestination,
+    suggests: Treatment::Evidence,
+};
 
 /// What a URL in this content means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,15 +70,15 @@ enum Role {
 
 /// The family.
 pub(super) struct UntrustedDestination {
-    catalogue: RuleTable<Trouble>,
+    rules: RuleTable<Trouble>,
 }
 
 impl UntrustedDestination {
     /// Makes the family.
-    pub(super) fn new() -> Self {
-        Self {
-            catalogue: RuleTable::new(rules::RULES),
-        }
+    pub(super) fn new() -> Result<Self, RuleError> {
+        Ok(Self {
+            rules: RuleTable::load(&RULES)?,
+        })
     }
 }
 
@@ -79,7 +88,7 @@ impl Prefilter for UntrustedDestination {
     }
 
     fn rules(&self) -> &[Rule] {
-        self.catalogue.rules()
+        self.rules.rules()
     }
 
     fn words(&self) -> Vec<Word> {
@@ -169,9 +178,7 @@ impl UntrustedDestination {
         view: &ViewText<'_>,
         found: &mut Vec<Finding>,
     ) {
-        let Some(rule) = self.catalogue.rule(trouble) else {
-            return;
-        };
+        let rule = self.rules.rule(trouble);
         let mut finding = rule.at(subject, view, destination.span.clone(), what);
         let carries = matches!(trouble, Trouble::LoadedData | Trouble::LinkedData | Trouble::Denied);
         match role {

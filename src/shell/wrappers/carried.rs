@@ -1,13 +1,11 @@
 //! Commands that other programs carry: in options, in variables, in scripts of their own, on other hosts.
 
-use std::sync::LazyLock;
 
-use regex::Regex;
 
 use super::options::after_options;
 use super::{Inner, here, inner_call, joined};
 use crate::shell::{Call, Word};
-use crate::text::expression::expression;
+use crate::text::expression::expressions;
 
 /// Variables whose value is run as a command by the programs that read them.
 const COMMAND_VARIABLES: &[&str] = &[
@@ -361,20 +359,15 @@ fn in_git(call: &Call) -> Vec<String> {
     scripts
 }
 
-/// Commands in code: in back-ticks, in `qx(…)` and `%x(…)`, behind a word that runs what is quoted, before one that does.
-static COMMANDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    expression(
-        r#"`([^`]+)`|\b(?:qx|%x)[({]([^)}]+)[)}]|%x[({]([^)}]+)[)}]|(?i:\b(?:exec|system|popen|execute|spawn|do shell script|shell-command|cmd|command|run))\b[^\w"'`]{0,3}(?:%?q[({]([^)}]+)[)}]|"([^"]+)"|'([^']+)')|"([^"]+)"\s*\.\s*(?:execute\(|!)|\b(?:exec|spawn)\s+(sh\s[^\n;]+)"#,
-    )
-});
+expressions! {
+    /// Commands in code: in back-ticks, in `qx(…)` and `%x(…)`, behind a word that runs what is quoted, before one that does.
+    static COMMANDS = r#"`([^`]+)`|\b(?:qx|%x)[({]([^)}]+)[)}]|%x[({]([^)}]+)[)}]|(?i:\b(?:exec|system|popen|execute|spawn|do shell script|shell-command|cmd|command|run))\b[^\w"'`]{0,3}(?:%?q[({]([^)}]+)[)}]|"([^"]+)"|'([^']+)')|"([^"]+)"\s*\.\s*(?:execute\(|!)|\b(?:exec|spawn)\s+(sh\s[^\n;]+)"#;
+}
 
 /// The commands that a piece of code holds.
 pub(super) fn in_code(code: &str) -> impl Iterator<Item = String> {
     const MOST: usize = 16;
-    let hits = COMMANDS
-        .as_ref()
-        .into_iter()
-        .flat_map(move |commands| commands.captures_iter(code).take(MOST));
+    let hits = COMMANDS.captures_iter(code).take(MOST);
     hits.filter_map(|hit| {
         hit.iter()
             .skip(1)

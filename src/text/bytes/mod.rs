@@ -1,11 +1,10 @@
 //! Gates: questions about the bytes of a text that are answered at the speed of memory.
 
-pub(crate) mod kinds;
+mod classes;
 mod marks;
-pub(crate) mod masks;
 mod moments;
 
-pub(crate) use kinds::ByteClasses;
+pub(crate) use classes::{ByteClasses, is_base64, is_odd_control, is_odd_piece};
 pub(crate) use marks::Marks;
 pub(crate) use moments::is_moment;
 
@@ -80,4 +79,26 @@ pub(crate) fn hex_number(digits: &[u8]) -> Option<u32> {
     digits.iter().try_fold(0u32, |number, digit| {
         Some(number.wrapping_shl(4) | u32::from(hex_value(*digit)?))
     })
+}
+
+/// The rows of digits of a text.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Digits<'t>(pub(crate) &'t [u8]);
+
+impl Digits<'_> {
+    /// The first digit at or behind a place, if there is one.
+    pub(crate) fn find(self, from: usize) -> Option<usize> {
+        next(self.0, from, |byte| byte.is_ascii_digit())
+    }
+
+    /// The first digit at or behind a place; the end of the text if there is none.
+    pub(crate) fn next_in(self, from: usize) -> usize {
+        self.find(from).unwrap_or(self.0.len())
+    }
+
+    /// The first byte at or behind a place that is no digit; the end of the text if there is none.
+    pub(crate) fn next_out(self, from: usize) -> usize {
+        let rest = self.0.get(from..).unwrap_or_default();
+        from.min(self.0.len()) + rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
+    }
 }

@@ -1,15 +1,13 @@
 //! A first look at a content: what it holds and which words of the gate. Most contents of a step are names, states and short
 //! remarks that nothing is to be said about; a glance tells them from those whose views must be made.
 
-use super::spelled::SHORTEST;
+use super::base_n::SHORTEST;
 use crate::model::{Content, Form, View, ViewSet};
 use crate::text::bytes::{ByteClasses, is_moment};
 use crate::text::keywords::{KeywordHits, Keywords};
 
 /// What a time stamp holds that other plain texts do not.
 const OF_MOMENTS: ByteClasses = ByteClasses::DIGIT
-    .or(ByteClasses::DENSE)
-    .or(ByteClasses::UNBROKEN)
     .or(ByteClasses::ODD_PIECE)
     .or(ByteClasses::CAPITAL);
 
@@ -54,7 +52,7 @@ impl Glance {
             harmless = harmless.or(ByteClasses::ODD_PIECE);
         }
         if length < SHORTEST_NUMBER {
-            harmless = harmless.or(ByteClasses::DIGIT).or(ByteClasses::DENSE);
+            harmless = harmless.or(ByteClasses::DIGIT);
         }
         let is_read = !matches!(content.form, Form::OpaqueFile { .. });
         let is_little = || {

@@ -264,86 +264,6 @@ const fn far_fetched(c: char) -> Option<char> {
     })
 }
 
-/// Letters on their heads, each with the one that it is.
-const UPSIDE_DOWN: &[(char, char)] = &[
-    ('ɐ', 'a'),
-    ('ɔ', 'c'),
-    ('ǝ', 'e'),
-    ('ɟ', 'f'),
-    ('ƃ', 'g'),
-    ('ᵷ', 'g'),
-    ('ɥ', 'h'),
-    ('ᴉ', 'i'),
-    ('ı', 'i'),
-    ('ɾ', 'j'),
-    ('ʞ', 'k'),
-    ('ʅ', 'l'),
-    ('ꞁ', 'l'),
-    ('ɯ', 'm'),
-    ('ɹ', 'r'),
-    ('ʇ', 't'),
-    ('ʌ', 'v'),
-    ('ʍ', 'w'),
-    ('ʎ', 'y'),
-    ('∀', 'A'),
-    ('Ǝ', 'E'),
-    ('Ⅎ', 'F'),
-    ('⅁', 'G'),
-    ('⅂', 'L'),
-    ('Ԁ', 'P'),
-    ('⊥', 'T'),
-    ('∩', 'U'),
-    ('Λ', 'V'),
-    ('⅄', 'Y'),
-    ('˙', '.'),
-    ('¡', '!'),
-    ('¿', '?'),
-    ('n', 'u'),
-    ('u', 'n'),
-    ('d', 'p'),
-    ('p', 'd'),
-    ('b', 'q'),
-    ('q', 'b'),
-    ('M', 'W'),
-    ('W', 'M'),
-    ('6', '9'),
-    ('9', '6'),
-    ('\'', ','),
-    (',', '\''),
-    ('(', ')'),
-    (')', '('),
-    ('[', ']'),
-    (']', '['),
-    ('<', '>'),
-    ('>', '<'),
-];
-
-/// The text turned round, when enough of its letters stand on their heads.
-pub(super) fn upright(text: &str, room: usize) -> Option<Derived> {
-    const FEWEST: usize = 6;
-    let is_turned = |c: &char| {
-        matches!(
-            c,
-            'ɐ' | 'ɔ' | 'ǝ' | 'ɟ' | 'ƃ' | 'ɥ' | 'ᴉ' | 'ʞ' | 'ɯ' | 'ɹ' | 'ʇ' | 'ʌ' | 'ʍ' | 'ʎ'
-        )
-    };
-    if text.chars().filter(is_turned).take(FEWEST).count() < FEWEST {
-        return None;
-    }
-    let mut writer = Writer::new(room);
-    for (at, c) in text.char_indices().rev() {
-        let upright = UPSIDE_DOWN
-            .iter()
-            .find(|(turned, _)| *turned == c)
-            .map_or(c, |(_, letter)| *letter);
-        writer.put(at..at + c.len_utf8(), upright.encode_utf8(&mut [0; 4]));
-        if writer.is_full() {
-            break;
-        }
-    }
-    Some(writer.finish(text.len()))
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -388,14 +308,6 @@ mod tests {
     }
 
     #[test]
-    fn letters_on_their_heads_are_turned_round() {
-        let derived = upright("˙ǝsnoɥ ǝɥʇ uᴉ sʎǝʞ", 1000).unwrap();
-        assert_eq!(derived.text, "keys in the house.");
-        assert_eq!(derived.map.source_span(0..4), 22..29);
-        assert!(upright("[ˈwɔːtə] is how it is said", 1000).is_none());
-    }
-
-    #[test]
     fn the_texts_of_the_world_stay() {
         for text in [
             "Привет, мир, как дела",
@@ -416,7 +328,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_is_too_odd(text in "([a-zа-яค-๛ᗩ-ᘔ😀́é]{0,8}[ \n]){0,20}", room in 0usize..200) {
-            for derived in [plain(&text, &text, room), upright(&text, room)].into_iter().flatten() {
+            if let Some(derived) = plain(&text, &text, room) {
                 prop_assert!(derived.text.len() <= room);
                 prop_assert!(text.get(derived.map.source_span(0..derived.text.len())).is_some());
             }

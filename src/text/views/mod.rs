@@ -6,37 +6,30 @@
 //!   the letters that they look like (each left out when that changes nothing);
 //! - *folded*: look-alikes folded to ASCII, lower case (always there, one for each of the other texts);
 //! - *hidden*: what tag characters, variation selectors or zero-width bits spell;
-//! - *decoded*: base64 and its kin, hexadecimal, compressed blocks, lists of numbers, dumps, escapes, simple ciphers, Morse code,
-//!   the order shown under right-to-left overrides;
+//! - *decoded*: base64, base32, hexadecimal, compressed blocks, lists of character codes, escapes, letters shifted round the
+//!   alphabet, the order shown under right-to-left overrides;
 //! - *json*: what a JSON text inside the string says, a `key: value` a line.
 //!
 //! So a rule that ignores case reads the folded views, and a rule that needs it reads all others. A text that an earlier
 //! view already has is not repeated. Work is bounded: derived text by a multiple of the raw text, layers and views by
 //! numbers; what was cut is counted, and what is still encoded at the last layer is said ([`Views::undecoded`]).
 
-mod alphabets;
-mod bits;
+mod base_n;
 mod blocks;
 mod budget;
-mod ciphers;
-mod dumps;
+mod caesar;
+mod codes;
 mod escapes;
 mod fold;
 mod glance;
-mod groups;
 mod hidden;
+mod invisible_digits;
 mod json;
 mod letters;
 mod likeness;
-mod lines;
 mod normalize;
-mod numbers;
 mod packed;
-mod pairs;
-mod seams;
 mod span_map;
-mod spelled;
-mod spoken;
 
 use std::cell::OnceCell;
 use std::collections::VecDeque;
@@ -48,10 +41,10 @@ use crate::model::{Content, Form, View};
 use crate::text::bytes::ByteClasses;
 use crate::text::keywords::{KeywordHits, Keywords, Word};
 
-pub(crate) use alphabets::ordinary_base32;
-pub(crate) use bits::{FEWEST_BITS, is_digit};
+pub(crate) use base_n::from_base32;
 pub(crate) use budget::{DecodeBudget, Granted};
 pub(crate) use fold::fold_pattern;
+pub(crate) use invisible_digits::{FEWEST_BITS, is_digit};
 pub(crate) use glance::Glance;
 pub(crate) use hidden::{is_zero_width, selector_byte};
 pub(crate) use json::{Leaf, MOST_LEAVES, leaves};
@@ -70,12 +63,7 @@ pub(crate) const OF_FAMILIES: usize = 1;
 
 /// The keywords of the views themselves and, behind them, of each of these vocabularies.
 pub(crate) fn keywords(vocabularies: impl Iterator<Item = Vec<Word>>) -> Keywords {
-    let own = ciphers::words()
-        .into_iter()
-        .chain(spoken::words())
-        .chain(dumps::words())
-        .collect();
-    Keywords::of(std::iter::once(own).chain(vocabularies))
+    Keywords::of(std::iter::once(caesar::words()).chain(vocabularies))
 }
 
 /// The gate of the views alone, for those who only want to know what is encoded.
@@ -102,6 +90,49 @@ impl Text<'_> {
     }
 }
 
+/// What was taken off a text to get at another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layer {
+    /// Invisible tag characters.
+    Tags,
+    /// Variation selectors.
+    Selectors,
+    /// Digits of invisible characters.
+    InvisibleDigits,
+    /// A right-to-left override.
+    Override,
+    /// Invisible characters that stood for spaces.
+    Fillers,
+    /// Strings of terminal codes.
+    Terminal,
+    /// JSON inside a string.
+    Json,
+    /// Escapes: percent, entities, back-slashes.
+    Escapes,
+    /// Base64, base32, hexadecimal, compressed bytes, lists of character codes.
+    Block,
+    /// Letters shifted round the alphabet.
+    Caesar,
+}
+
+impl Layer {
+    /// Its name in explanations.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Layer::Tags => "tags",
+            Layer::Selectors => "selectors",
+            Layer::InvisibleDigits => "zero-width",
+            Layer::Override => "override",
+            Layer::Fillers => "fillers",
+            Layer::Terminal => "terminal",
+            Layer::Json => "json",
+            Layer::Escapes => "escapes",
+            Layer::Block => "block",
+            Layer::Caesar => "caesar",
+        }
+    }
+}
+
 /// One text in one view.
 #[derive(Clone, Debug)]
 pub struct ViewText<'a> {
@@ -110,8 +141,8 @@ pub struct ViewText<'a> {
     raw: &'a str,
     /// From this text back to the raw one.
     maps: Vec<Arc<SpanMap>>,
-    /// `None` when nothing was decoded, as for nearly all texts.
-    path: Option<Arc<str>>,
+    /// What was taken off to get here, outermost first; empty for nearly all texts.
+    layers: Vec<Layer>,
     kinds: ByteClasses,
     hits: KeywordHits,
 }
@@ -146,9 +177,15 @@ impl ViewText<'_> {
         &self.hits
     }
 
-    /// What was decoded to get here, outermost first (`base64>escapes`); empty when nothing was.
-    pub fn path(&self) -> &str {
-        self.path.as_deref().unwrap_or_default()
+    /// What was taken off to get here, outermost first; empty when nothing was.
+    pub fn layers(&self) -> &[Layer] {
+        &self.layers
+    }
+
+    /// The same in words: `block>escapes`.
+    pub fn path(&self) -> String {
+        let names: Vec<&str> = self.layers.iter().map(|layer| layer.as_str()).collect();
+        names.join(">")
     }
 
     /// The bytes of the raw text that a span of this view came from: the smallest span on character borders that covers it.
@@ -212,7 +249,7 @@ impl<'a> Views<'a> {
             text: Text::Raw(raw),
             raw,
             maps: Vec::new(),
-            path: None,
+            layers: Vec::new(),
             kinds: glance.kinds,
             hits: glance.hits,
         };
@@ -294,7 +331,7 @@ impl<'a> Maker<'a, '_> {
             .has(ByteClasses::BEYOND_ASCII.or(ByteClasses::ODD_CONTROL))
             .then(|| normalize::normalize(base.text(), self.room))
             .flatten()
-            .map(|derived| self.derive(&base, View::Normalized, "", derived))
+            .map(|derived| self.derive(&base, View::Normalized, None, derived))
             .map(|view| self.sight(view));
         let best = normalized.as_ref().unwrap_or(&base);
         let folded = match self.lowered(best) {
@@ -341,10 +378,10 @@ impl<'a> Maker<'a, '_> {
             // Words of the gate in ASCII are the same in either case, as far as the text goes.
             Some(derived) if derived.cut == 0 && best.kinds.is_ascii() => ViewText {
                 hits: best.hits.clone(),
-                ..self.derive(best, View::Folded, "", derived)
+                ..self.derive(best, View::Folded, None, derived)
             },
             Some(derived) => {
-                let view = self.derive(best, View::Folded, "", derived);
+                let view = self.derive(best, View::Folded, None, derived);
                 self.sight(view)
             }
             None => ViewText {
@@ -364,80 +401,43 @@ impl<'a> Maker<'a, '_> {
     /// Everything that one layer of decoding gives: from the text as received what is hidden in it, from the cleaned one the rest.
     fn decode(&mut self, received: &ViewText<'a>, cleaned: &ViewText<'a>, folded: &ViewText<'a>) -> Vec<ViewText<'a>> {
         let mut children = Vec::new();
-        let mut add = |maker: &mut Self, source: &ViewText<'a>, view: View, how: &str, derived: Option<Derived>| {
+        let mut add = |maker: &mut Self, source: &ViewText<'a>, view: View, how: Option<Layer>, derived: Option<Derived>| {
             if let Some(derived) = derived {
                 children.push(maker.derive(source, view, how, derived));
             }
         };
         if !received.kinds.is_ascii() {
-            add(
-                self,
-                received,
-                View::Hidden,
-                "tags",
-                hidden::tags(received.text(), self.room),
-            );
-            add(
-                self,
-                received,
-                View::Hidden,
-                "selectors",
-                hidden::selectors(received.text(), self.room),
-            );
-            add(
-                self,
-                received,
-                View::Hidden,
-                "zero-width",
-                bits::invisible(received.text(), self.room),
-            );
-            add(
-                self,
-                received,
-                View::Decoded,
-                "override",
-                hidden::shown_order(received.text(), self.room),
-            );
-            add(
-                self,
-                cleaned,
-                View::Normalized,
-                "",
-                letters::plain(cleaned.text(), received.text(), self.room),
-            );
-            let upright = letters::upright(received.text(), self.room);
-            add(self, received, View::Decoded, "upside-down", upright);
-        }
-        if !received.kinds.is_ascii() {
-            let private = bits::private(received.text(), self.room);
-            add(self, received, View::Hidden, "private", private);
+            let text = received.text();
+            add(self, received, View::Hidden, Some(Layer::Tags), hidden::tags(text, self.room));
+            add(self, received, View::Hidden, Some(Layer::Selectors), hidden::selectors(text, self.room));
+            let digits = invisible_digits::decode(text, self.room);
+            add(self, received, View::Hidden, Some(Layer::InvisibleDigits), digits);
+            add(self, received, View::Decoded, Some(Layer::Override), hidden::shown_order(text, self.room));
+            let plain = letters::plain(cleaned.text(), text, self.room);
+            add(self, cleaned, View::Normalized, None, plain);
         }
         // What was taken out may have stood for spaces.
         if cleaned.view() == View::Normalized {
             let spaced = hidden::fillers_as_spaces(received.text(), self.room);
-            add(self, received, View::Hidden, "fillers", spaced);
-        }
-        if received.kinds.has(ByteClasses::TAB.or(ByteClasses::BEYOND_ASCII)) {
-            let spaces = bits::white_space(received.text(), self.room);
-            add(self, received, View::Hidden, "white-space", spaces);
+            add(self, received, View::Hidden, Some(Layer::Fillers), spaced);
         }
         if received.kinds.has(ByteClasses::ODD_CONTROL) {
             add(
                 self,
                 received,
                 View::Hidden,
-                "terminal",
+                Some(Layer::Terminal),
                 hidden::terminal_strings(received.text(), self.room),
             );
         }
         let has_codes = cleaned.kinds.has(ByteClasses::CODE);
         if let Some(inside) = has_codes.then(|| json::inside(cleaned.text(), self.room)).flatten() {
-            let said = self.derive(cleaned, View::Json, "json", inside.said);
+            let said = self.derive(cleaned, View::Json, Some(Layer::Json), inside.said);
             for leaf in inside.nested {
                 let room = self.room;
                 let nested = said.text().get(leaf.clone()).and_then(|text| json::inside(text, room));
                 if let Some(nested) = nested {
-                    let mut view = self.derive(&said, View::Json, "json", nested.said);
+                    let mut view = self.derive(&said, View::Json, Some(Layer::Json), nested.said);
                     // The leaf begins somewhere inside what was said.
                     view.maps.insert(1, Arc::new(SpanMap::Part(leaf)));
                     children.push(view);
@@ -451,7 +451,7 @@ impl<'a> Maker<'a, '_> {
                 self,
                 cleaned,
                 View::Decoded,
-                "escapes",
+                Some(Layer::Escapes),
                 escapes::unescape(cleaned.text(), self.room),
             );
         }
@@ -459,36 +459,24 @@ impl<'a> Maker<'a, '_> {
             self,
             cleaned,
             View::Decoded,
-            "block",
+            Some(Layer::Block),
             blocks::decode(cleaned.text(), cleaned.kinds, self.room),
         );
-        if cleaned.kinds.has(ByteClasses::SEAM) {
-            let closed = seams::closed(cleaned.text(), self.room);
-            add(self, cleaned, View::Decoded, "seams", closed);
-        }
         let words = || folded.hits().of(OF_VIEWS);
         if words().next().is_some() {
-            for (how, undone) in ciphers::decode(cleaned.text(), words(), self.room) {
-                add(self, cleaned, View::Decoded, how, Some(undone));
+            for undone in caesar::decode(cleaned.text(), words(), self.room) {
+                add(self, cleaned, View::Decoded, Some(Layer::Caesar), Some(undone));
             }
-            let spelled = spoken::radio(folded.text(), words(), self.room);
-            add(self, folded, View::Decoded, "radio", spelled);
-            let dumped = dumps::decode(cleaned.text(), words(), self.room);
-            add(self, cleaned, View::Decoded, "dump", dumped);
         }
         children
     }
 
     /// A view made of another one; its bytes are counted.
-    fn derive(&mut self, source: &ViewText<'a>, view: View, how: &str, derived: Derived) -> ViewText<'a> {
+    fn derive(&mut self, source: &ViewText<'a>, view: View, how: Option<Layer>, derived: Derived) -> ViewText<'a> {
         self.room -= derived.text.len().min(self.room);
         self.made.derived_bytes += derived.text.len();
         self.made.cut_bytes += derived.cut;
-        let path = match (source.path(), how) {
-            (_, "") => source.path.clone(),
-            ("", how) => Some(Arc::from(how)),
-            (before, how) => Some(Arc::from(format!("{before}>{how}"))),
-        };
+        let layers = source.layers.iter().copied().chain(how).collect();
         ViewText {
             view,
             kinds: ByteClasses::of(&derived.text),
@@ -501,7 +489,7 @@ impl<'a> Maker<'a, '_> {
                     .chain(source.maps.iter().cloned())
                     .collect(),
             },
-            path,
+            layers,
         }
     }
 }

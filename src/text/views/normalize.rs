@@ -7,7 +7,7 @@ use unicode_normalization::char::canonical_combining_class;
 
 use super::span_map::{Derived, Writer};
 use crate::text::bytes::any;
-use crate::text::bytes::kinds::is_odd_control;
+use crate::text::bytes::is_odd_control;
 
 /// More marks than any writing system puts on one letter.
 const MOST_MARKS: usize = 8;

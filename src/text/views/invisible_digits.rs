@@ -1,10 +1,11 @@
-//! Text written in digits that nobody sees: two or more kinds of invisible characters, of white space, or code points
-//! that no font has.
+//! Text written in digits that nobody sees: two kinds of invisible characters as bits, or two with a third between numbers.
+//!
+//! Other ways to write in them are not read: `hidden_text` tells the judge that the characters are there.
 
 use super::hidden::is_zero_width;
 use super::likeness::{prints, readable};
 use super::span_map::{Derived, Scale, Writer};
-use crate::text::bytes::{any, next};
+use crate::text::bytes::any;
 
 /// The fewest invisible characters in a row that can spell something.
 pub(crate) const FEWEST_BITS: usize = 16;
@@ -13,7 +14,7 @@ const FEWEST_APART: usize = 32;
 /// The most that are read together.
 const MOST: usize = 256 * 1024;
 /// The most kinds that can be digits.
-const MOST_KINDS: usize = 16;
+const MOST_KINDS: usize = 3;
 /// Bytes that are read to see whether the others are worth it.
 const PROBE: usize = 6;
 
@@ -32,7 +33,7 @@ pub(crate) const fn is_digit(c: char) -> bool {
 type Digit = (usize, char);
 
 /// What invisible characters spell: each row by itself, or all of them together where they stand apart.
-pub(super) fn invisible(text: &str, room: usize) -> Option<Derived> {
+pub(super) fn decode(text: &str, room: usize) -> Option<Derived> {
     if !any(text.as_bytes(), |byte| {
         matches!(byte, 0xc2 | 0xcd | 0xd8 | 0xe1 | 0xe2 | 0xe3 | 0xef)
     }) {
@@ -91,84 +92,6 @@ fn best(readings: impl Iterator<Item = String>) -> Option<String> {
     readings.max_by_key(|text| score(text))
 }
 
-/// What white space spells: tabs among spaces at the ends of lines or in one row, or two kinds of spaces between words.
-pub(super) fn white_space(text: &str, room: usize) -> Option<Derived> {
-    let mut writer = Writer::new(room);
-    let tabs = tabs(text.as_bytes());
-    if tabs.len() >= FEWEST_APART {
-        write_all(&tabs, &mut writer);
-    }
-    if writer.is_empty() && !text.is_ascii() && any(text.as_bytes(), |byte| matches!(byte, 0xe3 | 0xe2 | 0xc2)) {
-        let spaces: Vec<Digit> = text
-            .char_indices()
-            .filter(|(_, c)| *c == ' ' || is_odd_space(*c))
-            .take(MOST)
-            .collect();
-        let odd = spaces.iter().filter(|(_, c)| *c != ' ').count();
-        if odd >= FEWEST_BITS && odd < spaces.len() {
-            // Ordinary words may stand before the first digit.
-            for skipped in 0..8 {
-                if writer.is_empty() {
-                    write_all(spaces.get(skipped..).unwrap_or_default(), &mut writer);
-                }
-            }
-        }
-    }
-    (!writer.is_empty()).then(|| writer.finish(text.len()))
-}
-
-const fn is_odd_space(c: char) -> bool {
-    matches!(
-        c,
-        '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{2800}' | '\u{3000}'
-    )
-}
-
-/// The spaces and tabs of every row that holds both, or a tab before the end of a line.
-fn tabs(bytes: &[u8]) -> Vec<Digit> {
-    let mut digits = Vec::new();
-    let mut at = 0;
-    let is_blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
-    while let Some(tab) = next(bytes, at, |byte| byte == b'\t') {
-        let mut start = tab;
-        while start > at && is_blank(bytes.get(start - 1)) {
-            start -= 1;
-        }
-        let mut end = tab;
-        while is_blank(bytes.get(end)) {
-            end += 1;
-        }
-        at = end;
-        let row = bytes.get(start..end).unwrap_or_default();
-        let indents = start == 0 || bytes.get(start - 1) == Some(&b'\n');
-        let ends = bytes.get(end).is_none_or(|byte| matches!(byte, b'\n' | b'\r'));
-        if (row.contains(&b' ') && (!indents || row.len() >= FEWEST_BITS) || ends) && digits.len() < MOST {
-            digits.extend((start..end).zip(row.iter().map(|byte| char::from(*byte))));
-        }
-    }
-    digits
-}
-
-/// What characters of private use or without a meaning spell, when their numbers end like those of letters.
-pub(super) fn private(text: &str, room: usize) -> Option<Derived> {
-    const FEWEST: usize = 8;
-    if !any(text.as_bytes(), |byte| matches!(byte, 0xee | 0xef | 0xf3 | 0xf4)) {
-        return None;
-    }
-    let is_private = |c: &char| matches!(*c, '\u{e000}'..='\u{f8ff}' | '\u{e0080}'..='\u{e00ff}' | '\u{e01f0}'..='\u{e0fff}' | '\u{f0000}'..='\u{10fffd}');
-    let all: Vec<Digit> = text.char_indices().filter(|(_, c)| is_private(c)).take(MOST).collect();
-    if all.len() < FEWEST {
-        return None;
-    }
-    let bytes: Vec<u8> = all.iter().map(|(_, c)| (*c as u32 & 0x7f) as u8).collect();
-    let spelled = plain(&bytes, FEWEST)?;
-    let mut writer = Writer::new(room);
-    for ((at, c), letter) in all.iter().zip(spelled.chars()) {
-        writer.put(*at..at + c.len_utf8(), letter.encode_utf8(&mut [0; 4]));
-    }
-    Some(writer.finish(text.len()))
-}
-
 fn plain(bytes: &[u8], shortest: usize) -> Option<String> {
     let is_plain = bytes.iter().copied().all(prints);
     is_plain.then(|| readable(bytes, shortest)).flatten()
@@ -191,14 +114,10 @@ fn spelled(digits: &[Digit], shortest: usize) -> Option<String> {
         .filter_map(|(_, c)| kinds.iter().position(|kind| kind == c))
         .collect();
     match kinds.len() {
-        0 | 1 => None,
         2 => binary(&values, shortest),
         // One of three may part the numbers from each other.
-        3 => best((0..3).filter_map(|parting| parted(&values, parting, shortest)))
-            .or_else(|| in_base(&values, 3, &[6, 5], shortest))
-            .or_else(|| two_of_many(&values, shortest)),
-        4 => in_base(&values, 4, &[4], shortest).or_else(|| two_of_many(&values, shortest)),
-        _ => two_of_many(&values, shortest).or_else(|| in_order(&values, kinds.len(), shortest)),
+        3 => best((0..3).filter_map(|parting| parted(&values, parting, shortest))),
+        _ => None,
     }
 }
 
@@ -215,35 +134,7 @@ fn binary(bits: &[usize], shortest: usize) -> Option<String> {
         let values = [[0, 1], [1, 0]].into_iter();
         values.flat_map(move |values| [First::Highest, First::Lowest].map(|first| (width, values, first)))
     });
-    best(ways.filter_map(|(width, values, first)| text_of(bits, 2, width, &values, first, shortest)))
-}
-
-/// The first two kinds that appear, taken as bits, the others left out.
-fn two_of_many(values: &[usize], shortest: usize) -> Option<String> {
-    let zero = *values.first()?;
-    let one = *values.iter().find(|value| **value != zero)?;
-    let bits: Vec<usize> = values
-        .iter()
-        .filter(|value| **value == zero || **value == one)
-        .map(|value| usize::from(*value == one))
-        .collect();
-    binary(&bits, shortest)
-}
-
-/// Numbers of so many digits in a small base, whichever kind stands for which.
-fn in_base(digits: &[usize], base: usize, widths: &[usize], shortest: usize) -> Option<String> {
-    let orders = permutations(base);
-    let readings = widths.iter().flat_map(|width| {
-        let orders = orders.iter();
-        orders.filter_map(|order| text_of(digits, base, *width, order, First::Highest, shortest))
-    });
-    best(readings)
-}
-
-/// Two digits of a large base a byte, in the order of their code points.
-fn in_order(digits: &[usize], kinds: usize, shortest: usize) -> Option<String> {
-    let order: Vec<usize> = (0..kinds).collect();
-    text_of(digits, 16, 2, &order, First::Highest, shortest)
+    best(ways.filter_map(|(width, values, first)| text_of(bits, width, values, first, shortest)))
 }
 
 /// Bits between signs that part one number from the next.
@@ -266,24 +157,16 @@ fn parted(values: &[usize], parting: usize, shortest: usize) -> Option<String> {
     best(readings)
 }
 
-fn text_of(
-    digits: &[usize],
-    base: usize,
-    width: usize,
-    order: &[usize],
-    first: First,
-    shortest: usize,
-) -> Option<String> {
+fn text_of(bits: &[usize], width: usize, values: [usize; 2], first: First, shortest: usize) -> Option<String> {
     let byte = |group: &[usize]| {
-        let value = |digit: &usize| order.get(*digit).copied().unwrap_or_default();
-        let add = |number: usize, digit: &usize| number * base + value(digit);
+        let add = |number: usize, bit: &usize| number * 2 + values.get(*bit).copied().unwrap_or_default();
         let number = match first {
             First::Highest => group.iter().fold(0, add),
             First::Lowest => group.iter().rev().fold(0, add),
         };
         u8::try_from(number).ok()
     };
-    let probe: Option<Vec<u8>> = digits.chunks_exact(width).take(PROBE).map(byte).collect();
+    let probe: Option<Vec<u8>> = bits.chunks_exact(width).take(PROBE).map(byte).collect();
     // Whatever is written has neither control characters nor, from its first letter on, anything else odd.
     if probe?
         .iter()
@@ -291,28 +174,10 @@ fn text_of(
     {
         return None;
     }
-    let bytes: Option<Vec<u8>> = digits.chunks_exact(width).map(byte).collect();
+    let bytes: Option<Vec<u8>> = bits.chunks_exact(width).map(byte).collect();
     // Sixteen bits a letter leave every other byte empty.
     let bytes: Vec<u8> = bytes?.into_iter().filter(|byte| *byte != 0).collect();
     readable(&bytes, shortest)
-}
-
-/// Every order of so few digits.
-fn permutations(count: usize) -> Vec<Vec<usize>> {
-    let mut orders: Vec<Vec<usize>> = vec![Vec::new()];
-    for digit in 0..count {
-        orders = orders
-            .iter()
-            .flat_map(|order| {
-                (0..=order.len()).map(move |place| {
-                    let mut longer = order.clone();
-                    longer.insert(place, digit);
-                    longer
-                })
-            })
-            .collect();
-    }
-    orders
 }
 
 #[cfg(test)]
@@ -357,55 +222,15 @@ mod tests {
             digits(2, 8, &['\u{200b}', '\u{200c}']),
             digits(2, 7, &['\u{200e}', '\u{200f}']),
             digits(2, 16, &['\u{3164}', '\u{115f}']),
-            digits(3, 6, &['\u{200b}', '\u{200c}', '\u{200d}']),
-            digits(4, 4, &['\u{200c}', '\u{200d}', '\u{202c}', '\u{feff}']),
-            digits(4, 4, &['\u{2064}', '\u{2061}', '\u{2063}', '\u{2062}']),
             parted.join("\u{200d}"),
             backwards,
         ] {
-            let derived = invisible(&format!("a{hidden}b"), 1000).unwrap();
+            let derived = decode(&format!("a{hidden}b"), 1000).unwrap();
             assert_eq!(derived.text, SAID);
             assert_eq!(place(&derived), 1..1 + hidden.len());
             let apart: String = hidden.chars().flat_map(|digit| ['w', digit]).collect();
-            assert_eq!(invisible(&apart, 1000).unwrap().text, SAID);
+            assert_eq!(decode(&apart, 1000).unwrap().text, SAID);
         }
-    }
-
-    #[test]
-    fn white_space_is_read() {
-        let bits = digits(2, 8, &[' ', '\t']);
-        assert_eq!(white_space(&format!("words{bits}\nmore"), 1000).unwrap().text, SAID);
-        let lines: String = (0..SAID.len())
-            .map(|line| format!("line{}\n", &bits[line * 8..line * 8 + 8]))
-            .collect();
-        assert_eq!(white_space(&lines, 1000).unwrap().text, SAID);
-        let words: String = digits(2, 8, &[' ', '\u{3000}'])
-            .chars()
-            .flat_map(|space| ['w', space])
-            .collect();
-        assert_eq!(white_space(&words, 1000).unwrap().text, SAID);
-        let code = "\tif (a) {\t// why\n\t\tb = c;\t \n\t}\n".repeat(40);
-        assert!(white_space(&code, 1000).is_none());
-        let typography = "Le prix\u{a0}: 10\u{a0}€ ; dix\u{202f}%. ".repeat(30);
-        assert!(white_space(&typography, 1000).is_none());
-    }
-
-    #[test]
-    fn characters_of_private_use_are_read() {
-        for base in [0xe000, 0xf0000, 0xe0200] {
-            let hidden: String = SAID
-                .bytes()
-                .map(|byte| char::from_u32(base + u32::from(byte)).unwrap())
-                .collect();
-            assert_eq!(private(&format!("x{hidden}y"), 1000).unwrap().text, SAID);
-        }
-        assert!(
-            private(
-                "\u{f015} \u{f0c9} \u{e0a0} \u{f1d3} \u{f126} \u{e706} \u{f120} \u{f07c} \u{e0b0}",
-                1000
-            )
-            .is_none()
-        );
     }
 
     #[test]
@@ -417,18 +242,16 @@ mod tests {
             "Donau\u{ad}dampf\u{ad}schiff\u{ad}fahrt ".repeat(20),
             "👩\u{200d}👩\u{200d}👧\u{200d}👦 ".repeat(20),
         ] {
-            assert!(invisible(&text, 1000).is_none(), "{text}");
+            assert!(decode(&text, 1000).is_none(), "{text}");
         }
     }
 
     proptest! {
         #[test]
         fn no_text_is_too_odd(text in "[\u{200b}\u{200c}\u{200d}\u{2060}\u{ad}\u{e000}\u{e061}\u{3000} \tw\n]{0,200}", room in 0usize..100) {
-            for decode in [invisible, white_space, private] {
-                if let Some(derived) = decode(&text, room) {
-                    prop_assert!(derived.text.len() <= room);
-                    prop_assert!(text.get(place(&derived)).is_some());
-                }
+            if let Some(derived) = decode(&text, room) {
+                prop_assert!(derived.text.len() <= room);
+                prop_assert!(text.get(place(&derived)).is_some());
             }
         }
     }

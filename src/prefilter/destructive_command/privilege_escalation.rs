@@ -3,14 +3,12 @@
 //! Who may run one program as root must not come out of it with a shell. A shell that `sudo` itself is asked for is not
 //! hidden, and who starts one in a container or on another host is not root here: neither is told of.
 
-use std::sync::LazyLock;
 
-use regex::Regex;
 
 use super::{Danger, Seen};
 use crate::shell::wrappers::is_shell;
 use crate::shell::{Call, Embedded, Invoker, Stdin};
-use crate::text::expression::expression;
+use crate::text::expression::expressions;
 
 /// Looks at one call.
 pub(super) fn look(call: &Call, seen: &mut Seen) {
@@ -44,19 +42,17 @@ fn is_interactive(call: &Call) -> bool {
         })
 }
 
-/// A shell that code starts, whatever it calls that.
-static STARTS_SHELL: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    expression(
-        r#"\b(?:spawn\w*|exec\w*|system|popen|Popen|call|run|execute|posix_spawn\w*)\b[\s(\[]{0,4}["']?(?:/usr)?(?:/bin/)?(?:ba|z|da|k|a)?sh(?:\s+-[ip]+)?(?:["']|;|\s*$)"#,
-    )
-});
+expressions! {
+    /// A shell that code starts, whatever it calls that.
+    static STARTS_SHELL = r#"\b(?:spawn\w*|exec\w*|system|popen|Popen|call|run|execute|posix_spawn\w*)\b[\s(\[]{0,4}["']?(?:/usr)?(?:/bin/)?(?:ba|z|da|k|a)?sh(?:\s+-[ip]+)?(?:["']|;|\s*$)"#;
+}
 
 /// Looks at code that would be run.
 pub(super) fn look_at_code(embedded: &Embedded, seen: &mut Seen) {
     if !is_borne(&embedded.invoker, false) || !embedded.code.contains("sh") {
         return;
     }
-    let Some(hit) = STARTS_SHELL.as_ref().and_then(|regex| regex.find(&embedded.code)) else {
+    let Some(hit) = STARTS_SHELL.find(&embedded.code) else {
         return;
     };
     // With a text of its own the shell runs that, and whoever reads commands has it.

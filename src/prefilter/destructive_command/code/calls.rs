@@ -2,37 +2,38 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::LazyLock;
 
-use regex::Regex;
 
 use super::super::files::{Depth, Written, deleted, written};
 use super::super::secrets::{climbs_into_system, is_public, reads};
 use super::super::{Danger, Seen};
-use super::callees::Deed;
+use super::callees::Effect;
 use super::values::{script, value};
-use super::{Nested, expression};
+use super::Nested;
 use crate::prefilter::locations::{Breadth, Location, Secret};
 use crate::shell::Call;
+use crate::text::expression::expressions;
 
 /// No system takes a longer one.
 const LONGEST_PATH: usize = 4096;
 const MOST_LISTS: usize = 256;
 
-static PROCESS_OBJECT: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    expression(
-        r"(?i)getattr\(\s*(?:os|subprocess|builtins|__builtins__|__import__\([^)]*\))\s*,|__import__\(\s*['\x22](?:os|subprocess|socket|pty)['\x22]\s*\)\s*\.|globals\(\)\[['\x22]__builtins__|require\(\s*['\x22]child_process['\x22]\s*\)\s*\.\s*exec|process\.mainModule|\[\s*['\x22]constructor['\x22]\s*\]",
-    )
-});
-static ENVIRONMENT_SENT: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    expression(
-        r"(?:dict|str|json\.dumps)\(\s*os\.environ|(?:json|data)\s*=\s*(?:dict\()?os\.environ|os\.environ\.(?:items|copy)\(|JSON\.stringify\(\s*process\.env|body:\s*process\.env",
-    )
-});
+expressions! {
+    static PROCESS_OBJECT = r"(?i)getattr\(\s*(?:os|subprocess|builtins|__builtins__|__import__\([^)]*\))\s*,|__import__\(\s*['\x22](?:os|subprocess|socket|pty)['\x22]\s*\)\s*\.|globals\(\)\[['\x22]__builtins__|require\(\s*['\x22]child_process['\x22]\s*\)\s*\.\s*exec|process\.mainModule|\[\s*['\x22]constructor['\x22]\s*\]";
+    static ENVIRONMENT_SENT = r"(?:dict|str|json\.dumps)\(\s*os\.environ|(?:json|data)\s*=\s*(?:dict\()?os\.environ|os\.environ\.(?:items|copy)\(|JSON\.stringify\(\s*process\.env|body:\s*process\.env";
+}
 
-/// What was seen in one text, for conclusions over all of it.
+/// One call: what is called with what, and where.
+pub(super) struct Place<'c> {
+    pub(super) callee: &'c str,
+    pub(super) arguments: &'c [String],
+    pub(super) constants: &'c HashMap<String, String>,
+    pub(super) span: Range<usize>,
+}
+
+/// What the calls of one text do, for conclusions over all of them.
 #[derive(Default)]
-pub(super) struct Sight {
+pub(super) struct Calls {
     /// Directories and patterns whose files are listed.
     lists: Vec<String>,
     /// A file is deleted whose name is known only when the code runs.
@@ -44,36 +45,28 @@ pub(super) struct Sight {
     reads_system: Option<Range<usize>>,
 }
 
-impl Sight {
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "one place where a call is taken apart; a struct would only rename the list"
-    )]
-    pub(super) fn take(
-        &mut self,
-        deed: Deed,
-        callee: &str,
-        arguments: &[String],
-        constants: &HashMap<String, String>,
-        span: &Range<usize>,
-        seen: &mut Seen,
-        nested: &mut Nested,
-    ) {
+impl Calls {
+    /// Takes one call.
+    pub(super) fn take(&mut self, effect: Effect, place: &Place<'_>, seen: &mut Seen, nested: &mut Nested) {
+        let Place { callee, arguments, constants, span } = place;
+        let callee = *callee;
         let first = arguments.first().map_or("", String::as_str);
         let call = Call {
             span: span.clone(),
             ..Call::default()
         };
-        match deed {
-            Deed::Run => {
-                if let Some(script) = script(first, arguments.get(1).map(String::as_str), constants) {
-                    nested.push((script, span.clone()));
+        match effect {
+            Effect::Run => {
+                match script(first, arguments.get(1).map(String::as_str), constants) {
+                    Some(script) => nested.push((script, span.clone())),
+                    None if is_built(first) => seen.add(Danger::BuiltAtRunTime, &call, "runs a command that is put together at run time"),
+                    None => {}
                 }
             }
-            Deed::Evaluate => evaluate(callee, first, constants, span, seen, nested),
-            Deed::Delete | Deed::DeleteTree => {
+            Effect::Evaluate => evaluate(callee, first, constants, span, seen, nested),
+            Effect::Delete | Effect::DeleteTree => {
                 if let Some(path) = value(first, constants, 0) {
-                    let depth = if deed == Deed::DeleteTree {
+                    let depth = if effect == Effect::DeleteTree {
                         Depth::Recursive
                     } else {
                         Depth::Flat
@@ -83,10 +76,10 @@ impl Sight {
                     self.deletes_unknown = Some(span.clone());
                 }
             }
-            Deed::List => self.lists.extend(
+            Effect::List => self.lists.extend(
                 value(first, constants, 0).filter(|path| path.len() <= LONGEST_PATH && self.lists.len() < MOST_LISTS),
             ),
-            Deed::Open => {
+            Effect::Open => {
                 let Some(path) = value(first, constants, 0) else {
                     let writes = arguments.iter().skip(1).any(|mode| {
                         let mode = mode.trim_start_matches("mode=").trim_matches([' ', '\'', '"']);
@@ -120,7 +113,7 @@ impl Sight {
                     self.read(&path, &call, seen);
                 }
             }
-            Deed::Read => {
+            Effect::Read => {
                 // Reading a web address that is made of something carries it there.
                 if first.contains("://") && first.contains('(') {
                     self.sends = Some(span.clone());
@@ -129,12 +122,12 @@ impl Sight {
                     self.read(&path, &call, seen);
                 }
             }
-            Deed::Write => {
+            Effect::Write => {
                 if let Some(path) = value(first, constants, 0) {
                     written(&path, Written::Replaced, &call, seen);
                 }
             }
-            Deed::Copy => {
+            Effect::Copy => {
                 if let Some(path) = value(first, constants, 0) {
                     self.read(&path, &call, seen);
                 }
@@ -142,7 +135,7 @@ impl Sight {
                     written(&path, Written::Replaced, &call, seen);
                 }
             }
-            Deed::Send => {
+            Effect::Send => {
                 let carries = match callee {
                     "urlopen(" => arguments.len() > 1,
                     "Request(" | "urllib.request.Request(" => arguments
@@ -158,8 +151,8 @@ impl Sight {
                     self.sends = Some(span.clone());
                 }
             }
-            Deed::Query => queried(arguments, constants, &call, seen),
-            Deed::Permissions => {
+            Effect::Query => queried(arguments, constants, &call, seen),
+            Effect::Permissions => {
                 let mode = arguments.get(1).map_or("", String::as_str);
                 if let Some(path) = value(first, constants, 0)
                     && mode.ends_with("777")
@@ -210,7 +203,7 @@ impl Sight {
     pub(super) fn conclude(&self, text: &str, seen: &mut Seen) {
         let has = |any: &[&str]| any.iter().any(|part| text.contains(part));
         if let Some(span) = &self.sends {
-            if self.reads_secret.is_some() || ENVIRONMENT_SENT.as_ref().is_some_and(|regex| regex.is_match(text)) {
+            if self.reads_secret.is_some() || ENVIRONMENT_SENT.is_match(text) {
                 seen.add_at(
                     Danger::Exfiltrate,
                     span.clone(),
@@ -407,7 +400,7 @@ impl Sight {
                 "walks over files, encrypts them and replaces them",
             );
         }
-        if let Some(hit) = PROCESS_OBJECT.as_ref().and_then(|regex| regex.find(text)) {
+        if let Some(hit) = PROCESS_OBJECT.find(text) {
             seen.add_at(
                 Danger::DisguisedWord,
                 hit.range(),
@@ -454,6 +447,15 @@ impl Sight {
     }
 }
 
+/// Whether an argument puts a text together from pieces or numbers, so that its words do not stand in the code.
+fn is_built(argument: &str) -> bool {
+    const SIGNS: &[&str] = &[
+        "chr(", ".join(", "[::-1]", "fromCharCode", ".reverse(", "reversed(", "String.raw", "atob(", "b64decode", "fromhex",
+        "unhexlify", "codecs.decode", ".translate(", "' + '", "'+'", "\"+\"", "\" + \"",
+    ];
+    SIGNS.iter().any(|sign| argument.contains(sign))
+}
+
 fn evaluate(
     callee: &str,
     first: &str,
@@ -497,10 +499,17 @@ fn evaluate(
         return;
     }
     // A word alone is an expression; with a space or a call in it, it does something.
-    if callee != "Function("
-        && let Some(text) = value(first, constants, 0).filter(|text| text.contains([' ', '(']))
-    {
-        nested.push((text, span.clone()));
+    if callee == "Function(" {
+        return;
+    }
+    match value(first, constants, 0) {
+        Some(text) if text.contains([' ', '(']) => nested.push((text, span.clone())),
+        None if is_built(first) => seen.add_at(
+            Danger::BuiltAtRunTime,
+            span.clone(),
+            "runs code that is put together at run time",
+        ),
+        Some(_) | None => {}
     }
 }
 
