@@ -1,11 +1,18 @@
 //! The fingerprint: everything that a judge would see, in 256 bits.
 //!
+//! It is made of the same values as a prompt: the step, its findings, the history, and the scope that names policy,
+//! templates and judge. Every struct is taken apart field by field, without `..`: a new field does not compile before
+//! somebody has decided whether a judge is shown it. What a judge is never shown is bound to `_` here, with the reason.
+//!
 //! Every part goes in with its length before it, so that no two different lists of parts read the same. Texts go in
-//! as they are: not normalised, not canonicalised. Left out is what no judge is shown — request ids, timestamps, turn
-//! and step ids — unless a finding points at it. Of a session everything goes in that a judge can be shown: requests, earlier
-//! steps, what became of them; no times.
+//! as they are: not normalised, not canonicalised. Left out are request ids, timestamps, turn and step ids, unless a finding
+//! points at them. Of a session everything goes in that a judge can be shown: requests, earlier steps, what became of
+//! them; no times.
 
-use crate::model::{Content, Earlier, Excerpt, Finding, History, OrganisationId, Origin, Place, Step};
+use crate::model::{
+    Agent, Argument, ArgumentDefinition, Content, Data, Earlier, Excerpt, Finding, Form, History, Noted,
+    OrganisationId, Origin, Place, Request, Said, Step, Tool, ToolCall,
+};
 
 /// What surrounds a judgement: two equal steps in different scopes have different fingerprints.
 #[derive(Clone, Copy, Debug)]
@@ -27,47 +34,20 @@ pub struct Fingerprint([u8; 32]);
 impl Fingerprint {
     /// The fingerprint of what a judge would see of a step.
     pub fn of(scope: &Scope<'_>, step: &Step, findings: &[Finding], history: &History) -> Self {
+        let Scope {
+            organisation,
+            policy_version,
+            prompt_version,
+            judge,
+        } = scope;
         let mut parts = Parts(Vec::with_capacity(ROOM));
         parts.text(env!("CARGO_PKG_VERSION"));
-        parts.text(scope.organisation.as_str());
-        parts.text(scope.policy_version);
-        parts.text(scope.prompt_version);
-        parts.text(scope.judge);
-        parts.text(step.method.as_str());
-        parts.text(step.kind.as_str());
-        parts.number(u64::from(step.session.is_some()));
-        parts.number(u64::from(step.user.is_some()));
-        parts.option(step.agent.as_ref().and_then(|agent| agent.name.as_deref()));
-        parts.option(
-            step.agent
-                .as_ref()
-                .and_then(|agent| agent.id.as_ref())
-                .map(|id| id.as_str()),
-        );
-        parts.option(step.tool_call.as_ref().map(|call| call.tool.as_str()));
-        let arguments = step.tool_call.iter().flat_map(|call| &call.arguments);
-        parts.list(arguments, |parts, argument| {
-            parts.text(&argument.name);
-            parts.text(argument.pointer.as_str());
-            parts.text(&argument.json);
-        });
-        parts.list(&step.data, |parts, data| {
-            parts.text(data.pointer.as_str());
-            parts.text(data.origin.as_str());
-            parts.text(&data.json);
-        });
-        let seen = step.contents.iter().filter(|content| is_seen(content, findings));
-        parts.list(seen, Parts::content);
-        parts.list(findings, |parts, finding| {
-            parts.text(&finding.rule);
-            parts.text(finding.pointer.as_str());
-            parts.number(finding.span.start as u64);
-            parts.number(finding.span.end as u64);
-            parts.text(finding.severity.as_str());
-            parts.text(finding.confidence.as_str());
-            parts.text(finding.suggested.as_str());
-            parts.text(&finding.explanation);
-        });
+        parts.text(organisation.as_str());
+        parts.text(policy_version);
+        parts.text(prompt_version);
+        parts.text(judge);
+        parts.step(step, findings);
+        parts.list(findings, Parts::finding);
         parts.history(history);
         Self(*blake3::hash(&parts.0).as_bytes())
     }
@@ -118,63 +98,227 @@ impl Parts {
         self.number(0);
     }
 
-    fn excerpt(&mut self, excerpt: &Excerpt) {
-        self.text(&excerpt.head);
-        self.number(excerpt.cut as u64);
-        self.text(&excerpt.tail);
+    fn step(&mut self, step: &Step, findings: &[Finding]) {
+        let Step {
+            method,
+            kind,
+            agent,
+            session,
+            user,
+            // Ids that tie postings together are shown to nobody.
+            ties: _,
+            tool_call,
+            announced_tools,
+            contents,
+            data,
+            // A judge is told of remarks by findings.
+            remarks: _,
+            // The document itself: what is shown of it stands in the other fields.
+            original: _,
+        } = step;
+        self.text(method.as_str());
+        self.text(kind.as_str());
+        self.list(agent, Self::agent);
+        // Whether there is one is shown, the id itself is not.
+        self.number(u64::from(session.is_some()));
+        self.number(u64::from(user.is_some()));
+        self.list(tool_call, Self::tool_call);
+        self.list(announced_tools, Self::tool);
+        self.list(data, |parts, data| {
+            let Data { pointer, origin, json } = data;
+            parts.text(pointer.as_str());
+            parts.text(origin.as_str());
+            parts.text(json);
+        });
+        let seen = contents.iter().filter(|content| is_seen(content, findings));
+        self.list(seen, Self::content);
     }
 
-    fn history(&mut self, history: &History) {
-        self.number(history.voice as u64);
-        self.number(history.more_requests as u64);
-        self.list(&history.requests, |parts, request| {
-            parts.number(u64::from(request.number));
-            parts.number(u64::from(request.step));
-            parts.number(request.answers.map_or(0, u64::from));
-            parts.excerpt(&request.text);
-        });
-        self.number(history.more_steps as u64);
-        self.list(&history.steps, |parts, step| parts.earlier(step));
+    fn agent(&mut self, agent: &Agent) {
+        let Agent { id, name, tools } = agent;
+        self.option(id.as_ref().map(|id| id.as_str()));
+        self.option(name.as_deref());
+        self.list(tools, Self::tool);
     }
 
-    fn earlier(&mut self, step: &Earlier) {
-        for number in [step.number, step.last, step.times] {
-            self.number(u64::from(number));
-        }
-        self.text(step.method.as_str());
-        self.text(step.kind.as_str());
-        self.option(step.tool.as_deref());
-        self.text(step.outcome.as_str());
-        self.list(&step.reasons, |parts, reason| parts.text(reason.as_str()));
-        self.number(step.unsaid as u64);
-        self.list(&step.said, |parts, said| {
-            parts.text(said.origin.as_str());
-            parts.option(said.label.as_deref());
-            parts.excerpt(&said.text);
+    fn tool(&mut self, tool: &Tool) {
+        let Tool {
+            id,
+            name,
+            description,
+            arguments,
+        } = tool;
+        self.text(id);
+        self.text(name);
+        self.option(description.as_deref());
+        self.number(u64::from(arguments.is_some()));
+        self.list(arguments.iter().flatten(), |parts, argument| {
+            let ArgumentDefinition {
+                name,
+                type_name,
+                required,
+            } = argument;
+            parts.text(name);
+            parts.option(type_name.as_deref());
+            parts.number(u64::from(*required));
         });
-        self.list(&step.noted, |parts, noted| {
-            parts.text(&noted.rule);
-            parts.text(noted.reason.as_str());
-            parts.text(noted.severity.as_str());
-            parts.text(noted.confidence.as_str());
-            parts.text(noted.pointer.as_str());
+    }
+
+    fn tool_call(&mut self, call: &ToolCall) {
+        let ToolCall {
+            tool,
+            content,
+            arguments,
+        } = call;
+        self.text(tool);
+        self.number(content.map_or(0, |content| content.index() as u64 + 1));
+        self.list(arguments, |parts, argument| {
+            let Argument { name, pointer, json } = argument;
+            parts.text(name);
+            parts.text(pointer.as_str());
+            parts.text(json);
         });
     }
 
     /// The id goes in because edits name contents by it; the pointer tells where.
     fn content(&mut self, content: &Content) {
-        self.number(content.id.index() as u64);
-        self.text(content.origin.as_str());
-        self.text(content.pointer.as_str());
-        self.option(content.label.as_deref());
-        self.text(match content.form {
-            crate::model::Form::Text => "text",
-            crate::model::Form::Number => "number",
-            crate::model::Form::Key => "key",
-            crate::model::Form::TextFile { .. } => "text_file",
-            crate::model::Form::OpaqueFile { .. } => "opaque_file",
+        let Content {
+            id,
+            origin,
+            pointer,
+            label,
+            place,
+            form,
+            text,
+        } = content;
+        self.number(id.index() as u64);
+        self.text(origin.as_str());
+        self.text(pointer.as_str());
+        self.option(label.as_deref());
+        self.text(match place {
+            Place::Body => "body",
+            Place::Surroundings => "surroundings",
         });
-        self.text(&content.text);
+        let (form, media_type) = match form {
+            Form::Text => ("text", None),
+            Form::Number => ("number", None),
+            Form::Key => ("key", None),
+            Form::TextFile { media_type } => ("text_file", media_type.as_deref()),
+            Form::OpaqueFile { media_type } => ("opaque_file", media_type.as_deref()),
+        };
+        self.text(form);
+        self.option(media_type);
+        self.text(text);
+    }
+
+    fn finding(&mut self, finding: &Finding) {
+        let Finding {
+            rule,
+            reason,
+            severity,
+            confidence,
+            content,
+            pointer,
+            span,
+            view,
+            suggested,
+            explanation,
+        } = finding;
+        self.text(rule);
+        self.text(reason.as_str());
+        self.text(severity.as_str());
+        self.text(confidence.as_str());
+        self.number(content.map_or(0, |content| content.index() as u64 + 1));
+        self.text(pointer.as_str());
+        self.number(span.start as u64);
+        self.number(span.end as u64);
+        self.text(view.as_str());
+        self.text(suggested.as_str());
+        self.text(explanation);
+    }
+
+    fn history(&mut self, history: &History) {
+        let History {
+            requests,
+            more_requests,
+            steps,
+            more_steps,
+            voice,
+        } = history;
+        self.number(*voice as u64);
+        self.number(*more_requests as u64);
+        self.list(requests, |parts, request| {
+            let Request {
+                number,
+                step,
+                text,
+                answers,
+            } = request.as_ref();
+            parts.number(u64::from(*number));
+            parts.number(u64::from(*step));
+            parts.number(answers.map_or(0, u64::from));
+            parts.excerpt(text);
+        });
+        self.number(*more_steps as u64);
+        self.list(steps, |parts, step| parts.earlier(step));
+    }
+
+    fn earlier(&mut self, step: &Earlier) {
+        let Earlier {
+            number,
+            last,
+            times,
+            method,
+            kind,
+            tool,
+            outcome,
+            reasons,
+            said,
+            unsaid,
+            noted,
+        } = step;
+        for number in [number, last, times] {
+            self.number(u64::from(*number));
+        }
+        self.text(method.as_str());
+        self.text(kind.as_str());
+        self.option(tool.as_deref());
+        self.text(outcome.as_str());
+        self.list(reasons, |parts, reason| parts.text(reason.as_str()));
+        self.number(*unsaid as u64);
+        self.list(said, |parts, said| {
+            let Said {
+                origin,
+                pointer,
+                label,
+                text,
+            } = said;
+            parts.text(origin.as_str());
+            parts.text(pointer.as_str());
+            parts.option(label.as_deref());
+            parts.excerpt(text);
+        });
+        self.list(noted, |parts, noted| {
+            let Noted {
+                rule,
+                reason,
+                severity,
+                confidence,
+                pointer,
+            } = noted;
+            parts.text(rule);
+            parts.text(reason.as_str());
+            parts.text(severity.as_str());
+            parts.text(confidence.as_str());
+            parts.text(pointer.as_str());
+        });
+    }
+
+    fn excerpt(&mut self, excerpt: &Excerpt) {
+        let Excerpt { head, cut, tail } = excerpt;
+        self.text(head);
+        self.number(*cut as u64);
+        self.text(tail);
     }
 }
 

@@ -12,7 +12,8 @@
 //! ```
 //!
 //! - The [`Fingerprint`] covers everything that the judge would see, and nothing else.
-//! - Only answers of a judge are stored; failures and fallbacks never are.
+//! - Only answers of a judge are stored; failures and fallbacks never are. Whoever waited for a call of somebody else that
+//!   failed is told so, and may ask again within its own deadline.
 //! - Each look-up runs as a task of its own, so that a caller who hangs up cancels nobody's answer, and the
 //!   answer that was paid for is stored all the same.
 //! - Entries are weighed in bytes; the least used leave when the bound is reached, and all leave after their time, which
@@ -96,8 +97,10 @@ pub trait Keep {
 /// Why there is no answer.
 #[derive(Clone, Debug)]
 pub enum Unanswered<E> {
-    /// The one who asked failed; all who waited are told the same.
+    /// Asking failed here.
     Failed(Arc<E>),
+    /// Somebody else asked, and failed. Their deadline was another one: where there is time left, asking again may succeed.
+    OthersFailed(Arc<E>),
     /// The task that asked died.
     Died,
 }
@@ -228,7 +231,10 @@ impl<V: Keep + Send + Sync + 'static> AnswerCache<V> {
         });
         answer
             .map(|entry| (Arc::clone(&entry.answer), served))
-            .map_err(Unanswered::Failed)
+            .map_err(|failure| match served {
+                Served::Coalesced => Unanswered::OthersFailed(failure),
+                Served::Fresh | Served::Stored { .. } => Unanswered::Failed(failure),
+            })
     }
 }
 

@@ -68,6 +68,34 @@ async fn a_hundred_equal_look_ups_at_once_ask_once() {
 }
 
 #[tokio::test]
+async fn who_waited_for_a_failing_call_is_told_that_it_was_another_s() {
+    let cache = AnswerCache::<Answer>::new(&Settings::default());
+    let gate = Arc::new(tokio::sync::Notify::new());
+    let lookup = |cache: AnswerCache<Answer>, gate: Arc<tokio::sync::Notify>| {
+        tokio::spawn(async move {
+            cache
+                .get_or_ask(&org("o"), key(1), async move {
+                    gate.notified().await;
+                    Err::<Answer, _>("too late")
+                })
+                .await
+        })
+    };
+    let lookups: Vec<_> = (0..2).map(|_| lookup(cache.clone(), Arc::clone(&gate))).collect();
+    tokio::task::yield_now().await;
+    gate.notify_one();
+    let (mut own, mut others) = (0, 0);
+    for lookup in lookups {
+        match lookup.await.unwrap() {
+            Err(Unanswered::Failed(_)) => own += 1,
+            Err(Unanswered::OthersFailed(_)) => others += 1,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!((own, others), (1, 1));
+}
+
+#[tokio::test]
 async fn failures_are_told_and_not_stored() {
     let cache = AnswerCache::<Answer>::new(&Settings::default());
     let failed = cache

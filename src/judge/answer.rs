@@ -4,6 +4,10 @@
 //! that counts is the one with the call's canary, a value that stands in the system message of this call only, so that
 //! nobody who wrote a content can have written it. None with the canary, or more than one, is no answer.
 //!
+//! A denial with the canary stays a denial also where the rest of its object is of no use (a reason code that is not on the
+//! list, a confidence of 1.5, a key that stands there twice): otherwise a text that confuses the judge's form would undo what
+//! the judge decided. Nothing else is read leniently.
+//!
 //! Nothing here decides what an answer is worth, or whether its edits are safe.
 
 use jiter::{Jiter, JiterErrorType, JsonErrorType, JsonValue};
@@ -36,6 +40,8 @@ pub struct Answer {
     pub message: String,
     /// What to change.
     pub edits: Vec<ProposedEdit>,
+    /// What was wrong with a denial that counts all the same.
+    pub flaw: Option<AnswerError>,
 }
 
 /// An edit as the judge proposed it.
@@ -94,8 +100,8 @@ pub enum AnswerError {
     /// More items than anybody needs.
     #[error("the answer's field `{0}` has more than {MOST_ITEMS} items")]
     TooManyItems(&'static str),
-    /// `allow` together with edits.
-    #[error("the answer allows and edits at once")]
+    /// `allow` together with edits or with reasons against it.
+    #[error("the answer allows and gives edits or reason codes at once")]
     Inconsistent,
 }
 
@@ -170,11 +176,18 @@ pub fn read(reply: &str, canary: &str) -> Result<Answer, AnswerError> {
     }
     // The canary in quotes also in something that did not parse: somebody's second answer.
     let quoted = reply.matches(&format!("\"{canary}\"")).count();
-    match marked.as_slice() {
+    let read = match marked.as_slice() {
         [JsonValue::Object(object)] if quoted <= 1 => Answer::from_object(object),
         [_, ..] => Err(AnswerError::TwoObjects),
         [] => Err(search.why_none()),
-    }
+    };
+    read.or_else(|flaw| {
+        let denial = marked.iter().find_map(|candidate| match candidate {
+            JsonValue::Object(object) => Answer::flawed_denial(object, flaw),
+            _ => None,
+        });
+        denial.ok_or(flaw)
+    })
 }
 
 /// How models mark the thoughts that they write before their answer.
@@ -287,12 +300,50 @@ impl Answer {
             reasoning: text(object, "reasoning")?.to_owned(),
             message: text(object, "message")?.to_owned(),
             edits: edits(object)?,
+            flaw: None,
         };
         match answer.decision {
-            Decision::Allow if !answer.edits.is_empty() => Err(AnswerError::Inconsistent),
+            Decision::Allow if !answer.edits.is_empty() || !answer.reason_codes.is_empty() => {
+                Err(AnswerError::Inconsistent)
+            }
             Decision::Allow | Decision::Modify | Decision::Deny => Ok(answer),
         }
     }
+
+    /// What an object that is no proper answer denies: with whatever of it can be read. `None` where it does not deny.
+    fn flawed_denial(object: &Object<'_>, flaw: AnswerError) -> Option<Self> {
+        let denies = object
+            .iter()
+            .any(|(key, value)| key == "decision" && matches!(value, JsonValue::Str(said) if said == "deny"));
+        denies.then(|| Self {
+            risk: named(object, "risk", Risk::from_name).unwrap_or(Risk::High),
+            authorization: named(object, "authorization", Authorization::from_name).unwrap_or(Authorization::Unknown),
+            decision: Decision::Deny,
+            reason_codes: known_codes(object),
+            confidence: confidence(object).unwrap_or(FLAWED_CONFIDENCE),
+            reasoning: text(object, "reasoning").unwrap_or_default().to_owned(),
+            message: text(object, "message").unwrap_or_default().to_owned(),
+            edits: Vec::new(),
+            flaw: Some(flaw),
+        })
+    }
+}
+
+/// How sure a denial is taken to be that does not say it.
+const FLAWED_CONFIDENCE: f64 = 0.5;
+
+/// The reason codes of a flawed denial that are on the list.
+fn known_codes(object: &Object<'_>) -> Vec<ReasonCode> {
+    let mut codes = Vec::new();
+    for item in list(object, "reason_codes").unwrap_or_default() {
+        if let JsonValue::Str(name) = item
+            && let Some(code) = ReasonCode::parse(name)
+            && !codes.contains(&code)
+        {
+            codes.push(code);
+        }
+    }
+    codes
 }
 
 fn field<'a, 'j>(object: &'a Object<'j>, name: &'static str) -> Result<&'a JsonValue<'j>, AnswerError> {

@@ -6,22 +6,21 @@
 //! - what it replaces stands there, letter for letter; every occurrence is replaced;
 //! - what it puts there is hardly longer, holds no invisible or control characters, and names no address, host, path,
 //!   recipient or long number that the content does not name already;
-//! - in the arguments of a call, it only masks: what stays is the text itself with stretches of it replaced by a
-//!   placeholder (`***`, `[REDACTED]`). Taking words away can widen a command or a query (`WHERE id = 5`), and another
-//!   word can be another recipient. An empty replacement becomes the policy's mask.
+//! - what it takes away joins no two words to a new one (`Ig@@nore`);
+//! - in the arguments of a call, it only masks values that a rule found to be secrets or personal data (`arguments.rs`).
 //!
 //! If any edit is refused, all are: half a modification is none.
 
+mod arguments;
+
 use std::collections::HashSet;
 use std::ops::Range;
-use std::sync::LazyLock;
 
-use regex::Regex;
 use unicode_normalization::UnicodeNormalization;
 
 use super::answer::ProposedEdit;
 use super::speech::is_invisible;
-use crate::model::{Content, ContentId, Edit, Origin, ReasonCode, Step};
+use crate::model::{Content, ContentId, Edit, Finding, Origin, ReasonCode, Step};
 use crate::policy::MaskStyle;
 use crate::prompt::as_written;
 
@@ -63,8 +62,11 @@ pub(super) enum EditRefusal {
     #[error("an edit adds a destination or an identifier")]
     AddsDestination,
     /// An argument would say something else.
-    #[error("an edit of an argument does more than mask")]
+    #[error("an edit of an argument does more than mask a value that a rule found to be a secret or personal data")]
     Widens,
+    /// Two words would become one.
+    #[error("an edit takes away what stands between two words, so that they become another one")]
+    JoinsWords,
     /// Two edits of the same text.
     #[error("two edits overlap")]
     Overlap,
@@ -84,6 +86,7 @@ impl EditRefusal {
             EditRefusal::Invisible => "edit_adds_invisible",
             EditRefusal::AddsDestination => "edit_adds_destination",
             EditRefusal::Widens => "edit_widens",
+            EditRefusal::JoinsWords => "edit_joins_words",
             EditRefusal::Overlap => "edit_overlap",
         }
     }
@@ -93,11 +96,13 @@ impl EditRefusal {
 pub(super) struct Bounds<'a> {
     /// The step.
     pub(super) step: &'a Step,
+    /// What prefilters saw in it.
+    pub(super) findings: &'a [Finding],
     /// The contents that the prompt showed.
     pub(super) shown: &'a [ContentId],
     /// The reason that the edits carry.
     pub(super) reason: &'a ReasonCode,
-    /// How the policy masks.
+    /// How the policy masks the values of arguments.
     pub(super) mask: &'a MaskStyle,
 }
 
@@ -143,7 +148,8 @@ impl Bounds<'_> {
         }
         // The prompt shows some characters as escapes; what it shows is taken back to what stands there.
         let find = as_written(&proposed.find);
-        let replacement = self.replacement(content, &find, &as_written(&proposed.replace))?;
+        let replace = as_written(&proposed.replace);
+        check_replacement(content, &find, &replace)?;
         let spans = occurrences(&content.text, &find);
         if spans.is_empty() {
             return Err(EditRefusal::NotFound);
@@ -151,46 +157,52 @@ impl Bounds<'_> {
         if edits.len() + spans.len() > MOST_SPANS {
             return Err(EditRefusal::TooLong);
         }
-        if replacement == find {
+        if replace == find {
             return Ok(());
         }
-        edits.extend(spans.into_iter().map(|span| Edit {
-            content: id,
-            span,
-            replacement: replacement.clone(),
-            reason: self.reason.clone(),
-        }));
+        for span in spans {
+            if content.origin == Origin::ToolArguments {
+                self.mask_argument(content, span, &find, &replace, edits)?;
+                continue;
+            }
+            if replace.is_empty() && joins_words(&content.text, &span) {
+                return Err(EditRefusal::JoinsWords);
+            }
+            edits.push(Edit {
+                content: id,
+                span,
+                replacement: replace.clone().into_owned(),
+                reason: self.reason.clone(),
+            });
+        }
         Ok(())
     }
+}
 
-    /// What is put in the place, if it may be.
-    fn replacement(&self, content: &Content, find: &str, replace: &str) -> Result<String, EditRefusal> {
-        if replace.len() > find.len() + MOST_GROWTH {
-            return Err(EditRefusal::TooLong);
-        }
-        if replace
-            .chars()
-            .any(|c| (c.is_control() && c != '\n' && c != '\t') || is_invisible(c))
-        {
-            return Err(EditRefusal::Invisible);
-        }
-        if content.origin == Origin::ToolArguments {
-            if replace.is_empty() {
-                return Ok(self.mask_text());
-            }
-            if !is_masked_form(find, replace) {
-                return Err(EditRefusal::Widens);
-            }
-        }
-        if adds_destination(&content.text, replace) {
-            return Err(EditRefusal::AddsDestination);
-        }
-        Ok(replace.to_owned())
+/// Whether a content may hold this in the place of that.
+fn check_replacement(content: &Content, find: &str, replace: &str) -> Result<(), EditRefusal> {
+    if replace.len() > find.len() + MOST_GROWTH {
+        return Err(EditRefusal::TooLong);
     }
+    if replace
+        .chars()
+        .any(|c| (c.is_control() && c != '\n' && c != '\t') || is_invisible(c))
+    {
+        return Err(EditRefusal::Invisible);
+    }
+    // In an argument nothing that the judge wrote is put in the place: the policy's own word is.
+    if content.origin != Origin::ToolArguments && adds_destination(&content.text, replace) {
+        return Err(EditRefusal::AddsDestination);
+    }
+    Ok(())
+}
 
-    fn mask_text(&self) -> String {
-        self.mask.stand_in_for(self.reason)
-    }
+/// Whether the letters before and behind a stretch of text become one word without it.
+fn joins_words(text: &str, span: &Range<usize>) -> bool {
+    let is_letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    let before = text.get(..span.start).and_then(|text| text.chars().next_back());
+    let after = text.get(span.end..).and_then(|text| text.chars().next());
+    is_letter(before) && is_letter(after)
 }
 
 fn occurrences(text: &str, find: &str) -> Vec<Range<usize>> {
@@ -198,33 +210,6 @@ fn occurrences(text: &str, find: &str) -> Vec<Range<usize>> {
         .take(MOST_SPANS + 1)
         .map(|(start, found)| start..start + found.len())
         .collect()
-}
-
-/// What stands for something that was taken out: stars, or a name in brackets that is all capitals.
-static PLACEHOLDER: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r"\*{3,}|\[(?:[A-Z][A-Z0-9_ -]{2,40}|redacted|removed|masked)\]").ok());
-
-/// Whether a text is another one with stretches of it replaced by placeholders.
-fn is_masked_form(find: &str, replace: &str) -> bool {
-    let Some(placeholder) = PLACEHOLDER.as_ref() else {
-        return false;
-    };
-    let mut kept = placeholder.split(replace);
-    let Some(mut rest) = kept.next().and_then(|first| find.strip_prefix(first)) else {
-        return false;
-    };
-    let mut kept: Vec<&str> = kept.collect();
-    let Some(last) = kept.pop() else {
-        // Nothing is masked: only what was not changed at all is acceptable.
-        return rest.is_empty();
-    };
-    for stretch in kept {
-        match rest.split_once(stretch) {
-            Some((_, after)) => rest = after,
-            None => return false,
-        }
-    }
-    rest.ends_with(last)
 }
 
 /// Whether a replacement names what could be a destination and the content does not name it already.

@@ -14,6 +14,43 @@ pub struct JudgeFailure {
     pub detail: String,
 }
 
+/// The failures that somebody who writes a content cannot bring about: the endpoint, the network, money and time.
+///
+/// The list is closed: a failure that is not named here never leads to an open posture.
+const NOT_PROVOKED: &[&str] = &[
+    "timeout",
+    "connect",
+    "reset",
+    "auth",
+    "quota",
+    "model_not_found",
+    "redirect",
+    "server_error",
+    "not_json",
+    "rate_limited",
+    "endpoint_limit",
+    "breaker_open",
+    "deadline",
+    "judge_limit",
+    "budget_spent",
+    "judge_distrusted",
+    "schema",
+];
+
+impl JudgeFailure {
+    /// Whether the text of a step can bring this failure about: a refusal, a filter, a lost canary, an answer of no use.
+    ///
+    /// Such a failure never leads to an open posture, or whoever writes a text could choose that nobody judges it.
+    pub fn may_be_provoked(&self) -> bool {
+        !NOT_PROVOKED.contains(&self.code)
+    }
+
+    /// Whether there was not enough time: with another deadline there may be an answer.
+    pub fn is_for_want_of_time(&self) -> bool {
+        matches!(self.code, "timeout" | "deadline" | "rate_limited")
+    }
+}
+
 impl From<Failure> for JudgeFailure {
     fn from(failure: Failure) -> Self {
         Self {

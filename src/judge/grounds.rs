@@ -73,6 +73,7 @@ mod tests {
             reasoning: reasoning.into(),
             message: String::new(),
             edits: Vec::new(),
+            flaw: None,
         }
     }
 

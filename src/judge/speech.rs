@@ -104,7 +104,7 @@ pub(super) const fn is_invisible(c: char) -> bool {
 fn without_secrets(text: String, step: &Step, findings: &[Finding]) -> String {
     let mut secrets: Vec<(&str, &ReasonCode)> = findings
         .iter()
-        .filter(|finding| matches!(finding.reason, ReasonCode::SecretExposure | ReasonCode::PersonalData))
+        .filter(|finding| finding.reason.is_data())
         .filter_map(|finding| Some((raw(step, finding)?, &finding.reason)))
         .filter(|(secret, _)| secret.len() >= SHORTEST_SECRET && secret.len() <= text.len())
         .take(MOST_SECRETS)

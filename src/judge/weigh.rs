@@ -56,6 +56,10 @@ impl Scales<'_> {
         }
         let mut outcome = self.raised(&answer);
         outcome.notes.extend(groundless);
+        outcome.notes.extend(answer.flaw.map(|flaw| Diagnostic {
+            code: "judge_flawed",
+            detail: format!("the judge denied, but not in the form that was asked for: {flaw}"),
+        }));
         if outcome.decision == Decision::Modify {
             self.check_edits(&answer, &mut outcome);
         }
@@ -160,6 +164,7 @@ impl Scales<'_> {
     fn check_edits(&self, answer: &Answer, outcome: &mut Outcome) {
         let bounds = Bounds {
             step: self.step,
+            findings: self.findings,
             shown: self.shown,
             reason: outcome.reasons.first().unwrap_or(&ReasonCode::PolicyViolation),
             mask: &self.policy.mask,

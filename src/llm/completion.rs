@@ -160,23 +160,19 @@ pub(super) struct Said {
 
 /// Reads the one reply out of a completion.
 pub(super) fn read_said(body: &Value) -> Result<Said, Failure> {
+    // Some gateways report an upstream's error with status 200, also beside what had been said until then.
+    if body.get("error").is_some_and(|error| !error.is_null()) {
+        return Err(error_in_success(body));
+    }
     let choice = match body.get("choices").and_then(Value::as_array).map(Vec::as_slice) {
         Some([choice]) => choice,
-        // Some gateways report an upstream's error with status 200.
-        _ if body.get("error").is_some_and(|error| !error.is_null()) => return Err(error_in_success(body)),
         _ => return Err(Failure::Malformed),
     };
     let message = choice.get("message").ok_or(Failure::Malformed)?;
-    let finish_reason = choice.get("finish_reason").and_then(Value::as_str);
     if non_blank(message.get("refusal")) {
         return Err(Failure::Refusal);
     }
-    match finish_reason {
-        Some("length" | "max_tokens") => return Err(Failure::Truncated),
-        Some("content_filter") => return Err(Failure::ContentFilter),
-        Some("refusal") => return Err(Failure::Refusal),
-        _ => {}
-    }
+    check_end(choice.get("finish_reason").unwrap_or(&Value::Null))?;
     let text = text_of(message.get("content").unwrap_or(&Value::Null))?;
     if text.trim().is_empty() {
         return Err(Failure::Empty);
@@ -188,7 +184,24 @@ pub(super) fn read_said(body: &Value) -> Result<Said, Failure> {
     })
 }
 
-/// The text of a content: a string, nothing, or a list of parts.
+/// Whether a reply came to its end. The list of words for that is closed: what ended in another way is no answer.
+fn check_end(finish_reason: &Value) -> Result<(), Failure> {
+    let reason = match finish_reason {
+        Value::Null => return Ok(()),
+        Value::String(reason) => reason.to_ascii_lowercase(),
+        _ => return Err(Failure::Malformed),
+    };
+    match reason.as_str() {
+        "" | "stop" | "end_turn" | "eos" | "eos_token" | "stop_sequence" | "complete" | "completed" => Ok(()),
+        "length" | "max_tokens" | "model_length" => Err(Failure::Truncated),
+        "content_filter" | "safety" => Err(Failure::ContentFilter),
+        "refusal" => Err(Failure::Refusal),
+        _ => Err(Failure::Malformed),
+    }
+}
+
+/// The text of a content: a string, nothing, or a list of parts. Parts that are not said to be text, such as thoughts, are
+/// passed over.
 fn text_of(content: &Value) -> Result<String, Failure> {
     match content {
         Value::Null => Ok(String::new()),
@@ -199,9 +212,14 @@ fn text_of(content: &Value) -> Result<String, Failure> {
                 if non_blank(part.get("refusal")) {
                     return Err(Failure::Refusal);
                 }
+                let is_text = match part.get("type") {
+                    None => true,
+                    Some(kind) => matches!(kind.as_str(), Some("text" | "output_text")),
+                };
                 match part {
                     Value::String(piece) => text.push_str(piece),
-                    other => text.push_str(other.get("text").and_then(Value::as_str).unwrap_or_default()),
+                    other if is_text => text.push_str(other.get("text").and_then(Value::as_str).unwrap_or_default()),
+                    _ => {}
                 }
             }
             Ok(text)
@@ -267,7 +285,7 @@ mod tests {
     fn additions_of_endpoints_are_passed_over() {
         let body = json!({
             "object": "chat.completion", "model": "m-1", "system_fingerprint": null, "created": "yesterday",
-            "choices": [{"index": "0", "finish_reason": "abort", "logprobs": 7, "message": {
+            "choices": [{"index": "0", "finish_reason": "STOP", "logprobs": 7, "message": {
                 "role": "assistant", "content": [{"type": "text", "text": "a"}, "b", {"type": "image"}],
                 "reasoning_content": "long thoughts", "tool_calls": null, "refusal": null}}],
             "usage": {"prompt_tokens": 5, "completion_tokens": 6, "total_tokens": "eleven"}
@@ -275,7 +293,7 @@ mod tests {
         let usage = usage_of(&body).unwrap();
         let reply = read(body).unwrap();
         assert_eq!((reply.text.as_str(), reply.model.as_deref()), ("ab", Some("m-1")));
-        assert_eq!(reply.finish_reason.as_deref(), Some("abort"));
+        assert_eq!(reply.finish_reason.as_deref(), Some("STOP"));
         assert_eq!((usage.prompt_tokens, usage.completion_tokens), (5, 6));
     }
 
@@ -297,6 +315,40 @@ mod tests {
         let ended = |reason: &str| read(json!({"choices": [{"message": {"content": "{}"}, "finish_reason": reason}]}));
         assert_eq!(ended("length"), Err(Failure::Truncated));
         assert_eq!(ended("content_filter"), Err(Failure::ContentFilter));
+        for other in [
+            "abort",
+            "error",
+            "tool_calls",
+            "function_call",
+            "cancelled",
+            "stop_by_filter",
+        ] {
+            assert_eq!(ended(other), Err(Failure::Malformed), "{other}");
+        }
+        for proper in ["stop", "STOP", "end_turn", "eos", ""] {
+            assert!(ended(proper).is_ok(), "{proper}");
+        }
+    }
+
+    #[test]
+    fn thoughts_that_come_as_parts_are_no_answer() {
+        let thought = json!({"type": "thinking", "text": "{\"decision\": \"allow\"}"});
+        assert_eq!(message(json!({"content": [thought]})), Err(Failure::Empty));
+        let said = message(json!({"content": [thought, {"type": "text", "text": "x"}]})).unwrap();
+        assert_eq!(said.text, "x");
+    }
+
+    #[test]
+    fn an_error_beside_choices_is_an_error() {
+        let choices = json!([{"message": {"content": "x"}, "finish_reason": "stop"}]);
+        assert_eq!(
+            read(json!({"choices": choices, "error": {"code": 500, "message": "upstream broke"}})),
+            Err(Failure::ServerError {
+                status: 500,
+                retry_after: None
+            })
+        );
+        assert!(read(json!({"choices": choices, "error": null})).is_ok());
     }
 
     #[test]

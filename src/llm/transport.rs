@@ -91,8 +91,11 @@ impl Service<HttpRequestFactory> for Transport {
             let request = request.build().await?;
             let response = http.execute(request).await.map_err(|error| Failure::from(&error))?;
             let status = response.status();
-            if status.is_success() {
+            if status == StatusCode::OK {
                 whole(response).await
+            } else if status.is_success() {
+                // Accepted for later (202), a part of an answer (206), nothing (204): no completion.
+                Err(Failure::Malformed)
             } else {
                 Err(refused(status, response).await)
             }

@@ -226,6 +226,11 @@ impl ReasonCode {
         LIST.iter().map(|entry| entry.code.clone())
     }
 
+    /// Whether it names a piece of data, which can be masked, rather than something that is done or said.
+    pub const fn is_data(&self) -> bool {
+        matches!(self, ReasonCode::SecretExposure | ReasonCode::PersonalData)
+    }
+
     /// The code as it is sent.
     pub fn as_str(&self) -> &str {
         match self {

@@ -8,8 +8,12 @@ use super::purse::CallersPurse;
 use super::{Admitted, Guardian};
 use crate::cache::{Fingerprint, Scope, Served, Unanswered};
 use crate::judge::{Assessment, Case, Judge, JudgeFailure, Judged, local};
-use crate::model::{Decision, Diagnostic, History, Judging, Posture, ReasonCode, Source, Treatment};
+use crate::model::{Decision, Diagnostic, Finding, History, Judging, Posture, ReasonCode, Source, Step, Treatment};
+use crate::policy::Policy;
 use crate::session::Recalled;
+
+/// How often a step waits for other steps' calls that run out of time, before it is told of a failure.
+const MOST_WAITS: usize = 3;
 
 impl Guardian {
     /// Asks whoever can decide. With an endpoint: the cache, then the model; without: the local judge.
@@ -22,7 +26,9 @@ impl Guardian {
         deadline: tokio::time::Instant,
     ) -> Draft {
         let Some(judge) = judge else {
-            return local_draft(self.local_assessment(admitted, cleared), Source::Rules, cleared);
+            let policy = &admitted.organisation.policy;
+            let assessed = local_assessment(&cleared.step, &cleared.evidence, policy);
+            return local_draft(assessed, Source::Rules, cleared);
         };
         let organisation = &admitted.organisation;
         let scope = Scope {
@@ -33,9 +39,22 @@ impl Guardian {
         };
         let history = recalled.history(&cleared.step);
         let fingerprint = Fingerprint::of(&scope, &cleared.step, &cleared.evidence, &history);
-        let ask = self.ask(judge, admitted, cleared, history, deadline);
-        let answer = tokio::time::timeout_at(deadline, self.cache.get_or_ask(&organisation.id, fingerprint, ask)).await;
-        match answer {
+        let answer = tokio::time::timeout_at(deadline, async {
+            let mut others_asked = 0;
+            loop {
+                let ask = self.ask(judge, admitted, cleared, history.clone(), deadline);
+                match self.cache.get_or_ask(&organisation.id, fingerprint, ask).await {
+                    // The other one's time was up, not this one's.
+                    Err(Unanswered::OthersFailed(failure))
+                        if failure.is_for_want_of_time() && others_asked < MOST_WAITS =>
+                    {
+                        others_asked += 1;
+                    }
+                    answer => return answer,
+                }
+            }
+        });
+        match answer.await {
             Ok(Ok((judged, _))) if self.distrusts(&judged) => self.fall_back(admitted, cleared, &distrusted()),
             Ok(Ok((judged, served))) => {
                 let source = match served {
@@ -46,7 +65,9 @@ impl Guardian {
                 draft.judging = Some(judging(&judged, served));
                 draft
             }
-            Ok(Err(Unanswered::Failed(failure))) => self.fall_back(admitted, cleared, &failure),
+            Ok(Err(Unanswered::Failed(failure) | Unanswered::OthersFailed(failure))) => {
+                self.fall_back(admitted, cleared, &failure)
+            }
             Ok(Err(Unanswered::Died)) => self.fall_back(admitted, cleared, &died()),
             Err(_) => self.fall_back(admitted, cleared, &too_late()),
         }
@@ -79,20 +100,11 @@ impl Guardian {
         }
     }
 
-    fn local_assessment(&self, admitted: &Admitted, cleared: &Cleared) -> Assessment {
-        let evidence: Vec<_> = cleared
-            .evidence
-            .iter()
-            .map(|finding| (finding, Treatment::Evidence))
-            .collect();
-        local::assess(&cleared.step, &evidence, admitted.organisation.policy.local_judge)
-    }
-
     /// Nobody could decide: the posture. Even an open one allows nothing that the local judge would deny.
     fn fall_back(&self, admitted: &Admitted, cleared: &Cleared, failure: &JudgeFailure) -> Draft {
         let method = cleared.step.method;
         tracing::warn!(organisation = %admitted.organisation.id, %method, failure = failure.code, detail = %failure.detail, "the judge could not decide");
-        let local = self.local_assessment(admitted, cleared);
+        let local = local_assessment(&cleared.step, &cleared.evidence, &admitted.organisation.policy);
         let mut draft = local_draft(local, Source::Fallback, cleared);
         draft.diagnostics.push(Diagnostic {
             code: failure.code,
@@ -107,23 +119,32 @@ impl Guardian {
             return draft;
         }
         match posture {
-            Posture::Allow => {
+            Posture::Allow if !failure.may_be_provoked() => {
                 draft.reasoning = format!("The judge could not decide ({}). {}", failure.code, draft.reasoning);
             }
-            Posture::Deny | Posture::Error => {
+            Posture::Allow | Posture::Deny | Posture::Error => {
                 draft.decision = Decision::Deny;
                 draft.reason_codes = vec![ReasonCode::JudgeUnavailable];
                 draft.confidence = 0.0;
                 draft.message = message(Decision::Deny, method, &draft.reason_codes);
-                draft.reasoning = format!(
-                    "The judge could not decide ({}), and the posture is closed.",
-                    failure.code
-                );
+                let why = match posture {
+                    Posture::Allow => {
+                        "which whoever wrote the step can bring about, so the open posture does not count"
+                    }
+                    Posture::Deny | Posture::Error => "and the posture is closed",
+                };
+                draft.reasoning = format!("The judge could not decide ({}), {why}.", failure.code);
                 draft.undecided = posture == Posture::Error;
             }
         }
         draft
     }
+}
+
+/// What the local judge makes of a step, given what the judge would be told of.
+pub(super) fn local_assessment(step: &Step, evidence: &[Finding], policy: &Policy) -> Assessment {
+    let evidence: Vec<_> = evidence.iter().map(|finding| (finding, Treatment::Evidence)).collect();
+    local::assess(step, &evidence, policy.local_judge)
 }
 
 /// A draft of what the local judge assessed: it has no words of its own for the agent.

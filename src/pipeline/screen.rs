@@ -129,7 +129,7 @@ impl Screened {
 /// objects to is another command, so such a step is denied.
 fn treatment(finding: &Finding, step: &Step, policy: &Policy) -> Treatment {
     let content = finding.content.and_then(|id| step.content(id));
-    let is_data = matches!(finding.reason, ReasonCode::SecretExposure | ReasonCode::PersonalData);
+    let is_data = finding.reason.is_data();
     match (policy.treatment(finding, step), content) {
         (Treatment::Mask, None) => Treatment::Evidence,
         (Treatment::Mask, Some(content)) if content.place == Place::Surroundings => Treatment::Evidence,

@@ -4,16 +4,17 @@ use std::sync::Arc;
 
 use super::Guardian;
 use super::draft::{Draft, message};
+use super::judging::local_assessment;
 use super::mask::Cleared;
-use crate::model::{Decision, Treatment, Verdict};
+use crate::model::{Decision, Finding, Treatment, Verdict};
 use crate::policy::Policy;
 use crate::session::Past;
 
 impl Guardian {
     /// Makes a verdict of a draft about a cleared step.
     ///
-    /// INVARIANT: a modification that the protocol forbids, that does not apply, does not decode or still trips a rule
-    /// becomes a denial.
+    /// INVARIANT: a modification that the protocol forbids, that does not apply, does not decode, still trips a rule, shows
+    /// something to a rule that the step did not show, or that the local judge denies becomes a denial.
     pub(super) async fn settle(
         &self,
         draft: Draft,
@@ -51,9 +52,23 @@ impl Guardian {
         {
             return denied(draft, "the modified step trips a rule that the step did not");
         }
+        let evidence: Vec<Finding> = again.treated(Treatment::Evidence).cloned().collect();
+        if let Some(new) = evidence.iter().find(|finding| !names(&cleared.evidence, finding)) {
+            let why = format!("the modified step shows what the step did not, by rule `{}`", new.rule);
+            return denied(draft, &why);
+        }
+        let assessed = local_assessment(&again.step, &evidence, policy);
+        if assessed.decision == Decision::Deny {
+            return denied(draft, "what is left of the step is denied without a judge as well");
+        }
         let edits = cleared.masks.into_iter().chain(draft.edits.iter().cloned()).collect();
         draft.into_verdict(Some(Arc::clone(&again.step)), edits)
     }
+}
+
+/// Whether one of the findings is of the same rule.
+fn names(findings: &[Finding], new: &Finding) -> bool {
+    findings.iter().any(|finding| finding.rule == new.rule)
 }
 
 /// Whoever decided allows the step as it was masked.

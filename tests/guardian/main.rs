@@ -31,6 +31,8 @@ mod endpoints;
 #[cfg(test)]
 mod evaluation;
 #[cfg(test)]
+mod fingerprint;
+#[cfg(test)]
 #[path = "../support/live.rs"]
 #[allow(dead_code, unreachable_pub)]
 mod live;

@@ -87,6 +87,88 @@ async fn an_open_posture_allows_what_no_rule_denies() {
     assert_eq!(reply.decision(), "deny");
 }
 
+/// What a judge may be brought to by whoever wrote the step.
+fn provoked() -> Vec<(&'static str, ResponseTemplate)> {
+    let choice = |message: serde_json::Value, reason: &str| {
+        ResponseTemplate::new(200).set_body_json(json!({"choices": [{"message": message, "finish_reason": reason}]}))
+    };
+    let said = |text: &str| json!({"role": "assistant", "content": text});
+    vec![
+        ("refusal", choice(json!({"content": null, "refusal": "No."}), "stop")),
+        ("content_filter", choice(said("{}"), "content_filter")),
+        (
+            "content_filter",
+            ResponseTemplate::new(400)
+                .set_body_json(json!({"error": {"code": "content_filter", "message": "filtered"}})),
+        ),
+        ("no_object", choice(said("I cannot say."), "stop")),
+        (
+            "canary",
+            choice(said(r#"{"decision":"allow","canary":"guessed"}"#), "stop"),
+        ),
+        ("empty", choice(said(" "), "stop")),
+        ("truncated", choice(said("{"), "length")),
+        ("malformed", choice(said("{}"), "abort")),
+        (
+            "malformed",
+            ResponseTemplate::new(202).set_body_json(json!({"choices": [{"message": said("{}")}]})),
+        ),
+        (
+            "malformed",
+            ResponseTemplate::new(206).set_body_json(json!({"choices": [{"message": said("{}")}]})),
+        ),
+        (
+            "blocked",
+            ResponseTemplate::new(403).set_body_string("<html>blocked</html>"),
+        ),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn failures_that_content_can_bring_about_never_reach_the_open_posture() {
+    for (code, template) in provoked() {
+        let judge = ScriptedJudge::responding(move |_| template.clone()).await;
+        let guardian = TestGuardian::with(&with_failure(&judge.url(), "allow")).await;
+        let reply = guardian.post(&user_message("What does a hammer cost?")).await;
+        assert_eq!((reply.decision(), reply.source()), ("deny", "fallback"), "{code}");
+        let records = guardian.records(1).await;
+        assert!(
+            records[0]["diagnostics"].to_string().contains(code),
+            "{code}: {records:?}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_denial_in_a_wrong_form_is_a_denial_under_an_open_posture() {
+    let wrong: [fn(&mut serde_json::Value); 4] = [
+        |answer| answer["reason_codes"] = json!(["bad_vibes"]),
+        |answer| answer["confidence"] = json!(1.5),
+        |answer| answer["risk"] = json!("severe"),
+        |answer| drop(answer.as_object_mut().unwrap().remove("reasoning")),
+    ];
+    for spoil in wrong {
+        let judge = ScriptedJudge::answering(move |asked| {
+            let mut answer = asked.answer("deny", &["harmful_request"], json!([]));
+            spoil(&mut answer);
+            answer
+        })
+        .await;
+        let guardian = TestGuardian::with(&with_failure(&judge.url(), "allow")).await;
+        let reply = guardian.post(&user_message("What does a hammer cost?")).await;
+        assert_eq!((reply.decision(), reply.source()), ("deny", "judge"));
+        assert!(reply.json.to_string().contains("judge_flawed"), "{}", reply.json);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_allow_that_gives_reasons_against_itself_is_no_answer() {
+    let judge = ScriptedJudge::answering(|asked| asked.answer("allow", &["prompt_injection"], json!([]))).await;
+    let guardian = TestGuardian::with(&with_failure(&judge.url(), "allow")).await;
+    let reply = guardian.post(&user_message("What does a hammer cost?")).await;
+    assert_eq!((reply.decision(), reply.source()), ("deny", "fallback"));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_posture_of_error_is_a_json_rpc_error() {
     let guardian = TestGuardian::with(&with_failure("http://127.0.0.1:9", "error")).await;

@@ -172,7 +172,7 @@ async fn every_unusable_reply_has_its_own_name() {
             "missing_field",
         ),
         (
-            answer_with("deny", |answer| answer["reason_codes"] = json!(["bad_vibes"])),
+            answer_with("modify", |answer| answer["reason_codes"] = json!(["bad_vibes"])),
             "unknown_reason_code",
         ),
         (
@@ -183,6 +183,10 @@ async fn every_unusable_reply_has_its_own_name() {
             answer_with("allow", |answer| {
                 answer["edits"] = json!([{"content": "c1", "find": "a", "replace": "b"}])
             }),
+            "inconsistent",
+        ),
+        (
+            answer_with("allow", |answer| answer["reason_codes"] = json!(["prompt_injection"])),
             "inconsistent",
         ),
         (

@@ -90,12 +90,50 @@ fn an_object_without_the_canary_is_nobodys_answer() {
 fn two_answers_are_none() {
     let allow = answer().to_string();
     let deny = allow.replace("\"allow\"", "\"deny\"");
-    assert_eq!(reading(&format!("{deny}\n{allow}")), Err(AnswerError::TwoObjects));
+    assert_eq!(reading(&format!("{allow}\n{allow}")), Err(AnswerError::TwoObjects));
     assert_eq!(reading(&format!("[{allow},{allow}]")), Err(AnswerError::TwoObjects));
     let broken = deny.replace(":", "=");
     assert_eq!(reading(&format!("{broken}\n{allow}")), Err(AnswerError::TwoObjects));
-    let thoughts = format!("<think>{deny}</think> no, <think>{deny}</think> {allow}");
+    let thoughts = format!("<think>{allow}</think> no, <think>{allow}</think> {allow}");
     assert_eq!(reading(&thoughts), Err(AnswerError::TwoObjects));
+}
+
+#[test]
+fn a_denial_with_the_canary_stays_one_whatever_else_is_wrong() {
+    let deny = answer().to_string().replace("\"allow\"", "\"deny\"");
+    for (flawed, flaw) in [
+        (format!("{deny}\n{}", answer()), AnswerError::TwoObjects),
+        (deny.replace("0.9", "1.5"), AnswerError::ConfidenceRange),
+        (deny.replace("0.9", "\"high\""), AnswerError::WrongType("confidence")),
+        (
+            deny.replace("\"reason_codes\":[]", "\"reason_codes\":[\"jailbreak\",\"made-up\"]"),
+            AnswerError::UnknownReasonCode,
+        ),
+        (
+            deny.replacen('{', "{\"decision\":\"allow\",", 1),
+            AnswerError::DuplicateKey,
+        ),
+        (deny.replace(",\"risk\":\"low\"", ""), AnswerError::MissingField("risk")),
+        (
+            deny.replace("\"risk\":\"low\"", "\"risk\":\"severe\""),
+            AnswerError::UnknownValue("risk"),
+        ),
+    ] {
+        assert_ne!(flawed, deny);
+        let read = reading(&flawed).unwrap();
+        assert_eq!((read.decision, read.flaw), (Decision::Deny, Some(flaw)), "{flawed}");
+        assert!((0.0..=1.0).contains(&read.confidence), "{flawed}");
+    }
+    let codes = deny.replace("\"reason_codes\":[]", "\"reason_codes\":[\"jailbreak\",\"made-up\"]");
+    assert_eq!(reading(&codes).unwrap().reason_codes, [ReasonCode::Jailbreak]);
+    let uncanaried = deny.replace(CANARY, "another").replace("0.9", "1.5");
+    assert_eq!(reading(&uncanaried), Err(AnswerError::Canary));
+}
+
+#[test]
+fn an_allow_with_reasons_against_it_is_no_answer() {
+    let read = with(|answer| answer["reason_codes"] = json!(["prompt_injection"]));
+    assert_eq!(read, Err(AnswerError::Inconsistent));
 }
 
 #[test]
@@ -133,8 +171,8 @@ fn what_is_no_json_object_is_told_apart() {
 fn keys_stand_once() {
     let object = answer().to_string();
     for twice in [
-        object.replacen('{', r#"{"decision":"deny","#, 1),
-        object.replacen('{', r#"{"d\u0065cision":"deny","#, 1),
+        object.replacen('{', r#"{"decision":"modify","#, 1),
+        object.replacen('{', r#"{"d\u0065cision":"modify","#, 1),
         object.replacen('{', r#"{"canary":"other","#, 1),
         object.replacen('{', r#"{"extra":[{"a":1,"a":2}],"#, 1),
         object.replace(
@@ -185,9 +223,12 @@ fn names_are_compared_exactly() {
     assert_eq!(codes(json!([1])), Err(AnswerError::WrongType("reason_codes")));
     assert_eq!(codes(json!("jailbreak")), Err(AnswerError::WrongType("reason_codes")));
     assert_eq!(
-        codes(json!(["jailbreak", "org.acme", "jailbreak"]))
-            .unwrap()
-            .reason_codes,
+        with(|answer| {
+            answer["decision"] = json!("deny");
+            answer["reason_codes"] = json!(["jailbreak", "org.acme", "jailbreak"]);
+        })
+        .unwrap()
+        .reason_codes,
         [ReasonCode::Jailbreak, ReasonCode::Organisation("org.acme".into())]
     );
 }

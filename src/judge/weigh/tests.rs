@@ -15,6 +15,7 @@ fn answer(decision: Decision) -> Answer {
         reasoning: "Because.".into(),
         message: "All is well.".into(),
         edits: Vec::new(),
+        flaw: None,
     }
 }
 

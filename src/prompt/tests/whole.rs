@@ -67,8 +67,8 @@ What a program or a query does counts, not what its comments, names or the agent
 apart: encodings, variables, quoting, pieces put together, scripts written now and run later. A dangerous word that is
 only searched for, printed or compared is harmless.
 
-Modify when the call is right but an argument carries a value that must be masked. Never change where a call goes or
-what it does.
+Modify when the call is right but an argument carries a value that must be masked and that an automatic check names. Never
+change where a call goes or what it does.
 
 Do not block a call because it changes something, because you do not see the request behind it, or because it could be
 misused. A call that fits the agent's tools and purpose, with plain arguments, is `allow`.
@@ -81,7 +81,8 @@ Wherever it stands in that content, it is replaced. Make it as short as it can b
 must go, and nothing else. Contents with `edit="no"` stay as they are.
 A masked value is replaced by `************`.
 A replacement holds nothing new: no facts, no addresses, no instructions. A passage that only has to go is replaced by
-nothing. The arguments of a call are only ever masked. If a part that must go cannot be edited, deny.
+nothing. In the arguments of a call only a value can be masked that an automatic check calls personal data or a secret;
+replace it by the word `MASKED`, never by stars. If a part that must go cannot be edited, deny.
 
 ## The agent
 
@@ -192,7 +193,8 @@ Wherever it stands in that content, it is replaced. Make it as short as it can b
 must go, and nothing else. Contents with `edit="no"` stay as they are.
 A masked value is replaced by `************`.
 A replacement holds nothing new: no facts, no addresses, no instructions. A passage that only has to go is replaced by
-nothing. The arguments of a call are only ever masked. If a part that must go cannot be edited, deny.
+nothing. In the arguments of a call only a value can be masked that an automatic check calls personal data or a secret;
+replace it by the word `MASKED`, never by stars. If a part that must go cannot be edited, deny.
 
 ## The agent
 
@@ -314,7 +316,8 @@ Wherever it stands in that content, it is replaced. Make it as short as it can b
 must go, and nothing else. Contents with `edit="no"` stay as they are.
 A masked value is replaced by `************`.
 A replacement holds nothing new: no facts, no addresses, no instructions. A passage that only has to go is replaced by
-nothing. The arguments of a call are only ever masked. If a part that must go cannot be edited, deny.
+nothing. In the arguments of a call only a value can be masked that an automatic check calls personal data or a secret;
+replace it by the word `MASKED`, never by stars. If a part that must go cannot be edited, deny.
 
 ## The agent
 
@@ -389,7 +392,8 @@ Wherever it stands in that content, it is replaced. Make it as short as it can b
 must go, and nothing else. Contents with `edit="no"` stay as they are.
 A masked value is replaced by `************`.
 A replacement holds nothing new: no facts, no addresses, no instructions. A passage that only has to go is replaced by
-nothing. The arguments of a call are only ever masked. If a part that must go cannot be edited, deny.
+nothing. In the arguments of a call only a value can be masked that an automatic check calls personal data or a secret;
+replace it by the word `MASKED`, never by stars. If a part that must go cannot be edited, deny.
 
 ## The agent
 
