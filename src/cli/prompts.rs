@@ -93,11 +93,14 @@ fn render(file: &Path, organisation: &OrganisationArgument, config: &ConfigArgum
     };
     let admitted = guardian.admit(&caller)?;
     let shown = super::runtime()?.block_on(guardian.shown_to_judge(&admitted, Arc::clone(&step)));
-    let (step, findings, history) = shown.unwrap_or_else(|| {
-        eprintln!("rules settle this step, so no model is asked; this is what it would be shown otherwise");
-        let findings = Prefilters::standard().screen(&step, &policy).findings;
-        (step, findings, History::default())
-    });
+    let (step, findings, history) = match shown {
+        Some(shown) => shown,
+        None => {
+            eprintln!("rules settle this step, so no model is asked; this is what it would be shown otherwise");
+            let findings = Prefilters::standard()?.screen(&step, &policy).findings;
+            (step, findings, History::default())
+        }
+    };
     let (budget_tokens, reasoning) = config.judge.as_ref().map_or_else(
         || (crate::prompt::DEFAULT_BUDGET_TOKENS, Reasoning::Shown),
         |judge| {

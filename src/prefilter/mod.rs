@@ -26,7 +26,7 @@ mod warm_up;
 pub use crate::text::keywords::{Case, KeywordHits, Keywords, Seen, Word};
 pub use crate::text::views::{ViewText, Views};
 pub use custom_rules::own_rules;
-pub use engine::{Plain, Prefilter, Prefilters, Rule, RuleError, ScanContext, Spoken, Subject, Work};
+pub use engine::{CalledTool, Plain, Prefilter, Prefilters, Rule, RuleError, ScanContext, Spoken, Subject, Work};
 
 impl Prefilters {
     /// Every family there is, in the order in which their findings are reported.

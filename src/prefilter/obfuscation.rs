@@ -10,10 +10,9 @@ mod wordplay;
 use std::ops::Range;
 
 use super::{Plain, Prefilter, Rule, Subject, ViewText, Word, disguise};
-use crate::model::{Finding, ReasonCode, Treatment, View};
+use crate::model::{Content, Finding, Origin, ReasonCode, Treatment, View};
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 use crate::text::bytes::ByteClasses;
-
 
 /// More findings of one rule in one view say nothing new.
 const MOST: usize = 16;
@@ -28,6 +27,7 @@ rule_keys! {
         Digits = "digits",
         RunTogether = "run_together",
         Unread = "unread",
+        Pieces = "pieces",
     }
 }
 
@@ -72,8 +72,8 @@ impl Prefilter for Obfuscation {
         wordplay::words().chain(unread::words()).collect()
     }
 
-    fn heeds_plain(&self, _plain: Plain<'_>) -> bool {
-        false
+    fn heeds_plain(&self, plain: Plain<'_>) -> bool {
+        plain.may_act() && plain.label.is_some_and(is_piece_label)
     }
 
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
@@ -81,6 +81,10 @@ impl Prefilter for Obfuscation {
             for span in subject.views.undecoded().iter().take(MOST) {
                 self.add(At::Layers, subject, raw, span.clone(), found);
             }
+        }
+        if is_piece(subject) {
+            let raw = subject.views.iter().take(1);
+            raw.for_each(|raw| self.add(At::Pieces, subject, raw, 0..subject.content.text.len(), found));
         }
         for view in subject.views.as_written() {
             // What is already normalised has lost its ornaments, not its look-alikes; the text before shows both.
@@ -126,36 +130,29 @@ impl Prefilter for Obfuscation {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::Origin;
-    use crate::prefilter::testing::{hold_examples, seen};
-
-    #[test]
-    fn every_rule_keeps_to_its_examples() {
-        hold_examples(&Obfuscation::new(), Origin::ToolOutput, |_| true);
+/// Whether a content is the first of the arguments whose names number them as pieces of one text. What they say together is
+/// not put together here.
+fn is_piece(subject: &Subject<'_>) -> bool {
+    const MOST: usize = 64;
+    let label = |content: &Content| content.label.as_deref().is_some_and(is_piece_label);
+    if subject.content.origin != Origin::ToolArguments || !label(subject.content) {
+        return false;
     }
-
-    #[test]
-    fn spans_are_those_of_the_words() {
-        let text = "это pаsswоrd, да";
-        let found = seen(&Obfuscation::new(), Origin::ToolOutput, text);
-        assert_eq!(found.len(), 1);
-        assert_eq!(text.get(found[0].span.clone()), Some("pаsswоrd"));
-    }
-
-    #[test]
-    fn ordinary_texts_of_the_world_are_left_alone() {
-        for text in [
-            "Ελλάδα και Κύπρος, SMS και email",
-            "Сервис Google и iPhone; IP-адрес",
-            "שלום \u{200f}(abc)\u{200f}",
-            "مرحبا \u{200e}PDF\u{200e}",
-            "日本語テキスト ＡＢＣ１２３",
-            "H₂O, 10 µm, 5 kΩ, ΔG°, x̄ ± σ",
-        ] {
-            assert!(seen(&Obfuscation::new(), Origin::ToolOutput, text).is_empty(), "{text}");
-        }
-    }
+    let arguments = subject.step.contents_of(Origin::ToolArguments).take(MOST);
+    let mut pieces = arguments.filter(|content| label(content));
+    pieces.next().is_some_and(|first| first.id == subject.content.id) && pieces.next().is_some()
 }
+
+/// Whether a name is that of a numbered piece: `part1`, `chunk_b`.
+fn is_piece_label(label: &str) -> bool {
+    const NAMES: &[&str] = &["part", "piece", "chunk", "segment", "fragment", "frag", "half", "split"];
+    let label = label.to_ascii_lowercase();
+    let number = NAMES.iter().find_map(|name| label.strip_prefix(name));
+    number.is_some_and(|number| {
+        let number = number.trim_start_matches(['_', '-', ' ']);
+        (1..=2).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    })
+}
+
+#[cfg(test)]
+mod tests;

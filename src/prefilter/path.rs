@@ -1,13 +1,14 @@
 //! Paths in arguments: traversal in every spelling, files that hold secrets, files that steer agents and machines.
 //!
 //! What a path means is said by [`locations`](super::locations); this family finds the arguments that are paths, tells
-//! reading from writing by the tool's name, and sees how the path is spelled. Commands are no paths: they have a
+//! reading from writing by what the tool does, and sees how the path is spelled. Commands are no paths: they have a
 //! family of their own.
 
 use super::locations::{Breadth, Location, Secret, Steering};
 use super::{Plain, Prefilter, Rule, Subject, Work};
-use crate::model::{Confidence, Finding, Origin, ReasonCode, Treatment, View};
+use crate::model::{Confidence, Finding, Origin, ReasonCode, ToolClass, Treatment, View};
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
+use crate::tools::Classified;
 
 const LONGEST: usize = 1_024;
 
@@ -43,7 +44,7 @@ const RULES: RuleFile = RuleFile {
 
 /// What a tool does with the paths that it is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Deed {
+enum Effect {
     Read,
     Write,
     Delete,
@@ -83,10 +84,7 @@ impl Prefilter for Path {
         }
         let label = content.label.as_deref().unwrap_or_default().to_ascii_lowercase();
         let labelled = is_path_label(&label);
-        let deed = subject.notes.once(0, || {
-            let call = subject.step.tool_call.as_ref();
-            call.map_or(Deed::Read, |call| deed(&call.tool))
-        });
+        let effect = Effect::of(&subject.called.classes);
         let mut seen: Vec<Trouble> = Vec::new();
         // Decoding layers is done here, where a path knows how often: a decoded view would hide that it was encoded.
         for view in subject
@@ -98,8 +96,8 @@ impl Prefilter for Path {
             if !is_path || text.len() > LONGEST || text.trim().is_empty() || text.contains('\n') {
                 continue;
             }
-            subject.notes.work(Work::Path, 1);
-            for (trouble, what) in troubles(text.trim(), deed) {
+            subject.context.work(Work::Path, 1);
+            for (trouble, what) in troubles(text.trim(), effect) {
                 if seen.contains(&trouble) {
                     continue;
                 }
@@ -202,30 +200,27 @@ fn looks_like_path(text: &str) -> bool {
     (blanks <= 2 && (begins || drive || text.contains("../../"))) || hidden_secret
 }
 
-fn deed(tool: &str) -> Deed {
-    let tool = tool.to_ascii_lowercase();
-    let has = |words: &[&str]| words.iter().any(|word| tool.contains(word));
-    if has(&["delete", "remove", "unlink", "rmdir", "trash", "erase", "purge"]) {
-        Deed::Delete
-    } else if has(&[
-        "write", "create", "append", "edit", "save", "put", "upload", "move", "copy", "rename", "replace", "insert",
-        "patch", "update", "modify", "mkdir", "touch", "export", "download",
-    ]) {
-        Deed::Write
-    } else {
-        Deed::Read
+impl Effect {
+    fn of(tool: &Classified) -> Self {
+        if tool.deletes {
+            Effect::Delete
+        } else if tool.set.has(ToolClass::Writes) {
+            Effect::Write
+        } else {
+            Effect::Read
+        }
     }
 }
 
-fn troubles(text: &str, deed: Deed) -> Vec<(Trouble, &'static str)> {
+fn troubles(text: &str, effect: Effect) -> Vec<(Trouble, &'static str)> {
     let mut troubles = Vec::new();
     let location = Location::of(text);
     of_spelling(text, &location, &mut troubles);
     of_secret(&location, &mut troubles);
-    match deed {
-        Deed::Read => {}
-        Deed::Write => of_writing(&location, &mut troubles),
-        Deed::Delete => match location.breadth() {
+    match effect {
+        Effect::Read => {}
+        Effect::Write => of_writing(&location, &mut troubles),
+        Effect::Delete => match location.breadth() {
             Breadth::Everything | Breadth::Home | Breadth::SystemDirectory => {
                 troubles.push((
                     Trouble::BroadDelete,
@@ -351,58 +346,4 @@ fn of_writing(location: &Location, troubles: &mut Vec<(Trouble, &'static str)>) 
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::Step;
-    use crate::prefilter::testing::{hold_shaped_examples, screen, tool_call};
-
-    fn shape(text: &str) -> Step {
-        let (tool, path) = match text.split_once(' ') {
-            Some((verb @ ("write" | "delete"), path)) => (format!("{verb}_file"), path),
-            _ => ("read_file".to_owned(), text),
-        };
-        tool_call(&tool, &[("path", path)])
-    }
-
-    #[test]
-    fn every_rule_holds_its_examples() {
-        hold_shaped_examples(&Path::new(), |_, text| shape(text));
-    }
-
-    #[test]
-    fn paths_are_known_by_their_shape_too() {
-        let found = screen(&Path::new(), &tool_call("open", &[("what", "/etc/shadow")]));
-        assert_eq!(
-            (found[0].rule.as_str(), found[0].confidence),
-            ("path.key_file", Confidence::Medium)
-        );
-        for text in [
-            "see /etc/shadow in the manual for how passwords are kept",
-            "a/b testing",
-            "and/or",
-            "10/12/2024",
-            "I like ../../ as a smiley, do you not?",
-        ] {
-            assert_eq!(screen(&Path::new(), &tool_call("say", &[("text", text)])), [], "{text}");
-        }
-    }
-
-    #[test]
-    fn ordinary_paths_are_silent() {
-        for text in [
-            "src/main.rs",
-            "/home/alice/project/src",
-            "./a/b.txt",
-            "../lib/util.py",
-            "C:\\Users\\bob\\report.docx",
-            "/tmp/x",
-            "/var/www/html/index.html",
-            "data/2024/10.csv",
-            "write src/lib.rs",
-            "delete /tmp/x/y",
-            "write /workspace/app/Dockerfile",
-        ] {
-            assert_eq!(screen(&Path::new(), &shape(text)), [], "{text}");
-        }
-    }
-}
+mod tests;

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex};
 
+use super::engine::CalledTool;
 use super::{Keywords, Prefilter, Prefilters, Rule, ScanContext, Spoken, Subject, Views};
 use crate::model::{
     Argument, Content, ContentId, Finding, Form, Kind, Method, Origin, Place, Pointer, Screening, Step, ToolCall,
@@ -32,7 +33,7 @@ pub(crate) fn step(contents: impl IntoIterator<Item = (Origin, String)>) -> Step
 
 /// What every family sees in a step, under the built-in policy.
 pub(crate) fn screened(step: &Step) -> Screening {
-    static PREFILTERS: LazyLock<Prefilters> = LazyLock::new(Prefilters::standard);
+    static PREFILTERS: LazyLock<Prefilters> = LazyLock::new(|| Prefilters::standard().unwrap());
     PREFILTERS.screen(step, &Policy::standard().unwrap())
 }
 
@@ -67,15 +68,17 @@ pub(crate) fn seen_in_contents(family: &dyn Prefilter, step: &Step, policy: &Pol
     let gate = gate_of(family);
     let mut found = Vec::new();
     let notes = ScanContext::default();
+    let called = CalledTool::of(step, policy);
     for content in &step.contents {
         let views = Views::of(content, &gate);
         let subject = Subject {
             step,
             policy,
             content,
+            called: &called,
             views: &views,
             vocabulary: views::OF_FAMILIES,
-            notes: &notes,
+            context: &notes,
         };
         family.screen_content(&subject, &mut found);
     }

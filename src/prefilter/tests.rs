@@ -49,7 +49,7 @@ impl Prefilter for Markers {
 
 #[test]
 fn every_content_is_screened_and_covered() {
-    let prefilters = Prefilters::of(vec![Markers::new()]);
+    let prefilters = Prefilters::of(vec![Markers::new()]).unwrap();
     let step = testing::step([
         (Origin::ToolOutput, "a marker here, a mar\u{200b}ker there".to_owned()),
         (Origin::User, "MARKER".to_owned()),
@@ -74,14 +74,16 @@ fn every_content_is_screened_and_covered() {
 #[test]
 fn what_was_cut_is_said_with_its_pointer() {
     let step = testing::step([(Origin::ToolOutput, "\u{3316}".repeat(200_000))]);
-    let screening = Prefilters::of(vec![]).screen(&step, &Policy::standard().unwrap());
+    let screening = Prefilters::of(vec![])
+        .unwrap()
+        .screen(&step, &Policy::standard().unwrap());
     assert!(screening.coverage.cut_bytes > 0);
     assert_eq!(screening.coverage.cut, [step.contents[0].pointer.clone()]);
 }
 
 #[test]
 fn rule_ids_are_unique_and_begin_with_their_family() {
-    let prefilters = Prefilters::standard();
+    let prefilters = Prefilters::standard().unwrap();
     let mut ids: Vec<&str> = prefilters.rules().map(|rule| rule.id.as_str()).collect();
     let count = ids.len();
     ids.sort_unstable();
@@ -106,7 +108,7 @@ proptest::proptest! {
     ) {
         let origin = Origin::ALL[origin];
         let step = testing::step(texts.into_iter().map(|text| (origin, text)));
-        static PREFILTERS: LazyLock<Prefilters> = LazyLock::new(Prefilters::standard);
+        static PREFILTERS: LazyLock<Prefilters> = LazyLock::new(|| Prefilters::standard().unwrap());
         let screening = PREFILTERS.screen(&step, &Policy::standard().unwrap());
         for finding in screening.findings {
             let content = step.content(finding.content.unwrap()).unwrap();
@@ -118,13 +120,13 @@ proptest::proptest! {
 /// What is passed over when a content is plain and nobody heeds its name.
 fn passed_over(text: &str, label: Option<&str>, origin: Origin) -> Vec<Finding> {
     static STANDARD: LazyLock<(Prefilters, Policy)> =
-        LazyLock::new(|| (Prefilters::standard(), Policy::standard().unwrap()));
+        LazyLock::new(|| (Prefilters::standard().unwrap(), Policy::standard().unwrap()));
     let (prefilters, policy) = &*STANDARD;
     let mut step = testing::step([(origin, text.to_owned())]);
     step.contents[0].label = label.map(Into::into);
     let content = &step.contents[0];
     let glance = Glance::at(content, &prefilters.keywords);
-    let mut sweep = Scanner::of(prefilters, &step, policy, &Rc::default());
+    let sweep = Scanner::of(prefilters, &step, policy, &Rc::default());
     if !glance.is_plain(content) || sweep.heeds_plain(content) {
         return Vec::new();
     }
@@ -141,7 +143,7 @@ fn passed_over(text: &str, label: Option<&str>, origin: Origin) -> Vec<Finding> 
 fn plain_contents_are_passed_over() {
     let glance = |text: &str| {
         let step = testing::step([(Origin::ToolOutput, text.to_owned())]);
-        Glance::at(&step.contents[0], &Prefilters::standard().keywords).is_plain(&step.contents[0])
+        Glance::at(&step.contents[0], &Prefilters::standard().unwrap().keywords).is_plain(&step.contents[0])
     };
     for text in [
         "shipped",

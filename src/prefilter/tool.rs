@@ -8,9 +8,7 @@ mod arguments;
 use unicode_normalization::UnicodeNormalization;
 
 use super::{Plain, Prefilter, Rule, Spoken, Subject};
-use crate::model::{
-    Finding, Pointer, ReasonCode, Step, Tool as Definition, ToolCall, Treatment, View,
-};
+use crate::model::{Finding, Pointer, ReasonCode, Step, Tool as Definition, ToolCall, Treatment, View};
 use crate::policy::{Policy, Undeclared};
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 use crate::text::views::is_invisible;

@@ -3,9 +3,9 @@
 
 use std::ops::Range;
 
-use super::classes::{ClassSet, ToolClass, classes_of_call};
 use crate::model::{Confidence, Content, Finding, Form, Origin, Place, Pointer, ReasonCode, Severity, Step};
 use crate::policy::Policy;
+use crate::tools::{ClassSet, ToolClass, classes_of_call};
 
 /// Instructions that are taken from one step.
 const MAX_INSTRUCTIONS: usize = 32;

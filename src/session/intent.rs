@@ -3,10 +3,10 @@
 //! Acts (delete, send, pay, …), the values that are acted upon, and the words that are neither. It is a likeness, no proof: what
 //! follows from it is for the rules over a session.
 
-use super::classes::{ClassSet, ToolClass, verbs_of};
 use super::spoken;
 use super::taint::{keys_of, words_of};
 use crate::model::{Earlier, Kind, Origin, Step};
+use crate::tools::{ClassSet, ToolClass, verbs_of};
 
 /// Values and words that are kept.
 const MAX_VALUES: usize = 32;

@@ -26,7 +26,6 @@ mod agent;
 mod approval;
 mod asks;
 mod authority;
-pub mod classes;
 mod deed;
 mod happening;
 mod intent;

@@ -10,10 +10,10 @@ use std::sync::Arc;
 use super::Happening;
 use super::approval;
 use super::asks::{delegates, requests};
-use super::classes::{ClassSet, ToolClass};
 use super::deed::{Instructed, head};
 use super::taint::{Provenance, TaintIndex, plain, stem};
 use crate::model::{Confidence, Kind, Origin};
+use crate::tools::{ClassSet, ToolClass};
 
 /// Instructions that are remembered. The first ones stay, of the later ones the latest do.
 const MAX_INSTRUCTIONS: usize = 32;

@@ -6,7 +6,7 @@
 
 use std::sync::OnceLock;
 
-use regex::{CaptureMatches, Captures, Matches, Regex};
+use regex::{CaptureMatches, Matches, Regex};
 
 /// An expression that does not compile.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -58,13 +58,11 @@ impl Expression {
     }
 
     /// Every place where it fits.
-    pub(crate) fn find_iter<'r, 't>(&'r self, text: &'t str) -> std::iter::Flatten<std::option::IntoIter<Matches<'r, 't>>> {
+    pub(crate) fn find_iter<'r, 't>(
+        &'r self,
+        text: &'t str,
+    ) -> std::iter::Flatten<std::option::IntoIter<Matches<'r, 't>>> {
         self.regex().map(|regex| regex.find_iter(text)).into_iter().flatten()
-    }
-
-    /// The groups of the first place where it fits.
-    pub(crate) fn captures<'t>(&self, text: &'t str) -> Option<Captures<'t>> {
-        self.regex()?.captures(text)
     }
 
     /// The groups of every place where it fits.
@@ -72,7 +70,10 @@ impl Expression {
         &'r self,
         text: &'t str,
     ) -> std::iter::Flatten<std::option::IntoIter<CaptureMatches<'r, 't>>> {
-        self.regex().map(|regex| regex.captures_iter(text)).into_iter().flatten()
+        self.regex()
+            .map(|regex| regex.captures_iter(text))
+            .into_iter()
+            .flatten()
     }
 }
 
@@ -125,25 +126,4 @@ fn with_plain_borders(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn borders_become_those_of_ascii_and_nothing_else_changes() {
-        assert_eq!(
-            with_plain_borders(r"\brm\b \\bin [^\s]"),
-            r"(?-u:\b)rm(?-u:\b) \\bin [^\s]"
-        );
-        assert_eq!(with_plain_borders("\\"), "\\");
-        let error = Expression::new("BROKEN", "(").check("a.rs").unwrap_err().to_string();
-        assert!(error.starts_with("a.rs, `BROKEN`: "), "{error}");
-    }
-
-    #[test]
-    fn words_are_told_apart_in_any_script() {
-        let remove = Expression::new("REMOVE", r"(?i)\brm\b");
-        for (text, found) in [("да rm да", true), ("RM", true), ("farm", false), ("忽略rm忽略", true)] {
-            assert_eq!(remove.is_match(text), found, "{text}");
-        }
-    }
-}
+mod tests;

@@ -14,7 +14,6 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-
 use super::{Danger, Seen};
 use crate::prefilter::RuleError;
 use crate::text::expression::expressions;
@@ -33,7 +32,8 @@ const ARGUMENT_BYTES_PER_BYTE: usize = 4;
 const MOST_LINES: usize = 128;
 
 /// The callees as keywords.
-static FINDER: LazyLock<Keywords> = LazyLock::new(|| Keywords::of([CALLEES.iter().map(|(callee, _)| Word::exact(*callee)).collect()]));
+static FINDER: LazyLock<Keywords> =
+    LazyLock::new(|| Keywords::of([CALLEES.iter().map(|(callee, _)| Word::exact(*callee)).collect()]));
 
 expressions! {
     static METHOD = r"((?:pathlib\.)?Path\([^()\n]*(?:\([^()]*\))?[^()\n]*\)|[A-Za-z_]\w*)\.(unlink|rmdir|read_text|read_bytes|write_text|write_bytes|open)\(";
@@ -169,7 +169,17 @@ fn look_at_calls(text: &str, seen: &mut Seen, nested: &mut Nested) {
 fn look_at_functions(walk: &mut Walk<'_>, seen: &mut Seen, nested: &mut Nested) {
     // `os.open(`, `self.open(`, `re.compile(`, `db.exec(` are other functions; `fs.promises.readFile(` is not.
     const STRICT: &[&str] = &[
-        "open(", "eval(", "exec(", "compile(", "system(", "unlink(", "fetch(", "spawn(", "popen(", "Function(", "Request(",
+        "open(",
+        "eval(",
+        "exec(",
+        "compile(",
+        "system(",
+        "unlink(",
+        "fetch(",
+        "spawn(",
+        "popen(",
+        "Function(",
+        "Request(",
     ];
     let text = walk.text;
     // Calls in calls in calls are read again for each.
@@ -233,7 +243,11 @@ fn look_at_methods(walk: &mut Walk<'_>, seen: &mut Seen, nested: &mut Nested) {
         }
         walk.count += 1;
         if walk.count > 2 * walk.most {
-            seen.add_at(Danger::NotExamined, whole.range(), "makes more calls than can be followed");
+            seen.add_at(
+                Danger::NotExamined,
+                whole.range(),
+                "makes more calls than can be followed",
+            );
             break;
         }
         let path = value(object.as_str(), &walk.constants, 0);
@@ -278,7 +292,11 @@ fn look_at_shells(walk: &Walk<'_>, seen: &mut Seen, nested: &mut Nested) {
     if text.contains("uid")
         && let Some(hit) = ROOT_SHELL.find(text)
     {
-        seen.add_at(Danger::Setuid, hit.range(), "takes the rights of root and starts a shell");
+        seen.add_at(
+            Danger::Setuid,
+            hit.range(),
+            "takes the rights of root and starts a shell",
+        );
     }
     for hit in JUPYTER.captures_iter(text).take(MOST_LINES) {
         if let (Some(whole), Some(line)) = (hit.get(0), hit.get(1))

@@ -422,46 +422,4 @@ fn fits(pattern: &str, arg: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn patterns_mean_what_the_table_says() {
-        for (pattern, arg) in [
-            ("-r", "-rf"),
-            ("-r", "-r"),
-            ("delete-%", "delete-trail"),
-            ("%admin%", "cluster-admin-x"),
-            ("%a%b%", "xaxbx"),
-            ("4???", "4755"),
-            ("%disabled", "x=disabled"),
-        ] {
-            assert!(fits(pattern, arg), "{pattern} {arg}");
-        }
-        for (pattern, arg) in [
-            ("-r", "--recursive"),
-            ("-r", "r"),
-            ("delete", "deleted"),
-            ("4???", "47555"),
-            ("4???", "4abc"),
-            ("%b%a%", "xaxbx"),
-            ("*", "x"),
-        ] {
-            assert!(!fits(pattern, arg), "{pattern} {arg}");
-        }
-    }
-
-    #[test]
-    fn every_line_has_programs_in_lower_case() {
-        for group in GROUPS {
-            for (programs, words) in group.deeds {
-                assert!(
-                    !programs.is_empty()
-                        && *programs == programs.to_ascii_lowercase()
-                        && *words == words.to_ascii_lowercase(),
-                    "{programs} {words}"
-                );
-            }
-        }
-    }
-}
+mod tests;

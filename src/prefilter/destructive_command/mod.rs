@@ -13,10 +13,10 @@ mod network;
 mod outflow;
 mod patterns;
 mod platforms;
+mod privilege_escalation;
 mod prose;
 mod recipe;
 mod role;
-mod privilege_escalation;
 mod secrets;
 mod system;
 #[cfg(test)]
@@ -161,6 +161,7 @@ pub(super) struct DestructiveCommand {
 impl DestructiveCommand {
     /// Reads the rules and compiles what they are found by.
     pub(super) fn new() -> Result<Self, RuleError> {
+        shell::check_expressions()?;
         code::check_all()?;
         windows::check_all()?;
         privilege_escalation::check_expressions()?;
@@ -244,12 +245,12 @@ impl Prefilter for DestructiveCommand {
                 (Role::Command, View::Decoded) if !is_encoded_whole(subject, view) => Role::Likely,
                 (role, _) => role,
             };
-            let is_affordable = subject.notes.spend(0, MOST_WORK);
+            let is_affordable = subject.context.spend(0, MOST_WORK);
             if let Some(recipe) = recipe.filter(|_| is_affordable) {
                 let mut planted = Seen::default();
                 recipe::look(recipe, view.text(), &mut planted);
                 let owed = planted.work.saturating_sub(WORK_PER_BYTE * view.text().len());
-                subject.notes.spend(owed, MOST_WORK);
+                subject.context.spend(owed, MOST_WORK);
                 self.report(subject, view, Role::Recipe, planted, found);
             }
             match role {
@@ -259,18 +260,18 @@ impl Prefilter for DestructiveCommand {
                     seen.add_at(Danger::NotExamined, 0..view.text().len().min(1), what);
                 }
                 Role::Command | Role::Likely | Role::Recipe => {
-                    subject.notes.work(Work::Command, 1);
-                    subject.notes.work(Work::CommandByte, view.text().len());
+                    subject.context.work(Work::Command, 1);
+                    subject.context.work(Work::CommandByte, view.text().len());
                     look(view.text(), subject.hits(view), &mut seen);
                 }
                 Role::Prose => {
-                    subject.notes.work(Work::Quotation, subject.hits(view).count());
+                    subject.context.work(Work::Quotation, subject.hits(view).count());
                     prose::look(view.text(), subject.hits(view), &mut seen);
                 }
             }
-            subject.notes.work(Work::Shell, seen.work);
+            subject.context.work(Work::Shell, seen.work);
             let owed = seen.work.saturating_sub(WORK_PER_BYTE * view.text().len());
-            subject.notes.spend(owed, MOST_WORK);
+            subject.context.spend(owed, MOST_WORK);
             self.report(subject, view, role, seen, found);
         }
     }

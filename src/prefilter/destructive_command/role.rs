@@ -1,8 +1,9 @@
 //! Which contents are run, which look as if they were, and which only talk of commands.
 
 use super::recipe::Recipe;
-use crate::model::Origin;
+use crate::model::{Origin, ToolClass};
 use crate::prefilter::Subject;
+use crate::prefilter::engine::{is_command_label, is_target_label};
 use crate::prefilter::locations::{Location, Steering};
 
 /// How a content relates to commands.
@@ -18,41 +19,6 @@ pub(super) enum Role {
     Prose,
 }
 
-/// Labels of arguments that are run.
-const COMMAND_LABELS: &[&str] = &[
-    "command",
-    "commands",
-    "cmd",
-    "cmdline",
-    "command_line",
-    "commandline",
-    "script",
-    "code",
-    "bash",
-    "shell",
-    "shell_command",
-    "source_code",
-    "python",
-    "python_code",
-    "javascript",
-    "js",
-    "program",
-    "exec",
-    "bash_command",
-    "powershell",
-    "snippet",
-    "terminal_command",
-    "input_code",
-    "run",
-    "execute",
-    "argv",
-    "args",
-    "entrypoint",
-    "code_block",
-    "cell",
-    "expression",
-    "line",
-];
 /// Labels of arguments that are never run, whatever the tool.
 const OTHER_LABELS: &[&str] = &[
     "path",
@@ -87,33 +53,6 @@ const OTHER_LABELS: &[&str] = &[
     "keyword",
     "keywords",
 ];
-/// Words in tool names that say that it runs something.
-const RUNNER_WORDS: &[&str] = &[
-    "bash",
-    "sh",
-    "shell",
-    "terminal",
-    "exec",
-    "execute",
-    "powershell",
-    "pwsh",
-    "cmd",
-    "console",
-    "subprocess",
-    "python",
-    "ssh",
-    "repl",
-    "interpreter",
-    "run",
-    "runner",
-    "zsh",
-    "jupyter",
-    "ipython",
-    "node",
-    "sandbox",
-    "command",
-];
-
 /// The role of a content, by who wrote it and what it is an argument of.
 pub(super) fn role(subject: &Subject<'_>) -> Option<Role> {
     let content = subject.content;
@@ -131,21 +70,17 @@ pub(super) fn role(subject: &Subject<'_>) -> Option<Role> {
         | Origin::ToolDescription => return Some(Role::Prose),
     }
     let label = content.label.as_deref().unwrap_or_default();
-    if is_listed(label, COMMAND_LABELS) {
+    if is_command_label(label) {
         return Some(Role::Command);
     }
     let is_other = is_listed(label, OTHER_LABELS);
-    let runs = || {
-        let call = subject.step.tool_call.as_ref();
-        call.is_some_and(|call| runs_things(&call.tool))
-    };
     // Where nothing else is there to be run, that is what a command is, however it is called.
-    if subject.notes.once(0, runs)
-        && (!is_other || (begins_like_command(&content.text) && !has_command_argument(subject)))
+    if subject.called.classes.set.has(ToolClass::Executes)
+        && (!is_other || (begins_like_command(&content.text) && !subject.called.has_command))
     {
         return Some(Role::Command);
     }
-    if !is_other && landing(subject).runs {
+    if !is_other && runs_where_written(subject) {
         return Some(Role::Command);
     }
     Some(if !is_other && begins_like_command(&content.text) {
@@ -155,93 +90,28 @@ pub(super) fn role(subject: &Subject<'_>) -> Option<Role> {
     })
 }
 
-/// Whether the call has an argument whose name says that it is run.
-fn has_command_argument(subject: &Subject<'_>) -> bool {
-    let has_one = || {
-        let mut arguments = subject.step.contents_of(Origin::ToolArguments);
-        arguments.any(|content| is_listed(content.label.as_deref().unwrap_or_default(), COMMAND_LABELS))
-    };
-    subject.notes.once(2, has_one)
-}
-
 fn is_listed(label: &str, list: &[&str]) -> bool {
     list.iter().any(|known| known.eq_ignore_ascii_case(label))
 }
 
-/// Labels of arguments that say where a text is written to.
-const PLACE_LABELS: &[&str] = &[
-    "path",
-    "file",
-    "filename",
-    "file_path",
-    "filepath",
-    "target",
-    "target_file",
-    "destination",
-    "dest",
-    "to",
-];
-
 /// The kind of recipe that the call writes this content to.
 pub(super) fn written_recipe(subject: &Subject<'_>) -> Option<Recipe> {
     let label = subject.content.label.as_deref().unwrap_or_default();
-    if subject.content.origin != Origin::ToolArguments
-        || is_listed(label, OTHER_LABELS)
-        || is_listed(label, PLACE_LABELS)
-    {
+    if subject.content.origin != Origin::ToolArguments || is_listed(label, OTHER_LABELS) || is_target_label(label) {
         return None;
     }
-    landing(subject).recipe
-}
-
-/// Where the call writes what it is given.
-#[derive(Clone, Copy, Debug)]
-struct Landing {
-    /// Whether a file there is run as it stands: at login, at boot, on a timer or by a hook.
-    runs: bool,
-    /// The kind of recipe that a file there is.
-    recipe: Option<Recipe>,
-}
-
-fn landing(subject: &Subject<'_>) -> Landing {
-    subject.notes.once(1, || Landing {
-        runs: lands_where_it_runs(subject),
-        recipe: places(subject).find_map(Recipe::of),
-    })
-}
-
-/// The arguments of the call that say where a text is written to.
-fn places<'s>(subject: &Subject<'s>) -> impl Iterator<Item = &'s str> {
-    const LONGEST_PATH: usize = 512;
-    let places = subject.step.contents_of(Origin::ToolArguments).filter(|content| {
-        let label = content.label.as_deref().unwrap_or_default();
-        content.text.len() <= LONGEST_PATH && is_listed(label, PLACE_LABELS)
-    });
-    places.map(|content| content.text.as_str())
+    subject.called.targets.iter().copied().find_map(Recipe::of)
 }
 
 /// Whether the call writes what it is given to a file that is run by itself: at login, at boot, on a timer, by a hook.
-fn lands_where_it_runs(subject: &Subject<'_>) -> bool {
-    places(subject).any(|place| matches!(Location::of(place).steering(), Some(Steering::Startup | Steering::Hook)))
-}
-
-fn runs_things(tool: &str) -> bool {
-    let mut word = String::new();
-    let mut previous_lower = false;
-    for c in tool.chars().chain(std::iter::once('.')) {
-        let breaks = !c.is_alphanumeric() || (c.is_uppercase() && previous_lower);
-        if breaks {
-            if RUNNER_WORDS.contains(&word.as_str()) {
-                return true;
-            }
-            word.clear();
-        }
-        if c.is_alphanumeric() {
-            word.extend(c.to_lowercase());
-        }
-        previous_lower = c.is_lowercase();
-    }
-    false
+fn runs_where_written(subject: &Subject<'_>) -> bool {
+    let mut targets = subject.called.targets.iter();
+    targets.any(|target| {
+        matches!(
+            Location::of(target).steering(),
+            Some(Steering::Startup | Steering::Hook)
+        )
+    })
 }
 
 /// Programs with which a shell line that matters begins.
@@ -354,42 +224,4 @@ pub(super) fn opens_as_command(text: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::opens_as_command;
-
-    #[test]
-    fn the_first_line_tells_a_shell_text_from_others() {
-        for text in [
-            "mv a b; ls # require('x')",
-            "sudo node -e 'require(\"x\").y()'",
-            "true; ls # f(1);",
-            "# a note\nmake all\nimport os",
-            "X=1; ls # require('x')",
-            "(ls; pwd) # require('x')",
-            "for f in a b; do ls; done # require('x')",
-            "export A=1; ls # require('x')",
-            "/bin/mv a b\nimport os",
-            "'mv' a b\nimport os",
-        ] {
-            assert!(opens_as_command(text), "{text}");
-        }
-        for text in [
-            "import os\nprint(1)",
-            "const a = require('a');",
-            "x = 5\nprint(x)",
-            "foo(1);",
-            "fs.rm('a')",
-            "a.b.c\nprint(1)",
-            "if x:\n    f(x)",
-            "'use strict';\nlet a = require('a');",
-            "(async () => {\n  await f();\n})();",
-            "// first\nrun(x);",
-            "export default a;",
-            "for x in y:\n    f(x);",
-            "\"\"\"Clean old files.\"\"\"\nimport os",
-            "(function () { f(); })();",
-        ] {
-            assert!(!opens_as_command(text), "{text}");
-        }
-    }
-}
+mod tests;

@@ -2,7 +2,7 @@ use super::*;
 use crate::prefilter::testing::{agent_message, hold_shaped_examples, screen, tool_call, tool_output};
 
 fn family() -> DestructiveCommand {
-    DestructiveCommand::new()
+    DestructiveCommand::new().unwrap()
 }
 
 fn rules_of(command: &str) -> Vec<String> {

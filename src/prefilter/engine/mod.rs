@@ -4,13 +4,13 @@
 //! keywords of all families in one pass, and shows each content to the families that it concerns. What a step may cost is
 //! counted by one [`cost_meter`]; what is not examined is told by the rules of [`oversize`].
 
+mod called_tool;
 mod cost_meter;
 mod derived;
 mod description_cache;
 mod finding_order;
 mod oversize;
 mod plain;
-mod repeats;
 mod rule;
 pub(in crate::prefilter) mod rules;
 mod scan_context;
@@ -25,9 +25,12 @@ use crate::model::{Finding, Screening, Step};
 use crate::policy::Policy;
 use crate::text::keywords::{Keywords, Word};
 use crate::text::views;
+use crate::tools;
 use description_cache::DescriptionCache;
 pub(in crate::prefilter) use scanner::Scanner;
 
+pub use called_tool::CalledTool;
+pub(in crate::prefilter) use called_tool::{is_command_label, is_target_label};
 pub(in crate::prefilter) use cost_meter::CostMeter;
 pub use cost_meter::Work;
 pub(in crate::prefilter) use oversize::Oversize;
@@ -63,11 +66,6 @@ pub trait Prefilter: Send + Sync {
         true
     }
 
-    /// Whether what it sees in a content of this name may depend on those beside it, or on where exactly it stands.
-    fn looks_around(&self, _label: &str) -> bool {
-        false
-    }
-
     /// Looks at one content in all its views.
     ///
     /// What it sees in an agent's description of itself may depend on that description, the method and the policy, and on
@@ -90,6 +88,7 @@ pub struct Prefilters {
 impl Prefilters {
     /// The engine for these families, in the order in which their findings are reported.
     pub(in crate::prefilter) fn of(families: Vec<Box<dyn Prefilter>>) -> Result<Self, RuleError> {
+        tools::check()?;
         let of_contents = families.iter().map(|family| family.words());
         let of_steps = families.iter().map(|family| family.step_words());
         let keywords = views::keywords(of_contents.chain(of_steps));
@@ -123,5 +122,4 @@ impl Prefilters {
     pub(in crate::prefilter) fn screen_within(&self, step: &Step, policy: &Policy, meter: &Rc<CostMeter>) -> Screening {
         Scanner::of(self, step, policy, meter).screening()
     }
-
 }

@@ -36,6 +36,9 @@ pub enum RuleError {
     /// An expression in the code does not compile.
     #[error("{0}")]
     Expression(#[from] crate::text::expression::ExpressionError),
+    /// The words by which tools are classified cannot be used.
+    #[error("{0}")]
+    Tools(#[from] crate::tools::WordsError),
 }
 
 /// A file of rules, and what holds for each of its rules that does not say otherwise.
@@ -79,7 +82,10 @@ pub(in crate::prefilter) struct FoundByCode {}
 /// Reads a file of rules.
 pub(in crate::prefilter) fn read<D: DeserializeOwned>(file: &RuleFile) -> Result<RuleData<D>, RuleError> {
     let malformed = |why: String| RuleError::Malformed { file: file.name, why };
-    let mut beside: Table = file.text.parse().map_err(|error: toml::de::Error| malformed(error.to_string()))?;
+    let mut beside: Table = file
+        .text
+        .parse()
+        .map_err(|error: toml::de::Error| malformed(error.to_string()))?;
     let Some(Value::Array(entries)) = beside.remove("rule") else {
         return Err(malformed("expected `[[rule]]` tables, found none".to_owned()));
     };
@@ -126,7 +132,9 @@ fn common(file: &RuleFile, entry: &mut Table) -> Result<Rule, RuleError> {
         let Some(Value::Array(examples)) = entry.remove(key) else {
             return Err(file.wrong(&id, format!("expected `{key}`, a list of texts")));
         };
-        let texts = examples.iter().map(|example| example.as_str().map(|text| text.replace("{+}", "")));
+        let texts = examples
+            .iter()
+            .map(|example| example.as_str().map(|text| text.replace("{+}", "")));
         let texts: Option<Vec<String>> = texts.collect();
         texts.ok_or_else(|| file.wrong(&id, format!("expected texts in `{key}`")))
     };

@@ -1,6 +1,6 @@
 //! What a prefilter looks at: one content of one step, in its views, under one policy.
 
-use super::ScanContext;
+use super::{CalledTool, ScanContext};
 use crate::model::{Content, ContentId, Step};
 use crate::policy::Policy;
 use crate::text::keywords::{Seen, vocabulary_bit};
@@ -15,12 +15,14 @@ pub struct Subject<'a> {
     pub policy: &'a Policy,
     /// The content.
     pub content: &'a Content,
+    /// The tool that the step calls.
+    pub called: &'a CalledTool<'a>,
     /// Its views.
     pub views: &'a Views<'a>,
     /// Which vocabulary of the gate is that of the family that looks.
     pub vocabulary: usize,
-    /// What that family keeps in mind of the step.
-    pub notes: &'a ScanContext,
+    /// What that family has spent on the step.
+    pub context: &'a ScanContext,
 }
 
 impl Subject<'_> {

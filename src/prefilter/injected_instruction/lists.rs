@@ -6,9 +6,9 @@ use std::sync::LazyLock;
 
 use super::FAMILY;
 use crate::model::{ReasonCode, Treatment};
+use crate::prefilter::Rule;
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 use crate::prefilter::signals::{HALVES, Signals};
-use crate::prefilter::Rule;
 
 rule_keys! {
     /// The rules about several signals that stand together.

@@ -10,14 +10,43 @@ use crate::prefilter::{Seen, ViewText, Word};
 
 /// Names of encodings and ciphers.
 const NAMES: &[&str] = &[
-    "base36", "base45", "base58", "base62", "base85", "base91", "base 58", "base 85", "ascii85", "uuencode", "begin 644 ",
-    "rot47", "atbash", "vigen", "morse", "nato alphabet", "radio alphabet", "pig latin", "backwards", "reversed", "xxd -r",
+    "base36",
+    "base45",
+    "base58",
+    "base62",
+    "base85",
+    "base91",
+    "base 58",
+    "base 85",
+    "ascii85",
+    "uuencode",
+    "begin 644 ",
+    "rot47",
+    "atbash",
+    "vigen",
+    "morse",
+    "nato alphabet",
+    "radio alphabet",
+    "pig latin",
+    "backwards",
+    "reversed",
+    "xxd -r",
     "hexdump",
 ];
 /// Words of instructions, backwards and mirrored: `ignore`, `previous`, `instructions`, `disregard`, `system`, `prompt`.
 const ENCIPHERED: &[&str] = &[
-    "erongi", "suoiverp", "snoitcurtsni", "drager", "metsys", "tpmorp", "rtmliv", "kivelrfh", "rmhgifxgrlmh", "wrhivtziw",
-    "hbhgvn", "kilnkg",
+    "erongi",
+    "suoiverp",
+    "snoitcurtsni",
+    "drager",
+    "metsys",
+    "tpmorp",
+    "rtmliv",
+    "kivelrfh",
+    "rmhgifxgrlmh",
+    "wrhivtziw",
+    "hbhgvn",
+    "kilnkg",
 ];
 
 /// The keywords that [`unread`] asks for.
@@ -40,7 +69,10 @@ pub(super) fn unread<S: Iterator<Item = Seen>>(
         return Some(span.start.min(last.start)..span.end.max(last.end));
     }
     let is_named = places().any(|(word, _)| word < NAMES.len());
-    is_named.then(|| dense_run(text)).flatten().or_else(|| dots_and_dashes(text))
+    is_named
+        .then(|| dense_run(text))
+        .flatten()
+        .or_else(|| dots_and_dashes(text))
 }
 
 /// The first run without white space that mixes letters with digits or signs, as encoded bytes do.

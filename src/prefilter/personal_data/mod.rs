@@ -173,11 +173,9 @@ impl Prefilter for PersonalData {
     }
 
     fn heeds_plain(&self, plain: Plain<'_>) -> bool {
-        plain.label.is_some_and(|label| self.looks_around(label))
-    }
-
-    fn looks_around(&self, label: &str) -> bool {
-        names::meaning(&context::plain_name(label)).is_some()
+        plain
+            .label
+            .is_some_and(|label| names::meaning(&context::plain_name(label)).is_some())
     }
 
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
@@ -190,7 +188,7 @@ impl Prefilter for PersonalData {
         let mut taken: Vec<Range<usize>> = Vec::new();
         for view in subject.views.of_kind(VIEWS) {
             if view.kinds().has(ByteClasses::DIGIT) {
-                subject.notes.work(Work::Digit, view.text().len());
+                subject.context.work(Work::Digit, view.text().len());
             }
             let mut hits = hits(view.text(), view.kinds(), subject.hits(view), &name);
             if view.view() == View::Raw {

@@ -14,10 +14,16 @@ const FILES: &[RuleFile] = &[
     file("secret/models.toml", include_str!("../rules/secret/models.toml")),
     file("secret/messages.toml", include_str!("../rules/secret/messages.toml")),
     file("secret/payment.toml", include_str!("../rules/secret/payment.toml")),
-    file("secret/monitoring.toml", include_str!("../rules/secret/monitoring.toml")),
+    file(
+        "secret/monitoring.toml",
+        include_str!("../rules/secret/monitoring.toml"),
+    ),
     file("secret/services.toml", include_str!("../rules/secret/services.toml")),
     file("secret/keys.toml", include_str!("../rules/secret/keys.toml")),
-    file("secret/connections.toml", include_str!("../rules/secret/connections.toml")),
+    file(
+        "secret/connections.toml",
+        include_str!("../rules/secret/connections.toml"),
+    ),
     file("secret/labelled.toml", include_str!("../rules/secret/labelled.toml")),
 ];
 

@@ -59,25 +59,23 @@ impl Prefilter for Secret {
     }
 
     fn heeds_plain(&self, plain: Plain<'_>) -> bool {
-        plain.label.is_some_and(|label| self.looks_around(label))
-    }
-
-    fn looks_around(&self, label: &str) -> bool {
-        label.eq_ignore_ascii_case("value") || labelled::may_name(label)
+        plain
+            .label
+            .is_some_and(|label| label.eq_ignore_ascii_case("value") || labelled::may_name(label))
     }
 
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         let table = &self.table;
         let mut taken: Vec<Range<usize>> = Vec::new();
         for view in subject.views.of_kind(VIEWS) {
-            let granted = match subject.notes.spend(0, CostMeter::OF_STEP) {
+            let granted = match subject.context.spend(0, CostMeter::OF_STEP) {
                 true => CostMeter::OF_STEP,
                 false => 0,
             };
             let mut effort = CostMeter::for_text(view.text(), granted);
             let mut hits = table.hits(view.text(), subject.hits(view), Reading::Everything, &mut effort);
-            subject.notes.spend(effort.used(), CostMeter::OF_STEP);
-            subject.notes.work(Work::Secret, effort.read());
+            subject.context.spend(effort.used(), CostMeter::OF_STEP);
+            subject.context.work(Work::Secret, effort.read());
             let mut belongs = None;
             if view.view() == View::Raw
                 && let Some(hit) = by_name(table, subject)
@@ -138,7 +136,7 @@ fn is_declared_argument(subject: &Subject<'_>) -> bool {
         return false;
     };
     subject
-        .notes
+        .context
         .work(Work::Compared, call.arguments.len() + agent.tools.len());
     let argument = call
         .arguments

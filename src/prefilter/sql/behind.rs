@@ -2,11 +2,10 @@
 
 use std::ops::Range;
 
-
 use super::reading::{self, Reading, Trait};
 use super::recognised::is_sql_label;
-use super::trade::Trade;
 use crate::text::expression::expressions;
+use crate::tools::Field;
 
 /// Where a statement may begin that stands behind something else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,12 +17,12 @@ pub(super) enum Beginning {
 }
 
 /// What the statements do that stand behind something that is none, where the text goes to a database.
-pub(super) fn hidden_behind(label: &str, text: &str, trade: Trade, beginning: Beginning) -> Option<Reading> {
+pub(super) fn hidden_behind(label: &str, text: &str, field: Field, beginning: Beginning) -> Option<Reading> {
     let asks = is_sql_label(label) || matches!(label.to_ascii_lowercase().as_str(), "query" | "q");
-    if trade == Trade::Search || (trade == Trade::Other && !asks) {
+    if field == Field::Search || (field == Field::Other && !asks) {
         return None;
     }
-    if let Some(span) = loss_elsewhere(text).filter(|_| trade == Trade::Database || is_sql_label(label)) {
+    if let Some(span) = loss_elsewhere(text).filter(|_| field == Field::Database || is_sql_label(label)) {
         return Some(Reading {
             traits: vec![(Trait::Drops, span)],
             certain: true,
@@ -84,31 +83,10 @@ fn behind(text: &str, beginning: Beginning) -> Vec<Range<usize>> {
         .collect()
 }
 
-
 /// Where a text in another language than SQL takes everything away.
 fn loss_elsewhere(text: &str) -> Option<Range<usize>> {
     ELSE.find(text).map(|hit| hit.range())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn statements_behind_others_are_found_with_their_ends() {
-        let found = |text: &str| -> Vec<String> {
-            let ranges = behind(text, Beginning::Anywhere).into_iter();
-            ranges.filter_map(|range| text.get(range).map(str::to_owned)).collect()
-        };
-        assert_eq!(found("USE a; DROP TABLE b; SELECT 1"), ["DROP TABLE b"]);
-        assert_eq!(found("GO\nDELETE FROM b\nGO"), ["DELETE FROM b"]);
-        assert_eq!(found("```sql\nDROP TABLE b\n```"), ["DROP TABLE b"]);
-        assert_eq!(found("{\"q\": \"DROP TABLE b\"}"), ["DROP TABLE b"]);
-        assert!(found("SELECT 1; SELECT 2").is_empty());
-        assert!(behind("SELECT 'a; DROP TABLE b'", Beginning::OfLine).is_empty());
-        assert!(loss_elsewhere("FLUSHALL").is_some() && loss_elsewhere("db.a.deleteMany({})").is_some());
-        assert!(loss_elsewhere("db.a.deleteMany({id: 1})").is_none());
-        assert!(loss_elsewhere("MATCH (n) DETACH DELETE n").is_some());
-        assert!(loss_elsewhere("MATCH (n {id: 3}) DELETE n").is_none());
-    }
-}
+mod tests;

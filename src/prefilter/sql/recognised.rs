@@ -1,7 +1,7 @@
 //! Whether a text is SQL: by the name of the argument, or by how it begins.
 
 use super::bare::without_comments;
-use super::trade::Trade;
+use crate::tools::Field;
 
 const SQL_LABELS: &[&str] = &[
     "sql",
@@ -57,12 +57,12 @@ pub(super) fn is_sql_label(label: &str) -> bool {
     SQL_LABELS.iter().any(|known| known.eq_ignore_ascii_case(label))
 }
 
-pub(super) fn is_sql(label: &str, text: &str, trade: Trade) -> bool {
+pub(super) fn is_sql(label: &str, text: &str, field: Field) -> bool {
     if is_sql_label(label) {
         return true;
     }
     // What is looked up is not run.
-    if trade == Trade::Search {
+    if field == Field::Search {
         return false;
     }
     let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == ';');
@@ -111,7 +111,7 @@ pub(super) fn is_sql(label: &str, text: &str, trade: Trade) -> bool {
         "alter" => ["table", "user", "role", "database", "system", "schema"]
             .iter()
             .any(|kind| rest.trim_start().starts_with(kind)),
-        "truncate" => rest.starts_with("table ") || label.contains("query") || trade == Trade::Database,
+        "truncate" => rest.starts_with("table ") || label.contains("query") || field == Field::Database,
         "grant" | "revoke" => rest.contains(" on ") || rest.contains(" to "),
         "with" => rest.contains(" as (") || rest.contains(" as("),
         "copy" => {
@@ -129,7 +129,7 @@ pub(super) fn is_sql(label: &str, text: &str, trade: Trade) -> bool {
         "delete" => {
             let words: Vec<&str> = rest.split_whitespace().take(3).collect();
             let is_short = matches!(words.as_slice(), [_] | ["top", ..] | ["top(", ..] | [_, "from", ..]);
-            trade == Trade::Database && is_short
+            field == Field::Database && is_short
         }
         "exec(" | "execute(" => rest.trim_start().starts_with(['\'', '@', 'n']),
         "prepare" => rest.contains(" from ") || rest.contains(" as "),

@@ -22,7 +22,9 @@ fn tells_gravely(screening: &Screening) -> bool {
 /// What is seen in a step, and the work that this takes.
 fn worked(step: &Step) -> (Screening, Rc<CostMeter>) {
     let effort = Rc::new(CostMeter::of(step));
-    let screening = Prefilters::standard().screen_within(step, &Policy::standard().unwrap(), &effort);
+    let screening = Prefilters::standard()
+        .unwrap()
+        .screen_within(step, &Policy::standard().unwrap(), &effort);
     (screening, effort)
 }
 
@@ -161,7 +163,9 @@ fn a_hidden_order_among_many_comments_is_told() {
 
 /// What is seen in a step that may take all the work there is.
 fn screened_whole(step: &Step) -> Screening {
-    Prefilters::standard().screen_within(step, &Policy::standard().unwrap(), &Rc::default())
+    Prefilters::standard()
+        .unwrap()
+        .screen_within(step, &Policy::standard().unwrap(), &Rc::default())
 }
 
 /// A text of many layers and many scripts: much is derived of it.
@@ -250,7 +254,7 @@ fn dear(count: usize) -> Vec<String> {
 
 #[test]
 fn an_attack_among_contents_that_take_too_much_work_is_found_or_the_step_denied() {
-    let prefilters = Prefilters::standard();
+    let prefilters = Prefilters::standard().unwrap();
     let policy = Policy::standard().unwrap();
     let attacks = [
         ("command", "rm -rf /"),

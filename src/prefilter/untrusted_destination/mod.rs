@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use url::{Host, Url};
 
 use super::{Plain, Prefilter, Rule, Subject, ViewText, Word, Work};
-use crate::model::{Confidence, Content, Finding, Form, Kind, Method, Origin, Place, Treatment};
+use crate::model::{Confidence, Content, Finding, Form, Kind, Method, Origin, Place, ReasonCode, Treatment};
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 use carried::Cargo;
 use extract::{Found, Stand};
@@ -152,7 +152,7 @@ impl Prefilter for UntrustedDestination {
                 });
             }
             // A list names the same place again and again.
-            subject.notes.work(Work::Address, destinations.len());
+            subject.context.work(Work::Address, destinations.len());
             let mut known: HashMap<(&str, Stand), Troubles> = HashMap::new();
             for destination in &destinations {
                 let of_this = known
@@ -255,12 +255,14 @@ fn is_written_of(subject: &Subject<'_>) -> bool {
         labels.iter().any(|known| known.eq_ignore_ascii_case(label))
     };
     let is_for_people = || {
-        let mut arguments = subject.step.contents_of(Origin::ToolArguments);
+        /// Of a call with more arguments, the others are not asked about.
+        const MOST: usize = 64;
+        let mut arguments = subject.step.contents_of(Origin::ToolArguments).take(MOST);
         arguments.all(|content| {
             !is_asked_for_host(content) && (!is(content, FILE_LABELS) || is_read_by_people(&content.text))
         })
     };
-    is(subject.content, TEXT_LABELS) && subject.notes.once(0, is_for_people)
+    is(subject.content, TEXT_LABELS) && is_for_people()
 }
 
 /// Whether a file is a document or belongs to tests, by its path.

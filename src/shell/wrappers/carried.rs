@@ -1,7 +1,5 @@
 //! Commands that other programs carry: in options, in variables, in scripts of their own, on other hosts.
 
-
-
 use super::options::after_options;
 use super::{Inner, here, inner_call, joined};
 use crate::shell::{Call, Word};

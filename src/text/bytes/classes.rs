@@ -96,8 +96,16 @@ const fn classes_of(byte: u8) -> u16 {
 /// The classes of two bytes in a row, as bits.
 #[inline(always)]
 const fn places_at(before: u8, byte: u8) -> u16 {
-    let capitals = if is_capital(before) & is_capital(byte) { ByteClasses::CAPITALS.0 } else { 0 };
-    let odd_piece = if is_odd_piece(before, byte) { ByteClasses::ODD_PIECE.0 } else { 0 };
+    let capitals = if is_capital(before) & is_capital(byte) {
+        ByteClasses::CAPITALS.0
+    } else {
+        0
+    };
+    let odd_piece = if is_odd_piece(before, byte) {
+        ByteClasses::ODD_PIECE.0
+    } else {
+        0
+    };
     capitals | odd_piece
 }
 

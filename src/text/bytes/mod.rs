@@ -90,15 +90,4 @@ impl Digits<'_> {
     pub(crate) fn find(self, from: usize) -> Option<usize> {
         next(self.0, from, |byte| byte.is_ascii_digit())
     }
-
-    /// The first digit at or behind a place; the end of the text if there is none.
-    pub(crate) fn next_in(self, from: usize) -> usize {
-        self.find(from).unwrap_or(self.0.len())
-    }
-
-    /// The first byte at or behind a place that is no digit; the end of the text if there is none.
-    pub(crate) fn next_out(self, from: usize) -> usize {
-        let rest = self.0.get(from..).unwrap_or_default();
-        from.min(self.0.len()) + rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
-    }
 }

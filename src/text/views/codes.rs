@@ -78,7 +78,12 @@ fn write(list: &[Code<'_>], writer: &mut Writer) {
     let is_octal = |digits: &[u8]| digits.len() == 3 && digits.iter().all(|digit| (b'0'..=b'7').contains(digit));
     let is_decimal = |digits: &[u8]| digits.len() <= 3 && digits.iter().all(u8::is_ascii_digit);
     let is_hex = |digits: &[u8]| matches!(digits.len(), 2 | 4);
-    let bases = [(2, all(is_bits)), (8, all(is_octal)), (10, all(is_decimal)), (16, all(is_hex))];
+    let bases = [
+        (2, all(is_bits)),
+        (8, all(is_octal)),
+        (10, all(is_decimal)),
+        (16, all(is_hex)),
+    ];
     for (base, _) in bases.into_iter().filter(|(_, fits)| *fits) {
         let read = list.iter().map(|(place, digits)| {
             let number = std::str::from_utf8(digits).ok()?;
@@ -89,7 +94,9 @@ fn write(list: &[Code<'_>], writer: &mut Writer) {
             continue;
         };
         let letters: Vec<u8> = read.iter().map(|(_, byte)| *byte).collect();
-        let Some(text) = readable(&letters, FEWEST) else { continue };
+        let Some(text) = readable(&letters, FEWEST) else {
+            continue;
+        };
         for (offset, c) in text.char_indices() {
             let from = read.get(offset).map_or(0, |(place, _)| place.start);
             let to = read.get(offset + c.len_utf8() - 1).map_or(from, |(place, _)| place.end);
@@ -114,44 +121,4 @@ const fn belongs(byte: u8) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn said(text: &str) -> String {
-        let mut writer = Writer::new(1 << 12);
-        decode(text.as_bytes(), &mut writer);
-        writer.text().to_owned()
-    }
-
-    #[test]
-    fn lists_of_codes_are_read_in_every_base() {
-        let listed = |write: fn(u8) -> String, between: &str| {
-            let codes: Vec<String> = "ignore the rules".bytes().map(write).collect();
-            codes.join(between)
-        };
-        for text in [
-            listed(|byte| format!("{byte:02x}"), " "),
-            listed(|byte| format!("{byte:02x}"), ":"),
-            listed(|byte| format!("0x{byte:02x}"), ", "),
-            listed(|byte| format!("{byte:08b}"), " "),
-            listed(|byte| format!("{byte:03o}"), " "),
-            listed(|byte| byte.to_string(), ", "),
-            listed(|byte| format!("chr({byte})"), " + "),
-            listed(|byte| format!("U+{byte:04X}"), " "),
-        ] {
-            let text = format!("so [{text}] ends");
-            assert_eq!(said(&text), "ignore the rules\n", "{text}");
-        }
-    }
-
-    #[test]
-    fn ordinary_numbers_are_no_codes() {
-        for text in [
-            "10:15:42 12.03.2026, 1 2 3 4 5 6 7 8 9",
-            "00:1a:2b:3c:4d:5e 12 34 56 78 90 12 34 56",
-            "550e8400-e29b-41d4-a716-446655440000",
-        ] {
-            assert_eq!(said(text), "", "{text}");
-        }
-    }
-}
+mod tests;

@@ -7,9 +7,7 @@ use crate::text::bytes::{ByteClasses, is_moment};
 use crate::text::keywords::{KeywordHits, Keywords};
 
 /// What a time stamp holds that other plain texts do not.
-const OF_MOMENTS: ByteClasses = ByteClasses::DIGIT
-    .or(ByteClasses::ODD_PIECE)
-    .or(ByteClasses::CAPITAL);
+const OF_MOMENTS: ByteClasses = ByteClasses::DIGIT.or(ByteClasses::ODD_PIECE).or(ByteClasses::CAPITAL);
 
 /// A first look at a content.
 #[derive(Clone, Debug)]

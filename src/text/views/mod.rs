@@ -44,9 +44,9 @@ use crate::text::keywords::{KeywordHits, Keywords, Word};
 pub(crate) use base_n::from_base32;
 pub(crate) use budget::{DecodeBudget, Granted};
 pub(crate) use fold::fold_pattern;
-pub(crate) use invisible_digits::{FEWEST_BITS, is_digit};
 pub(crate) use glance::Glance;
 pub(crate) use hidden::{is_zero_width, selector_byte};
+pub(crate) use invisible_digits::{FEWEST_BITS, is_digit};
 pub(crate) use json::{Leaf, MOST_LEAVES, leaves};
 pub(crate) use normalize::{escape_sequence_length, is_invisible};
 
@@ -401,18 +401,37 @@ impl<'a> Maker<'a, '_> {
     /// Everything that one layer of decoding gives: from the text as received what is hidden in it, from the cleaned one the rest.
     fn decode(&mut self, received: &ViewText<'a>, cleaned: &ViewText<'a>, folded: &ViewText<'a>) -> Vec<ViewText<'a>> {
         let mut children = Vec::new();
-        let mut add = |maker: &mut Self, source: &ViewText<'a>, view: View, how: Option<Layer>, derived: Option<Derived>| {
-            if let Some(derived) = derived {
-                children.push(maker.derive(source, view, how, derived));
-            }
-        };
+        let mut add =
+            |maker: &mut Self, source: &ViewText<'a>, view: View, how: Option<Layer>, derived: Option<Derived>| {
+                if let Some(derived) = derived {
+                    children.push(maker.derive(source, view, how, derived));
+                }
+            };
         if !received.kinds.is_ascii() {
             let text = received.text();
-            add(self, received, View::Hidden, Some(Layer::Tags), hidden::tags(text, self.room));
-            add(self, received, View::Hidden, Some(Layer::Selectors), hidden::selectors(text, self.room));
+            add(
+                self,
+                received,
+                View::Hidden,
+                Some(Layer::Tags),
+                hidden::tags(text, self.room),
+            );
+            add(
+                self,
+                received,
+                View::Hidden,
+                Some(Layer::Selectors),
+                hidden::selectors(text, self.room),
+            );
             let digits = invisible_digits::decode(text, self.room);
             add(self, received, View::Hidden, Some(Layer::InvisibleDigits), digits);
-            add(self, received, View::Decoded, Some(Layer::Override), hidden::shown_order(text, self.room));
+            add(
+                self,
+                received,
+                View::Decoded,
+                Some(Layer::Override),
+                hidden::shown_order(text, self.room),
+            );
             let plain = letters::plain(cleaned.text(), text, self.room);
             add(self, cleaned, View::Normalized, None, plain);
         }

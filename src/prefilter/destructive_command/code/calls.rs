@@ -3,13 +3,12 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-
 use super::super::files::{Depth, Written, deleted, written};
 use super::super::secrets::{climbs_into_system, is_public, reads};
 use super::super::{Danger, Seen};
+use super::Nested;
 use super::callees::Effect;
 use super::values::{script, value};
-use super::Nested;
 use crate::prefilter::locations::{Breadth, Location, Secret};
 use crate::shell::Call;
 use crate::text::expression::expressions;
@@ -48,7 +47,12 @@ pub(super) struct Calls {
 impl Calls {
     /// Takes one call.
     pub(super) fn take(&mut self, effect: Effect, place: &Place<'_>, seen: &mut Seen, nested: &mut Nested) {
-        let Place { callee, arguments, constants, span } = place;
+        let Place {
+            callee,
+            arguments,
+            constants,
+            span,
+        } = place;
         let callee = *callee;
         let first = arguments.first().map_or("", String::as_str);
         let call = Call {
@@ -56,13 +60,15 @@ impl Calls {
             ..Call::default()
         };
         match effect {
-            Effect::Run => {
-                match script(first, arguments.get(1).map(String::as_str), constants) {
-                    Some(script) => nested.push((script, span.clone())),
-                    None if is_built(first) => seen.add(Danger::BuiltAtRunTime, &call, "runs a command that is put together at run time"),
-                    None => {}
-                }
-            }
+            Effect::Run => match script(first, arguments.get(1).map(String::as_str), constants) {
+                Some(script) => nested.push((script, span.clone())),
+                None if is_built(first) => seen.add(
+                    Danger::BuiltAtRunTime,
+                    &call,
+                    "runs a command that is put together at run time",
+                ),
+                None => {}
+            },
             Effect::Evaluate => evaluate(callee, first, constants, span, seen, nested),
             Effect::Delete | Effect::DeleteTree => {
                 if let Some(path) = value(first, constants, 0) {
@@ -450,8 +456,23 @@ impl Calls {
 /// Whether an argument puts a text together from pieces or numbers, so that its words do not stand in the code.
 fn is_built(argument: &str) -> bool {
     const SIGNS: &[&str] = &[
-        "chr(", ".join(", "[::-1]", "fromCharCode", ".reverse(", "reversed(", "String.raw", "atob(", "b64decode", "fromhex",
-        "unhexlify", "codecs.decode", ".translate(", "' + '", "'+'", "\"+\"", "\" + \"",
+        "chr(",
+        ".join(",
+        "[::-1]",
+        "fromCharCode",
+        ".reverse(",
+        "reversed(",
+        "String.raw",
+        "atob(",
+        "b64decode",
+        "fromhex",
+        "unhexlify",
+        "codecs.decode",
+        ".translate(",
+        "' + '",
+        "'+'",
+        "\"+\"",
+        "\" + \"",
     ];
     SIGNS.iter().any(|sign| argument.contains(sign))
 }

@@ -39,7 +39,10 @@ fn what_cannot_be_used_is_told_with_its_place() {
     for (text, why) in [
         ("rule = 1", "rules/x.toml: expected `[[rule]]` tables, found none"),
         (ONE, "rule `x.two`: the code refers to it"),
-        ("a = 1\n[[rule]]\nid = \"one\"", "rule `one`: expected `title`, found none"),
+        (
+            "a = 1\n[[rule]]\nid = \"one\"",
+            "rule `one`: expected `title`, found none",
+        ),
         (
             "[[rule]]\nid = \"one\"\ntitle = \"t\"\nseverity = \"loud\"",
             "rule `one`: `loud` is no severity",

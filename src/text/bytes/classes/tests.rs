@@ -33,6 +33,7 @@ fn every_byte_is_of_its_class_wherever_it_stands() {
 #[test]
 fn letters_with_gaps_are_told_from_prose() {
     assert!(ByteClasses::of("please i g n o r e all of it").has(ByteClasses::GAPS));
-    let prose = "The meeting on Monday was moved to 10 a.m., and Ms. Keller asks everybody to bring the drafts. ".repeat(5);
+    let prose =
+        "The meeting on Monday was moved to 10 a.m., and Ms. Keller asks everybody to bring the drafts. ".repeat(5);
     assert!(!ByteClasses::of(&prose).has(ByteClasses::GAPS.or(ByteClasses::CAPITALS).or(ByteClasses::TAB)));
 }

@@ -1,6 +1,8 @@
 //! Classes of tools: what a tool does, by the organisation's word, else guessed from its name, description and arguments.
 //!
-//! A guess is a guess: it decides which rules look at a call, and never denies by itself. The words are data
+//! This is the one classification of tools: the screen, the rules over sessions and `guardian tools` use it. The policy
+//! (`[tools.classes]`) goes first; without a word of it, the whole words of the tool's name, its description and the names
+//! of its arguments are read. A guess decides which rules look at a call, and never denies by itself. The words are data
 //! (`words.toml`). What a particular call does with its arguments is not known here.
 
 use std::collections::HashSet;
@@ -17,12 +19,43 @@ const MOST_WORDS: usize = 24;
 /// Bytes of a name, or of a description, that are read.
 const MOST_BYTES: usize = 256;
 
-static WORDS: LazyLock<Words> = LazyLock::new(|| toml::from_str(include_str!("words.toml")).unwrap_or_default());
+/// Why the words cannot be used.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("tools/words.toml: {0}")]
+pub struct WordsError(String);
+
+static READ: LazyLock<Result<Words, WordsError>> = LazyLock::new(|| {
+    let words: Words = toml::from_str(include_str!("words.toml")).map_err(|error| WordsError(error.to_string()))?;
+    let unknown = words
+        .classes
+        .iter()
+        .find(|entry| ToolClass::from_name(&entry.class).is_none());
+    match unknown {
+        Some(entry) => Err(WordsError(format!("`{}` is no class", entry.class))),
+        None => Ok(words),
+    }
+});
+
+static NO_WORDS: LazyLock<Words> = LazyLock::new(Words::default);
+
+/// The words. INVARIANT: whoever starts the program has called [`check`].
+fn table() -> &'static Words {
+    READ.as_ref().unwrap_or(&NO_WORDS)
+}
 
 static VERBS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
-    let acting = WORDS.classes.iter().flat_map(|entry| &entry.verbs);
-    WORDS.reading.iter().chain(acting).map(String::as_str).collect()
+    let acting = table().classes.iter().flat_map(|entry| &entry.verbs);
+    table().reading.iter().chain(acting).map(String::as_str).collect()
 });
+
+/// Reads the words.
+///
+/// # Errors
+///
+/// When they cannot be used.
+pub fn check() -> Result<(), WordsError> {
+    READ.as_ref().map(|_| ()).map_err(Clone::clone)
+}
 
 /// The classes of a tool, and why.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,6 +68,22 @@ pub struct Classified {
     pub by_policy: bool,
     /// Whether its name says that it only brings something in.
     pub reads: bool,
+    /// Whether it deletes what it is given the name of.
+    pub deletes: bool,
+    /// What it works on.
+    pub field: Field,
+}
+
+/// What a tool works on, by the whole words of its name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Field {
+    /// It asks a database.
+    Database,
+    /// It looks words up: what it is given is never run.
+    Search,
+    /// Anything else.
+    #[default]
+    Other,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -43,6 +92,9 @@ struct Words {
     reading: Vec<String>,
     weak: Vec<String>,
     ambiguous: Vec<String>,
+    deleting: Vec<String>,
+    databases: Vec<String>,
+    searches: Vec<String>,
     classes: Vec<Entry>,
 }
 
@@ -87,9 +139,14 @@ fn classify(names: &[&str], description: Option<&str>, arguments: &[&str], polic
             why,
             by_policy: true,
             reads: !set.acts(),
+            deletes: set.has(ToolClass::Destroys),
+            field: field_of(names),
         };
     }
-    let mut found = Classified::default();
+    let mut found = Classified {
+        field: field_of(names),
+        ..Classified::default()
+    };
     for name in names {
         by_words(&words_of(name), By::Name, &mut found);
     }
@@ -102,6 +159,17 @@ fn classify(names: &[&str], description: Option<&str>, arguments: &[&str], polic
     found
 }
 
+/// What a tool of these names works on.
+fn field_of(names: &[&str]) -> Field {
+    let words: Vec<String> = names.iter().flat_map(|name| words_of(name)).collect();
+    let has = |list: &[String]| words.iter().any(|word| list.contains(word));
+    match () {
+        () if has(&table().databases) => Field::Database,
+        () if has(&table().searches) => Field::Search,
+        () => Field::Other,
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum By {
     Name,
@@ -110,7 +178,7 @@ enum By {
 
 /// What the verb of a name says, with the other words as its objects.
 fn by_words(words: &[String], by: By, found: &mut Classified) {
-    let table = &*WORDS;
+    let table = table();
     let is_weak = |word: &str| table.weak.iter().any(|weak| weak == word);
     let is_verb = |word: &str| {
         table.reading.iter().any(|verb| verb == word)
@@ -130,7 +198,7 @@ fn by_words(words: &[String], by: By, found: &mut Classified) {
 }
 
 fn by_verb(verb: &String, words: &[String], by: By, found: &mut Classified) {
-    let table = &*WORDS;
+    let table = table();
     let reading = table.reading.iter().any(|known| known == verb);
     for entry in &table.classes {
         let Some(class) = ToolClass::from_name(&entry.class) else {
@@ -159,6 +227,7 @@ fn by_verb(verb: &String, words: &[String], by: By, found: &mut Classified) {
         found.why.push((class, why));
     }
     found.reads |= reading;
+    found.deletes |= table.deleting.contains(verb);
 }
 
 /// What the arguments say: code to run, an amount and a receiver, a receiver and a text.
@@ -190,28 +259,28 @@ fn by_arguments(arguments: &[&str], found: &mut Classified) {
 }
 
 /// Whether a word in small letters is one for what tools do.
-pub(super) fn is_verb(word: &str) -> bool {
+pub(crate) fn is_verb(word: &str) -> bool {
     VERBS.contains(word)
 }
 
 /// Whether a word is one for bringing something in.
-pub(super) fn is_reading(word: &str) -> bool {
-    WORDS.reading.iter().any(|verb| verb == word)
+pub(crate) fn is_reading(word: &str) -> bool {
+    table().reading.iter().any(|verb| verb == word)
 }
 
 /// Words for bringing something in.
-pub(super) fn reading_verbs() -> impl Iterator<Item = &'static str> {
-    WORDS.reading.iter().map(String::as_str).filter(|verb| is_plain(verb))
+pub(crate) fn reading_verbs() -> impl Iterator<Item = &'static str> {
+    table().reading.iter().map(String::as_str).filter(|verb| is_plain(verb))
 }
 
 /// Whether a word means one thing.
 fn is_plain(verb: &str) -> bool {
-    !WORDS.ambiguous.iter().any(|word| word == verb)
+    !table().ambiguous.iter().any(|word| word == verb)
 }
 
 /// Words for what tools of a class do that mean nothing else.
-pub(super) fn verbs_of(class: ToolClass) -> impl Iterator<Item = &'static str> {
-    WORDS
+pub(crate) fn verbs_of(class: ToolClass) -> impl Iterator<Item = &'static str> {
+    table()
         .classes
         .iter()
         .filter(move |entry| entry.class == class.as_str())
@@ -239,7 +308,7 @@ const RECEIVERS: &[&str] = &[
 
 /// The words of a name, lower case: `mail.sendAll_now` is `send`, `all`, `now`, `mail`. The last part of a dotted name comes
 /// first, because that is where the verb stands.
-pub(super) fn words_of(name: &str) -> Vec<String> {
+pub(crate) fn words_of(name: &str) -> Vec<String> {
     let name = name.get(..name.floor_char_boundary(MOST_BYTES)).unwrap_or_default();
     let mut parts: Vec<&str> = name.split(['.', '/', ':']).flat_map(|part| part.split("__")).collect();
     parts.reverse();
