@@ -2,12 +2,12 @@
 //!
 //! Arguments of tools that run commands are read as a shell would read them ([`crate::shell`]), and
 //! what would be called is looked at ([`files`], [`network`], [`outflow`],
-//! [`secrets`], [`system`], [`platforms`], [`deeds`], [`privilege_escalation`]); Windows texts and other
+//! [`secrets`], [`system`], [`platforms`], [`commands`], [`privilege_escalation`]); Windows texts and other
 //! languages are searched with constants followed ([`windows`], [`code`]). Elsewhere a command is only talked about:
 //! lines that begin like a dangerous command are read the same way, but what is found there is a hint and never more.
 
 mod code;
-mod deeds;
+mod commands;
 mod files;
 mod network;
 mod outflow;
@@ -15,7 +15,6 @@ mod patterns;
 mod platforms;
 mod privilege_escalation;
 mod prose;
-mod recipe;
 mod role;
 mod secrets;
 mod system;
@@ -31,8 +30,7 @@ use super::{Plain, Prefilter, Rule, Subject, ViewText, Word, Work, sql};
 use crate::model::{Confidence, Finding, ReasonCode, Severity, Treatment, View};
 use crate::shell::{self, Call, Stdin, wrappers};
 use crate::text::keywords::Seen as Sighted;
-use recipe::Recipe;
-use role::{Role, begins_like_command, opens_as_command, role, written_recipe};
+use role::{Role, begins_like_command, opens_as_command, role};
 
 const LONGEST_COMMAND: usize = 64 * 1024;
 const DEEPEST_NESTING: usize = 4;
@@ -77,7 +75,7 @@ rule_keys! {
         SteeringWrite = "steering_write",
         SystemWrite = "system_write",
         Accounts = "accounts",
-        RootShell = "privilege_escalation",
+        RootShell = "root_shell",
         Setuid = "setuid",
         OpenPermissions = "open_permissions",
         KernelModule = "kernel_module",
@@ -161,7 +159,8 @@ pub(super) struct DestructiveCommand {
 impl DestructiveCommand {
     /// Reads the rules and compiles what they are found by.
     pub(super) fn new() -> Result<Self, RuleError> {
-        shell::check_expressions()?;
+        shell::check()?;
+        commands::check()?;
         code::check_all()?;
         windows::check_all()?;
         privilege_escalation::check_expressions()?;
@@ -176,12 +175,11 @@ impl DestructiveCommand {
             let explanation = match role {
                 Role::Command => format!("the command {what}"),
                 Role::Likely => format!("what looks like a command {what}"),
-                Role::Recipe => format!("a command in a file that is run by itself {what}"),
                 Role::Prose => format!("the text holds a command that {what}"),
             };
             let mut finding = rule.at(subject, view, span, explanation);
             match role {
-                Role::Command | Role::Recipe => {}
+                Role::Command => {}
                 Role::Likely => {
                     finding.confidence = finding.confidence.min(Confidence::Medium);
                     finding.suggested = Treatment::Evidence;
@@ -227,7 +225,6 @@ impl Prefilter for DestructiveCommand {
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         let Some(role) = role(subject) else { return };
         let ascii = subject.content.text.is_ascii();
-        let recipe = written_recipe(subject);
         for view in subject.views.iter() {
             // What is folded is in lower case and spelled anew: worth a look only where look-alikes can be.
             let wanted = match view.view() {
@@ -246,20 +243,13 @@ impl Prefilter for DestructiveCommand {
                 (role, _) => role,
             };
             let is_affordable = subject.context.spend(0, MOST_WORK);
-            if let Some(recipe) = recipe.filter(|_| is_affordable) {
-                let mut planted = Seen::default();
-                recipe::look(recipe, view.text(), &mut planted);
-                let owed = planted.work.saturating_sub(WORK_PER_BYTE * view.text().len());
-                subject.context.spend(owed, MOST_WORK);
-                self.report(subject, view, Role::Recipe, planted, found);
-            }
             match role {
                 Role::Prose if subject.hits(view).next().is_none() => continue,
                 _ if !is_affordable => {
                     let what = "stands in a step that is too intricate to be followed to its end";
                     seen.add_at(Danger::NotExamined, 0..view.text().len().min(1), what);
                 }
-                Role::Command | Role::Likely | Role::Recipe => {
+                Role::Command | Role::Likely => {
                     subject.context.work(Work::Command, 1);
                     subject.context.work(Work::CommandByte, view.text().len());
                     look(view.text(), subject.hits(view), &mut seen);
@@ -351,7 +341,7 @@ fn look_at_shell(text: &str, seen: &mut Seen, nested: &mut code::Nested) {
         outflow::look(&reading, call, seen);
         secrets::look(&reading, call, seen);
         system::look(&reading, call, seen);
-        deeds::look(call, seen);
+        commands::look(call, seen);
         platforms::look(&reading, call, seen);
         privilege_escalation::look(call, seen);
     }
@@ -392,16 +382,6 @@ fn look_at_shell(text: &str, seen: &mut Seen, nested: &mut code::Nested) {
         let Some(text) = &call.prints else { continue };
         if writes_startup(call) {
             planted(text, call, seen, nested);
-        }
-        let recipe = written_to(call).find_map(|word| Recipe::of(&word.text));
-        if let Some(recipe) = recipe.filter(|_| !matches!(call.stdin, Stdin::File(_))) {
-            let outer = seen.outer.clone();
-            let mut inside = Seen::default();
-            recipe::look(recipe, text, &mut inside);
-            seen.work += inside.work;
-            for (danger, _, what) in inside.dangers {
-                seen.add_at(danger, outer.clone().unwrap_or_else(|| call.span.clone()), what);
-            }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What comes in: code that is fetched and run, shells that are handed to others, tunnels.
 
 use super::{Danger, Seen};
+use crate::shell::programs::{self, Role};
 use crate::shell::syntax::Direction;
 use crate::shell::wrappers::{is_interpreter, is_shell, names_shell};
 use crate::shell::{Call, Reading, is_decoder};
@@ -50,14 +51,12 @@ pub(super) fn bare(path: &str) -> &str {
 /// Whether a call brings text in from another machine.
 pub(super) fn is_fetch(call: &Call) -> bool {
     match call.program.as_str() {
-        "curl" | "wget" | "fetch" | "aria2c" | "http" | "https" | "xh" | "lwp-download" | "lwp-request" | "get"
-        | "nc" | "ncat" | "netcat" | "telnet" | "ftp" | "tftp" | "axel" => true,
+        program if programs::is(Role::Fetches, program) => true,
         "lynx" | "links" | "w3m" | "elinks" => call
             .args
             .iter()
             .any(|word| word.text.starts_with("-dump") || word.text.starts_with("-source")),
         "openssl" => call.has("s_client"),
-        "socat" => true,
         _ => false,
     }
 }

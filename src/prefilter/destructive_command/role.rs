@@ -1,9 +1,8 @@
 //! Which contents are run, which look as if they were, and which only talk of commands.
 
-use super::recipe::Recipe;
 use crate::model::{Origin, ToolClass};
 use crate::prefilter::Subject;
-use crate::prefilter::engine::{is_command_label, is_target_label};
+use crate::prefilter::engine::is_command_label;
 use crate::prefilter::locations::{Location, Steering};
 
 /// How a content relates to commands.
@@ -13,8 +12,6 @@ pub(super) enum Role {
     Command,
     /// It looks as if it were run.
     Likely,
-    /// It is a command of a file that something runs by itself.
-    Recipe,
     /// It talks of commands.
     Prose,
 }
@@ -92,15 +89,6 @@ pub(super) fn role(subject: &Subject<'_>) -> Option<Role> {
 
 fn is_listed(label: &str, list: &[&str]) -> bool {
     list.iter().any(|known| known.eq_ignore_ascii_case(label))
-}
-
-/// The kind of recipe that the call writes this content to.
-pub(super) fn written_recipe(subject: &Subject<'_>) -> Option<Recipe> {
-    let label = subject.content.label.as_deref().unwrap_or_default();
-    if subject.content.origin != Origin::ToolArguments || is_listed(label, OTHER_LABELS) || is_target_label(label) {
-        return None;
-    }
-    subject.called.targets.iter().copied().find_map(Recipe::of)
 }
 
 /// Whether the call writes what it is given to a file that is run by itself: at login, at boot, on a timer, by a hook.

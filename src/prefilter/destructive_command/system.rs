@@ -1,6 +1,7 @@
 //! What calls do to the machine and its platforms: rights, protections, traces, jobs.
 
 use super::{Danger, Seen};
+use crate::shell::programs::{self, Role};
 use crate::shell::wrappers::jobs;
 use crate::shell::{Call, Reading, Stdin};
 
@@ -501,20 +502,7 @@ fn package_source(call: &Call, seen: &mut Seen) {
 }
 
 fn miners(call: &Call, seen: &mut Seen) {
-    let named = matches!(
-        call.program.as_str(),
-        "xmrig"
-            | "minerd"
-            | "cpuminer"
-            | "ethminer"
-            | "t-rex"
-            | "nbminer"
-            | "xmr-stak"
-            | "ccminer"
-            | "phoenixminer"
-            | "cgminer"
-            | "bfgminer"
-    );
+    let named = programs::is(Role::Mines, &call.program);
     let image = matches!(call.program.as_str(), "docker" | "podman")
         && call.args.iter().any(|word| word.text.contains("xmrig"));
     if named

@@ -36,6 +36,9 @@ pub enum RuleError {
     /// An expression in the code does not compile.
     #[error("{0}")]
     Expression(#[from] crate::text::expression::ExpressionError),
+    /// Shell texts cannot be read.
+    #[error(transparent)]
+    Shell(#[from] crate::shell::ShellError),
     /// The words by which tools are classified cannot be used.
     #[error("{0}")]
     Tools(#[from] crate::tools::WordsError),
