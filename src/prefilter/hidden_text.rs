@@ -1,5 +1,6 @@
 //! Text that a person does not see and a model reads: invisible characters, reversed order, hidden markup, terminal codes.
 
+use crate::prefilter::words::hidden_text::MARKUP_WORDS;
 use std::ops::Range;
 
 use super::injected_instruction::{Likeness, likeness};
@@ -286,31 +287,6 @@ pub(super) fn conceals(parameters: &str) -> bool {
     }
     concealed || ink.is_some() && ink == paper
 }
-
-/// Words of which one stands in everything that [`OPENING`] fits.
-const MARKUP_WORDS: &[&str] = &[
-    "<!--",
-    "]: ",
-    "style",
-    "hidden",
-    "<font",
-    "<template",
-    "alt=",
-    "title=",
-    "aria-label",
-    "](",
-    "class=",
-    "content=",
-    "value=",
-    "placeholder=",
-    "data-",
-    "srcdoc=",
-    "longdesc=",
-    "<desc",
-    "<metadata",
-    "<svg",
-    "<details",
-];
 
 expressions! {
     /// What is looked for in folded text to begin something that is not shown.

@@ -22,6 +22,7 @@ mod throwaway;
 mod tool;
 mod untrusted_destination;
 mod warm_up;
+mod words;
 
 pub use crate::text::keywords::{Case, KeywordHits, Keywords, Seen, Word};
 pub use crate::text::views::{ViewText, Views};
@@ -35,6 +36,7 @@ impl Prefilters {
     ///
     /// When a rule cannot be used: which file, which rule, and why.
     pub fn standard() -> Result<Self, RuleError> {
+        words::check()?;
         Self::of(vec![
             Box::new(injected_instruction::InjectedInstruction::new()?),
             Box::new(hidden_text::HiddenText::new()?),

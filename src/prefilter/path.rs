@@ -8,6 +8,7 @@ use super::locations::{Breadth, Location, Secret, Steering};
 use super::{Plain, Prefilter, Rule, Subject, Work};
 use crate::model::{Confidence, Finding, Origin, ReasonCode, ToolClass, Treatment, View};
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
+use crate::prefilter::words::path::PATH_WORDS;
 use crate::tools::Classified;
 
 const LONGEST: usize = 1_024;
@@ -115,38 +116,6 @@ impl Prefilter for Path {
 fn is_file_url(text: &str) -> bool {
     text.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:"))
 }
-
-/// Words in labels of arguments that are paths.
-const PATH_WORDS: &[&str] = &[
-    "path",
-    "paths",
-    "file",
-    "files",
-    "filename",
-    "filepath",
-    "dir",
-    "directory",
-    "folder",
-    "uri",
-    "destination",
-    "dest",
-    "source",
-    "src",
-    "target",
-    "location",
-    "root",
-    "cwd",
-    "workdir",
-    "attachment",
-    "attachments",
-    "document",
-    "output",
-    "input",
-    "pathname",
-    "filenames",
-    "to",
-    "from",
-];
 
 fn is_path_label(label: &str) -> bool {
     // `from` and `to` alone are as often people as paths; what they hold must look like one.

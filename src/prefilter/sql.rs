@@ -13,24 +13,11 @@ mod recognised;
 use super::{Plain, Prefilter, Rule, Subject, Work};
 use crate::model::{Confidence, Finding, Origin, ReasonCode, Treatment, View};
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable};
+use crate::prefilter::words::sql::{FILE_LABELS, PARTS};
 use behind::{Beginning, hidden_behind};
 use injected::injected;
 use reading::{Reading, Trait};
 use recognised::is_sql;
-
-/// Names of arguments that hold what a file is to hold.
-const FILE_LABELS: &[&str] = &[
-    "content",
-    "contents",
-    "file_text",
-    "file_content",
-    "new_str",
-    "new_string",
-    "old_str",
-    "old_string",
-    "patch",
-    "diff",
-];
 
 /// Its rules.
 const RULES: RuleFile = RuleFile {
@@ -153,18 +140,6 @@ pub(super) fn loss(text: &str) -> Option<Loss> {
 
 /// Whether a text names a file of the machine that nobody keeps data in: one of the system's, or one that runs.
 fn names_machine(text: &str) -> bool {
-    const PARTS: &[&str] = &[
-        "/etc/",
-        "/proc/",
-        "/root/",
-        ".ssh",
-        "/var/www",
-        ".php",
-        ".jsp",
-        ".asp",
-        "/cron",
-        "\\windows\\",
-    ];
     let lower = text.to_ascii_lowercase();
     PARTS.iter().any(|part| lower.contains(part))
 }

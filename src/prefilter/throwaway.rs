@@ -2,56 +2,10 @@
 //!
 //! It reads names alone and knows neither what bears them nor what happens to it.
 
-/// Parts of names of what exists to be thrown away.
-const PARTS: &[&str] = &[
-    "tmp",
-    "temp",
-    "temporary",
-    "test",
-    "tests",
-    "testing",
-    "dev",
-    "development",
-    "staging",
-    "stage",
-    "preview",
-    "previews",
-    "pr",
-    "sandbox",
-    "scratch",
-    "ci",
-    "bench",
-    "benchmark",
-    "demo",
-    "dummy",
-    "playground",
-    "e2e",
-    "throwaway",
-    "ephemeral",
-    "fixture",
-    "fixtures",
-    "mock",
-    "trial",
-    "qa",
-    "loadtest",
-    "perftest",
-    "smoketest",
-    "unittest",
-];
+use crate::prefilter::words::throwaway::{PARTS, PRECIOUS};
+
 /// Parts with which names begin that are thrown away whatever else stands in them.
 const FIRST: &[&str] = &["tmp", "temp", "temporary", "scratch", "staging", "stg"];
-/// Parts of names of what is in use, whatever else stands in the name.
-const PRECIOUS: &[&str] = &[
-    "prod",
-    "production",
-    "live",
-    "main",
-    "master",
-    "backup",
-    "backups",
-    "customer",
-    "customers",
-];
 
 /// Whether a name says that what it names is thrown away as a matter of course.
 ///

@@ -121,10 +121,7 @@ impl Call {
     }
 
     /// The value of an option: the next argument, or what follows `=` or a short flag.
-    pub(crate) fn values<'a, S: AsRef<str>>(
-        &'a self,
-        names: &'a [S],
-    ) -> impl Iterator<Item = (&'a Word, &'a str)> {
+    pub(crate) fn values<'a, S: AsRef<str>>(&'a self, names: &'a [S]) -> impl Iterator<Item = (&'a Word, &'a str)> {
         self.args.iter().enumerate().filter_map(move |(index, word)| {
             names.iter().map(AsRef::as_ref).find_map(|name| {
                 let rest = word.text.strip_prefix(name)?;

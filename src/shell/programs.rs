@@ -107,7 +107,10 @@ fn read() -> Result<Table, ProgramsError> {
             *roles.entry(program.clone()).or_default() |= 1 << *role as u32;
         }
     }
-    let unknown = file.roles.keys().find(|name| ROLES.iter().all(|(_, known)| known != name));
+    let unknown = file
+        .roles
+        .keys()
+        .find(|name| ROLES.iter().all(|(_, known)| known != name));
     match unknown {
         Some(name) => Err(ProgramsError(format!("`{name}` is no role"))),
         None => Ok(Table { file, roles }),

@@ -10,6 +10,7 @@ mod calls;
 mod signs;
 mod values;
 
+use crate::prefilter::words::destructive_command_code::STRICT;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -168,19 +169,6 @@ fn look_at_calls(text: &str, seen: &mut Seen, nested: &mut Nested) {
 /// Looks at the functions of the table.
 fn look_at_functions(walk: &mut Walk<'_>, seen: &mut Seen, nested: &mut Nested) {
     // `os.open(`, `self.open(`, `re.compile(`, `db.exec(` are other functions; `fs.promises.readFile(` is not.
-    const STRICT: &[&str] = &[
-        "open(",
-        "eval(",
-        "exec(",
-        "compile(",
-        "system(",
-        "unlink(",
-        "fetch(",
-        "spawn(",
-        "popen(",
-        "Function(",
-        "Request(",
-    ];
     let text = walk.text;
     // Calls in calls in calls are read again for each.
     let mut left = ARGUMENT_BYTES_OF_ANY + ARGUMENT_BYTES_PER_BYTE * text.len();

@@ -47,7 +47,9 @@ static TABLE: LazyLock<Result<Table, RuleError>> = LazyLock::new(|| {
         let (danger, _) = danger.ok_or_else(|| malformed(format!("`{}` is no rule", group.danger)))?;
         for (programs, words) in &group.commands {
             for program in programs.split_whitespace() {
-                let words = words.split_whitespace().map(|word| word.split('|').map(str::to_owned).collect());
+                let words = words
+                    .split_whitespace()
+                    .map(|word| word.split('|').map(str::to_owned).collect());
                 table.entry(program.to_owned()).or_default().push(Command {
                     danger: *danger,
                     what: group.what.clone(),

@@ -1,5 +1,6 @@
 //! Talk of commands: lines of prose that hold what begins like a dangerous one.
 
+use crate::prefilter::words::destructive_command_prose::ANCHORS;
 use std::ops::Range;
 
 use super::{Danger, Seen, code, look_at_nested, look_at_shell, windows};
@@ -12,49 +13,6 @@ const LONGEST_QUOTED_LINE: usize = 1_000;
 const MOST_QUOTED_LINES: usize = 24;
 /// …and for each so many bytes one more.
 const BYTES_PER_QUOTED_LINE: usize = 2 * 1024;
-
-/// Beginnings of commands that are worth reading in prose.
-const ANCHORS: &[&str] = &[
-    "rm -",
-    "curl ",
-    "wget ",
-    "bash -",
-    "sh -i",
-    "nc -",
-    "ncat ",
-    "/dev/tcp/",
-    "mkfs",
-    "dd if=",
-    "dd of=",
-    "chmod ",
-    "base64 -d",
-    "| sh",
-    "| bash",
-    "eval ",
-    "python -c",
-    "python3 -c",
-    "perl -e",
-    "socat ",
-    "mkfifo ",
-    ":(){",
-    "powershell",
-    "iex",
-    "del /",
-    "format c:",
-    "find / ",
-    "crontab",
-    "authorized_keys",
-    "cat ~/",
-    "cat /etc/shadow",
-    "scp ",
-    "vssadmin",
-    "shutil.rmtree(",
-    "os.system(",
-    "history -c",
-    "iptables -f",
-    "setenforce 0",
-    "> /dev/sd",
-];
 
 /// The words of the gate.
 pub(super) fn words() -> Vec<Word> {

@@ -4,6 +4,7 @@ use crate::model::{Origin, ToolClass};
 use crate::prefilter::Subject;
 use crate::prefilter::engine::is_command_label;
 use crate::prefilter::locations::{Location, Steering};
+use crate::prefilter::words::destructive_command_role::{OTHER_LABELS, OTHERS, STARTS};
 
 /// How a content relates to commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,40 +17,6 @@ pub(super) enum Role {
     Prose,
 }
 
-/// Labels of arguments that are never run, whatever the tool.
-const OTHER_LABELS: &[&str] = &[
-    "path",
-    "file",
-    "filename",
-    "file_path",
-    "cwd",
-    "workdir",
-    "working_directory",
-    "directory",
-    "description",
-    "explanation",
-    "reason",
-    "title",
-    "timeout",
-    "message",
-    "thought",
-    "summary",
-    "name",
-    "id",
-    "url",
-    "query",
-    "language",
-    "lang",
-    "session_id",
-    "comment",
-    "pattern",
-    "regex",
-    "regexp",
-    "search",
-    "needle",
-    "keyword",
-    "keywords",
-];
 /// The role of a content, by who wrote it and what it is an argument of.
 pub(super) fn role(subject: &Subject<'_>) -> Option<Role> {
     let content = subject.content;
@@ -70,7 +37,7 @@ pub(super) fn role(subject: &Subject<'_>) -> Option<Role> {
     if is_command_label(label) {
         return Some(Role::Command);
     }
-    let is_other = is_listed(label, OTHER_LABELS);
+    let is_other = is_listed(label, &OTHER_LABELS);
     // Where nothing else is there to be run, that is what a command is, however it is called.
     if subject.called.classes.set.has(ToolClass::Executes)
         && (!is_other || (begins_like_command(&content.text) && !subject.called.has_command))
@@ -102,52 +69,6 @@ fn runs_where_written(subject: &Subject<'_>) -> bool {
     })
 }
 
-/// Programs with which a shell line that matters begins.
-const STARTS: &[&str] = &[
-    "rm",
-    "sudo",
-    "curl",
-    "wget",
-    "bash",
-    "sh",
-    "nc",
-    "dd",
-    "chmod",
-    "chown",
-    "find",
-    "python",
-    "python3",
-    "node",
-    "php",
-    "ruby",
-    "awk",
-    "perl",
-    "mkfs",
-    "cat",
-    "echo",
-    "eval",
-    "powershell",
-    "cmd",
-    "git",
-    "ssh",
-    "scp",
-    "tar",
-    "base64",
-    "crontab",
-    "kubectl",
-    "docker",
-    "aws",
-    "terraform",
-    "iptables",
-    "systemctl",
-    "Remove-Item",
-    "iex",
-    "env",
-    "xargs",
-    "export",
-    "nohup",
-];
-
 /// Whether a text begins as a shell line that matters.
 pub(super) fn begins_like_command(text: &str) -> bool {
     let first_line = text.trim_start().lines().next().unwrap_or_default();
@@ -164,15 +85,6 @@ pub(super) fn begins_like_command(text: &str) -> bool {
 /// Whether a text opens as a shell line does, whatever follows: what the first line is, the text is, and a word of another
 /// language further down makes no program of that language out of it.
 pub(super) fn opens_as_command(text: &str) -> bool {
-    /// Words with which lines of other languages begin.
-    #[rustfmt::skip]
-    const OTHERS: &[&str] = &[
-        "import", "from", "def", "class", "const", "let", "var", "my", "our", "use", "using", "package", "return", "async",
-        "await", "function", "fn", "pub", "public", "private", "static", "try", "with", "else", "default", "type", "interface",
-        "enum", "struct", "throw", "raise", "assert", "yield", "print", "puts", "require", "insert", "update", "delete",
-        "create", "global", "del", "lambda", "module", "include", "begin", "end", "new", "not", "in", "is", "and", "or",
-        "void", "int", "auto", "library",
-    ];
     /// Words that begin lines of shells and of other languages alike, with what a shell's line goes on with.
     const ALIKE: &[&str] = &["if", "for", "while", "do", "until", "case", "select", "local", "export"];
     let line = text
@@ -202,7 +114,7 @@ pub(super) fn opens_as_command(text: &str) -> bool {
         return !word.is_empty();
     }
     let behind = rest.trim_start();
-    let begins = !word.is_empty() && !is(OTHERS);
+    let begins = !word.is_empty() && !is(&OTHERS);
     let goes_on = rest.is_empty() || rest.starts_with([' ', '\t', ';', '&', '|', '>', '"', '\'', ')', '}']);
     let is_expression = behind.starts_with(['=', '(', ',', ':', '+', '*', '%', '?', '['])
         || line.ends_with([':', '{', ','])

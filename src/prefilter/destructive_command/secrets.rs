@@ -2,6 +2,7 @@
 
 use super::{Danger, Seen};
 use crate::prefilter::locations::{Location, Secret};
+use crate::prefilter::words::destructive_command_secrets::PUBLIC;
 use crate::shell::programs::{self, Role};
 use crate::shell::{Call, Reading, Stdin, Word};
 
@@ -191,26 +192,6 @@ pub(super) fn climbs_into_system(path: &str, location: &Location) -> bool {
 
 /// System files that everybody reads to learn where they are.
 pub(super) fn is_public(path: &str) -> bool {
-    const PUBLIC: &[&str] = &[
-        "/etc/os-release",
-        "/etc/hosts",
-        "/etc/hostname",
-        "/etc/resolv.conf",
-        "/etc/timezone",
-        "/etc/issue",
-        "/etc/debian_version",
-        "/etc/lsb-release",
-        "/etc/redhat-release",
-        "/etc/services",
-        "/etc/fstab",
-        "/proc/cpuinfo",
-        "/proc/meminfo",
-        "/proc/version",
-        "/proc/mounts",
-        "/proc/loadavg",
-        "/proc/uptime",
-        "/proc/stat",
-    ];
     PUBLIC.contains(&path)
         || [
             "/usr/share/",

@@ -1,6 +1,7 @@
 //! What calls do to the machine and its platforms: rights, protections, traces, jobs.
 
 use super::{Danger, Seen};
+use crate::prefilter::words::destructive_command_system::{GIT_KEYS, GUARDS, MARKS, STRONG};
 use crate::shell::programs::{self, Role};
 use crate::shell::wrappers::jobs;
 use crate::shell::{Call, Reading, Stdin};
@@ -71,28 +72,6 @@ fn only_shortens(reading: &Reading, call: &Call) -> bool {
 
 /// Whether a job runs what nobody wrote here, or something from where everybody may write.
 fn is_suspicious(job: &str) -> bool {
-    const MARKS: &[&str] = &[
-        "curl",
-        "wget",
-        "nc ",
-        "ncat",
-        "/dev/tcp",
-        "base64",
-        "eval",
-        "python -c",
-        "python3 -c",
-        "perl -e",
-        "| sh",
-        "|sh",
-        "| bash",
-        "|bash",
-        "bash -i",
-        "socat",
-        "chmod +s",
-        "authorized_keys",
-        "/etc/passwd",
-        "/etc/shadow",
-    ];
     let hidden = |word: &str| word.contains("/.") && !word.contains("/./") && !word.contains("/../");
     MARKS.iter().any(|mark| job.contains(mark))
         || job
@@ -101,18 +80,6 @@ fn is_suspicious(job: &str) -> bool {
 }
 
 fn accounts(call: &Call, seen: &mut Seen) {
-    const STRONG: &[&str] = &[
-        "sudo",
-        "wheel",
-        "root",
-        "docker",
-        "admin",
-        "administrators",
-        "adm",
-        "lxd",
-        "disk",
-        "shadow",
-    ];
     let strong_group = || {
         call.args.iter().any(|word| {
             word.text
@@ -174,29 +141,6 @@ fn accounts(call: &Call, seen: &mut Seen) {
 }
 
 fn protections(call: &Call, seen: &mut Seen) {
-    const GUARDS: &[&str] = &[
-        "auditd",
-        "firewalld",
-        "ufw",
-        "apparmor",
-        "falcon-sensor",
-        "clamav-daemon",
-        "clamd",
-        "rsyslog",
-        "fail2ban",
-        "syslog",
-        "osqueryd",
-        "wazuh-agent",
-        "auditbeat",
-        "crowdstrike",
-        "iptables",
-        "nftables",
-        "windefend",
-        "mpssvc",
-        "sense",
-        "selinux",
-        "sysmon",
-    ];
     let names_guard = || {
         call.args.iter().any(|word| {
             let name = word.text.to_ascii_lowercase();
@@ -309,18 +253,6 @@ fn containers(call: &Call, seen: &mut Seen) {
 }
 
 fn hidden_execution(call: &Call, seen: &mut Seen) {
-    const GIT_KEYS: &[&str] = &[
-        "core.sshcommand",
-        "core.fsmonitor",
-        "core.hookspath",
-        "core.gitproxy",
-        "diff.external",
-        "uploadpack.packobjectshook",
-        "protocol.ext.allow",
-        "gpg.program",
-        "sequence.editor",
-        "core.alternaterefscommand",
-    ];
     let executes = match call.program.as_str() {
         "git" => {
             let configures = call.has("config")

@@ -4,54 +4,14 @@
 //! shift of letters. A block is told where the text names such an encoding, where it is a row of dots and dashes, or where
 //! words of instructions stand in it backwards or mirrored.
 
+use crate::prefilter::words::obfuscation_unread::{ENCIPHERED, NAMES};
 use std::ops::Range;
 
 use crate::prefilter::{Seen, ViewText, Word};
 
-/// Names of encodings and ciphers.
-const NAMES: &[&str] = &[
-    "base36",
-    "base45",
-    "base58",
-    "base62",
-    "base85",
-    "base91",
-    "base 58",
-    "base 85",
-    "ascii85",
-    "uuencode",
-    "begin 644 ",
-    "rot47",
-    "atbash",
-    "vigen",
-    "morse",
-    "nato alphabet",
-    "radio alphabet",
-    "pig latin",
-    "backwards",
-    "reversed",
-    "xxd -r",
-    "hexdump",
-];
-/// Words of instructions, backwards and mirrored: `ignore`, `previous`, `instructions`, `disregard`, `system`, `prompt`.
-const ENCIPHERED: &[&str] = &[
-    "erongi",
-    "suoiverp",
-    "snoitcurtsni",
-    "drager",
-    "metsys",
-    "tpmorp",
-    "rtmliv",
-    "kivelrfh",
-    "rmhgifxgrlmh",
-    "wrhivtziw",
-    "hbhgvn",
-    "kilnkg",
-];
-
 /// The keywords that [`unread`] asks for.
 pub(super) fn words() -> impl Iterator<Item = Word> {
-    NAMES.iter().chain(ENCIPHERED).map(|word| Word::any_case(*word))
+    NAMES.iter().chain(ENCIPHERED.iter()).map(|word| Word::any_case(*word))
 }
 
 /// Where such a block stands in a text; its keywords are the last of the family's, from `first` on.

@@ -1,19 +1,12 @@
 //! Addresses of the network: e-mail and IP.
 
+use crate::prefilter::words::personal_data_addresses::FILE_ENDS;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::context::Context;
 use super::{Datum, Hit};
 use crate::model::Confidence::{self, High, Low, Medium};
 use crate::text::bytes::Digits;
-
-/// Ends of file names that look like domains.
-#[rustfmt::skip]
-const FILE_ENDS: &[&str] = &[
-    "png", "jpg", "jpeg", "gif", "svg", "webp", "js", "ts", "css", "html", "htm", "json", "xml", "yml", "yaml", "py",
-    "rs", "go", "java", "txt", "md", "pdf", "zip", "gz", "tar", "exe", "dll", "so", "local", "localhost", "internal",
-    "invalid", "toml", "lock", "log", "conf", "service",
-];
 
 /// Finds e-mail addresses.
 pub(super) fn emails(text: &str, hits: &mut Vec<Hit>) {

@@ -4,6 +4,7 @@
 //! A name or an address that stands alone is told apart ([`Datum::Person`], [`Datum::Location`]): whether such things may
 //! stay is a question of policy.
 
+use crate::prefilter::words::personal_data_labelled::FILLERS;
 use std::ops::Range;
 
 use super::context::plain_name;
@@ -14,14 +15,6 @@ use crate::model::Confidence::{self, Low, Medium};
 use crate::prefilter::Seen;
 use crate::prefilter::tables::Tables;
 
-/// Words that may stand between a name and its value.
-#[rustfmt::skip]
-const FILLERS: &[&str] = &[
-    "number", "numbers", "num", "no.", "no", "nr.", "nr", "nummer", "n°", "nº", "id", "code", "is", "was", "be", "card",
-    "policy", "record", "account", "address", "value", "should", "now", "currently", "on file", "as", "to", "the", "new",
-    "ist", "lautet", "war", "auf", "est", "es", "era", "è", "é", "el", "le", "la", "il", "o", "a", "(dob)", "(mrn)", "(ssn)",
-    "(cvv)", "(iban)", "(vin)", "(dni)", "(imei)",
-];
 /// Those that tie a value to its name, so that it need not look like a code.
 const TYING: &[&str] = &["is", "was", "be", "ist", "lautet", "est", "es", "è", "é", "value"];
 
@@ -281,7 +274,7 @@ fn area_code(inside: &str) -> bool {
 fn filler(text: &str) -> Option<(&'static str, &str)> {
     // Compared in lower case, letter by letter: the words are short.
     let mut best: Option<(&'static str, &str)> = None;
-    for filler in FILLERS {
+    for filler in FILLERS.iter() {
         let mut wanted = filler.chars();
         let mut rest = text.chars();
         let fits = wanted.all(|w| rest.next().is_some_and(|c| c == w || c.to_lowercase().eq([w])));

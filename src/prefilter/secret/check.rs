@@ -1,5 +1,6 @@
 //! Checks beyond a pattern: check sums, encodings, and whether a password is one.
 
+use crate::prefilter::words::secret_check::HOSTS;
 use std::ops::Range;
 
 use base64::Engine;
@@ -159,25 +160,6 @@ fn url_password(text: &str) -> Opinion {
 /// that another machine reaches.
 fn is_local_default(text: &[u8], span: &Range<usize>) -> bool {
     const REACH: usize = 64;
-    const HOSTS: &[&str] = &[
-        "localhost",
-        "127.0.0.1",
-        "[::1]",
-        "0.0.0.0",
-        "host.docker.internal",
-        "db",
-        "database",
-        "postgres",
-        "mysql",
-        "mariadb",
-        "mongo",
-        "mongodb",
-        "redis",
-        "rabbitmq",
-        "amqp",
-        "broker",
-        "cache",
-    ];
     let ascii = |bytes: Option<&[u8]>| String::from_utf8_lossy(bytes.unwrap_or_default()).to_ascii_lowercase();
     let before = ascii(text.get(span.start.saturating_sub(REACH)..span.start));
     let secret = ascii(text.get(span.clone()));

@@ -6,7 +6,6 @@
 //! exactly the span. Whether a key is still live is not known here.
 
 mod check;
-mod crossing;
 mod data;
 mod format;
 mod labelled;

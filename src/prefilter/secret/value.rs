@@ -2,9 +2,10 @@
 //!
 //! Nothing here knows a provider.
 
+use crate::prefilter::words::secret_value::{REFERENCES, STAND_INS, WORDS};
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
+use crate::text::keywords::{Keywords, Word};
 
 /// Published example values: they look live and open nothing. Written in two halves, so that no scanner takes this file for a leak.
 const DOCUMENTED: &[&str] = &[
@@ -19,31 +20,15 @@ const DOCUMENTED: &[&str] = &[
     concat!("uRnmVdYLW0mD1W0tDZ", "-8ISTQ2iSDnf4H0w"),
 ];
 
-/// Words that only stand-ins hold.
-#[rustfmt::skip]
-const STAND_INS: &[&str] = &[
-    "example", "placeholder", "redacted", "changeme", "change_me", "change-me", "yourapi", "your_", "your-",
-    "my_secret", "insert", "replace", "dummy", "sample", "********", "......", "notreal", "not_real", "not-real",
-    "secret_here", "key_here", "key-here", "token_here", "token-here", "goes_here", "goes-here",
-];
+static STAND_IN: LazyLock<Keywords> = LazyLock::new(|| any_of(&STAND_INS));
+static REFERENCE: LazyLock<Keywords> = LazyLock::new(|| any_of(&REFERENCES));
 
-/// What stands inside references to secrets that are kept elsewhere.
-#[rustfmt::skip]
-const REFERENCES: &[&str] = &[
-    "${", "{{", "}}", "$(", "{}", "os.environ", "process.env", "getenv", "env[", "env(", "env.", "environ",
-    "secrets.", "vault:", "vault(", "ssm:", "keyring", "keychain", "secretmanager", "secretsmanager", "credentials(",
-    "op://", "arn:aws", "redacted", "masked", "hidden", "[redact", "filtered", "removed",
-];
-
-static STAND_IN: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| any_of(STAND_INS));
-static REFERENCE: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| any_of(REFERENCES));
-
-fn any_of(words: &[&str]) -> Option<AhoCorasick> {
-    AhoCorasick::builder().ascii_case_insensitive(true).build(words).ok()
+fn any_of(words: &[&str]) -> Keywords {
+    Keywords::of([words.iter().map(|word| Word::any_case(*word)).collect()])
 }
 
-fn has_any(words: &Option<AhoCorasick>, text: &[u8]) -> bool {
-    words.as_ref().is_some_and(|words| words.is_match(text))
+fn has_any(words: &Keywords, text: &[u8]) -> bool {
+    std::str::from_utf8(text).is_ok_and(|text| !words.hits(text).is_empty())
 }
 
 /// Bits of information per byte, by the frequency of each byte (Shannon 1948).
@@ -210,31 +195,6 @@ pub(super) fn is_common_password(value: &str) -> bool {
 
 /// Words that are real passwords often enough to be worth a hint.
 pub(super) fn is_default_password(value: &str) -> bool {
-    const WORDS: &[&str] = &[
-        "changeme",
-        "admin",
-        "root",
-        "postgres",
-        "mysql",
-        "sa",
-        "letmein",
-        "welcome",
-        "qwerty",
-        "default",
-        "123456",
-        "12345678",
-        "1234",
-        "12345",
-        "password1",
-        "password123",
-        "admin123",
-        "changeit",
-        "toor",
-        "minio",
-        "minioadmin",
-        "rabbitmq",
-        "redis",
-    ];
     let lower = value.to_ascii_lowercase();
     WORDS.contains(&lower.as_str())
 }

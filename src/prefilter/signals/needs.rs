@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use regex_syntax::hir::{Hir, HirKind};
 
-use crate::text::keywords::surprise_of_four;
+use super::rarity::surprise_of_four;
 
 /// Of each match, one of these is a part.
 type Pieces = BTreeSet<Vec<u8>>;

@@ -1,56 +1,8 @@
 //! Whether a text is SQL: by the name of the argument, or by how it begins.
 
 use super::bare::without_comments;
+use crate::prefilter::words::sql_recognised::{SQL_LABELS, STARTS};
 use crate::tools::Field;
-
-const SQL_LABELS: &[&str] = &[
-    "sql",
-    "statement",
-    "stmt",
-    "sql_query",
-    "query_sql",
-    "sql_statement",
-    "sql_code",
-    "statements",
-    "ddl",
-];
-
-const STARTS: &[&str] = &[
-    "select ",
-    "insert into",
-    "update ",
-    "delete from",
-    "delete ",
-    "drop ",
-    "truncate ",
-    "alter ",
-    "create table",
-    "create temp",
-    "create user",
-    "create role",
-    "create extension",
-    "create or replace",
-    "grant ",
-    "revoke ",
-    "with ",
-    "copy ",
-    "exec ",
-    "execute ",
-    "exec(",
-    "execute(",
-    "prepare ",
-    "set @",
-    "declare @",
-    "do $$",
-    "merge into",
-    "replace into",
-    "begin;",
-    "begin transaction",
-    "attach ",
-    "load data",
-    "union select",
-    "explain ",
-];
 
 /// Whether an argument of this name holds SQL.
 pub(super) fn is_sql_label(label: &str) -> bool {

@@ -1,5 +1,6 @@
 //! Data inside a URL: encoded text in its query, its path or its host, and places held for it.
 
+use crate::prefilter::words::untrusted_destination_carried::SECRETS;
 use base64::Engine as _;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use url::Url;
@@ -115,40 +116,6 @@ fn is_readable(bytes: &[u8]) -> bool {
         .count();
     bytes.len() >= 12 && plain * 20 >= bytes.len() * 19 && letters * 10 >= bytes.len() * 6
 }
-
-/// Names of what nobody should put into a URL.
-const SECRETS: &[&str] = &[
-    "secret",
-    "password",
-    "passwd",
-    "api_key",
-    "apikey",
-    "credential",
-    "conversation",
-    "history",
-    "chat",
-    "messages",
-    "summary",
-    "context",
-    "system_prompt",
-    "prompt",
-    "cookie",
-    "ssn",
-    "credit",
-    "private",
-    "session_data",
-    "user_data",
-    "userdata",
-    "memory",
-    "email_body",
-    "stolen",
-    "exfil",
-    "data",
-    "token",
-    "content",
-    "base64",
-    "env",
-];
 
 /// A place held for a value: `{{x}}`, `{x}`, `${x}`, `<x>`, `[x]`, `$(x)`, or in capitals.
 fn placeholder(written: &str) -> Option<Cargo> {

@@ -1,5 +1,6 @@
 //! URLs in a text: every one of them, also a second one inside the first, with what stands around it.
 
+use crate::prefilter::words::untrusted_destination_extract::BARE_SCHEMES;
 use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -36,18 +37,6 @@ pub(super) struct Found<'a> {
     /// How it stands there.
     pub stand: Stand,
 }
-
-/// Schemes that need no `//`.
-const BARE_SCHEMES: &[&str] = &[
-    "javascript:",
-    "vbscript:",
-    "data:text/html",
-    "data:application/xhtml",
-    "data:image/svg+xml",
-    "file:/",
-    "ldap:",
-    "jar:",
-];
 
 /// What announces a URL that begins otherwise than with a scheme and `//` behind it.
 const SLASHES: &[(&str, usize)] = &[("](//", 2), ("src=\"//", 5)];

@@ -7,6 +7,7 @@ mod carried;
 mod extract;
 mod hosts;
 
+use crate::prefilter::words::untrusted_destination::{HOST_LABELS, TEXT_LABELS, UNUSUAL};
 use core::net::Ipv4Addr;
 use std::collections::HashMap;
 
@@ -226,25 +227,6 @@ fn role(subject: &Subject<'_>) -> Option<Role> {
     }
 }
 
-/// Labels under which a text stands that people read.
-const TEXT_LABELS: &[&str] = &[
-    "content",
-    "contents",
-    "file_text",
-    "new_str",
-    "new_string",
-    "old_str",
-    "old_string",
-    "text",
-    "body",
-    "description",
-    "message",
-    "comment",
-    "note",
-    "summary",
-    "markdown",
-];
-
 /// Labels under which the path of a file stands.
 const FILE_LABELS: &[&str] = &["path", "file", "filename", "file_path", "filepath", "target_file"];
 
@@ -262,7 +244,7 @@ fn is_written_of(subject: &Subject<'_>) -> bool {
             !is_asked_for_host(content) && (!is(content, FILE_LABELS) || is_read_by_people(&content.text))
         })
     };
-    is(subject.content, TEXT_LABELS) && is_for_people()
+    is(subject.content, &TEXT_LABELS) && is_for_people()
 }
 
 /// Whether a file is a document or belongs to tests, by its path.
@@ -279,32 +261,6 @@ fn is_read_by_people(path: &str) -> bool {
     });
     is_document || is_of_tests
 }
-
-/// Labels under which a host may stand without a scheme.
-const HOST_LABELS: &[&str] = &[
-    "url",
-    "uri",
-    "host",
-    "hostname",
-    "endpoint",
-    "domain",
-    "server",
-    "address",
-    "link",
-    "href",
-    "webhook",
-    "webhook_url",
-    "callback",
-    "callback_url",
-    "destination",
-    "target",
-    "base_url",
-    "site",
-    "website",
-    "ip",
-    "ip_address",
-    "proxy",
-];
 
 /// What stands where an address is asked for, read as leniently as browsers do: back-slashes, slashes left out, blanks
 /// inside.
@@ -462,31 +418,6 @@ fn of_scheme(scheme: &str, text: &str, troubles: &mut Troubles) {
         troubles.push((Trouble::AttackScheme, "the scheme is one that only attacks still use"));
         return;
     }
-    const UNUSUAL: &[&str] = &[
-        "gopher",
-        "dict",
-        "ldap",
-        "ldaps",
-        "ldapi",
-        "jar",
-        "php",
-        "phar",
-        "expect",
-        "tftp",
-        "smb",
-        "netdoc",
-        "javascript",
-        "vbscript",
-        "data",
-        "zlib",
-        "glob",
-        "ogg",
-        "rar",
-        "dns",
-        "tn3270",
-        "rmi",
-        "iiop",
-    ];
     if UNUSUAL.contains(&scheme) {
         troubles.push((Trouble::Scheme, "the scheme reaches past the web"));
     } else if scheme == "file" {

@@ -24,7 +24,9 @@ pub(super) fn in_environment(call: &Call) -> Vec<Inner> {
         .map(|(_, word)| here(format!("echo {}", word.text)));
     set_here
         .chain(exported)
-        .filter(|(name, value)| programs::names().command_variables.iter().any(|known| known == name) && value.contains(' '))
+        .filter(|(name, value)| {
+            programs::names().command_variables.iter().any(|known| known == name) && value.contains(' ')
+        })
         .map(|(_, value)| here(value.trim_start_matches('|').to_owned()))
         .chain(prompts)
         .collect()

@@ -24,7 +24,10 @@ pub(super) fn unforeseen(call: &Call) -> Vec<Inner> {
         return inner_call(words, false);
     }
     let short = programs::shell_options(program);
-    let texts = call.values(&programs::names().run_options).chain(call.values(short)).map(|(_, text)| text);
+    let texts = call
+        .values(&programs::names().run_options)
+        .chain(call.values(short))
+        .map(|(_, text)| text);
     let operands = call
         .operands()
         .filter(|_| programs::is(Role::OperandsAreCommands, program))

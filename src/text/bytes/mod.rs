@@ -1,11 +1,9 @@
 //! Gates: questions about the bytes of a text that are answered at the speed of memory.
 
 mod classes;
-mod marks;
 mod moments;
 
 pub(crate) use classes::{ByteClasses, is_base64, is_odd_control, is_odd_piece};
-pub(crate) use marks::Marks;
 pub(crate) use moments::is_moment;
 
 /// Whether some byte satisfies `wanted`, asked block by block so that the compiler can use wide registers.
@@ -31,31 +29,6 @@ pub(crate) fn next(bytes: &[u8], from: usize, wanted: impl Fn(u8) -> bool + Copy
         };
         if block.iter().fold(false, |seen, byte| seen | wanted(*byte)) {
             return block.iter().position(|byte| wanted(*byte)).map(|offset| at + offset);
-        }
-        at += BLOCK;
-    }
-}
-
-/// The first place at or behind `from` whose byte and the one behind it satisfy `wanted`, block by block for the same reason.
-#[inline]
-pub(crate) fn next_pair(bytes: &[u8], from: usize, wanted: impl Fn(u8, u8) -> bool + Copy) -> Option<usize> {
-    const BLOCK: usize = 32;
-    let mut at = from;
-    loop {
-        let rest = bytes.get(at..)?;
-        let behind = rest.get(1..)?;
-        let pairs = || rest.iter().zip(behind).take(BLOCK);
-        let place = || {
-            pairs()
-                .position(|(byte, next)| wanted(*byte, *next))
-                .map(|offset| at + offset)
-        };
-        let Some((block, next)) = rest.first_chunk::<BLOCK>().zip(behind.first_chunk::<BLOCK>()) else {
-            return place();
-        };
-        let pairs = block.iter().zip(next);
-        if pairs.fold(false, |seen, (byte, next)| seen | wanted(*byte, *next)) {
-            return place();
         }
         at += BLOCK;
     }

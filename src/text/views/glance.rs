@@ -22,7 +22,7 @@ impl Glance {
         let kinds = ByteClasses::of(text);
         Self {
             kinds,
-            hits: gate.hits_in(text, kinds),
+            hits: gate.hits(text),
         }
     }
 

@@ -315,7 +315,7 @@ struct Maker<'a, 'g> {
 impl<'a> Maker<'a, '_> {
     /// Looks for the words of the gate in a text.
     fn sight(&self, mut view: ViewText<'a>) -> ViewText<'a> {
-        view.hits = self.gate.hits_in(view.text(), view.kinds);
+        view.hits = self.gate.hits(view.text());
         view
     }
 

@@ -1,5 +1,6 @@
 //! What the calls of one text do, one by one, and what is concluded from all of them.
 
+use crate::prefilter::words::destructive_command_code_calls::SIGNS;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -455,25 +456,6 @@ impl Calls {
 
 /// Whether an argument puts a text together from pieces or numbers, so that its words do not stand in the code.
 fn is_built(argument: &str) -> bool {
-    const SIGNS: &[&str] = &[
-        "chr(",
-        ".join(",
-        "[::-1]",
-        "fromCharCode",
-        ".reverse(",
-        "reversed(",
-        "String.raw",
-        "atob(",
-        "b64decode",
-        "fromhex",
-        "unhexlify",
-        "codecs.decode",
-        ".translate(",
-        "' + '",
-        "'+'",
-        "\"+\"",
-        "\" + \"",
-    ];
     SIGNS.iter().any(|sign| argument.contains(sign))
 }
 

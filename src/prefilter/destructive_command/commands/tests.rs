@@ -28,14 +28,10 @@ fn patterns_mean_what_the_table_says() {
 
 #[test]
 fn every_line_has_programs_in_lower_case() {
-    for group in GROUPS {
-        for (programs, words) in group.deeds {
-            assert!(
-                !programs.is_empty()
-                    && *programs == programs.to_ascii_lowercase()
-                    && *words == words.to_ascii_lowercase(),
-                "{programs} {words}"
-            );
+    for (program, commands) in TABLE.as_ref().unwrap() {
+        assert!(!program.is_empty() && *program == program.to_ascii_lowercase());
+        for word in commands.iter().flat_map(|command| command.words.iter().flatten()) {
+            assert_eq!(*word, word.to_ascii_lowercase(), "{program}");
         }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! It is handed a text without comments and literals, in lower case.
 
+use crate::prefilter::words::sql_reading_forms::ENDS;
 use std::ops::Range;
 
 use super::{Reading, Trait};
@@ -52,20 +53,6 @@ fn of_names<'w>(seen: Trait, mut names: impl Iterator<Item = &'w &'w str>) -> Tr
 
 /// `DROP OWNED BY a`, `DROP KEYSPACE a`, `DROP TABLE a PURGE`.
 fn drops(rest: &[&str]) -> Option<Trait> {
-    const ENDS: &[&str] = &[
-        "cascade",
-        "restrict",
-        "purge",
-        "force",
-        "constraints",
-        "including",
-        "contents",
-        "and",
-        "datafiles",
-        "nowait",
-        "sync",
-        "with",
-    ];
     let (kind, rest) = rest.split_first()?;
     if (*kind == "owned" && rest.first() == Some(&"by")) || (*kind == "all" && rest.first() == Some(&"objects")) {
         return Some(Trait::Drops);

@@ -86,7 +86,7 @@ fn bits(digit: Option<&u8>) -> u32 {
 }
 
 /// How surprising a byte is, in bits.
-pub(super) fn surprise(byte: u8) -> u32 {
+fn surprise(byte: u8) -> u32 {
     bits(ALONE.get(class(byte)))
 }
 
@@ -96,7 +96,7 @@ fn surprise_behind(before: u8, byte: u8) -> u32 {
 }
 
 /// How surprising four bytes in a row are, roughly, in bits: from pair to pair, or as the commonest were counted.
-pub(crate) fn surprise_of_four(four: [u8; 4]) -> u32 {
+pub(super) fn surprise_of_four(four: [u8; 4]) -> u32 {
     static COUNTED: LazyLock<HashMap<&[u8], u32>> = LazyLock::new(|| {
         let fours = COMMONEST.as_bytes().chunks(4);
         // The commonest is one in 180, and the hundredth one in 1,800.
