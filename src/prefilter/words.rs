@@ -59,9 +59,9 @@ word_lists! {
     path = "main" { PATH_WORDS }
     ;
     "sql.toml", SQL:
+    sql_dynamic = "dynamic" { RUN }
     sql = "main" { FILE_LABELS, PARTS }
     sql_bare = "bare" { KEYWORDS }
-    sql_dynamic = "dynamic" { RUN }
     sql_recognised = "recognised" { SQL_LABELS, STARTS }
     sql_reading_forms = "reading_forms" { ENDS }
     ;
@@ -72,10 +72,9 @@ word_lists! {
     destructive_command_code = "code" { STRICT }
     destructive_command_files = "files" { NARROWING }
     destructive_command_network = "network" { KNOWN_INSTALLERS }
-    destructive_command_prose = "prose" { ANCHORS }
     destructive_command_role = "role" { OTHER_LABELS, STARTS, OTHERS }
     destructive_command_secrets = "secrets" { PUBLIC }
-    destructive_command_system = "system" { MARKS, STRONG, GUARDS, GIT_KEYS }
+    destructive_command_system = "system" { MARKS, STRONG, GIT_KEYS }
     destructive_command_code_calls = "code_calls" { SIGNS }
     ;
     "engine.toml", ENGINE:

@@ -87,11 +87,18 @@ pub(super) fn look(call: &Call, seen: &mut Seen) {
     }
     let all_throwaways = names_only_throwaways(call);
     for command in commands {
-        if all_throwaways && matches!(command.danger, Danger::DestroyResources | Danger::DatabaseLoss) {
+        let is_among = |pattern: &str| args.iter().any(|arg| fits(pattern, arg));
+        let holds = |patterns: &Vec<String>| match patterns.first().and_then(|first| first.strip_prefix('!')) {
+            Some(first) => !is_among(first) && !patterns.iter().skip(1).any(|pattern| is_among(pattern)),
+            None => patterns.iter().any(|pattern| is_among(pattern)),
+        };
+        if !command.words.iter().all(holds) {
             continue;
         }
-        let is_among = |pattern: &String| args.iter().any(|arg| fits(pattern, arg));
-        if command.words.iter().all(|patterns| patterns.iter().any(is_among)) {
+        if all_throwaways && matches!(command.danger, Danger::DestroyResources | Danger::DatabaseLoss) {
+            let what = "destroys what its name calls temporary or a trial";
+            seen.add(Danger::DestroyTrial, call, what);
+        } else {
             seen.add(command.danger, call, command.what.clone());
         }
     }

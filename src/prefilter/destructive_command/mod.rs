@@ -3,8 +3,8 @@
 //! Arguments of tools that run commands are read as a shell would read them ([`crate::shell`]), and
 //! what would be called is looked at ([`files`], [`network`], [`outflow`],
 //! [`secrets`], [`system`], [`platforms`], [`commands`], [`privilege_escalation`]); Windows texts and other
-//! languages are searched with constants followed ([`windows`], [`code`]). Elsewhere a command is only talked about:
-//! lines that begin like a dangerous command are read the same way, but what is found there is a hint and never more.
+//! languages are searched with constants followed ([`windows`], [`code`]). Texts that only talk of
+//! commands are not read: a judge sees them as they are.
 
 mod code;
 mod commands;
@@ -14,7 +14,6 @@ mod outflow;
 mod patterns;
 mod platforms;
 mod privilege_escalation;
-mod prose;
 mod role;
 mod secrets;
 mod system;
@@ -26,10 +25,9 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::engine::{RuleError, RuleFile, RuleTable, rule_keys};
-use super::{Plain, Prefilter, Rule, Subject, ViewText, Word, Work, sql};
-use crate::model::{Confidence, Finding, ReasonCode, Severity, Treatment, View};
+use super::{Plain, Prefilter, Rule, Subject, ViewText, Work, sql};
+use crate::model::{Confidence, Finding, ReasonCode, Treatment, View};
 use crate::shell::{self, Call, Stdin, wrappers};
-use crate::text::keywords::Seen as Sighted;
 use role::{Role, begins_like_command, opens_as_command, role};
 
 const LONGEST_COMMAND: usize = 64 * 1024;
@@ -175,20 +173,12 @@ impl DestructiveCommand {
             let explanation = match role {
                 Role::Command => format!("the command {what}"),
                 Role::Likely => format!("what looks like a command {what}"),
-                Role::Prose => format!("the text holds a command that {what}"),
             };
             let mut finding = rule.at(subject, view, span, explanation);
             match role {
                 Role::Command => {}
                 Role::Likely => {
                     finding.confidence = finding.confidence.min(Confidence::Medium);
-                    finding.suggested = Treatment::Evidence;
-                }
-                Role::Prose => {
-                    if finding.severity < Severity::High {
-                        continue;
-                    }
-                    finding.confidence = Confidence::Low;
                     finding.suggested = Treatment::Evidence;
                 }
             }
@@ -212,10 +202,6 @@ impl Prefilter for DestructiveCommand {
 
     fn rules(&self) -> &[Rule] {
         self.rules.rules()
-    }
-
-    fn words(&self) -> Vec<Word> {
-        prose::words()
     }
 
     fn heeds_plain(&self, plain: Plain<'_>) -> bool {
@@ -243,21 +229,13 @@ impl Prefilter for DestructiveCommand {
                 (role, _) => role,
             };
             let is_affordable = subject.context.spend(0, MOST_WORK);
-            match role {
-                Role::Prose if subject.hits(view).next().is_none() => continue,
-                _ if !is_affordable => {
-                    let what = "stands in a step that is too intricate to be followed to its end";
-                    seen.add_at(Danger::NotExamined, 0..view.text().len().min(1), what);
-                }
-                Role::Command | Role::Likely => {
-                    subject.context.work(Work::Command, 1);
-                    subject.context.work(Work::CommandByte, view.text().len());
-                    look(view.text(), subject.hits(view), &mut seen);
-                }
-                Role::Prose => {
-                    subject.context.work(Work::Quotation, subject.hits(view).count());
-                    prose::look(view.text(), subject.hits(view), &mut seen);
-                }
+            if is_affordable {
+                subject.context.work(Work::Command, 1);
+                subject.context.work(Work::CommandByte, view.text().len());
+                look(view.text(), &mut seen);
+            } else {
+                let what = "stands in a step that is too intricate to be followed to its end";
+                seen.add_at(Danger::NotExamined, 0..view.text().len().min(1), what);
             }
             subject.context.work(Work::Shell, seen.work);
             let owed = seen.work.saturating_sub(WORK_PER_BYTE * view.text().len());
@@ -287,10 +265,10 @@ fn can_call(text: &str) -> bool {
 }
 
 /// Looks at a text that is run.
-fn look(text: &str, anchors: impl Iterator<Item = Sighted>, seen: &mut Seen) {
+fn look(text: &str, seen: &mut Seen) {
     if text.len() > LONGEST_COMMAND {
         seen.add_at(Danger::NotExamined, 0..1, "is too long to be followed to its end");
-        return prose::look(text, anchors, seen);
+        return;
     }
     if !can_call(text) {
         return;

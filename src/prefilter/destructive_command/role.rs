@@ -1,4 +1,4 @@
-//! Which contents are run, which look as if they were, and which only talk of commands.
+//! Which contents are run, and which look as if they were.
 
 use crate::model::{Origin, ToolClass};
 use crate::prefilter::Subject;
@@ -13,25 +13,13 @@ pub(super) enum Role {
     Command,
     /// It looks as if it were run.
     Likely,
-    /// It talks of commands.
-    Prose,
 }
 
 /// The role of a content, by who wrote it and what it is an argument of.
 pub(super) fn role(subject: &Subject<'_>) -> Option<Role> {
     let content = subject.content;
-    match content.origin {
-        Origin::ToolArguments => {}
-        Origin::Instructions | Origin::Unknown => return None,
-        Origin::User
-        | Origin::Agent
-        | Origin::Reasoning
-        | Origin::ToolOutput
-        | Origin::Knowledge
-        | Origin::Memory
-        | Origin::RemoteAgent
-        | Origin::Trigger
-        | Origin::ToolDescription => return Some(Role::Prose),
+    if content.origin != Origin::ToolArguments {
+        return None;
     }
     let label = content.label.as_deref().unwrap_or_default();
     if is_command_label(label) {
@@ -47,11 +35,7 @@ pub(super) fn role(subject: &Subject<'_>) -> Option<Role> {
     if !is_other && runs_where_written(subject) {
         return Some(Role::Command);
     }
-    Some(if !is_other && begins_like_command(&content.text) {
-        Role::Likely
-    } else {
-        Role::Prose
-    })
+    (!is_other && begins_like_command(&content.text)).then_some(Role::Likely)
 }
 
 fn is_listed(label: &str, list: &[&str]) -> bool {

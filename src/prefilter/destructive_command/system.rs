@@ -1,7 +1,7 @@
 //! What calls do to the machine and its platforms: rights, protections, traces, jobs.
 
 use super::{Danger, Seen};
-use crate::prefilter::words::destructive_command_system::{GIT_KEYS, GUARDS, MARKS, STRONG};
+use crate::prefilter::words::destructive_command_system::{GIT_KEYS, MARKS, STRONG};
 use crate::shell::programs::{self, Role};
 use crate::shell::wrappers::jobs;
 use crate::shell::{Call, Reading, Stdin};
@@ -12,8 +12,7 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
     accounts(call, seen);
     protections(call, seen);
     traces(call, seen);
-    power(call, seen);
-    containers(call, seen);
+    ends_everything(call, seen);
     hidden_execution(call, seen);
     package_source(call, seen);
     miners(call, seen);
@@ -90,42 +89,11 @@ fn accounts(call: &Call, seen: &mut Seen) {
     let grants = match call.program.as_str() {
         "usermod" | "useradd" | "adduser" | "gpasswd" => {
             let uid_zero = call.values(&["-u", "--uid"]).any(|(_, value)| value == "0");
-            uid_zero
-                || ((call.has_short(&['G', 'a', 'g'])
-                    || call.program == "adduser"
-                    || any(call, &["--groups", "--append"]))
-                    && strong_group())
+            let adds_group = call.has_short(&['G', 'a', 'g']) || any(call, &["--groups", "--append"]);
+            uid_zero || (adds_group || call.program == "adduser") && strong_group()
         }
-        "chpasswd" => true,
         // Not in an editor, but by what is fed in.
         "visudo" => !matches!(call.stdin, Stdin::Unknown),
-        "passwd" => call.operands().any(|word| word.text == "root") || any(call, &["-d", "--delete"]),
-        "net" => {
-            let adds = call.args.iter().any(|word| word.text.eq_ignore_ascii_case("/add"));
-            adds && call
-                .args
-                .iter()
-                .any(|word| matches!(word.text.to_ascii_lowercase().as_str(), "user" | "localgroup"))
-        }
-        "setcap" => call.args.iter().any(|word| {
-            word.text.contains("setuid") || word.text.contains("sys_admin") || word.text.contains("dac_override")
-        }),
-        "dscl" => call.args.iter().any(|word| word.text.contains("admin")) && any(call, &["-append", ".", "-create"]),
-        "aws" => {
-            call.args.iter().any(|word| word.text.contains("AdministratorAccess"))
-                || (call.has("iam")
-                    && any(
-                        call,
-                        &["create-access-key", "create-login-profile", "attach-user-policy"],
-                    ))
-        }
-        "gcloud" => {
-            call.args.iter().any(|word| word.text == "add-iam-policy-binding")
-                && call.args.iter().any(|word| word.text.contains("roles/owner"))
-        }
-        "kubectl" => {
-            any(call, &["clusterrolebinding"]) && call.args.iter().any(|word| word.text.contains("cluster-admin"))
-        }
         _ => false,
     };
     if grants {
@@ -135,42 +103,11 @@ fn accounts(call: &Call, seen: &mut Seen) {
             "grants administrator rights or changes passwords",
         );
     }
-    if matches!(call.program.as_str(), "insmod" | "kextload") {
-        seen.add(Danger::KernelModule, call, "loads code into the kernel");
-    }
 }
 
 fn protections(call: &Call, seen: &mut Seen) {
-    let names_guard = || {
-        call.args.iter().any(|word| {
-            let name = word.text.to_ascii_lowercase();
-            GUARDS.contains(&name.strip_suffix(".service").unwrap_or(&name))
-        })
-    };
-    let off = match call.program.as_str() {
-        "ufw" => any(call, &["disable", "reset"]),
-        "setenforce" => any(call, &["0", "permissive", "Permissive"]),
-        "iptables" | "ip6tables" => {
-            any(call, &["-F", "--flush"]) || (any(call, &["-P", "--policy"]) && call.has("ACCEPT"))
-        }
-        "nft" => call.has("flush"),
-        "systemctl" | "service" | "chkconfig" | "rc-service" => {
-            any(call, &["stop", "disable", "mask", "off"]) && names_guard()
-        }
-        "sc" => any(call, &["stop", "delete", "config"]) && names_guard(),
-        "auditctl" => any(call, &["-D"]) || call.values(&["-e"]).any(|(_, value)| value == "0"),
-        "spctl" => call.has("--master-disable"),
-        "csrutil" => call.has("disable"),
-        "aa-disable" | "aa-teardown" => true,
-        "netsh" => call.line().to_ascii_lowercase().contains("state off") || any(call, &["disable"]),
-        "pkill" | "killall" => names_guard(),
-        "sysctl" => call
-            .args
-            .iter()
-            .any(|word| word.text.ends_with("randomize_va_space=0") || word.text.ends_with("yama.ptrace_scope=0")),
-        _ => false,
-    };
-    if off {
+    let flushes = any(call, &["-F", "--flush"]) || (any(call, &["-P", "--policy"]) && call.has("ACCEPT"));
+    if matches!(call.program.as_str(), "iptables" | "ip6tables") && flushes {
         seen.add(Danger::DefenceOff, call, "switches a protection off");
     }
 }
@@ -181,20 +118,15 @@ fn traces(call: &Call, seen: &mut Seen) {
             || (matches!(name, "HISTSIZE" | "HISTFILESIZE") && value == "0")
     };
     let wipes = match call.program.as_str() {
-        "history" => call.has_short(&['c', 'w']) && call.has_short(&['c']),
-        "unset" => any(call, &["HISTFILE", "HISTSIZE"]),
-        "set" => call.has("+o") && call.has("history"),
-        "wevtutil" => any(call, &["cl", "clear-log"]),
-        "export" => call.args.iter().any(|word| {
-            word.text
-                .split_once('=')
-                .is_some_and(|(name, value)| sets_history(name, value))
-        }),
+        "export" => call
+            .args
+            .iter()
+            .filter_map(|word| word.text.split_once('='))
+            .any(|(name, value)| sets_history(name, value)),
         "" => call
             .environment
             .iter()
             .any(|(name, word)| sets_history(name, &word.text)),
-        "fsutil" => call.has("deletejournal"),
         _ => false,
     };
     if wipes {
@@ -202,53 +134,12 @@ fn traces(call: &Call, seen: &mut Seen) {
     }
 }
 
-fn power(call: &Call, seen: &mut Seen) {
+/// Whether a signal goes to every process that there is.
+fn ends_everything(call: &Call, seen: &mut Seen) {
     let targets = call.args.iter().filter(|word| word.text != "--");
     let everybody = targets.clone().next_back().is_some_and(|word| word.text == "-1") && targets.count() >= 2;
-    let stops = match call.program.as_str() {
-        "kill" => everybody,
-        "killall5" => true,
-        _ => false,
-    };
-    // Somebody who wants a machine off says so in these words; the judge knows whether anybody did.
-    let stops_machine = match call.program.as_str() {
-        "shutdown" | "poweroff" | "halt" | "reboot" => !any(call, &["-c", "--help", "/a", "-a"]),
-        "init" | "telinit" => any(call, &["0", "6"]),
-        "systemctl" => any(call, &["poweroff", "reboot", "halt", "kexec"]),
-        _ => false,
-    };
-    if stops {
+    if call.program == "kill" && everybody {
         seen.add(Danger::StopEverything, call, "ends every process");
-    } else if stops_machine {
-        seen.add(Danger::Shutdown, call, "stops or restarts the machine");
-    }
-}
-
-fn containers(call: &Call, seen: &mut Seen) {
-    match call.program.as_str() {
-        "docker" | "podman" | "nerdctl" if any(call, &["run", "create", "exec"]) => {
-            let mounts_root = call.values(&["-v", "--volume", "--mount"]).any(|(_, value)| {
-                value.starts_with("/:")
-                    || value.contains("source=/,")
-                    || value.contains("src=/,")
-                    || value.starts_with("/etc:")
-                    || value.starts_with("/var/run/docker.sock")
-                    || value.starts_with("/root:")
-            });
-            let privileged =
-                call.has("--privileged") || any(call, &["--pid=host", "--cap-add=ALL", "--cap-add=SYS_ADMIN"]);
-            if mounts_root || privileged {
-                seen.add(
-                    Danger::ContainerEscape,
-                    call,
-                    "gives a container the rights or the files of its host",
-                );
-            }
-        }
-        "nsenter" if call.values(&["-t", "--target"]).any(|(_, value)| value == "1") => {
-            seen.add(Danger::ContainerEscape, call, "enters the host from a container");
-        }
-        _ => {}
     }
 }
 
@@ -285,11 +176,6 @@ fn hidden_execution(call: &Call, seen: &mut Seen) {
                         || word.text.starts_with("--receive-pack=")
                 })
         }
-        "tar" => call.args.iter().any(|word| {
-            word.text.starts_with("--checkpoint-action=exec")
-                || word.text.starts_with("--to-command")
-                || word.text.starts_with("--use-compress-program=sh")
-        }),
         "ssh" | "scp" | "sftp" | "rsync" => {
             let option = call.values(&["-o", "-e", "--rsh"]).any(|(_, value)| {
                 let value = value.to_ascii_lowercase();
@@ -311,7 +197,6 @@ fn hidden_execution(call: &Call, seen: &mut Seen) {
                     .iter()
                     .any(|word| word.text.to_ascii_lowercase().contains("proxycommand=none"))
         }
-        "zip" => call.values(&["-TT", "--unzip-command"]).next().is_some(),
         _ => false,
     };
     let preload = |name: &str| {

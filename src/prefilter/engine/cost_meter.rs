@@ -66,8 +66,6 @@ work! {
     CommandByte = 60,
     /// What reading it as a shell would takes, as if a byte had been read.
     Shell = 20,
-    /// A remark is looked at for commands that it quotes, at a word.
-    Quotation = 800,
     /// A name is asked about that stands over a text.
     Name = 500,
     /// A statement is read.
