@@ -136,7 +136,8 @@ fn invisible(text: &str) -> Vec<(At, Range<usize>)> {
         if found.len() >= 2 * MOST {
             break;
         }
-        if is_digit(c) {
+        let is_private = matches!(c, '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..='\u{10fffd}');
+        if is_digit(c) || is_private {
             row = if row.1 == 0 { (at, 1) } else { (row.0, row.1 + 1) };
         } else {
             if row.1 >= FEWEST_BITS {

@@ -64,7 +64,7 @@ fn is_concealed(raw: &str, at: usize) -> bool {
 pub(super) fn layer_disguise(view: &ViewText<'_>) -> Disguise {
     let disguise = |layer: &Layer| match layer {
         Layer::Tags | Layer::Selectors | Layer::InvisibleDigits | Layer::Override | Layer::Caesar => Disguise::Thorough,
-        Layer::Block => Disguise::Slight,
+        Layer::Block | Layer::Markup => Disguise::Slight,
         Layer::Fillers | Layer::Terminal | Layer::Json | Layer::Escapes => Disguise::None,
     };
     view.layers().iter().map(disguise).max().unwrap_or(Disguise::None)

@@ -27,6 +27,7 @@ mod invisible_digits;
 mod json;
 mod letters;
 mod likeness;
+mod markup;
 mod normalize;
 mod packed;
 mod span_map;
@@ -48,6 +49,7 @@ pub(crate) use glance::Glance;
 pub(crate) use hidden::{is_zero_width, selector_byte};
 pub(crate) use invisible_digits::{FEWEST_BITS, is_digit};
 pub(crate) use json::{Leaf, MOST_LEAVES, leaves};
+pub(crate) use markup::check_expressions;
 pub(crate) use normalize::{escape_sequence_length, is_invisible};
 
 /// How many layers of encoding are taken off.
@@ -113,6 +115,8 @@ pub enum Layer {
     Block,
     /// Letters shifted round the alphabet.
     Caesar,
+    /// Tags and comments inside words.
+    Markup,
 }
 
 impl Layer {
@@ -129,6 +133,7 @@ impl Layer {
             Layer::Escapes => "escapes",
             Layer::Block => "block",
             Layer::Caesar => "caesar",
+            Layer::Markup => "markup",
         }
     }
 }
@@ -480,6 +485,13 @@ impl<'a> Maker<'a, '_> {
             View::Decoded,
             Some(Layer::Block),
             blocks::decode(cleaned.text(), cleaned.kinds, self.room),
+        );
+        add(
+            self,
+            cleaned,
+            View::Decoded,
+            Some(Layer::Markup),
+            markup::joined(cleaned.text(), self.room),
         );
         let words = || folded.hits().of(OF_VIEWS);
         if words().next().is_some() {

@@ -7,9 +7,9 @@ use std::ops::Range;
 use super::super::files::{Depth, Written, deleted, written};
 use super::super::secrets::{climbs_into_system, is_public, reads};
 use super::super::{Danger, Seen};
-use super::Nested;
 use super::callees::Effect;
 use super::values::{script, value};
+use super::{Nested, signs};
 use crate::prefilter::locations::{Breadth, Location, Secret};
 use crate::shell::Call;
 use crate::text::expression::expressions;
@@ -208,7 +208,6 @@ impl Calls {
     }
 
     pub(super) fn conclude(&self, text: &str, seen: &mut Seen) {
-        let has = |any: &[&str]| any.iter().any(|part| text.contains(part));
         if let Some(span) = &self.sends {
             if self.reads_secret.is_some() || ENVIRONMENT_SENT.is_match(text) {
                 seen.add_at(
@@ -258,199 +257,11 @@ impl Calls {
                 );
             }
         }
-        let whole = || 0..text.len().min(1);
-        let socket = has(&[
-            "socket.socket",
-            "socket.create_connection",
-            "net.Socket(",
-            "net.connect(",
-            "net.createConnection(",
-            "TCPSocket",
-            "fsockopen(",
-            "IO::Socket",
-            "SOCK_STREAM",
-            "Net.Sockets",
-            "net.Dial(",
-            "socket.tcp(",
-            "(\"socket\")",
-            "('socket')",
-            "/inet/tcp/",
-            "new Socket(",
-            "Socket.tcp(",
-            "[socket ",
-            "set s [socket",
-            "websocket.WebSocketApp(",
-        ]);
-        if socket {
-            let runs = has(&[
-                "subprocess",
-                "os.system",
-                "os.popen",
-                "child_process",
-                "pty.spawn",
-                "shell_exec",
-                "proc_open",
-                "exec(",
-                "exec sprintf",
-                "exec \"",
-                "popen(",
-                "spawn(",
-                "execute(",
-                "exec.Command(",
-                "(\"pty\")",
-                "ProcessBuilder",
-                "system$_",
-                "|& getline",
-                "|&getline",
-                "Process.new(",
-                "\"exec $",
-            ]);
-            let takes_over = has(&[
-                "os.dup2(",
-                ".pipe(",
-                "pty.spawn(",
-                "<&%d",
-                "<&3",
-                "STDIN->fdopen",
-                "open(STDIN",
-                "<&3",
-                ">&S",
-                ":in,:out",
-                "dup2",
-                "exec(\"/bin/",
-                "exec \"/bin/",
-                "proc_open(",
-            ]) && has(&[
-                "/bin/sh",
-                "/bin/bash",
-                "'sh'",
-                "\"sh\"",
-                "cmd.exe",
-                "powershell",
-                "bash -i",
-                "'bash'",
-                "\"bash\"",
-                "sh -i",
-                "sh <&",
-                "sh <&3",
-            ]);
-            // What comes in is run, and what it prints goes back.
-            let relays =
-                runs && has(&[
-                    "receive(",
-                    "c.gets",
-                    ".gets)",
-                    "getline",
-                    "gets $",
-                    "fgets(",
-                    "while<>",
-                    "c.receive",
-                    "getInputStream(",
-                    "cmd.Stdin=c",
-                    "cmd.Stdin = c",
-                ]) && has(&[
-                    "system$_",
-                    "popen(",
-                    "|& getline",
-                    "|&getline",
-                    "eval [",
-                    "\"exec $",
-                    "Process.new(",
-                    "ProcessBuilder",
-                    "cmd.Run(",
-                ]);
-            let obeys = runs
-                && has(&["recv(", ".on('data'", ".on(\"data\"", "fgets(", ".gets"])
-                && has(&[
-                    "shell=True",
-                    "os.popen(",
-                    "os.system(",
-                    "check_output(",
-                    "exec(",
-                    "Popen(",
-                ])
-                && has(&[".send(", ".sendall(", ".write(", "puts"]);
-            if (takes_over && runs) || obeys || relays {
-                let at = text.find("connect").map_or_else(whole, |at| at..at + 7);
-                seen.add_at(Danger::ReverseShell, at, "hands a shell to another machine");
-            }
-        }
-        if has(&[
-            "pynput",
-            "keyboard.on_press",
-            "pyHook",
-            "GetAsyncKeyState",
-            "keyboard.hook(",
-            "SetWindowsHookEx",
-        ]) && has(&["write(", "send", "post(", "append("])
-        {
-            seen.add_at(Danger::Keylogger, whole(), "records what is typed");
-        }
-        let walks = has(&["os.walk(", "rglob(", "glob.glob(", "os.listdir(", "readdirSync("]);
-        let encrypts = has(&["Fernet(", "AES.new(", "encrypt(", "createCipheriv("]);
-        let replaces = has(&[
-            "os.remove(",
-            "os.rename(",
-            ".unlink(",
-            "'wb'",
-            "\"wb\"",
-            "unlinkSync(",
-            ".encrypted",
-            ".locked",
-        ]);
-        let broad = has(&["'/'", "\"/\"", "expanduser", "Path.home()", "/home", "C:\\\\", "~"])
-            || has(&["ransom", "bitcoin", ".locked", ".encrypted"]);
-        if walks && encrypts && replaces && broad {
-            seen.add_at(
-                Danger::Ransom,
-                whole(),
-                "walks over files, encrypts them and replaces them",
-            );
-        }
         if let Some(hit) = PROCESS_OBJECT.find(text) {
-            seen.add_at(
-                Danger::DisguisedWord,
-                hit.range(),
-                "reaches a system function in a roundabout way",
-            );
+            let what = "reaches a system function in a roundabout way";
+            seen.add_at(Danger::DisguisedWord, hit.range(), what);
         }
-        let encodes = has(&[
-            "b64encode(",
-            "btoa(",
-            "toString('base64')",
-            "codecs.encode(",
-            "zlib.compress(",
-        ]) && has(&[".write(", "writeFile", "write_bytes("]);
-        let holds_code = has(&[
-            "import os",
-            "import shutil",
-            "import socket",
-            "import subprocess",
-            "rmtree(",
-            "/etc/passwd",
-            "os.system",
-            "rm -rf",
-            "powershell",
-        ]);
-        let mentions = [
-            "\"import ",
-            "'import ",
-            "\"with open",
-            "'with open",
-            "'rm -",
-            "\"rm -",
-            "\"os.",
-            "'os.",
-        ]
-        .iter()
-        .any(|part| text.contains(part));
-        if encodes && holds_code && mentions {
-            seen.add_at(
-                Danger::EncodedPayload,
-                whole(),
-                "hides code in an encoding and writes it to a file",
-            );
-        }
+        signs::look_at_combinations(text, seen);
     }
 }
 

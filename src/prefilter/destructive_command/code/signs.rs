@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use crate::prefilter::RuleError;
-use crate::prefilter::destructive_command::patterns::Patterns;
+use crate::prefilter::destructive_command::patterns::{Combinations, Patterns};
 use crate::prefilter::destructive_command::{Danger, Seen};
 use crate::text::expression::expressions;
 use crate::text::keywords::Word;
@@ -21,9 +21,25 @@ expressions! {
     static FETCHED = r"(?m)^[ \t]*(?:const |let |var )?(\w{1,40})\s*=\s*[^\n]*(?:requests\.get|urlopen|httpx\.get|await fetch)\(";
 }
 
+static COMBINATIONS: LazyLock<Result<Combinations, RuleError>> = LazyLock::new(|| {
+    Combinations::load(
+        "command_combinations.toml",
+        include_str!("../../rules/command_combinations.toml"),
+    )
+});
+
+/// Looks at what a text holds together.
+pub(super) fn look_at_combinations(text: &str, seen: &mut Seen) {
+    // INVARIANT: whoever screens has read the combinations at the start.
+    if let Ok(combinations) = COMBINATIONS.as_ref() {
+        combinations.search(text, seen);
+    }
+}
+
 /// Reads the patterns and compiles the expressions of this file.
 pub(super) fn check_all() -> Result<(), RuleError> {
     PATTERNS.as_ref().map_err(Clone::clone)?;
+    COMBINATIONS.as_ref().map_err(Clone::clone)?;
     Ok(check_expressions()?)
 }
 
