@@ -74,7 +74,8 @@ word_lists! {
     destructive_command_network = "network" { KNOWN_INSTALLERS }
     destructive_command_role = "role" { OTHER_LABELS, STARTS, OTHERS }
     destructive_command_secrets = "secrets" { PUBLIC }
-    destructive_command_system = "system" { MARKS, STRONG, GIT_KEYS }
+    destructive_command_system = "system" { MARKS, STRONG }
+    destructive_command_hidden_execution = "hidden_execution" { GIT_KEYS }
     destructive_command_code_calls = "code_calls" { SIGNS }
     ;
     "engine.toml", ENGINE:

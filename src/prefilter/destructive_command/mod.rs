@@ -9,6 +9,7 @@
 mod code;
 mod commands;
 mod files;
+mod hidden_execution;
 mod network;
 mod outflow;
 mod patterns;
@@ -380,7 +381,7 @@ fn planted(text: &str, call: &Call, seen: &mut Seen, nested: &mut code::Nested) 
             .map(|(_, value)| value);
         std::iter::once(inner.path.as_str())
             .chain(values)
-            .any(system::in_shared_directory)
+            .any(hidden_execution::in_shared_directory)
     });
     if starts_hidden {
         seen.add(

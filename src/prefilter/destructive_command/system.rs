@@ -1,7 +1,8 @@
 //! What calls do to the machine and its platforms: rights, protections, traces, jobs.
 
+use super::hidden_execution::{self, in_shared_directory};
 use super::{Danger, Seen};
-use crate::prefilter::words::destructive_command_system::{GIT_KEYS, MARKS, STRONG};
+use crate::prefilter::words::destructive_command_system::{MARKS, STRONG};
 use crate::shell::programs::{self, Role};
 use crate::shell::wrappers::jobs;
 use crate::shell::{Call, Reading, Stdin};
@@ -13,7 +14,7 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
     protections(call, seen);
     traces(call, seen);
     ends_everything(call, seen);
-    hidden_execution(call, seen);
+    hidden_execution::look(call, seen);
     package_source(call, seen);
     miners(call, seen);
     if call.disguised {
@@ -141,147 +142,6 @@ fn ends_everything(call: &Call, seen: &mut Seen) {
     if call.program == "kill" && everybody {
         seen.add(Danger::StopEverything, call, "ends every process");
     }
-}
-
-fn hidden_execution(call: &Call, seen: &mut Seen) {
-    let executes = match call.program.as_str() {
-        "git" => {
-            let configures = call.has("config")
-                || call.has("-c")
-                || call.args.iter().any(|word| word.text.starts_with("--config-env"));
-            let mut words = call.args.iter().map(|word| word.text.to_ascii_lowercase()).peekable();
-            let mut risky = false;
-            while let Some(word) = words.next() {
-                let (key, value) = word
-                    .split_once('=')
-                    .map_or((word.as_str(), None), |(key, value)| (key, Some(value.to_owned())));
-                let value = value.or_else(|| words.peek().cloned());
-                let shell_value = value.as_deref().is_some_and(|value| value.starts_with('!'));
-                risky |= GIT_KEYS.contains(&key) && value.is_some();
-                // A pager or an editor with options is ordinary, a shell text is not.
-                risky |= matches!(key, "core.pager" | "core.editor" | "core.askpass")
-                    && value.as_deref().is_some_and(|value| {
-                        value.contains("sh -c") || value.contains(['|', ';', '`', '&']) || value.contains("$(")
-                    });
-                risky |= (key.starts_with("alias.") || key.starts_with("credential.")) && shell_value;
-                risky |= key.starts_with("filter.")
-                    && (key.ends_with(".clean") || key.ends_with(".smudge") || key.ends_with(".process"))
-                    && !word.contains("lfs")
-                    && value.is_some_and(|value| !value.contains("lfs"));
-            }
-            (configures && risky)
-                || call.args.iter().any(|word| {
-                    word.text.starts_with("ext::")
-                        || word.text.starts_with("--upload-pack=")
-                        || word.text.starts_with("--receive-pack=")
-                })
-        }
-        "ssh" | "scp" | "sftp" | "rsync" => {
-            let option = call.values(&["-o", "-e", "--rsh"]).any(|(_, value)| {
-                let value = value.to_ascii_lowercase();
-                [
-                    "proxycommand=",
-                    "proxycommand ",
-                    "localcommand=",
-                    "permitlocalcommand=",
-                    "knownhostscommand=",
-                ]
-                .iter()
-                .any(|name| value.starts_with(name))
-                    || value.starts_with("sh -c")
-                    || value.starts_with("bash -c")
-            });
-            option
-                && !call
-                    .args
-                    .iter()
-                    .any(|word| word.text.to_ascii_lowercase().contains("proxycommand=none"))
-        }
-        _ => false,
-    };
-    let preload = |name: &str| {
-        matches!(
-            name,
-            "LD_PRELOAD"
-                | "LD_AUDIT"
-                | "DYLD_INSERT_LIBRARIES"
-                | "BASH_ENV"
-                | "PROMPT_COMMAND"
-                | "GIT_SSH_COMMAND"
-                | "PYTHONSTARTUP"
-                | "NODE_OPTIONS"
-                | "PERL5OPT"
-        )
-    };
-    let injected = call.environment.iter().any(|(name, word)| {
-        preload(name)
-            && !word.text.is_empty()
-            && (!matches!(name.as_str(), "NODE_OPTIONS" | "GIT_SSH_COMMAND")
-                || word.text.contains("--require")
-                || word.text.contains("sh -c")
-                || word.text.contains(';'))
-    }) || (call.program == "export"
-        && call.args.iter().any(|word| {
-            word.text.starts_with("LD_PRELOAD=")
-                || word.text.starts_with("BASH_ENV=")
-                || word.text.starts_with("DYLD_INSERT_LIBRARIES=")
-        }));
-    if executes {
-        seen.add(
-            Danger::HiddenExecution,
-            call,
-            "uses an option that makes a harmless program run a command",
-        );
-    }
-    if injected {
-        seen.add(
-            Danger::HiddenExecution,
-            call,
-            "loads code into programs through an environment variable",
-        );
-    }
-    let set_here = call
-        .environment
-        .iter()
-        .map(|(name, word)| (name.as_str(), word.text.as_str()));
-    let exported = call
-        .args
-        .iter()
-        .filter(|_| call.program == "export")
-        .filter_map(|word| word.text.split_once('='))
-        .filter(|(name, _)| *name != "PATH");
-    let of_git = call.program == "git"
-        && call.args.windows(2).any(|pair| match pair {
-            [key, value] => {
-                matches!(
-                    key.text.to_ascii_lowercase().as_str(),
-                    "core.hookspath" | "core.fsmonitor" | "init.templatedir"
-                ) && in_shared_directory(&value.text)
-            }
-            _ => false,
-        });
-    let planted = of_git
-        || set_here.chain(exported).any(|(name, value)| {
-            matches!(
-                name,
-                "LD_PRELOAD" | "LD_AUDIT" | "DYLD_INSERT_LIBRARIES" | "BASH_ENV" | "LD_LIBRARY_PATH" | "PATH"
-            ) && value.split(':').any(in_shared_directory)
-        });
-    if planted {
-        seen.add(
-            Danger::PlantedLibrary,
-            call,
-            "takes programs or libraries from a directory that everybody may write",
-        );
-    }
-}
-
-/// Whether a path lies where every user of a machine may put files.
-pub(super) fn in_shared_directory(path: &str) -> bool {
-    ["/tmp", "/var/tmp", "/dev/shm"].iter().any(|shared| {
-        path.strip_prefix(shared)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    })
 }
 
 /// Packages run code when they are installed: whoever sits on an unprotected way to their source decides which.

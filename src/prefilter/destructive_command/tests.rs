@@ -1,4 +1,5 @@
 use super::*;
+use crate::model::Severity;
 use crate::prefilter::testing::{agent_message, hold_shaped_examples, screen, tool_call, tool_output};
 
 fn family() -> DestructiveCommand {

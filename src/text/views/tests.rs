@@ -4,6 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use proptest::prelude::*;
 
+use super::span_map::Derived;
 use super::*;
 use crate::model::{ContentId, Origin, Place, Pointer};
 use crate::text::keywords::Word;
