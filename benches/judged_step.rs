@@ -92,10 +92,7 @@ async fn relay(endpoint: String) -> String {
     let router = Router::new().route("/", post(pass_on)).with_state((http, url));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = listener.local_addr().expect("an address");
-    tokio::spawn(async move {
-        let server = axum_server::from_tcp(listener.into_std().expect("a listener")).expect("a server");
-        server.serve(router.into_make_service()).await
-    });
+    tokio::spawn(async move { axum::serve(listener, router).await });
     format!("http://{address}/")
 }
 

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use aos_guardian::audit;
 use aos_guardian::config::ConfigFile;
-use aos_guardian::model::{Caller, OrganisationId, Outcome, Step};
+use aos_guardian::model::{Caller, OrganisationId, Outcome, Step, Withheld};
 use aos_guardian::pipeline::Guardian;
 use aos_guardian::policy::Policy;
 use aos_guardian::session::{Identity, LocalSessions, Memory, Nameless, Settings, Settled, Standing};
@@ -90,14 +90,14 @@ fn caller() -> Caller {
 
 async fn live(memory: &Memory, step: &Step, policy: &Policy) {
     let recalled = memory
-        .recall(&caller(), Standing::Known, step)
+        .see(&caller(), Standing::Known, step)
         .await
         .expect("a store in this process");
     let settled = Settled {
         outcome: Outcome::Allowed,
         reasons: &[],
         findings: &[],
-        withheld: &[],
+        withheld: &Withheld::default(),
     };
     let happening = recalled.happening(step, step, settled, policy);
     memory

@@ -248,6 +248,7 @@ fn with_organisations(
         }),
         limits: Arc::new(LocalRateLimits::new(&config.limits)),
         audit: Audit::new(config.audit.as_ref().unwrap_or(audit), config.audit_on_failure)?,
+        work: config.work,
         settings: config.pipeline.clone(),
     }))
 }

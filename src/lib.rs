@@ -37,6 +37,7 @@
 //! | [`judge`] | prompt + model + answer schema = assessment; and the local judge |
 //! | [`cache`] | fingerprint, store, single-flight |
 //! | [`limit`] | rate limits |
+//! | [`work`] | slots for work that takes a processor; a bounded queue before them |
 //! | [`audit`] | one record for each decision; tickets that cannot be forgotten |
 //! | [`pipeline`] | the stages in order |
 //! | [`server`] | routes, credentials, health, metrics |
@@ -86,3 +87,4 @@ pub mod telemetry;
 pub mod text;
 pub mod tools;
 pub mod wire;
+pub mod work;

@@ -29,6 +29,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("cache", &["model", "policy", "telemetry"]),
     ("limit", &["model", "telemetry"]),
     ("audit", &["model", "telemetry"]),
+    ("work", &["model"]),
     (
         "pipeline",
         &[
@@ -43,9 +44,10 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "limit",
             "audit",
             "session",
+            "work",
         ],
     ),
-    ("server", &["model", "wire", "pipeline", "telemetry"]),
+    ("server", &["model", "wire", "pipeline", "telemetry", "work"]),
     ("eval", &["model", "wire", "prompt", "llm", "judge", "pipeline"]),
     ("selftest", &["model", "telemetry", "wire", "judge", "pipeline", "eval"]),
     (
@@ -65,6 +67,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "pipeline",
             "server",
             "selftest",
+            "work",
         ],
     ),
     (
@@ -86,6 +89,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "pipeline",
             "server",
             "selftest",
+            "work",
         ],
     ),
     (
@@ -159,10 +163,8 @@ const KNOWN_CIRCLES: &[(&str, &[&str])] = &[
     ("llm", &["retry", "transport"]),
     ("policy", &["file", "judge_lines", "own", "treatment"]),
     ("prefilter", &["hidden_text", "injected_instruction"]),
-    ("prefilter/destructive_command/code", &["spelled", "values"]),
     ("session", &["agent", "happening"]),
     ("session", &["past", "relevance", "rules", "store"]),
-    ("text/views", &["blocks", "groups"]),
     ("wire", &["a2a", "aos", "draft", "mcp", "part", "wrapping", "zone"]),
     ("wire", &["decode", "original", "walk"]),
 ];

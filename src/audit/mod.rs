@@ -4,8 +4,11 @@
 //! verdict writes the record, and dropping it in any other way — the caller hung up, a task was cancelled, something
 //! panicked — writes a record that says so. A ticket cannot be forgotten.
 //!
-//! Records hold no content of the step: rules and places, not texts. Where they go is a [`Sink`]'s concern.
+//! Records hold no content of the step: rules and places, not texts. What they tell of it went through
+//! [`Withheld`](crate::model::Withheld): the record of a step that was never examined names neither agent nor session. Where they go is a [`Sink`]'s concern.
 
+mod file;
+mod output;
 mod record;
 mod sink;
 mod ticket;
@@ -13,9 +16,10 @@ mod ticket;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use file::NamedFile;
+use output::LastLine;
 pub use record::{FindingLine, Outcome, Record};
-use sink::LastLine;
-pub use sink::{LineSink, MemorySink, NullSink, Sink};
+pub use sink::{LineSink, MemorySink, NullSink, Recorded, Sink, Taken};
 pub use ticket::Ticket;
 
 use crate::model::{Caller, Step};
@@ -31,13 +35,13 @@ pub enum Settings {
     File(PathBuf),
 }
 
-/// What happens while records cannot be written: the disk is full, or somebody took the file away.
+/// What happens while records cannot be written: the disk is full, or who reads them has stopped reading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnFailure {
     /// Steps are decided all the same. What cannot be written is lost, and counted.
     #[default]
     Continue,
-    /// No further step is taken until the record that is waiting could be written.
+    /// No verdict leaves before its record is written, and no further step is taken until the one that is waiting could be.
     Refuse,
 }
 
@@ -86,18 +90,10 @@ impl Audit {
     pub fn new(settings: &Settings, on_failure: OnFailure) -> Result<Self, AuditError> {
         let sink: Arc<dyn Sink> = match settings {
             Settings::Off => Arc::new(NullSink),
-            Settings::Stderr => Arc::new(LineSink::new(Box::new(std::io::stderr()), on_failure)),
+            Settings::Stderr => Arc::new(LineSink::new(LastLine::Whole, Box::new(std::io::stderr()), on_failure)),
             Settings::File(path) => {
                 let last = LastLine::of(path);
-                let file = std::fs::OpenOptions::new()
-                    .create(true)
-                    .append(true)
-                    .open(path)
-                    .map_err(|why| AuditError {
-                        file: path.clone(),
-                        why,
-                    })?;
-                Arc::new(LineSink::behind(last, Box::new(file), on_failure))
+                Arc::new(LineSink::new(last, Box::new(NamedFile::open(path)?), on_failure))
             }
         };
         Ok(Self { sink, on_failure })
@@ -117,8 +113,13 @@ impl Audit {
     }
 
     /// Opens the ticket of a step.
-    pub fn open(&self, caller: &Caller, step: &Step) -> Ticket {
+    pub fn open(&self, caller: &Caller, step: &Arc<Step>) -> Ticket {
         Ticket::new(Arc::clone(&self.sink), caller, step)
+    }
+
+    /// Opens the file of records again: somebody moved it away.
+    pub fn reopen(&self) {
+        self.sink.reopen();
     }
 
     /// Waits until everything written so far has reached its destination.

@@ -1,8 +1,8 @@
 //! One record: what was decided about which step, by what, why, and how long it took.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
-use crate::model::{Caller, Finding, Step, Verdict};
+use crate::model::{Caller, Clean, Finding, Step, Verdict, Withheld};
 
 /// How the ticket ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -78,13 +78,17 @@ pub struct Record {
     /// The kind of step.
     pub kind: &'static str,
     /// The agent, where known.
-    pub agent: Option<String>,
+    #[serde(serialize_with = "told")]
+    pub agent: Option<Clean<String>>,
     /// The session, where known.
-    pub session: Option<String>,
+    #[serde(serialize_with = "told")]
+    pub session: Option<Clean<String>>,
     /// The user, where known.
-    pub user: Option<String>,
+    #[serde(serialize_with = "told")]
+    pub user: Option<Clean<String>>,
     /// The tool, where one is called.
-    pub tool: Option<String>,
+    #[serde(serialize_with = "told")]
+    pub tool: Option<Clean<String>>,
     /// Milliseconds from the decoded step to the end.
     pub duration_ms: f64,
     /// The verdict, where there was one.
@@ -137,6 +141,11 @@ pub struct VerdictLines {
     pub diagnostics: Vec<String>,
 }
 
+/// What a step says of itself, as far as it may be told.
+fn told<S: Serializer>(text: &Option<Clean<String>>, serializer: S) -> Result<S::Ok, S::Error> {
+    text.as_ref().map(|text| text.as_str()).serialize(serializer)
+}
+
 impl Record {
     /// The record of a step about which nothing has been decided yet.
     pub(super) fn of(caller: &Caller, step: &Step, time: String, decision_id: String) -> Self {
@@ -148,36 +157,28 @@ impl Record {
             caller: caller.name.clone(),
             method: step.method.as_str(),
             kind: step.kind.as_str(),
-            agent: step
-                .agent
-                .as_ref()
-                .and_then(|agent| agent.id.as_ref())
-                .map(|id| id.as_str().to_owned()),
-            session: step.session.as_ref().map(|id| id.as_str().to_owned()),
-            user: step.user.as_ref().map(|id| id.as_str().to_owned()),
-            tool: step.tool_call.as_ref().map(|call| call.tool.clone()),
+            agent: None,
+            session: None,
+            user: None,
+            tool: None,
             duration_ms: 0.0,
             verdict: None,
         }
     }
 
-    /// Takes these texts out of what was received with the step.
-    pub(super) fn withhold(&mut self, texts: &[String]) {
-        for field in [&mut self.agent, &mut self.session, &mut self.user, &mut self.tool]
-            .into_iter()
-            .flatten()
-        {
-            for text in texts {
-                if field.contains(text.as_str()) {
-                    *field = field.replace(text.as_str(), "[masked]");
-                }
-            }
-        }
+    /// Tells what the step says of itself, without what is withheld.
+    pub(super) fn tell(&mut self, step: &Step, withheld: &Withheld) {
+        let told = |text: Option<&str>| text.map(|text| withheld.clean_text(text));
+        let agent = step.agent.as_ref().and_then(|agent| agent.id.as_ref());
+        self.agent = told(agent.map(|id| id.as_str()));
+        self.session = told(step.session.as_ref().map(|id| id.as_str()));
+        self.user = told(step.user.as_ref().map(|id| id.as_str()));
+        self.tool = told(step.tool_call.as_ref().map(|call| call.tool.as_str()));
     }
 }
 
-impl From<&Verdict> for VerdictLines {
-    fn from(verdict: &Verdict) -> Self {
+impl From<&Clean<Verdict>> for VerdictLines {
+    fn from(verdict: &Clean<Verdict>) -> Self {
         let judging = verdict.judging.as_ref();
         Self {
             decision: verdict.decision.as_str(),

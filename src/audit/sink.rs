@@ -1,28 +1,69 @@
 //! Where records go. In process for now: a writer on its own thread; a database or a stream later, behind the same trait.
 
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom, Write};
-use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
-use std::time::Duration;
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
+use tokio::sync::oneshot;
+
+use super::output::{LastLine, Output, Reopen};
 use super::{OnFailure, Outcome, Record};
 use crate::telemetry::names;
 
-/// Takes records. It may block for a moment rather than lose one.
+/// Takes records. It never blocks: whoever hands over a record may be serving a connection.
 pub trait Sink: Send + Sync {
     /// Takes one record.
-    fn write(&self, record: Record);
+    fn write(&self, record: Record) -> Taken;
 
     /// Waits until every record taken so far has reached its destination, but not for ever.
     fn flush(&self) {}
 
-    /// Whether the last record could not be written.
+    /// Whether records cannot be written: the last one could not, or the one before has been under way for too long.
     fn is_failing(&self) -> bool {
         false
+    }
+
+    /// Opens the destination again, where it has a name: somebody put another file there.
+    fn reopen(&self) {}
+}
+
+/// Whether a record reached its destination.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recorded {
+    /// It did, or nobody minds.
+    Yes,
+    /// It did not, or not in time, and no verdict may leave without it.
+    No,
+}
+
+/// The promise that a record reaches its destination.
+#[derive(Debug)]
+#[must_use = "a verdict waits until its record is taken"]
+pub struct Taken(Promise);
+
+#[derive(Debug)]
+enum Promise {
+    Known(Recorded),
+    Awaited(oneshot::Receiver<()>),
+}
+
+impl Taken {
+    /// Nobody has to wait.
+    pub(super) const YES: Self = Self(Promise::Known(Recorded::Yes));
+    /// It will not be.
+    pub(super) const NO: Self = Self(Promise::Known(Recorded::No));
+
+    /// Waits until the record is there, but no longer than a stalled output is worth.
+    pub async fn wait(self) -> Recorded {
+        match self.0 {
+            Promise::Known(recorded) => recorded,
+            Promise::Awaited(written) => match tokio::time::timeout(STALLED, written).await {
+                Ok(Ok(())) => Recorded::Yes,
+                Ok(Err(_)) | Err(_) => Recorded::No,
+            },
+        }
     }
 }
 
@@ -31,7 +72,9 @@ pub trait Sink: Send + Sync {
 pub struct NullSink;
 
 impl Sink for NullSink {
-    fn write(&self, _record: Record) {}
+    fn write(&self, _record: Record) -> Taken {
+        Taken::YES
+    }
 }
 
 /// Keeps records in memory, for tests.
@@ -43,82 +86,93 @@ pub struct MemorySink {
 impl MemorySink {
     /// Every record so far.
     pub fn records(&self) -> Vec<Record> {
-        self.records
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-            .clone()
+        self.records.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
 impl Sink for MemorySink {
-    fn write(&self, record: Record) {
+    fn write(&self, record: Record) -> Taken {
         count_written(record.outcome);
-        self.records
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-            .push(record);
+        self.records.lock().unwrap_or_else(PoisonError::into_inner).push(record);
+        Taken::YES
     }
 }
 
 enum Job {
-    Line(Vec<u8>, Outcome),
+    Line(Line),
     Flush(SyncSender<()>),
+}
+
+struct Line {
+    bytes: Vec<u8>,
+    outcome: Outcome,
+    /// Who waits until it is written.
+    written: Option<oneshot::Sender<()>>,
 }
 
 /// Writes one JSON object per line, on a thread of its own.
 ///
-/// Serialising escapes every control character, so no content can start a line of its own or reach a terminal. A line that
-/// could not be written is lost and counted, or tried again until it could, as the settings say. What a full disk took of a
-/// line stays there; the next one begins on a line of its own.
+/// Serialising escapes every control character, so no content can start a line of its own or reach a terminal. Lines wait for
+/// the writer in a queue that is bounded in lines and bytes; what finds no room is lost and counted. Where a verdict must not
+/// leave without its record, it waits until the line is written, and a line that could not be written is tried again. What a
+/// full disk took of a line stays there; the next one begins on a line of its own.
 pub struct LineSink {
     jobs: Option<SyncSender<Job>>,
-    writer: Option<JoinHandle<()>>,
+    ended: Mutex<Receiver<()>>,
+    writer: Option<std::thread::Thread>,
+    on_failure: OnFailure,
     state: Arc<State>,
 }
 
-/// How the last line of an output ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LastLine {
-    /// With its line end, or there is none.
-    Whole,
-    /// In its middle: who wrote it was stopped by force, or the machine lost its power.
-    Torn,
-}
-
-impl LastLine {
-    /// Of a file. What cannot be read, and what is no plain file, counts as whole.
-    pub(super) fn of(path: &Path) -> Self {
-        let last = || {
-            let mut file = File::open(path).ok()?;
-            file.seek(SeekFrom::End(-1)).ok()?;
-            let mut byte = [0];
-            file.read_exact(&mut byte).ok()?;
-            Some(byte)
-        };
-        match path.is_file().then(last).flatten() {
-            None | Some([b'\n']) => LastLine::Whole,
-            Some(_) => LastLine::Torn,
-        }
-    }
-}
-
 /// What the writer and its sink tell each other.
-#[derive(Default)]
 struct State {
     failing: AtomicBool,
     closing: AtomicBool,
+    reopen: AtomicBool,
+    /// Lines that are not written yet, and their bytes.
+    lines: AtomicUsize,
+    bytes: AtomicUsize,
+    begun: Instant,
+    /// Since when a line is being written, in milliseconds after `begun`, plus one; 0 where none is.
+    writing: AtomicU64,
 }
 
-/// Records that may wait for the writer; when it is further behind, callers wait instead of losing records.
+impl State {
+    fn new() -> Self {
+        Self {
+            failing: AtomicBool::default(),
+            closing: AtomicBool::default(),
+            reopen: AtomicBool::default(),
+            lines: AtomicUsize::default(),
+            bytes: AtomicUsize::default(),
+            begun: Instant::now(),
+            writing: AtomicU64::default(),
+        }
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX - 1) + 1
+    }
+
+    fn is_stalled(&self) -> bool {
+        let since = self.writing.load(Ordering::Relaxed);
+        since != 0 && u128::from(self.now().saturating_sub(since)) >= STALLED.as_millis()
+    }
+}
+
+/// Records that may wait for the writer, and their bytes.
 const WAITING: usize = 4096;
+const WAITING_BYTES: usize = 16 << 20;
 /// How long a writer rests before it tries a line again.
 const REST: Duration = Duration::from_millis(200);
+/// How long writing one line may take before it counts as a failure.
+const STALLED: Duration = Duration::from_secs(1);
 /// How long anybody waits for everything to be written.
-const LONGEST_FLUSH: Duration = Duration::from_secs(5);
+const LONGEST_FLUSH: Duration = Duration::from_secs(3);
 
 /// The writer's side.
 struct Writer {
-    output: Box<dyn Write + Send>,
+    output: Box<dyn Output>,
     on_failure: OnFailure,
     state: Arc<State>,
     /// Whether the last line may have been written in part.
@@ -126,38 +180,50 @@ struct Writer {
 }
 
 impl LineSink {
-    /// A sink that appends to `output`, of which the last line is whole.
-    pub fn new(output: Box<dyn Write + Send>, on_failure: OnFailure) -> Self {
-        Self::behind(LastLine::Whole, output, on_failure)
-    }
-
-    /// A sink that appends to `output` behind such a last line.
-    pub(super) fn behind(last: LastLine, output: Box<dyn Write + Send>, on_failure: OnFailure) -> Self {
+    /// A sink that appends to `output`, of which the last line ends so.
+    pub(super) fn new(last: LastLine, output: Box<dyn Output>, on_failure: OnFailure) -> Self {
         let (jobs, inbox) = sync_channel(WAITING);
-        let state = Arc::new(State::default());
+        let (end, ended) = sync_channel(1);
+        let state = Arc::new(State::new());
         let mut writer = Writer {
             output,
             on_failure,
             state: Arc::clone(&state),
             torn: last == LastLine::Torn,
         };
-        let writer = std::thread::Builder::new()
-            .name("audit".to_owned())
-            .spawn(move || writer.run(&inbox))
-            .ok();
+        let writer = std::thread::Builder::new().name("audit".to_owned()).spawn(move || {
+            writer.run(&inbox);
+            // The sink may have stopped waiting.
+            let _ = end.send(());
+        });
         Self {
             jobs: Some(jobs),
-            writer,
+            ended: Mutex::new(ended),
+            writer: writer.ok().map(|handle| handle.thread().clone()),
+            on_failure,
             state,
         }
     }
 
-    fn send(&self, job: Job) {
-        if self.jobs.as_ref().is_none_or(|jobs| jobs.send(job).is_err()) {
-            self.state.failing.store(true, Ordering::Relaxed);
-            metrics::counter!(names::AUDIT_LOST).increment(1);
-            tracing::error!("an audit record could not be written: the writer is gone");
+    /// Puts a line into the queue, if there is room.
+    fn enqueue(&self, line: Line) -> Result<(), &'static str> {
+        let length = line.bytes.len();
+        let waiting = self.state.bytes.fetch_add(length, Ordering::Relaxed);
+        self.state.lines.fetch_add(1, Ordering::Relaxed);
+        let jobs = self.jobs.as_ref().ok_or("the writer is gone");
+        let sent = match jobs {
+            Ok(_) if waiting > WAITING_BYTES => Err("too many wait to be written"),
+            Ok(jobs) => jobs.try_send(Job::Line(line)).map_err(|error| match error {
+                TrySendError::Full(_) => "too many wait to be written",
+                TrySendError::Disconnected(_) => "the writer is gone",
+            }),
+            Err(gone) => Err(gone),
+        };
+        if sent.is_err() {
+            self.state.bytes.fetch_sub(length, Ordering::Relaxed);
+            self.state.lines.fetch_sub(1, Ordering::Relaxed);
         }
+        sent
     }
 }
 
@@ -165,26 +231,34 @@ impl Writer {
     fn run(&mut self, inbox: &Receiver<Job>) {
         for job in inbox {
             match job {
-                Job::Line(line, outcome) => self.line(&line, outcome),
+                Job::Line(line) => self.line(line),
                 Job::Flush(done) => {
                     if let Err(error) = self.output.flush() {
                         tracing::error!(%error, "the audit log could not be flushed");
                     }
                     // The one who asked may have stopped waiting.
-                    let _ = done.send(());
+                    let _ = done.try_send(());
                 }
             }
         }
     }
 
     /// Writes a line, as often as it takes where it must not be lost.
-    fn line(&mut self, line: &[u8], outcome: Outcome) {
+    fn line(&mut self, line: Line) {
         loop {
-            let Err(error) = self.write(line) else {
+            self.state.writing.store(self.state.now(), Ordering::Relaxed);
+            let written = self.write(&line.bytes);
+            self.state.writing.store(0, Ordering::Relaxed);
+            let Err(error) = written else {
                 if self.state.failing.swap(false, Ordering::Relaxed) {
                     tracing::warn!("audit records can be written again");
                 }
-                count_written(outcome);
+                self.done(&line);
+                count_written(line.outcome);
+                if let Some(written) = line.written {
+                    // Who waited may have stopped waiting.
+                    let _ = written.send(());
+                }
                 return;
             };
             self.torn = true;
@@ -195,6 +269,7 @@ impl Writer {
             match self.on_failure {
                 OnFailure::Refuse if !closing => std::thread::park_timeout(REST),
                 OnFailure::Refuse | OnFailure::Continue => {
+                    self.done(&line);
                     metrics::counter!(names::AUDIT_LOST).increment(1);
                     return;
                 }
@@ -202,7 +277,18 @@ impl Writer {
         }
     }
 
+    fn done(&self, line: &Line) {
+        self.state.bytes.fetch_sub(line.bytes.len(), Ordering::Relaxed);
+        self.state.lines.fetch_sub(1, Ordering::Relaxed);
+    }
+
     fn write(&mut self, line: &[u8]) -> std::io::Result<()> {
+        let reopen = if self.state.reopen.swap(false, Ordering::Relaxed) {
+            Reopen::Asked
+        } else {
+            Reopen::IfGone
+        };
+        self.output.follow(reopen)?;
         if self.torn {
             self.output.write_all(b"\n")?;
             self.torn = false;
@@ -217,178 +303,77 @@ fn count_written(outcome: Outcome) {
 }
 
 impl Sink for LineSink {
-    fn write(&self, record: Record) {
-        match serde_json::to_vec(&record) {
+    fn write(&self, record: Record) -> Taken {
+        let outcome = record.outcome;
+        let bytes = match serde_json::to_vec(&record) {
             Ok(mut line) => {
                 line.push(b'\n');
-                self.send(Job::Line(line, record.outcome));
+                line
             }
-            Err(error) => tracing::error!(%error, "an audit record could not be serialised"),
+            Err(error) => {
+                tracing::error!(%error, "an audit record could not be serialised");
+                return Taken::NO;
+            }
+        };
+        let (written, taken) = match self.on_failure {
+            OnFailure::Continue => (None, Taken::YES),
+            OnFailure::Refuse => {
+                let (written, awaited) = oneshot::channel();
+                (Some(written), Taken(Promise::Awaited(awaited)))
+            }
+        };
+        let line = Line {
+            bytes,
+            outcome,
+            written,
+        };
+        let Err(why) = self.enqueue(line) else { return taken };
+        metrics::counter!(names::AUDIT_LOST).increment(1);
+        if !self.state.failing.swap(true, Ordering::Relaxed) {
+            tracing::error!("an audit record is lost: {why}");
+        }
+        match self.on_failure {
+            OnFailure::Continue => Taken::YES,
+            OnFailure::Refuse => Taken::NO,
         }
     }
 
     fn flush(&self) {
         let (done, wait) = sync_channel(1);
-        self.send(Job::Flush(done));
-        // An error means that the writer is gone or cannot write: there is nothing to wait for.
-        let _ = wait.recv_timeout(LONGEST_FLUSH);
+        let flush = self.jobs.as_ref().map(|jobs| jobs.try_send(Job::Flush(done)));
+        if !matches!(flush, Some(Ok(()))) || wait.recv_timeout(LONGEST_FLUSH).is_err() {
+            let lines = self.state.lines.load(Ordering::Relaxed);
+            tracing::error!(records = lines, "audit records could not be written in time");
+        }
     }
 
     fn is_failing(&self) -> bool {
-        self.state.failing.load(Ordering::Relaxed)
+        self.state.failing.load(Ordering::Relaxed) || self.state.is_stalled()
+    }
+
+    fn reopen(&self) {
+        self.state.reopen.store(true, Ordering::Relaxed);
     }
 }
 
 impl Drop for LineSink {
+    /// Waits until everything is written, but not for ever: a stalled output keeps its thread, not the process.
     fn drop(&mut self) {
         drop(self.jobs.take());
         self.state.closing.store(true, Ordering::Relaxed);
         if let Some(writer) = self.writer.take() {
-            writer.thread().unpark();
-            let _ = writer.join();
+            writer.unpark();
+            let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+            let _ = ended.recv_timeout(LONGEST_FLUSH);
+        }
+        let lost = self.state.lines.load(Ordering::Relaxed);
+        if lost > 0 {
+            metrics::counter!(names::AUDIT_LOST).increment(lost as u64);
+            tracing::error!(records = lost, "audit records are lost: their output stalls");
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[derive(Clone, Default)]
-    struct Shared {
-        bytes: Arc<Mutex<Vec<u8>>>,
-        full: Arc<AtomicBool>,
-    }
-
-    impl Shared {
-        fn text(&self) -> String {
-            String::from_utf8(self.bytes.lock().unwrap().clone()).unwrap()
-        }
-    }
-
-    impl Write for Shared {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            let mut written = self.bytes.lock().unwrap();
-            if !self.full.load(Ordering::SeqCst) {
-                return written.write(bytes);
-            }
-            // What fits of a full disk.
-            match written.last() {
-                Some(b'\n') | None if bytes.len() > 5 => written.write(&bytes[..5]),
-                _ => Err(std::io::Error::from(std::io::ErrorKind::StorageFull)),
-            }
-        }
-        fn flush(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-
-    fn record(n: usize) -> Record {
-        Record {
-            time: "2026-01-01T00:00:00Z".into(),
-            decision_id: format!("{n}\n{{\"decision\":\"allow\"}}\u{1b}[2J"),
-            outcome: Outcome::Abandoned,
-            organisation: "o".into(),
-            caller: "c".into(),
-            method: "steps/message",
-            kind: "user_message",
-            agent: None,
-            session: None,
-            user: None,
-            tool: None,
-            duration_ms: 0.5,
-            verdict: None,
-        }
-    }
-
-    fn until(what: impl Fn() -> bool) {
-        let begun = std::time::Instant::now();
-        while !what() {
-            assert!(begun.elapsed() < Duration::from_secs(20), "it never came about");
-            std::thread::yield_now();
-        }
-    }
-
-    fn whole_lines(text: &str) -> usize {
-        let lines = text.lines();
-        lines
-            .filter(|line| serde_json::from_str::<serde_json::Value>(line).is_ok())
-            .count()
-    }
-
-    #[test]
-    fn every_record_is_one_line_whatever_it_holds() {
-        let output = Shared::default();
-        let sink = LineSink::new(Box::new(output.clone()), OnFailure::Continue);
-        for n in 0..100 {
-            sink.write(record(n));
-        }
-        drop(sink);
-        let text = output.text();
-        assert_eq!(text.lines().count(), 100);
-        assert!(!text.contains('\u{1b}'));
-        assert_eq!(whole_lines(&text), 100);
-    }
-
-    #[test]
-    fn what_must_not_be_lost_waits_until_there_is_room_and_is_whole_then() {
-        let output = Shared::default();
-        let sink = LineSink::new(Box::new(output.clone()), OnFailure::Refuse);
-        output.full.store(true, Ordering::SeqCst);
-        sink.write(record(1));
-        sink.write(record(2));
-        until(|| sink.is_failing());
-        output.full.store(false, Ordering::SeqCst);
-        until(|| !sink.is_failing());
-        drop(sink);
-        assert_eq!(whole_lines(&output.text()), 2, "{}", output.text());
-    }
-
-    #[test]
-    fn a_line_that_was_torn_by_an_end_takes_no_other_with_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("audit.jsonl");
-        assert_eq!(LastLine::of(&path), LastLine::Whole);
-        for (before, last) in [
-            ("", LastLine::Whole),
-            ("{}\n", LastLine::Whole),
-            ("{}\n{\"time", LastLine::Torn),
-        ] {
-            std::fs::write(&path, before).unwrap();
-            assert_eq!(LastLine::of(&path), last, "{before:?}");
-            let output = Shared::default();
-            output.bytes.lock().unwrap().extend_from_slice(before.as_bytes());
-            let sink = LineSink::behind(last, Box::new(output.clone()), OnFailure::Continue);
-            sink.write(record(1));
-            drop(sink);
-            let whole = before.matches('\n').count() + 1;
-            assert_eq!(whole_lines(&output.text()), whole, "{}", output.text());
-        }
-    }
-
-    #[test]
-    fn what_may_be_lost_holds_up_nobody() {
-        let output = Shared::default();
-        let sink = LineSink::new(Box::new(output.clone()), OnFailure::Continue);
-        output.full.store(true, Ordering::SeqCst);
-        sink.write(record(1));
-        sink.flush();
-        assert!(sink.is_failing());
-        output.full.store(false, Ordering::SeqCst);
-        sink.write(record(2));
-        sink.flush();
-        assert!(!sink.is_failing());
-        assert_eq!(whole_lines(&output.text()), 1, "{}", output.text());
-    }
-
-    #[test]
-    fn a_sink_that_cannot_write_can_be_dropped() {
-        let output = Shared::default();
-        let sink = LineSink::new(Box::new(output.clone()), OnFailure::Refuse);
-        output.full.store(true, Ordering::SeqCst);
-        sink.write(record(1));
-        until(|| sink.is_failing());
-        drop(sink);
-        assert_eq!(whole_lines(&output.text()), 0);
-    }
-}
+#[path = "sink/tests.rs"]
+mod tests;

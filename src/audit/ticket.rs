@@ -4,26 +4,29 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::record::VerdictLines;
-use super::{Outcome, Record, Sink};
-use crate::model::{Caller, Step, Verdict};
+use super::{Outcome, Record, Sink, Taken};
+use crate::model::{Caller, Clean, Step, Verdict, Withheld};
 
 /// A step's claim to its audit record.
 #[must_use = "a dropped ticket writes a record of an abandoned step"]
 pub struct Ticket {
     sink: Arc<dyn Sink>,
     record: Option<Record>,
+    /// What the record tells of once it is known what must not be repeated.
+    step: Arc<Step>,
     opened: Instant,
     decision_id: String,
 }
 
 impl Ticket {
-    pub(super) fn new(sink: Arc<dyn Sink>, caller: &Caller, step: &Step) -> Self {
+    pub(super) fn new(sink: Arc<dyn Sink>, caller: &Caller, step: &Arc<Step>) -> Self {
         let decision_id = uuid::Uuid::now_v7().to_string();
         let time = jiff::Timestamp::now().to_string();
         let record = Record::of(caller, step, time, decision_id.clone());
         Self {
             sink,
             record: Some(record),
+            step: Arc::clone(step),
             opened: Instant::now(),
             decision_id,
         }
@@ -34,27 +37,21 @@ impl Ticket {
         &self.decision_id
     }
 
-    /// Takes texts that must not be recorded out of what the record says of the step.
-    pub fn withhold(&mut self, texts: &[String]) {
-        if let Some(record) = self.record.as_mut().filter(|_| !texts.is_empty()) {
-            record.withhold(texts);
-        }
-    }
-
-    /// Writes the record of a decided step; answers how long the decision took.
-    pub fn close(mut self, verdict: &Verdict) -> Duration {
+    /// Writes the record of a decided step; answers how long the decision took, and when the record is there.
+    pub fn close(mut self, verdict: &Clean<Verdict>, withheld: &Withheld) -> (Duration, Taken) {
         let elapsed = self.opened.elapsed();
-        if let Some(mut record) = self.record.take() {
-            record.verdict = Some(VerdictLines::from(verdict));
-            self.write(record, Outcome::Decided, elapsed);
-        }
-        elapsed
+        let Some(mut record) = self.record.take() else {
+            return (elapsed, Taken::NO);
+        };
+        record.tell(&self.step, withheld);
+        record.verdict = Some(VerdictLines::from(verdict));
+        (elapsed, self.write(record, Outcome::Decided, elapsed))
     }
 
-    fn write(&self, mut record: Record, outcome: Outcome, elapsed: Duration) {
+    fn write(&self, mut record: Record, outcome: Outcome, elapsed: Duration) -> Taken {
         record.outcome = outcome;
         record.duration_ms = (elapsed.as_secs_f64() * 1e6).round() / 1e3;
-        self.sink.write(record);
+        self.sink.write(record)
     }
 }
 
@@ -66,7 +63,8 @@ impl Drop for Ticket {
             } else {
                 Outcome::Abandoned
             };
-            self.write(record, outcome, self.opened.elapsed());
+            // There is no verdict that could wait for it.
+            let _ = self.write(record, outcome, self.opened.elapsed());
         }
     }
 }

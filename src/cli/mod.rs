@@ -142,7 +142,9 @@ impl From<Ended> for ExitCode {
 /// Runs the command that the arguments name.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
-    match run(cli.command) {
+    let ended = run(cli.command);
+    telemetry::flush_log();
+    match ended {
         Ok(ended) => ended.into(),
         Err(error) => {
             eprintln!("error: {error:#}");
@@ -153,7 +155,13 @@ pub fn main() -> ExitCode {
 
 fn run(command: Command) -> anyhow::Result<Ended> {
     match command {
-        Command::Serve(arguments) => runtime()?.block_on(serve::run(&arguments)),
+        Command::Serve(arguments) => {
+            let runtime = runtime()?;
+            let ended = runtime.block_on(serve::run(&arguments));
+            // What is still being examined has nobody left to be told.
+            runtime.shutdown_timeout(std::time::Duration::from_millis(500));
+            ended
+        }
         Command::Judge(arguments) => runtime()?.block_on(judge::run(&arguments)),
         Command::Prompts(command) => prompts::run(&command),
         Command::Rules(command) => rules::run(&command),

@@ -14,7 +14,7 @@ use crate::{app, audit, telemetry};
 /// Answer steps over HTTP.
 ///
 /// Prints `listening on http://ADDR` on standard error when ready. SIGHUP reads organisations, policies and prompts
-/// again (a broken file keeps the old ones); SIGTERM and SIGINT finish what is under way and stop.
+/// again (a broken file keeps the old ones) and opens the audit file again; SIGTERM and SIGINT finish what is under way and stop.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
@@ -81,7 +81,10 @@ async fn heed_signals(source: ConfigArgument, started_with: Config, guardian: Ar
     };
     loop {
         tokio::select! {
-            _ = hangup.recv() => reload(&source, &started_with, &guardian, &control),
+            _ = hangup.recv() => {
+                guardian.reopen_audit();
+                reload(&source, &started_with, &guardian, &control);
+            }
             _ = terminate.recv() => break,
             _ = interrupt.recv() => break,
         }

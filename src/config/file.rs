@@ -16,6 +16,7 @@ pub struct ConfigFile {
     pub(super) policy: Option<String>,
     pub(super) judge: Option<JudgeSection>,
     pub(super) limits: LimitSection,
+    pub(super) a2a: A2aSection,
     pub(super) cache: CacheSection,
     pub(super) sessions: SessionSection,
     pub(super) audit: AuditSection,
@@ -139,6 +140,19 @@ pub(super) struct LimitSection {
     pub(super) max_in_flight: Option<usize>,
     pub(super) max_in_flight_bytes: Option<usize>,
     pub(super) body_timeout_ms: Option<u64>,
+    pub(super) worker_threads: Option<usize>,
+    pub(super) max_waiting: Option<usize>,
+    pub(super) longest_wait_ms: Option<u64>,
+    pub(super) max_connections: Option<usize>,
+    pub(super) max_connections_per_peer: Option<usize>,
+    pub(super) idle_timeout_ms: Option<u64>,
+}
+
+/// Messages between agents.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct A2aSection {
+    pub(super) side: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -7,6 +7,7 @@ mod affordable;
 mod endpoints;
 mod file;
 mod keys;
+mod serving;
 mod settings;
 
 use std::path::{Path, PathBuf};

@@ -4,11 +4,13 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::file::{CanarySection, JudgeSection, LimitSection, LogSection, OrganisationSection, SessionSection};
+use super::file::{
+    A2aSection, CanarySection, JudgeSection, LimitSection, LogSection, OrganisationSection, SessionSection,
+};
 use super::{ApiKey, ConfigError, ConfigFile};
 use crate::model::{OrganisationId, Posture};
 use crate::policy::PROFILE_NAMES;
-use crate::{audit, cache, judge, limit, pipeline, prompt, selftest, server, session, telemetry, wire};
+use crate::{audit, cache, judge, limit, pipeline, prompt, selftest, server, session, telemetry, wire, work};
 
 /// Everything that is configured, checked.
 #[derive(Clone, Debug)]
@@ -25,6 +27,8 @@ pub struct Config {
     pub canaries: Option<selftest::Settings>,
     /// The pipeline.
     pub pipeline: pipeline::Settings,
+    /// How much is examined at the same time.
+    pub work: work::Settings,
     /// Rate limits.
     pub limits: limit::Settings,
     /// The cache.
@@ -76,6 +80,7 @@ impl Config {
                 judge,
                 canaries,
                 pipeline,
+                work,
                 limits,
                 cache,
                 sessions,
@@ -85,8 +90,8 @@ impl Config {
                 organisations: _,
             } = config;
             format!(
-                "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
-                server.listen, wire, judge, canaries, pipeline, limits, cache, sessions, audit, audit_on_failure, log
+                "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+                server, wire, judge, canaries, pipeline, work, limits, cache, sessions, audit, audit_on_failure, log
             )
         };
         fixed(self) == fixed(other)
@@ -140,9 +145,10 @@ impl ConfigFile {
                 .map(|section| reader.canaries(section, pipeline.timeout))
                 .transpose()?,
             server: reader.server(&self, authenticated, pipeline.timeout)?,
-            wire: reader.wire(&self.limits)?,
+            wire: reader.wire(&self.limits, &self.a2a)?,
             judge,
             pipeline,
+            work: reader.work(&self.limits)?,
             limits: reader.limits(&self.limits)?,
             cache: reader.cache(&self.cache)?,
             sessions: reader.sessions(&self.sessions)?,
@@ -297,53 +303,7 @@ impl Reader<'_> {
         })
     }
 
-    fn server(
-        &self,
-        file: &ConfigFile,
-        authenticated: bool,
-        timeout: Duration,
-    ) -> Result<server::Settings, ConfigError> {
-        let defaults = server::Settings::default();
-        let listen = match &file.listen {
-            Some(text) => server::parse_listen(text).map_err(|why| self.wrong("listen", why))?,
-            None => defaults.listen,
-        };
-        Ok(server::Settings {
-            listen,
-            authentication: match (authenticated, file.allow_unauthenticated.unwrap_or(false)) {
-                (true, _) => server::Authentication::Keys,
-                (false, true) => server::Authentication::Nobody,
-                (false, false) => server::Authentication::LoopbackOnly,
-            },
-            max_body_bytes: self.within(
-                "limits.max_body_bytes",
-                file.limits.max_body_bytes.unwrap_or(defaults.max_body_bytes),
-                1_024,
-                256 * 1024 * 1024,
-            )?,
-            max_in_flight: self.within(
-                "limits.max_in_flight",
-                file.limits.max_in_flight.unwrap_or(defaults.max_in_flight),
-                1,
-                1_000_000,
-            )?,
-            max_in_flight_bytes: self.within(
-                "limits.max_in_flight_bytes",
-                file.limits.max_in_flight_bytes.unwrap_or(defaults.max_in_flight_bytes),
-                64 * 1024,
-                64 * 1024 * 1024 * 1024,
-            )?,
-            body_timeout: Duration::from_millis(self.within(
-                "limits.body_timeout_ms",
-                file.limits.body_timeout_ms.unwrap_or(10_000),
-                100,
-                600_000,
-            )?),
-            drain_timeout: timeout + Duration::from_secs(1),
-        })
-    }
-
-    fn wire(&self, section: &LimitSection) -> Result<wire::Limits, ConfigError> {
+    fn wire(&self, section: &LimitSection, a2a: &A2aSection) -> Result<wire::Limits, ConfigError> {
         let defaults = wire::Limits::default();
         Ok(wire::Limits {
             max_body_bytes: section.max_body_bytes.unwrap_or(defaults.max_body_bytes),
@@ -358,6 +318,11 @@ impl Reader<'_> {
                 section.max_depth.unwrap_or(defaults.max_depth),
                 16,
                 1_000,
+            )?,
+            a2a_side: self.one_of(
+                "a2a.side",
+                a2a.side.as_deref().unwrap_or(defaults.a2a_side.as_str()),
+                &[("client", wire::Side::Client), ("server", wire::Side::Server)],
             )?,
             ..defaults
         })

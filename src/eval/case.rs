@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::history;
+use super::{history, session_line};
 use crate::model::{Decision, ReasonCode};
 
 /// Why a suite could not be read.
@@ -202,23 +202,35 @@ fn read_lines(
     places: &mut HashMap<String, String>,
 ) -> Result<(), CaseError> {
     for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let case = parse(line, suite).map_err(|why| CaseError::Malformed {
+        let malformed = |why| CaseError::Malformed {
             file: file.to_owned(),
             line: index + 1,
             why,
-        })?;
-        let place = format!("{}:{}", file.display(), index + 1);
-        if let Some(first) = places.insert(case.id.clone(), place) {
-            return Err(CaseError::Twice {
-                file: file.to_owned(),
-                line: index + 1,
-                id: case.id,
-                first,
-            });
+        };
+        let parsed = parse_line(line, suite).map_err(malformed)?;
+        for case in parsed {
+            let place = format!("{}:{}", file.display(), index + 1);
+            if let Some(first) = places.insert(case.id.clone(), place) {
+                return Err(CaseError::Twice {
+                    file: file.to_owned(),
+                    line: index + 1,
+                    id: case.id,
+                    first,
+                });
+            }
+            cases.push(case);
         }
-        cases.push(case);
     }
     Ok(())
+}
+
+/// The one labelled step of a line, or all those of a session.
+fn parse_line(line: &str, suite: &str) -> Result<Vec<Case>, String> {
+    if session_line::is_session(line) {
+        let records = session_line::records(line, suite)?;
+        return records.iter().map(|record| parse(record, suite)).collect();
+    }
+    Ok(vec![parse(line, suite)?])
 }
 
 fn parse(line: &str, suite: &str) -> Result<Case, String> {

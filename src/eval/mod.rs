@@ -9,6 +9,7 @@ mod recording;
 mod report;
 mod runner;
 mod score;
+mod session_line;
 
 pub use batch::{BatchAnswers, BatchError, BatchQuestions, Stale, Written};
 pub use case::{Case, CaseError, Expected, Needs, Span, read, read_text};

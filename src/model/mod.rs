@@ -9,12 +9,14 @@ mod finding;
 mod history;
 mod identity;
 mod method;
+mod number;
 mod reason;
 mod step;
 #[cfg(test)]
 pub(crate) mod testing;
 mod tool_class;
 mod verdict;
+mod withheld;
 
 pub use content::{Content, ContentId, Form, Origin, Place, Pointer};
 pub use edit::{Edit, EditError};
@@ -22,7 +24,9 @@ pub use finding::{Confidence, Coverage, Examined, Finding, Screening, Severity, 
 pub use history::{Earlier, Excerpt, History, Noted, Outcome, Request, Said, Voice};
 pub use identity::{AgentId, Caller, OrganisationId, RequestId, SessionId, UserId};
 pub use method::{Kind, Method, Posture};
+pub use number::nearest_double;
 pub use reason::ReasonCode;
-pub use step::{Agent, Argument, ArgumentDefinition, Data, Original, Remark, Step, Ties, Tool, ToolCall};
+pub use step::{Agent, Argument, ArgumentDefinition, Data, Original, Remark, RemarkKind, Step, Ties, Tool, ToolCall};
 pub use tool_class::{ClassSet, ToolClass};
 pub use verdict::{Authorization, Decision, Diagnostic, Judging, Risk, Source, Stage, Verdict};
+pub use withheld::{Clean, WITHHELD, Withheld};

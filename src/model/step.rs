@@ -56,6 +56,20 @@ impl Step {
             .chain(&self.announced_tools)
     }
 
+    /// In which ways the step departs from the published texts, once for each way: the code and one sentence without content.
+    pub fn leniencies(&self) -> Vec<(&'static str, &str)> {
+        let mut found: Vec<(&'static str, &str)> = Vec::new();
+        for remark in &self.remarks {
+            match remark.kind {
+                RemarkKind::Leniency(code) if found.iter().all(|(seen, _)| *seen != code) => {
+                    found.push((code, &remark.what));
+                }
+                RemarkKind::Leniency(_) | RemarkKind::Oddity => {}
+            }
+        }
+        found
+    }
+
     /// Bytes of text over all contents.
     pub fn text_bytes(&self) -> usize {
         self.contents.iter().map(|content| content.text.len()).sum()
@@ -139,13 +153,25 @@ pub struct Argument {
     pub json: String,
 }
 
-/// Something odd in the way a step was written. Screening turns remarks into findings.
+/// Something noteworthy in the way a step was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
     /// Where.
     pub pointer: Pointer,
     /// What, in one sentence, without quoting content at length.
     pub what: String,
+    /// What becomes of it.
+    pub kind: RemarkKind,
+}
+
+/// What becomes of a remark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RemarkKind {
+    /// The step contradicts itself or its protocol: screening makes a finding of it.
+    Oddity,
+    /// The step departs from the published texts in a way that clients do, and was understood all the same: the verdict says so in a
+    /// diagnostic of this code. It weighs nothing.
+    Leniency(&'static str),
 }
 
 /// The document that a step was decoded from. It can be edited, and decoded again.

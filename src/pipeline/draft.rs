@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use crate::model::{
-    Authorization, Coverage, Decision, Diagnostic, Edit, Judging, Method, ReasonCode, Risk, Source, Step, Verdict,
+    Authorization, Coverage, Decision, Diagnostic, Edit, Judging, Method, Posture, ReasonCode, Risk, Source, Step,
+    Verdict,
 };
 
 /// What rules, a judge or the posture decided.
@@ -47,6 +48,22 @@ impl Draft {
             undecided: false,
             diagnostics: Vec::new(),
         }
+    }
+
+    /// A denial because there was no time to examine the step; or an error, where the posture answers with errors.
+    ///
+    /// Whoever sends a step chooses how much work it is: so an open posture opens nothing here.
+    pub(super) fn unexamined(method: Method, posture: Posture, why: &str) -> Self {
+        let reasoning = "The step could not be examined within the time that a decision may take.".to_owned();
+        let mut draft = Self::of_rules(Decision::Deny, method, vec![ReasonCode::Oversized], reasoning);
+        draft.source = Source::Fallback;
+        draft.confidence = 0.0;
+        draft.undecided = posture == Posture::Error;
+        draft.diagnostics.push(Diagnostic {
+            code: "deadline",
+            detail: why.to_owned(),
+        });
+        draft
     }
 
     /// The same draft, turned into a denial because a modification could not be made.

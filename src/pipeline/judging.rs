@@ -6,39 +6,34 @@ use super::draft::{Draft, message};
 use super::mask::Cleared;
 use super::purse::CallersPurse;
 use super::{Admitted, Guardian};
-use crate::cache::{Fingerprint, Scope, Served, Unanswered};
+use crate::cache::{Fingerprint, Served, Unanswered};
 use crate::judge::{Assessment, Case, Judge, JudgeFailure, Judged, local};
 use crate::model::{Decision, Diagnostic, Finding, History, Judging, Posture, ReasonCode, Source, Step, Treatment};
 use crate::policy::Policy;
-use crate::session::Recalled;
+
+/// What a model is asked about a cleared step.
+pub(super) struct Question {
+    /// What it is told of the session.
+    pub(super) history: History,
+    /// What equal questions have in common.
+    pub(super) fingerprint: Fingerprint,
+}
 
 /// How often a step waits for other steps' calls that run out of time, before it is told of a failure.
 const MOST_WAITS: usize = 3;
 
 impl Guardian {
-    /// Asks whoever can decide. With an endpoint: the cache, then the model; without: the local judge.
+    /// Asks who decides: the cache, then the model. Where neither answers, the posture decides.
     pub(super) async fn judge(
         &self,
-        judge: Option<&Arc<Judge>>,
+        judge: &Arc<Judge>,
         admitted: &Admitted,
         cleared: &Cleared,
-        recalled: &Recalled,
+        question: Question,
         deadline: tokio::time::Instant,
     ) -> Draft {
-        let Some(judge) = judge else {
-            let policy = &admitted.organisation.policy;
-            let assessed = local_assessment(&cleared.step, &cleared.evidence, policy);
-            return local_draft(assessed, Source::Rules, cleared);
-        };
         let organisation = &admitted.organisation;
-        let scope = Scope {
-            organisation: &organisation.id,
-            policy_version: &organisation.policy.version,
-            prompt_version: organisation.prompts.version(),
-            judge: judge.identity(),
-        };
-        let history = recalled.history(&cleared.step);
-        let fingerprint = Fingerprint::of(&scope, &cleared.step, &cleared.evidence, &history);
+        let Question { history, fingerprint } = question;
         let answer = tokio::time::timeout_at(deadline, async {
             let mut others_asked = 0;
             loop {
@@ -148,7 +143,7 @@ pub(super) fn local_assessment(step: &Step, evidence: &[Finding], policy: &Polic
 }
 
 /// A draft of what the local judge assessed: it has no words of its own for the agent.
-fn local_draft(assessment: Assessment, source: Source, cleared: &Cleared) -> Draft {
+pub(super) fn local_draft(assessment: Assessment, source: Source, cleared: &Cleared) -> Draft {
     let mut draft = draft(assessment, source, None);
     draft.message = message(draft.decision, cleared.step.method, &draft.reason_codes);
     draft

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::Guardian;
 use super::draft::Draft;
+use super::examiner::Examiner;
 use super::screen::{Screened, explain, reasons};
 use crate::model::{Decision, Edit, Finding, Origin, ReasonCode, Step, Treatment};
-use crate::policy::{MaskStyle, Policy};
+use crate::policy::MaskStyle;
 use crate::session::Past;
 
 /// A step that may be shown to a judge: masked where it had to be.
@@ -23,14 +23,9 @@ pub(super) struct Cleared {
     pub(super) evidence: Vec<Finding>,
 }
 
-impl Guardian {
+impl Examiner {
     /// Masks a step; a denial where it has to be masked but cannot be.
-    pub(super) async fn mask(
-        &self,
-        screened: &Screened,
-        policy: &Arc<Policy>,
-        past: &Arc<Past>,
-    ) -> Result<Cleared, Draft> {
+    pub(super) fn mask(&self, screened: &Screened, past: &Past) -> Result<Cleared, Box<Draft>> {
         let masked: Vec<&Finding> = screened.treated(Treatment::Mask).collect();
         if masked.is_empty() {
             return Ok(Cleared {
@@ -46,16 +41,17 @@ impl Guardian {
             Draft::of_rules(Decision::Deny, method, reasons(&masked), explain(&masked, "masks"))
                 .refuse_modification(method, why)
         };
+        let denied = |why: &str| Box::new(denied(why));
         if !method.allows_modification() {
             return Err(denied("the protocol does not let this method be modified"));
         }
-        let masks = edits(&masked, &screened.step, &policy.mask);
+        let masks = edits(&masked, &screened.step, &self.policy().mask);
         let step = screened
             .step
             .original
             .edited(&masks)
             .map_err(|error| denied(&error.to_string()))?;
-        let again = self.screen(step, policy, past).await;
+        let again = self.screen(step, past);
         if again.treated(Treatment::Deny).next().is_some() || again.treated(Treatment::Mask).next().is_some() {
             return Err(denied("what had to be masked can still be read afterwards"));
         }

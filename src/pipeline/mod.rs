@@ -1,52 +1,70 @@
 //! The path of a step: admit, recall, screen, cache, judge, settle, remember.
 //!
-//! [`Guardian::decide`] is the whole path on one screen; each stage is a file of its own:
+//! `Guardian::path` is the whole path on one screen; each stage is a file of its own:
 //!
 //! | stage | file | what it makes |
 //! |---|---|---|
 //! | admit | `admission.rs` | [`Admitted`]: a caller, its organisation as it stands now, within its limits |
-//! | recall | `remember.rs` | what happened in the session before |
+//! | recall | `recall.rs` | what happened in the session before |
 //! | screen | `screen.rs` | `Screened`: findings, and what the policy makes of each |
 //! | mask | `mask.rs` | `Cleared`: the step without what the policy masks; no judge ever sees that |
 //! | judge | `judging.rs`, `purse.rs` | a `Draft`: from the cache, a model, the local judge, or the posture |
-//! | settle | `settle.rs`, `withhold.rs` | the [`Verdict`]: edits applied, decoded and screened again |
-//! | remember | `remember.rs` | the step and its verdict, as part of the session |
+//! | settle | `settle.rs` | the [`Verdict`]: edits applied, decoded and screened again |
+//! | tell | `examine.rs` | a [`Clean`] verdict: without what is withheld; nothing else is recorded or sent |
+//! | remember | `lesson.rs` | the step and its verdict, as part of the session; after the answer |
+//!
+//! What takes a processor is plain functions (`examine.rs`) that run in a slot (`room.rs`, [`crate::work`]); what waits for a
+//! store or a model is async and holds no slot.
 //!
 //! Every front door — the AOS endpoint, the one-shot command, the evaluation — calls the one `decide`. It cannot
 //! fail: what went wrong inside is in the verdict's diagnostics and its source.
 
 mod admission;
 mod draft;
+mod examine;
+mod examiner;
 mod experts;
 mod judging;
+mod lesson;
 mod mask;
 mod organisation;
 mod purse;
-mod remember;
+mod recall;
+mod room;
 mod screen;
 mod settle;
 mod trust;
-mod withhold;
 mod witness;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
+use tokio::time::Instant;
 
 pub use admission::{Admitted, Refused};
+pub use lesson::Lesson;
 pub use organisation::{Organisation, Organisations};
+pub use recall::Line;
 pub use trust::{JudgeCheck, Trust};
+
+pub use crate::audit::Recorded;
+
+use draft::Draft;
+use examine::{Examined, Finished};
+use examiner::Examiner;
+use room::Room;
 
 use crate::audit::Audit;
 use crate::cache::{AnswerCache, Keep};
 use crate::judge::{Judge, Judged};
 use crate::limit::RateLimits;
 use crate::llm::BreakerState;
-use crate::model::{Caller, Decision, Finding, History, Posture, Step, Verdict};
+use crate::model::{Caller, Clean, Decision, Finding, History, Posture, Step, Verdict};
 use crate::prefilter::Prefilters;
-use crate::session::{Memory, Settled};
+use crate::session::{Memory, Snapshot};
 use crate::telemetry::names;
+use crate::work::{self, Busy, Pool, Slot};
 
 /// How the pipeline behaves.
 #[derive(Clone, Debug)]
@@ -82,6 +100,8 @@ pub struct Parts {
     pub limits: Arc<dyn RateLimits>,
     /// Where decisions are recorded.
     pub audit: Audit,
+    /// How much is examined at the same time.
+    pub work: work::Settings,
     /// How it behaves.
     pub settings: Settings,
 }
@@ -96,18 +116,24 @@ pub struct Guardian {
     sessions: Option<Memory>,
     limits: Arc<dyn RateLimits>,
     audit: Audit,
+    pool: Arc<Pool>,
     settings: Settings,
 }
+
+/// How long settling may take beyond the deadline, where the model answered just before it.
+const SETTLING: Duration = Duration::from_secs(1);
 
 /// A decided step.
 #[derive(Clone, Debug)]
 pub struct Decided {
     /// The answer.
-    pub verdict: Verdict,
+    pub verdict: Arc<Clean<Verdict>>,
     /// The id under which it is recorded.
     pub decision_id: String,
     /// How long it took.
     pub duration: Duration,
+    /// Whether its record was taken. Where no step is taken without one, the verdict is an error if it was not.
+    pub recorded: Recorded,
 }
 
 impl Guardian {
@@ -122,54 +148,102 @@ impl Guardian {
             sessions: parts.sessions,
             limits: parts.limits,
             audit: parts.audit,
+            pool: Arc::new(Pool::new(parts.work)),
             settings: parts.settings,
         }
     }
 
-    /// Decides about a step. It cannot fail.
-    ///
-    /// INVARIANT: the ticket writes exactly one audit record, also when this future is dropped or panics.
+    /// Decides about a step, and learns from it. It cannot fail.
     pub async fn decide(&self, admitted: &Admitted, step: Arc<Step>) -> Decided {
         self.decide_by(self.judge.as_ref(), admitted, step).await
     }
 
     /// Decides as [`decide`](Self::decide) does, with this judge in the place of its own.
     pub async fn decide_by(&self, judge: Option<&Arc<Judge>>, admitted: &Admitted, step: Arc<Step>) -> Decided {
-        let mut ticket = self.audit.open(&admitted.caller, &step);
-        let deadline = tokio::time::Instant::now() + self.settings.timeout;
-        let policy = &admitted.organisation.policy;
+        let (decided, lesson) = self.path(judge, admitted, step, None).await;
+        lesson.learn().await;
+        decided
+    }
 
-        let (recalled, note) = self.recall(admitted, &step, deadline).await;
-        let screened = self.screen(step, policy, recalled.past()).await;
-        let cleared = match screened.settled(policy) {
-            Some(draft) => Err(draft),
-            None => self.mask(&screened, policy, recalled.past()).await,
+    /// Decides about a step and leaves it to the caller when it is learned from: after the answer was sent. The next step of
+    /// the session waits for that. `slot` is the one in which the step was decoded.
+    pub async fn answer(&self, admitted: &Admitted, step: Arc<Step>, slot: Slot) -> (Decided, Lesson) {
+        self.path(self.judge.as_ref(), admitted, step, Some(slot)).await
+    }
+
+    /// The path of a step.
+    ///
+    /// INVARIANT: the ticket writes exactly one audit record, also when this future is dropped or panics.
+    async fn path(
+        &self,
+        judge: Option<&Arc<Judge>>,
+        admitted: &Admitted,
+        step: Arc<Step>,
+        slot: Option<Slot>,
+    ) -> (Decided, Lesson) {
+        let ticket = self.audit.open(&admitted.caller, &step);
+        let method = step.method;
+        let mut room = Room::new(
+            &self.pool,
+            &admitted.organisation.id,
+            &step,
+            slot,
+            Instant::now() + self.settings.timeout,
+        );
+        let (snapshot, notes) = self.recall(admitted, &step, &mut room).await;
+        let keys = snapshot.keys();
+        let examiner = self.examiner(admitted);
+
+        let examined = {
+            let (examiner, judge) = (examiner.clone(), judge.cloned());
+            let (step, snapshot) = (Arc::clone(&step), snapshot.clone());
+            room.run(move || examiner.examine(step, snapshot, notes, judge.as_deref()))
+                .await
         };
-        let verdict = match cleared {
-            Err(draft) => draft.into_verdict(None, Vec::new()),
-            Ok(cleared) => {
-                let draft = self.judge(judge, admitted, &cleared, &recalled, deadline).await;
-                self.settle(draft, cleared, policy, recalled.past()).await
+        let finished = match (examined, judge) {
+            (Ok(Examined::Finished(finished)), _) => Ok(finished),
+            (Ok(Examined::Open(open, question)), Some(judge)) => {
+                let draft = self
+                    .judge(judge, admitted, &open.cleared, question, room.deadline)
+                    .await;
+                let examiner = examiner.clone();
+                room.run_after(SETTLING, move || Box::new(examiner.close(*open, draft)))
+                    .await
             }
+            (Ok(Examined::Open(..)), None) => Err(Busy::Late),
+            (Err(busy), _) => Err(busy),
         };
-        let (method, withheld) = (screened.method(), screened.withheld());
-        let received = Arc::clone(&screened.step);
-        let mut verdict = screened.complete(verdict, &admitted.organisation);
-        verdict.diagnostics.extend(note);
-        withheld.clean(&mut verdict);
-        let happened = verdict.modified.as_ref().unwrap_or(&received);
-        let settled = Settled::by(&verdict, withheld.texts());
-        self.remember(&recalled, recalled.happening(happened, &received, settled, policy))
-            .await;
+        let finished = finished.unwrap_or_else(|busy| Box::new(self.unexamined(&examiner, step, snapshot, busy)));
 
+        let learning = self.lesson(keys);
         let decision_id = ticket.decision_id().to_owned();
-        ticket.withhold(withheld.texts());
-        let duration = ticket.close(&verdict);
-        count(&verdict, method, duration);
-        Decided {
-            verdict,
+        let (duration, taken) = ticket.close(&finished.verdict, &finished.withheld);
+        count(&finished.verdict, method, duration);
+        let recorded = taken.wait().await;
+        let decided = Decided {
+            verdict: match recorded {
+                Recorded::Yes => Arc::clone(&finished.verdict),
+                Recorded::No => Examiner::unrecorded(method),
+            },
             decision_id,
             duration,
+            recorded,
+        };
+        (decided, learning.of(finished, admitted))
+    }
+
+    /// A step for which there was no time.
+    fn unexamined(&self, examiner: &Examiner, step: Arc<Step>, snapshot: Snapshot, busy: Busy) -> Finished {
+        tracing::warn!(organisation = %examiner.organisation.id, method = %step.method, %busy, "a step was not examined in time");
+        let posture = examiner.policy().posture.of(step.method, self.settings.on_failure);
+        let draft = Draft::unexamined(step.method, posture, &busy.to_string());
+        examiner.give_up(step, snapshot, draft)
+    }
+
+    fn examiner(&self, admitted: &Admitted) -> Examiner {
+        Examiner {
+            prefilters: Arc::clone(&self.prefilters),
+            organisation: Arc::clone(&admitted.organisation),
         }
     }
 
@@ -180,16 +254,21 @@ impl Guardian {
         admitted: &Admitted,
         step: Arc<Step>,
     ) -> Option<(Arc<Step>, Vec<Finding>, History)> {
-        let policy = &admitted.organisation.policy;
-        let deadline = tokio::time::Instant::now() + self.settings.timeout;
-        let (recalled, _) = self.recall(admitted, &step, deadline).await;
-        let screened = self.screen(step, policy, recalled.past()).await;
-        if screened.settled(policy).is_some() {
-            return None;
-        }
-        let cleared = self.mask(&screened, policy, recalled.past()).await.ok()?;
-        let history = recalled.history(&cleared.step);
-        Some((cleared.step, cleared.evidence, history))
+        let mut room = Room::new(
+            &self.pool,
+            &admitted.organisation.id,
+            &step,
+            None,
+            Instant::now() + self.settings.timeout,
+        );
+        let (snapshot, _) = self.recall(admitted, &step, &mut room).await;
+        let examiner = self.examiner(admitted);
+        room.run(move || examiner.shown(step, snapshot)).await.ok().flatten()
+    }
+
+    /// The slots for work that takes a processor.
+    pub fn pool(&self) -> &Arc<Pool> {
+        &self.pool
     }
 
     /// Puts other organisations in place of the present ones. Steps under way keep what they started with.
@@ -226,6 +305,11 @@ impl Guardian {
             .filter(|state| state.breaker != BreakerState::Closed)
             .map(|state| format!("{}: {}", state.endpoint, state.breaker.as_str()))
             .collect()
+    }
+
+    /// Opens the file of audit records again.
+    pub fn reopen_audit(&self) {
+        self.audit.reopen();
     }
 
     /// Whether no step is admitted because audit records cannot be written.

@@ -2,17 +2,16 @@
 
 use std::sync::Arc;
 
+use super::Organisation;
 use super::draft::Draft;
-use super::withhold::Withheld;
-use super::{Guardian, Organisation};
-use crate::model::{Decision, Finding, Method, Origin, Place, ReasonCode, Screening, Step, Treatment, Verdict};
+use super::examiner::Examiner;
+use crate::model::{
+    Decision, Diagnostic, Finding, Method, Origin, Place, ReasonCode, Screening, Step, Treatment, Verdict, Withheld,
+};
 use crate::policy::Policy;
 use crate::prefilter::Prefilters;
 use crate::session::{Past, rules};
 use crate::telemetry::names;
-
-/// Steps with more text than this are screened on a thread for blocking work, so that they hold up nobody else.
-const LARGE_STEP_BYTES: usize = 64 * 1024;
 
 /// A screened step: each finding with its treatment.
 pub(super) struct Screened {
@@ -21,19 +20,10 @@ pub(super) struct Screened {
     treatments: Vec<Treatment>,
 }
 
-impl Guardian {
+impl Examiner {
     /// Screens a step in the light of its session. Deterministic, and bounded by the size of the step.
-    pub(super) async fn screen(&self, step: Arc<Step>, policy: &Arc<Policy>, past: &Arc<Past>) -> Screened {
-        if step.text_bytes() <= LARGE_STEP_BYTES {
-            return Screened::new(&self.prefilters, step, policy, past);
-        }
-        let (prefilters, policy, past) = (Arc::clone(&self.prefilters), Arc::clone(policy), Arc::clone(past));
-        let task = tokio::task::spawn_blocking(move || Screened::new(&prefilters, step, &policy, &past));
-        match task.await {
-            Ok(screened) => screened,
-            // Blocking tasks are not cancelled: this is a panic of a prefilter, and goes on as one.
-            Err(error) => std::panic::resume_unwind(error.into_panic()),
-        }
+    pub(super) fn screen(&self, step: Arc<Step>, past: &Past) -> Screened {
+        Screened::new(&self.prefilters, step, self.policy(), past)
     }
 }
 
@@ -120,6 +110,11 @@ impl Screened {
         verdict.coverage = self.screening.coverage;
         verdict.policy_version.clone_from(&organisation.policy.version);
         verdict.prompt_version = organisation.prompts.version().to_owned();
+        let leniencies = self.step.leniencies().into_iter().map(|(code, what)| Diagnostic {
+            code,
+            detail: what.to_owned(),
+        });
+        verdict.diagnostics.extend(leniencies);
         verdict
     }
 }

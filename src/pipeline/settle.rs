@@ -2,35 +2,28 @@
 
 use std::sync::Arc;
 
-use super::Guardian;
 use super::draft::{Draft, message};
+use super::examiner::Examiner;
 use super::judging::local_assessment;
 use super::mask::Cleared;
 use crate::model::{Decision, Finding, Treatment, Verdict};
-use crate::policy::Policy;
 use crate::session::Past;
 
-impl Guardian {
+impl Examiner {
     /// Makes a verdict of a draft about a cleared step.
     ///
     /// INVARIANT: a modification that the protocol forbids, that does not apply, does not decode, still trips a rule, shows
     /// something to a rule that the step did not show, or that the local judge denies becomes a denial.
-    pub(super) async fn settle(
-        &self,
-        draft: Draft,
-        cleared: Cleared,
-        policy: &Arc<Policy>,
-        past: &Arc<Past>,
-    ) -> Verdict {
+    pub(super) fn settle(&self, draft: Draft, cleared: Cleared, past: &Past) -> Verdict {
         match draft.decision {
             Decision::Deny => draft.into_verdict(None, Vec::new()),
             Decision::Allow if cleared.masks.is_empty() => draft.into_verdict(None, Vec::new()),
             Decision::Allow => as_masked(draft, cleared),
-            Decision::Modify => self.as_modified(draft, cleared, policy, past).await,
+            Decision::Modify => self.as_modified(draft, cleared, past),
         }
     }
 
-    async fn as_modified(&self, draft: Draft, cleared: Cleared, policy: &Arc<Policy>, past: &Arc<Past>) -> Verdict {
+    fn as_modified(&self, draft: Draft, cleared: Cleared, past: &Past) -> Verdict {
         let method = cleared.step.method;
         let denied = |draft: Draft, why: &str| draft.refuse_modification(method, why).into_verdict(None, Vec::new());
         if !method.allows_modification() {
@@ -43,7 +36,7 @@ impl Guardian {
             Ok(step) => step,
             Err(error) => return denied(draft, &error.to_string()),
         };
-        let again = self.screen(step, policy, past).await;
+        let again = self.screen(step, past);
         if again
             .treated(Treatment::Deny)
             .chain(again.treated(Treatment::Mask))
@@ -57,7 +50,7 @@ impl Guardian {
             let why = format!("the modified step shows what the step did not, by rule `{}`", new.rule);
             return denied(draft, &why);
         }
-        let assessed = local_assessment(&again.step, &evidence, policy);
+        let assessed = local_assessment(&again.step, &evidence, self.policy());
         if assessed.decision == Decision::Deny {
             return denied(draft, "what is left of the step is denied without a judge as well");
         }

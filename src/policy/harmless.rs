@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use regex::Regex;
 
 use super::{NamePatterns, Policy};
-use crate::model::{Kind, Method, Place, Step};
+use crate::model::{Kind, Method, Place, Step, nearest_double};
 
 /// One line of the list of harmless steps: conditions, all of which must hold.
 #[derive(Clone, Debug)]
@@ -56,7 +56,12 @@ fn body_bytes(step: &Step) -> usize {
 
 fn arguments_fit(expected: &BTreeMap<String, Regex>, step: &Step) -> bool {
     step.tool_call.as_ref().is_some_and(|call| {
-        let fits = |name: &str, json: &str| expected.get(name).is_some_and(|shape| shape.is_match(json));
+        // Of a number both readings count: a tool may take either.
+        let fits = |name: &str, json: &str| {
+            expected.get(name).is_some_and(|shape| {
+                shape.is_match(json) && nearest_double(json).is_none_or(|nearest| shape.is_match(&nearest))
+            })
+        };
         call.arguments
             .iter()
             .all(|argument| fits(&argument.name, &argument.json))

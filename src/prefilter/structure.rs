@@ -1,7 +1,7 @@
 //! Oddities in the way a step was written, as the wire remarked them.
 
 use super::{Plain, Prefilter, Rule, Spoken, Subject};
-use crate::model::{Finding, ReasonCode, Step, Treatment, View};
+use crate::model::{Finding, ReasonCode, Remark, RemarkKind, Step, Treatment, View};
 use crate::policy::Policy;
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 
@@ -55,7 +55,7 @@ impl Prefilter for Structure {
 
     fn screen_step(&self, step: &Step, _policy: &Policy, _spoken: Spoken<'_>, found: &mut Vec<Finding>) {
         let rule = self.rules.rule(At::Remark);
-        found.extend(step.remarks.iter().take(MOST).map(|remark| Finding {
+        found.extend(oddities(step).take(MOST).map(|remark| Finding {
             rule: rule.id.clone(),
             reason: rule.reason.clone(),
             severity: rule.severity,
@@ -68,6 +68,10 @@ impl Prefilter for Structure {
             explanation: remark.what.clone(),
         }));
     }
+}
+
+fn oddities(step: &Step) -> impl Iterator<Item = &Remark> {
+    step.remarks.iter().filter(|remark| remark.kind == RemarkKind::Oddity)
 }
 
 #[cfg(test)]

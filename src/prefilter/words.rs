@@ -78,9 +78,6 @@ word_lists! {
     destructive_command_hidden_execution = "hidden_execution" { GIT_KEYS }
     destructive_command_code_calls = "code_calls" { SIGNS }
     ;
-    "engine.toml", ENGINE:
-    engine_called_tool = "called_tool" { COMMAND_LABELS, TARGET_LABELS }
-    ;
     "injected_instruction.toml", INJECTED_INSTRUCTION:
     injected_instruction_exhibit = "exhibit" { ABOUT_ATTACKS, DEMANDS }
     ;

@@ -21,7 +21,7 @@ pub(super) async fn alive() -> &'static str {
 ///
 /// Endpoints that are left alone are named, one a line; the posture decides meanwhile, so that is no reason not to be ready.
 pub(super) async fn ready(State(shared): State<Arc<Shared>>) -> Response {
-    if shared.in_flight.available_permits() == 0 {
+    if shared.in_flight.available_permits() == 0 || shared.memory.is_spent() || shared.guardian.pool().is_full() {
         return (StatusCode::SERVICE_UNAVAILABLE, "overloaded\n").into_response();
     }
     if shared.guardian.is_unrecorded() {

@@ -10,7 +10,12 @@
 //! nothing along but its own answer.
 
 mod authentication;
+mod batch;
+mod connections;
+mod encoding;
 mod health;
+mod listen;
+mod memory;
 mod receive;
 mod refusal;
 mod steps;
@@ -22,12 +27,13 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use axum::Router;
 use axum::routing::{get, post};
-use axum_server::Handle;
-use hyper_util::rt::TokioTimer;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 
 pub use authentication::{Authentication, Keyring};
+pub use connections::Connections;
 pub use refusal::Refusal;
+
+use memory::{Budget, Share};
 
 use crate::pipeline::Guardian;
 use crate::{telemetry, wire};
@@ -43,11 +49,15 @@ pub struct Settings {
     pub max_body_bytes: usize,
     /// Requests that are worked on at the same time.
     pub max_in_flight: usize,
-    /// Bytes of bodies that are worked on at the same time; what goes beyond waits, then is refused. A step takes several
-    /// times its body in memory, so this is what bounds the process.
+    /// Bytes that requests under way may take, with all that they unfold to; what goes beyond waits, then is refused. Bodies
+    /// that are still arriving may take a quarter as much beside it.
     pub max_in_flight_bytes: usize,
     /// How long a client may take to send a body.
     pub body_timeout: Duration,
+    /// Connections that are held.
+    pub connections: Connections,
+    /// How long a request may wait until it is examined.
+    pub longest_wait: Duration,
     /// How long requests under way may still take when the server is told to stop.
     pub drain_timeout: Duration,
 }
@@ -59,8 +69,10 @@ impl Default for Settings {
             authentication: Authentication::LoopbackOnly,
             max_body_bytes: 1024 * 1024,
             max_in_flight: 1024,
-            max_in_flight_bytes: 32 * 1024 * 1024,
+            max_in_flight_bytes: 256 * 1024 * 1024,
             body_timeout: Duration::from_secs(10),
+            connections: Connections::default(),
+            longest_wait: Duration::from_secs(10),
             drain_timeout: Duration::from_secs(11),
         }
     }
@@ -128,8 +140,8 @@ pub(crate) struct Shared {
     settings: Settings,
     limits: wire::Limits,
     in_flight: Arc<Semaphore>,
-    /// One permit for each KiB of body.
-    in_flight_kib: Arc<Semaphore>,
+    arriving: Budget,
+    memory: Budget,
 }
 
 /// A server that is bound to its address.
@@ -137,14 +149,14 @@ pub struct Server {
     shared: Arc<Shared>,
     listener: TcpListener,
     address: SocketAddr,
-    handle: Handle<SocketAddr>,
+    stop: Arc<watch::Sender<bool>>,
 }
 
 /// Stops or changes a running server from outside.
 #[derive(Clone)]
 pub struct Control {
     shared: Arc<Shared>,
-    handle: Handle<SocketAddr>,
+    stop: Arc<watch::Sender<bool>>,
 }
 
 impl Server {
@@ -167,11 +179,16 @@ impl Server {
         let listener = TcpListener::bind(settings.listen).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
+        let share = match settings.authentication {
+            Authentication::Keys => Share::Half,
+            Authentication::LoopbackOnly | Authentication::Nobody => Share::Whole,
+        };
         let shared = Arc::new(Shared {
             guardian,
             keyring: ArcSwap::from_pointee(keyring),
             in_flight: Arc::new(Semaphore::new(settings.max_in_flight)),
-            in_flight_kib: Arc::new(Semaphore::new(settings.max_in_flight_bytes.div_ceil(1024))),
+            arriving: Budget::new(settings.max_in_flight_bytes / 4, share),
+            memory: Budget::new(settings.max_in_flight_bytes, share),
             settings,
             limits,
         });
@@ -179,7 +196,7 @@ impl Server {
             shared,
             listener,
             address,
-            handle: Handle::new(),
+            stop: Arc::new(watch::channel(false).0),
         })
     }
 
@@ -192,7 +209,7 @@ impl Server {
     pub fn control(&self) -> Control {
         Control {
             shared: Arc::clone(&self.shared),
-            handle: self.handle.clone(),
+            stop: Arc::clone(&self.stop),
         }
     }
 
@@ -203,30 +220,24 @@ impl Server {
     /// When accepting connections fails for good.
     pub async fn run(self) -> Result<(), ServerError> {
         let upkeep = tokio::spawn(metrics_upkeep());
-        let service = router(Arc::clone(&self.shared)).into_make_service();
-        let mut server = axum_server::from_tcp(self.listener)
-            .map_err(ServerError::Stopped)?
-            .handle(self.handle);
-        // Without a timer, silent and slow connections would stay for ever; only HTTP/1 knows a limit for both.
-        let http = server.http_builder();
-        http.http1()
-            .timer(TokioTimer::new())
-            .header_read_timeout(HEADER_TIMEOUT);
-        *http = http.clone().http1_only();
-        let ended = server.serve(service).await.map_err(ServerError::Stopped);
+        let listener = tokio::net::TcpListener::from_std(self.listener).map_err(ServerError::Stopped)?;
+        let settings = &self.shared.settings;
+        let router = router(Arc::clone(&self.shared));
+        let stop = self.stop.subscribe();
+        listen::serve(listener, router, settings.connections, stop, settings.drain_timeout).await;
         upkeep.abort();
-        self.shared.guardian.flush_audit();
-        ended
+        let guardian = Arc::clone(&self.shared.guardian);
+        // It waits for the disk, or for who reads the records.
+        let _ = tokio::task::spawn_blocking(move || guardian.flush_audit()).await;
+        Ok(())
     }
 }
-
-/// How long a client may take to send its headers.
-const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Control {
     /// Stops accepting; requests under way are finished within the drain time.
     pub fn stop(&self) {
-        self.handle.graceful_shutdown(Some(self.shared.settings.drain_timeout));
+        // Nobody serves any more: then there is nothing to stop.
+        let _ = self.stop.send(true);
     }
 
     /// Puts other keys in place of the present ones.
@@ -243,11 +254,15 @@ impl Control {
     }
 }
 
+/// A path that some clients make of `/aos`.
+const PATH_WITH_SLASH: &str = "/aos/";
+
 /// The routes.
 pub(crate) fn router(shared: Arc<Shared>) -> Router {
     Router::new()
         .route("/", post(steps::answer).fallback(refuse_all_but("POST")))
         .route("/aos", post(steps::answer).fallback(refuse_all_but("POST")))
+        .route(PATH_WITH_SLASH, post(steps::answer).fallback(refuse_all_but("POST")))
         .route("/healthz", get(health::alive).fallback(refuse_all_but("GET, HEAD")))
         .route("/readyz", get(health::ready).fallback(refuse_all_but("GET, HEAD")))
         .route("/metrics", get(health::metrics).fallback(refuse_all_but("GET, HEAD")))

@@ -3,31 +3,53 @@
 use axum::body::{Body, BodyDataStream};
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
-use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
+use http::header::CONTENT_LENGTH;
 use http::{HeaderMap, Request};
 use tokio::sync::OwnedSemaphorePermit;
 
+use super::connections::Held;
+use super::encoding::{self, Encoding};
+use super::memory::{Taken, unfolded};
 use super::{Refusal, Shared};
 use crate::model::Caller;
+use crate::wire::Leniency;
 
 /// A request whose credential and shape are in order.
 pub(super) struct Received {
     pub(super) caller: Caller,
     pub(super) body: Bytes,
+    /// What its transport departs from the published texts in.
+    pub(super) leniencies: Vec<Leniency>,
     pub(super) permits: Permits,
 }
 
-/// A request's share of what may be worked on at the same time. Held until its last step is decided.
+/// What headers say, in order.
+struct Checked {
+    caller: Caller,
+    content_type: Option<Leniency>,
+    encoding: Encoding,
+    permit: OwnedSemaphorePermit,
+}
+
+/// A request's share of what may be worked on at the same time. Held until its last step is decided, and learned from.
 pub(super) struct Permits {
     _request: OwnedSemaphorePermit,
-    _bytes: OwnedSemaphorePermit,
+    _memory: Taken,
 }
 
 /// Receives a request. What is wrong with its headers is said before its body is read.
 pub(super) async fn receive(shared: &Shared, request: Request<Body>) -> Result<Received, Refusal> {
     let (head, body) = request.into_parts();
     let mut body = body.into_data_stream();
-    let received = within_bounds(shared, &head.headers, &mut body).await;
+    let mut received = within_bounds(shared, &head.headers, &mut body).await;
+    if let Ok(received) = &mut received
+        && head.uri.path() == super::PATH_WITH_SLASH
+    {
+        received.leniencies.push(Leniency::TrailingSlash);
+    }
+    if let Some(held) = head.extensions.get::<Held>() {
+        held.wait_for_us();
+    }
     match &received {
         // Nothing more will come, or not in time.
         Ok(_) | Err(Refusal::TooSlow | Refusal::Broken) => {}
@@ -37,57 +59,73 @@ pub(super) async fn receive(shared: &Shared, request: Request<Body>) -> Result<R
 }
 
 async fn within_bounds(shared: &Shared, headers: &HeaderMap, body: &mut BodyDataStream) -> Result<Received, Refusal> {
-    let (caller, request) = check(shared, headers)?;
-    let bytes = reserve(shared, headers).await?;
-    let read = tokio::time::timeout(shared.settings.body_timeout, read(body, shared.settings.max_body_bytes)).await;
-    let body = read.map_err(|_| Refusal::TooSlow)??;
+    let Checked {
+        caller,
+        content_type,
+        encoding,
+        permit,
+    } = check(shared, headers)?;
+    // What has arrived counts as arriving until it counts as what it unfolds to.
+    let mut arrived = shared.arriving.open(&caller.organisation);
+    let read = read(shared, body, &mut arrived);
+    let read = tokio::time::timeout(shared.settings.body_timeout, read).await;
+    let mut body = read.map_err(|_| Refusal::TooSlow)??;
+    let compressed = match encoding {
+        Encoding::Plain => None,
+        Encoding::Gzip => {
+            body = unpack(shared, body, &mut arrived).await?;
+            Some(Leniency::Compressed)
+        }
+    };
+    let mut memory = shared.memory.open(&caller.organisation);
+    let needed = unfolded(&body);
+    let grown = shared.memory.grow(&mut memory, needed, shared.settings.longest_wait);
+    grown.await.map_err(|_| Refusal::Overloaded)?;
     Ok(Received {
         caller,
         body,
+        leniencies: content_type.into_iter().chain(compressed).collect(),
         permits: Permits {
-            _request: request,
-            _bytes: bytes,
+            _request: permit,
+            _memory: memory,
         },
     })
 }
 
-/// The whole body, of at most so many bytes.
-async fn read(body: &mut BodyDataStream, most: usize) -> Result<Bytes, Refusal> {
+/// The whole body. What has arrived counts; what is declared does not.
+async fn read(shared: &Shared, body: &mut BodyDataStream, arrived: &mut Taken) -> Result<Bytes, Refusal> {
+    let most = shared.settings.max_body_bytes;
     let mut whole = BytesMut::new();
     while let Some(chunk) = body.next().await {
         let chunk = chunk.map_err(|_| Refusal::Broken)?;
-        if whole.len() + chunk.len() > most {
+        let length = whole.len() + chunk.len();
+        if length > most {
             return Err(Refusal::TooLarge(most));
         }
+        let grown = shared.arriving.grow(arrived, length, shared.settings.longest_wait);
+        grown.await.map_err(|_| Refusal::Overloaded)?;
         whole.extend_from_slice(&chunk);
     }
     Ok(whole.freeze())
 }
 
-/// Room for a body, of its declared length or else of the largest one. Waits for it as long as a body may take.
-async fn reserve(shared: &Shared, headers: &HeaderMap) -> Result<OwnedSemaphorePermit, Refusal> {
-    let most = shared.settings.max_body_bytes as u64;
-    let kib = declared_length(headers).unwrap_or(most).min(most).div_ceil(1024).max(1);
-    let all = shared.settings.max_in_flight_bytes.div_ceil(1024) as u64;
-    let kib = u32::try_from(kib.min(all)).map_err(|_| Refusal::Overloaded)?;
-    let room = std::sync::Arc::clone(&shared.in_flight_kib).acquire_many_owned(kib);
-    match tokio::time::timeout(shared.settings.body_timeout, room).await {
-        Ok(Ok(permit)) => Ok(permit),
-        Ok(Err(_)) | Err(_) => Err(Refusal::Overloaded),
+/// The body without its compression. Until it is unpacked it counts as large as it may become.
+async fn unpack(shared: &Shared, packed: Bytes, arrived: &mut Taken) -> Result<Bytes, Refusal> {
+    let most = shared.settings.max_body_bytes;
+    let grown = shared
+        .arriving
+        .grow(arrived, packed.len().saturating_add(most), shared.settings.longest_wait);
+    grown.await.map_err(|_| Refusal::Overloaded)?;
+    match tokio::task::spawn_blocking(move || encoding::unpack(&packed, most)).await {
+        Ok(unpacked) => unpacked,
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
     }
 }
 
-fn check(shared: &Shared, headers: &HeaderMap) -> Result<(Caller, OwnedSemaphorePermit), Refusal> {
+fn check(shared: &Shared, headers: &HeaderMap) -> Result<Checked, Refusal> {
     let caller = shared.keyring.load().caller(headers)?;
-    if !is_json(headers) {
-        return Err(Refusal::NotJson);
-    }
-    if headers
-        .get(CONTENT_ENCODING)
-        .is_some_and(|encoding| encoding != "identity")
-    {
-        return Err(Refusal::Encoded);
-    }
+    let content_type = encoding::declared_as_json(headers)?;
+    let encoding = Encoding::of(headers)?;
     let most = shared.settings.max_body_bytes;
     if declared_length(headers).is_some_and(|length| length > most as u64) {
         return Err(Refusal::TooLarge(most));
@@ -95,16 +133,12 @@ fn check(shared: &Shared, headers: &HeaderMap) -> Result<(Caller, OwnedSemaphore
     let permit = std::sync::Arc::clone(&shared.in_flight)
         .try_acquire_owned()
         .map_err(|_| Refusal::Overloaded)?;
-    Ok((caller, permit))
-}
-
-/// Whether the body is declared as JSON: `application/json` or `application/*+json`, with any parameters.
-fn is_json(headers: &HeaderMap) -> bool {
-    let Some(value) = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()) else {
-        return false;
-    };
-    let essence = value.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    essence == "application/json" || (essence.starts_with("application/") && essence.ends_with("+json"))
+    Ok(Checked {
+        caller,
+        content_type,
+        encoding,
+        permit,
+    })
 }
 
 fn declared_length(headers: &HeaderMap) -> Option<u64> {

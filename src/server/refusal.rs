@@ -20,8 +20,10 @@ pub enum Refusal {
     OrganisationGone,
     /// 415: the body is not declared as JSON.
     NotJson,
-    /// 415: the body is compressed.
+    /// 415: the body is compressed in another way than with gzip.
     Encoded,
+    /// 400: the body is declared as gzip, and is none.
+    NotGzip,
     /// 413: the body is larger than this many bytes.
     TooLarge(usize),
     /// 408: the body did not arrive in time.
@@ -49,7 +51,7 @@ impl Refusal {
             Refusal::NotJson | Refusal::Encoded => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Refusal::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Refusal::TooSlow => StatusCode::REQUEST_TIMEOUT,
-            Refusal::Broken => StatusCode::BAD_REQUEST,
+            Refusal::Broken | Refusal::NotGzip => StatusCode::BAD_REQUEST,
             Refusal::LimitReached(_) => StatusCode::TOO_MANY_REQUESTS,
             Refusal::Overloaded | Refusal::Unrecorded => StatusCode::SERVICE_UNAVAILABLE,
             Refusal::NoSuchPath => StatusCode::NOT_FOUND,
@@ -65,6 +67,7 @@ impl Refusal {
             Refusal::OrganisationGone => "organisation_gone",
             Refusal::NotJson => "not_json",
             Refusal::Encoded => "encoded",
+            Refusal::NotGzip => "not_gzip",
             Refusal::TooLarge(_) => "too_large",
             Refusal::TooSlow => "too_slow",
             Refusal::Broken => "broken",
@@ -85,7 +88,8 @@ impl Refusal {
             Refusal::WrongCredential => RpcError::authentication("the API key is not known here"),
             Refusal::OrganisationGone => RpcError::authorization("the key's organisation is not served here"),
             Refusal::NotJson => RpcError::invalid_request("expected the header `Content-Type: application/json`"),
-            Refusal::Encoded => RpcError::invalid_request("expected a body without `Content-Encoding`"),
+            Refusal::Encoded => RpcError::invalid_request("expected a body without `Content-Encoding`, or with `gzip`"),
+            Refusal::NotGzip => RpcError::unreadable("the body is declared as gzip, and cannot be unpacked"),
             Refusal::TooLarge(most) => RpcError::invalid_request(format!("the body is larger than {most} bytes")),
             Refusal::TooSlow => RpcError::invalid_request("the body did not arrive in time"),
             Refusal::Broken => RpcError::invalid_request("the body broke off"),
@@ -126,6 +130,7 @@ impl Refusal {
             Refusal::OrganisationGone
             | Refusal::NotJson
             | Refusal::Encoded
+            | Refusal::NotGzip
             | Refusal::TooLarge(_)
             | Refusal::TooSlow
             | Refusal::Broken

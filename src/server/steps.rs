@@ -6,54 +6,101 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use bytes::Bytes;
 use futures_util::future::join_all;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Request, StatusCode};
+use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use super::receive::{Permits, Received, receive};
-use super::{Refusal, Shared};
+use super::{Refusal, Shared, batch};
 use crate::model::{Caller, RequestId, Step};
-use crate::pipeline::{Decided, Refused};
+use crate::pipeline::{self, Decided, Recorded};
 use crate::telemetry::names;
 use crate::wire::{self, Call, Facts, Incoming, Item, RpcError, Shown};
-
-/// Bodies larger than this are decoded on a thread for blocking work.
-const LARGE_BODY_BYTES: usize = 128 * 1024;
+use crate::work::{Size, Slot};
 
 /// `POST /` and `POST /aos`.
 pub(super) async fn answer(State(shared): State<Arc<Shared>>, request: Request<Body>) -> Response {
-    let Received { caller, body, permits } = match receive(&shared, request).await {
-        Ok(received) => received,
-        Err(refusal) => return refusal.into_response(),
-    };
+    match received(&shared, request).await {
+        Ok(body) => json(body),
+        Err((refusal, id)) => refusal.answer(id.as_ref()),
+    }
+}
+
+/// A refusal, and the id of the request where it is known.
+type Refused<T> = Result<T, (Refusal, Option<RequestId>)>;
+
+async fn received(shared: &Arc<Shared>, request: Request<Body>) -> Refused<Vec<u8>> {
+    let Received {
+        caller,
+        body,
+        leniencies,
+        permits,
+    } = receive(shared, request).await.map_err(|refusal| (refusal, None))?;
     let permits = Arc::new(permits);
-    match decode(body, shared.limits).await {
-        Err(error) => json(refused_body(None, &error)),
-        Ok(Incoming::One(item)) => match answer_item(&shared, &caller, item, permits).await {
-            Ok(body) => json(body),
-            Err((refusal, id)) => refusal.answer(id.as_ref()),
-        },
+    let deadline = Instant::now() + shared.settings.longest_wait;
+    // Until here a client that hangs up leaves nothing behind: it gives up its place in the queue.
+    let slot = slot(shared, &caller, Size::of(body.len()), deadline).await?;
+    let limits = shared.limits;
+    let (slot, decoded) = slot
+        .finish_with(move || wire::decode_received(&body, &limits, &leniencies))
+        .await;
+    match decoded {
+        Err(error) => Ok(refused_body(None, &error)),
+        Ok(Incoming::One(item)) => answer_item(shared, &caller, item, slot, permits).await,
         Ok(Incoming::Batch(items)) => {
-            let answers = items.into_iter().map(|item| async {
-                match answer_item(&shared, &caller, item, Arc::clone(&permits)).await {
-                    Ok(body) => body,
-                    Err((refusal, id)) => wire::encode_error(id.as_ref(), &refusal.error()),
-                }
-            });
-            json(wire::encode_batch(join_all(answers).await))
+            drop(slot);
+            Ok(answer_batch(shared, &caller, items, permits).await)
         }
     }
 }
 
-async fn decode(body: Bytes, limits: wire::Limits) -> Result<Incoming, RpcError> {
-    if body.len() <= LARGE_BODY_BYTES {
-        return wire::decode(&body, &limits);
+/// The answers to a batch, in its order. Steps of one session are decided one after the other, each in the light of those before
+/// it; different sessions side by side.
+async fn answer_batch(shared: &Arc<Shared>, caller: &Caller, items: Vec<Item>, permits: Arc<Permits>) -> Vec<u8> {
+    let lines = batch::lines(items, |item| match &item.call {
+        Ok(Call::Step(step)) => shared.guardian.line(caller, step),
+        Ok(Call::Ping(_)) | Err(_) => None,
+    });
+    let answers = lines.into_iter().map(|line| async {
+        let mut answers = Vec::with_capacity(line.len());
+        for (place, item) in line {
+            answers.push((place, answer_one_of(shared, caller, item, &permits).await));
+        }
+        answers
+    });
+    let answers = join_all(answers).await;
+    wire::encode_batch(batch::in_order(answers.into_iter().flatten()))
+}
+
+async fn answer_one_of(shared: &Arc<Shared>, caller: &Caller, item: Item, permits: &Arc<Permits>) -> Vec<u8> {
+    // A step waits from when its turn comes.
+    let deadline = Instant::now() + shared.settings.longest_wait;
+    let answered = async {
+        let slot = slot_for(shared, caller, &item, deadline).await?;
+        answer_item(shared, caller, item, slot, Arc::clone(permits)).await
+    };
+    match answered.await {
+        Ok(body) => body,
+        Err((refusal, id)) => wire::encode_error(id.as_ref(), &refusal.error()),
     }
-    match tokio::task::spawn_blocking(move || wire::decode(&body, &limits)).await {
-        Ok(decoded) => decoded,
-        Err(error) => std::panic::resume_unwind(error.into_panic()),
-    }
+}
+
+/// A slot for what has just arrived.
+async fn slot(shared: &Shared, caller: &Caller, size: Size, deadline: Instant) -> Refused<Slot> {
+    let entered = shared.guardian.pool().enter(&caller.organisation, size, deadline).await;
+    entered.map_err(|_| (Refusal::Overloaded, None))
+}
+
+/// A slot for one step of a batch.
+async fn slot_for(shared: &Shared, caller: &Caller, item: &Item, deadline: Instant) -> Refused<Slot> {
+    let size = match &item.call {
+        Ok(Call::Step(step)) => Size::of(step.text_bytes()),
+        Ok(Call::Ping(_)) | Err(_) => Size::Small,
+    };
+    let slot = shared.guardian.pool().slot(&caller.organisation, size, deadline).await;
+    slot.map_err(|_| (Refusal::Overloaded, item.id.clone()))
 }
 
 /// The answer to one request; a refusal where the transport has a status of its own for it.
@@ -61,8 +108,9 @@ async fn answer_item(
     shared: &Arc<Shared>,
     caller: &Caller,
     item: Item,
+    slot: Slot,
     permits: Arc<Permits>,
-) -> Result<Vec<u8>, (Refusal, Option<RequestId>)> {
+) -> Refused<Vec<u8>> {
     let (id, call) = match (item.id, item.call) {
         (Some(id), Ok(call)) => (id, call),
         (id, Err(error)) => return Ok(refused_body(id.as_ref(), &error)),
@@ -75,7 +123,7 @@ async fn answer_item(
             &jiff::Timestamp::now().to_string(),
             &[],
         )),
-        Call::Step(step) => decide(shared, caller, &id, step, permits)
+        Call::Step(step) => decide(shared, caller, &id, step, slot, permits)
             .await
             .map_err(|refusal| (refusal, Some(id))),
     }
@@ -86,41 +134,50 @@ async fn decide(
     caller: &Caller,
     id: &RequestId,
     step: Arc<Step>,
+    slot: Slot,
     permits: Arc<Permits>,
 ) -> Result<Vec<u8>, Refusal> {
     let admitted = shared.guardian.admit(caller).map_err(|refused| match refused {
-        Refused::UnknownOrganisation => Refusal::OrganisationGone,
-        Refused::Unrecorded => Refusal::Unrecorded,
-        Refused::LimitReached { retry_after } => Refusal::LimitReached(retry_after),
+        pipeline::Refused::UnknownOrganisation => Refusal::OrganisationGone,
+        pipeline::Refused::Unrecorded => Refusal::Unrecorded,
+        pipeline::Refused::LimitReached { retry_after } => Refusal::LimitReached(retry_after),
     })?;
     let disclosure = admitted.organisation().policy.disclosure;
-    let guardian = Arc::clone(&shared.guardian);
-    // A task of its own: it goes on when the client hangs up, and a panic in it is an answer like any other.
-    let task = tokio::spawn(async move {
-        let _permits = permits;
-        let _counted = InFlight::count();
-        guardian.decide(&admitted, step).await
-    });
-    let Ok(Decided {
-        verdict,
-        decision_id,
-        duration,
-    }) = task.await
-    else {
-        tracing::error!("deciding about a step panicked");
-        return Ok(refused_body(Some(id), &RpcError::internal()));
-    };
-    let facts = Facts {
-        decision_id,
-        duration_ms: duration.as_secs_f64() * 1e3,
-    };
     let shown = Shown {
         reasoning: disclosure.reasoning,
         findings: disclosure.findings,
         coverage: disclosure.coverage,
         cost: disclosure.cost,
     };
-    Ok(wire::encode_verdict(id, &verdict, &facts, &shown))
+    let (answer, answered) = oneshot::channel();
+    let (guardian, request) = (Arc::clone(&shared.guardian), id.clone());
+    // A task of its own: it goes on when the client hangs up, and a panic in it is an answer like any other.
+    tokio::spawn(async move {
+        let _permits = permits;
+        let _counted = InFlight::count();
+        let (decided, lesson) = guardian.answer(&admitted, step, slot).await;
+        // Nobody may be there any more.
+        let _ = answer.send(encode(&request, &decided, &shown));
+        lesson.learn().await;
+    });
+    match answered.await {
+        Ok(answer) => answer,
+        Err(_) => {
+            tracing::error!("deciding about a step panicked");
+            Ok(refused_body(Some(id), &RpcError::internal()))
+        }
+    }
+}
+
+fn encode(id: &RequestId, decided: &Decided, shown: &Shown) -> Result<Vec<u8>, Refusal> {
+    if decided.recorded == Recorded::No {
+        return Err(Refusal::Unrecorded);
+    }
+    let facts = Facts {
+        decision_id: decided.decision_id.clone(),
+        duration_ms: decided.duration.as_secs_f64() * 1e3,
+    };
+    Ok(wire::encode_verdict(id, &decided.verdict, &facts, shown))
 }
 
 /// A step under way, as the gauge counts it; also when deciding about it panics.

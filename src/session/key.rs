@@ -92,6 +92,29 @@ impl AgentKey {
     }
 }
 
+/// The session and the agent that a step belongs to, where it belongs to any.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Keys {
+    pub(super) session: Option<SessionKey>,
+    pub(super) agent: Option<AgentKey>,
+}
+
+impl Keys {
+    /// The session.
+    pub fn session(&self) -> Option<SessionKey> {
+        self.session
+    }
+
+    /// Of a step. One without a session has no agent either.
+    pub(super) fn of(caller: &Caller, step: &Step, nameless: Nameless) -> Self {
+        let session = SessionKey::of(caller, step, nameless);
+        Self {
+            session,
+            agent: session.and_then(|_| AgentKey::of(caller, step)),
+        }
+    }
+}
+
 /// Whether a step is a message of A2A or MCP.
 fn speaks_a_protocol(step: &Step) -> bool {
     use crate::model::Kind;

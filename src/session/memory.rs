@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use super::happening::Identity;
-use super::{
-    AgentKey, Deed, Happening, Nameless, Past, SessionKey, SessionStore, Settled, StoreFailure, TaintedMemory, taint,
-};
+use super::learning::{Learning, Underway, Unlearned};
+use super::{Deed, Happening, Keys, Nameless, Past, SessionStore, Settled, StoreFailure, TaintedMemory, taint};
 use crate::model::{Caller, History, Kind, Step};
 use crate::policy::Policy;
 use crate::telemetry::names;
@@ -15,28 +14,42 @@ use crate::telemetry::names;
 pub struct Memory {
     store: Arc<dyn SessionStore>,
     nameless: Nameless,
+    underway: Arc<Underway>,
+}
+
+/// A session as a store recalled it. The default is that of a step that is judged by itself.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    keys: Keys,
+    past: Arc<Past>,
+}
+
+impl Snapshot {
+    /// Whose it is.
+    pub fn keys(&self) -> Keys {
+        self.keys
+    }
+
+    /// The session as it is to be seen by a step: another posting of an earlier one sees what that one saw.
+    pub fn seen_by(self, step: &Step) -> Recalled {
+        let identity = Identity::of(step);
+        Recalled {
+            keys: self.keys,
+            past: self.past.as_seen_by(&identity),
+            identity,
+        }
+    }
 }
 
 /// A step in the light of its session.
 #[derive(Clone, Debug)]
 pub struct Recalled {
-    session: Option<SessionKey>,
-    agent: Option<AgentKey>,
+    keys: Keys,
     identity: Identity,
     past: Arc<Past>,
 }
 
 impl Recalled {
-    /// A step that is judged by itself.
-    pub fn alone(step: &Step) -> Self {
-        Self {
-            session: None,
-            agent: None,
-            identity: Identity::of(step),
-            past: Arc::default(),
-        }
-    }
-
     /// What happened before.
     pub fn past(&self) -> &Arc<Past> {
         &self.past
@@ -84,28 +97,56 @@ impl Recalled {
 impl Memory {
     /// Over any store.
     pub fn new(store: Arc<dyn SessionStore>, nameless: Nameless) -> Self {
-        Self { store, nameless }
+        Self {
+            store,
+            nameless,
+            underway: Arc::default(),
+        }
     }
 
-    /// What happened before a step. Whoever stands for nobody in particular has no session but those that steps name.
-    ///
-    /// # Errors
-    ///
-    /// When the store does not answer.
-    pub async fn recall(&self, caller: &Caller, standing: Standing, step: &Step) -> Result<Recalled, StoreFailure> {
+    /// The session and the agent of a step. Whoever stands for nobody in particular has no session but those that steps name.
+    pub fn keys(&self, caller: &Caller, standing: Standing, step: &Step) -> Keys {
         let nameless = match standing {
             Standing::Known => self.nameless,
             Standing::Anybody => Nameless::Alone,
         };
-        let mut recalled = Recalled::alone(step);
-        let Some(session) = SessionKey::of(caller, step, nameless) else {
-            return Ok(recalled);
+        Keys::of(caller, step, nameless)
+    }
+
+    /// What has to be learned before a step with these keys sees its session.
+    pub fn unlearned(&self, keys: &Keys) -> Option<Unlearned> {
+        self.underway.of(*keys)
+    }
+
+    /// Makes later steps wait until what comes back is dropped.
+    pub fn begin(&self, keys: Keys) -> Learning {
+        self.underway.begin(keys)
+    }
+
+    /// What happened before a step with these keys.
+    ///
+    /// # Errors
+    ///
+    /// When the store does not answer.
+    pub async fn recall(&self, keys: Keys) -> Result<Snapshot, StoreFailure> {
+        let past = match keys.session {
+            Some(session) => self.store.recall(session, keys.agent).await?,
+            None => Arc::default(),
         };
-        recalled.session = Some(session);
-        recalled.agent = AgentKey::of(caller, step);
-        let past = self.store.recall(session, recalled.agent).await?;
-        recalled.past = past.as_seen_by(&recalled.identity);
-        Ok(recalled)
+        Ok(Snapshot { keys, past })
+    }
+
+    /// A step in the light of its session, once all that was decided before is learned.
+    ///
+    /// # Errors
+    ///
+    /// When the store does not answer.
+    pub async fn see(&self, caller: &Caller, standing: Standing, step: &Step) -> Result<Recalled, StoreFailure> {
+        let keys = self.keys(caller, standing, step);
+        if let Some(unlearned) = self.unlearned(&keys) {
+            unlearned.wait().await;
+        }
+        Ok(self.recall(keys).await?.seen_by(step))
     }
 
     /// Remembers what became of a step.
@@ -114,11 +155,11 @@ impl Memory {
     ///
     /// When the store does not answer.
     pub async fn remember(&self, recalled: &Recalled, mut happening: Happening) -> Result<(), StoreFailure> {
-        let Some(session) = recalled.session else {
+        let Some(session) = recalled.keys.session else {
             return Ok(());
         };
         happening.seen = recalled.past.next_number();
-        self.store.remember(session, recalled.agent, happening).await?;
+        self.store.remember(session, recalled.keys.agent, happening).await?;
         metrics::gauge!(names::SESSIONS).set(self.store.sessions() as f64);
         metrics::counter!(names::SESSION_EVICTIONS).absolute(self.store.evicted());
         Ok(())

@@ -11,7 +11,7 @@
 //! - A [`SessionKey`] is a hash of organisation, credential, agent and session id: an id that is borrowed under another
 //!   credential, or by another agent, is another session.
 //! - A [`Past`] is an immutable snapshot: two steps at a time see each what had been decided when they came.
-//! - A [`Happening`] is remembered once its verdict exists. A denied step is remembered as denied, a modified one with
+//! - A [`Happening`] is remembered once its verdict exists, after the answer was sent; the next step waits for it (`learning.rs`). A denied step is remembered as denied, a modified one with
 //!   the modified text. The same step posted again counts once more and changes nothing else.
 //! - **Authority**: what the user asked for is kept apart, quoted, in a budget of its own ([`Authority`]): no amount of
 //!   other text pushes it out, and nothing but a user's message that was let through adds to it.
@@ -30,6 +30,7 @@ mod deed;
 mod happening;
 mod intent;
 mod key;
+mod learning;
 mod memory;
 mod past;
 mod relevance;
@@ -44,8 +45,9 @@ pub use agent::{AgentPast, Digest, OfferedBy, TaintedMemory, ToolSeen};
 pub use authority::Authority;
 pub use deed::{Deed, Instructed};
 pub use happening::{Happening, Heard, Identity, Settled};
-pub use key::{AgentKey, Nameless, Owner, SessionKey};
-pub use memory::{Memory, Recalled, Standing};
+pub use key::{AgentKey, Keys, Nameless, Owner, SessionKey};
+pub use learning::{Learning, Unlearned};
+pub use memory::{Memory, Recalled, Snapshot, Standing};
 pub use past::{Event, Past};
 pub use store::{Clock, LocalSessions, SessionStore, Settings, StoreFailure};
 pub use trail::{Called, End, Instruction, Trail, Written};

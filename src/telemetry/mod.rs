@@ -2,9 +2,12 @@
 //!
 //! Nothing secret is logged: no keys, no masked values, and no prompt or content at `info` or above.
 
+mod log;
 pub mod names;
 
 use std::sync::OnceLock;
+
+pub use log::flush as flush_log;
 
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tracing_subscriber::EnvFilter;
@@ -66,7 +69,9 @@ fn filter(settings: &Settings) -> Result<EnvFilter, SetupError> {
         .add_directive(off))
 }
 
-/// Starts logging to standard error. A second call changes nothing.
+/// Starts logging to standard error, on a thread of its own. A second call changes nothing.
+///
+/// A panic is logged too, without its message, which may hold content.
 ///
 /// `async_openai` logs whole bodies, so its target is always off.
 ///
@@ -76,14 +81,20 @@ fn filter(settings: &Settings) -> Result<EnvFilter, SetupError> {
 pub fn start_logging(settings: &Settings) -> Result<(), SetupError> {
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter(settings)?)
-        .with_writer(std::io::stderr);
+        .with_writer(log::Lines::start());
     let started = match settings.format {
         LogFormat::Text => builder.with_ansi(false).try_init(),
         LogFormat::Json => builder.json().try_init(),
     };
     if started.is_err() {
         tracing::debug!("logging was already set up");
+        return Ok(());
     }
+    // What the standard hook prints would wait for whoever reads standard error.
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        tracing::error!(place, "a thread panicked");
+    }));
     Ok(())
 }
 

@@ -40,6 +40,13 @@ pub const REFUSALS: &str = "guardian_refusals_total";
 pub const AUDIT_RECORDS: &str = "guardian_audit_records_total";
 /// Audit records that could not be written and are lost.
 pub const AUDIT_LOST: &str = "guardian_audit_lost_total";
+/// Connections that are held.
+pub const CONNECTIONS: &str = "guardian_connections";
+/// Connections that were not closed by their client, by `reason`: `idle`, `displaced` (made room for a new one), `full` and
+/// `peer_full` (refused).
+pub const CONNECTIONS_CLOSED: &str = "guardian_connections_closed_total";
+/// Log lines that could not be written and are lost.
+pub const LOG_LOST: &str = "guardian_log_lines_lost_total";
 /// Steps being decided right now.
 pub const IN_FLIGHT: &str = "guardian_steps_in_flight";
 
@@ -55,6 +62,12 @@ pub fn describe() {
         DECISION_SECONDS,
         metrics::Unit::Seconds,
         "Time from step to verdict, by source."
+    );
+    metrics::describe_counter!(LOG_LOST, "Log lines that could not be written and are lost.");
+    metrics::describe_gauge!(CONNECTIONS, "Connections that are held.");
+    metrics::describe_counter!(
+        CONNECTIONS_CLOSED,
+        "Connections that their client did not close, by reason."
     );
     metrics::describe_counter!(JUDGE_CALLS, "Calls of the judge's endpoint, by outcome.");
     metrics::describe_counter!(JUDGE_TOKENS, "Tokens that judges took, by kind and configured model.");

@@ -2,27 +2,50 @@
 
 use std::sync::Arc;
 
-use crate::model::{ContentId, Form, Method, Origin, Place, RequestId, Step, ToolCall};
+use crate::model::{ContentId, Form, Method, Origin, Place, Remark, RequestId, Step, ToolCall};
 
 use super::draft::{CallDraft, Draft};
 use super::json::{self, Bounds, NodeId, Table};
 use super::jsonrpc::{self, Envelope, RpcError};
+use super::leniency::Leniency;
 use super::method_names::{self, Named, Protocol};
 use super::original::Document;
 use super::walk::{Walked, walk};
 use super::zone::{Shape, Zone};
 use super::{Call, Incoming, Item, Limits, Ping, a2a, aos, mcp};
 
+/// What some clients write before UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Decodes a body: one request, or a batch.
 ///
 /// # Errors
 ///
-/// `-32700` when the body is no JSON, and `-32600` when it has no single meaning (duplicate keys, lossy numbers), leaves
-/// its limits, or is an empty or too long batch. What is wrong with one request of a batch is in its [`Item`].
+/// `-32700` when the body is no JSON, and `-32600` when it has no single meaning (duplicate keys), leaves its limits, or is
+/// an empty or too long batch. What is wrong with one request of a batch is in its [`Item`].
 pub fn decode(body: &[u8], limits: &Limits) -> Result<Incoming, RpcError> {
+    decode_received(body, limits, &[])
+}
+
+/// Decodes a body that was received with these leniencies.
+///
+/// # Errors
+///
+/// As [`decode`].
+pub fn decode_received(body: &[u8], limits: &Limits, received: &[Leniency]) -> Result<Incoming, RpcError> {
+    let (body, marked) = match body.strip_prefix(BYTE_ORDER_MARK) {
+        Some(body) => (body, Some(Leniency::ByteOrderMark)),
+        None => (body, None),
+    };
+    let remarks: Vec<Remark> = received
+        .iter()
+        .copied()
+        .chain(marked)
+        .map(|leniency| leniency.remark(""))
+        .collect();
     let table = parse(body, limits)?;
     if table.kind(Table::ROOT) != json::Kind::Array {
-        return Ok(Incoming::One(decode_item(&table, Table::ROOT, limits)));
+        return Ok(Incoming::One(decode_item(&table, Table::ROOT, limits, &remarks)));
     }
     let count = table.children(Table::ROOT).count();
     if count == 0 {
@@ -37,7 +60,7 @@ pub fn decode(body: &[u8], limits: &Limits) -> Result<Incoming, RpcError> {
     }
     let items = table
         .children(Table::ROOT)
-        .map(|request| decode_item(&table, request, limits));
+        .map(|request| decode_item(&table, request, limits, &remarks));
     Ok(Incoming::Batch(items.collect()))
 }
 
@@ -70,7 +93,7 @@ fn parse<'j>(body: &'j [u8], limits: &Limits) -> Result<Table<'j>, RpcError> {
     Ok(json::parse(body, bounds)?)
 }
 
-fn decode_item(table: &Table<'_>, root: NodeId, limits: &Limits) -> Item {
+fn decode_item(table: &Table<'_>, root: NodeId, limits: &Limits, received: &[Remark]) -> Item {
     let envelope = match jsonrpc::read(table, root) {
         Ok(envelope) => envelope,
         Err((id, error)) => {
@@ -81,6 +104,13 @@ fn decode_item(table: &Table<'_>, root: NodeId, limits: &Limits) -> Item {
             };
         }
     };
+    if is_of_successor(table, &envelope) {
+        return Item {
+            id: Some(envelope.id),
+            method_label: None,
+            call: Err(RpcError::unsupported_version("ACS")),
+        };
+    }
     let (method_label, call) = match method_names::resolve(&envelope.method) {
         None => (None, Err(RpcError::method_not_found(&envelope.method))),
         Some(Named::Ping) => (None, read_ping(table, &envelope).map(Call::Ping)),
@@ -90,7 +120,11 @@ fn decode_item(table: &Table<'_>, root: NodeId, limits: &Limits) -> Item {
             inner,
         }) => {
             let step = decode_call(table, &envelope, method, protocol, inner, limits);
-            (Some(method), step.map(|step| Call::Step(Arc::new(step))))
+            let step = step.map(|mut step| {
+                step.remarks.extend_from_slice(received);
+                Call::Step(Arc::new(step))
+            });
+            (Some(method), step)
         }
     };
     Item {
@@ -98,6 +132,13 @@ fn decode_item(table: &Table<'_>, root: NodeId, limits: &Limits) -> Item {
         method_label,
         call,
     }
+}
+
+/// Whether a request is an envelope of ACS, the successor of AOS: it has the same methods with other parameters, so it must not be
+/// read as AOS.
+fn is_of_successor(table: &Table<'_>, envelope: &Envelope<'_>) -> bool {
+    let params = envelope.params;
+    params.is_some_and(|params| table.member(params, "acs_version").is_some())
 }
 
 fn read_ping(table: &Table<'_>, envelope: &Envelope<'_>) -> Result<Ping, RpcError> {
@@ -122,7 +163,7 @@ fn decode_call(
 ) -> Result<Step, RpcError> {
     let mut draft = match protocol {
         Protocol::Aos => aos::read_step(table, envelope, method)?,
-        Protocol::A2a => a2a::read(table, envelope, method, inner)?,
+        Protocol::A2a => a2a::read(table, envelope, method, inner, limits.a2a_side)?,
         Protocol::Mcp => mcp::read(table, envelope, inner)?,
     };
     let around = Zone::new(Shape::Envelope, Origin::Unknown, Place::Body);

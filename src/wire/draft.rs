@@ -1,10 +1,11 @@
 //! What a protocol module makes of a request, before its strings are walked.
 
-use crate::model::{Agent, Argument, Kind, Method, Pointer, Remark, SessionId, Ties, Tool, UserId};
+use crate::model::{Agent, Argument, Kind, Method, Pointer, Remark, RemarkKind, SessionId, Ties, Tool, UserId};
 
 use super::aos::Context;
 use super::json::{self, NodeId, Table};
 use super::jsonrpc::RpcError;
+use super::leniency::Leniency;
 use super::zone::Anchors;
 
 /// A request, understood but for its strings.
@@ -46,7 +47,7 @@ impl Draft {
             },
             tool_call: None,
             announced_tools: Vec::new(),
-            remarks: Vec::new(),
+            remarks: context.remarks,
             anchors,
         }
     }
@@ -56,7 +57,21 @@ impl Draft {
         self.remarks.push(Remark {
             pointer: Pointer::new(pointer),
             what: what.into(),
+            kind: RemarkKind::Oddity,
         });
+    }
+
+    /// Notes a leniency, the first time it is made.
+    pub(super) fn lenient(&mut self, pointer: String, leniency: Leniency) {
+        note(&mut self.remarks, pointer, leniency);
+    }
+}
+
+/// Notes a leniency, unless it is noted already: a diagnostic says that it was made, not how often.
+pub(super) fn note(remarks: &mut Vec<Remark>, pointer: String, leniency: Leniency) {
+    let kind = RemarkKind::Leniency(leniency.code());
+    if remarks.iter().all(|remark| remark.kind != kind) {
+        remarks.push(leniency.remark(pointer));
     }
 }
 
@@ -103,6 +118,36 @@ impl<'j> Checked<'_, 'j> {
             self.expect(node, json::Kind::Object, expected)?;
         }
         Ok(node)
+    }
+
+    /// The id under this name: a string, or a number, whose digits are its text.
+    pub(super) fn id(self, object: NodeId, name: &str, remarks: &mut Vec<Remark>) -> Result<Option<String>, RpcError> {
+        let Some(node) = self.table.given(object, name) else {
+            return Ok(None);
+        };
+        if self.table.kind(node) == json::Kind::Number {
+            note(remarks, self.pointer(node), Leniency::NumericId);
+            return Ok(Some(self.table.raw(node).to_owned()));
+        }
+        self.expect(node, json::Kind::String, "a string")?;
+        Ok(self.table.text(node).map(|text| text.into_owned()))
+    }
+
+    /// The items of a list: those of an array, or one object alone.
+    pub(super) fn items(
+        self,
+        node: NodeId,
+        expected: &str,
+        remarks: &mut Vec<Remark>,
+    ) -> Result<Vec<NodeId>, RpcError> {
+        match self.table.kind(node) {
+            json::Kind::Array => Ok(self.table.children(node).collect()),
+            json::Kind::Object => {
+                note(remarks, self.pointer(node), Leniency::SingleForList);
+                Ok(vec![node])
+            }
+            _ => Err(self.wrong(node, expected)),
+        }
     }
 
     /// The text of a member, which must be a string where it is given.

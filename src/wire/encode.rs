@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::model::{Coverage, Decision, Finding, ReasonCode, RequestId, Stage, Verdict, View, ViewSet};
+use crate::model::{Clean, Coverage, Decision, Finding, ReasonCode, RequestId, Stage, Verdict, View, ViewSet};
 
 use super::jsonrpc::RpcError;
 
@@ -38,7 +38,7 @@ pub struct Shown {
 ///
 /// `modify` is only sent with a modified request, and only where the method allows it; what would be a modification
 /// otherwise is a `deny`. A verdict that nobody could reach is an error (-32012).
-pub fn encode_verdict(id: &RequestId, verdict: &Verdict, facts: &Facts, shown: &Shown) -> Vec<u8> {
+pub fn encode_verdict(id: &RequestId, verdict: &Clean<Verdict>, facts: &Facts, shown: &Shown) -> Vec<u8> {
     if verdict.undecided {
         return encode_error(Some(id), &RpcError::undecided(&facts.decision_id));
     }

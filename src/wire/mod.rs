@@ -24,6 +24,7 @@ mod encode;
 mod file;
 mod json;
 mod jsonrpc;
+mod leniency;
 mod mcp;
 mod method_names;
 mod original;
@@ -36,11 +37,13 @@ use std::sync::Arc;
 
 use crate::model::{Method, RequestId, Step};
 
-pub use decode::{decode, decode_step};
+pub use aos::Side;
+pub use decode::{decode, decode_received, decode_step};
 pub use encode::{Facts, Shown, encode_batch, encode_error, encode_ping, encode_verdict};
 pub use jsonrpc::{RpcError, code};
+pub use leniency::Leniency;
 
-/// How large a body may be.
+/// How large a body may be, and how it is read where it does not say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Levels of arrays and objects.
@@ -51,6 +54,8 @@ pub struct Limits {
     pub max_batch: usize,
     /// Bytes.
     pub max_body_bytes: usize,
+    /// The observed agent's side of messages between agents, where neither details nor roles tell.
+    pub a2a_side: Side,
 }
 
 impl Default for Limits {
@@ -60,6 +65,7 @@ impl Default for Limits {
             max_nodes: 200_000,
             max_batch: 32,
             max_body_bytes: 1 << 20,
+            a2a_side: Side::Client,
         }
     }
 }
@@ -69,7 +75,7 @@ impl Default for Limits {
 pub enum Incoming {
     /// One request.
     One(Item),
-    /// Several; they are judged independently and answered together.
+    /// Several: those of one session are judged in their order, and all are answered together.
     Batch(Vec<Item>),
 }
 

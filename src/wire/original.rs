@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::model::{ContentId, Edit, EditError, Kind, Method, Original, RequestId, Step};
+use crate::model::{ContentId, Edit, EditError, Kind, Method, Original, RequestId, Step, nearest_double};
 
 use super::file::{self, Spelling};
 use super::json::{quote, unquote};
@@ -30,6 +30,8 @@ pub(super) enum TokenForm {
     Text,
     /// A string in place of a number.
     Number,
+    /// The same, where the content is the integer that the number is, and not as it is written.
+    Double,
     /// A file in base64.
     File(Spelling),
 }
@@ -86,7 +88,7 @@ impl Document {
             json.push_str(self.slice(written..token.start));
             json.push_str(&match token.form {
                 TokenForm::File(spelling) => quote(&spelling.encode(&edited)),
-                TokenForm::Text | TokenForm::Number | TokenForm::Fixed => quote(&edited),
+                TokenForm::Text | TokenForm::Number | TokenForm::Double | TokenForm::Fixed => quote(&edited),
             });
             written = token.end;
         }
@@ -106,6 +108,10 @@ impl Document {
         match token.form {
             TokenForm::Fixed => Err(EditError::NotEditable(content)),
             TokenForm::Number => Ok((*token, Cow::Borrowed(written))),
+            TokenForm::Double => {
+                let text = nearest_double(written).ok_or(EditError::NotEditable(content))?;
+                Ok((*token, Cow::Owned(text)))
+            }
             TokenForm::Text => Ok((*token, string)),
             TokenForm::File(_) => {
                 let (text, _) = file::decode(&string).ok_or(EditError::NotEditable(content))?;

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-use crate::model::{Content, ContentId, Data, Form, Place, Pointer, Remark};
+use crate::model::{Content, ContentId, Data, Form, Place, Pointer, Remark, RemarkKind, nearest_double};
 
+use super::aos::AosShape;
 use super::file;
 use super::json::{Kind, NodeId, Table, push_index, push_key};
 use super::jsonrpc::RpcError;
@@ -50,6 +51,9 @@ struct Frame {
 
 /// Integers of fewer digits are nobody's number.
 const LONG_NUMBER: usize = 9;
+
+/// A double of more digits is an estimate, not somebody's number.
+const LONGEST_INTEGER: usize = 22;
 
 /// Bytes of pointers and labels that a request may need, at least.
 const NAMING_BYTES: usize = 16 << 20;
@@ -152,7 +156,10 @@ impl<'j> Walk<'_, 'j> {
             None => {
                 let (zone, label) = match self.recased(frame, node, &key) {
                     Some(zone) => (zone, self.label_of_defined(frame.node, zone)),
-                    None => (frame.zone.undefined_member(), label_of_undefined(frame, node, &key)),
+                    None => (
+                        frame.zone.undefined_member(),
+                        self.label_of_undefined(frame, node, &key),
+                    ),
                 };
                 self.key(node, key, zone)?;
                 Ok((zone, label))
@@ -183,6 +190,7 @@ impl<'j> Walk<'_, 'j> {
         self.walked.remarks.push(Remark {
             pointer: Pointer::new(self.pointer.as_str()),
             what: "a name differs from one of the protocol's in letter case only".into(),
+            kind: RemarkKind::Oddity,
         });
         Some(zone)
     }
@@ -192,6 +200,19 @@ impl<'j> Walk<'_, 'j> {
             return Label::None;
         }
         self.table.member(object, "name").map_or(Label::None, Label::TextOf)
+    }
+
+    /// The label of somebody's data is the nearest name; a value wrapped as `{"value": …}` keeps the name of its argument, and
+    /// so does one that stands under another name than `value`.
+    fn label_of_undefined(&self, frame: &Frame, node: NodeId, key: &str) -> Label {
+        match frame.zone.shape {
+            Shape::ArgumentValue if key == "value" => frame.label,
+            Shape::Aos(AosShape::Input) => {
+                let name = self.table.member(frame.node, "name");
+                name.map_or(Label::KeyOf(node), Label::TextOf)
+            }
+            _ => Label::KeyOf(node),
+        }
     }
 
     fn key(&mut self, node: NodeId, key: Cow<'j, str>, zone: Zone) -> Result<(), RpcError> {
@@ -239,14 +260,18 @@ impl<'j> Walk<'_, 'j> {
         Ok(())
     }
 
-    /// A long integer is a content of its own: what is somebody's number in a string is that also without quotes.
+    /// A long integer is a content of its own: what is somebody's number in a string is that also without quotes, and also
+    /// when it is written as a fraction or with an exponent that make it an integer.
     fn number(&mut self, node: NodeId, zone: Zone, label: Label) -> Result<(), RpcError> {
         let raw = self.table.raw(node);
-        let digits = raw.strip_prefix('-').unwrap_or(raw);
-        if digits.len() < LONG_NUMBER || !digits.bytes().all(|b| b.is_ascii_digit()) {
-            return Ok(());
+        if is_long_integer(raw) {
+            return self.push(node, zone, label, Form::Number, raw.to_owned(), TokenForm::Number);
         }
-        self.push(node, zone, label, Form::Number, raw.to_owned(), TokenForm::Number)
+        let fraction = raw.contains(['.', 'e', 'E']).then(|| nearest_double(raw)).flatten();
+        match fraction.filter(|nearest| nearest.len() <= LONGEST_INTEGER && is_long_integer(nearest)) {
+            Some(nearest) => self.push(node, zone, label, Form::Number, nearest, TokenForm::Double),
+            None => Ok(()),
+        }
     }
 
     /// Takes from what pointers and labels may need.
@@ -264,6 +289,7 @@ impl<'j> Walk<'_, 'j> {
             self.walked.remarks.push(Remark {
                 pointer: Pointer::new(self.pointer.as_str()),
                 what: "a file is declared as text but does not hold text in base64".into(),
+                kind: RemarkKind::Oddity,
             });
         }
         match reading {
@@ -315,6 +341,11 @@ impl<'j> Walk<'_, 'j> {
     }
 }
 
+fn is_long_integer(number: &str) -> bool {
+    let digits = number.strip_prefix('-').unwrap_or(number);
+    digits.len() >= LONG_NUMBER && digits.bytes().all(|b| b.is_ascii_digit())
+}
+
 /// JSON without the white space between its tokens.
 fn compact(json: &str) -> String {
     let mut compact = String::with_capacity(json.len());
@@ -331,10 +362,4 @@ fn compact(json: &str) -> String {
         compact.push(c);
     }
     compact
-}
-
-/// The label of somebody's data is the nearest name; a value wrapped as `{"value": …}` keeps the name of its argument.
-fn label_of_undefined(frame: &Frame, node: NodeId, key: &str) -> Label {
-    let keeps_name = frame.zone.shape == Shape::ArgumentValue && key == "value";
-    if keeps_name { frame.label } else { Label::KeyOf(node) }
 }

@@ -113,13 +113,9 @@ impl Zone {
     pub(super) fn undefined_member(self) -> Zone {
         match self.shape {
             Shape::Free | Shape::ArgumentValue => self,
-            Shape::Nothing
-            | Shape::Envelope
-            | Shape::FileBytes
-            | Shape::Part(_)
-            | Shape::Aos(_)
-            | Shape::A2a(_)
-            | Shape::Mcp(_) => self.decoration(),
+            Shape::Aos(shape) => shape.undefined_member(self),
+            Shape::Mcp(shape) => shape.undefined_member(self),
+            Shape::Nothing | Shape::Envelope | Shape::FileBytes | Shape::Part(_) | Shape::A2a(_) => self.decoration(),
         }
     }
 }

@@ -21,7 +21,7 @@ async fn what_is_no_json_is_a_parse_error() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn duplicate_keys_depth_and_lossy_numbers_are_refused_with_their_place() {
+async fn duplicate_keys_and_depth_are_refused_with_their_place() {
     let duplicate = r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":{"b":1,"\u0062":2}}}"#;
     let reply = post(duplicate).await;
     assert_eq!(reply.error_code(), -32600);
@@ -36,13 +36,6 @@ async fn duplicate_keys_depth_and_lossy_numbers_are_refused_with_their_place() {
     ))
     .await;
     assert_eq!(reply.error_code(), -32600);
-    let reply = post(r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"n":9007199254740993}}"#).await;
-    assert_eq!(reply.error_code(), -32600);
-    assert!(
-        reply.json["error"].to_string().contains("/params/n"),
-        "{:?}",
-        reply.json
-    );
     assert_eq!(
         post(r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"s":"\ud800"}}"#)
             .await

@@ -23,7 +23,8 @@ fn guardian() -> Arc<Guardian> {
 async fn decided(guardian: &Guardian, request: &Value) -> Verdict {
     let (_, step): (_, Arc<Step>) = wire::decode_step(request.to_string(), &Limits::default()).unwrap();
     let admitted = guardian.admit(&Guardian::local_caller()).unwrap();
-    guardian.decide(&admitted, step).await.verdict
+    let decided = guardian.decide(&admitted, step).await;
+    Verdict::clone(&decided.verdict)
 }
 
 fn examined(verdict: &Verdict) -> BTreeMap<String, BTreeSet<View>> {

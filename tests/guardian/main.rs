@@ -43,15 +43,23 @@ mod policies;
 #[cfg(test)]
 mod posture;
 #[cfg(test)]
+mod pressure;
+#[cfg(test)]
+mod program;
+#[cfg(test)]
 mod scenarios;
 #[cfg(test)]
 mod selftest;
 #[cfg(test)]
 mod sessions;
 #[cfg(test)]
+mod shapes;
+#[cfg(test)]
 #[path = "../support/guardian.rs"]
 mod support;
 #[cfg(test)]
 mod tls;
+#[cfg(test)]
+mod transport;
 #[cfg(test)]
 mod unconfigured;

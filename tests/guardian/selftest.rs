@@ -206,7 +206,8 @@ async fn verdict(guardian: &Guardian, text: &str) -> Verdict {
     let request = user_message(text).to_string();
     let (_, step) = wire::decode_step(request.as_bytes(), &wire::Limits::default()).unwrap();
     let admitted = guardian.admit(&Guardian::local_caller()).unwrap();
-    guardian.decide(&admitted, step).await.verdict
+    let decided = guardian.decide(&admitted, step).await;
+    Verdict::clone(&decided.verdict)
 }
 
 #[tokio::test(flavor = "multi_thread")]

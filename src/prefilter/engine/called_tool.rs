@@ -2,8 +2,22 @@
 
 use crate::model::{Origin, Step};
 use crate::policy::Policy;
-use crate::prefilter::words::engine_called_tool::{COMMAND_LABELS, TARGET_LABELS};
 use crate::tools::{Classified, classes_of_call};
+
+/// Names of arguments that are run.
+#[rustfmt::skip]
+const COMMAND_LABELS: &[&str] = &[
+    "command", "commands", "cmd", "cmdline", "command_line", "commandline", "script", "code", "bash", "shell",
+    "shell_command", "source_code", "python", "python_code", "javascript", "js", "program", "exec",
+    "bash_command", "powershell", "snippet", "terminal_command", "input_code", "run", "execute", "argv",
+    "args", "entrypoint", "code_block", "cell", "expression", "line",
+];
+
+/// Names of arguments that say where a text is written to.
+#[rustfmt::skip]
+const TARGET_LABELS: &[&str] = &[
+    "path", "file", "filename", "file_path", "filepath", "target", "target_file", "destination", "dest", "to",
+];
 
 /// What is known of the tool that a step calls.
 #[derive(Debug, Default)]
@@ -28,10 +42,10 @@ impl<'s> CalledTool<'s> {
             let arguments = step.contents_of(Origin::ToolArguments);
             arguments.filter(move |content| is_listed(content.label.as_deref().unwrap_or_default(), labels))
         };
-        let targets = named(&TARGET_LABELS).map(|content| content.text.as_str());
+        let targets = named(TARGET_LABELS).map(|content| content.text.as_str());
         Self {
             classes: classes_of_call(step, call, policy),
-            has_command: named(&COMMAND_LABELS).next().is_some(),
+            has_command: named(COMMAND_LABELS).next().is_some(),
             targets: targets
                 .filter(|text| text.len() <= LONGEST_TARGET)
                 .take(MOST_TARGETS)
@@ -42,7 +56,7 @@ impl<'s> CalledTool<'s> {
 
 /// Whether an argument of this name is run.
 pub(in crate::prefilter) fn is_command_label(label: &str) -> bool {
-    is_listed(label, &COMMAND_LABELS)
+    is_listed(label, COMMAND_LABELS)
 }
 
 fn is_listed(label: &str, list: &[&str]) -> bool {

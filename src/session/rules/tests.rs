@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::model::testing::step_with;
-use crate::model::{Argument, Kind, Method, Outcome, Place, Tool, ToolCall};
+use crate::model::{Argument, Kind, Method, Outcome, Place, Tool, ToolCall, Withheld};
 use crate::session::{Deed, Happening, Identity, Settings, Settled, TaintedMemory};
 use std::sync::Arc;
 
@@ -119,7 +119,7 @@ impl Story {
             outcome: self.outcome,
             reasons: &[ReasonCode::DestructiveAction],
             findings,
-            withheld: &[],
+            withheld: &Withheld::default(),
         };
         let mut happening = Happening::new(&step, &Identity::of(&step), settled);
         happening.deed = Deed::of(&step, findings, &self.policy);

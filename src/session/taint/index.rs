@@ -9,7 +9,7 @@ use super::hash::Slots;
 use super::prints::{all_values, stem};
 use super::values::{self, Value, ValueKind};
 use super::{Echo, EchoKind, Provenance, Standing, Sureness, layers, words};
-use crate::model::{Content, ContentId, Origin, Place, Pointer, Step};
+use crate::model::{Content, ContentId, Kind, Origin, Place, Pointer, Step, nearest_double};
 
 /// Bytes that are read of one step.
 const MOST_BYTES: usize = 256 * 1024;
@@ -193,7 +193,7 @@ impl TaintIndex {
             return echoes;
         }
         let mut left = MOST_BYTES;
-        for content in step.contents.iter().filter(|content| speaks(content)) {
+        for content in step.contents.iter().filter(|content| may_go_out(step, content)) {
             let text = content
                 .text
                 .get(..content.text.floor_char_boundary(left))
@@ -208,6 +208,9 @@ impl TaintIndex {
             if !argument.json.starts_with('"') && argument.json.len() <= 4096 {
                 let mut found = Vec::new();
                 values::values(&argument.json, &mut found);
+                // Of a number both readings count: what was read as text may be sent with an exponent.
+                let nearest = nearest_double(&argument.json);
+                values::values(nearest.as_deref().unwrap_or_default(), &mut found);
                 found.retain(|value| matches!(value.kind, ValueKind::Number | ValueKind::Digits));
                 for value in found {
                     echoes.extend(self.echo(&value, "", None, &argument.pointer));
@@ -392,6 +395,16 @@ fn learn_words(text: &str, words: &mut Keys, stems: &mut Keys, most: usize) {
     for word in words::plain(text).split_whitespace() {
         add(stems, stem(word), most);
     }
+}
+
+/// Whether a content may leave: what the agent says, and what a message says that may be the agent's, although nobody can tell.
+fn may_go_out(step: &Step, content: &Content) -> bool {
+    let unclear = match step.kind {
+        Kind::A2aRequest => content.origin == Origin::RemoteAgent,
+        Kind::McpRequest => content.origin == Origin::ToolOutput,
+        _ => false,
+    };
+    speaks(content) || unclear && content.place == Place::Body
 }
 
 /// Contents in which the agent passes something on.

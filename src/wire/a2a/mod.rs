@@ -1,19 +1,22 @@
 //! A2A, in all its revisions, and AgentVault: finding the message in a request, and telling requests from answers.
 
+mod direction;
 mod shape;
 
-use crate::model::{Kind, Method, Origin, Place, SessionId};
-use crate::wire::aos::{self, Context};
+use crate::model::{Method, Origin, Place, SessionId};
+use crate::wire::aos::{self, Context, Side};
 use crate::wire::draft::{Checked, Draft};
-use crate::wire::json::{self, NodeId, Table};
+use crate::wire::json::{NodeId, Table};
 use crate::wire::jsonrpc::{Envelope, RpcError};
+use crate::wire::leniency::Leniency;
 use crate::wire::method_names;
 use crate::wire::wrapping::{self, Found, Wrapping};
 use crate::wire::zone::{Anchors, Shape, Zone};
 
+use direction::{Direction, Nature};
 pub(super) use shape::A2aShape;
 
-/// Reads a request that carries an A2A message.
+/// Reads a request that carries an A2A message. `side` is the observed agent's, where the request does not tell.
 ///
 /// # Errors
 ///
@@ -23,27 +26,32 @@ pub(super) fn read(
     envelope: &Envelope<'_>,
     method: Method,
     inner: Option<&str>,
+    side: Side,
 ) -> Result<Draft, RpcError> {
     let request = Checked {
         table,
         root: envelope.root,
     };
     let found = find(request, envelope, method, inner)?;
-    let direction = direction_of(table, &found, method);
+    let nature = Nature::of(table, &found, method);
     let mut anchors = Anchors::default();
     found.anchor_surroundings(&mut anchors);
     let context = match found.context {
-        Some(context) => aos::read_context(table, envelope.root, context, &mut anchors)?,
+        Some(context) => aos::read_context(table, envelope.root, context, nature.likely(side), &mut anchors)?,
         None => Context::default(),
     };
+    let direction = direction::of(nature, context.parties.as_ref(), side);
     if let Some(message) = found.message {
-        anchors.set(message, direction.zone(found.wrapping));
+        anchors.set(message, zone(direction, nature, found.wrapping));
     }
     let mut draft = Draft::new(direction.kind(), context, anchors);
     found.remark(request, &mut draft);
     if let Some(message) = found.message {
-        check(request, message, found.wrapping)?;
+        check(request, message, found.wrapping, &mut draft)?;
         remark_method(request, message, method, inner, &mut draft);
+        if direction == Direction::Unclear {
+            draft.lenient(request.pointer(message), Leniency::UnknownDirection);
+        }
         draft.ties.call = wrapping::message_id(table, message, found.wrapping);
         if draft.session.is_none() {
             draft.session = session_of(table, message, found.wrapping);
@@ -52,35 +60,21 @@ pub(super) fn read(
     Ok(draft)
 }
 
-/// Which way a message goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Direction {
-    /// From the observed agent to a remote one.
-    Out,
-    /// From a remote agent to the observed one.
-    In,
-}
-
-impl Direction {
-    const fn kind(self) -> Kind {
-        match self {
-            Direction::Out => Kind::A2aRequest,
-            Direction::In => Kind::A2aResponse,
-        }
-    }
-
-    /// What the observed agent sends are its own words, whatever role A2A gives it; what it receives are another's.
-    const fn zone(self, wrapping: Wrapping) -> Zone {
-        let origin = match self {
-            Direction::Out => Origin::Agent,
-            Direction::In => Origin::RemoteAgent,
-        };
-        let shape = match wrapping {
-            Wrapping::Message => A2aShape::Message,
-            Wrapping::BareParams => A2aShape::Object,
-        };
-        Zone::new(Shape::A2a(shape), origin, Place::Body)
-    }
+/// What the observed agent sends are its own words, whatever role A2A gives it; what it receives are another's. So are words of
+/// which nobody can tell who sends them.
+const fn zone(direction: Direction, nature: Nature, wrapping: Wrapping) -> Zone {
+    let origin = match direction {
+        Direction::Out => Origin::Agent,
+        Direction::In | Direction::Unclear => Origin::RemoteAgent,
+    };
+    let shape = match (direction, nature, wrapping) {
+        // An answer of the agent repeats what it was asked.
+        (Direction::Out, Nature::Answer, Wrapping::Message) => A2aShape::OwnMessage,
+        (Direction::Out, Nature::Answer, Wrapping::BareParams) => A2aShape::OwnObject,
+        (_, _, Wrapping::Message) => A2aShape::Message,
+        (_, _, Wrapping::BareParams) => A2aShape::Object,
+    };
+    Zone::new(Shape::A2a(shape), origin, Place::Body)
 }
 
 fn find(
@@ -96,9 +90,9 @@ fn find(
     let found = wrapping::find(request, envelope, is_wrapped)?;
     let bare_is_meant = match found.wrapping {
         Wrapping::Message => true,
-        Wrapping::BareParams => found
-            .message
-            .is_some_and(|params| has_a2a_params(request.table, params, method)),
+        Wrapping::BareParams => found.message.is_some_and(|params| {
+            has_a2a_params(request.table, params, method) || direction::is_event(request.table, params)
+        }),
     };
     let needs_nothing = matches!(method, Method::AgentCard | Method::TasksList);
     if bare_is_meant || needs_nothing {
@@ -133,42 +127,8 @@ fn has_a2a_params(table: &Table<'_>, params: NodeId, method: Method) -> bool {
     names.iter().any(|name| table.given(params, name).is_some())
 }
 
-/// A message with a method is a request. One without is an answer, unless it is the bare parameters of a request.
-fn direction_of(table: &Table<'_>, found: &Found, method: Method) -> Direction {
-    let Some(message) = found.message.filter(|_| found.wrapping == Wrapping::Message) else {
-        return Direction::Out;
-    };
-    let has = |name| table.member(message, name).is_some();
-    if has("method") {
-        return Direction::Out;
-    }
-    let answer = [
-        "result",
-        "error",
-        "statusUpdate",
-        "artifactUpdate",
-        "task",
-        "status",
-        "artifact",
-        "artifacts",
-        "state",
-    ]
-    .iter()
-    .any(|name| has(name))
-        || has("jsonrpc");
-    let event = table
-        .text_of(message, "kind")
-        .is_some_and(|kind| matches!(kind.as_ref(), "status-update" | "artifact-update" | "task" | "message"));
-    let subscription_event = method == Method::TasksSendSubscribe && has("taskId");
-    if answer || event || subscription_event {
-        Direction::In
-    } else {
-        Direction::Out
-    }
-}
-
 /// Checks the types of the fields that we rely on.
-fn check(request: Checked<'_, '_>, message: NodeId, wrapping: Wrapping) -> Result<(), RpcError> {
+fn check(request: Checked<'_, '_>, message: NodeId, wrapping: Wrapping, draft: &mut Draft) -> Result<(), RpcError> {
     let params = match wrapping {
         Wrapping::BareParams => message,
         Wrapping::Message => {
@@ -183,7 +143,7 @@ fn check(request: Checked<'_, '_>, message: NodeId, wrapping: Wrapping) -> Resul
         return Ok(());
     };
     if let Some(parts) = request.table.given(inner, "parts") {
-        request.expect(parts, json::Kind::Array, "an array of parts")?;
+        request.items(parts, "an array of parts", &mut draft.remarks)?;
     }
     Ok(())
 }

@@ -13,6 +13,10 @@ pub(in crate::wire) enum A2aShape {
     Message,
     /// Anything inside.
     Object,
+    /// A JSON-RPC message with which the observed agent answers.
+    OwnMessage,
+    /// Anything inside such an answer. What it repeats of the other agent's messages stays the other's.
+    OwnObject,
 }
 
 impl A2aShape {
@@ -23,12 +27,29 @@ impl A2aShape {
             (A2aShape::Message, "result" | "error") => {
                 Some(zone.by(Origin::RemoteAgent).shaped(Shape::A2a(A2aShape::Object)))
             }
-            (A2aShape::Message | A2aShape::Object, key) => object_member(zone, key),
+            (A2aShape::OwnMessage, "jsonrpc" | "method") => Some(zone.aside()),
+            (A2aShape::OwnMessage, "params") => Some(zone.by(Origin::RemoteAgent).shaped(Shape::A2a(A2aShape::Object))),
+            (A2aShape::OwnMessage, "result" | "error") => Some(zone.shaped(Shape::A2a(A2aShape::OwnObject))),
+            (A2aShape::OwnMessage | A2aShape::OwnObject, key) => {
+                let own = Shape::A2a(A2aShape::OwnObject);
+                if is_of_other(member) {
+                    object_member(zone.by(Origin::RemoteAgent), key, Shape::A2a(A2aShape::Object))
+                } else {
+                    object_member(zone, key, own)
+                }
+            }
+            (A2aShape::Message | A2aShape::Object, key) => object_member(zone, key, Shape::A2a(A2aShape::Object)),
         }
     }
 }
 
-fn object_member(zone: Zone, key: &str) -> Option<Zone> {
+/// Whether an object of an answer is a message in another role than that of whoever answers.
+fn is_of_other(member: Member<'_, '_>) -> bool {
+    let role = member.table.text_of(member.object, "role");
+    role.is_some_and(|role| !matches!(role.as_ref(), "agent" | "assistant" | "ROLE_AGENT"))
+}
+
+fn object_member(zone: Zone, key: &str, inside: Shape) -> Option<Zone> {
     Some(match key {
         "parts" => PartShape::parts(zone),
         "message"
@@ -56,7 +77,7 @@ fn object_member(zone: Zone, key: &str) -> Option<Zone> {
         | "authSchemes"
         | "extendedAgentCard"
         | "list"
-        | "extensions" => zone.shaped(Shape::A2a(A2aShape::Object)),
+        | "extensions" => zone.shaped(inside),
         "id"
         | "taskId"
         | "contextId"

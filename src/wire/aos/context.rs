@@ -1,12 +1,12 @@
 //! Who takes the step: the agent, the session and the user of a context.
 
-use crate::model::{Agent, AgentId, SessionId, UserId};
+use crate::model::{Agent, AgentId, Remark, SessionId, UserId};
 use crate::wire::draft::Checked;
 use crate::wire::json::{Kind, NodeId, Table};
 use crate::wire::jsonrpc::RpcError;
 use crate::wire::zone::Anchors;
 
-use super::shape::remote_party_zone;
+use super::parties::{self, Parties};
 use super::tools::read_tools;
 
 /// What a context says.
@@ -17,9 +17,15 @@ pub(in crate::wire) struct Context {
     pub(in crate::wire) user: Option<UserId>,
     /// The id of the step.
     pub(in crate::wire) step: Option<String>,
+    /// From whom to whom a message between agents goes, where the context says so.
+    pub(in crate::wire) parties: Option<Parties>,
+    /// What was noteworthy.
+    pub(in crate::wire) remarks: Vec<Remark>,
 }
 
 /// Reads a context: a `StepContext`, or the later revision's `{from: {agent, role}, to: {agent, role}}`.
+///
+/// Where nothing in the context tells which of two parties is observed, it is the one that `likely` says.
 ///
 /// # Errors
 ///
@@ -28,31 +34,45 @@ pub(in crate::wire) fn read(
     table: &Table<'_>,
     root: NodeId,
     node: NodeId,
+    likely: parties::Likely,
     anchors: &mut Anchors,
 ) -> Result<Context, RpcError> {
     let request = Checked { table, root };
     request.expect(node, Kind::Object, "an object (StepContext)")?;
+    let mut context = Context::default();
+    let remarks = &mut context.remarks;
     let agent = match request.object(node, "agent", "an object (Agent)")? {
-        Some(agent) => Some(read_agent(request, agent)?),
-        None => read_observed_party(request, node, anchors)?,
+        Some(agent) => Some(agent),
+        None => {
+            context.parties = parties::read(request, node, likely, anchors)?;
+            context.parties.as_ref().and_then(|parties| parties.agent)
+        }
     };
-    Ok(Context {
-        agent,
-        session: id_of(request, node, "session")?.map(SessionId::new),
-        user: id_of(request, node, "user")?.map(UserId::new),
-        step: table.text_of(node, "stepId").map(|id| id.into_owned()),
-    })
+    context.agent = agent.map(|agent| read_agent(request, agent, remarks)).transpose()?;
+    context.session = id_of(request, node, "session", remarks)?.map(SessionId::new);
+    // The later revision has an `identity`, a user's or a machine's, in the place of the user.
+    context.user = match id_of(request, node, "user", remarks)? {
+        Some(user) => Some(UserId::new(user)),
+        None => id_of(request, node, "identity", remarks)?.map(UserId::new),
+    };
+    context.step = table.text_of(node, "stepId").map(|id| id.into_owned());
+    Ok(context)
 }
 
 /// The `id` of the object under this name, where there is one.
-fn id_of(request: Checked<'_, '_>, context: NodeId, name: &str) -> Result<Option<String>, RpcError> {
+fn id_of(
+    request: Checked<'_, '_>,
+    context: NodeId,
+    name: &str,
+    remarks: &mut Vec<Remark>,
+) -> Result<Option<String>, RpcError> {
     match request.object(context, name, "an object")? {
-        Some(object) => request.string(object, "id"),
+        Some(object) => request.id(object, "id", remarks),
         None => Ok(None),
     }
 }
 
-fn read_agent(request: Checked<'_, '_>, node: NodeId) -> Result<Agent, RpcError> {
+fn read_agent(request: Checked<'_, '_>, node: NodeId, remarks: &mut Vec<Remark>) -> Result<Agent, RpcError> {
     let name = request.string(node, "name")?;
     let Some(id) = request.string(node, "id")?.or_else(|| name.clone()) else {
         let expected = "an agent with an `id` or a `name`";
@@ -61,30 +81,6 @@ fn read_agent(request: Checked<'_, '_>, node: NodeId) -> Result<Agent, RpcError>
     Ok(Agent {
         id: Some(AgentId::new(id)),
         name,
-        tools: read_tools(request, request.table.given(node, "tools"))?,
+        tools: read_tools(request, request.table.given(node, "tools"), remarks)?,
     })
-}
-
-/// Of two sides the observed agent is the client, who calls us; where no role says so, the one it comes from.
-fn read_observed_party(
-    request: Checked<'_, '_>,
-    context: NodeId,
-    anchors: &mut Anchors,
-) -> Result<Option<Agent>, RpcError> {
-    let from = request.object(context, "from", "an object `{agent, role}`")?;
-    let to = request.object(context, "to", "an object `{agent, role}`")?;
-    let is_client = |party: &NodeId| request.table.text_of(*party, "role").as_deref() == Some("client");
-    let observed = from.filter(is_client).or(to.filter(is_client)).or(from).or(to);
-    for other in [from, to]
-        .into_iter()
-        .flatten()
-        .filter(|party| Some(*party) != observed)
-    {
-        anchors.set(other, remote_party_zone());
-    }
-    let Some(party) = observed else { return Ok(None) };
-    match request.object(party, "agent", "an object (Agent)")? {
-        Some(agent) => Ok(Some(read_agent(request, agent)?)),
-        None => Ok(None),
-    }
 }

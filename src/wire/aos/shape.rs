@@ -1,21 +1,23 @@
 //! Which fields AOS defines, and whose words stand in them.
 
-use crate::model::{Origin, Place};
-use crate::wire::json::Table;
+use crate::model::{Method, Origin, Place};
+use crate::wire::json::{Kind, Table};
 use crate::wire::part::PartShape;
 use crate::wire::zone::{Member, Shape, Zone};
 
 /// What the fields of an AOS object mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::wire) enum AosShape {
-    /// The parameters of a `steps/*` request.
-    Params,
+    /// The parameters of the `steps/*` request of this method.
+    Params(Method),
     /// The parameters of a request that wraps a message of another protocol.
     Wrapper,
     /// `StepContext` (3.8), or the later revision's `{from, to}`.
     Context,
     /// One side of `{from, to}`.
     Party,
+    /// An identity of the later revision: a user's, a machine's or an agent's (3.17, 3.18).
+    Identity,
     /// `Agent` (3.1) whose instructions are those of the observed agent.
     Agent,
     /// Things with an id, a name and a URL: organisations, providers, models, users, sessions, servers.
@@ -40,6 +42,8 @@ pub(in crate::wire) enum AosShape {
     Call,
     /// `ToolArgumentValue` (3.15.1).
     Input,
+    /// Values by the names of their arguments, in the place of a list of `ToolArgumentValue`.
+    Inputs,
     /// `ToolCallResult` (4.6.1.1), also when it is nested with its execution id.
     Outcome,
     /// `Source` (3.7).
@@ -55,7 +59,7 @@ const fn aos(shape: AosShape) -> Shape {
 pub(super) fn origin_of_role(role: Option<&str>) -> Origin {
     match role {
         Some("user") => Origin::User,
-        Some("agent") => Origin::Agent,
+        Some("agent" | "assistant") => Origin::Agent,
         _ => Origin::Unknown,
     }
 }
@@ -64,7 +68,7 @@ impl AosShape {
     pub(in crate::wire) fn member(self, zone: Zone, member: Member<'_, '_>) -> Option<Zone> {
         let key = member.key;
         match self {
-            AosShape::Params => params_member(zone, member),
+            AosShape::Params(method) => params_member(zone, member, method),
             AosShape::Wrapper => wrapper_member(zone, key),
             AosShape::Context => context_member(zone, key),
             AosShape::Party => match key {
@@ -112,7 +116,16 @@ impl AosShape {
             },
             AosShape::Call => match key {
                 "executionId" | "toolId" => Some(zone.aside()),
-                "inputs" => Some(zone.shaped(aos(AosShape::Input))),
+                "inputs" => Some(zone.shaped(aos(inputs_shape(member)))),
+                _ => None,
+            },
+            AosShape::Inputs => None,
+            AosShape::Identity => match key {
+                "id" | "name" | "email" | "signatures" | "header" | "protected" | "signature" => {
+                    Some(zone.shaped(aos(AosShape::Identity)))
+                }
+                "organization" => Some(zone.shaped(aos(AosShape::Entity))),
+                "metadata" => Some(zone.decoration()),
                 _ => None,
             },
             AosShape::Input => match key {
@@ -123,7 +136,7 @@ impl AosShape {
             AosShape::Outcome => match key {
                 "outputs" => Some(PartShape::parts(zone)),
                 "executionId" | "toolId" => Some(zone.aside()),
-                "result" => Some(zone),
+                "result" => Some(result_zone(member)),
                 "isError" => Some(zone.free()),
                 "metadata" => Some(zone.decoration()),
                 _ => None,
@@ -135,20 +148,49 @@ impl AosShape {
             },
         }
     }
+
+    /// The zone of a member that AOS does not define here. Of a call, whatever is not known to be something else is an argument.
+    pub(in crate::wire) const fn undefined_member(self, zone: Zone) -> Zone {
+        match self {
+            AosShape::Call | AosShape::Input | AosShape::Inputs | AosShape::Params(Method::ToolCallRequest) => {
+                Zone::new(Shape::ArgumentValue, Origin::ToolArguments, Place::Body)
+            }
+            _ => zone.decoration(),
+        }
+    }
 }
 
-fn params_member(zone: Zone, member: Member<'_, '_>) -> Option<Zone> {
+/// `inputs` is a list, or one value with its name; any other object names its values itself.
+fn inputs_shape(member: Member<'_, '_>) -> AosShape {
+    let is_map =
+        member.table.kind(member.value) == Kind::Object && !super::call::is_named_value(member.table, member.value);
+    if is_map { AosShape::Inputs } else { AosShape::Input }
+}
+
+/// Each method has its own members: those of others are nobody's words in it.
+fn params_member(zone: Zone, member: Member<'_, '_>, method: Method) -> Option<Zone> {
     let body = |shape, origin| Some(Zone::new(aos(shape), origin, Place::Body));
-    match member.key {
-        "trigger" => body(AosShape::Trigger, Origin::Trigger),
-        "knowledgeStep" => body(AosShape::Knowledge, Origin::Knowledge),
-        "memory" => Some(Zone::body(Origin::Memory)),
-        "message" => body(AosShape::Message, role_of(member.table, member)),
-        "citation" | "citations" => body(AosShape::Citation, Origin::Agent),
-        "toolCallRequest" => body(AosShape::Call, Origin::ToolArguments),
-        "result" | "toolCallResult" => body(AosShape::Outcome, Origin::ToolOutput),
-        "executionId" => Some(Zone::body(Origin::ToolOutput).aside()),
-        key => wrapper_member(zone, key),
+    match (method, member.key) {
+        (Method::AgentTrigger, "trigger") => body(AosShape::Trigger, Origin::Trigger),
+        (Method::KnowledgeRetrieval, "knowledgeStep") => body(AosShape::Knowledge, Origin::Knowledge),
+        (Method::MemoryStore | Method::MemoryContextRetrieval, "memory") => Some(Zone::body(Origin::Memory)),
+        (Method::Message, "message") => body(AosShape::Message, role_of(member.table, member)),
+        (Method::Message, "citation" | "citations") => body(AosShape::Citation, Origin::Agent),
+        (Method::ToolCallRequest, "toolCallRequest") => body(AosShape::Call, Origin::ToolArguments),
+        (Method::ToolCallRequest, "executionId") => Some(Zone::body(Origin::ToolArguments).aside()),
+        (Method::ToolCallResult, "result" | "toolCallResult") => Some(result_zone(member)),
+        (Method::ToolCallResult, "executionId") => Some(Zone::body(Origin::ToolOutput).aside()),
+        (_, key) => wrapper_member(zone, key),
+    }
+}
+
+/// A result may be its outputs alone.
+fn result_zone(member: Member<'_, '_>) -> Zone {
+    let zone = Zone::new(aos(AosShape::Outcome), Origin::ToolOutput, Place::Body);
+    if member.table.kind(member.value) == Kind::Array {
+        PartShape::parts(zone)
+    } else {
+        zone
     }
 }
 
@@ -180,6 +222,7 @@ fn context_member(zone: Zone, key: &str) -> Option<Zone> {
         "agent" => zone.shaped(aos(AosShape::Agent)),
         "from" | "to" => zone.shaped(aos(AosShape::Party)),
         "session" | "user" => zone.shaped(aos(AosShape::Entity)),
+        "identity" => zone.shaped(aos(AosShape::Identity)),
         "turnId" | "stepId" | "timestamp" => zone.free(),
         "metadata" => zone.decoration(),
         _ => return None,
@@ -196,8 +239,9 @@ fn agent_member(zone: Zone, key: &str) -> Option<Zone> {
         }
     };
     Some(match key {
-        "instructions" | "description" | "name" => own(Origin::Instructions).free(),
-        "id" | "version" => zone.free(),
+        "instructions" | "instruction" | "description" | "name" => own(Origin::Instructions).free(),
+        "id" | "version" | "url" => zone.free(),
+        "identity" => zone.shaped(aos(AosShape::Identity)),
         "tools" => own(Origin::ToolDescription).shaped(aos(AosShape::Tool)),
         "resources" => own(Origin::Knowledge).shaped(aos(AosShape::Resource)),
         "provider" | "model" | "mcpServers" | "organization" => zone.shaped(aos(AosShape::Entity)),
@@ -219,7 +263,10 @@ fn tool_member(zone: Zone, key: &str) -> Option<Zone> {
     Some(match key {
         "id" | "name" | "title" | "description" | "type" => zone.free(),
         "arguments" | "outputs" => zone.shaped(aos(AosShape::ToolField)),
-        "inputSchema" | "outputSchema" | "parameters" | "annotations" => zone.free(),
+        "inputSchema" | "outputSchema" | "parameters" | "input_schema" | "annotations" => zone.free(),
+        // OpenAI's interface.
+        "function" => zone,
+        "strict" => zone.free(),
         "metadata" => zone.decoration(),
         _ => return None,
     })

@@ -3,35 +3,49 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use crate::model::{ArgumentDefinition, Tool};
-use crate::wire::draft::Checked;
+use crate::model::{ArgumentDefinition, Remark, Tool};
+use crate::wire::draft::{Checked, note};
 use crate::wire::json::{Kind, NodeId, Table};
 use crate::wire::jsonrpc::RpcError;
+use crate::wire::leniency::Leniency;
 
-/// Reads `tools`: missing, `null`, or an array of definitions.
-pub(super) fn read_tools(request: Checked<'_, '_>, tools: Option<NodeId>) -> Result<Vec<Tool>, RpcError> {
+/// Reads `tools`: missing, `null`, an array of definitions, or one definition.
+pub(super) fn read_tools(
+    request: Checked<'_, '_>,
+    tools: Option<NodeId>,
+    remarks: &mut Vec<Remark>,
+) -> Result<Vec<Tool>, RpcError> {
     let Some(tools) = tools else { return Ok(Vec::new()) };
-    request.expect(tools, Kind::Array, "an array of tool definitions")?;
-    request
-        .table
-        .children(tools)
-        .map(|tool| read_tool(request, tool))
-        .collect()
+    let definitions = request.items(tools, "an array of tool definitions", remarks)?;
+    let read = |tool| read_tool(request, tool, remarks);
+    definitions.into_iter().map(read).collect()
 }
 
-fn read_tool(request: Checked<'_, '_>, node: NodeId) -> Result<Tool, RpcError> {
+fn read_tool(request: Checked<'_, '_>, node: NodeId, remarks: &mut Vec<Remark>) -> Result<Tool, RpcError> {
     let table = request.table;
     request.expect(node, Kind::Object, "an object (ToolDefinition)")?;
-    let Some((id, name)) = declared_name(table, node) else {
+    // OpenAI's interface: `{"type": "function", "function": {…}}`.
+    let inside = table.given(node, "function");
+    let names = match inside.and_then(|inside| declared_name(table, inside)) {
+        Some((id, name)) => {
+            note(remarks, request.pointer(node), Leniency::FunctionTool);
+            Some((table.text_of(node, "id").map_or(id, Cow::into_owned), name))
+        }
+        None => declared_name(table, node),
+    };
+    let Some((id, name)) = names else {
         let expected = "a tool with an `id` or a `name`";
         return Err(RpcError::invalid_params(request.pointer(node), expected, "neither"));
     };
+    let node = inside
+        .filter(|inside| table.kind(*inside) == Kind::Object)
+        .unwrap_or(node);
     let arguments = match table.given(node, "arguments") {
         Some(list) if table.kind(list) == Kind::Array => Some(read_arguments(request, list)?),
         Some(schema) if table.kind(schema) == Kind::Object => schema_arguments(table, schema),
         Some(other) => return Err(request.wrong(other, "an array of argument definitions or null")),
         // AOS writes null for a tool without arguments; many agents write it where they do not know.
-        None => ["inputSchema", "parameters"]
+        None => ["inputSchema", "parameters", "input_schema"]
             .iter()
             .find_map(|name| table.given(node, name))
             .and_then(|schema| schema_arguments(table, schema)),

@@ -7,8 +7,6 @@ use std::fmt;
 pub(in crate::wire) enum FaultKind {
     /// It is not JSON at all; the text says what was expected.
     Malformed(String),
-    /// It begins with a byte order mark.
-    ByteOrderMark,
     /// It holds bytes that are not UTF-8.
     NotUtf8,
     /// It spells half of a surrogate pair.
@@ -19,8 +17,6 @@ pub(in crate::wire) enum FaultKind {
     TooDeep(usize),
     /// It has more values than this.
     TooManyValues(usize),
-    /// It has a number that a double cannot hold exactly.
-    LossyNumber,
     /// It is longer than this many bytes.
     TooLong(usize),
 }
@@ -77,15 +73,11 @@ impl fmt::Display for FaultKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             FaultKind::Malformed(what) => write!(f, "the body is not well-formed JSON: {what}"),
-            FaultKind::ByteOrderMark => f.write_str("the body begins with a byte order mark; send plain UTF-8"),
             FaultKind::NotUtf8 => f.write_str("the body is not UTF-8"),
             FaultKind::LoneSurrogate => f.write_str("a string holds half of a surrogate pair"),
             FaultKind::DuplicateKey => f.write_str("an object has two members of the same name"),
             FaultKind::TooDeep(limit) => write!(f, "the body is nested deeper than {limit} levels"),
             FaultKind::TooManyValues(limit) => write!(f, "the body holds more than {limit} values"),
-            FaultKind::LossyNumber => {
-                f.write_str("a number cannot be held exactly by a 64-bit floating-point number; send it as a string")
-            }
             FaultKind::TooLong(limit) => write!(f, "the body is longer than {limit} bytes"),
         }
     }

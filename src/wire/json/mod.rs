@@ -2,7 +2,8 @@
 //!
 //! The document is never rebuilt: every node is a span of the text as it was received, so that what was judged is
 //! byte for byte what was sent, and an edit can replace one string token and leave the rest alone. The table is
-//! strict where two readers of one text could disagree: duplicate keys, depth, numbers, surrogates, encoding.
+//! strict where two readers of one text could disagree: duplicate keys, depth, surrogates, encoding. Numbers
+//! are kept as they are written, however long.
 //! It knows nothing of JSON-RPC or of any protocol.
 
 mod escape;

@@ -7,8 +7,7 @@ use jiter::{Jiter, JiterError, JiterErrorType, JsonErrorType, Peek};
 use super::escape::unescape;
 use super::fault::{Fault, FaultKind};
 use super::keys::{Names, Scope};
-use super::number::is_exact;
-use super::{Kind, Node, Spelling, Table, push_index, push_key};
+use super::{Kind, Node, Spelling, Table, number, push_index, push_key};
 
 /// How large a document may be.
 #[derive(Clone, Copy, Debug)]
@@ -40,9 +39,6 @@ pub(in crate::wire) fn parse(body: &[u8], bounds: Bounds) -> Result<Table<'_>, F
             return Err(Fault::new(FaultKind::NotUtf8, text, text.len(), ""));
         }
     };
-    if text.starts_with('\u{feff}') {
-        return Err(Fault::new(FaultKind::ByteOrderMark, text, 0, ""));
-    }
     Reader::new(text, bounds).read()
 }
 
@@ -79,6 +75,8 @@ struct Ahead {
 struct Reader<'j> {
     text: &'j str,
     jiter: Jiter<'j>,
+    /// Where in the text the tokenizer's own begins.
+    base: usize,
     bounds: Bounds,
     nodes: Vec<Node>,
     strings: usize,
@@ -91,6 +89,7 @@ impl<'j> Reader<'j> {
         Self {
             text,
             jiter: Jiter::new(text.as_bytes()),
+            base: 0,
             bounds,
             nodes: Vec::with_capacity((text.len() / 24).clamp(16, 4096)),
             strings: 0,
@@ -129,7 +128,7 @@ impl<'j> Reader<'j> {
         if self.nodes.len() >= self.bounds.values {
             return Err(self.fault(FaultKind::TooManyValues(self.bounds.values)));
         }
-        let start = self.jiter.current_index();
+        let start = self.at();
         let kind = match ahead.peek {
             Peek::String => Kind::String,
             Peek::Object => Kind::Object,
@@ -158,18 +157,32 @@ impl<'j> Reader<'j> {
             }
             Kind::Bool => self.jiter.known_bool(ahead.peek).map(|_| ()),
             Kind::Null => self.jiter.known_null(),
-            Kind::Number if ahead.peek.is_num() => self.jiter.known_number_bytes(ahead.peek).map(|_| ()),
+            Kind::Number if ahead.peek.is_num() => self.number(ahead.peek, start),
             Kind::Number => return Err(self.fault(FaultKind::Malformed("expected a value".into()))),
         };
         if let Err(error) = read {
             return Err(self.malformed(&error));
         }
-        let end = self.jiter.current_index();
-        if kind == Kind::Number && !is_exact(self.text.get(start..end).unwrap_or_default()) {
-            return Err(self.fault_at(FaultKind::LossyNumber, start));
-        }
+        let end = self.at();
         self.end(id, end);
         Ok(None)
+    }
+
+    /// Reads a number. One of more digits than the tokenizer takes is read here, and the tokenizer goes on behind it.
+    fn number(&mut self, peek: Peek, start: usize) -> Result<(), JiterError> {
+        let error = match self.jiter.known_number_bytes(peek) {
+            Ok(_) => return Ok(()),
+            Err(error) => error,
+        };
+        let too_long = error.error_type == JiterErrorType::JsonError(JsonErrorType::NumberOutOfRange);
+        match number::end_of(self.text, start).filter(|_| too_long) {
+            Some(end) => {
+                self.base = end;
+                self.jiter = Jiter::new(self.text.as_bytes().get(end..).unwrap_or_default());
+                Ok(())
+            }
+            None => Err(error),
+        }
     }
 
     fn open_object(&mut self, id: u32) -> Result<Option<Ahead>, Fault> {
@@ -249,7 +262,7 @@ impl<'j> Reader<'j> {
             if let Some(scope) = &open.names {
                 self.names.close(scope);
             }
-            self.end(open.node, self.jiter.current_index());
+            self.end(open.node, self.at());
         }
         Ok(None)
     }
@@ -263,19 +276,23 @@ impl<'j> Reader<'j> {
     }
 
     fn malformed(&self, error: &JiterError) -> Fault {
-        let index = error.index;
+        let index = self.base + error.index;
         let kind = match &error.error_type {
             JiterErrorType::JsonError(JsonErrorType::LoneLeadingSurrogateInHexEscape)
             | JiterErrorType::JsonError(JsonErrorType::UnexpectedEndOfHexEscape) => FaultKind::LoneSurrogate,
-            JiterErrorType::JsonError(JsonErrorType::NumberOutOfRange) => FaultKind::LossyNumber,
             JiterErrorType::JsonError(other) => FaultKind::Malformed(other.to_string()),
             JiterErrorType::WrongType { .. } => FaultKind::Malformed("expected a value".into()),
         };
         self.fault_at(kind, index)
     }
 
+    /// The byte at which the reader stands.
+    fn at(&self) -> usize {
+        self.base + self.jiter.current_index()
+    }
+
     fn fault(&self, kind: FaultKind) -> Fault {
-        self.fault_at(kind, self.jiter.current_index())
+        self.fault_at(kind, self.at())
     }
 
     fn fault_at(&self, kind: FaultKind, offset: usize) -> Fault {

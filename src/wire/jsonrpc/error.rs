@@ -18,6 +18,8 @@ pub mod code {
     pub const INVALID_PARAMS: i64 = -32602;
     /// Something broke inside; never with detail.
     pub const INTERNAL: i64 = -32603;
+    /// The envelope is of a protocol version that is not spoken; `data.supported_versions`.
+    pub const UNSUPPORTED_VERSION: i64 = -32001;
     /// Nobody knows who is asking (as AgentVault uses it).
     pub const AUTHENTICATION: i64 = -32002;
     /// Who is asking may not (as AgentVault uses it).
@@ -41,10 +43,18 @@ pub struct RpcError {
     pub data: Option<Value>,
 }
 
+/// The protocol versions that are spoken, as an error names them.
+const SPOKEN: &[&str] = &["AOS 0.1.0"];
+
 /// Characters of received text that an error repeats.
 const REPEATED: usize = 64;
 
 impl RpcError {
+    /// The body cannot be read at all.
+    pub fn unreadable(message: impl Into<String>) -> Self {
+        Self::plain(code::PARSE, message)
+    }
+
     /// The body is JSON, but no request.
     pub fn invalid_request(message: impl Into<String>) -> Self {
         Self::plain(code::INVALID_REQUEST, message)
@@ -56,6 +66,18 @@ impl RpcError {
             code::METHOD_NOT_FOUND,
             format!("method not found: `{}`", repeatable(name)),
         )
+    }
+
+    /// The envelope is of a protocol that is not spoken.
+    pub fn unsupported_version(protocol: &str) -> Self {
+        Self {
+            code: code::UNSUPPORTED_VERSION,
+            message: format!(
+                "unsupported protocol version: the request is an {protocol} envelope, spoken here is {}",
+                SPOKEN.join(", ")
+            ),
+            data: Some(json!({ "supported_versions": SPOKEN })),
+        }
     }
 
     /// The parameters are not those of the method: what was expected where, and what stands there.
@@ -128,14 +150,10 @@ impl RpcError {
 impl From<Fault> for RpcError {
     fn from(fault: Fault) -> Self {
         let code = match fault.kind {
-            FaultKind::Malformed(_) | FaultKind::ByteOrderMark | FaultKind::NotUtf8 | FaultKind::LoneSurrogate => {
-                code::PARSE
+            FaultKind::Malformed(_) | FaultKind::NotUtf8 | FaultKind::LoneSurrogate => code::PARSE,
+            FaultKind::DuplicateKey | FaultKind::TooDeep(_) | FaultKind::TooManyValues(_) | FaultKind::TooLong(_) => {
+                code::INVALID_REQUEST
             }
-            FaultKind::DuplicateKey
-            | FaultKind::TooDeep(_)
-            | FaultKind::TooManyValues(_)
-            | FaultKind::LossyNumber
-            | FaultKind::TooLong(_) => code::INVALID_REQUEST,
         };
         Self {
             code,

@@ -1,15 +1,17 @@
 //! MCP: finding the message in a request, telling requests from answers, and reading tool calls and tool lists.
 
+mod call;
 mod shape;
 
 use std::borrow::Cow;
 
 use crate::model::{Kind, Origin, Place, Tool};
-use crate::wire::aos::{self, Context};
-use crate::wire::draft::{CallDraft, Checked, Draft};
-use crate::wire::json::{self, NodeId, Table, push_key};
+use crate::wire::aos::{self, Context, End, Likely, Side};
+use crate::wire::draft::{Checked, Draft};
+use crate::wire::json::{self, NodeId, Table};
 use crate::wire::jsonrpc::{Envelope, RpcError};
-use crate::wire::wrapping::{self, Wrapping};
+use crate::wire::leniency::Leniency;
+use crate::wire::wrapping::{self, Found, Wrapping};
 use crate::wire::zone::{Anchors, Shape, Zone};
 
 pub(super) use shape::McpShape;
@@ -18,7 +20,8 @@ pub(super) use shape::McpShape;
 ///
 /// # Errors
 ///
-/// `-32602` when there is no message, or a field that we rely on has another type than MCP gives it.
+/// `-32602` when there is no message, when it is neither a request nor an answer, or when a field that we rely on has another type
+/// than MCP gives it.
 pub(super) fn read(table: &Table<'_>, envelope: &Envelope<'_>, inner: Option<&str>) -> Result<Draft, RpcError> {
     let request = Checked {
         table,
@@ -27,47 +30,95 @@ pub(super) fn read(table: &Table<'_>, envelope: &Envelope<'_>, inner: Option<&st
     let found = wrapping::find(request, envelope, |node| {
         inner.is_none() || wrapping::is_rpc(request, node)
     })?;
-    let message = match (found.message, found.wrapping, inner) {
-        (Some(message), Wrapping::Message, _) => Some(message),
-        // `protocols/MCP/tools/call` with the parameters of `tools/call`.
-        (params, Wrapping::BareParams, Some(_)) => params,
-        (_, _, None) | (None, Wrapping::Message, Some(_)) => {
-            return Err(RpcError::invalid_params(
-                "/params/message",
-                "an object (the MCP message)",
-                "nothing",
-            ));
-        }
-    };
-    let method = match message.filter(|_| found.wrapping == Wrapping::Message) {
+    let (message, wrapping) = message_of(request, &found, inner)?;
+    let wrapped = message.filter(|_| wrapping == Wrapping::Message);
+    let own_method = match wrapped {
         Some(message) => request.string(message, "method")?,
-        None => inner.map(str::to_owned),
+        None => None,
     };
-    let nature = Nature::of(table, message, found.wrapping, method.as_deref());
+    let answers = wrapped.is_some_and(|message| has_answer(table, message));
+    let method = own_method.as_deref().or(inner.filter(|_| !answers));
+    let nature = match (method, inner) {
+        (Some(_), _) if calls(own_method.as_deref(), inner, answers) => Nature::ToolCall,
+        (Some(method), _) => Nature::of_method(method),
+        (None, _) => Nature::Answer,
+    };
     let mut anchors = Anchors::default();
     found.anchor_surroundings(&mut anchors);
     let context = match found.context {
-        Some(context) => aos::read_context(table, envelope.root, context, &mut anchors)?,
+        Some(context) => aos::read_context(table, envelope.root, context, LIKELY, &mut anchors)?,
         None => Context::default(),
     };
     if let Some(message) = message {
-        anchors.set(message, nature.zone(found.wrapping));
+        anchors.set(message, nature.zone(wrapping));
     }
     let mut draft = Draft::new(nature.kind(), context, anchors);
     found.remark(request, &mut draft);
     let Some(message) = message else { return Ok(draft) };
-    remark_method(request, message, method.as_deref(), inner, &mut draft);
-    draft.ties.call = wrapping::message_id(table, message, found.wrapping);
-    let params = match found.wrapping {
+    remark_method(request, message, own_method.as_deref(), inner, &mut draft);
+    if wrapped.is_some() && own_method.is_none() && method.is_some() {
+        draft.lenient(request.pointer(message), Leniency::MethodOfEnvelope);
+    }
+    draft.ties.call = wrapping::message_id(table, message, wrapping);
+    let params = match wrapping {
         Wrapping::BareParams => Some(message),
         Wrapping::Message => request.object(message, "params", "an object (MCP params)")?,
     };
     match nature {
-        Nature::ToolCall => draft.tool_call = Some(read_call(request, message, params)?),
+        Nature::ToolCall => draft.tool_call = Some(call::read(request, message, params, wrapping, &mut draft.remarks)?),
         Nature::Answer => draft.announced_tools = read_announced(table, message),
         Nature::FromClient | Nature::FromServer => {}
+        Nature::FromEither => draft.lenient(request.pointer(message), Leniency::UnknownDirection),
     }
     Ok(draft)
+}
+
+/// Messages of MCP go between the agent and a server, not between two agents.
+const LIKELY: Likely = Likely {
+    side: Side::Client,
+    end: End::From,
+};
+
+/// The message, and whether it is one or the parameters of one.
+fn message_of(
+    request: Checked<'_, '_>,
+    found: &Found,
+    inner: Option<&str>,
+) -> Result<(Option<NodeId>, Wrapping), RpcError> {
+    const EXPECTED: &str = "an object (the MCP message)";
+    let message = match (found.message, found.wrapping, inner) {
+        (Some(message), Wrapping::Message, _) => message,
+        // `protocols/MCP/tools/call` with the parameters of `tools/call`.
+        (params, Wrapping::BareParams, Some(_)) => return Ok((params, Wrapping::BareParams)),
+        (_, _, None) | (None, Wrapping::Message, Some(_)) => {
+            return Err(RpcError::invalid_params("/params/message", EXPECTED, "nothing"));
+        }
+    };
+    if has_answer(request.table, message) || request.table.given(message, "method").is_some() {
+        return Ok((Some(message), Wrapping::Message));
+    }
+    match inner {
+        // The same parameters, wrapped; or a message that leaves its method to the name of the request.
+        Some(_) if request.table.given(message, "params").is_some() => Ok((Some(message), Wrapping::Message)),
+        Some(_) => Ok((Some(message), Wrapping::BareParams)),
+        None => {
+            let pointer = format!("{}/method", request.pointer(message));
+            let expected = "a string, or a `result` or an `error` beside it";
+            Err(RpcError::invalid_params(pointer, expected, "none of them"))
+        }
+    }
+}
+
+fn has_answer(table: &Table<'_>, message: NodeId) -> bool {
+    ["result", "error"]
+        .iter()
+        .any(|name| table.member(message, name).is_some())
+}
+
+/// Whether a message is a call of a tool: by its own method, or by the name of the request.
+fn calls(own_method: Option<&str>, inner: Option<&str>, answers: bool) -> bool {
+    const CALL: Option<&str> = Some("tools/call");
+    own_method == CALL || inner == CALL && (own_method.is_some() || !answers)
 }
 
 /// What a message is.
@@ -79,33 +130,51 @@ enum Nature {
     FromClient,
     /// A request or notification of the server: sampling, elicitation, roots, logs, changes.
     FromServer,
+    /// A request or notification that either may send, or that is in no list. It may go out, and it may be another's words: it is
+    /// looked at like what goes out, and has no authority.
+    FromEither,
     /// An answer. Answers of clients to servers look the same; they are judged as strictly as those of servers.
     Answer,
 }
 
 impl Nature {
-    fn of(table: &Table<'_>, message: Option<NodeId>, wrapping: Wrapping, method: Option<&str>) -> Self {
-        match (method, message) {
-            (Some("tools/call"), _) => Nature::ToolCall,
-            (Some(method), _) if is_of_server(method) => Nature::FromServer,
-            (Some(_), _) => Nature::FromClient,
-            (None, Some(message)) if wrapping == Wrapping::Message => {
-                let answers = ["result", "error"]
-                    .iter()
-                    .any(|name| table.member(message, name).is_some());
-                if answers || table.member(message, "method").is_none() {
-                    Nature::Answer
-                } else {
-                    Nature::FromClient
-                }
-            }
-            (None, _) => Nature::FromClient,
+    fn of_method(method: &str) -> Self {
+        match method {
+            "tools/call" => Nature::ToolCall,
+            "initialize"
+            | "server/discover"
+            | "resources/list"
+            | "resources/templates/list"
+            | "resources/read"
+            | "resources/subscribe"
+            | "resources/unsubscribe"
+            | "subscriptions/listen"
+            | "prompts/list"
+            | "prompts/get"
+            | "tools/list"
+            | "logging/setLevel"
+            | "completion/complete"
+            | "notifications/initialized"
+            | "notifications/roots/list_changed" => Nature::FromClient,
+            "sampling/createMessage"
+            | "elicitation/create"
+            | "roots/list"
+            | "notifications/message"
+            | "notifications/tools/list_changed"
+            | "notifications/prompts/list_changed"
+            | "notifications/resources/list_changed"
+            | "notifications/resources/updated"
+            | "notifications/subscriptions/acknowledged"
+            | "notifications/progress"
+            | "notifications/elicitation/complete"
+            | "notifications/tasks/status" => Nature::FromServer,
+            _ => Nature::FromEither,
         }
     }
 
     const fn kind(self) -> Kind {
         match self {
-            Nature::ToolCall | Nature::FromClient => Kind::McpRequest,
+            Nature::ToolCall | Nature::FromClient | Nature::FromEither => Kind::McpRequest,
             Nature::FromServer | Nature::Answer => Kind::McpResponse,
         }
     }
@@ -116,29 +185,11 @@ impl Nature {
             (Nature::ToolCall, Wrapping::BareParams) => (McpShape::CallParams, Origin::Agent),
             (Nature::FromClient, Wrapping::Message) => (McpShape::FromClient, Origin::Agent),
             (Nature::FromClient, Wrapping::BareParams) => (McpShape::Object, Origin::Agent),
-            (Nature::FromServer | Nature::Answer, Wrapping::Message) => (McpShape::FromServer, Origin::ToolOutput),
-            (Nature::FromServer | Nature::Answer, Wrapping::BareParams) => (McpShape::Object, Origin::ToolOutput),
+            (_, Wrapping::Message) => (McpShape::FromServer, Origin::ToolOutput),
+            (_, Wrapping::BareParams) => (McpShape::Object, Origin::ToolOutput),
         };
         Zone::new(Shape::Mcp(shape), origin, Place::Body)
     }
-}
-
-/// Methods that servers call. Everything else is a client's.
-fn is_of_server(method: &str) -> bool {
-    matches!(
-        method,
-        "sampling/createMessage"
-            | "elicitation/create"
-            | "roots/list"
-            | "notifications/message"
-            | "notifications/tools/list_changed"
-            | "notifications/prompts/list_changed"
-            | "notifications/resources/list_changed"
-            | "notifications/resources/updated"
-            | "notifications/progress"
-            | "notifications/elicitation/complete"
-            | "notifications/tasks/status"
-    )
 }
 
 fn remark_method(
@@ -166,29 +217,6 @@ fn remark_method(
             );
         }
     }
-}
-
-fn read_call(request: Checked<'_, '_>, message: NodeId, params: Option<NodeId>) -> Result<CallDraft, RpcError> {
-    let Some(params) = params else {
-        return Err(request.missing(message, "params", "an object (MCP params)"));
-    };
-    let tool_node = request.required(params, "name", "a string")?;
-    request.expect(tool_node, json::Kind::String, "a string")?;
-    let mut arguments = Vec::new();
-    if let Some(given) = request.object(params, "arguments", "an object")? {
-        let here = request.pointer(given);
-        for value in request.table.children(given) {
-            let name = request.table.key(value).unwrap_or_default();
-            let mut pointer = here.clone();
-            push_key(&mut pointer, &name);
-            arguments.push(request.argument(name.into_owned(), pointer, Some(value)));
-        }
-    }
-    Ok(CallDraft {
-        tool: request.table.text(tool_node).unwrap_or_default().into_owned(),
-        tool_node,
-        arguments,
-    })
 }
 
 /// The tools of a `tools/list` answer. One that has no name cannot be called and is left out.

@@ -34,10 +34,21 @@ impl McpShape {
                 "name" => Some(zone.by(Origin::ToolArguments).aside()),
                 "arguments" => Some(zone.by(Origin::ToolArguments).free()),
                 "inputResponses" | "requestState" => Some(zone.by(Origin::ToolArguments).free()),
-                key => object_member(zone, key),
+                "_meta" | "task" => object_member(zone, member.key),
+                _ => None,
             },
             McpShape::Result => result_member(zone, member.key),
             McpShape::Object => object_member(zone, member.key),
+        }
+    }
+
+    /// The zone of a member that MCP does not define here. Of a call it is an argument.
+    pub(in crate::wire) const fn undefined_member(self, zone: Zone) -> Zone {
+        match self {
+            McpShape::ToolCall | McpShape::CallParams => {
+                Zone::new(Shape::ArgumentValue, Origin::ToolArguments, zone.place)
+            }
+            McpShape::FromClient | McpShape::FromServer | McpShape::Result | McpShape::Object => zone.decoration(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The seven A2A hooks and the three scenarios of the A2A extension, in our own words.
 
 use super::*;
-use crate::model::{Decision, Edit, Kind, Method, ReasonCode};
+use crate::model::{Decision, Edit, Kind, Method, ReasonCode, Withheld};
 
 fn hook(id: &str, method: &str, params: Value, reasoning: &str) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": {
@@ -125,7 +125,13 @@ fn answer(request: &Value, decision: Decision, modified: Option<Arc<Step>>) -> V
         coverage: false,
         cost: false,
     };
-    serde_json::from_slice(&encode_verdict(&id, &verdict(decision, modified), &facts, &shown)).unwrap()
+    serde_json::from_slice(&encode_verdict(
+        &id,
+        &Withheld::default().clean(verdict(decision, modified)),
+        &facts,
+        &shown,
+    ))
+    .unwrap()
 }
 
 #[test]

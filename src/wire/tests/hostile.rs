@@ -13,6 +13,7 @@ fn within(limit: Duration, work: impl FnOnce()) {
 }
 
 const WIDE: Limits = Limits {
+    a2a_side: Side::Client,
     max_depth: 128,
     max_nodes: 2_000_000,
     max_batch: 32,

@@ -175,17 +175,13 @@ fn row_31_what_has_no_single_meaning_is_refused_with_its_place() {
     let duplicate = refused(br#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":{"k":1,"\u006b":2}}}"#);
     assert_eq!(duplicate.code, code::INVALID_REQUEST);
     assert_eq!(duplicate.data.unwrap()["pointer"], "/params/a/k");
-    let lossy = refused(br#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"n":[9007199254740993]}}"#);
-    assert_eq!(
-        (lossy.code, lossy.data.unwrap()["pointer"].as_str()),
-        (code::INVALID_REQUEST, Some("/params/n/0"))
-    );
     let deep = format!(r#"{{"params":{}{}}}"#, "[".repeat(200), "]".repeat(200));
     assert_eq!(refused(deep.as_bytes()).code, code::INVALID_REQUEST);
     for body in [
         &b"{\"a\":\"\xff\"}"[..],
         br#"{"a":"\ud800"}"#,
-        b"\xef\xbb\xbf{}",
+        b"\xff\xfe{\0}\0",
+        b"\xef\xbb\xbf\xef\xbb\xbf{}",
         b"{",
         b"",
     ] {

@@ -1,5 +1,8 @@
 //! One test for each decision that was taken where the published texts disagree, by its number.
 
+mod calls;
+mod clients;
+mod directions;
 mod envelope;
 mod protocols;
 mod steps;

@@ -1,0 +1,70 @@
+//! The room of one step: its slots, one job at a time, within its deadline.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::model::{OrganisationId, Step};
+use crate::work::{Busy, Pool, Size, Slot};
+
+/// Where the jobs of one step run.
+pub(super) struct Room<'g> {
+    pool: &'g Arc<Pool>,
+    organisation: &'g OrganisationId,
+    size: Size,
+    slot: Option<Slot>,
+    /// When the step has to be decided.
+    pub(super) deadline: Instant,
+}
+
+impl<'g> Room<'g> {
+    /// For a step, with the slot that it has already, if it has one.
+    pub(super) fn new(
+        pool: &'g Arc<Pool>,
+        organisation: &'g OrganisationId,
+        step: &Step,
+        slot: Option<Slot>,
+        deadline: Instant,
+    ) -> Self {
+        Self {
+            pool,
+            organisation,
+            size: Size::of(step.text_bytes()),
+            slot,
+            deadline,
+        }
+    }
+
+    /// Gives the slot back: what comes next waits for others.
+    pub(super) fn leave(&mut self) {
+        self.slot = None;
+    }
+
+    /// Runs a job, and gives the slot back.
+    ///
+    /// # Errors
+    ///
+    /// When the deadline passes first.
+    pub(super) async fn run<T: Send + 'static>(&mut self, job: impl FnOnce() -> T + Send + 'static) -> Result<T, Busy> {
+        self.run_after(Duration::ZERO, job).await
+    }
+
+    /// Runs a job that may take so much longer than the deadline.
+    ///
+    /// # Errors
+    ///
+    /// When that time passes first.
+    pub(super) async fn run_after<T: Send + 'static>(
+        &mut self,
+        more: Duration,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Busy> {
+        let deadline = self.deadline + more;
+        let slot = match self.slot.take() {
+            Some(slot) => slot,
+            None => self.pool.slot(self.organisation, self.size, deadline).await?,
+        };
+        slot.run(deadline, job).await.map(|(_, result)| result)
+    }
+}

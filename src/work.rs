@@ -1,0 +1,376 @@
+//! Work that takes a processor: a bounded number of threads, and a bounded queue before them.
+//!
+//! ```text
+//! request ─▶ slot (waits in a bounded queue, until a deadline) ─▶ job on a thread of its own ─▶ slot is free again
+//! ```
+//!
+//! Decoding, screening, masking, settling and learning never run on the threads that serve connections, so whatever is
+//! examined, `/healthz` answers at once. There are three kinds of room:
+//!
+//! - **Every** step needs a slot. There is one more than processors.
+//! - A **large** step needs a second one, of which there are as many as processors: however many large steps come, a small
+//!   one finds a slot.
+//! - Of either kind one **organisation** waits for no more than there are: the queue holds a few of each, so that whoever
+//!   sends one step waits behind a few of those who send thousands.
+//! - **Learning** has slots of its own: a step that waits until its session was learned from waits for nobody else.
+//!
+//! Whoever stops waiting for a slot leaves the queue. A job that has begun runs to its end, and its slot is taken so long.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::Instant;
+
+use crate::model::OrganisationId;
+
+/// How much is worked on at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Large steps at the same time. One small one fits beside them.
+    pub threads: usize,
+    /// Steps that may wait for a slot.
+    pub max_waiting: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            threads: std::thread::available_parallelism().map_or(2, usize::from),
+            max_waiting: 1_024,
+        }
+    }
+}
+
+/// How much work a step is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// At most [`Size::SMALL_BYTES`].
+    Small,
+    /// More.
+    Large,
+}
+
+impl Size {
+    /// The largest small step: examining it takes tens of milliseconds at the very worst.
+    pub const SMALL_BYTES: usize = 32 * 1024;
+
+    /// Of so many bytes.
+    pub const fn of(bytes: usize) -> Self {
+        if bytes <= Self::SMALL_BYTES {
+            Size::Small
+        } else {
+            Size::Large
+        }
+    }
+}
+
+/// Why there is no slot, or no result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Busy {
+    /// As many wait as may wait.
+    #[error("too many steps wait to be examined")]
+    Full,
+    /// The deadline passed first.
+    #[error("there was no time left to examine the step")]
+    Late,
+}
+
+/// Room for every step, and for large ones.
+#[derive(Clone, Debug)]
+struct Kinds {
+    large: Arc<Semaphore>,
+    every: Arc<Semaphore>,
+}
+
+impl Kinds {
+    fn new(threads: usize) -> Self {
+        Self {
+            large: Arc::new(Semaphore::new(threads)),
+            every: Arc::new(Semaphore::new(threads + 1)),
+        }
+    }
+
+    /// The scarcer kind comes first: whoever waits for it holds up nobody.
+    async fn permits(&self, size: Size, deadline: Instant) -> Result<[Option<OwnedSemaphorePermit>; 2], Busy> {
+        let large = match size {
+            Size::Large => Some(permit(&self.large, deadline).await?),
+            Size::Small => None,
+        };
+        Ok([large, Some(permit(&self.every, deadline).await?)])
+    }
+}
+
+/// The slots.
+#[derive(Debug)]
+pub struct Pool {
+    all: Kinds,
+    tenants: Mutex<HashMap<OrganisationId, Kinds>>,
+    threads: usize,
+    learning: Arc<Semaphore>,
+    waiting: AtomicUsize,
+    max_waiting: usize,
+}
+
+impl Pool {
+    /// With all slots free.
+    pub fn new(settings: Settings) -> Self {
+        let threads = settings.threads.max(1);
+        Self {
+            all: Kinds::new(threads),
+            tenants: Mutex::default(),
+            threads,
+            learning: Arc::new(Semaphore::new(threads.div_ceil(2))),
+            waiting: AtomicUsize::new(0),
+            max_waiting: settings.max_waiting,
+        }
+    }
+
+    /// Whether as many wait as may wait.
+    pub fn is_full(&self) -> bool {
+        self.waiting() >= self.max_waiting
+    }
+
+    /// How many wait for a slot.
+    pub fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::Relaxed)
+    }
+
+    /// A slot for a step that has just arrived.
+    ///
+    /// # Errors
+    ///
+    /// When as many wait as may wait, or the deadline passes first.
+    pub async fn enter(&self, organisation: &OrganisationId, size: Size, deadline: Instant) -> Result<Slot, Busy> {
+        if self.is_full() {
+            return Err(Busy::Full);
+        }
+        self.slot(organisation, size, deadline).await
+    }
+
+    /// A slot for a step that was let in before.
+    ///
+    /// # Errors
+    ///
+    /// When the deadline passes first.
+    pub async fn slot(&self, organisation: &OrganisationId, size: Size, deadline: Instant) -> Result<Slot, Busy> {
+        let _waiting = Waiting::count(&self.waiting);
+        let own = self.tenant(organisation).permits(size, deadline).await?;
+        let all = self.all.permits(size, deadline).await?;
+        Ok(Slot { _permits: [own, all] })
+    }
+
+    fn tenant(&self, organisation: &OrganisationId) -> Kinds {
+        let mut tenants = self.tenants.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(kinds) = tenants.get(organisation) {
+            return kinds.clone();
+        }
+        // As many entries as there are organisations.
+        let kinds = Kinds::new(self.threads);
+        tenants.insert(organisation.clone(), kinds.clone());
+        kinds
+    }
+
+    /// A slot for learning from a step that was decided.
+    pub async fn learning_slot(&self) -> Slot {
+        let permit = Arc::clone(&self.learning).acquire_owned().await.ok();
+        Slot {
+            _permits: [[permit, None], [None, None]],
+        }
+    }
+}
+
+async fn permit(semaphore: &Arc<Semaphore>, deadline: Instant) -> Result<OwnedSemaphorePermit, Busy> {
+    if let Ok(permit) = Arc::clone(semaphore).try_acquire_owned() {
+        return Ok(permit);
+    }
+    let room = Arc::clone(semaphore).acquire_owned();
+    match tokio::time::timeout_at(deadline, room).await {
+        Ok(Ok(permit)) => Ok(permit),
+        Ok(Err(_)) | Err(_) => Err(Busy::Late),
+    }
+}
+
+/// One who waits, also when nobody waits for it any more.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl<'a> Waiting<'a> {
+    fn count(waiting: &'a AtomicUsize) -> Self {
+        waiting.fetch_add(1, Ordering::Relaxed);
+        Self(waiting)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// The right to run jobs, one at a time.
+#[derive(Debug)]
+pub struct Slot {
+    _permits: [[Option<OwnedSemaphorePermit>; 2]; 2],
+}
+
+impl Slot {
+    /// Runs a job on a thread for such work; gives the slot back with its result. A job that panics panics here.
+    ///
+    /// # Errors
+    ///
+    /// When the deadline passes first. The job goes on to its end, and keeps the slot.
+    pub async fn run<T: Send + 'static>(
+        self,
+        deadline: Instant,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<(Self, T), Busy> {
+        let task = tokio::task::spawn_blocking(move || {
+            let result = job();
+            (self, result)
+        });
+        match tokio::time::timeout_at(deadline, task).await {
+            Ok(Ok(done)) => Ok(done),
+            // A job that runs is not cancelled, so this is a panic; or the process is ending.
+            Ok(Err(error)) => match error.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                Err(_) => Err(Busy::Late),
+            },
+            Err(_) => Err(Busy::Late),
+        }
+    }
+
+    /// Runs a job, however long it takes; gives the slot back with its result. A job that panics panics here.
+    pub async fn finish_with<T: Send + 'static>(self, job: impl FnOnce() -> T + Send + 'static) -> (Self, T) {
+        let task = tokio::task::spawn_blocking(move || {
+            let result = job();
+            (self, result)
+        });
+        match task.await {
+            Ok(result) => result,
+            Err(error) => match error.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                // The process is ending: nobody goes on from here.
+                Err(_) => std::future::pending().await,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn pool(threads: usize, max_waiting: usize) -> Arc<Pool> {
+        Arc::new(Pool::new(Settings { threads, max_waiting }))
+    }
+
+    fn acme() -> OrganisationId {
+        OrganisationId::new("acme")
+    }
+
+    fn soon() -> Instant {
+        Instant::now() + Duration::from_millis(20)
+    }
+
+    fn later() -> Instant {
+        Instant::now() + Duration::from_secs(20)
+    }
+
+    #[tokio::test]
+    async fn a_small_step_finds_a_slot_beside_any_number_of_large_ones() {
+        let pool = pool(2, 256);
+        let _held = [
+            pool.enter(&acme(), Size::Large, soon()).await.unwrap(),
+            pool.enter(&acme(), Size::Large, soon()).await.unwrap(),
+        ];
+        assert_eq!(pool.enter(&acme(), Size::Large, soon()).await.err(), Some(Busy::Late));
+        let (slot, answer) = pool
+            .enter(&acme(), Size::Small, soon())
+            .await
+            .unwrap()
+            .run(later(), || 42)
+            .await
+            .unwrap();
+        assert_eq!(answer, 42);
+        assert_eq!(pool.enter(&acme(), Size::Small, soon()).await.err(), Some(Busy::Late));
+        drop(slot);
+        assert!(pool.enter(&acme(), Size::Small, soon()).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn one_step_of_an_organisation_waits_behind_a_few_of_another_that_sends_thousands() {
+        let pool = pool(1, 1_000);
+        let held = pool.enter(&acme(), Size::Large, soon()).await.unwrap();
+        let done = Arc::new(AtomicUsize::new(0));
+        let many: Vec<_> = (0..500)
+            .map(|_| {
+                let (pool, done) = (Arc::clone(&pool), Arc::clone(&done));
+                tokio::spawn(async move {
+                    let slot = pool.enter(&acme(), Size::Large, later()).await.unwrap();
+                    tokio::task::yield_now().await;
+                    done.fetch_add(1, Ordering::Relaxed);
+                    drop(slot);
+                })
+            })
+            .collect();
+        while pool.waiting() < 500 {
+            tokio::task::yield_now().await;
+        }
+        let (other, counted) = (Arc::clone(&pool), Arc::clone(&done));
+        let one = tokio::spawn(async move {
+            let _slot = other
+                .enter(&OrganisationId::new("other"), Size::Large, later())
+                .await
+                .unwrap();
+            counted.load(Ordering::Relaxed)
+        });
+        while pool.waiting() < 501 {
+            tokio::task::yield_now().await;
+        }
+        drop(held);
+        assert!(one.await.unwrap() <= 3);
+        for task in many {
+            task.await.unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn more_than_may_wait_are_sent_away_and_who_goes_makes_room() {
+        let pool = pool(1, 1);
+        let _held = pool.enter(&acme(), Size::Large, soon()).await.unwrap();
+        let waiting = {
+            let pool = Arc::clone(&pool);
+            tokio::spawn(async move { pool.enter(&acme(), Size::Large, later()).await.map(drop) })
+        };
+        while pool.waiting() == 0 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(pool.enter(&acme(), Size::Small, later()).await.err(), Some(Busy::Full));
+        assert!(pool.slot(&acme(), Size::Small, soon()).await.is_ok());
+        waiting.abort();
+        assert!(waiting.await.unwrap_err().is_cancelled());
+        assert!(pool.enter(&acme(), Size::Small, soon()).await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_job_that_is_late_keeps_its_slot_until_it_ends() {
+        let pool = pool(1, 1);
+        let (go, wait) = std::sync::mpsc::channel::<()>();
+        let slot = pool.enter(&acme(), Size::Large, soon()).await.unwrap();
+        let late = slot.run(soon(), move || wait.recv()).await;
+        assert_eq!(late.err(), Some(Busy::Late));
+        assert_eq!(pool.enter(&acme(), Size::Large, soon()).await.err(), Some(Busy::Late));
+        go.send(()).unwrap();
+        assert!(pool.enter(&acme(), Size::Large, later()).await.is_ok());
+    }
+
+    #[tokio::test]
+    #[should_panic(expected = "as it happens")]
+    async fn a_job_that_panics_panics_where_it_is_waited_for() {
+        let slot = pool(1, 1).enter(&acme(), Size::Small, soon()).await.unwrap();
+        let _ = slot.run(later(), || panic!("as it happens")).await;
+    }
+}
