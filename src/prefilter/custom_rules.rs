@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::{Plain, Prefilter, Rule, Subject, ViewText};
+use super::{Prefilter, Rule, Subject, Unremarkable, ViewText};
 use crate::model::{Finding, Form, View};
 use crate::policy::{Extent, Letters, OWN_FAMILY, OwnRule, Policy};
 
@@ -45,7 +45,7 @@ impl Prefilter for CustomRules {
         &[]
     }
 
-    fn heeds_plain(&self, plain: Plain<'_>) -> bool {
+    fn heeds_unremarkable(&self, plain: Unremarkable<'_>) -> bool {
         !plain.policy.own_rules.is_empty()
     }
 

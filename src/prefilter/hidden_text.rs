@@ -4,7 +4,7 @@ use crate::prefilter::words::hidden_text::MARKUP_WORDS;
 use std::ops::Range;
 
 use super::injected_instruction::{Likeness, likeness};
-use super::{Plain, Prefilter, Rule, Subject, ViewText, Word};
+use super::{Prefilter, Rule, Subject, Unremarkable, ViewText, Word};
 use crate::model::{Finding, ReasonCode, Treatment, View};
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 use crate::text::bytes::{ByteClasses, next};
@@ -71,7 +71,7 @@ impl Prefilter for HiddenText {
         MARKUP_WORDS.iter().map(|word| Word::any_case(*word)).collect()
     }
 
-    fn heeds_plain(&self, _plain: Plain<'_>) -> bool {
+    fn heeds_unremarkable(&self, _plain: Unremarkable<'_>) -> bool {
         false
     }
 

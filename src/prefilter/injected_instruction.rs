@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use super::disguise::Disguise;
 use super::signals::{Cluster, HALVES, Hit, Part, Signals};
-use super::{Plain, Prefilter, Rule, RuleError, Seen, Subject, ViewText, Word, Work};
+use super::{Prefilter, Rule, RuleError, Seen, Subject, Unremarkable, ViewText, Word, Work};
 use crate::model::{Finding, Kind, Origin, Place, ReasonCode, Severity};
 use disguises::{Disguises, layer_disguise, may_be_disguised};
 use exhibit::is_exhibit;
@@ -60,7 +60,7 @@ impl Prefilter for InjectedInstruction {
         words.cloned().collect()
     }
 
-    fn heeds_plain(&self, _plain: Plain<'_>) -> bool {
+    fn heeds_unremarkable(&self, _plain: Unremarkable<'_>) -> bool {
         false
     }
 

@@ -27,7 +27,9 @@ mod words;
 pub use crate::text::keywords::{Case, KeywordHits, Keywords, Seen, Word};
 pub use crate::text::views::{ViewText, Views};
 pub use custom_rules::own_rules;
-pub use engine::{CalledTool, Plain, Prefilter, Prefilters, Rule, RuleError, ScanContext, Spoken, Subject, Work};
+pub use engine::{
+    CalledTool, Prefilter, Prefilters, Rule, RuleError, ScanContext, StepKeywords, Subject, Unremarkable, Work,
+};
 
 impl Prefilters {
     /// Every family there is, in the order in which their findings are reported.

@@ -1,6 +1,6 @@
 //! Oddities in the way a step was written, as the wire remarked them.
 
-use super::{Plain, Prefilter, Rule, Spoken, Subject};
+use super::{Prefilter, Rule, StepKeywords, Subject, Unremarkable};
 use crate::model::{Finding, ReasonCode, Remark, RemarkKind, Step, Treatment, View};
 use crate::policy::Policy;
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
@@ -47,13 +47,13 @@ impl Prefilter for Structure {
         self.rules.rules()
     }
 
-    fn heeds_plain(&self, _plain: Plain<'_>) -> bool {
+    fn heeds_unremarkable(&self, _plain: Unremarkable<'_>) -> bool {
         false
     }
 
     fn screen_content(&self, _subject: &Subject<'_>, _found: &mut Vec<Finding>) {}
 
-    fn screen_step(&self, step: &Step, _policy: &Policy, _spoken: Spoken<'_>, found: &mut Vec<Finding>) {
+    fn screen_step(&self, step: &Step, _policy: &Policy, _step_keywords: StepKeywords<'_>, found: &mut Vec<Finding>) {
         let rule = self.rules.rule(At::Remark);
         found.extend(oddities(step).take(MOST).map(|remark| Finding {
             rule: rule.id.clone(),

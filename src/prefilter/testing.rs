@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex};
 
 use super::engine::CalledTool;
-use super::{Keywords, Prefilter, Prefilters, Rule, ScanContext, Spoken, Subject, Views};
+use super::{Keywords, Prefilter, Prefilters, Rule, ScanContext, StepKeywords, Subject, Views};
 use crate::model::{
     Argument, Content, ContentId, Finding, Form, Kind, Method, Origin, Place, Pointer, Screening, Step, ToolCall,
 };
@@ -93,12 +93,12 @@ pub(crate) fn seen_in_shape(family: &dyn Prefilter, step: &Step, policy: &Policy
         .iter()
         .map(|content| gate.hits(&content.text).vocabularies())
         .collect();
-    let spoken = Spoken {
+    let keywords = StepKeywords {
         vocabularies: &vocabularies,
         vocabulary: views::OF_FAMILIES + 1,
     };
     let mut found = Vec::new();
-    family.screen_step(step, policy, spoken, &mut found);
+    family.screen_step(step, policy, step_keywords, &mut found);
     found
 }
 

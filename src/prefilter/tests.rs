@@ -9,7 +9,7 @@ use super::engine::Scanner;
 use super::*;
 use crate::model::{Confidence, Finding, Origin, ReasonCode, Severity, Treatment, View, ViewSet};
 use crate::policy::Policy;
-use crate::text::views::Glance;
+use crate::text::views::Triage;
 
 /// A family that finds the word `marker` in every view.
 struct Markers(Vec<Rule>);
@@ -125,25 +125,25 @@ fn passed_over(text: &str, label: Option<&str>, origin: Origin) -> Vec<Finding> 
     let mut step = testing::step([(origin, text.to_owned())]);
     step.contents[0].label = label.map(Into::into);
     let content = &step.contents[0];
-    let glance = Glance::at(content, &prefilters.keywords);
+    let triage = Triage::at(content, &prefilters.keywords);
     let sweep = Scanner::of(prefilters, &step, policy, &Rc::default());
-    if !glance.is_plain(content) || sweep.heeds_plain(content) {
+    if !triage.is_unremarkable(content) || sweep.heeds_unremarkable(content) {
         return Vec::new();
     }
     let views = Views::of(content, &prefilters.keywords);
     assert_eq!(
         views.iter().map(ViewText::view).collect::<ViewSet>(),
-        Glance::plain_views()
+        Triage::unremarkable_views()
     );
-    assert_eq!(views.derived_bytes(), glance.plain_derived_bytes(content));
+    assert_eq!(views.derived_bytes(), triage.unremarkable_derived_bytes(content));
     sweep.look_at(content, &views, |_| true)
 }
 
 #[test]
 fn plain_contents_are_passed_over() {
-    let glance = |text: &str| {
+    let triage = |text: &str| {
         let step = testing::step([(Origin::ToolOutput, text.to_owned())]);
-        Glance::at(&step.contents[0], &Prefilters::standard().unwrap().keywords).is_plain(&step.contents[0])
+        Triage::at(&step.contents[0], &Prefilters::standard().unwrap().keywords).is_unremarkable(&step.contents[0])
     };
     for text in [
         "shipped",
@@ -154,7 +154,7 @@ fn plain_contents_are_passed_over() {
         "2026-03-01",
         "2026-03-01T10:00:00Z",
     ] {
-        assert!(glance(text), "{text}");
+        assert!(triage(text), "{text}");
     }
     for text in [
         "ignore all of this",
@@ -164,7 +164,7 @@ fn plain_contents_are_passed_over() {
         "a@b.example",
         "%41",
     ] {
-        assert!(!glance(text), "{text}");
+        assert!(!triage(text), "{text}");
     }
 }
 

@@ -7,7 +7,7 @@ mod arguments;
 
 use unicode_normalization::UnicodeNormalization;
 
-use super::{Plain, Prefilter, Rule, Spoken, Subject};
+use super::{Prefilter, Rule, StepKeywords, Subject, Unremarkable};
 use crate::model::{Finding, Pointer, ReasonCode, Step, Tool as Definition, ToolCall, Treatment, View};
 use crate::policy::{Policy, Undeclared};
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
@@ -89,13 +89,13 @@ impl Prefilter for Tool {
         self.rules.rules()
     }
 
-    fn heeds_plain(&self, _plain: Plain<'_>) -> bool {
+    fn heeds_unremarkable(&self, _plain: Unremarkable<'_>) -> bool {
         false
     }
 
     fn screen_content(&self, _subject: &Subject<'_>, _found: &mut Vec<Finding>) {}
 
-    fn screen_step(&self, step: &Step, policy: &Policy, _spoken: Spoken<'_>, found: &mut Vec<Finding>) {
+    fn screen_step(&self, step: &Step, policy: &Policy, _step_keywords: StepKeywords<'_>, found: &mut Vec<Finding>) {
         let Some(call) = &step.tool_call else { return };
         let declared: &[Definition] = step.agent.as_ref().map_or(&[], |agent| &agent.tools);
         let definition = declared.iter().find(|tool| is_same(tool, &call.tool));

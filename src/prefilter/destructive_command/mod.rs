@@ -26,7 +26,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::engine::{RuleError, RuleFile, RuleTable, rule_keys};
-use super::{Plain, Prefilter, Rule, Subject, ViewText, Work, sql};
+use super::{Prefilter, Rule, Subject, Unremarkable, ViewText, Work, sql};
 use crate::model::{Confidence, Finding, ReasonCode, Treatment, View};
 use crate::shell::{self, Call, Stdin, wrappers};
 use role::{Role, begins_like_command, opens_as_command, role};
@@ -205,7 +205,7 @@ impl Prefilter for DestructiveCommand {
         self.rules.rules()
     }
 
-    fn heeds_plain(&self, plain: Plain<'_>) -> bool {
+    fn heeds_unremarkable(&self, plain: Unremarkable<'_>) -> bool {
         plain.may_act()
     }
 

@@ -146,3 +146,23 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn the_policy_says_which_tool_runs_commands() {
+    let frobnicate = tool_call("frobnicate", &[("input", "rm -rf /")]);
+    let executes = "[tools.classes]\nexecutes = [\"frobnicate\"]";
+    let policy = crate::policy::PolicyFile::parse(executes, "test")
+        .unwrap()
+        .compile("test")
+        .unwrap();
+    let found = crate::prefilter::testing::screen_under(&family(), &frobnicate, &policy);
+    assert!(
+        found.iter().any(|finding| finding.suggested == Treatment::Deny),
+        "{found:?}"
+    );
+    let guessed = screen(&family(), &frobnicate);
+    assert!(
+        guessed.iter().all(|finding| finding.suggested != Treatment::Deny),
+        "{guessed:?}"
+    );
+}

@@ -89,7 +89,7 @@ struct Part {
     label: Option<String>,
     form: Form,
     text: String,
-    gave: ScanOutcome,
+    outcome: ScanOutcome,
 }
 
 impl Part {
@@ -114,9 +114,9 @@ impl Clean {
                 .all(|(part, content)| part.is(content))
     }
 
-    /// What examining a content of the description gave, by its place in it.
-    fn gave(&self, place: usize) -> Option<ScanOutcome> {
-        self.parts.get(place).map(|part| part.gave)
+    /// What examining a content of the description outcome, by its place in it.
+    fn outcome(&self, place: usize) -> Option<ScanOutcome> {
+        self.parts.get(place).map(|part| part.outcome)
     }
 
     fn bytes(&self) -> u32 {
@@ -169,19 +169,19 @@ impl DescriptionCache {
     }
 
     /// Keeps a description in mind that held nothing, with what examining its contents gave and what the families spent on it.
-    fn keep(&self, description: &[Content], method: Method, policy: &Policy, gave: &[ScanOutcome], cost: Cost) {
-        let part = |(content, gave): (&Content, &ScanOutcome)| Part {
+    fn keep(&self, description: &[Content], method: Method, policy: &Policy, outcome: &[ScanOutcome], cost: Cost) {
+        let part = |(content, outcome): (&Content, &ScanOutcome)| Part {
             origin: content.origin,
             pointer: content.pointer.clone(),
             label: content.label.clone(),
             form: content.form.clone(),
             text: content.text.clone(),
-            gave: *gave,
+            outcome: *outcome,
         };
         let clean = Clean {
             policy: policy.version.clone(),
             method,
-            parts: description.iter().zip(gave).map(part).collect(),
+            parts: description.iter().zip(outcome).map(part).collect(),
             cost,
         };
         self.clean
@@ -209,7 +209,7 @@ pub(in crate::prefilter) struct DescriptionLookup<'m> {
     description: &'m [Content],
     /// The description, as long as it can be taken for known.
     clean: Option<Arc<Clean>>,
-    /// What examining its contents gave, as long as they hold nothing.
+    /// What examining its contents outcome, as long as they hold nothing.
     learned: Option<Vec<ScanOutcome>>,
     /// What the step had cost before.
     before: Cost,
@@ -217,7 +217,7 @@ pub(in crate::prefilter) struct DescriptionLookup<'m> {
 
 impl DescriptionLookup<'_> {
     /// What is known of the content at this place of the step; each place is asked for, in their order.
-    pub(in crate::prefilter) fn gave(
+    pub(in crate::prefilter) fn outcome(
         &mut self,
         place: usize,
         room: &DecodeBudget,
@@ -228,7 +228,7 @@ impl DescriptionLookup<'_> {
             self.begin(room, notes, effort);
         }
         let clean = self.clean.as_ref()?;
-        clean.gave(place.checked_sub(self.start)?)
+        clean.outcome(place.checked_sub(self.start)?)
     }
 
     /// Decides whether the step has been ordinary so far: what it may take of anything is far from used up, so that examining
@@ -249,11 +249,11 @@ impl DescriptionLookup<'_> {
         }
     }
 
-    /// Learns what examining the next content gave; none when it held anything to tell.
+    /// Learns what examining the next content outcome; none when it held anything to tell.
     pub(in crate::prefilter) fn learn(
         &mut self,
         place: usize,
-        gave: Option<ScanOutcome>,
+        outcome: Option<ScanOutcome>,
         notes: &[ScanContext],
         effort: &CostMeter,
     ) {
@@ -263,11 +263,11 @@ impl DescriptionLookup<'_> {
         let Some(learned) = self.learned.as_mut().filter(|_| is_of_agent) else {
             return;
         };
-        let Some(gave) = gave else {
+        let Some(outcome) = outcome else {
             self.learned = None;
             return;
         };
-        learned.push(gave);
+        learned.push(outcome);
         if learned.len() == self.description.len() {
             let cost = self.before.since(notes, effort);
             self.known

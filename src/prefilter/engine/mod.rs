@@ -10,7 +10,6 @@ mod derived;
 mod description_cache;
 mod finding_order;
 mod oversize;
-mod plain;
 mod rule;
 pub(in crate::prefilter) mod rules;
 mod scan_context;
@@ -18,6 +17,7 @@ mod scan_outcome;
 mod scanner;
 mod split_arrays;
 mod subject;
+mod unremarkable;
 
 use std::rc::Rc;
 
@@ -34,12 +34,12 @@ pub(in crate::prefilter) use called_tool::is_command_label;
 pub(in crate::prefilter) use cost_meter::CostMeter;
 pub use cost_meter::Work;
 pub(in crate::prefilter) use oversize::Oversize;
-pub use plain::Plain;
 pub use rule::Rule;
 pub use rules::RuleError;
 pub(in crate::prefilter) use rules::{RuleFile, RuleKey, RuleTable, rule_keys};
 pub use scan_context::ScanContext;
-pub use subject::{Spoken, Subject};
+pub use subject::{StepKeywords, Subject};
+pub use unremarkable::Unremarkable;
 
 /// A family of rules.
 pub trait Prefilter: Send + Sync {
@@ -55,14 +55,14 @@ pub trait Prefilter: Send + Sync {
         Vec::new()
     }
 
-    /// The words by which it knows the contents that concern it when it looks at the shape of a step ([`Spoken`]).
+    /// The words by which it knows the contents that concern it when it looks at the shape of a step ([`StepKeywords`]).
     fn step_words(&self) -> Vec<Word> {
         Vec::new()
     }
 
     /// Whether a plain content may concern it: one without any word of any family, without digits, codes, or anything else
     /// that an analysis is about.
-    fn heeds_plain(&self, _plain: Plain<'_>) -> bool {
+    fn heeds_unremarkable(&self, _plain: Unremarkable<'_>) -> bool {
         true
     }
 
@@ -73,7 +73,8 @@ pub trait Prefilter: Send + Sync {
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>);
 
     /// Looks at the shape of the step: its tool call, its tools, its remarks.
-    fn screen_step(&self, _step: &Step, _policy: &Policy, _spoken: Spoken<'_>, _found: &mut Vec<Finding>) {}
+    fn screen_step(&self, _step: &Step, _policy: &Policy, _step_keywords: StepKeywords<'_>, _found: &mut Vec<Finding>) {
+    }
 }
 
 /// The one list of prefilters.

@@ -1,6 +1,6 @@
 //! What is too large to be examined whole.
 
-use super::{Plain, Prefilter, Rule, RuleError, RuleFile, RuleTable, Spoken, Subject, rule_keys};
+use super::{Prefilter, Rule, RuleError, RuleFile, RuleTable, StepKeywords, Subject, Unremarkable, rule_keys};
 use crate::model::{Content, Finding, ReasonCode, Step, Treatment, View};
 use crate::policy::Policy;
 
@@ -76,7 +76,7 @@ impl Prefilter for Oversize {
         self.rules.rules()
     }
 
-    fn heeds_plain(&self, _plain: Plain<'_>) -> bool {
+    fn heeds_unremarkable(&self, _plain: Unremarkable<'_>) -> bool {
         false
     }
 
@@ -95,7 +95,7 @@ impl Prefilter for Oversize {
         }
     }
 
-    fn screen_step(&self, step: &Step, _policy: &Policy, _spoken: Spoken<'_>, found: &mut Vec<Finding>) {
+    fn screen_step(&self, step: &Step, _policy: &Policy, _step_keywords: StepKeywords<'_>, found: &mut Vec<Finding>) {
         let many = self.rule(At::Many);
         if step.contents.len() > MANY_CONTENTS {
             found.push(Finding {

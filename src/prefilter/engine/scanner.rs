@@ -4,15 +4,15 @@ use std::rc::Rc;
 
 use super::cost_meter::{CostMeter, Work};
 use super::description_cache::DescriptionLookup;
-use super::plain::Plain;
 use super::scan_context::ScanContext;
 use super::scan_outcome::ScanOutcome;
-use super::subject::{Spoken, Subject};
+use super::subject::{StepKeywords, Subject};
+use super::unremarkable::Unremarkable;
 use super::{CalledTool, Prefilter, Prefilters, derived, finding_order, oversize, split_arrays};
 use crate::model::{Content, ContentId, Examined, Finding, Screening, Step, View, ViewSet};
 use crate::policy::Policy;
 use crate::text::views;
-use crate::text::views::{DecodeBudget, Glance, Views};
+use crate::text::views::{DecodeBudget, Triage, Views};
 
 /// The examination of one step, as far as it has got.
 pub(in crate::prefilter) struct Scanner<'s> {
@@ -85,7 +85,10 @@ impl<'s> Scanner<'s> {
             self.vocabularies.push(0);
             return;
         }
-        let outcome = match self.description.gave(place, &self.budget, &self.contexts, &self.meter) {
+        let outcome = match self
+            .description
+            .outcome(place, &self.budget, &self.contexts, &self.meter)
+        {
             Some(outcome) => {
                 self.budget.take(outcome.taken);
                 outcome
@@ -113,15 +116,15 @@ impl<'s> Scanner<'s> {
 
     /// Examines a content; what is seen in it is told.
     fn examine(&mut self, content: &'s Content) -> ScanOutcome {
-        let glance = Glance::at(content, &self.prefilters.keywords);
-        if glance.is_plain(content) && !self.heeds_plain(content) {
+        let triage = Triage::at(content, &self.prefilters.keywords);
+        if triage.is_unremarkable(content) && !self.heeds_unremarkable(content) {
             return ScanOutcome {
-                views: Glance::plain_views(),
-                derived_bytes: glance.plain_derived_bytes(content),
+                views: Triage::unremarkable_views(),
+                derived_bytes: triage.unremarkable_derived_bytes(content),
                 ..ScanOutcome::default()
             };
         }
-        let views = Views::sharing(content, &self.prefilters.keywords, glance, &mut self.budget);
+        let views = Views::sharing(content, &self.prefilters.keywords, triage, &mut self.budget);
         let mut findings = self.look_at(content, &views, |_| true);
         let outcome = ScanOutcome::from(&views);
         let cut = views.cut_bytes();
@@ -171,8 +174,8 @@ impl<'s> Scanner<'s> {
 
     /// Shows a text that no document holds to the families that it concerns.
     fn look_at_text(&mut self, text: &Content, concerned: impl Fn(&dyn Prefilter) -> bool) -> Vec<Finding> {
-        let glance = Glance::at(text, &self.prefilters.keywords);
-        let views = Views::sharing(text, &self.prefilters.keywords, glance, &mut self.budget);
+        let triage = Triage::at(text, &self.prefilters.keywords);
+        let views = Views::sharing(text, &self.prefilters.keywords, triage, &mut self.budget);
         self.screening.coverage.derived_bytes += views.derived_bytes();
         self.look_at(text, &views, concerned)
     }
@@ -219,11 +222,11 @@ impl<'s> Scanner<'s> {
         let mut found = Vec::new();
         let first = views::OF_FAMILIES + self.contexts.len();
         for (vocabulary, family) in (first..).zip(self.prefilters.families()) {
-            let spoken = Spoken {
+            let keywords = StepKeywords {
                 vocabularies: &self.vocabularies,
                 vocabulary,
             };
-            family.screen_step(self.step, self.policy, spoken, &mut found);
+            family.screen_step(self.step, self.policy, step_keywords, &mut found);
         }
         found
     }
@@ -243,14 +246,16 @@ impl<'s> Scanner<'s> {
     }
 
     /// Whether a plain content concerns any family.
-    pub(in crate::prefilter) fn heeds_plain(&self, content: &'s Content) -> bool {
+    pub(in crate::prefilter) fn heeds_unremarkable(&self, content: &'s Content) -> bool {
         self.meter.spend(Work::Name, 1);
-        let plain = Plain {
+        let plain = Unremarkable {
             label: content.label.as_deref(),
             origin: content.origin,
             place: content.place,
             policy: self.policy,
         };
-        self.prefilters.families().any(|family| family.heeds_plain(plain))
+        self.prefilters
+            .families()
+            .any(|family| family.heeds_unremarkable(plain))
     }
 }

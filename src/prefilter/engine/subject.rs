@@ -35,16 +35,16 @@ impl Subject<'_> {
 /// Which contents of a step hold words by which the family that looks knows that they concern it, as they were received
 /// ([`Prefilter::step_words`](super::Prefilter::step_words)).
 #[derive(Clone, Copy)]
-pub struct Spoken<'a> {
+pub struct StepKeywords<'a> {
     /// For each content, the vocabularies of which it holds words.
     pub(in crate::prefilter) vocabularies: &'a [u64],
     /// Which vocabulary of the gate is that of these words.
     pub(in crate::prefilter) vocabulary: usize,
 }
 
-impl Spoken<'_> {
+impl StepKeywords<'_> {
     /// Whether a content holds such a word.
-    pub fn holds_words(&self, content: ContentId) -> bool {
+    pub fn holds_keywords(&self, content: ContentId) -> bool {
         let known = self.vocabularies.get(content.index());
         known.is_none_or(|known| known & vocabulary_bit(self.vocabulary) != 0)
     }

@@ -55,3 +55,17 @@ fn ordinary_paths_are_silent() {
         assert_eq!(screen(&Path::new().unwrap(), &shape(text)), [], "{text}");
     }
 }
+
+#[test]
+fn tools_whose_names_only_contain_a_word_for_writing_read() {
+    for tool in ["get_credit_report", "compute_stats", "get_input"] {
+        let found = screen(&Path::new().unwrap(), &tool_call(tool, &[("path", "/etc/hosts")]));
+        let rules: Vec<&str> = found.iter().map(|finding| finding.rule.as_str()).collect();
+        assert!(!rules.contains(&"path.system_write"), "{tool}: {rules:?}");
+    }
+    let written = screen(
+        &Path::new().unwrap(),
+        &tool_call("edit_file", &[("path", "/etc/hosts")]),
+    );
+    assert!(written.iter().any(|finding| finding.rule == "path.system_write"));
+}

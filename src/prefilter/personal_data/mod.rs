@@ -24,7 +24,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use super::engine::{RuleFile, RuleKey, RuleTable, rule_keys, rules};
-use super::{Plain, Prefilter, Rule, RuleError, Seen, Subject, Word, Work};
+use super::{Prefilter, Rule, RuleError, Seen, Subject, Unremarkable, Word, Work};
 use crate::model::{Confidence, Content, Finding, ReasonCode, Treatment, View};
 use crate::text::bytes::{ByteClasses, Digits};
 
@@ -172,7 +172,7 @@ impl Prefilter for PersonalData {
         people::words().chain(names::words()).collect()
     }
 
-    fn heeds_plain(&self, plain: Plain<'_>) -> bool {
+    fn heeds_unremarkable(&self, plain: Unremarkable<'_>) -> bool {
         plain
             .label
             .is_some_and(|label| names::meaning(&context::plain_name(label)).is_some())

@@ -18,7 +18,7 @@ use std::ops::Range;
 
 use self::format::{CostMeter, Hit};
 use self::table::{Reading, Table};
-use super::{Plain, Prefilter, Rule, RuleError, Spoken, Subject, ViewText, Word, Work};
+use super::{Prefilter, Rule, RuleError, StepKeywords, Subject, Unremarkable, ViewText, Word, Work};
 use crate::model::{Confidence, Content, Finding, Origin, Step, Treatment, View};
 use crate::policy::Policy;
 
@@ -57,7 +57,7 @@ impl Prefilter for Secret {
         self.table.self_evident_words().to_vec()
     }
 
-    fn heeds_plain(&self, plain: Plain<'_>) -> bool {
+    fn heeds_unremarkable(&self, plain: Unremarkable<'_>) -> bool {
         plain
             .label
             .is_some_and(|label| label.eq_ignore_ascii_case("value") || labelled::may_name(label))
@@ -101,8 +101,8 @@ impl Prefilter for Secret {
         }
     }
 
-    fn screen_step(&self, step: &Step, _policy: &Policy, spoken: Spoken<'_>, found: &mut Vec<Finding>) {
-        split::screen(&self.table, step, spoken, found);
+    fn screen_step(&self, step: &Step, _policy: &Policy, step_keywords: StepKeywords<'_>, found: &mut Vec<Finding>) {
+        split::screen(&self.table, step, step_keywords, found);
     }
 }
 

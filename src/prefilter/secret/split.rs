@@ -10,7 +10,7 @@ use foldhash::fast::RandomState;
 
 use super::table::Table;
 use crate::model::{Content, Finding, Form, Step, View};
-use crate::prefilter::Spoken;
+use crate::prefilter::StepKeywords;
 
 /// Contents that are sewn together at once.
 const MOST_PIECES: usize = 64;
@@ -31,7 +31,7 @@ struct Piece<'a> {
 }
 
 /// Looks for secrets across the seams of a step's contents.
-pub(super) fn screen(table: &Table, step: &Step, spoken: Spoken<'_>, found: &mut Vec<Finding>) {
+pub(super) fn screen(table: &Table, step: &Step, step_keywords: StepKeywords<'_>, found: &mut Vec<Finding>) {
     let leaves: Vec<&Content> = step
         .contents
         .iter()
@@ -44,7 +44,7 @@ pub(super) fn screen(table: &Table, step: &Step, spoken: Spoken<'_>, found: &mut
             .chain(successions.iter().map(Vec::as_slice))
             .flat_map(|run| run.chunks(MOST_PIECES))
     };
-    if !may_be_split(table, runs(), spoken) {
+    if !may_be_split(table, runs(), step_keywords) {
         return;
     }
     let mut left = MOST_BYTES;
@@ -52,7 +52,7 @@ pub(super) fn screen(table: &Table, step: &Step, spoken: Spoken<'_>, found: &mut
         if left == 0 {
             return;
         }
-        sew(table, run, spoken, &mut left, found);
+        sew(table, run, step_keywords, &mut left, found);
     }
 }
 
@@ -61,9 +61,9 @@ pub(super) fn screen(table: &Table, step: &Step, spoken: Spoken<'_>, found: &mut
 fn may_be_split<'r, 'a: 'r>(
     table: &Table,
     mut runs: impl Iterator<Item = &'r [&'a Content]>,
-    spoken: Spoken<'_>,
+    step_keywords: StepKeywords<'_>,
 ) -> bool {
-    runs.any(|run| run.iter().any(|content| spoken.holds_words(content.id)) || is_crossed(table, run))
+    runs.any(|run| run.iter().any(|content| step_keywords.holds_keywords(content.id)) || is_crossed(table, run))
 }
 
 /// Whether a word of a format stands across a seam of these pieces.
@@ -234,8 +234,8 @@ fn sew_ends<'a>(run: &[&'a Content], reach: usize, sewn: &mut String, pieces: &m
     }
 }
 
-fn sew(table: &Table, run: &[&Content], spoken: Spoken<'_>, left: &mut usize, found: &mut Vec<Finding>) {
-    if !may_be_split(table, std::iter::once(run), spoken) {
+fn sew(table: &Table, run: &[&Content], step_keywords: StepKeywords<'_>, left: &mut usize, found: &mut Vec<Finding>) {
+    if !may_be_split(table, std::iter::once(run), step_keywords) {
         return;
     }
     let (mut sewn, mut pieces) = (String::new(), Vec::new());

@@ -1,4 +1,3 @@
-
 use super::*;
 use crate::model::Pointer;
 use crate::prefilter::testing;

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 use url::{Host, Url};
 
-use super::{Plain, Prefilter, Rule, Subject, ViewText, Word, Work};
+use super::{Prefilter, Rule, Subject, Unremarkable, ViewText, Word, Work};
 use crate::model::{Confidence, Content, Finding, Form, Kind, Method, Origin, Place, ReasonCode, Treatment};
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 use carried::Cargo;
@@ -96,7 +96,7 @@ impl Prefilter for UntrustedDestination {
         extract::words()
     }
 
-    fn heeds_plain(&self, plain: Plain<'_>) -> bool {
+    fn heeds_unremarkable(&self, plain: Unremarkable<'_>) -> bool {
         plain.may_act()
     }
 

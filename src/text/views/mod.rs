@@ -21,7 +21,6 @@ mod caesar;
 mod codes;
 mod escapes;
 mod fold;
-mod glance;
 mod hidden;
 mod invisible_digits;
 mod json;
@@ -32,6 +31,7 @@ mod markup;
 mod normalize;
 mod packed;
 mod span_map;
+mod triage;
 
 use std::cell::OnceCell;
 use std::collections::VecDeque;
@@ -47,12 +47,12 @@ use crate::text::keywords::{KeywordHits, Keywords, Word};
 pub(crate) use base_n::from_base32;
 pub(crate) use budget::{DecodeBudget, Granted};
 pub(crate) use fold::fold_pattern;
-pub(crate) use glance::Glance;
 pub(crate) use hidden::{is_zero_width, selector_byte};
 pub(crate) use invisible_digits::{FEWEST_BITS, is_digit};
 pub(crate) use json::{Leaf, MOST_LEAVES, leaves};
 pub(crate) use markup::check_expressions;
 pub(crate) use normalize::{escape_sequence_length, is_invisible};
+pub(crate) use triage::Triage;
 
 /// How many layers of encoding are taken off.
 const MOST_LAYERS: usize = 4;
@@ -216,13 +216,13 @@ pub struct Views<'a> {
 impl<'a> Views<'a> {
     /// Makes every view of a content, and looks for the words of a gate in each.
     pub fn of(content: &'a Content, gate: &Keywords) -> Self {
-        let glance = Glance::at(content, gate);
-        Self::within(content, gate, glance, DecodeBudget::alone(content.text.len()))
+        let triage = Triage::at(content, gate);
+        Self::within(content, gate, triage, DecodeBudget::alone(content.text.len()))
     }
 
     /// The same of a content that was glanced at, in the room that the contents of a step share.
-    pub(crate) fn sharing(content: &'a Content, gate: &Keywords, glance: Glance, room: &mut DecodeBudget) -> Self {
-        let views = Self::within(content, gate, glance, room.granted(content.text.len()));
+    pub(crate) fn sharing(content: &'a Content, gate: &Keywords, triage: Triage, room: &mut DecodeBudget) -> Self {
+        let views = Self::within(content, gate, triage, room.granted(content.text.len()));
         room.take(views.taken());
         views
     }
@@ -237,7 +237,7 @@ impl<'a> Views<'a> {
     }
 
     /// The same, within this room.
-    fn within(content: &'a Content, gate: &Keywords, glance: Glance, room: Granted) -> Self {
+    fn within(content: &'a Content, gate: &Keywords, triage: Triage, room: Granted) -> Self {
         let raw: &'a str = &content.text;
         let mut maker = Maker {
             gate,
@@ -257,8 +257,8 @@ impl<'a> Views<'a> {
             raw,
             maps: Vec::new(),
             layers: Vec::new(),
-            kinds: glance.kinds,
-            hits: glance.hits,
+            kinds: triage.kinds,
+            hits: triage.hits,
         };
         match content.form {
             Form::OpaqueFile { .. } => maker.made.views.push(raw_view),

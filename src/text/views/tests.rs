@@ -344,7 +344,7 @@ fn check_within(text: &str, room: usize) {
         bytes: room,
         texts: usize::MAX,
     };
-    let views = Views::within(&content, &gate, Glance::at(&content, &gate), granted);
+    let views = Views::within(&content, &gate, Triage::at(&content, &gate), granted);
     assert!(views.derived_bytes() <= room);
     assert!(views.iter().count() <= MOST_VIEWS);
     assert_eq!(views.iter().next().map(ViewText::text), Some(text));

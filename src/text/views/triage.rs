@@ -1,5 +1,5 @@
 //! A first look at a content: what it holds and which words of the gate. Most contents of a step are names, states and short
-//! remarks that nothing is to be said about; a glance tells them from those whose views must be made.
+//! remarks that nothing is to be said about; a triage tells them from those whose views must be made.
 
 use super::base_n::SHORTEST;
 use crate::model::{Content, Form, View, ViewSet};
@@ -11,12 +11,12 @@ const OF_MOMENTS: ByteClasses = ByteClasses::DIGIT.or(ByteClasses::ODD_PIECE).or
 
 /// A first look at a content.
 #[derive(Clone, Debug)]
-pub(crate) struct Glance {
+pub(crate) struct Triage {
     pub(super) kinds: ByteClasses,
     pub(super) hits: KeywordHits,
 }
 
-impl Glance {
+impl Triage {
     /// Looks at a text.
     pub(super) fn of(text: &str, gate: &Keywords) -> Self {
         let kinds = ByteClasses::of(text);
@@ -39,7 +39,7 @@ impl Glance {
 
     /// Whether a content is plain: no word of any family stands in it, and nothing that any analysis is about, so that it has
     /// no views but the raw and the folded one, and only its name or its place can make anything of it.
-    pub(crate) fn is_plain(&self, content: &Content) -> bool {
+    pub(crate) fn is_unremarkable(&self, content: &Content) -> bool {
         /// What is longer may be too large.
         const LONGEST: usize = 4 * 1024;
         /// No number of a person has fewer characters.
@@ -61,12 +61,12 @@ impl Glance {
     }
 
     /// The views of a plain content.
-    pub(crate) fn plain_views() -> ViewSet {
+    pub(crate) fn unremarkable_views() -> ViewSet {
         [View::Raw, View::Folded].into_iter().collect()
     }
 
     /// Bytes of these views but the raw one.
-    pub(crate) fn plain_derived_bytes(&self, content: &Content) -> usize {
+    pub(crate) fn unremarkable_derived_bytes(&self, content: &Content) -> usize {
         match self.kinds.has(ByteClasses::CAPITAL) {
             true => content.text.len(),
             false => 0,
