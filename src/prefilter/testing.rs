@@ -98,7 +98,7 @@ pub(crate) fn seen_in_shape(family: &dyn Prefilter, step: &Step, policy: &Policy
         vocabulary: views::OF_FAMILIES + 1,
     };
     let mut found = Vec::new();
-    family.screen_step(step, policy, step_keywords, &mut found);
+    family.screen_step(step, policy, keywords, &mut found);
     found
 }
 

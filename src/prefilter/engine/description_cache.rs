@@ -249,7 +249,7 @@ impl DescriptionLookup<'_> {
         }
     }
 
-    /// Learns what examining the next content outcome; none when it held anything to tell.
+    /// Learns what examining the next content gave; none when it held anything to tell.
     pub(in crate::prefilter) fn learn(
         &mut self,
         place: usize,

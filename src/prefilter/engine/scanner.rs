@@ -226,7 +226,7 @@ impl<'s> Scanner<'s> {
                 vocabularies: &self.vocabularies,
                 vocabulary,
             };
-            family.screen_step(self.step, self.policy, step_keywords, &mut found);
+            family.screen_step(self.step, self.policy, keywords, &mut found);
         }
         found
     }
