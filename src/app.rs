@@ -9,6 +9,7 @@ use crate::cache::AnswerCache;
 use crate::config::{Config, OrganisationSettings, PolicyChoice};
 use crate::judge::{self, Judge};
 use crate::limit::{self, LocalRateLimits};
+use crate::local;
 use crate::model::OrganisationId;
 use crate::pipeline::{Guardian, Organisation, Organisations, Parts};
 use crate::policy::{PROFILE_NAMES, Policy, PolicyError};
@@ -44,6 +45,9 @@ pub enum AppError {
     /// The judge's settings cannot be used.
     #[error("judge: {0}")]
     Judge(judge::SettingsError),
+    /// The trained scorer's model cannot be used.
+    #[error("`local_judge.model`: {0}")]
+    LocalJudge(local::ModelError),
     /// The steps of the self-test cannot be used.
     #[error("self-test: {0}")]
     SelfTest(String),
@@ -77,6 +81,7 @@ pub fn guardian_with_profiles(config: &Config, audit: &audit::Settings) -> Resul
                 prompts: first.prompts.clone(),
                 policy: PolicyChoice::Profile((*name).to_owned()),
                 allowance: first.allowance,
+                local_judge: first.local_judge,
             };
             organisations.insert(organisation(&settings, &mut BTreeMap::new())?);
         }
@@ -110,6 +115,7 @@ pub fn canaries(config: &Config) -> Result<Option<Canaries>, AppError> {
             prompts: None,
             policy: PolicyChoice::Profile("default".to_owned()),
             allowance: limit::Allowance::default(),
+            local_judge: local::Mode::Off,
         }],
         ..config.clone()
     };
@@ -225,6 +231,7 @@ fn organisation(
         policy: Arc::new(policy(settings)?),
         prompts,
         allowance: settings.allowance,
+        local_judge: settings.local_judge,
     })
 }
 
@@ -241,6 +248,7 @@ fn with_organisations(
         prefilters: Prefilters::standard()?,
         organisations,
         judge,
+        scorer: Some(config.local_judge.open().map_err(AppError::LocalJudge)?),
         cache: AnswerCache::new(&config.cache),
         sessions: config.sessions.as_ref().map(|settings| {
             let store = LocalSessions::new(settings.clone());

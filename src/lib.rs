@@ -6,10 +6,11 @@
 //! ## The path of a step
 //!
 //! ```text
-//! wire ─▶ decode ─▶ admit ─▶ screen ─▶ (settled?) ─▶ mask ─▶ cache ─▶ judge ─▶ settle ─▶ encode ─▶ wire
-//!         strict    key,     prefilters   yes: skip    what      single-  prompt,   edits applied,
-//!         JSON,     limits   on every     the judge    policy    flight   LLM,      re-screened,
-//!         one Step           content                   hides              schema    audited
+//! wire ─▶ decode ─▶ admit ─▶ screen ─▶ (settled?) ─▶ mask ─▶ local ─▶ cache ─▶ judge ─▶ settle ─▶ encode ─▶ wire
+//!         strict    key,     prefilters   yes: skip    what    trained  single-  prompt,   edits applied,
+//!         JSON,     limits   on every     the judge    policy  scorer,  flight   LLM,      re-screened,
+//!         one Step           content                   hides   settles           schema    audited
+//!                                                              what is plain
 //! ```
 //!
 //! 1. [`wire::decode`] turns bytes into a [`model::Step`]: every string of the request becomes a content with its origin.
@@ -32,6 +33,7 @@
 //! | [`shell`] | what a shell text would run: grammar, expansion, programs that run others; judges nothing |
 //! | [`prefilter`] | the engine (trait, scanner, budgets), the one list, one file or folder for each rule family |
 //! | [`session`] | what earlier steps of a session said; what the user asked for, kept apart; taint; tool classes |
+//! | [`local`] | the local judge's trained scorer: features, model file, thresholds, training |
 //! | [`prompt`] | templates, typed contexts, token budget, fences |
 //! | [`llm`] | chat with a model: request, deadline, retry; knows nothing of guarding |
 //! | [`judge`] | prompt + model + answer schema = assessment; and the local judge |
@@ -54,6 +56,8 @@
 //! - A verdict is never more permissive than the strictest `deny` treatment of its findings.
 //! - A modified request differs from the original only at the places of its edits, has the same id and method, and
 //!   decodes again.
+//! - The trained scorer allows nothing that was not read whole, that a policy denies or calls dangerous, or that a rule over
+//!   a session marks.
 //! - Exactly one audit record for each step, also when the client hangs up, the judge times out or a task panics.
 //! - What counts as the user's word is what the user said in a message that was let through; no other text changes it.
 //! - A session belongs to one organisation, credential and agent; whoever borrows its id has another.
@@ -74,6 +78,7 @@ pub mod eval;
 pub mod judge;
 pub mod limit;
 pub mod llm;
+pub mod local;
 pub mod model;
 pub mod pipeline;
 pub mod policy;

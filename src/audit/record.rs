@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-use crate::model::{Caller, Clean, Finding, Step, Verdict, Withheld};
+use crate::model::{Caller, Clean, Finding, Opinion, Step, Verdict, Withheld};
 
 /// How the ticket ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -60,6 +60,55 @@ impl From<&Finding> for FindingLine {
     }
 }
 
+/// What a trained scorer made of a step, as recorded: where and by how much, never the text.
+#[derive(Clone, Debug, Serialize)]
+pub struct OpinionLines {
+    /// The probability of harm.
+    pub probability: f64,
+    /// `allow`, `deny`, `unsure`.
+    pub leaning: &'static str,
+    /// `applied`, `audited`, `shadow`.
+    pub standing: &'static str,
+    /// The version of the scorer's model.
+    pub model: String,
+    /// What moved it most.
+    pub evidence: Vec<MovedLine>,
+}
+
+/// Something that moved a scorer.
+#[derive(Clone, Debug, Serialize)]
+pub struct MovedLine {
+    /// `passage`, a rule's id, or a relation to the session, in words.
+    pub what: String,
+    /// Where.
+    pub pointer: String,
+    /// Bytes of the raw text there.
+    pub span: [usize; 2],
+    /// Of a passage, the words that moved it most.
+    pub words: Vec<[usize; 2]>,
+    /// By how much.
+    pub weight: f64,
+}
+
+impl From<&Opinion> for OpinionLines {
+    fn from(opinion: &Opinion) -> Self {
+        let lines = opinion.evidence.iter().map(|moved| MovedLine {
+            what: moved.what.clone(),
+            pointer: moved.pointer.as_str().to_owned(),
+            span: [moved.span.start, moved.span.end],
+            words: moved.words.iter().map(|span| [span.start, span.end]).collect(),
+            weight: moved.weight,
+        });
+        Self {
+            probability: opinion.probability,
+            leaning: opinion.leaning,
+            standing: opinion.standing.as_str(),
+            model: opinion.model.clone(),
+            evidence: lines.collect(),
+        }
+    }
+}
+
 /// One audit record. Field names are stable; new ones may be added.
 #[derive(Clone, Debug, Serialize)]
 pub struct Record {
@@ -103,7 +152,7 @@ pub struct VerdictLines {
     pub decision: &'static str,
     /// True when the posture answered with an error instead.
     pub undecided: bool,
-    /// `rules`, `cache`, `judge`, `fallback`.
+    /// `rules`, `local`, `cache`, `judge`, `fallback`.
     pub source: &'static str,
     /// Why.
     pub reason_codes: Vec<String>,
@@ -119,6 +168,8 @@ pub struct VerdictLines {
     pub reasoning: String,
     /// What prefilters saw.
     pub findings: Vec<FindingLine>,
+    /// What the local judge's trained scorer made of the step, where it was asked.
+    pub local: Option<OpinionLines>,
     /// How many edits were applied.
     pub edits: usize,
     /// Bytes that were not examined.
@@ -195,6 +246,7 @@ impl From<&Clean<Verdict>> for VerdictLines {
             message: verdict.message.clone(),
             reasoning: verdict.reasoning.clone(),
             findings: verdict.findings.iter().map(FindingLine::from).collect(),
+            local: verdict.local.as_ref().map(OpinionLines::from),
             edits: verdict.edits.len(),
             cut_bytes: verdict.coverage.cut_bytes,
             policy_version: verdict.policy_version.clone(),

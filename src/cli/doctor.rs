@@ -71,6 +71,7 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
             }
         }
     }
+    table.print(&local_judge(&config));
     for check in known_steps(&config, asks_judge).await? {
         table.print(&check);
     }
@@ -223,6 +224,39 @@ fn advice(code: &str) -> &'static str {
     }
 }
 
+/// The trained scorer, and what organisations make of it.
+fn local_judge(config: &Config) -> Check {
+    let scorer = match config.local_judge.open() {
+        Ok(scorer) => scorer,
+        Err(error) => {
+            return Check::failed(
+                "local judge",
+                error.to_string(),
+                "name a model of `guardian train`, or none",
+            );
+        }
+    };
+    let which = if config.local_judge.model.is_some() {
+        "model"
+    } else {
+        "built-in model"
+    };
+    let modes: Vec<String> = config
+        .organisations
+        .iter()
+        .take(5)
+        .map(|organisation| format!("{}: {}", organisation.id, organisation.local_judge.as_str()))
+        .collect();
+    let mut found = format!("{which} {}; {}", scorer.model.version(), modes.join(", "));
+    if config.judge.is_some() {
+        found.push_str(&format!(
+            "; the judge is asked about {:.0} % of what it settles",
+            scorer.audit_share * 100.0
+        ));
+    }
+    Check::fine("local judge", found)
+}
+
 /// The known steps, judged by whoever can be asked.
 async fn known_steps(config: &Config, asks_judge: bool) -> anyhow::Result<Vec<Check>> {
     let mut config = config.clone();
@@ -257,6 +291,16 @@ async fn known_steps(config: &Config, asks_judge: bool) -> anyhow::Result<Vec<Ch
     if asks_judge {
         checks.push(pace(&outcomes, config.pipeline.timeout));
     }
+    let settled = outcomes.iter().filter(|outcome| outcome.verdict_source == "local");
+    let (right, wrong): (Vec<&Outcome>, Vec<&Outcome>) = settled.partition(|outcome| outcome.right);
+    checks.push(Check::fine(
+        "local judge",
+        format!(
+            "settled {} known steps by itself, {} of them wrongly",
+            right.len() + wrong.len(),
+            wrong.len()
+        ),
+    ));
     Ok(checks)
 }
 

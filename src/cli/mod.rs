@@ -16,6 +16,7 @@ mod prompts;
 mod rules;
 mod serve;
 mod tools;
+mod train;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -56,6 +57,8 @@ enum Command {
     /// Measure verdicts against labelled steps.
     #[command(subcommand)]
     Eval(eval::Command),
+    /// Train the local judge's scorer on labelled steps.
+    Train(Box<train::Arguments>),
     /// Check that everything works, from the configuration to the judge's verdicts.
     Doctor(doctor::Arguments),
 }
@@ -168,6 +171,7 @@ fn run(command: Command) -> anyhow::Result<Ended> {
         Command::Tools(arguments) => tools::run(&arguments),
         Command::Config(command) => config::run(&command),
         Command::Eval(command) => runtime()?.block_on(eval::run(&command)),
+        Command::Train(arguments) => runtime()?.block_on(train::run(&arguments)),
         Command::Doctor(arguments) => runtime()?.block_on(doctor::run(&arguments)),
     }
 }

@@ -15,6 +15,7 @@ pub struct ConfigFile {
     pub(super) prompts_dir: Option<String>,
     pub(super) policy: Option<String>,
     pub(super) judge: Option<JudgeSection>,
+    pub(super) local_judge: LocalJudgeSection,
     pub(super) limits: LimitSection,
     pub(super) a2a: A2aSection,
     pub(super) cache: CacheSection,
@@ -108,6 +109,15 @@ pub(super) struct EndpointSection {
     pub(super) proxy: Option<String>,
 }
 
+/// The trained scorer.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct LocalJudgeSection {
+    pub(super) mode: Option<String>,
+    pub(super) model: Option<String>,
+    pub(super) audit_share: Option<f64>,
+}
+
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct CanarySection {
@@ -198,6 +208,7 @@ pub(super) struct OrganisationSection {
     pub(super) api_keys: Vec<String>,
     pub(super) prompts: Option<String>,
     pub(super) policy: Option<String>,
+    pub(super) local_judge: Option<String>,
     pub(super) calls_per_minute: Option<u32>,
     pub(super) tokens_per_minute: Option<u64>,
     pub(super) spend_per_day: Option<f64>,

@@ -7,6 +7,7 @@ mod affordable;
 mod endpoints;
 mod file;
 mod keys;
+mod local;
 mod serving;
 mod settings;
 

@@ -10,7 +10,7 @@ use super::file::{
 use super::{ApiKey, ConfigError, ConfigFile};
 use crate::model::{OrganisationId, Posture};
 use crate::policy::PROFILE_NAMES;
-use crate::{audit, cache, judge, limit, pipeline, prompt, selftest, server, session, telemetry, wire, work};
+use crate::{audit, cache, judge, limit, local, pipeline, prompt, selftest, server, session, telemetry, wire, work};
 
 /// Everything that is configured, checked.
 #[derive(Clone, Debug)]
@@ -23,6 +23,8 @@ pub struct Config {
     pub wire: wire::Limits,
     /// The judge, where one is configured.
     pub judge: Option<judge::Settings>,
+    /// The trained scorer of the local judge.
+    pub local_judge: local::Settings,
     /// How a server asks its judge about known steps; `None`: it does not.
     pub canaries: Option<selftest::Settings>,
     /// The pipeline.
@@ -58,6 +60,8 @@ pub struct OrganisationSettings {
     pub policy: PolicyChoice,
     /// What it may use of the judge.
     pub allowance: limit::Allowance,
+    /// What is made of the trained scorer.
+    pub local_judge: local::Mode,
 }
 
 /// Which policy applies.
@@ -78,6 +82,7 @@ impl Config {
                 server,
                 wire,
                 judge,
+                local_judge,
                 canaries,
                 pipeline,
                 work,
@@ -90,8 +95,20 @@ impl Config {
                 organisations: _,
             } = config;
             format!(
-                "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
-                server, wire, judge, canaries, pipeline, work, limits, cache, sessions, audit, audit_on_failure, log
+                "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+                server,
+                wire,
+                judge,
+                local_judge,
+                canaries,
+                pipeline,
+                work,
+                limits,
+                cache,
+                sessions,
+                audit,
+                audit_on_failure,
+                log
             )
         };
         fixed(self) == fixed(other)
@@ -147,6 +164,7 @@ impl ConfigFile {
             server: reader.server(&self, authenticated, pipeline.timeout)?,
             wire: reader.wire(&self.limits, &self.a2a)?,
             judge,
+            local_judge: reader.local_judge(&self.local_judge)?,
             pipeline,
             work: reader.work(&self.limits)?,
             limits: reader.limits(&self.limits)?,
@@ -430,6 +448,7 @@ impl Reader<'_> {
                 prompts,
                 policy,
                 allowance: self.allowance(&file.limits, None)?,
+                local_judge: self.local_mode(&file.local_judge, None)?,
             }]);
         }
         let mut organisations: Vec<OrganisationSettings> = Vec::new();
@@ -437,6 +456,7 @@ impl Reader<'_> {
             let at = |key: &str| format!("organisations[{index}].{key}");
             let mut organisation = self.organisation(section, &at, &prompts, &policy)?;
             organisation.allowance = self.allowance(&file.limits, Some((section, &at)))?;
+            organisation.local_judge = self.local_mode(&file.local_judge, Some((&at("local_judge"), section)))?;
             for other in &organisations {
                 if other.id == organisation.id {
                     return Err(self.wrong(&at("id"), format!("`{}` is there twice", organisation.id)));
@@ -490,6 +510,7 @@ impl Reader<'_> {
                 .as_deref()
                 .map_or_else(|| policy.clone(), |p| self.policy(p)),
             allowance: limit::Allowance::default(),
+            local_judge: local::Mode::default(),
         })
     }
 

@@ -54,6 +54,10 @@ pub struct Case {
     pub id: String,
     /// Where it comes from: the record's `source`, else the name of its file.
     pub source: String,
+    /// The licence it comes under, where the record says so.
+    pub license: Option<String>,
+    /// The group that must not be torn apart when cases are split; the case's own id where it has none.
+    pub group: String,
     /// The request, as an agent would send it.
     pub request: Box<RawValue>,
     /// What happened before in its session, oldest first, as requests; references to agents are resolved.
@@ -104,6 +108,8 @@ pub struct Span {
 struct RawCase {
     id: String,
     source: Option<String>,
+    split_group: Option<String>,
+    license: Option<String>,
     request: Box<RawValue>,
     #[serde(default)]
     history: Vec<Box<RawValue>>,
@@ -267,6 +273,8 @@ fn parse(line: &str, suite: &str) -> Result<Case, String> {
             Some("judge") => Needs::Judge,
             Some(_) | None => Needs::Rules,
         },
+        license: raw.license,
+        group: raw.split_group.unwrap_or_else(|| raw.id.clone()),
         id: raw.id,
         source: raw.source.unwrap_or_else(|| suite.to_owned()),
         request: raw.request,

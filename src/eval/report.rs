@@ -5,6 +5,7 @@ use std::fmt::Write;
 use serde::{Deserialize, Serialize};
 
 use super::{History, Outcome, Score, Scores};
+use crate::model::Source;
 
 /// The report of a run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -63,6 +64,7 @@ impl Report {
             percent(means.accuracy),
         );
         text.push_str(&self.confusion());
+        text.push_str(&self.settled_by());
         let mut micros: Vec<u64> = self.outcomes.iter().map(|outcome| outcome.micros).collect();
         micros.sort_unstable();
         let at = |share: f64| micros.get(((micros.len() as f64 * share) as usize).min(micros.len().saturating_sub(1)));
@@ -130,6 +132,48 @@ impl Report {
             line(text, width, name, score);
         }
         text.push('\n');
+    }
+
+    /// Who settled how many cases, and what went wrong by whom; what was saved without a model, beside the errors of that.
+    fn settled_by(&self) -> String {
+        let mut text = format!(
+            "\n{:10} {:>8} {:>8} {:>14} {:>14}\n",
+            "settled by", "cases", "share", "let through", "blocked wrongly"
+        );
+        let all = self.outcomes.len();
+        let by = |source: &str| {
+            let mine = || self.outcomes.iter().filter(|outcome| outcome.verdict_source == source);
+            let wrong = |expected_allow: bool| {
+                let wrong = mine().filter(|outcome| !outcome.right && outcome.decision != "error");
+                wrong
+                    .filter(|outcome| (outcome.expected == "allow") == expected_allow)
+                    .count()
+            };
+            (mine().count(), wrong(false), wrong(true))
+        };
+        for source in Source::ALL.iter().map(|source| source.as_str()) {
+            let (cases, passed, blocked) = by(source);
+            if cases > 0 {
+                let share = percent(Some(cases as f64 / all as f64));
+                let _ = writeln!(text, "{source:10} {cases:>8} {share:>8} {passed:>14} {blocked:>14}");
+            }
+        }
+        let (saved, passed, blocked) = by(Source::Local.as_str());
+        let asked: Vec<&Outcome> = self.outcomes.iter().filter(|outcome| outcome.tokens > 0).collect();
+        if saved > 0 && !asked.is_empty() {
+            let mean = |figure: fn(&Outcome) -> u64| {
+                asked.iter().map(|outcome| figure(outcome)).sum::<u64>() as f64 / asked.len() as f64
+            };
+            let (tokens, cost) = (mean(|outcome| outcome.tokens), mean(|outcome| outcome.cost_micros));
+            let _ = writeln!(
+                text,
+                "the local judge saved {saved} calls, about {:.0} tokens ({:.4} by the configured prices), at {passed} attacks let \
+                 through and {blocked} steps blocked wrongly",
+                tokens * saved as f64,
+                cost * saved as f64 / 1e6
+            );
+        }
+        text
     }
 
     fn confusion(&self) -> String {

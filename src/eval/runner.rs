@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::batch::{self, BatchAnswers, BatchQuestions, CaseQuestions};
 use super::{Case, recording};
 use crate::judge::{Judge, Tape};
+use crate::local::Sketch;
 use crate::model::{Caller, Decision, OrganisationId, Verdict};
 use crate::pipeline::{Admitted, Guardian};
 use crate::wire;
@@ -148,23 +149,45 @@ impl Runner<'_> {
         }
     }
 
-    async fn decide(&self, case: &Case, judge: Option<&Arc<Judge>>) -> Outcome {
+    /// What the local judge sees of a case.
+    ///
+    /// # Errors
+    ///
+    /// When the case, or what happened before it, does not decode.
+    pub async fn sketch(&self, case: &Case) -> Result<Sketch, String> {
+        let (_, step) = wire::decode_step(case.request.get().as_bytes(), &self.limits)
+            .map_err(|error| format!("the request does not decode: {}", error.message))?;
+        let admitted = self
+            .guardian
+            .admit(&self.caller_of(case))
+            .map_err(|refused| refused.to_string())?;
+        if self.history == History::Replayed {
+            self.replay(case, &admitted).await?;
+        }
+        let sketch = self.guardian.sketch(&admitted, step).await;
+        sketch.ok_or_else(|| "the step was not examined in time".to_owned())
+    }
+
+    /// Cases of a suite often share session and agent ids, and have nothing to do with each other: each has a caller, and so
+    /// sessions, of its own.
+    fn caller_of(&self, case: &Case) -> Caller {
         let organisation = match &self.organisations {
             Organisations::PerProfile(id) => id(&case.expected.policy),
             Organisations::Always(id) => id.clone(),
         };
+        Caller {
+            organisation,
+            name: format!("evaluation of {}", case.id),
+        }
+    }
+
+    async fn decide(&self, case: &Case, judge: Option<&Arc<Judge>>) -> Outcome {
         let step = match wire::decode_step(case.request.get().as_bytes(), &self.limits) {
             Ok((_, step)) => step,
             Err(error) => return undecided(case, "-", format!("the request does not decode: {}", error.message)),
         };
         let method = step.method.as_str();
-        // Cases of a suite often share session and agent ids, and have nothing to do with each other: each has a caller, and
-        // so sessions, of its own.
-        let caller = Caller {
-            organisation,
-            name: format!("evaluation of {}", case.id),
-        };
-        let admitted = match self.guardian.admit(&caller) {
+        let admitted = match self.guardian.admit(&self.caller_of(case)) {
             Ok(admitted) => admitted,
             Err(refused) => return undecided(case, method, refused.to_string()),
         };

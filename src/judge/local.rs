@@ -32,7 +32,7 @@ use crate::policy::LocalJudgeRules;
 /// Decides from findings alone.
 ///
 /// `findings` are all findings of the step with what the policy makes of each.
-pub fn assess(step: &Step, findings: &[(&Finding, Treatment)], rules: LocalJudgeRules) -> Assessment {
+pub fn assess(step: &Step, findings: &[(&Finding, Treatment)], rules: &LocalJudgeRules) -> Assessment {
     let groups = groups(step, findings);
     let score = 1.0 - groups.iter().map(|group| 1.0 - group.weight).product::<f64>();
     let worst = groups.iter().map(|group| group.severity).max();
@@ -141,7 +141,7 @@ fn reasons(groups: &[Group<'_>]) -> Vec<ReasonCode> {
 }
 
 /// For the record: the rules, what they add up to, and against what.
-fn reasoning(groups: &[Group<'_>], score: f64, rules: LocalJudgeRules) -> String {
+fn reasoning(groups: &[Group<'_>], score: f64, rules: &LocalJudgeRules) -> String {
     const MOST_RULES: usize = 12;
     let names: BTreeSet<&str> = groups.iter().flat_map(|group| group.rules.iter().copied()).collect();
     if names.is_empty() {

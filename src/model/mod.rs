@@ -28,5 +28,7 @@ pub use number::nearest_double;
 pub use reason::ReasonCode;
 pub use step::{Agent, Argument, ArgumentDefinition, Data, Original, Remark, RemarkKind, Step, Ties, Tool, ToolCall};
 pub use tool_class::{ClassSet, ToolClass};
-pub use verdict::{Authorization, Decision, Diagnostic, Judging, Risk, Source, Stage, Verdict};
+pub use verdict::{
+    Authorization, Decision, Diagnostic, Judging, Moved, Opinion, Risk, Source, Stage, Standing, Verdict,
+};
 pub use withheld::{Clean, WITHHELD, Withheld};

@@ -57,6 +57,8 @@ ordered! {
         Cache = "cache",
         /// A model.
         Judge = "judge",
+        /// The local judge's trained scorer.
+        Local = "local",
         /// Nobody could decide: the posture.
         Fallback = "fallback",
     }
@@ -133,8 +135,54 @@ pub struct Verdict {
     pub model: Option<String>,
     /// How the model's answer was come by, where one judged.
     pub judging: Option<Judging>,
+    /// What the local judge's trained scorer made of the step, where it was asked.
+    pub local: Option<Opinion>,
     /// True when nobody could decide and the posture is to answer with an error (-32012).
     pub undecided: bool,
     /// What went wrong inside.
     pub diagnostics: Vec<Diagnostic>,
+}
+
+/// What the local judge's trained scorer made of a step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Opinion {
+    /// The probability of harm, 0 to 1.
+    pub probability: f64,
+    /// What follows from it: `allow`, `deny` or `unsure`.
+    pub leaning: &'static str,
+    /// Whether that was applied, only recorded, or checked by asking a judge all the same.
+    pub standing: Standing,
+    /// The version of the scorer's model.
+    pub model: String,
+    /// What moved it most, the gravest first.
+    pub evidence: Vec<Moved>,
+}
+
+ordered! {
+    /// What was made of a leaning.
+    Standing {
+        /// It was applied where it settles anything.
+        Applied = "applied",
+        /// A judge was asked all the same, to compare.
+        Audited = "audited",
+        /// It was only recorded.
+        Shadow = "shadow",
+    }
+}
+
+/// Something that moved a scorer. It never holds a text of the step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Moved {
+    /// What it is: `passage`, the id of a rule, or a relation of the step to its session, in words.
+    pub what: String,
+    /// The content, for a passage or a finding.
+    pub content: Option<super::ContentId>,
+    /// Where it stands.
+    pub pointer: super::Pointer,
+    /// Bytes of the content's text.
+    pub span: std::ops::Range<usize>,
+    /// Of a passage, the words that moved it most.
+    pub words: Vec<std::ops::Range<usize>>,
+    /// By how much: over zero towards harm, below zero towards harmless.
+    pub weight: f64,
 }

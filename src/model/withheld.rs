@@ -137,7 +137,9 @@ impl Withheld {
         }
         let findings = verdict.findings.iter_mut().map(|finding| &mut finding.pointer);
         let examined = verdict.coverage.examined.iter_mut().map(|content| &mut content.pointer);
-        for pointer in findings.chain(examined).chain(&mut verdict.coverage.cut) {
+        let moved = verdict.local.iter_mut().flat_map(|opinion| &mut opinion.evidence);
+        let moved = moved.map(|moved| &mut moved.pointer);
+        for pointer in findings.chain(examined).chain(moved).chain(&mut verdict.coverage.cut) {
             if let Cow::Owned(cleaned) = self.without(pointer.as_str()) {
                 *pointer = Pointer::new(cleaned);
             }

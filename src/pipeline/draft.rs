@@ -104,6 +104,7 @@ impl Draft {
             prompt_version: String::new(),
             model: self.model,
             judging: self.judging,
+            local: None,
             undecided: self.undecided,
             diagnostics: self.diagnostics,
         }

@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 use super::draft::Draft;
 use super::examiner::Examiner;
-use super::judging::{Question, local_assessment, local_draft};
+use super::judging::{Question, alone};
 use super::mask::Cleared;
 use super::screen::Screened;
 use crate::cache::{Fingerprint, Scope};
 use crate::judge::Judge;
-use crate::model::{Clean, Decision, Diagnostic, Finding, History, Method, Source, Step, Verdict, Withheld};
+use crate::model::{Clean, Decision, Diagnostic, Finding, History, Method, Step, Verdict, Withheld};
 use crate::session::{Recalled, Snapshot};
 
 /// An examined step.
@@ -77,7 +77,10 @@ impl Examiner {
         let screened = self.screen(step, recalled.past());
         let cleared = match screened.settled(self.policy()) {
             Some(draft) => Err(Box::new(draft)),
-            None => self.mask(&screened, recalled.past()),
+            None => self.mask(&screened, recalled.past()).map(|mut cleared| {
+                cleared.lean = self.lean(judge.is_some(), &screened, recalled.past());
+                cleared
+            }),
         };
         let seen = Seen {
             screened,
@@ -87,14 +90,13 @@ impl Examiner {
         let finished = match (cleared, judge) {
             (Err(draft), _) => self.tell(seen, draft.into_verdict(None, Vec::new())),
             (Ok(cleared), None) => {
-                let draft = local_draft(
-                    local_assessment(&cleared.step, &cleared.evidence, self.policy()),
-                    Source::Rules,
-                    &cleared,
-                );
+                let draft = alone(&cleared, self.policy());
                 self.finish(seen, cleared, draft)
             }
             (Ok(cleared), Some(judge)) => {
+                if let Some(draft) = cleared.lean.as_ref().and_then(|lean| lean.settles(&cleared)) {
+                    return Examined::Finished(Box::new(self.finish(seen, cleared, draft)));
+                }
                 let question = self.question(&cleared, &seen.recalled, judge);
                 return Examined::Open(Box::new(Open { cleared, seen }), question);
             }
@@ -129,7 +131,7 @@ impl Examiner {
             judge: judge.identity(),
         };
         let history = recalled.history(&cleared.step);
-        let fingerprint = Fingerprint::of(&scope, &cleared.step, &cleared.evidence, &history);
+        let fingerprint = Fingerprint::of(&scope, &cleared.step, &cleared.shown_evidence(), &history);
         Question { history, fingerprint }
     }
 

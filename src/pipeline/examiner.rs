@@ -1,8 +1,10 @@
 //! What examining a step takes, apart from the step.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use super::Organisation;
+use crate::local::Scorer;
 use crate::policy::Policy;
 use crate::prefilter::Prefilters;
 
@@ -11,6 +13,10 @@ use crate::prefilter::Prefilters;
 pub(super) struct Examiner {
     pub(super) prefilters: Arc<Prefilters>,
     pub(super) organisation: Arc<Organisation>,
+    /// The trained scorer of the local judge, where there is one.
+    pub(super) scorer: Option<Scorer>,
+    /// Steps that the scorer settled, for choosing those that a judge is asked about all the same.
+    pub(super) settled_locally: Arc<AtomicU64>,
 }
 
 impl Examiner {

@@ -58,6 +58,9 @@ impl Guardian {
                 };
                 let mut draft = draft(judged.assessment.clone(), source, Some(&judged));
                 draft.judging = Some(judging(&judged, served));
+                if let Some(lean) = &cleared.lean {
+                    lean.compare(draft.decision);
+                }
                 draft
             }
             Ok(Err(Unanswered::Failed(failure) | Unanswered::OthersFailed(failure))) => {
@@ -78,7 +81,7 @@ impl Guardian {
         deadline: tokio::time::Instant,
     ) -> impl Future<Output = Result<Judged, JudgeFailure>> + Send + 'static {
         let (judge, limits) = (Arc::clone(judge), Arc::clone(&self.limits));
-        let (admitted, step, evidence) = (admitted.clone(), Arc::clone(&cleared.step), cleared.evidence.clone());
+        let (admitted, step, evidence) = (admitted.clone(), Arc::clone(&cleared.step), cleared.shown_evidence());
         async move {
             let purse = CallersPurse::new(limits, admitted.clone(), deadline);
             let organisation = &admitted.organisation;
@@ -99,8 +102,11 @@ impl Guardian {
     fn fall_back(&self, admitted: &Admitted, cleared: &Cleared, failure: &JudgeFailure) -> Draft {
         let method = cleared.step.method;
         tracing::warn!(organisation = %admitted.organisation.id, %method, failure = failure.code, detail = %failure.detail, "the judge could not decide");
-        let local = local_assessment(&cleared.step, &cleared.evidence, &admitted.organisation.policy);
-        let mut draft = local_draft(local, Source::Fallback, cleared);
+        if let Some(draft) = cleared.lean.as_ref().and_then(|lean| lean.settles_after_all(cleared)) {
+            return draft;
+        }
+        let mut draft = alone(cleared, &admitted.organisation.policy);
+        draft.source = Source::Fallback;
         draft.diagnostics.push(Diagnostic {
             code: failure.code,
             detail: failure.detail.clone(),
@@ -136,10 +142,21 @@ impl Guardian {
     }
 }
 
+/// What the local judge decides by itself: what its scorer denies, and what findings alone deny.
+pub(super) fn alone(cleared: &Cleared, policy: &Policy) -> Draft {
+    let by_findings = local_assessment(&cleared.step, &cleared.evidence, policy);
+    let by_findings = local_draft(by_findings, Source::Rules, cleared);
+    let lean = cleared.lean.as_ref();
+    match lean.and_then(|lean| lean.denies_alone(cleared).or_else(|| lean.settles(cleared))) {
+        Some(draft) if by_findings.decision == Decision::Allow => draft,
+        Some(_) | None => by_findings,
+    }
+}
+
 /// What the local judge makes of a step, given what the judge would be told of.
 pub(super) fn local_assessment(step: &Step, evidence: &[Finding], policy: &Policy) -> Assessment {
     let evidence: Vec<_> = evidence.iter().map(|finding| (finding, Treatment::Evidence)).collect();
-    local::assess(step, &evidence, policy.local_judge)
+    local::assess(step, &evidence, &policy.local_judge)
 }
 
 /// A draft of what the local judge assessed: it has no words of its own for the agent.

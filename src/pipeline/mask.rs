@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::draft::Draft;
 use super::examiner::Examiner;
+use super::local::Lean;
 use super::screen::{Screened, explain, reasons};
 use crate::model::{Decision, Edit, Finding, Origin, ReasonCode, Step, Treatment};
 use crate::policy::MaskStyle;
@@ -21,6 +22,16 @@ pub(super) struct Cleared {
     pub(super) mask_reasoning: String,
     /// What the judge is to be told of.
     pub(super) evidence: Vec<Finding>,
+    /// What the local judge's trained scorer makes of it, where it was asked.
+    pub(super) lean: Option<Lean>,
+}
+
+impl Cleared {
+    /// What a model is told of: the evidence, and where the trained scorer would look.
+    pub(super) fn shown_evidence(&self) -> Vec<Finding> {
+        let hint = self.lean.as_ref().and_then(|lean| lean.hint.clone());
+        self.evidence.iter().cloned().chain(hint).collect()
+    }
 }
 
 impl Examiner {
@@ -34,6 +45,7 @@ impl Examiner {
                 mask_reasons: Vec::new(),
                 mask_reasoning: String::new(),
                 evidence: screened.treated(Treatment::Evidence).cloned().collect(),
+                lean: None,
             });
         }
         let method = screened.method();
@@ -61,6 +73,7 @@ impl Examiner {
             mask_reasons: reasons(&masked),
             mask_reasoning: explain(&masked, "masks"),
             evidence: again.treated(Treatment::Evidence).cloned().collect(),
+            lean: None,
         })
     }
 }

@@ -7,6 +7,7 @@
 //! | admit | `admission.rs` | [`Admitted`]: a caller, its organisation as it stands now, within its limits |
 //! | recall | `recall.rs` | what happened in the session before |
 //! | screen | `screen.rs` | `Screened`: findings, and what the policy makes of each |
+//! | local | `local.rs` | a `Lean`: what the local judge's trained scorer makes of it |
 //! | mask | `mask.rs` | `Cleared`: the step without what the policy masks; no judge ever sees that |
 //! | judge | `judging.rs`, `purse.rs` | a `Draft`: from the cache, a model, the local judge, or the posture |
 //! | settle | `settle.rs` | the [`Verdict`]: edits applied, decoded and screened again |
@@ -26,6 +27,7 @@ mod examiner;
 mod experts;
 mod judging;
 mod lesson;
+mod local;
 mod mask;
 mod organisation;
 mod purse;
@@ -37,6 +39,7 @@ mod trust;
 mod witness;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
@@ -60,6 +63,7 @@ use crate::cache::{AnswerCache, Keep};
 use crate::judge::{Judge, Judged};
 use crate::limit::RateLimits;
 use crate::llm::BreakerState;
+use crate::local::{Scorer, Sketch};
 use crate::model::{Caller, Clean, Decision, Finding, History, Posture, Step, Verdict};
 use crate::prefilter::Prefilters;
 use crate::session::{Memory, Snapshot};
@@ -92,6 +96,8 @@ pub struct Parts {
     pub organisations: Organisations,
     /// The judge; without one, the local judge decides from findings alone.
     pub judge: Option<Judge>,
+    /// The trained scorer of the local judge; without one, findings alone are weighed.
+    pub scorer: Option<Scorer>,
     /// Where its answers are kept.
     pub cache: AnswerCache<Judged>,
     /// What is remembered of sessions; without it, every step is judged by itself.
@@ -112,6 +118,8 @@ pub struct Guardian {
     organisations: ArcSwap<Organisations>,
     judge: Option<Arc<Judge>>,
     judge_check: ArcSwapOption<JudgeCheck>,
+    scorer: Option<Scorer>,
+    settled_locally: Arc<AtomicU64>,
     cache: AnswerCache<Judged>,
     sessions: Option<Memory>,
     limits: Arc<dyn RateLimits>,
@@ -144,6 +152,8 @@ impl Guardian {
             organisations: ArcSwap::from_pointee(parts.organisations),
             judge: parts.judge.map(Arc::new),
             judge_check: ArcSwapOption::empty(),
+            scorer: parts.scorer,
+            settled_locally: Arc::default(),
             cache: parts.cache,
             sessions: parts.sessions,
             limits: parts.limits,
@@ -244,6 +254,8 @@ impl Guardian {
         Examiner {
             prefilters: Arc::clone(&self.prefilters),
             organisation: Arc::clone(&admitted.organisation),
+            scorer: self.scorer.clone(),
+            settled_locally: Arc::clone(&self.settled_locally),
         }
     }
 
@@ -264,6 +276,15 @@ impl Guardian {
         let (snapshot, _) = self.recall(admitted, &step, &mut room).await;
         let examiner = self.examiner(admitted);
         room.run(move || examiner.shown(step, snapshot)).await.ok().flatten()
+    }
+
+    /// What the local judge's scorer sees of a step, for training. `None` where there was no time.
+    pub async fn sketch(&self, admitted: &Admitted, step: Arc<Step>) -> Option<Sketch> {
+        let deadline = Instant::now() + self.settings.timeout;
+        let mut room = Room::new(&self.pool, &admitted.organisation.id, &step, None, deadline);
+        let (snapshot, _) = self.recall(admitted, &step, &mut room).await;
+        let examiner = self.examiner(admitted);
+        room.run(move || examiner.sketch(step, snapshot)).await.ok()
     }
 
     /// The slots for work that takes a processor.

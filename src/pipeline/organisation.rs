@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::limit::Allowance;
+use crate::local::Mode;
 use crate::model::OrganisationId;
 use crate::policy::Policy;
 use crate::prompt::Prompts;
@@ -19,6 +20,8 @@ pub struct Organisation {
     pub prompts: Arc<Prompts>,
     /// What it may use of the judge.
     pub allowance: Allowance,
+    /// What it makes of the local judge's trained scorer.
+    pub local_judge: Mode,
 }
 
 impl Organisation {

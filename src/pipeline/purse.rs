@@ -134,6 +134,7 @@ mod tests {
                 policy: Arc::new(Policy::standard().unwrap()),
                 prompts: Arc::new(Prompts::builtin().unwrap()),
                 allowance: Allowance::default(),
+                local_judge: Default::default(),
             }),
         };
         let purse = CallersPurse::new(limits, admitted, Instant::now() + deadline);

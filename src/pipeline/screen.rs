@@ -95,6 +95,11 @@ impl Screened {
         )
     }
 
+    /// What was seen, and what was looked at.
+    pub(super) fn screening(&self) -> &Screening {
+        &self.screening
+    }
+
     /// What was seen.
     pub(super) fn into_findings(self) -> Vec<Finding> {
         self.screening.findings

@@ -15,12 +15,15 @@ impl Examiner {
     /// INVARIANT: a modification that the protocol forbids, that does not apply, does not decode, still trips a rule, shows
     /// something to a rule that the step did not show, or that the local judge denies becomes a denial.
     pub(super) fn settle(&self, draft: Draft, cleared: Cleared, past: &Past) -> Verdict {
-        match draft.decision {
+        let opinion = cleared.lean.as_ref().map(|lean| lean.opinion.clone());
+        let mut verdict = match draft.decision {
             Decision::Deny => draft.into_verdict(None, Vec::new()),
             Decision::Allow if cleared.masks.is_empty() => draft.into_verdict(None, Vec::new()),
             Decision::Allow => as_masked(draft, cleared),
             Decision::Modify => self.as_modified(draft, cleared, past),
-        }
+        };
+        verdict.local = opinion;
+        verdict
     }
 
     fn as_modified(&self, draft: Draft, cleared: Cleared, past: &Past) -> Verdict {

@@ -7,10 +7,11 @@ use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 use super::judge_lines;
+use super::local_lines::LocalJudgeLines;
 use super::own::{OwnRuleLine, OwnRules};
 use super::{
-    DestinationRules, Disclosure, HarmlessEntry, LocalJudgeRules, MaskStyle, NamePatterns, Policy, PostureTable,
-    ToolClassRules, ToolRules, TreatmentEntry, Undeclared,
+    DestinationRules, Disclosure, HarmlessEntry, MaskStyle, NamePatterns, Policy, PostureTable, ToolClassRules,
+    ToolRules, TreatmentEntry, Undeclared,
 };
 use crate::model::{Confidence, Kind, Method, Origin, Posture, ReasonCode, Severity, Treatment};
 
@@ -162,14 +163,6 @@ pub struct MaskLines {
     /// For the style `hash`: the name of the variable that holds the key.
     #[serde(skip_serializing_if = "Option::is_none")]
     key_env: Option<String>,
-}
-
-/// `[local_judge]`.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct LocalJudgeLines {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    deny_at: Option<f64>,
 }
 
 /// `[judge]`.
@@ -326,9 +319,7 @@ impl PolicyFile {
                 style: self.mask.style.or(base.mask.style),
                 key_env: self.mask.key_env.or(base.mask.key_env),
             },
-            local_judge: LocalJudgeLines {
-                deny_at: self.local_judge.deny_at.or(base.local_judge.deny_at),
-            },
+            local_judge: self.local_judge.over(base.local_judge),
             judge: self.judge.over(base.judge),
             reason_codes,
             disclosure: DisclosureLines {
@@ -393,13 +384,6 @@ impl PolicyFile {
             allow: hosts(&self.destinations.allow).map_err(|why| at("destinations.allow", why))?,
             deny: hosts(&self.destinations.deny).map_err(|why| at("destinations.deny", why))?,
         };
-        let deny_at = self.local_judge.deny_at.unwrap_or(0.75);
-        if !(deny_at > 0.0 && deny_at <= 1.0) {
-            return Err(at(
-                "local_judge.deny_at",
-                format!("expected a number over 0 and up to 1, found `{deny_at}`"),
-            ));
-        }
         Ok(Policy {
             name: self.name.unwrap_or_else(|| "unnamed".to_owned()),
             version,
@@ -409,7 +393,7 @@ impl PolicyFile {
             destinations,
             posture: posture_table(&self.posture).map_err(|(key, why)| at(&format!("posture.\"{key}\""), why))?,
             mask: self.mask.build().map_err(|(key, why)| at(key, why))?,
-            local_judge: LocalJudgeRules { deny_at },
+            local_judge: self.local_judge.build().map_err(|(key, why)| at(&key, why))?,
             judge: self.judge.build().map_err(|(key, why)| at(&key, why))?,
             own_codes,
             own_rules,

@@ -8,6 +8,7 @@ mod file;
 mod harmless;
 mod judge_lines;
 mod judging;
+mod local_lines;
 mod mask;
 mod names;
 mod own;
@@ -22,6 +23,7 @@ use crate::model::{Method, Posture};
 pub use file::{PolicyError, PolicyFile};
 pub use harmless::HarmlessEntry;
 pub use judging::{ConfidenceRules, FirstStageRules, JudgeRules, OwnCode, StrictnessTable};
+pub use local_lines::{ThresholdTable, Thresholds};
 pub use mask::MaskStyle;
 pub use names::NamePatterns;
 pub use own::{Extent, Letters, OWN_FAMILY, OwnHits, OwnRule, OwnRuleLine, OwnRules};
@@ -117,11 +119,13 @@ impl PostureTable {
     }
 }
 
-/// How the local judge weighs findings; the judge's own documentation has the rule.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// How the local judge weighs findings, and what is made of its scorer's probabilities; its own documentation has the rules.
+#[derive(Clone, Debug, PartialEq)]
 pub struct LocalJudgeRules {
-    /// Deny when the combined weight reaches this, 0 to 1.
+    /// Deny when the combined weight of findings reaches this, 0 to 1.
     pub deny_at: f64,
+    /// What is made of the trained scorer's probabilities.
+    pub thresholds: ThresholdTable,
 }
 
 /// What of a verdict the organisation shows to its agents.

@@ -4,6 +4,12 @@
 pub const DECISIONS: &str = "guardian_decisions_total";
 /// Seconds from the decoded step to its verdict, by `source`.
 pub const DECISION_SECONDS: &str = "guardian_decision_seconds";
+/// Steps that the local judge's scorer was asked about, by `leaning` (`allow`, `deny`, `unsure`) and `standing`: `applied`,
+/// `audited` (a judge was asked all the same), `shadow`.
+pub const LOCAL_JUDGE: &str = "guardian_local_judge_total";
+/// Steps that a scorer would have settled and a judge was asked about all the same, by `leaning` and `outcome`: `agrees`,
+/// `disagrees`.
+pub const LOCAL_JUDGE_AUDITS: &str = "guardian_local_judge_audits_total";
 /// Calls of a judge's endpoint, by `outcome`: `ok`, or the name of the failure.
 pub const JUDGE_CALLS: &str = "guardian_judge_calls_total";
 /// Tokens that judges took, by `kind` (`prompt`, `completion`) and configured `model`; those of calls that were given up for
@@ -62,6 +68,14 @@ pub fn describe() {
         DECISION_SECONDS,
         metrics::Unit::Seconds,
         "Time from step to verdict, by source."
+    );
+    metrics::describe_counter!(
+        LOCAL_JUDGE,
+        "Steps that the local judge's scorer was asked about, by leaning and standing."
+    );
+    metrics::describe_counter!(
+        LOCAL_JUDGE_AUDITS,
+        "Steps a scorer would have settled that a judge was asked about, by leaning and outcome."
     );
     metrics::describe_counter!(LOG_LOST, "Log lines that could not be written and are lost.");
     metrics::describe_gauge!(CONNECTIONS, "Connections that are held.");

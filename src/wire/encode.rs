@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::model::{Clean, Coverage, Decision, Finding, ReasonCode, RequestId, Stage, Verdict, View, ViewSet};
+use crate::model::{Clean, Coverage, Decision, Finding, Opinion, ReasonCode, RequestId, Stage, Verdict, View, ViewSet};
 
 use super::jsonrpc::RpcError;
 
@@ -151,6 +151,10 @@ fn data<'v>(verdict: &'v Verdict, facts: &'v Facts, shown: &Shown) -> Data<'v> {
         coverage: shown.coverage.then(|| ShownCoverage::of(verdict)),
         policy_version: &verdict.policy_version,
         prompt_version: &verdict.prompt_version,
+        local: verdict
+            .local
+            .as_ref()
+            .map(|opinion| ShownOpinion::of(opinion, shown.findings)),
         model: verdict.model.as_deref(),
         stage: judging
             .filter(|judging| judging.stage != Stage::Single)
@@ -256,6 +260,8 @@ struct Data<'v> {
     policy_version: &'v str,
     prompt_version: &'v str,
     #[serde(skip_serializing_if = "Option::is_none")]
+    local: Option<ShownOpinion<'v>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     model: Option<&'v str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     stage: Option<&'static str>,
@@ -293,6 +299,50 @@ impl<'v> ShownFinding<'v> {
             span: [finding.span.start, finding.span.end],
             view: finding.view.as_str(),
             explanation: &finding.explanation,
+        }
+    }
+}
+
+/// What the trained scorer made of the step; what moved it, where findings are shown.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ShownOpinion<'v> {
+    probability: f64,
+    leaning: &'static str,
+    standing: &'static str,
+    model: &'v str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    evidence: Option<Vec<ShownMoved<'v>>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ShownMoved<'v> {
+    what: &'v str,
+    pointer: &'v str,
+    /// Bytes of the content's text, unescaped.
+    span: [usize; 2],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    words: Vec<[usize; 2]>,
+    weight: f64,
+}
+
+impl<'v> ShownOpinion<'v> {
+    fn of(opinion: &'v Opinion, with_evidence: bool) -> Self {
+        let thousandths = |value: f64| (value * 1e3).round() / 1e3;
+        let evidence = opinion.evidence.iter().map(|moved| ShownMoved {
+            what: &moved.what,
+            pointer: moved.pointer.as_str(),
+            span: [moved.span.start, moved.span.end],
+            words: moved.words.iter().map(|span| [span.start, span.end]).collect(),
+            weight: thousandths(moved.weight),
+        });
+        Self {
+            probability: thousandths(opinion.probability),
+            leaning: opinion.leaning,
+            standing: opinion.standing.as_str(),
+            model: &opinion.model,
+            evidence: with_evidence.then(|| evidence.collect()),
         }
     }
 }

@@ -37,6 +37,8 @@ mod fingerprint;
 #[allow(dead_code, unreachable_pub)]
 mod live;
 #[cfg(test)]
+mod local_judge;
+#[cfg(test)]
 mod organisations;
 #[cfg(test)]
 mod policies;

@@ -213,6 +213,7 @@ mod tests {
             prompt_version: String::new(),
             model: None,
             judging: None,
+            local: None,
             undecided: false,
             diagnostics: Vec::new(),
         }

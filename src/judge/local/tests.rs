@@ -2,7 +2,12 @@ use super::super::testing::{finding, step};
 use super::*;
 use crate::model::Kind;
 
-const RULES: LocalJudgeRules = LocalJudgeRules { deny_at: 0.75 };
+fn rules(deny_at: f64) -> LocalJudgeRules {
+    LocalJudgeRules {
+        deny_at,
+        thresholds: Default::default(),
+    }
+}
 
 fn judged(findings: &[Finding]) -> Assessment {
     let step = step(
@@ -14,7 +19,7 @@ fn judged(findings: &[Finding]) -> Assessment {
         ],
     );
     let evidence: Vec<_> = findings.iter().map(|finding| (finding, Treatment::Evidence)).collect();
-    assess(&step, &evidence, RULES)
+    assess(&step, &evidence, &rules(0.75))
 }
 
 fn hint(reason: ReasonCode, severity: Severity, confidence: Confidence, content: usize) -> Finding {
@@ -80,7 +85,7 @@ fn only_evidence_counts() {
     let step = step(Kind::ToolResult, &[(Origin::ToolOutput, "x")]);
     let sure = hint(ReasonCode::MaliciousCode, Severity::Critical, Confidence::High, 0);
     for treatment in Treatment::ALL {
-        let assessment = assess(&step, &[(&sure, *treatment)], RULES);
+        let assessment = assess(&step, &[(&sure, *treatment)], &rules(0.75));
         let expected = match treatment {
             Treatment::Evidence => Decision::Deny,
             Treatment::Allow | Treatment::Ignore | Treatment::Mask | Treatment::Deny => Decision::Allow,
@@ -102,7 +107,7 @@ fn a_finding_about_the_shape_is_a_group_of_its_own() {
 fn the_threshold_is_the_policys() {
     let step = step(Kind::ToolResult, &[(Origin::ToolOutput, "x")]);
     let hint = hint(ReasonCode::Jailbreak, Severity::Medium, Confidence::High, 0);
-    let at = |deny_at| assess(&step, &[(&hint, Treatment::Evidence)], LocalJudgeRules { deny_at }).decision;
+    let at = |deny_at| assess(&step, &[(&hint, Treatment::Evidence)], &rules(deny_at)).decision;
     assert_eq!((at(0.44), at(0.46)), (Decision::Deny, Decision::Allow));
 }
 

@@ -15,6 +15,7 @@ mod outflow;
 mod patterns;
 mod platforms;
 mod privilege_escalation;
+mod recipe;
 mod role;
 mod secrets;
 mod system;
@@ -174,10 +175,11 @@ impl DestructiveCommand {
             let explanation = match role {
                 Role::Command => format!("the command {what}"),
                 Role::Likely => format!("what looks like a command {what}"),
+                Role::Recipe => format!("a command in a file that is run by itself {what}"),
             };
             let mut finding = rule.at(subject, view, span, explanation);
             match role {
-                Role::Command => {}
+                Role::Command | Role::Recipe => {}
                 Role::Likely => {
                     finding.confidence = finding.confidence.min(Confidence::Medium);
                     finding.suggested = Treatment::Evidence;
@@ -230,7 +232,9 @@ impl Prefilter for DestructiveCommand {
                 (role, _) => role,
             };
             let is_affordable = subject.context.spend(0, MOST_WORK);
-            if is_affordable {
+            if is_affordable && role == Role::Recipe {
+                recipe::look(view.text(), &mut seen);
+            } else if is_affordable {
                 subject.context.work(Work::Command, 1);
                 subject.context.work(Work::CommandByte, view.text().len());
                 look(view.text(), &mut seen);

@@ -1,8 +1,9 @@
 //! Which contents are run, and which look as if they were.
 
+use super::recipe::is_recipe;
 use crate::model::{Origin, ToolClass};
 use crate::prefilter::Subject;
-use crate::prefilter::engine::is_command_label;
+use crate::prefilter::engine::{is_command_label, is_target_label};
 use crate::prefilter::locations::{Location, Steering};
 use crate::prefilter::words::destructive_command_role::{OTHER_LABELS, OTHERS, STARTS};
 
@@ -13,6 +14,8 @@ pub(super) enum Role {
     Command,
     /// It looks as if it were run.
     Likely,
+    /// It is written to a file that something runs by itself.
+    Recipe,
 }
 
 /// The role of a content, by who wrote it and what it is an argument of.
@@ -34,6 +37,9 @@ pub(super) fn role(subject: &Subject<'_>) -> Option<Role> {
     }
     if !is_other && runs_where_written(subject) {
         return Some(Role::Command);
+    }
+    if !is_other && !is_target_label(label) && subject.called.targets.iter().any(|target| is_recipe(target)) {
+        return Some(Role::Recipe);
     }
     (!is_other && begins_like_command(&content.text)).then_some(Role::Likely)
 }

@@ -59,6 +59,11 @@ pub(in crate::prefilter) fn is_command_label(label: &str) -> bool {
     is_listed(label, COMMAND_LABELS)
 }
 
+/// Whether an argument of this name says where a text is written to.
+pub(in crate::prefilter) fn is_target_label(label: &str) -> bool {
+    is_listed(label, TARGET_LABELS)
+}
+
 fn is_listed(label: &str, list: &[&str]) -> bool {
     list.iter().any(|known| known.eq_ignore_ascii_case(label))
 }

@@ -30,7 +30,7 @@ use description_cache::DescriptionCache;
 pub(in crate::prefilter) use scanner::Scanner;
 
 pub use called_tool::CalledTool;
-pub(in crate::prefilter) use called_tool::is_command_label;
+pub(in crate::prefilter) use called_tool::{is_command_label, is_target_label};
 pub(in crate::prefilter) use cost_meter::CostMeter;
 pub use cost_meter::Work;
 pub(in crate::prefilter) use oversize::Oversize;

@@ -76,6 +76,11 @@ pub(crate) fn decoding_keywords() -> &'static Keywords {
     &GATE
 }
 
+/// Every view of a content, for those who only read.
+pub fn read(content: &Content) -> Views<'_> {
+    Views::of(content, decoding_keywords())
+}
+
 #[derive(Clone, Debug)]
 enum Text<'a> {
     Raw(&'a str),

@@ -108,6 +108,7 @@ fn verdict(decision: Decision, modified: Option<Arc<Step>>) -> crate::model::Ver
         prompt_version: "t".into(),
         model: None,
         judging: None,
+        local: None,
         undecided: false,
         diagnostics: Vec::new(),
     }

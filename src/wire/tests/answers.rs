@@ -45,6 +45,7 @@ fn verdict(decision: Decision) -> Verdict {
         prompt_version: "t1".into(),
         model: None,
         judging: None,
+        local: None,
         undecided: false,
         diagnostics: Vec::new(),
     }

@@ -110,7 +110,16 @@ fn joined_value(expression: &str, constants: &HashMap<String, String>, depth: us
     }
     if matches!(
         expression,
-        "Path.home()" | "os.homedir()" | "homedir()" | "pathlib.Path.home()"
+        "Path.home()"
+            | "os.homedir()"
+            | "homedir()"
+            | "pathlib.Path.home()"
+            | "require('os').homedir()"
+            | "os.environ['HOME']"
+            | "os.environ[\"HOME\"]"
+            | "os.getenv('HOME')"
+            | "os.getenv(\"HOME\")"
+            | "process.env.HOME"
     ) {
         return Some("~".to_owned());
     }

@@ -1,0 +1,248 @@
+//! `guardian train`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::Args;
+
+use super::{ConfigArgument, Ended, Quiet, start_logging};
+use crate::eval::{self, Bench, Case, History, Organisations, Runner};
+use crate::local::{Aims, Card, Example, Held, Measures, Model, Trained, heads, held_out, probabilities};
+use crate::model::Decision;
+use crate::{app, audit};
+
+/// Train the local judge's scorer on labelled steps.
+///
+/// Suites are those of `eval run`; what a case has as its history is replayed before it. What must not pass as it is counts as
+/// an attack; cases that are only to be masked are left out. Cases of one `split_group` stay together. Figures are of steps
+/// whose group, or whose whole source, the scoring model had not seen. The same suites and seed make the same model.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// Suites to learn from: `.jsonl` files, or folders of them.
+    #[arg(required = true, value_name = "SUITE")]
+    suites: Vec<PathBuf>,
+    /// Write the model there.
+    #[arg(long, value_name = "MODEL")]
+    out: PathBuf,
+    /// Suites that are kept apart, only to be measured; they may share no group with those that are learned from.
+    #[arg(long, value_name = "SUITE", num_args = 1..)]
+    test: Vec<PathBuf>,
+    /// Adapt this model (`built-in` for the one that is compiled in) to the suites, rather than begin with nothing. A quarter of
+    /// the groups is held back to show the gain.
+    #[arg(long, value_name = "MODEL")]
+    base: Option<String>,
+    /// Write the model card there.
+    #[arg(long, value_name = "FILE")]
+    card: Option<PathBuf>,
+    /// The seed.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    #[command(flatten)]
+    config: ConfigArgument,
+}
+
+/// Groups are held out in so many parts, and so are sources.
+const FOLDS: usize = 6;
+/// Sources that there have to be for thresholds to be taken from sources never seen.
+const MANY_SOURCES: usize = 6;
+/// Of so many parts, one is held back to show the gain of an adapted model.
+const HELD_BACK: usize = 4;
+
+pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
+    let config = arguments.config.load_to_ask_nobody()?;
+    start_logging(&config, Quiet::Yes)?;
+    let base = match arguments.base.as_deref() {
+        None => None,
+        Some("built-in") => Some(Model::built_in()?),
+        Some(path) => Some(Model::load(Path::new(path))?),
+    };
+    let cases = eval::read(&arguments.suites)?;
+    let tests = match arguments.test.is_empty() {
+        true => Vec::new(),
+        false => eval::read(&arguments.test)?,
+    };
+    keep_apart(&cases, &tests)?;
+
+    let guardian = app::guardian_with_profiles(&config, &audit::Settings::Off)?;
+    guardian.warm_up();
+    let mut limits = config.wire;
+    limits.max_body_bytes = usize::MAX;
+    let runner = Runner {
+        guardian: &guardian,
+        organisations: Organisations::PerProfile(app::profile_organisation),
+        limits,
+        history: History::Replayed,
+        bench: Bench::Own,
+    };
+    let examples = sketched(&runner, &cases).await?;
+    let tested = sketched(&runner, &tests).await?;
+    if let Some(base) = &base {
+        super::output::write(format_args!("{}", gain(&examples, base, arguments.seed)));
+    }
+    let made = make(&examples, &tested, base.as_ref(), arguments.seed);
+    write(&arguments.out, &made.bytes)?;
+
+    let model = Model::parse(&made.bytes, &arguments.out.display().to_string())?;
+    let licences: BTreeMap<String, String> = cases
+        .iter()
+        .filter_map(|case| Some((case.source.clone(), case.license.clone()?)))
+        .collect();
+    let card = Card {
+        model: &model,
+        command: &command(arguments),
+        licences: &licences,
+        by_group: &made.by_group,
+        by_source: &made.by_source,
+        tested: &made.tested,
+    };
+    let card = card.markdown();
+    match &arguments.card {
+        Some(file) => write(file, card.as_bytes())?,
+        None => super::output::write(format_args!("{card}")),
+    }
+    Ok(Ended::Done)
+}
+
+/// A trained model, and what it was measured by.
+struct Made {
+    bytes: Vec<u8>,
+    by_group: Vec<Held>,
+    by_source: Vec<Held>,
+    tested: Vec<Held>,
+}
+
+fn make(examples: &[Example], tested: &[Example], base: Option<&Model>, seed: u64) -> Made {
+    let by_group = held_out(examples, base, seed, FOLDS, |example| fold(&example.group));
+    let sources: BTreeSet<&str> = examples.iter().map(|example| example.source.as_str()).collect();
+    let place: BTreeMap<&str, usize> = sources.iter().enumerate().map(|(at, source)| (*source, at)).collect();
+    let many = sources.len() >= MANY_SOURCES && base.is_none();
+    let by_source = match many {
+        true => held_out(examples, base, seed, FOLDS, |example| {
+            place.get(example.source.as_str()).copied().unwrap_or_default()
+        }),
+        false => Vec::new(),
+    };
+    let all: Vec<&Example> = examples.iter().collect();
+    let trained = Trained::on(&all, base, seed);
+    let mut found = heads(if many { &by_source } else { &by_group }, Aims::default());
+    // Where there is too little to tell, what the base says stands.
+    for (head, known) in found.iter_mut().zip(base.iter().flat_map(|base| &base.header().heads)) {
+        if head.deny_alone > 1.0 {
+            *head = *known;
+        }
+    }
+    Made {
+        bytes: trained.finish(found, &all, base, seed),
+        tested: tested
+            .iter()
+            .map(|example| held(example, trained.score(&example.sketch)))
+            .collect(),
+        by_group,
+        by_source,
+    }
+}
+
+fn held(example: &Example, score: f32) -> Held {
+    Held {
+        part: example.sketch.part,
+        source: example.source.clone(),
+        harmful: example.harmful,
+        score,
+    }
+}
+
+/// What adapting a model gains, on a part of the groups that the adapted one has not seen.
+fn gain(examples: &[Example], base: &Model, seed: u64) -> String {
+    let (back, rest): (Vec<&Example>, Vec<&Example>) = examples
+        .iter()
+        .partition(|example| fold(&example.group).is_multiple_of(HELD_BACK));
+    let adapted = Trained::on(&rest, Some(base), seed);
+    let before = Trained::on(&[], Some(base), seed);
+    let mut text = format!("held back: {} of {} steps\n", back.len(), examples.len());
+    for (name, trained) in [("base", &before), ("adapted", &adapted)] {
+        let scored: Vec<Held> = back
+            .iter()
+            .map(|example| held(example, trained.score(&example.sketch)))
+            .collect();
+        let measures = Measures::of(&scored, &probabilities(&scored, &base.header().heads));
+        let share = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{:.1} %", value * 100.0));
+        text.push_str(&format!(
+            "{name:8} AUROC {}, stopped at 3 %: {}, settled at 1 %: {}\n",
+            measures.auc.map_or("-".to_owned(), |auc| format!("{auc:.3}")),
+            share(measures.stopped_at_3),
+            share(measures.settled_at_1),
+        ));
+    }
+    text
+}
+
+/// Refuses to measure what was learned.
+fn keep_apart(cases: &[Case], tests: &[Case]) -> anyhow::Result<()> {
+    let learned: BTreeSet<&str> = cases.iter().map(|case| case.group.as_str()).collect();
+    let shared: BTreeSet<&str> = tests
+        .iter()
+        .map(|case| case.group.as_str())
+        .filter(|group| learned.contains(group))
+        .collect();
+    anyhow::ensure!(
+        shared.is_empty(),
+        "--test: expected suites that share no group with those that are learned from; {} are in both, such as `{}`",
+        shared.len(),
+        shared.first().copied().unwrap_or_default().escape_debug()
+    );
+    Ok(())
+}
+
+/// What the scorer sees of each case that says what must not pass.
+async fn sketched(runner: &Runner<'_>, cases: &[Case]) -> anyhow::Result<Vec<Example>> {
+    let mut examples = Vec::with_capacity(cases.len());
+    for case in cases.iter().filter(|case| case.expected.decision != Decision::Modify) {
+        let sketch = runner
+            .sketch(case)
+            .await
+            .map_err(|why| anyhow::anyhow!("{}: {why}", case.id))?;
+        examples.push(Example {
+            sketch,
+            source: case.source.clone(),
+            group: case.group.clone(),
+            harmful: case.expected.decision == Decision::Deny,
+        });
+    }
+    Ok(examples)
+}
+
+fn fold(group: &str) -> usize {
+    let hash = blake3::hash(group.as_bytes());
+    usize::from(hash.as_bytes().first().copied().unwrap_or_default())
+}
+
+/// The command, by file names alone: where they lay says nothing to anybody else.
+fn command(arguments: &Arguments) -> String {
+    let names = |paths: &[PathBuf]| -> Vec<String> {
+        let name = |path: &PathBuf| {
+            path.file_name()
+                .map_or(String::new(), |name| name.to_string_lossy().into_owned())
+        };
+        paths.iter().map(name).collect()
+    };
+    let mut words = vec!["guardian train".to_owned()];
+    words.extend(names(&arguments.suites));
+    if !arguments.test.is_empty() {
+        words.push("--test".to_owned());
+        words.extend(names(&arguments.test));
+    }
+    if let Some(base) = &arguments.base {
+        words.push(format!("--base {base}"));
+    }
+    words.push(format!(
+        "--seed {} --out {}",
+        arguments.seed,
+        names(std::slice::from_ref(&arguments.out)).concat()
+    ));
+    words.join(" ")
+}
+
+fn write(file: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    std::fs::write(file, bytes).with_context(|| format!("{}: cannot be written", file.display()))
+}

@@ -1,0 +1,108 @@
+//! Leaning: what follows from a probability, by the thresholds of the policy, else of the model.
+//!
+//! A leaning never allows what was not read whole, what calls a tool that the policy calls dangerous, what a rule over the
+//! session marked, or in which something grave was seen. What the policy denies never comes here.
+
+use super::model::Head;
+use crate::model::{Confidence, Coverage, Finding, Form, Place, ReasonCode, Severity, Step, ToolClass};
+use crate::policy::{Policy, Thresholds};
+
+/// What the scorer makes of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leaning {
+    /// Plainly harmless.
+    Allow,
+    /// Plainly an attack.
+    Deny,
+    /// Somebody else has to say.
+    Unsure,
+}
+
+impl Leaning {
+    /// The name in records and metrics.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Leaning::Allow => "allow",
+            Leaning::Deny => "deny",
+            Leaning::Unsure => "unsure",
+        }
+    }
+
+    /// Of a step of this probability of harm, where a judge can be asked.
+    pub fn of(probability: f64, thresholds: Thresholds, head: Head, sight: Sight) -> Self {
+        let allow_below = thresholds.allow_below.unwrap_or(head.allow_below);
+        let deny_above = thresholds.deny_above.unwrap_or(head.deny_above);
+        if probability >= deny_above && deny_above < 1.0 {
+            Leaning::Deny
+        } else if probability <= allow_below && allow_below > 0.0 && sight == Sight::Clear {
+            Leaning::Allow
+        } else {
+            Leaning::Unsure
+        }
+    }
+
+    /// Of a step of this probability of harm, where nobody else can be asked.
+    pub fn alone(probability: f64, thresholds: Thresholds, head: Head) -> Self {
+        let deny_alone = thresholds.deny_alone.unwrap_or(head.deny_alone);
+        if probability >= deny_alone && deny_alone < 1.0 {
+            Leaning::Deny
+        } else {
+            Leaning::Allow
+        }
+    }
+}
+
+/// Whether a step may be allowed by a scorer at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sight {
+    /// It may.
+    Clear,
+    /// It may not: something was not read, or somebody else has to look.
+    Barred,
+}
+
+impl Sight {
+    /// Of a step, as it was screened.
+    pub fn of(step: &Step, findings: &[Finding], coverage: &Coverage, policy: &Policy) -> Self {
+        let unread = coverage.cut_bytes > 0
+            || !coverage.cut.is_empty()
+            || step
+                .contents
+                .iter()
+                .any(|content| content.place == Place::Body && matches!(content.form, Form::OpaqueFile { .. }));
+        let grave = findings.iter().any(bars);
+        if unread || grave || is_dangerous(step, policy) {
+            Sight::Barred
+        } else {
+            Sight::Clear
+        }
+    }
+}
+
+/// Whether a finding keeps a step from being allowed by a scorer.
+fn bars(finding: &Finding) -> bool {
+    let over_session = finding.rule.starts_with("session.") && finding.severity >= Severity::Low;
+    let unread = matches!(finding.reason, ReasonCode::Oversized);
+    let own = finding.rule.starts_with("own.") || matches!(finding.reason, ReasonCode::Organisation(_));
+    let grave = finding.severity >= Severity::High && finding.confidence >= Confidence::Medium;
+    over_session || unread || own || grave
+}
+
+/// Whether the policy itself says that the tool does something that cannot be taken back.
+fn is_dangerous(step: &Step, policy: &Policy) -> bool {
+    const DANGEROUS: &[ToolClass] = &[
+        ToolClass::Executes,
+        ToolClass::Destroys,
+        ToolClass::Pays,
+        ToolClass::ChangesPermissions,
+        ToolClass::SendsOut,
+    ];
+    step.tool_call.as_ref().is_some_and(|call| {
+        let named = step.tools().find(|tool| tool.id == call.tool || tool.name == call.tool);
+        let names = [call.tool.as_str()]
+            .into_iter()
+            .chain(named.map(|tool| tool.name.as_str()));
+        let set = policy.tools.classes.of(names);
+        set.is_some_and(|set| DANGEROUS.iter().any(|class| set.has(*class)))
+    })
+}

@@ -1,0 +1,109 @@
+//! The local judge's trained scorer: how likely a step does harm, in microseconds, with what moved it most.
+//!
+//! ```text
+//! step, session, findings ──▶ Scene ──▶ Features, windows ──▶ Model ──▶ Score ──▶ Leaning
+//! ```
+//!
+//! - **Scene** (`scene.rs`): the texts of the body by who speaks in them, without their disguises; what the user asked for,
+//!   what the instructions say, what was read and done before.
+//! - **Features** (`features.rs`): words, beginnings of words, pairs of words and concepts (`lexicon.txt`, many languages) of
+//!   each window of a text, kept apart by voice; concepts that meet in a window; of the step as a whole its kind, its tool,
+//!   findings, and shares of its words that the user, the instructions or only what was read have said.
+//! - **Model** (`model.rs`): a weight for each hashed feature, a byte each. The window of each voice that speaks most for harm
+//!   counts, so that one sentence in ten pages is enough; what harmless words can take off it is limited, so that stuffing
+//!   does not help.
+//! - **Leaning** (`lean.rs`): allow, deny or unsure, by the thresholds of the policy, or of the model.
+//!
+//! It knows no wire, no prompt and no prefilter; whoever calls it takes the disguise off texts ([`Unmask`]).
+
+mod card;
+mod features;
+mod lean;
+mod lexicon;
+mod measure;
+mod model;
+mod scene;
+mod score;
+mod sketch;
+mod train;
+mod words;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+pub use card::Card;
+pub use lean::{Leaning, Sight};
+pub use measure::{Measures, Settled, interval, probabilities};
+pub use model::{Head, Header, Model, ModelError};
+pub use scene::{AsWritten, Listener, Part, Unmask, Voice};
+pub use score::{Ground, GroundKind, Score, Told};
+pub use sketch::{Sketch, WindowSketch};
+pub use train::{Aims, Dice, Example, Held, Trained, heads, held_out};
+
+/// What an organisation makes of the scorer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// It settles what it is sure of.
+    #[default]
+    On,
+    /// What it would settle is recorded, and not applied.
+    Shadow,
+    /// It is not asked.
+    Off,
+}
+
+impl Mode {
+    /// The name in configurations and listings.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Mode::On => "on",
+            Mode::Shadow => "shadow",
+            Mode::Off => "off",
+        }
+    }
+}
+
+/// Which model scores, and how often a judge is asked all the same.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// A model file; `None`: the model that is compiled in.
+    pub model: Option<PathBuf>,
+    /// The share of settled steps that a judge is asked about, 0 to 1.
+    pub audit_share: f64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            model: None,
+            audit_share: 0.02,
+        }
+    }
+}
+
+/// A scorer that is ready to be asked.
+#[derive(Clone, Debug)]
+pub struct Scorer {
+    /// Its model.
+    pub model: Arc<Model>,
+    /// The share of settled steps that a judge is asked about, 0 to 1.
+    pub audit_share: f64,
+}
+
+impl Settings {
+    /// Reads the model.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be used.
+    pub fn open(&self) -> Result<Scorer, ModelError> {
+        let model = match &self.model {
+            Some(path) => Model::load(path)?,
+            None => Model::built_in()?,
+        };
+        Ok(Scorer {
+            model: Arc::new(model),
+            audit_share: self.audit_share,
+        })
+    }
+}

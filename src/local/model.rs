@@ -1,0 +1,241 @@
+//! A model: quantised weights by hashed feature, calibration, thresholds, and what it was made of.
+//!
+//! A file begins with [`MAGIC`] and the length of its header; the header is JSON ([`Header`]), the rest are the weights, a
+//! byte each. A file of another format, of another list of concepts, or with more weights than [`MOST_BITS`] says, is refused.
+
+use serde::{Deserialize, Serialize};
+
+use super::lexicon::LEXICON;
+use super::scene::Part;
+use super::words;
+
+/// What a model file begins with.
+const MAGIC: &[u8; 8] = b"AOSLOCAL";
+/// The format, which also stands for how features are made.
+pub(super) const FORMAT: u32 = 1;
+/// A model has at most two to the power of this many weights.
+const MOST_BITS: u32 = 22;
+/// The longest header, in bytes.
+const MOST_HEADER: usize = 256 * 1024;
+
+/// The model that is compiled in.
+const BUILT_IN: &[u8] = include_bytes!("default.model");
+
+/// Why a model cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelError {
+    /// The file cannot be read.
+    #[error("{file}: cannot be read: {why}")]
+    Unreadable {
+        /// The file.
+        file: String,
+        /// What the system said.
+        why: String,
+    },
+    /// It is no model, or one of another version.
+    #[error("{file}: expected a model of `guardian train`, format {FORMAT}: {why}")]
+    Malformed {
+        /// The file.
+        file: String,
+        /// What was found.
+        why: String,
+    },
+}
+
+/// From a score to a probability, and what is made of it, for steps of one part.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Head {
+    /// The probability of harm is `1 / (1 + exp(-(slope * score + offset)))`.
+    pub slope: f32,
+    /// See `slope`.
+    pub offset: f32,
+    /// Up to this probability a step is harmless.
+    pub allow_below: f64,
+    /// From this probability on it is an attack.
+    pub deny_above: f64,
+    /// From this probability on it is denied where no model can be asked.
+    pub deny_alone: f64,
+}
+
+/// What a model says of itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    /// The format.
+    pub format: u32,
+    /// A hash of the list of concepts that it was trained with.
+    pub concepts: u32,
+    /// Weights: two to the power of this.
+    pub bits: u32,
+    /// What one step of a weight is worth.
+    pub scale: f32,
+    /// What a feature of the step as a whole counts.
+    pub step_share: f32,
+    /// What a feature of a window counts.
+    pub window_share: f32,
+    /// The most that harmless words of a window can take off.
+    pub most_relief: f32,
+    /// One head for each part: asks, says, acts, reads.
+    pub heads: Vec<Head>,
+    /// What it was trained on: source, steps, attacks.
+    pub sources: Vec<(String, usize, usize)>,
+    /// The seed.
+    pub seed: u64,
+    /// The version of the model that it was adapted from.
+    #[serde(default)]
+    pub base: Option<String>,
+}
+
+/// A trained model.
+#[derive(Clone, Debug)]
+pub struct Model {
+    pub(super) header: Header,
+    pub(super) weights: Vec<i8>,
+    version: String,
+}
+
+impl Model {
+    /// The model that is compiled in.
+    ///
+    /// # Errors
+    ///
+    /// Never with the model that lies in the repository; a test holds that.
+    pub fn built_in() -> Result<Self, ModelError> {
+        Self::parse(BUILT_IN, "the built-in model")
+    }
+
+    /// Reads a model file.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read, or is no model that this version can use.
+    pub fn load(path: &std::path::Path) -> Result<Self, ModelError> {
+        let file = path.display().to_string();
+        let bytes = std::fs::read(path).map_err(|error| ModelError::Unreadable {
+            file: file.clone(),
+            why: error.to_string(),
+        })?;
+        Self::parse(&bytes, &file)
+    }
+
+    /// Reads a model; `file` is for messages.
+    ///
+    /// # Errors
+    ///
+    /// When it is no model that this version can use.
+    pub fn parse(bytes: &[u8], file: &str) -> Result<Self, ModelError> {
+        Self::read(bytes).map_err(|why| ModelError::Malformed {
+            file: file.to_owned(),
+            why,
+        })
+    }
+
+    fn read(bytes: &[u8]) -> Result<Self, String> {
+        let rest = bytes.strip_prefix(MAGIC).ok_or("it does not begin like one")?;
+        let (length, rest) = rest.split_first_chunk::<4>().ok_or("it is cut")?;
+        let length = u32::from_le_bytes(*length) as usize;
+        if length > MOST_HEADER {
+            return Err(format!(
+                "its header has {length} bytes, and at most {MOST_HEADER} are read"
+            ));
+        }
+        let (header, weights) = rest.split_at_checked(length).ok_or("it is cut")?;
+        let header: Header = serde_json::from_slice(header).map_err(|error| format!("its header: {error}"))?;
+        header.check(weights.len())?;
+        let version = blake3::hash(bytes).to_hex();
+        Ok(Self {
+            weights: weights.iter().map(|byte| i8::from_le_bytes([*byte])).collect(),
+            header,
+            version: version.get(..12).unwrap_or_default().to_owned(),
+        })
+    }
+
+    /// The file's bytes.
+    pub fn to_bytes(header: &Header, weights: &[i8]) -> Vec<u8> {
+        // A header of plain values is always JSON.
+        let json = serde_json::to_vec(header).unwrap_or_default();
+        let mut bytes = Vec::with_capacity(MAGIC.len() + 4 + json.len() + weights.len());
+        bytes.extend_from_slice(MAGIC);
+        bytes.extend_from_slice(&u32::try_from(json.len()).unwrap_or(u32::MAX).to_le_bytes());
+        bytes.extend_from_slice(&json);
+        bytes.extend(weights.iter().flat_map(|weight| weight.to_le_bytes()));
+        bytes
+    }
+
+    /// Changes exactly when the model does.
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// What it says of itself.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The head for a part.
+    pub fn head(&self, part: Part) -> Head {
+        self.header.heads.get(part as usize).copied().unwrap_or(Head::UNDECIDED)
+    }
+
+    /// The weight of a feature.
+    #[inline]
+    pub(super) fn weight(&self, id: u32) -> f32 {
+        let weight = self
+            .weights
+            .get(slot(id, self.header.bits))
+            .copied()
+            .unwrap_or_default();
+        f32::from(weight) * self.header.scale
+    }
+}
+
+/// Where the weight of a feature stands.
+#[inline]
+pub(super) const fn slot(id: u32, bits: u32) -> usize {
+    (id.wrapping_mul(0x9e37_79b1) >> (32 - bits)) as usize
+}
+
+/// A hash of the list of concepts.
+pub(super) fn concepts() -> u32 {
+    words::hash(&LEXICON.names().join(" "))
+}
+
+impl Head {
+    /// Knows nothing and settles nothing.
+    pub const UNDECIDED: Head = Head {
+        slope: 0.0,
+        offset: 0.0,
+        allow_below: 0.0,
+        deny_above: 1.1,
+        deny_alone: 1.1,
+    };
+
+    /// The probability of harm.
+    pub fn probability(&self, score: f32) -> f64 {
+        1.0 / (1.0 + f64::from(-(self.slope * score + self.offset)).exp())
+    }
+}
+
+impl Header {
+    fn check(&self, weights: usize) -> Result<(), String> {
+        if self.format != FORMAT {
+            return Err(format!("it is of format {}", self.format));
+        }
+        if self.concepts != concepts() {
+            return Err("it was trained with another list of concepts; train it again".to_owned());
+        }
+        if !(8..=MOST_BITS).contains(&self.bits) || weights != 1 << self.bits {
+            return Err(format!(
+                "it has {weights} weights, and says two to the power of {}",
+                self.bits
+            ));
+        }
+        let figures = [self.scale, self.step_share, self.window_share, self.most_relief];
+        let heads = self.heads.iter().flat_map(|head| [head.slope, head.offset]);
+        if figures.into_iter().chain(heads).any(|figure| !figure.is_finite()) || self.heads.len() != Part::ALL.len() {
+            return Err("its figures are no numbers, or its heads are not one for each part".to_owned());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,335 @@
+//! What a step is made of, for a scorer: texts by who speaks in them, and how the step relates to its session.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use super::lexicon::{Concepts, LEXICON};
+use super::words::{self, Shape, Word};
+use crate::model::{Content, ContentId, Form, Kind, Origin, Place, Step};
+use crate::session::Past;
+
+/// Words of what was asked for, and of instructions, that a step is compared with.
+const MOST_COMPARED: usize = 4_000;
+/// Earlier outputs that a step is compared with, in bytes.
+const MOST_OUTPUTS: usize = 16 * 1024;
+/// Texts of one content that are read: the text itself and what is disguised in it.
+const MOST_TEXTS: usize = 8;
+
+/// Whose words a text is, as far as a scorer is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Voice {
+    /// The user's.
+    User,
+    /// The agent's, in what it says.
+    Agent,
+    /// The agent's, in what it thinks.
+    Thought,
+    /// What is passed to a tool.
+    Argument,
+    /// Anybody else's.
+    Outside,
+}
+
+impl Voice {
+    /// Every voice.
+    pub const ALL: &'static [Voice] = &[
+        Voice::User,
+        Voice::Agent,
+        Voice::Thought,
+        Voice::Argument,
+        Voice::Outside,
+    ];
+
+    const fn of(origin: Origin) -> Option<Self> {
+        match origin {
+            Origin::User => Some(Voice::User),
+            Origin::Agent => Some(Voice::Agent),
+            Origin::Reasoning => Some(Voice::Thought),
+            Origin::ToolArguments => Some(Voice::Argument),
+            Origin::ToolOutput
+            | Origin::Knowledge
+            | Origin::Memory
+            | Origin::RemoteAgent
+            | Origin::Trigger
+            | Origin::ToolDescription => Some(Voice::Outside),
+            Origin::Instructions | Origin::Unknown => None,
+        }
+    }
+}
+
+/// Who hears a text, with the way back from bytes of it to bytes of the content's own text.
+pub type Listener<'l> = dyn FnMut(&str, &dyn Fn(Range<usize>) -> Range<usize>) + 'l;
+
+/// Who can take the disguise off a text.
+pub trait Unmask {
+    /// Shows each text that a content says, the plainest first, with the way back to bytes of the content's own text.
+    fn unmask(&self, content: &Content, each: &mut Listener<'_>);
+}
+
+/// Texts as they are: for tests, and for texts that are known to be plain.
+pub struct AsWritten;
+
+impl Unmask for AsWritten {
+    fn unmask(&self, content: &Content, each: &mut Listener<'_>) {
+        each(&content.text, &|span| span);
+    }
+}
+
+/// A word of a step.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spoken {
+    pub(super) hash: u32,
+    /// Of its first letters, where it is long.
+    pub(super) stem: u32,
+    pub(super) shape: Shape,
+    pub(super) first: bool,
+    pub(super) concepts: Concepts,
+    /// Bytes of the content.
+    pub(super) start: u32,
+    pub(super) end: u32,
+}
+
+/// One text of a step.
+#[derive(Debug)]
+pub(super) struct Passage {
+    pub(super) voice: Voice,
+    pub(super) content: ContentId,
+    /// Whether it is the content as it was written, rather than something that was found in it.
+    pub(super) own: bool,
+    pub(super) words: Vec<Spoken>,
+}
+
+/// A step with all that a scorer looks at.
+pub(super) struct Scene<'a> {
+    pub(super) step: &'a Step,
+    pub(super) past: &'a Past,
+    pub(super) passages: Vec<Passage>,
+    pub(super) asked: Hashes,
+    pub(super) instructed: Hashes,
+    pub(super) read: Hashes,
+    pub(super) done: Hashes,
+    /// What the user asked about.
+    pub(super) asked_about: Concepts,
+    /// How often each telling word stands in the step.
+    pub(super) counts: Counts,
+}
+
+/// How often a hash was met.
+pub(super) type Counts = HashMap<u32, u32, foldhash::fast::FixedState>;
+
+/// A set of hashes.
+pub(super) type Hashes = HashSet<u32, foldhash::fast::FixedState>;
+
+impl<'a> Scene<'a> {
+    pub(super) fn of(step: &'a Step, past: &'a Past, unmask: &dyn Unmask) -> Self {
+        let mut scene = Self {
+            step,
+            past,
+            passages: Vec::new(),
+            asked: Hashes::default(),
+            instructed: Hashes::default(),
+            read: Hashes::default(),
+            done: Hashes::default(),
+            asked_about: 0,
+            counts: Counts::default(),
+        };
+        scene.listen(unmask);
+        scene.recall();
+        scene.count();
+        scene
+    }
+
+    /// Reads the body.
+    fn listen(&mut self, unmask: &dyn Unmask) {
+        let mut read = Vec::new();
+        for content in self.step.contents.iter().filter(|content| content.place == Place::Body) {
+            let Some(voice) = Voice::of(content.origin) else {
+                continue;
+            };
+            let speaks = match content.form {
+                Form::Text | Form::TextFile { .. } => true,
+                // A name of a member says something where it is a sentence.
+                Form::Key => content.text.len() > 24,
+                Form::Number | Form::OpaqueFile { .. } => false,
+            };
+            if !speaks {
+                continue;
+            }
+            let mut count = 0;
+            unmask.unmask(content, &mut |text, back| {
+                if count >= MOST_TEXTS {
+                    return;
+                }
+                read.clear();
+                words::read(text, &mut read);
+                self.passages.push(Passage {
+                    voice,
+                    content: content.id,
+                    own: count == 0,
+                    words: spoken(text, &read, back),
+                });
+                count += 1;
+            });
+        }
+    }
+
+    /// What was said before, as far as it matters.
+    fn recall(&mut self) {
+        let mut buffer = Vec::new();
+        for request in self.past.authority().requests() {
+            for text in [&request.text.head, &request.text.tail] {
+                remember(text, &mut buffer, &mut self.asked);
+                let places = 0..buffer.len().min(MOST_COMPARED);
+                self.asked_about |= places.fold(0, |all, at| {
+                    all | LEXICON.at(text, buffer.get(at..).unwrap_or_default())
+                });
+            }
+        }
+        for content in self.step.contents_of(Origin::Instructions) {
+            remember(&content.text, &mut buffer, &mut self.instructed);
+        }
+        let mut left = MOST_OUTPUTS;
+        for event in self.past.events().rev() {
+            for said in &event.step.said {
+                let set = match Voice::of(said.origin) {
+                    Some(Voice::Outside) => &mut self.read,
+                    Some(Voice::Agent | Voice::Argument) => &mut self.done,
+                    Some(Voice::User | Voice::Thought) | None => continue,
+                };
+                for text in [&said.text.head, &said.text.tail] {
+                    remember(text, &mut buffer, set);
+                    left = left.saturating_sub(text.len());
+                }
+            }
+            if left == 0 {
+                break;
+            }
+        }
+    }
+
+    fn count(&mut self) {
+        for word in self
+            .passages
+            .iter()
+            .filter(|passage| passage.own)
+            .flat_map(|passage| &passage.words)
+        {
+            if is_telling(word.end.saturating_sub(word.start), word.shape) {
+                *self.counts.entry(word.hash).or_default() += 1;
+            }
+        }
+    }
+
+    /// How much of a window is about what the user asked for, or what the rest of the step is about: 0 to 4.
+    pub(super) fn belonging(&self, words: &[Spoken]) -> u32 {
+        let (mut telling, mut belongs) = (0u32, 0u32);
+        for word in words {
+            if is_telling(word.end.saturating_sub(word.start), word.shape) && word.concepts == 0 {
+                telling += 1;
+                // Twice in one window is rare enough not to be counted apart.
+                let elsewhere = self.counts.get(&word.hash).is_some_and(|count| *count > 1);
+                belongs += u32::from(elsewhere || self.asked.contains(&word.hash));
+            }
+        }
+        (belongs * 5 / (telling + 1)).min(4)
+    }
+
+    pub(super) fn of_voice(&self, voice: Voice) -> impl Iterator<Item = &Passage> {
+        self.passages.iter().filter(move |passage| passage.voice == voice)
+    }
+
+    /// Whether the step brings in, says, does, or is asked.
+    pub(super) fn part(&self) -> Part {
+        Part::of(self.step.kind)
+    }
+}
+
+/// What part a step plays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Part {
+    /// The user asks.
+    Asks,
+    /// The agent says.
+    Says,
+    /// The agent acts.
+    Acts,
+    /// Something comes in.
+    Reads,
+}
+
+impl Part {
+    /// Every part.
+    pub const ALL: &'static [Part] = &[Part::Asks, Part::Says, Part::Acts, Part::Reads];
+
+    /// The part of a kind of step.
+    pub const fn of(kind: Kind) -> Self {
+        match kind {
+            Kind::UserMessage | Kind::SystemMessage => Part::Asks,
+            Kind::AgentMessage => Part::Says,
+            Kind::ToolCall | Kind::McpRequest | Kind::A2aRequest | Kind::MemoryStore => Part::Acts,
+            Kind::Trigger
+            | Kind::Knowledge
+            | Kind::MemoryRetrieval
+            | Kind::ToolResult
+            | Kind::A2aResponse
+            | Kind::McpResponse => Part::Reads,
+        }
+    }
+
+    /// The name in policies and reports.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Part::Asks => "asks",
+            Part::Says => "says",
+            Part::Acts => "acts",
+            Part::Reads => "reads",
+        }
+    }
+}
+
+/// Letters, in bytes, of what long words are known by.
+const STEM: usize = 5;
+
+fn spoken(text: &str, read: &[Word], back: &dyn Fn(Range<usize>) -> Range<usize>) -> Vec<Spoken> {
+    let each = read.iter().enumerate().map(|(at, word)| {
+        let bytes = text
+            .as_bytes()
+            .get(word.start as usize..word.end as usize)
+            .unwrap_or_default();
+        let head = bytes.iter().take(STEM);
+        let stem = if bytes.len() > STEM {
+            head.fold(words::SEED, |hash, byte| words::step(hash, byte.to_ascii_lowercase()))
+        } else {
+            word.hash
+        };
+        let raw = back(word.start as usize..word.end as usize);
+        let here = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        Spoken {
+            hash: word.hash,
+            stem,
+            shape: word.shape,
+            first: word.first,
+            concepts: LEXICON.at(text, read.get(at..).unwrap_or_default()),
+            start: here(raw.start),
+            end: here(raw.end),
+        }
+    });
+    each.collect()
+}
+
+/// The words of a text that say what it is about.
+fn remember(text: &str, buffer: &mut Vec<Word>, set: &mut Hashes) {
+    buffer.clear();
+    words::read(text, buffer);
+    let telling = buffer
+        .iter()
+        .filter(|word| is_telling(word.end - word.start, word.shape));
+    for word in telling.take(MOST_COMPARED) {
+        set.insert(word.hash);
+    }
+}
+
+/// Whether a word says what a text is about.
+pub(super) fn is_telling(bytes: u32, shape: Shape) -> bool {
+    bytes >= 4 || shape != Shape::Word
+}

@@ -1,0 +1,188 @@
+//! Scoring: how harmful a step looks to a model, and what moved it most.
+
+use std::ops::Range;
+
+use super::features::{self, FIGURES, Features, Name};
+use super::model::Model;
+use super::scene::{Part, Passage, Scene, Spoken, Unmask, Voice};
+use super::sketch::spans;
+use crate::model::{ContentId, Finding, Step};
+use crate::policy::Policy;
+use crate::session::Past;
+
+/// Passages that are told of a step.
+const MOST_PASSAGES: usize = 3;
+/// Words that are told of a passage.
+const MOST_WORDS: usize = 4;
+/// Findings and relations that are told of a step.
+const MOST_GROUNDS: usize = 5;
+
+/// What a model makes of a step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Score {
+    /// What part the step plays.
+    pub part: Part,
+    /// The probability of harm, 0 to 1.
+    pub probability: f64,
+    /// The passages that speak most for harm, the gravest first.
+    pub passages: Vec<Told>,
+    /// Findings and relations to the session that moved the score most, with by how much; below zero: towards harmless.
+    pub grounds: Vec<Ground>,
+}
+
+/// A passage that speaks for harm.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Told {
+    /// The content.
+    pub content: ContentId,
+    /// Bytes of its text.
+    pub span: Range<usize>,
+    /// What it adds to the score.
+    pub weight: f32,
+    /// Bytes of the words that add most.
+    pub words: Vec<Range<usize>>,
+}
+
+/// A finding, or a relation of the step to its session.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ground {
+    /// What it is.
+    pub what: GroundKind,
+    /// What it adds to the score.
+    pub weight: f32,
+}
+
+/// What a ground is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroundKind {
+    /// A finding, by its place among those of the step.
+    Finding(usize),
+    /// A figure about the step and its session, in words.
+    Relation(&'static str),
+}
+
+impl Model {
+    /// Scores a step in the light of its session and of what was found in it.
+    pub fn score(&self, step: &Step, past: &Past, findings: &[Finding], policy: &Policy, unmask: &dyn Unmask) -> Score {
+        let scene = Scene::of(step, past, unmask);
+        let features = Features::of(&scene, findings, policy);
+        let mut score: f32 =
+            features.step.iter().map(|named| self.weight(named.id)).sum::<f32>() * self.header.step_share;
+        let mut passages = Vec::new();
+        for voice in Voice::ALL {
+            let best = scene
+                .of_voice(*voice)
+                .filter_map(|passage| self.gravest(&scene, passage))
+                .max_by(|a, b| a.weight.total_cmp(&b.weight));
+            if let Some(best) = best {
+                score += best.weight;
+                passages.push((best, *voice));
+            }
+        }
+        let part = scene.part();
+        let mut told: Vec<Told> = passages
+            .into_iter()
+            .filter(|(best, _)| best.weight > 0.0)
+            .map(|(best, _)| self.tell(&best))
+            .collect();
+        told.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+        told.truncate(MOST_PASSAGES);
+        Score {
+            part,
+            probability: self.head(part).probability(score),
+            passages: told,
+            grounds: self.grounds(&features),
+        }
+    }
+
+    /// The window of a text that speaks most for harm.
+    fn gravest<'p>(&self, scene: &Scene<'_>, passage: &'p Passage) -> Option<Grave<'p>> {
+        let mut sums = Vec::with_capacity(passage.words.len() + 1);
+        let (mut for_harm, mut against) = (0.0f32, 0.0f32);
+        sums.push((0.0, 0.0));
+        let mut before = None;
+        for word in &passage.words {
+            features::of_word(passage.voice, before, word, |id| {
+                let weight = self.weight(id);
+                for_harm += weight.max(0.0);
+                against -= weight.min(0.0);
+            });
+            sums.push((for_harm, against));
+            before = Some(word);
+        }
+        spans(passage.words.len())
+            .filter_map(|range| {
+                let words = passage.words.get(range.clone())?;
+                let ((p0, n0), (p1, n1)) = (sums.get(range.start)?, sums.get(range.end)?);
+                let (mut harm, mut relief) = (p1 - p0, n1 - n0);
+                features::of_window(scene, passage.voice, words, |id| {
+                    let weight = self.weight(id);
+                    harm += weight.max(0.0);
+                    relief -= weight.min(0.0);
+                });
+                let share = self.header.window_share;
+                Some(Grave {
+                    passage,
+                    range,
+                    // INVARIANT: harmless words take off no more than this, however many there are.
+                    weight: harm * share - (relief * share).min(self.header.most_relief),
+                })
+            })
+            .max_by(|a, b| a.weight.total_cmp(&b.weight))
+    }
+
+    fn tell(&self, grave: &Grave<'_>) -> Told {
+        let words = grave.passage.words.get(grave.range.clone()).unwrap_or_default();
+        let mut before: Option<&Spoken> = None;
+        let mut weighed: Vec<(f32, Range<usize>)> = Vec::new();
+        for word in words {
+            let mut weight = 0.0;
+            features::of_word(grave.passage.voice, before, word, |id| weight += self.weight(id));
+            weighed.push((weight, word.start as usize..word.end as usize));
+            before = Some(word);
+        }
+        let start = words.iter().map(|word| word.start).min().unwrap_or_default();
+        let end = words.iter().map(|word| word.end).max().unwrap_or_default();
+        weighed.sort_by(|a, b| b.0.total_cmp(&a.0));
+        Told {
+            content: grave.passage.content,
+            span: start as usize..end as usize,
+            weight: grave.weight,
+            words: weighed
+                .into_iter()
+                .filter(|(weight, _)| *weight > 0.0)
+                .take(MOST_WORDS)
+                .map(|(_, span)| span)
+                .collect(),
+        }
+    }
+
+    fn grounds(&self, features: &Features) -> Vec<Ground> {
+        let mut grounds: Vec<Ground> = Vec::new();
+        for named in &features.step {
+            let what = match named.name {
+                Name::Finding(at) => GroundKind::Finding(at),
+                Name::Figure(at) => match FIGURES.get(at) {
+                    Some(figure) => GroundKind::Relation(figure),
+                    None => continue,
+                },
+                Name::Shape => continue,
+            };
+            let weight = self.weight(named.id) * self.header.step_share;
+            match grounds.iter_mut().find(|ground| ground.what == what) {
+                Some(ground) => ground.weight += weight,
+                None => grounds.push(Ground { what, weight }),
+            }
+        }
+        grounds.retain(|ground| ground.weight.abs() > 0.05);
+        grounds.sort_by(|a, b| b.weight.abs().total_cmp(&a.weight.abs()));
+        grounds.truncate(MOST_GROUNDS);
+        grounds
+    }
+}
+
+struct Grave<'p> {
+    passage: &'p Passage,
+    range: Range<usize>,
+    weight: f32,
+}

@@ -1,0 +1,84 @@
+//! A sketch: all that the scorer ever sees of a step. It is what a model is trained on.
+
+use std::ops::Range;
+
+use super::features::{self, Features, STRIDE, WINDOW};
+use super::scene::{Passage, Scene, Unmask, Voice};
+use crate::model::{ContentId, Finding, Step};
+use crate::policy::Policy;
+use crate::session::Past;
+
+/// Windows of one step that are looked at; of more, every other one is left out, and so on.
+const MOST_WINDOWS: usize = 4_096;
+
+/// All that the scorer sees of a step.
+#[derive(Clone, Debug, Default)]
+pub struct Sketch {
+    /// What part the step plays.
+    pub part: usize,
+    /// Figures of the step.
+    pub figures: Vec<f32>,
+    /// Hashed features of the step as a whole.
+    pub step: Vec<u32>,
+    /// Windows of its texts.
+    pub windows: Vec<WindowSketch>,
+}
+
+/// One window of a text.
+#[derive(Clone, Debug)]
+pub struct WindowSketch {
+    /// Whose words.
+    pub voice: usize,
+    /// The content.
+    pub content: ContentId,
+    /// Bytes of it.
+    pub span: Range<usize>,
+    /// Hashed features.
+    pub ids: Vec<u32>,
+}
+
+impl Sketch {
+    /// Of a step in the light of its session and of what was found in it.
+    pub fn of(step: &Step, past: &Past, findings: &[Finding], policy: &Policy, unmask: &dyn Unmask) -> Self {
+        let scene = Scene::of(step, past, unmask);
+        let features = Features::of(&scene, findings, policy);
+        let mut windows = Vec::new();
+        for voice in Voice::ALL {
+            for passage in scene.of_voice(*voice) {
+                sketch(&scene, passage, &mut windows);
+            }
+        }
+        Self {
+            part: features.part,
+            figures: features.figures,
+            step: features.step.iter().map(|named| named.id).collect(),
+            windows,
+        }
+    }
+}
+
+fn sketch(scene: &Scene<'_>, passage: &Passage, windows: &mut Vec<WindowSketch>) {
+    for range in spans(passage.words.len()) {
+        let words = passage.words.get(range.clone()).unwrap_or_default();
+        let mut before = range.start.checked_sub(1).and_then(|at| passage.words.get(at));
+        let mut ids = Vec::with_capacity(words.len() * 4);
+        for word in words {
+            features::of_word(passage.voice, before, word, |id| ids.push(id));
+            before = Some(word);
+        }
+        features::of_window(scene, passage.voice, words, |id| ids.push(id));
+        let start = words.first().map_or(0, |word| word.start as usize);
+        windows.push(WindowSketch {
+            voice: passage.voice as usize,
+            content: passage.content,
+            span: start..words.last().map_or(start, |word| word.end as usize),
+            ids,
+        });
+    }
+}
+
+/// The windows of a text of so many words.
+pub(super) fn spans(words: usize) -> impl Iterator<Item = Range<usize>> {
+    let count = words.saturating_sub(WINDOW).div_ceil(STRIDE) + usize::from(words > 0);
+    (0..count.min(MOST_WINDOWS)).map(move |at| at * STRIDE..(at * STRIDE + WINDOW).min(words))
+}

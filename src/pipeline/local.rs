@@ -1,0 +1,291 @@
+//! Local: what the local judge's trained scorer makes of a step, before any model is asked.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::draft::{Draft, message};
+use super::examiner::Examiner;
+use super::mask::Cleared;
+use super::screen::Screened;
+use crate::local::{GroundKind, Leaning, Listener, Mode, Score, Sight, Sketch, Unmask};
+use crate::model::{
+    Confidence, Content, Coverage, Decision, Finding, Moved, Opinion, ReasonCode, Screening, Severity, Source,
+    Standing, Step, Treatment, View,
+};
+use crate::session::{Past, Snapshot};
+use crate::telemetry::names;
+use crate::text::views;
+
+/// What a scorer makes of a step, and what is made of that.
+pub(super) struct Lean {
+    pub(super) opinion: Opinion,
+    /// What settles the step where a judge can be asked.
+    pub(super) leaning: Leaning,
+    /// What follows where nobody else can be asked: never `Unsure`.
+    pub(super) alone: Leaning,
+    /// The passage that speaks most for harm, as evidence for a judge.
+    pub(super) hint: Option<Finding>,
+}
+
+impl Examiner {
+    /// Asks the scorer, where there is one and the organisation wants it.
+    pub(super) fn lean(&self, judged: bool, screened: &Screened, past: &Past) -> Option<Lean> {
+        let mode = self.organisation.local_judge;
+        let scorer = self.scorer.as_ref().filter(|_| mode != Mode::Off)?;
+        let (policy, step) = (self.policy(), &screened.step);
+        let Screening { findings, coverage } = screened.screening();
+        let score = scorer.model.score(step, past, findings, policy, &Plainly { coverage });
+        let thresholds = policy.local_judge.thresholds.of(step.kind);
+        let head = scorer.model.head(score.part);
+        let sight = Sight::of(step, findings, coverage, policy);
+        let leaning = Leaning::of(score.probability, thresholds, head, sight);
+        let standing = match mode {
+            Mode::Shadow | Mode::Off => Standing::Shadow,
+            Mode::On if judged && leaning != Leaning::Unsure && self.is_drawn(scorer.audit_share) => Standing::Audited,
+            Mode::On => Standing::Applied,
+        };
+        metrics::counter!(names::LOCAL_JUDGE, "leaning" => leaning.as_str(), "standing" => standing.as_str())
+            .increment(1);
+        let alone = Leaning::alone(score.probability, thresholds, head);
+        Some(Lean {
+            hint: (alone == Leaning::Deny && mode == Mode::On)
+                .then(|| hint(&score, step))
+                .flatten(),
+            opinion: opinion(&score, leaning, standing, scorer.model.version(), step, findings),
+            leaning,
+            alone,
+        })
+    }
+
+    /// Whether a judge is asked about a settled step all the same: every so many, as the share says.
+    fn is_drawn(&self, share: f64) -> bool {
+        let before = self.settled_locally.fetch_add(1, Ordering::Relaxed) as f64;
+        (before * share).floor() < ((before + 1.0) * share).floor()
+    }
+
+    /// What the scorer sees of a step, for training.
+    pub(super) fn sketch(&self, step: Arc<Step>, snapshot: Snapshot) -> Sketch {
+        let recalled = snapshot.seen_by(&step);
+        let screened = self.screen(step, recalled.past());
+        let Screening { findings, coverage } = screened.screening();
+        Sketch::of(
+            &screened.step,
+            recalled.past(),
+            findings,
+            self.policy(),
+            &Plainly { coverage },
+        )
+    }
+}
+
+impl Lean {
+    /// What it settles although a judge could be asked.
+    pub(super) fn settles(&self, cleared: &Cleared) -> Option<Draft> {
+        let applied = self.opinion.standing == Standing::Applied;
+        match self.leaning {
+            Leaning::Allow if applied => Some(self.draft(Decision::Allow, cleared)),
+            Leaning::Deny if applied => Some(self.draft(Decision::Deny, cleared)),
+            Leaning::Allow | Leaning::Deny | Leaning::Unsure => None,
+        }
+    }
+
+    /// What it would have settled, where the judge that was asked all the same has no answer.
+    pub(super) fn settles_after_all(&self, cleared: &Cleared) -> Option<Draft> {
+        match (self.opinion.standing, self.leaning) {
+            (Standing::Audited, Leaning::Allow) => Some(self.draft(Decision::Allow, cleared)),
+            (Standing::Audited, Leaning::Deny) => Some(self.draft(Decision::Deny, cleared)),
+            (Standing::Applied | Standing::Shadow, _) | (_, Leaning::Unsure) => None,
+        }
+    }
+
+    /// What it decides where nobody else can.
+    pub(super) fn denies_alone(&self, cleared: &Cleared) -> Option<Draft> {
+        let counts = self.opinion.standing != Standing::Shadow;
+        (counts && self.alone == Leaning::Deny).then(|| self.draft(Decision::Deny, cleared))
+    }
+
+    /// Counts whether a judge that was asked all the same agrees.
+    pub(super) fn compare(&self, decision: Decision) {
+        let agrees = match self.leaning {
+            Leaning::Unsure => return,
+            Leaning::Allow => decision == Decision::Allow,
+            Leaning::Deny => decision != Decision::Allow,
+        };
+        let outcome = if agrees { "agrees" } else { "disagrees" };
+        metrics::counter!(names::LOCAL_JUDGE_AUDITS, "leaning" => self.leaning.as_str(), "outcome" => outcome)
+            .increment(1);
+    }
+
+    fn draft(&self, decision: Decision, cleared: &Cleared) -> Draft {
+        let probability = self.opinion.probability;
+        let reasons = match decision {
+            Decision::Allow | Decision::Modify => Vec::new(),
+            Decision::Deny => vec![reason(cleared)],
+        };
+        let mut draft = Draft::of_rules(decision, cleared.step.method, reasons, self.reasoning());
+        draft.source = Source::Local;
+        draft.confidence = match decision {
+            Decision::Allow | Decision::Modify => 1.0 - probability,
+            Decision::Deny => probability,
+        };
+        draft.message = message(decision, cleared.step.method, &draft.reason_codes);
+        draft
+    }
+
+    fn reasoning(&self) -> String {
+        let moved: Vec<String> = self
+            .opinion
+            .evidence
+            .iter()
+            .take(4)
+            .map(|moved| match moved.pointer.as_str() {
+                "" => format!("{} ({:+.1})", moved.what, moved.weight),
+                pointer => format!("{} at {pointer} ({:+.1})", moved.what, moved.weight),
+            })
+            .collect();
+        format!(
+            "The local judge gives the step a probability of harm of {:.3} (model {}). It was moved most by: {}.",
+            self.opinion.probability,
+            self.opinion.model,
+            if moved.is_empty() {
+                "nothing in particular".to_owned()
+            } else {
+                moved.join("; ")
+            }
+        )
+    }
+}
+
+/// Why a step that only a scorer objects to is denied: as the gravest finding says, else by what kind of step it is.
+fn reason(cleared: &Cleared) -> ReasonCode {
+    use crate::model::Kind;
+    let counts =
+        |finding: &&Finding| !matches!(finding.reason, ReasonCode::PersonalData | ReasonCode::InvalidArguments);
+    let gravest = cleared
+        .evidence
+        .iter()
+        .filter(counts)
+        .filter(|finding| finding.severity >= Severity::Medium)
+        .max_by_key(|finding| (finding.severity, finding.confidence));
+    if let Some(finding) = gravest {
+        return finding.reason.clone();
+    }
+    match cleared.step.kind {
+        Kind::UserMessage | Kind::SystemMessage => ReasonCode::HarmfulRequest,
+        Kind::AgentMessage => ReasonCode::HarmfulContent,
+        Kind::ToolCall | Kind::McpRequest | Kind::A2aRequest => ReasonCode::GoalHijack,
+        Kind::MemoryStore | Kind::MemoryRetrieval => ReasonCode::MemoryPoisoning,
+        Kind::Trigger | Kind::Knowledge | Kind::ToolResult | Kind::A2aResponse | Kind::McpResponse => {
+            ReasonCode::PromptInjection
+        }
+    }
+}
+
+fn opinion(
+    score: &Score,
+    leaning: Leaning,
+    standing: Standing,
+    model: &str,
+    step: &Step,
+    findings: &[Finding],
+) -> Opinion {
+    let pointer = |id| {
+        step.content(id)
+            .map(|content| content.pointer.clone())
+            .unwrap_or_default()
+    };
+    let passages = score.passages.iter().map(|told| Moved {
+        what: "passage".to_owned(),
+        content: Some(told.content),
+        pointer: pointer(told.content),
+        span: told.span.clone(),
+        words: told.words.clone(),
+        weight: f64::from(told.weight),
+    });
+    let grounds = score.grounds.iter().filter_map(|ground| {
+        let weight = f64::from(ground.weight);
+        Some(match ground.what {
+            GroundKind::Finding(at) => {
+                let finding = findings.get(at)?;
+                Moved {
+                    what: finding.rule.clone(),
+                    content: finding.content,
+                    pointer: finding.pointer.clone(),
+                    span: finding.span.clone(),
+                    words: Vec::new(),
+                    weight,
+                }
+            }
+            GroundKind::Relation(what) => Moved {
+                what: what.to_owned(),
+                content: None,
+                pointer: Default::default(),
+                span: 0..0,
+                words: Vec::new(),
+                weight,
+            },
+        })
+    });
+    let mut evidence: Vec<Moved> = passages.chain(grounds).collect();
+    evidence.sort_by(|a, b| b.weight.abs().total_cmp(&a.weight.abs()));
+    Opinion {
+        probability: score.probability,
+        leaning: leaning.as_str(),
+        standing,
+        model: model.to_owned(),
+        evidence,
+    }
+}
+
+/// The gravest passage, as evidence that weighs nothing by itself: it tells a judge where to look.
+fn hint(score: &Score, step: &Step) -> Option<Finding> {
+    let told = score.passages.first()?;
+    let content = step.content(told.content)?;
+    Some(Finding {
+        rule: "local.passage".to_owned(),
+        reason: ReasonCode::PolicyViolation,
+        severity: Severity::Info,
+        confidence: Confidence::Low,
+        content: Some(told.content),
+        pointer: content.pointer.clone(),
+        span: told.span.clone(),
+        view: View::Folded,
+        suggested: Treatment::Evidence,
+        explanation: format!(
+            "Of all texts of the step, this passage looks most like an attack to a trained scorer (probability {:.2} for the step)",
+            score.probability
+        ),
+    })
+}
+
+/// Takes the disguise off texts, where screening found that they wear any.
+struct Plainly<'a> {
+    coverage: &'a Coverage,
+}
+
+impl Unmask for Plainly<'_> {
+    fn unmask(&self, content: &Content, each: &mut Listener<'_>) {
+        let examined = self.coverage.examined.get(content.id.index());
+        let plain = examined
+            .filter(|examined| examined.pointer == content.pointer)
+            .is_some_and(|examined| {
+                examined
+                    .views
+                    .iter()
+                    .all(|view| matches!(view, View::Raw | View::Folded))
+            });
+        if plain {
+            each(&content.text, &|span| span);
+            return;
+        }
+        let views = views::read(content);
+        let mut texts: Vec<_> = views.as_written().collect();
+        // The plainest first: what normalisation leaves of the text itself.
+        if texts.get(1).is_some_and(|view| view.view() == View::Normalized) {
+            texts.remove(0);
+        }
+        for view in texts {
+            each(view.text(), &|span| view.raw_span(span));
+        }
+    }
+}
