@@ -18,7 +18,7 @@ use crate::prompt::{PromptError, Prompts};
 use crate::selftest::Canaries;
 use crate::server::Keyring;
 use crate::session;
-use crate::session::{LocalSessions, Memory};
+use crate::session::{KeptError, KeptSessions, LocalSessions, Memory, SessionStore};
 
 /// Why a guardian could not be put together.
 #[derive(Debug, thiserror::Error)]
@@ -51,6 +51,9 @@ pub enum AppError {
     /// The steps of the self-test cannot be used.
     #[error("self-test: {0}")]
     SelfTest(String),
+    /// Sessions cannot be kept.
+    #[error(transparent)]
+    Sessions(#[from] KeptError),
     /// Records cannot be written.
     #[error(transparent)]
     Audit(#[from] AuditError),
@@ -109,6 +112,7 @@ pub fn canaries(config: &Config) -> Result<Option<Canaries>, AppError> {
         canaries: None,
         limits: limit::Settings::default(),
         audit: Some(audit::Settings::Off),
+        sessions: config.sessions.clone().map(session::Settings::in_process),
         organisations: vec![OrganisationSettings {
             id: Organisation::default_id(),
             api_keys: Vec::new(),
@@ -235,6 +239,15 @@ fn organisation(
     })
 }
 
+/// What is remembered of sessions: in this process, or in a folder as well.
+fn memory(settings: &session::Settings) -> Result<Memory, AppError> {
+    let store: Arc<dyn SessionStore> = match &settings.kept {
+        None => Arc::new(LocalSessions::new(settings.clone())),
+        Some(kept) => Arc::new(KeptSessions::open(settings.clone(), kept)?),
+    };
+    Ok(Memory::with(store, settings))
+}
+
 fn with_organisations(
     config: &Config,
     organisations: Organisations,
@@ -250,10 +263,7 @@ fn with_organisations(
         judge,
         scorer: Some(config.local_judge.open().map_err(AppError::LocalJudge)?),
         cache: AnswerCache::new(&config.cache),
-        sessions: config.sessions.as_ref().map(|settings| {
-            let store = LocalSessions::new(settings.clone());
-            Memory::new(Arc::new(store), settings.nameless)
-        }),
+        sessions: config.sessions.as_ref().map(memory).transpose()?,
         limits: Arc::new(LocalRateLimits::new(&config.limits)),
         audit: Audit::new(config.audit.as_ref().unwrap_or(audit), config.audit_on_failure)?,
         work: config.work,

@@ -53,7 +53,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("server", &["model", "wire", "pipeline", "telemetry", "work"]),
     (
         "eval",
-        &["model", "wire", "prompt", "llm", "judge", "local", "pipeline"],
+        &["model", "wire", "policy", "prompt", "llm", "judge", "local", "pipeline"],
     ),
     ("selftest", &["model", "telemetry", "wire", "judge", "pipeline", "eval"]),
     (

@@ -4,13 +4,16 @@
 //! verdict writes the record, and dropping it in any other way — the caller hung up, a task was cancelled, something
 //! panicked — writes a record that says so. A ticket cannot be forgotten.
 //!
-//! Records hold no content of the step: rules and places, not texts. What they tell of it went through
-//! [`Withheld`](crate::model::Withheld): the record of a step that was never examined names neither agent nor session. Where they go is a [`Sink`]'s concern.
+//! Records hold no content of the step: ids, hashes, rules and places, not texts, unless the organisation's policy asks for them.
+//! What they tell of it went through [`Withheld`](crate::model::Withheld): the record of a step that was never examined names
+//! neither agent nor session. Where they go is a [`Sink`]'s concern.
 
 mod file;
 mod output;
+mod policies;
 mod record;
 mod sink;
+mod step_lines;
 mod ticket;
 
 use std::path::PathBuf;
@@ -18,8 +21,10 @@ use std::sync::Arc;
 
 use file::NamedFile;
 use output::LastLine;
+pub use policies::{keep_policies, kept_policies, policy_folder};
 pub use record::{FindingLine, Outcome, Record};
 pub use sink::{LineSink, MemorySink, NullSink, Recorded, Sink, Taken};
+pub use step_lines::{ContentLine, StepLines, Texts};
 pub use ticket::Ticket;
 
 use crate::model::{Caller, Step};

@@ -1,8 +1,9 @@
 //! One record: what was decided about which step, by what, why, and how long it took.
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
-use crate::model::{Caller, Clean, Finding, Opinion, Step, Verdict, Withheld};
+use super::StepLines;
+use crate::model::{Caller, Clean, Finding, Opinion, Step, Verdict};
 
 /// How the ticket ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -126,18 +127,9 @@ pub struct Record {
     pub method: &'static str,
     /// The kind of step.
     pub kind: &'static str,
-    /// The agent, where known.
-    #[serde(serialize_with = "told")]
-    pub agent: Option<Clean<String>>,
-    /// The session, where known.
-    #[serde(serialize_with = "told")]
-    pub session: Option<Clean<String>>,
-    /// The user, where known.
-    #[serde(serialize_with = "told")]
-    pub user: Option<Clean<String>>,
-    /// The tool, where one is called.
-    #[serde(serialize_with = "told")]
-    pub tool: Option<Clean<String>>,
+    /// What is told of the step itself.
+    #[serde(flatten)]
+    pub told: StepLines,
     /// Milliseconds from the decoded step to the end.
     pub duration_ms: f64,
     /// The verdict, where there was one.
@@ -188,13 +180,10 @@ pub struct VerdictLines {
     pub judge_cost: Option<f64>,
     /// How old the answer from the cache was, in seconds.
     pub cache_age_seconds: Option<u64>,
+    /// The decision for which the judge gave the answer, where that was another one.
+    pub cached_from: Option<String>,
     /// What went wrong inside, by name.
     pub diagnostics: Vec<String>,
-}
-
-/// What a step says of itself, as far as it may be told.
-fn told<S: Serializer>(text: &Option<Clean<String>>, serializer: S) -> Result<S::Ok, S::Error> {
-    text.as_ref().map(|text| text.as_str()).serialize(serializer)
 }
 
 impl Record {
@@ -208,23 +197,10 @@ impl Record {
             caller: caller.name.clone(),
             method: step.method.as_str(),
             kind: step.kind.as_str(),
-            agent: None,
-            session: None,
-            user: None,
-            tool: None,
+            told: StepLines::default(),
             duration_ms: 0.0,
             verdict: None,
         }
-    }
-
-    /// Tells what the step says of itself, without what is withheld.
-    pub(super) fn tell(&mut self, step: &Step, withheld: &Withheld) {
-        let told = |text: Option<&str>| text.map(|text| withheld.clean_text(text));
-        let agent = step.agent.as_ref().and_then(|agent| agent.id.as_ref());
-        self.agent = told(agent.map(|id| id.as_str()));
-        self.session = told(step.session.as_ref().map(|id| id.as_str()));
-        self.user = told(step.user.as_ref().map(|id| id.as_str()));
-        self.tool = told(step.tool_call.as_ref().map(|call| call.tool.as_str()));
     }
 }
 
@@ -256,6 +232,7 @@ impl From<&Clean<Verdict>> for VerdictLines {
             judge_tokens: judging.map(|judging| judging.tokens),
             judge_cost: judging.map(|judging| judging.cost_micros as f64 / 1e6),
             cache_age_seconds: judging.and_then(|judging| judging.age_seconds),
+            cached_from: judging.and_then(|judging| judging.decision.as_deref().map(str::to_owned)),
             diagnostics: verdict.diagnostics.iter().map(|d| d.code.to_owned()).collect(),
         }
     }

@@ -4,16 +4,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::record::VerdictLines;
-use super::{Outcome, Record, Sink, Taken};
-use crate::model::{Caller, Clean, Step, Verdict, Withheld};
+use super::{Outcome, Record, Sink, StepLines, Taken};
+use crate::model::{Caller, Clean, Step, Verdict};
 
 /// A step's claim to its audit record.
 #[must_use = "a dropped ticket writes a record of an abandoned step"]
 pub struct Ticket {
     sink: Arc<dyn Sink>,
     record: Option<Record>,
-    /// What the record tells of once it is known what must not be repeated.
-    step: Arc<Step>,
     opened: Instant,
     decision_id: String,
 }
@@ -26,7 +24,6 @@ impl Ticket {
         Self {
             sink,
             record: Some(record),
-            step: Arc::clone(step),
             opened: Instant::now(),
             decision_id,
         }
@@ -37,13 +34,13 @@ impl Ticket {
         &self.decision_id
     }
 
-    /// Writes the record of a decided step; answers how long the decision took, and when the record is there.
-    pub fn close(mut self, verdict: &Clean<Verdict>, withheld: &Withheld) -> (Duration, Taken) {
+    /// Writes the record of a decided step, with what may be told of it; answers how long the decision took, and when the record is there.
+    pub fn close(mut self, verdict: &Clean<Verdict>, told: StepLines) -> (Duration, Taken) {
         let elapsed = self.opened.elapsed();
         let Some(mut record) = self.record.take() else {
             return (elapsed, Taken::NO);
         };
-        record.tell(&self.step, withheld);
+        record.told = told;
         record.verdict = Some(VerdictLines::from(verdict));
         (elapsed, self.write(record, Outcome::Decided, elapsed))
     }

@@ -244,7 +244,9 @@ impl Parts {
             steps,
             more_steps,
             voice,
+            gap,
         } = history;
+        self.option(gap.map(|gap| gap.as_str()));
         self.number(*voice as u64);
         self.number(*more_requests as u64);
         self.list(requests, |parts, request| {

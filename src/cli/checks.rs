@@ -1,6 +1,7 @@
 //! Checks: what is in order, what is not, and what to do about it. `config check` and `doctor` share them.
 
 use crate::config::Config;
+use crate::pipeline::Organisations;
 use crate::{audit, server, telemetry};
 
 /// How a check ended, from the best to the worst.
@@ -68,7 +69,58 @@ impl Check {
 
 /// What only a start would find out: the log filter, the address, the audit file.
 pub(super) fn of_settings(config: &Config) -> Vec<Check> {
-    vec![log(&config.log), listen(&config.server), audit(config)]
+    let mut checks = vec![log(&config.log), listen(&config.server), audit(config)];
+    checks.extend(metrics(&config.server));
+    checks.extend(sessions(config));
+    checks
+}
+
+/// Whether sessions can be kept where they are to be. Looking makes no folder.
+fn sessions(config: &Config) -> Option<Check> {
+    let kept = config.sessions.as_ref()?.kept.as_ref()?;
+    let place = kept.directory.display();
+    let next = "set `directory` in `[sessions]` to a folder that the guardian may write to, or leave it out";
+    let there = kept.directory.ancestors().find(|folder| folder.exists());
+    Some(match there.map(std::fs::metadata) {
+        Some(Ok(found)) if !found.is_dir() => Check::failed("sessions", format!("{place} is no folder"), next),
+        Some(Ok(found)) if found.permissions().readonly() => {
+            Check::failed("sessions", format!("{place} cannot be written"), next)
+        }
+        Some(Err(error)) => Check::failed("sessions", format!("{place}: {error}"), next),
+        Some(Ok(_)) | None => Check::fine("sessions", format!("kept in {place}")),
+    })
+}
+
+/// Where steps happen about which no judge could decide.
+pub(super) fn postures(config: &Config, organisations: &Organisations) -> Vec<Check> {
+    if config.judge.is_none() {
+        return Vec::new();
+    }
+    let open = organisations.open_postures(config.pipeline.on_failure);
+    let next = "nothing to do if it is meant so; else take `allow` out of `on_failure` in `[judge]` or `[posture]` in the policy";
+    open.into_iter()
+        .map(|line| Check::degraded("open posture", line, next))
+        .collect()
+}
+
+fn metrics(settings: &server::Settings) -> Option<Check> {
+    let (at, access) = (settings.metrics.listen, &settings.metrics.access);
+    let keys = match access {
+        server::MetricsAccess::Anybody => "no keys",
+        server::MetricsAccess::Keys(_) => "keys are asked for",
+    };
+    match (at, access) {
+        (None, server::MetricsAccess::Anybody) => None,
+        (None, server::MetricsAccess::Keys(_)) => Some(Check::fine("metrics", keys)),
+        (Some(address), _) if !address.ip().is_loopback() && *access == server::MetricsAccess::Anybody => {
+            Some(Check::degraded(
+                "metrics",
+                format!("{address}, open to whoever reaches it"),
+                "nothing to do if only your collector reaches it; else set `api_keys` in `[metrics]`",
+            ))
+        }
+        (Some(address), _) => Some(Check::fine("metrics", format!("{address} ({keys})"))),
+    }
 }
 
 fn log(settings: &telemetry::Settings) -> Check {
@@ -84,6 +136,11 @@ fn log(settings: &telemetry::Settings) -> Check {
 
 fn listen(settings: &server::Settings) -> Check {
     match settings.check() {
+        Ok(()) if settings.authentication == server::Authentication::Nobody => Check::degraded(
+            "listen",
+            format!("{} ({})", settings.listen, settings.authentication.as_str()),
+            "give `[[organisations]]` keys, unless something in front of the guardian asks for them",
+        ),
         Ok(()) => Check::fine(
             "listen",
             format!("{} ({})", settings.listen, settings.authentication.as_str()),

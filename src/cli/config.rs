@@ -4,7 +4,7 @@ use super::output::say;
 use clap::Subcommand;
 
 use super::checks::{self, Health};
-use super::{ConfigArgument, Ended};
+use super::{ConfigArgument, Ended, reference};
 use crate::{app, audit};
 
 /// Show every setting, or check a configuration.
@@ -15,6 +15,9 @@ pub(super) enum Command {
         /// Those of a policy, instead of those of guardian.toml.
         #[arg(long)]
         policy: bool,
+        /// As Markdown: docs/configuration.md and docs/policy.md.
+        #[arg(long)]
+        markdown: bool,
     },
     /// Read the configuration with its policies, prompts and keys, and say what is wrong.
     Check(ConfigArgument),
@@ -22,11 +25,28 @@ pub(super) enum Command {
 
 pub(super) fn run(command: &Command) -> anyhow::Result<Ended> {
     match command {
-        Command::Print { policy: false } => super::output::write(format_args!("{}", crate::config::REFERENCE)),
-        Command::Print { policy: true } => super::output::write(format_args!("{}", crate::policy::REFERENCE)),
+        Command::Print { policy, markdown } => print(*policy, *markdown),
         Command::Check(argument) => check(argument)?,
     }
     Ok(Ended::Done)
+}
+
+fn print(policy: bool, markdown: bool) {
+    let text = match (policy, markdown) {
+        (false, false) => crate::config::REFERENCE.to_owned(),
+        (true, false) => crate::policy::REFERENCE.to_owned(),
+        (false, true) => reference::markdown(
+            "Every setting",
+            "Made of `guardian config print --markdown`; `guardian config print` prints the same as a file to start from.",
+            crate::config::REFERENCE,
+        ),
+        (true, true) => reference::markdown(
+            "Every key of a policy",
+            "Made of `guardian config print --policy --markdown`; without `--markdown` it is a file to start from.",
+            crate::policy::REFERENCE,
+        ),
+    };
+    super::output::write(format_args!("{text}"));
 }
 
 fn check(argument: &ConfigArgument) -> anyhow::Result<()> {
@@ -42,6 +62,7 @@ fn check(argument: &ConfigArgument) -> anyhow::Result<()> {
     }
     // Checking must not create the audit file.
     config.audit = Some(audit::Settings::Off);
+    config.sessions = config.sessions.map(crate::session::Settings::in_process);
     app::guardian(&config, &audit::Settings::Off)?;
     say!(
         "{} is in order",

@@ -52,7 +52,9 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     table.print(&address(&config));
     // A wrong filter is in the table already.
     let _ = start_logging(&config, Quiet::Yes);
-    table.print(&organisations(&config));
+    for check in organisations(&config) {
+        table.print(&check);
+    }
 
     let mut asks_judge = false;
     match (&config.judge, arguments.offline) {
@@ -120,17 +122,22 @@ fn address(config: &Config) -> Check {
     }
 }
 
-fn organisations(config: &Config) -> Check {
+fn organisations(config: &Config) -> Vec<Check> {
     match app::organisations(config) {
-        Ok(organisations) => Check::fine(
-            "organisations",
-            format!("{}, with policies and prompts", organisations.ids().count()),
-        ),
-        Err(error) => Check::failed(
+        Ok(organisations) => {
+            let there = Check::fine(
+                "organisations",
+                format!("{}, with policies and prompts", organisations.ids().count()),
+            );
+            let mut checks = vec![there];
+            checks.extend(checks::postures(config, &organisations));
+            checks
+        }
+        Err(error) => vec![Check::failed(
             "organisations",
             error.to_string(),
             "`guardian config print --policy` shows every key of a policy, `guardian prompts check` every template",
-        ),
+        )],
     }
 }
 
@@ -195,15 +202,22 @@ async fn endpoint_check(settings: &llm::Settings) -> Check {
 /// What to do about a failure of this name.
 fn advice(code: &str) -> &'static str {
     match code {
+        "connection_refused" => "start the server, or correct host and port of `base_url`",
+        "dns" => "correct the host of `base_url`, or look at the DNS of this machine",
+        "tls" => {
+            "set `ca_file` for an authority of your own; for a server without TLS, `base_url` begins with `http://`"
+        }
+        "path_not_found" => "write the part before `/chat/completions` into `base_url`; often it ends in `/v1`",
+        "event_stream" => {
+            "turn off streaming at the endpoint, or in the proxy before it: the guardian asks for whole answers"
+        }
         "connect" => "check `base_url`, and whether this machine reaches it (proxy, firewall, is the server running?)",
         "timeout" | "reset" => {
             "check whether the server is overloaded or still loads the model; raise `timeout_ms` if it is slow"
         }
         "auth" => "the endpoint refuses the key: check the variable that `api_key_env` names, and what the key may do",
         "quota" => "the account has no credit left, or has reached its limit",
-        "model_not_found" => {
-            "check `model`, and that `base_url` ends where `/chat/completions` follows (often in `/v1`)"
-        }
+        "model_not_found" => "check `model`: the endpoint is there, but it knows no such one",
         "rate_limited" => "the endpoint is asked too often: try again, or raise its limits",
         "server_error" => "the endpoint has a fault of its own: see its status page or its log",
         "redirect" => "write the address into `base_url` that the endpoint redirects to",
@@ -265,6 +279,7 @@ async fn known_steps(config: &Config, asks_judge: bool) -> anyhow::Result<Vec<Ch
         organisation.allowance = Default::default();
     }
     config.audit = Some(audit::Settings::Off);
+    config.sessions = config.sessions.map(crate::session::Settings::in_process);
     if !asks_judge {
         config.judge = None;
     }
@@ -277,7 +292,10 @@ async fn known_steps(config: &Config, asks_judge: bool) -> anyhow::Result<Vec<Ch
     cases.retain(|case| asks_judge || case.needs == Needs::Rules || case.expected.decision == Decision::Allow);
     let runner = Runner {
         guardian: &guardian,
-        organisations: Organisations::PerProfile(app::profile_organisation),
+        organisations: match config.organisations.first() {
+            Some(first) if config.says_policy => Organisations::Always(first.id.clone()),
+            Some(_) | None => Organisations::PerProfile(app::profile_organisation),
+        },
         limits: config.wire,
         history: History::Replayed,
         bench: Bench::Own,

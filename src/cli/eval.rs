@@ -2,13 +2,15 @@
 
 mod asking;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
 
 use super::{ConfigArgument, Ended, OrganisationArgument, Quiet, start_logging};
-use crate::eval::{self, History, Organisations, Report, Runner, Score};
+use crate::config::Config;
+use crate::eval::{self, Case, History, Organisations, Report, Runner, Score};
 use crate::{app, audit};
 
 use asking::{Asking, AskingArguments};
@@ -33,9 +35,10 @@ pub(super) enum Command {
 /// Run suites of labelled steps and print figures per method and source.
 ///
 /// Recall: of the steps that must not pass as they are, those denied or modified as they should be. False positives:
-/// of the steps that must pass, those that did not. Each case is judged under the built-in policy profile that it
-/// names, unless --organisation says whose policy applies. What a case has as its history is replayed before it, in a
-/// session of its own, as something that has happened.
+/// of the steps that must pass, those that did not. Each case is judged under the policy of the configuration: that of its first
+/// organisation, or of --organisation, or of the one that the case names (`expected.organisation`). Where the configuration says
+/// nothing of policies, or with --profiles, it is the built-in profile that the case names (`expected.policy`). What a case has
+/// as its history is replayed before it, in a session of its own, as something that has happened.
 #[derive(Debug, Args)]
 pub(super) struct RunArguments {
     /// Suites: `.jsonl` files, or folders of them.
@@ -59,6 +62,12 @@ pub(super) struct RunArguments {
     /// Judge each step by itself, without what happened before it.
     #[arg(long)]
     without_history: bool,
+    /// Judge each case under the built-in profile that it names, also where the configuration has a policy.
+    #[arg(long, conflicts_with = "organisation")]
+    profiles: bool,
+    /// Ask no endpoint: measure what the guardian decides by itself.
+    #[arg(long, conflicts_with = "record")]
+    offline: bool,
     #[command(flatten)]
     asking: AskingArguments,
     #[command(flatten)]
@@ -95,11 +104,18 @@ pub(super) async fn run(command: &Command) -> anyhow::Result<Ended> {
 async fn run_suites(arguments: &RunArguments) -> anyhow::Result<Ended> {
     let mut config = if arguments.asking.asks_nobody() {
         arguments.config.load_to_ask_nobody()?
-    } else {
+    } else if arguments.asking.records() {
         arguments.config.load()?
+    } else {
+        arguments.config.load_to_ask_if_possible(arguments.offline)?
     };
+    // A measurement leaves no records among those of real steps.
+    config.audit = Some(audit::Settings::Off);
+    config.sessions = config.sessions.map(crate::session::Settings::in_process);
     start_logging(&config, Quiet::Yes)?;
     let cases = eval::read(&arguments.paths)?;
+    check_organisations(&cases, &config)?;
+    tell_unread(&cases);
     // A run can take hours of a judge: that its report has a place is found out before.
     if let Some(folder) = arguments.json.as_deref().and_then(Path::parent) {
         anyhow::ensure!(
@@ -108,10 +124,7 @@ async fn run_suites(arguments: &RunArguments) -> anyhow::Result<Ended> {
             folder.display()
         );
     }
-    let organisations = match &arguments.organisation.organisation {
-        Some(_) => Organisations::Always(arguments.organisation.of(&config)?.id.clone()),
-        None => Organisations::PerProfile(app::profile_organisation),
-    };
+    let (organisations, policy) = in_force(arguments, &config)?;
     let asking = arguments.asking.open(&config)?;
     if !matches!(asking, Asking::Live { .. }) {
         // Nothing is asked, so there is nothing to limit.
@@ -146,7 +159,7 @@ async fn run_suites(arguments: &RunArguments) -> anyhow::Result<Ended> {
         return Ok(Ended::Done);
     }
 
-    let report = Report::new(asking.name(&outcomes), history, outcomes);
+    let report = Report::new(asking.name(&outcomes), policy, history, outcomes);
     super::output::write(format_args!("{}", report.table()));
     if arguments.mistakes {
         super::output::write(format_args!("\n{}", report.mistakes()));
@@ -156,6 +169,55 @@ async fn run_suites(arguments: &RunArguments) -> anyhow::Result<Ended> {
         std::fs::write(file, json).with_context(|| format!("{}: cannot be written", file.display()))?;
     }
     Ok(under_threshold(arguments, &report.scores.overall))
+}
+
+/// Whose policy is in force, and its name for the report.
+fn in_force(arguments: &RunArguments, config: &Config) -> anyhow::Result<(Organisations, String)> {
+    let asked_for = arguments.organisation.organisation.is_some();
+    if !asked_for && (arguments.profiles || !config.says_policy) {
+        let name = "as each case names it".to_owned();
+        return Ok((Organisations::PerProfile(app::profile_organisation), name));
+    }
+    let organisation = arguments.organisation.of(config)?;
+    let policy = app::policy(organisation)?;
+    let name = format!("{} {} of `{}`", policy.name, policy.version, organisation.id);
+    Ok((Organisations::Always(organisation.id.clone()), name))
+}
+
+/// Every organisation that a case names is there.
+fn check_organisations(cases: &[Case], config: &Config) -> anyhow::Result<()> {
+    for case in cases {
+        let Some(id) = &case.expected.organisation else {
+            continue;
+        };
+        if config.organisations.iter().any(|known| known.id.as_str() == id) {
+            continue;
+        }
+        let known: Vec<&str> = config.organisations.iter().map(|known| known.id.as_str()).collect();
+        anyhow::bail!(
+            "{}: `expected.organisation`: there is no organisation `{id}` in {}; there are: {}",
+            case.place,
+            config.file,
+            known.join(", ")
+        );
+    }
+    Ok(())
+}
+
+/// Keys that nobody knows are no error, but whoever wrote them should hear that they do nothing.
+fn tell_unread(cases: &[Case]) {
+    let mut unread: BTreeMap<&str, (usize, &str)> = BTreeMap::new();
+    for case in cases {
+        for key in &case.unread {
+            unread.entry(key).or_insert((0, &case.place)).0 += 1;
+        }
+    }
+    for (key, (times, place)) in unread.into_iter().take(20) {
+        eprintln!(
+            "note: `{}` is no key of a labelled step and does nothing ({times} times, first at {place})",
+            super::printable(key)
+        );
+    }
 }
 
 fn under_threshold(arguments: &RunArguments, score: &Score) -> Ended {

@@ -22,7 +22,7 @@ use timeline::{Length, Link, Timeline};
 ///
 /// Reads one JSON-RPC request, a batch, or JSON lines (a trace: one request a line; lines of evaluation suites work
 /// too). The steps of a trace are numbered and judged in their order, each in the light of those before it in its session;
-/// what an earlier step led to is told under `from`. The exit code tells the strictest decision: 0 allow, 10 modify, 20 deny, 1 error.
+/// what an earlier step led to is told under `from`. Nothing is recorded, and no key of an organisation is needed. The exit code tells the strictest decision: 0 allow, 10 modify, 20 deny, 1 error.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// The file to read; `-` for standard input.
@@ -31,6 +31,9 @@ pub(super) struct Arguments {
     /// Print the JSON-RPC answers that a server would send, one a line.
     #[arg(long)]
     json: bool,
+    /// Ask no endpoint: show what the guardian decides by itself.
+    #[arg(long)]
+    offline: bool,
     #[command(flatten)]
     organisation: OrganisationArgument,
     #[command(flatten)]
@@ -38,7 +41,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
-    let config = arguments.config.load()?;
+    let config = arguments.config.load_to_ask_if_possible(arguments.offline)?;
     start_logging(&config, Quiet::Yes)?;
     let input = input::requests(&arguments.file)?;
     let documents = documents(&input)?;

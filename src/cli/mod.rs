@@ -12,7 +12,9 @@ mod eval;
 mod input;
 mod judge;
 mod output;
+mod policy;
 mod prompts;
+mod reference;
 mod rules;
 mod serve;
 mod tools;
@@ -23,8 +25,8 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::config::Config;
-use crate::telemetry;
+use crate::config::{Config, Keys, WhoseKey};
+use crate::{audit, session, telemetry};
 
 /// A guardian for AI agents: judges every step an agent is about to take.
 ///
@@ -46,6 +48,9 @@ enum Command {
     /// Check, show or write out prompt templates.
     #[command(subcommand)]
     Prompts(prompts::Command),
+    /// Show the policy behind a hash in a record or a verdict.
+    #[command(subcommand)]
+    Policy(policy::Command),
     /// Show what rules there are, what one means, or what fires on a text.
     #[command(subcommand)]
     Rules(rules::Command),
@@ -83,12 +88,29 @@ impl ConfigArgument {
         Ok(crate::config::load(self.config.as_deref())?)
     }
 
-    /// The configuration for a command that asks no endpoint: keys may be missing.
+    /// The configuration for a command that asks no endpoint and records nothing: keys may be missing.
     fn load_to_ask_nobody(&self) -> anyhow::Result<Config> {
-        Ok(crate::config::load_with(
-            self.config.as_deref(),
-            crate::config::Keys::Unneeded,
-        )?)
+        let mut config = crate::config::load_with(self.config.as_deref(), Keys::Unneeded)?;
+        config.audit = Some(audit::Settings::Off);
+        config.sessions = config.sessions.map(session::Settings::in_process);
+        Ok(config)
+    }
+
+    /// The configuration for a command that asks the judge where it can. Without the key of an endpoint, or offline, nobody is
+    /// asked; that is said, because verdicts differ.
+    fn load_to_ask_if_possible(&self, offline: bool) -> anyhow::Result<Config> {
+        let mut config = self.load_to_ask_nobody()?;
+        let missing = config.missing_keys.iter().find(|key| key.whose == WhoseKey::Endpoint);
+        if offline {
+            config.judge = None;
+        } else if let Some(missing) = missing {
+            eprintln!(
+                "note: `{}`: the environment variable `{}` is not set, so no endpoint is asked: the guardian decides by itself",
+                missing.at, missing.variable
+            );
+            config.judge = None;
+        }
+        Ok(config)
     }
 }
 
@@ -167,6 +189,7 @@ fn run(command: Command) -> anyhow::Result<Ended> {
         }
         Command::Judge(arguments) => runtime()?.block_on(judge::run(&arguments)),
         Command::Prompts(command) => prompts::run(&command),
+        Command::Policy(command) => policy::run(&command),
         Command::Rules(command) => rules::run(&command),
         Command::Tools(arguments) => tools::run(&arguments),
         Command::Config(command) => config::run(&command),

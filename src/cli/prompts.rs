@@ -1,20 +1,20 @@
 //! `guardian prompts`.
 
+mod compare;
+mod render;
+
 use super::output::say;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Subcommand;
 
-use super::{ConfigArgument, Ended, OrganisationArgument, input};
-use crate::judge::AgentReasoning;
-use crate::model::{Caller, History, Step};
-use crate::prefilter::Prefilters;
-use crate::prompt::{Marks, PromptInput, Prompts, Reasoning};
-use crate::{app, audit, wire};
+use super::{ConfigArgument, Ended, OrganisationArgument};
+use crate::app;
+use crate::config::OrganisationSettings;
+use crate::prompt::Prompts;
 
-/// Check, show or write out prompt templates.
+/// Check, show, compare or write out prompt templates.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Render every template from samples; say what is wrong with the first that does not.
@@ -27,11 +27,15 @@ pub(super) enum Command {
         #[command(flatten)]
         config: ConfigArgument,
     },
-    /// Show exactly what a model would be sent about a step.
+    /// Show exactly what a model would be sent about a step. Of a trace it is the last step, in the light of those before it.
+    /// No endpoint is asked, and no key is needed.
     Render {
-        /// The request; `-` for standard input.
-        #[arg(value_name = "STEP.json | -")]
+        /// The request, or a trace with one request a line; `-` for standard input.
+        #[arg(value_name = "STEP.json | TRACE.jsonl | -")]
         file: PathBuf,
+        /// A folder of templates, instead of the configured one.
+        #[arg(long, value_name = "DIR")]
+        dir: Option<PathBuf>,
         #[command(flatten)]
         organisation: OrganisationArgument,
         #[command(flatten)]
@@ -42,6 +46,19 @@ pub(super) enum Command {
         /// The folder; files that are there already are left alone.
         #[arg(value_name = "DIR")]
         dir: PathBuf,
+        /// Only this template (repeatable): what is not written out stays built in, and follows later versions.
+        #[arg(long, value_name = "FILE")]
+        only: Vec<String>,
+    },
+    /// Show how templates differ from the built-in ones. Exits with 3 where one does.
+    Diff {
+        /// The folder, instead of the configured one.
+        #[arg(value_name = "DIR")]
+        dir: Option<PathBuf>,
+        #[command(flatten)]
+        organisation: OrganisationArgument,
+        #[command(flatten)]
+        config: ConfigArgument,
     },
 }
 
@@ -54,17 +71,31 @@ pub(super) fn run(command: &Command) -> anyhow::Result<Ended> {
         } => check(dir.as_deref(), organisation, config),
         Command::Render {
             file,
+            dir,
             organisation,
             config,
-        } => render(file, organisation, config),
-        Command::Init { dir } => init(dir),
+        } => render::run(file, dir.as_deref(), organisation, config),
+        Command::Init { dir, only } => init(dir, only),
+        Command::Diff {
+            dir,
+            organisation,
+            config,
+        } => compare::run(dir.as_deref(), organisation, config),
     }
+}
+
+/// The templates of a folder, else those of an organisation.
+fn chosen_of(dir: Option<&Path>, organisation: &OrganisationSettings) -> anyhow::Result<Prompts> {
+    Ok(match dir {
+        Some(dir) => Prompts::load(dir)?,
+        None => app::prompts(organisation)?,
+    })
 }
 
 fn check(dir: Option<&Path>, organisation: &OrganisationArgument, config: &ConfigArgument) -> anyhow::Result<Ended> {
     let prompts = match dir {
         Some(dir) => Prompts::load(dir)?,
-        None => app::prompts(organisation.of(&config.load()?)?)?,
+        None => chosen_of(None, organisation.of(&config.load_to_ask_nobody()?)?)?,
     };
     for template in prompts.check()? {
         say!(
@@ -78,80 +109,24 @@ fn check(dir: Option<&Path>, organisation: &OrganisationArgument, config: &Confi
     Ok(Ended::Done)
 }
 
-fn render(file: &Path, organisation: &OrganisationArgument, config: &ConfigArgument) -> anyhow::Result<Ended> {
-    let mut config = config.load()?;
-    // Nothing is decided here, so nothing is recorded.
-    config.audit = Some(audit::Settings::Off);
-    let organisation = organisation.of(&config)?;
-    let policy = app::policy(organisation)?;
-    let prompts = app::prompts(organisation)?;
-    let step = read_step(file, &config.wire)?;
-    let guardian = app::guardian(&config, &audit::Settings::Off)?;
-    let caller = Caller {
-        organisation: organisation.id.clone(),
-        name: "command-line".to_owned(),
-    };
-    let admitted = guardian.admit(&caller)?;
-    let shown = super::runtime()?.block_on(guardian.shown_to_judge(&admitted, Arc::clone(&step)));
-    let (step, findings, history) = match shown {
-        Some(shown) => shown,
-        None => {
-            eprintln!("rules settle this step, so no model is asked; this is what it would be shown otherwise");
-            let findings = Prefilters::standard()?.screen(&step, &policy).findings;
-            (step, findings, History::default())
-        }
-    };
-    let (budget_tokens, reasoning) = config.judge.as_ref().map_or_else(
-        || (crate::prompt::DEFAULT_BUDGET_TOKENS, Reasoning::Shown),
-        |judge| {
-            let reasoning = match judge.reasoning {
-                // Of two prompts, the one that holds more.
-                AgentReasoning::Shown | AgentReasoning::Both => Reasoning::Shown,
-                AgentReasoning::Withheld => Reasoning::Withheld,
-            };
-            (judge.budget_tokens, reasoning)
-        },
-    );
-    let input = PromptInput {
-        step: &step,
-        findings: &findings,
-        history: &history,
-        policy: &policy,
-        budget_tokens,
-        reasoning,
-    };
-    let rendered = prompts.render(&input, &Marks::fresh())?;
-    say!(
-        "===== system =====\n{}\n===== user =====\n{}",
-        rendered.system,
-        rendered.user
-    );
-    eprintln!(
-        "about {} tokens; {} contents shown, {} cut",
-        rendered.tokens,
-        rendered.shown.len(),
-        rendered.cut.len()
-    );
-    Ok(Ended::Done)
-}
-
-fn read_step(file: &Path, limits: &wire::Limits) -> anyhow::Result<std::sync::Arc<Step>> {
-    let bytes = input::requests(file)?;
-    let (_, step) = wire::decode_step(bytes.trim_ascii(), limits)
-        .map_err(|error| anyhow::anyhow!("{}: {} ({})", input::name(file), error.message, error.code))?;
-    Ok(step)
-}
-
-fn init(dir: &Path) -> anyhow::Result<Ended> {
+fn init(dir: &Path, only: &[String]) -> anyhow::Result<Ended> {
+    for name in only {
+        anyhow::ensure!(
+            Prompts::sources().any(|(known, _)| known == name),
+            "--only: there is no template `{name}`; there are: {}",
+            Prompts::sources()
+                .map(|(known, _)| known)
+                .collect::<Vec<_>>()
+                .join(", ")
+        );
+    }
     std::fs::create_dir_all(dir).with_context(|| format!("{}: expected a folder, or room for one", dir.display()))?;
-    for (name, text) in Prompts::sources() {
+    let wanted = |name: &str| only.is_empty() || only.iter().any(|only| only == name);
+    for (name, text) in Prompts::sources().filter(|(name, _)| wanted(name)) {
         let file = dir.join(name);
         if file.exists() {
             say!("{} is there already, left alone", file.display());
             continue;
-        }
-        if let Some(folder) = file.parent() {
-            std::fs::create_dir_all(folder).with_context(|| format!("{}: cannot be made", folder.display()))?;
         }
         std::fs::write(&file, text).with_context(|| format!("{}: cannot be written", file.display()))?;
         say!("{}", file.display());

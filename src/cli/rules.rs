@@ -345,11 +345,11 @@ mod tests {
 
     #[test]
     fn the_documentation_of_the_rules_is_made_of_the_rules() {
-        let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/prefilter/rules/README.md");
+        let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/rules.md");
         let written = std::fs::read_to_string(file).unwrap_or_default();
         assert!(
             written == documentation(&Prefilters::standard().unwrap()),
-            "run: cargo run -- rules list --markdown > src/prefilter/rules/README.md"
+            "run: cargo run -- rules list --markdown > docs/rules.md"
         );
     }
 

@@ -7,8 +7,8 @@ use clap::Args;
 
 use super::{ConfigArgument, Ended, Quiet, start_logging};
 use crate::config::Config;
-use crate::pipeline::Guardian;
-use crate::server::{Control, Server, parse_listen};
+use crate::pipeline::{Guardian, Organisations};
+use crate::server::{Authentication, Control, Server, parse_listen};
 use crate::{app, audit, telemetry};
 
 /// Answer steps over HTTP.
@@ -48,16 +48,54 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
         "configuration read from {}",
         config.file
     );
+    say_open_postures(&config, &guardian);
+    keep_policies(&config, &app::organisations(&config)?);
+    if let Some(address) = server.metrics_address() {
+        tracing::info!("metrics are at http://{address}/metrics");
+    }
     eprintln!("listening on http://{}", server.address());
     let canaries = canaries(&config, &guardian)?;
-    let signals = tokio::spawn(heed_signals(source, config, guardian, server.control()));
+    let signals = tokio::spawn(heed_signals(source, config, Arc::clone(&guardian), server.control()));
     let ended = server.run().await;
+    // It waits for the disk.
+    let _ = tokio::task::spawn_blocking(move || guardian.flush_sessions()).await;
     signals.abort();
     if let Some(canaries) = canaries {
         canaries.abort();
     }
     ended?;
     Ok(Ended::Done)
+}
+
+/// Writes down which policies are in force, beside the audit file.
+fn keep_policies(config: &Config, organisations: &Organisations) {
+    let Some(folder) = config.audit.as_ref().and_then(audit::policy_folder) else {
+        return;
+    };
+    let in_force = organisations.ids().filter_map(|id| organisations.get(id));
+    let policies: Vec<_> = in_force.map(|organisation| Arc::clone(&organisation.policy)).collect();
+    let texts = policies
+        .iter()
+        .map(|policy| (policy.version.as_str(), policy.source.as_str()));
+    if let Err(error) = audit::keep_policies(&folder, texts) {
+        tracing::warn!(folder = %folder.display(), %error, "the policies in force could not be written down");
+    }
+}
+
+/// Says where steps happen that nobody judged: who reads the log of a start is to know it.
+fn say_open_postures(config: &Config, guardian: &Guardian) {
+    for posture in guardian.open_postures().iter() {
+        tracing::warn!("open posture: {posture}");
+    }
+    match config.server.authentication {
+        Authentication::Nobody => {
+            tracing::warn!("open to everybody: no key is asked for at {}", config.server.listen);
+        }
+        Authentication::Keys | Authentication::LoopbackOnly => {}
+    }
+    if config.audit == Some(audit::Settings::Off) {
+        tracing::warn!("audit records are written nowhere (`to = \"off\"` in `[audit]`)");
+    }
 }
 
 /// The task that asks the judge about known steps, where that is configured and there is a judge.
@@ -109,7 +147,11 @@ fn reload(source: &ConfigArgument, started_with: &Config, guardian: &Guardian, c
     match read {
         Ok((organisations, keyring, config)) => match control.replace_keyring(keyring) {
             Ok(()) => {
+                keep_policies(&config, &organisations);
                 guardian.replace_organisations(organisations);
+                for posture in guardian.open_postures().iter() {
+                    tracing::warn!("open posture: {posture}");
+                }
                 tracing::info!("organisations, policies, prompts and keys were read again");
                 if !config.starts_like(started_with) {
                     tracing::warn!("other settings have changed too: they take effect with the next start");

@@ -28,7 +28,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
-    let config = arguments.config.load()?;
+    let config = arguments.config.load_to_ask_nobody()?;
     let policy = app::policy(arguments.organisation.of(&config)?)?;
     let bytes = input::requests(&arguments.file)?;
     let mut limits = config.wire;

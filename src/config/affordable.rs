@@ -4,7 +4,7 @@ use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
 
 use super::ConfigError;
-use super::file::{CacheSection, JudgeSection, LimitSection, OrganisationSection};
+use super::file::{CacheSection, ConfigFile, EndpointSection, JudgeSection, LimitSection, OrganisationSection};
 use super::settings::Reader;
 use crate::{cache, judge, limit};
 
@@ -70,6 +70,42 @@ impl Reader<'_> {
             // Casts of floats saturate.
             spend_per_day_micros: spend.map(|spend| (spend * 1e6).round() as u64),
         })
+    }
+
+    /// A budget in money is worth something only where every endpoint says what it costs.
+    ///
+    /// An endpoint that costs nothing says so: `price_in = 0.0`, `price_out = 0.0`.
+    pub(super) fn check_budgets(&self, file: &ConfigFile) -> Result<(), ConfigError> {
+        let own = file.organisations.iter().position(|own| own.spend_per_day.is_some());
+        let budget = match (file.limits.organisation_spend_per_day, own) {
+            (Some(_), _) => "limits.organisation_spend_per_day".to_owned(),
+            (None, Some(index)) => format!("organisations[{index}].spend_per_day"),
+            (None, None) => return Ok(()),
+        };
+        let Some(judge) = &file.judge else { return Ok(()) };
+        let priced = |section: &EndpointSection| section.price_in.is_some() && section.price_out.is_some();
+        let of_judge = judge.own_endpoint().map(|own| ("judge".to_owned(), priced(&own)));
+        let further = judge.endpoints.iter().enumerate();
+        let further = further.map(|(index, section)| (format!("judge.endpoints[{index}]"), priced(section)));
+        let first = judge
+            .first
+            .iter()
+            .map(|first| ("judge.first".to_owned(), priced(first)));
+        match of_judge
+            .into_iter()
+            .chain(further)
+            .chain(first)
+            .find(|(_, priced)| !priced)
+        {
+            None => Ok(()),
+            Some((at, _)) => Err(self.wrong(
+                &budget,
+                format!(
+                    "is a budget in money, and nobody knows what `{at}` costs: set its `price_in` and `price_out` \
+                     (0.0 where it costs nothing)"
+                ),
+            )),
+        }
     }
 
     /// The part of something that one organisation may have.

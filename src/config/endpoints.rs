@@ -6,8 +6,7 @@ use secrecy::SecretString;
 
 use super::ConfigError;
 use super::file::{BreakerSection, EndpointSection, JudgeSection};
-use super::keys;
-use super::settings::{Keys, Reader};
+use super::settings::{Reader, WhoseKey};
 use crate::llm;
 
 impl Reader<'_> {
@@ -57,15 +56,9 @@ impl Reader<'_> {
         llm.api = self.api(section, &key)?;
         llm.api_key = match &section.api_key_env {
             None => None,
-            Some(name) => {
-                let wrong = |why: String| self.wrong(&key("api_key_env"), why);
-                let name = keys::named(name).map_err(wrong)?;
-                match (std::env::var(name), self.keys) {
-                    (Ok(secret), _) => Some(SecretString::from(secret)),
-                    (Err(_), Keys::Unneeded) => None,
-                    (Err(_), Keys::Needed) => return Err(wrong(keys::not_set(name))),
-                }
-            }
+            Some(name) => self
+                .key_in(name, WhoseKey::Endpoint, &key("api_key_env"))?
+                .map(SecretString::from),
         };
         llm.timeout = match section.timeout_ms {
             None => timeout,
@@ -130,13 +123,20 @@ impl Reader<'_> {
             None => defaults.rest,
             Some(ms) => self.millis("judge.breaker.rest_ms", ms, 1)?,
         };
+        let longest_rest = match section.longest_rest_ms {
+            None => defaults.longest_rest.max(rest),
+            Some(ms) => self.millis("judge.breaker.longest_rest_ms", ms, 1)?,
+        };
+        if longest_rest < rest {
+            return Err(self.wrong(
+                "judge.breaker.longest_rest_ms",
+                format!("expected at least `rest_ms`, which is {}", rest.as_millis()),
+            ));
+        }
         Ok(llm::BreakerSettings {
             faults: self.within("judge.breaker.faults", section.faults.unwrap_or(defaults.faults), 1, 64)?,
             rest,
-            longest_rest: match section.longest_rest_ms {
-                None => defaults.longest_rest.max(rest),
-                Some(ms) => self.millis("judge.breaker.longest_rest_ms", ms, 1)?,
-            },
+            longest_rest,
         })
     }
 

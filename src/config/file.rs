@@ -21,6 +21,7 @@ pub struct ConfigFile {
     pub(super) cache: CacheSection,
     pub(super) sessions: SessionSection,
     pub(super) audit: AuditSection,
+    pub(super) metrics: MetricsSection,
     pub(super) log: LogSection,
     pub(super) organisations: Vec<OrganisationSection>,
 }
@@ -185,6 +186,8 @@ pub(super) struct SessionSection {
     pub(super) max_session_bytes: Option<usize>,
     pub(super) ttl_seconds: Option<u64>,
     pub(super) by_credential: Option<bool>,
+    pub(super) directory: Option<String>,
+    pub(super) max_disk_bytes: Option<u64>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -192,6 +195,13 @@ pub(super) struct SessionSection {
 pub(super) struct AuditSection {
     pub(super) on_failure: Option<String>,
     pub(super) to: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct MetricsSection {
+    pub(super) listen: Option<String>,
+    pub(super) api_keys: Vec<String>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -18,6 +18,13 @@ impl ApiKey {
         if let Some(hex) = text.strip_prefix("sha256:") {
             let digest = decode_hex(hex)
                 .ok_or_else(|| format!("expected 64 hexadecimal digits after `sha256:`, found {}", hex.len()))?;
+            if is_of_no_key(&digest) {
+                return Err(
+                    "this is the hash of no key but of an empty or blank text: was the variable empty \
+                     when it was hashed? printf %s \"$KEY\" | sha256sum"
+                        .to_owned(),
+                );
+            }
             return Ok(Self { digest });
         }
         if let Some(name) = text.strip_prefix("env:") {
@@ -81,9 +88,33 @@ pub(super) fn not_set(name: &str) -> String {
 /// Shorter keys can be guessed.
 const SHORTEST: usize = 16;
 
+/// Whether a hash is that of nothing, of blanks, or of a variable that was not there.
+fn is_of_no_key(digest: &[u8; 32]) -> bool {
+    const BLANK: &[&str] = &[
+        "",
+        "\n",
+        "\r\n",
+        " ",
+        " \n",
+        "\t",
+        "\"\"",
+        "\"\"\n",
+        "''",
+        "''\n",
+        "null",
+        "null\n",
+        "$KEY",
+        "$KEY\n",
+        "undefined",
+        "None",
+    ];
+    BLANK.iter().any(|text| Sha256::digest(text).as_slice() == digest)
+}
+
 fn decode_hex(hex: &str) -> Option<[u8; 32]> {
     let mut digest = [0_u8; 32];
-    if hex.len() != 64 || !hex.is_ascii() {
+    // Not only ASCII: `+f` would be read as a number, too.
+    if hex.len() != 64 || !hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
     }
     for (byte, pair) in digest.iter_mut().zip(hex.as_bytes().chunks_exact(2)) {

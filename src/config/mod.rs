@@ -6,8 +6,11 @@
 mod affordable;
 mod endpoints;
 mod file;
+mod judging;
+mod keeping;
 mod keys;
 mod local;
+mod organisations;
 mod serving;
 mod settings;
 
@@ -15,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 pub use file::ConfigFile;
 pub use keys::ApiKey;
-pub use settings::{Config, Keys, OrganisationSettings, PolicyChoice};
+pub use settings::{Config, Keys, MissingKey, OrganisationSettings, PolicyChoice, WhoseKey};
 
 /// Why a configuration could not be used.
 #[derive(Debug, thiserror::Error)]
@@ -66,7 +69,7 @@ pub fn load(named: Option<&Path>) -> Result<Config, ConfigError> {
     load_with(named, Keys::Needed)
 }
 
-/// As [`load`], where keys of endpoints may be missing if nobody is going to be asked.
+/// As [`load`], where keys of endpoints and organisations may be missing if nobody is going to be asked or to call.
 ///
 /// # Errors
 ///

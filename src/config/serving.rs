@@ -1,20 +1,18 @@
 //! The settings of the server and of what it works with.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use super::ConfigError;
-use super::file::{ConfigFile, LimitSection};
+use super::file::{A2aSection, ConfigFile, LimitSection, MetricsSection};
 use super::settings::Reader;
-use crate::{server, work};
+use crate::{limit, server, wire, work};
 
 impl Reader<'_> {
-    pub(super) fn server(
-        &self,
-        file: &ConfigFile,
-        authenticated: bool,
-        timeout: Duration,
-    ) -> Result<server::Settings, ConfigError> {
+    pub(super) fn server(&self, file: &ConfigFile, timeout: Duration) -> Result<server::Settings, ConfigError> {
         let (limits, defaults) = (&file.limits, server::Settings::default());
+        // Also where a key that is named is not there: nobody is let in for that.
+        let authenticated = !file.organisations.is_empty();
         let listen = match &file.listen {
             Some(text) => server::parse_listen(text).map_err(|why| self.wrong("listen", why))?,
             None => defaults.listen,
@@ -58,6 +56,29 @@ impl Reader<'_> {
             )?),
             connections: self.connections(limits)?,
             drain_timeout: timeout + Duration::from_secs(1),
+            metrics: self.metrics(&file.metrics)?,
+        })
+    }
+
+    /// `[metrics]`: an address of its own, keys of its own.
+    fn metrics(&self, section: &MetricsSection) -> Result<server::MetricsSettings, ConfigError> {
+        let listen = match &section.listen {
+            None => None,
+            Some(text) => Some(server::parse_listen(text).map_err(|why| self.wrong("metrics.listen", why))?),
+        };
+        let mut keys = Vec::new();
+        for (index, text) in section.api_keys.iter().enumerate() {
+            if let Some(key) = self.api_key(text, &format!("metrics.api_keys[{index}]"))? {
+                keys.push(*key.digest());
+            }
+        }
+        Ok(server::MetricsSettings {
+            listen,
+            access: if section.api_keys.is_empty() {
+                server::MetricsAccess::Anybody
+            } else {
+                server::MetricsAccess::Keys(keys)
+            },
         })
     }
 
@@ -103,5 +124,58 @@ impl Reader<'_> {
                 1_000_000,
             )?,
         })
+    }
+
+    pub(super) fn wire(&self, section: &LimitSection, a2a: &A2aSection) -> Result<wire::Limits, ConfigError> {
+        let defaults = wire::Limits::default();
+        Ok(wire::Limits {
+            max_body_bytes: section.max_body_bytes.unwrap_or(defaults.max_body_bytes),
+            max_batch: self.within(
+                "limits.max_batch",
+                section.max_batch.unwrap_or(defaults.max_batch),
+                1,
+                10_000,
+            )?,
+            max_depth: self.within(
+                "limits.max_depth",
+                section.max_depth.unwrap_or(defaults.max_depth),
+                16,
+                1_000,
+            )?,
+            a2a_side: self.one_of(
+                "a2a.side",
+                a2a.side.as_deref().unwrap_or(defaults.a2a_side.as_str()),
+                &[("client", wire::Side::Client), ("server", wire::Side::Server)],
+            )?,
+            ..defaults
+        })
+    }
+
+    pub(super) fn limits(&self, section: &LimitSection) -> Result<limit::Settings, ConfigError> {
+        let defaults = limit::Settings::default();
+        Ok(limit::Settings {
+            most_organisations: self.within(
+                "limits.max_organisations",
+                section.max_organisations.unwrap_or(defaults.most_organisations),
+                1,
+                10_000_000,
+            )?,
+            queue: match section.queue_ms {
+                Some(ms) => Duration::from_millis(self.within("limits.queue_ms", ms, 0, 60_000)?),
+                None => defaults.queue,
+            },
+            requests_per_minute: self.positive("limits.requests_per_minute", section.requests_per_minute)?,
+            judge_calls_per_minute: self.positive("limits.judge_calls_per_minute", section.judge_calls_per_minute)?,
+        })
+    }
+
+    /// A limit, where there is one.
+    pub(super) fn positive(&self, key: &str, value: Option<u32>) -> Result<Option<NonZeroU32>, ConfigError> {
+        match value {
+            None => Ok(None),
+            Some(n) => NonZeroU32::new(n)
+                .map(Some)
+                .ok_or_else(|| self.wrong(key, "expected a positive number; leave it out for no limit")),
+        }
     }
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::{audit, telemetry};
 
 fn error(text: &str) -> String {
     let resolve = |text: &str| ConfigFile::parse(text, "g.toml")?.resolve("g.toml", Path::new("."));
@@ -171,4 +172,226 @@ fn a_wrong_endpoint_says_which_key_of_which_endpoint() {
     assert!(with("hedge_after_ms=0").contains("`judge.hedge_after_ms`"));
     assert!(with("[judge.breaker]\nfaults=0").contains("`judge.breaker.faults`"));
     assert!(with("unusable_answers='guess'").contains("`ask_again`, `fail`, found `guess`"));
+}
+
+/// Every number with a decimal point in a configuration, as the path to it.
+fn floats(value: &toml::Value, path: &mut Vec<String>, found: &mut Vec<Vec<String>>) {
+    match value {
+        toml::Value::Float(_) => found.push(path.clone()),
+        toml::Value::Table(table) => {
+            for (key, value) in table {
+                path.push(key.clone());
+                floats(value, path, found);
+                path.pop();
+            }
+        }
+        toml::Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                path.push(index.to_string());
+                floats(item, path, found);
+                path.pop();
+            }
+        }
+        _ => {}
+    }
+}
+
+fn at<'v>(value: &'v mut toml::Value, path: &[String]) -> &'v mut toml::Value {
+    path.iter().fold(value, |value, key| match value {
+        toml::Value::Array(items) => &mut items[key.parse::<usize>().unwrap()],
+        other => &mut other[key.as_str()],
+    })
+}
+
+#[test]
+fn no_number_that_is_none_is_taken_anywhere() {
+    let text = reference_in_use().replace("env:ACME_GUARDIAN_KEY", &format!("sha256:{}", "1234".repeat(16)));
+    let text = text.replace("env:GUARDIAN_METRICS_KEY", &format!("sha256:{}", "4321".repeat(16)));
+    let text = text.replace(
+        "[[judge.endpoints]]",
+        "[[judge.endpoints]]\nprice_in = 0.0\nprice_out = 0.0",
+    );
+    let text: String = text
+        .lines()
+        .filter(|line| {
+            !["api_key_env", "ca_file", "api_version", "max_disk_bytes"]
+                .iter()
+                .any(|key| line.starts_with(key))
+        })
+        .fold(String::new(), |text, line| text + line + "\n");
+    let whole: toml::Value = toml::from_str(&text).unwrap();
+    let resolve = |value: &toml::Value| {
+        let text = toml::to_string(value).unwrap();
+        ConfigFile::parse(&text, "g").unwrap().resolve("g", Path::new("."))
+    };
+    resolve(&whole).expect("the reference in use");
+    let mut paths = Vec::new();
+    floats(&whole, &mut Vec::new(), &mut paths);
+    assert!(paths.len() >= 10, "{paths:?}");
+    for path in paths {
+        for wrong in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.5] {
+            let mut value = whole.clone();
+            *at(&mut value, &path) = toml::Value::Float(wrong);
+            let error = resolve(&value).expect_err(&format!("{path:?} = {wrong}")).to_string();
+            assert!(error.contains(path.last().unwrap()), "{path:?} = {wrong}: {error}");
+        }
+    }
+}
+
+#[test]
+fn a_budget_in_money_needs_prices_of_every_endpoint() {
+    let judge = "[judge]\nbase_url='http://h/v1'\nmodel='m'\n";
+    let prices = "price_in=0.4\nprice_out=1.6\n";
+    let spare = "[[judge.endpoints]]\nbase_url='http://i/v1'\n";
+    let budget = "[limits]\norganisation_spend_per_day=5.0\n";
+    let own = format!(
+        "[[organisations]]\nid='a'\nspend_per_day=5.0\napi_keys=['sha256:{}']\n",
+        "12".repeat(32)
+    );
+    for (text, key, place) in [
+        (
+            format!("{budget}{judge}"),
+            "limits.organisation_spend_per_day",
+            "`judge`",
+        ),
+        (
+            format!("{budget}{judge}price_in=0.4\n"),
+            "limits.organisation_spend_per_day",
+            "`judge`",
+        ),
+        (format!("{own}{judge}"), "organisations[0].spend_per_day", "`judge`"),
+        (
+            format!("{budget}{judge}{prices}{spare}"),
+            "limits.organisation_spend_per_day",
+            "`judge.endpoints[0]`",
+        ),
+        (
+            format!("{budget}{judge}{prices}[judge.first]\nmodel='s'\n"),
+            "limits.organisation_spend_per_day",
+            "`judge.first`",
+        ),
+    ] {
+        let error = error(&text);
+        assert!(
+            error.starts_with(&format!("g.toml: `{key}`: ")) && error.contains(place),
+            "{text}: {error}"
+        );
+        assert!(error.contains("price_in"), "{error}");
+    }
+    for fine in [
+        format!("{budget}{judge}{prices}"),
+        format!("{budget}{judge}price_in=0.0\nprice_out=0.0\n"),
+        format!("{budget}{judge}{prices}{spare}{prices}"),
+        budget.to_owned(),
+    ] {
+        ConfigFile::parse(&fine, "g")
+            .unwrap()
+            .resolve("g", Path::new("."))
+            .expect(&fine);
+    }
+}
+
+#[test]
+fn records_go_to_a_stream_that_there_is_or_to_a_file() {
+    for slip in [
+        "stdout",
+        "STDERR",
+        "none",
+        "null",
+        "true",
+        "syslog",
+        "journald",
+        "-",
+        "",
+        " ",
+        "stderr ",
+        "off,stderr",
+        "logs/",
+        ".",
+        "..",
+    ] {
+        let error = error(&format!("[audit]\nto = '{slip}'"));
+        assert!(
+            error.starts_with("g.toml: `audit.to`: expected `stderr`, `off`, or a file"),
+            "{slip}: {error}"
+        );
+    }
+    let to = |text: &str| {
+        let config = ConfigFile::parse(&format!("[audit]\nto = '{text}'"), "g").unwrap();
+        config.resolve("g", Path::new("/etc")).unwrap().audit.unwrap()
+    };
+    assert_eq!(to("stderr"), audit::Settings::Stderr);
+    assert_eq!(to("off"), audit::Settings::Off);
+    for file in ["audit.jsonl", "./stdout", "/var/log/guardian", "logs/audit"] {
+        assert_eq!(to(file), audit::Settings::File(Path::new("/etc").join(file)));
+    }
+    assert!(error("[audit]\nto='off'\non_failure='refuse'").contains("`audit.on_failure`"));
+}
+
+#[test]
+fn a_hash_of_no_key_is_refused() {
+    use sha2::{Digest, Sha256};
+    let of = |hash: &str| error(&format!("[[organisations]]\nid='a'\napi_keys=['sha256:{hash}']"));
+    let hex = |text: &str| -> String { Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect() };
+    assert_eq!(
+        hex(""),
+        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    );
+    for text in ["", "\n", " ", "\r\n", "\"\"", "null"] {
+        assert!(of(&hex(text)).contains("the hash of no key"), "{text:?}");
+        assert!(of(&hex(text).to_uppercase()).contains("the hash of no key"), "{text:?}");
+    }
+    assert!(of(&"+f".repeat(32)).contains("64 hexadecimal digits"));
+    let twice = format!("['sha256:{0}','sha256:{0}']", "12".repeat(32));
+    assert!(
+        error(&format!("[[organisations]]\nid='a'\napi_keys={twice}"))
+            .contains("`organisations[0].api_keys[1]`: this key is there twice")
+    );
+    assert!(error(&format!("[metrics]\napi_keys=['sha256:{}']", hex(""))).contains("`metrics.api_keys[0]`"));
+}
+
+#[test]
+fn settings_that_could_never_take_effect_are_refused() {
+    assert!(error("[judge]\nbase_url='http:///v1'\nmodel='m'").contains("expected a host after `://`"));
+    assert!(error("[sessions]\nmax_bytes=1048576\nmax_session_bytes=4194304").contains("`sessions.max_session_bytes`"));
+    assert!(error("[sessions]\nmax_disk_bytes=33554432").contains("`sessions.directory`: is needed"));
+    assert!(
+        error("[judge]\nbase_url='http://h/v1'\nmodel='m'\n[judge.breaker]\nrest_ms=900\nlongest_rest_ms=100")
+            .contains("`judge.breaker.longest_rest_ms`")
+    );
+    for filter in ["verbose", "warn,loud", "inf"] {
+        let settings = telemetry::Settings {
+            filter: filter.to_owned(),
+            ..telemetry::Settings::default()
+        };
+        assert!(
+            telemetry::check(&settings)
+                .unwrap_err()
+                .to_string()
+                .contains("is no level"),
+            "{filter}"
+        );
+    }
+}
+
+#[test]
+fn keys_that_nobody_needs_may_be_missing_and_are_told() {
+    let text = "[judge]\nbase_url='http://h/v1'\nmodel='m'\napi_key_env='NOT_SET_ANYWHERE'\n\
+                [[organisations]]\nid='a'\napi_keys=['env:NOT_SET_EITHER']";
+    let config = ConfigFile::parse(text, "g").unwrap();
+    let config = config.resolve_with("g", Path::new("."), Keys::Unneeded).unwrap();
+    let missing: Vec<_> = config
+        .missing_keys
+        .iter()
+        .map(|key| (key.whose, key.variable.as_str()))
+        .collect();
+    assert_eq!(
+        missing,
+        [
+            (WhoseKey::Endpoint, "NOT_SET_ANYWHERE"),
+            (WhoseKey::Caller, "NOT_SET_EITHER")
+        ]
+    );
+    // Nobody is let in without a key for that.
+    assert_eq!(config.server.authentication, crate::server::Authentication::Keys);
 }

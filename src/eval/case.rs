@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{history, session_line};
+use super::{history, keys, session_line};
 use crate::model::{Decision, ReasonCode};
+use crate::policy::PROFILE_NAMES;
 
 /// Why a suite could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +53,10 @@ pub enum CaseError {
 pub struct Case {
     /// Its id, unique within its suite.
     pub id: String,
+    /// Where it stands, as `FILE:LINE`.
+    pub place: String,
+    /// Keys that nobody knows; they were not read.
+    pub unread: Vec<String>,
     /// Where it comes from: the record's `source`, else the name of its file.
     pub source: String,
     /// The licence it comes under, where the record says so.
@@ -86,8 +91,10 @@ pub struct Expected {
     pub acceptable: Vec<Decision>,
     /// Reason codes that fit.
     pub reason_codes: Vec<ReasonCode>,
-    /// The built-in policy profile that is in force.
+    /// The built-in policy profile that is in force, unless a configuration says whose policy applies.
     pub policy: String,
+    /// The organisation of the configuration whose policy is in force, whatever applies to other cases.
+    pub organisation: Option<String>,
     /// What a modification has to take out.
     pub spans: Vec<Span>,
 }
@@ -131,8 +138,24 @@ struct RawExpected {
     #[serde(default)]
     reason_codes: Vec<String>,
     policy: Option<String>,
+    organisation: Option<String>,
     #[serde(default)]
     spans: Vec<Span>,
+}
+
+/// The same again, for the keys of its parts.
+#[derive(Deserialize)]
+struct Parts<'a> {
+    #[serde(borrow, default)]
+    expected: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    meta: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct PartsOfExpected<'a> {
+    #[serde(borrow, default)]
+    spans: Vec<&'a RawValue>,
 }
 
 /// The longest id, in bytes.
@@ -213,10 +236,10 @@ fn read_lines(
             line: index + 1,
             why,
         };
-        let parsed = parse_line(line, suite).map_err(malformed)?;
+        let place = format!("{}:{}", file.display(), index + 1);
+        let parsed = parse_line(line, suite, &place).map_err(malformed)?;
         for case in parsed {
-            let place = format!("{}:{}", file.display(), index + 1);
-            if let Some(first) = places.insert(case.id.clone(), place) {
+            if let Some(first) = places.insert(case.id.clone(), place.clone()) {
                 return Err(CaseError::Twice {
                     file: file.to_owned(),
                     line: index + 1,
@@ -230,16 +253,37 @@ fn read_lines(
     Ok(())
 }
 
-/// The one labelled step of a line, or all those of a session.
-fn parse_line(line: &str, suite: &str) -> Result<Vec<Case>, String> {
-    if session_line::is_session(line) {
-        let records = session_line::records(line, suite)?;
-        return records.iter().map(|record| parse(record, suite)).collect();
+/// The keys that nobody knows, over all parts of a labelled step.
+fn unread(line: &str) -> Result<Vec<String>, String> {
+    let mut unread = keys::CASE.unknown(line)?;
+    let Ok(parts) = serde_json::from_str::<Parts<'_>>(line) else {
+        return Ok(unread);
+    };
+    if let Some(expected) = parts.expected {
+        unread.extend(keys::EXPECTED.unknown(expected.get())?);
+        let parts = serde_json::from_str::<PartsOfExpected<'_>>(expected.get());
+        for span in parts.into_iter().flat_map(|parts| parts.spans) {
+            unread.extend(keys::SPAN.unknown(span.get())?);
+        }
     }
-    Ok(vec![parse(line, suite)?])
+    if let Some(meta) = parts.meta {
+        unread.extend(keys::META.unknown(meta.get())?);
+    }
+    Ok(unread)
 }
 
-fn parse(line: &str, suite: &str) -> Result<Case, String> {
+/// The one labelled step of a line, or all those of a session.
+fn parse_line(line: &str, suite: &str, place: &str) -> Result<Vec<Case>, String> {
+    if session_line::is_session(line) {
+        let records = session_line::records(line, suite)?;
+        return records.iter().map(|record| parse(record, suite, place)).collect();
+    }
+    Ok(vec![parse(line, suite, place)?])
+}
+
+fn parse(line: &str, suite: &str, place: &str) -> Result<Case, String> {
+    // Before anything else: a key that is missing may be there under another name.
+    let unread = unread(line)?;
     let raw: RawCase = serde_json::from_str(line)
         .map_err(|error| format!("expected a labelled step, one JSON object a line: {error}"))?;
     let decision = |name: &str| {
@@ -267,12 +311,23 @@ fn parse(line: &str, suite: &str) -> Result<Case, String> {
             raw.id.len()
         ));
     }
+    let policy = raw.expected.policy.unwrap_or_else(|| "default".to_owned());
+    if !PROFILE_NAMES.contains(&policy.as_str()) {
+        return Err(format!(
+            "`expected.policy`: expected a built-in profile ({}), found `{policy}`; a policy of your own is said by \
+             `--config`, or by `expected.organisation`",
+            PROFILE_NAMES.join(", ")
+        ));
+    }
     Ok(Case {
         history: history::resolve(&raw.request, &raw.history)?,
         needs: match raw.meta.needs.as_deref() {
             Some("judge") => Needs::Judge,
-            Some(_) | None => Needs::Rules,
+            Some("rules") | None => Needs::Rules,
+            Some(other) => return Err(format!("`meta.needs`: expected `judge` or `rules`, found `{other}`")),
         },
+        place: place.to_owned(),
+        unread,
         license: raw.license,
         group: raw.split_group.unwrap_or_else(|| raw.id.clone()),
         id: raw.id,
@@ -282,7 +337,8 @@ fn parse(line: &str, suite: &str) -> Result<Case, String> {
             decision: best,
             acceptable,
             reason_codes,
-            policy: raw.expected.policy.unwrap_or_else(|| "default".to_owned()),
+            policy,
+            organisation: raw.expected.organisation,
             spans: raw.expected.spans,
         },
     })

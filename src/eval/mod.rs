@@ -5,6 +5,7 @@ mod batch;
 mod case;
 mod compare;
 mod history;
+mod keys;
 mod recording;
 mod report;
 mod runner;

@@ -17,6 +17,9 @@ pub struct Report {
     /// What was made of histories: `replayed`, or `left out`.
     #[serde(default)]
     pub history: String,
+    /// Whose policy was in force.
+    #[serde(default)]
+    pub policy: String,
     /// The figures.
     pub scores: Scores,
     /// Every outcome, in the order of the cases.
@@ -25,12 +28,13 @@ pub struct Report {
 
 impl Report {
     /// The report of these outcomes.
-    pub fn new(judge: String, history: History, outcomes: Vec<Outcome>) -> Self {
+    pub fn new(judge: String, policy: String, history: History, outcomes: Vec<Outcome>) -> Self {
         let scores = Scores::of(&outcomes);
         Self {
             guardian: env!("CARGO_PKG_VERSION").to_owned(),
             judge,
             history: history.as_str().to_owned(),
+            policy,
             scores,
             outcomes,
         }
@@ -70,8 +74,9 @@ impl Report {
         let at = |share: f64| micros.get(((micros.len() as f64 * share) as usize).min(micros.len().saturating_sub(1)));
         let _ = writeln!(
             text,
-            "\njudge: {}; history {}; time per step: median {} µs, 99 % within {} µs",
+            "\njudge: {}; policy: {}; history {}; time per step: median {} µs, 99 % within {} µs",
             self.judge,
+            self.policy,
             self.history,
             at(0.5).unwrap_or(&0),
             at(0.99).unwrap_or(&0)

@@ -171,9 +171,10 @@ impl Runner<'_> {
     /// Cases of a suite often share session and agent ids, and have nothing to do with each other: each has a caller, and so
     /// sessions, of its own.
     fn caller_of(&self, case: &Case) -> Caller {
-        let organisation = match &self.organisations {
-            Organisations::PerProfile(id) => id(&case.expected.policy),
-            Organisations::Always(id) => id.clone(),
+        let organisation = match (&case.expected.organisation, &self.organisations) {
+            (Some(own), _) => OrganisationId::new(own.clone()),
+            (None, Organisations::PerProfile(id)) => id(&case.expected.policy),
+            (None, Organisations::Always(id)) => id.clone(),
         };
         Caller {
             organisation,

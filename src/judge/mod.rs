@@ -154,6 +154,8 @@ pub struct Judged {
     pub latency: Duration,
     /// Whether the prompt left something out for want of room.
     pub cut: bool,
+    /// The id of the decision that asked for it; whoever keeps the answer says it.
+    pub decision: Option<Arc<str>>,
     /// What of the answer was not taken as it was, and how it was come by: `judge_raised`, `edit_…`, `judge_escalated`,
     /// `judge_hedged`.
     pub notes: Vec<Diagnostic>,

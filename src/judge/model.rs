@@ -219,6 +219,7 @@ impl AskedModel {
             cost: reply.cost,
             latency: reply.latency,
             cut: scales.sight == Sight::Cut,
+            decision: None,
             notes,
         })
     }
@@ -289,10 +290,11 @@ impl AskedModel {
     fn taken_by(&self, failure: &llm::Failure, most: Charge) -> Charge {
         use llm::Failure;
         match failure {
-            Failure::Connect
+            Failure::Connect(_)
             | Failure::Auth
             | Failure::Quota
             | Failure::ModelNotFound
+            | Failure::PathNotFound
             | Failure::RateLimited { .. }
             | Failure::BadRequest { .. }
             | Failure::PromptTooLong
@@ -305,7 +307,12 @@ impl AskedModel {
             Failure::ServerError { .. } | Failure::Refusal | Failure::ContentFilter | Failure::Empty => {
                 self.charge(most.tokens.saturating_sub(self.reply_tokens), 0)
             }
-            Failure::Timeout | Failure::Reset | Failure::TooLarge | Failure::Malformed | Failure::Truncated => most,
+            Failure::Timeout
+            | Failure::Reset
+            | Failure::TooLarge
+            | Failure::Malformed
+            | Failure::EventStream
+            | Failure::Truncated => most,
         }
     }
 }

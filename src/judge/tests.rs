@@ -28,6 +28,7 @@ fn judged(decision: Decision, confidence: f64, risk: Risk) -> Judged {
         cost: Cost::from_micros(7),
         latency: Duration::from_millis(3),
         cut: false,
+        decision: None,
         notes: Vec::new(),
     }
 }

@@ -149,6 +149,17 @@ fn api_version(version: &str) -> Result<String, SettingsError> {
 
 fn base(text: &str) -> Result<(Url, Vec<(String, String)>), SettingsError> {
     let wrong = |why: &str| SettingsError::BaseUrl(why.to_owned());
+    // The parser mends what is written wrong: `http:///v1` would be the host `v1`, `http:h` the host `h`.
+    let behind = text.trim().split_once("://").map(|(_, behind)| behind);
+    let odd = |c: char| c.is_whitespace() || c.is_control() || c == '\\';
+    if behind.is_some_and(|behind| behind.is_empty() || behind.starts_with(['/', '?', '#', ':'])) {
+        return Err(wrong(
+            "expected a host after `://`, such as `https://api.openai.com/v1`",
+        ));
+    }
+    if text.trim().contains(odd) {
+        return Err(wrong("expected no blank, line break or back slash in the URL"));
+    }
     let mut url = Url::parse(text.trim()).map_err(|error| {
         SettingsError::BaseUrl(format!(
             "expected an absolute URL such as `https://api.openai.com/v1`, found no such one ({error})"
@@ -159,6 +170,14 @@ fn base(text: &str) -> Result<(Url, Vec<(String, String)>), SettingsError> {
             "expected `http://` or `https://`, found `{}:`",
             url.scheme()
         )));
+    }
+    if behind.is_none() {
+        return Err(wrong(
+            "expected `://` after the scheme, such as `https://api.openai.com/v1`",
+        ));
+    }
+    if url.port() == Some(0) {
+        return Err(wrong("expected a port from 1 to 65535, found 0"));
     }
     if !url.username().is_empty() || url.password().is_some() {
         return Err(wrong(
@@ -311,6 +330,26 @@ mod tests {
         let error = |change: fn(&mut Settings)| with(change).err().unwrap();
         assert!(error(|s| s.base_url = "api.openai.com".into()).contains("https://api.openai.com/v1"));
         assert!(error(|s| s.base_url = "ftp://x/".into()).contains("found `ftp:`"));
+        for hostless in [
+            "http:///v1",
+            "http://",
+            "https:////h/v1",
+            "http://?a=b",
+            "http://:80/v1",
+        ] {
+            let error = with(|s| s.base_url = hostless.into()).err().unwrap();
+            assert!(error.contains("expected a host after `://`"), "{hostless}: {error}");
+        }
+        for odd in [
+            "http:h/v1",
+            "http:/h/v1",
+            "http://h/v 1",
+            "http:\\\\h\\v1",
+            "http://h:0/v1",
+            "http://h\t/v1",
+        ] {
+            assert!(with(|s| s.base_url = odd.into()).is_err(), "{odd}");
+        }
         assert!(
             error(|s| s.base_url = "http://h/v1/chat/completions".into()).contains("leave `/chat/completions` out")
         );

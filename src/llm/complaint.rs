@@ -17,6 +17,8 @@ pub(super) enum Refused {
     PromptTooLong,
     /// The endpoint's own filter.
     ContentFilter,
+    /// The model is not there.
+    NoModel,
     /// It does not take a part of the request, or something else.
     Complaint(Complaint),
 }
@@ -50,6 +52,8 @@ pub(super) fn read_refusal(body: &[u8]) -> Refused {
         Refused::Complaint(Complaint::TokenLimit)
     } else if says(&["temperature"]) {
         Refused::Complaint(Complaint::Temperature)
+    } else if says(&["model", "deployment"]) {
+        Refused::NoModel
     } else {
         Refused::Complaint(Complaint::Unspecified)
     }
@@ -123,6 +127,14 @@ mod tests {
             Refused::ContentFilter
         );
         assert_eq!(refusal(r#"{"error":{"code":"insufficient_quota"}}"#), Refused::Quota);
+        assert_eq!(
+            refusal(r#"{"error":{"code":"DeploymentNotFound","message":"x"}}"#),
+            Refused::NoModel
+        );
+        assert_eq!(
+            refusal(r#"{"error":{"message":"model \"qwen3:80b\" not found, try pulling it first"}}"#),
+            Refused::NoModel
+        );
     }
 
     #[test]

@@ -7,15 +7,17 @@ use std::time::Duration;
 
 use async_openai::error::OpenAIError;
 
+use super::NoConnection;
+
 /// Why a model gave no usable reply.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
     /// The deadline passed.
     #[error("the model did not answer in time")]
     Timeout,
-    /// No connection: name resolution, refused, TLS.
-    #[error("no connection to the model's endpoint: check `base_url`, and that something listens there")]
-    Connect,
+    /// No connection: refused, name resolution, TLS, and what else there is.
+    #[error("the model's endpoint cannot be reached: {}", .0.hint())]
+    Connect(NoConnection),
     /// The connection broke before the reply was whole.
     #[error("the model's endpoint broke off the connection")]
     Reset,
@@ -25,9 +27,14 @@ pub enum Failure {
     /// 402, or a quota that waiting does not refill.
     #[error("the account at the model's endpoint has no quota left")]
     Quota,
-    /// 404.
-    #[error("the model's endpoint knows no such model or path: check `model` and `base_url`")]
+    /// 404 about the model.
+    #[error("the model's endpoint knows no such model: check `model`")]
     ModelNotFound,
+    /// 404 or 405 about anything else: no chat completions are to be had there.
+    #[error(
+        "there are no chat completions at the address of the model's endpoint: check `base_url` (often it ends in `/v1`)"
+    )]
+    PathNotFound,
     /// 429, and no time left to wait.
     #[error("the model's endpoint limits the rate of calls")]
     RateLimited {
@@ -59,6 +66,12 @@ pub enum Failure {
     /// Status 200, but no JSON.
     #[error("the model's endpoint answered with something that is no JSON: check `base_url`")]
     NotJson,
+    /// Status 200, but an event stream, which nobody asked for.
+    #[error(
+        "the model's endpoint answered with an event stream, although none was asked for: turn off what makes it stream \
+         (a server setting, or a proxy on the way)"
+    )]
+    EventStream,
     /// JSON, but not one chat completion.
     #[error("the model's endpoint answered with JSON that is no chat completion")]
     Malformed,
@@ -96,17 +109,19 @@ impl Failure {
     pub const fn code(&self) -> &'static str {
         match self {
             Failure::Timeout => "timeout",
-            Failure::Connect => "connect",
+            Failure::Connect(cause) => cause.code(),
             Failure::Reset => "reset",
             Failure::Auth => "auth",
             Failure::Quota => "quota",
             Failure::ModelNotFound => "model_not_found",
+            Failure::PathNotFound => "path_not_found",
             Failure::RateLimited { .. } => "rate_limited",
             Failure::ServerError { .. } => "server_error",
             Failure::BadRequest { .. } => "bad_request",
             Failure::PromptTooLong => "prompt_too_long",
             Failure::TooLarge => "too_large",
             Failure::NotJson => "not_json",
+            Failure::EventStream => "event_stream",
             Failure::Malformed => "malformed",
             Failure::Redirect => "redirect",
             Failure::Refusal => "refusal",
@@ -127,14 +142,16 @@ impl Failure {
     pub(super) const fn blame(&self) -> Blame {
         match self {
             Failure::Timeout
-            | Failure::Connect
+            | Failure::Connect(_)
             | Failure::Reset
             | Failure::Auth
             | Failure::Quota
             | Failure::ModelNotFound
+            | Failure::PathNotFound
             | Failure::ServerError { .. }
             | Failure::TooLarge
             | Failure::NotJson
+            | Failure::EventStream
             | Failure::Redirect => Blame::Endpoint,
             Failure::RateLimited { .. } | Failure::EndpointLimit | Failure::BreakerOpen => Blame::Traffic,
             Failure::BadRequest { .. }
@@ -153,14 +170,22 @@ impl Failure {
     pub(super) const fn is_misconfiguration(&self) -> bool {
         matches!(
             self,
-            Failure::Auth | Failure::Quota | Failure::ModelNotFound | Failure::Redirect | Failure::NotJson
+            Failure::Auth
+                | Failure::Quota
+                | Failure::ModelNotFound
+                | Failure::PathNotFound
+                | Failure::Redirect
+                | Failure::NotJson
+                | Failure::EventStream
+                | Failure::Connect(NoConnection::Name | NoConnection::Certificate | NoConnection::Tls)
         )
     }
 
     /// Whether the same request may well succeed a moment later.
     pub(super) const fn retry(&self) -> Retry {
         match self {
-            Failure::Connect | Failure::Reset => Retry::After(None),
+            Failure::Connect(NoConnection::Certificate) => Retry::Never,
+            Failure::Connect(_) | Failure::Reset => Retry::After(None),
             Failure::RateLimited { retry_after } => Retry::After(*retry_after),
             Failure::ServerError {
                 status: 408 | 502 | 503 | 504 | 529,
@@ -176,10 +201,12 @@ impl Failure {
             | Failure::Auth
             | Failure::Quota
             | Failure::ModelNotFound
+            | Failure::PathNotFound
             | Failure::BadRequest { .. }
             | Failure::PromptTooLong
             | Failure::TooLarge
             | Failure::NotJson
+            | Failure::EventStream
             | Failure::Malformed
             | Failure::Redirect
             | Failure::Refusal
@@ -274,7 +301,7 @@ impl From<&reqwest::Error> for Failure {
         if error.is_builder() {
             Failure::Unsendable
         } else if error.is_connect() {
-            Failure::Connect
+            Failure::Connect(NoConnection::of(error))
         } else {
             Failure::Reset
         }

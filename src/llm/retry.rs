@@ -133,6 +133,7 @@ pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::llm::NoConnection;
 
     /// The pause when there is no other endpoint.
     fn pause(failure: &Failure, attempts: u32, left: Duration) -> Option<Duration> {
@@ -165,7 +166,10 @@ mod tests {
         assert_eq!(pause(&limited(u64::MAX), 1, left), None);
         assert_eq!(pause(&limited(2), 1, left), Some(Duration::from_secs(2)));
         assert!(pause(&limited(0), 1, left).unwrap() >= FIRST_PAUSE / 2);
-        assert_eq!(pause(&Failure::Connect, 1, Duration::from_millis(1)), None);
+        assert_eq!(
+            pause(&Failure::Connect(NoConnection::Refused), 1, Duration::from_millis(1)),
+            None
+        );
     }
 
     #[test]
@@ -199,8 +203,8 @@ mod tests {
         let pause = |failure: &Failure, attempts| super::pause(failure, attempts, left, Patience::OthersWait);
         assert_eq!(pause(&limited(2), 1), None);
         assert!(pause(&limited(0), 1).is_some());
-        assert!(pause(&Failure::Connect, 1).is_some());
-        assert_eq!(pause(&Failure::Connect, 2), None);
+        assert!(pause(&Failure::Connect(NoConnection::Refused), 1).is_some());
+        assert_eq!(pause(&Failure::Connect(NoConnection::Refused), 2), None);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use async_openai::middleware::HttpRequestFactory;
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Certificate, Client, Response, StatusCode};
 use secrecy::ExposeSecret;
 use tower::Service;
@@ -105,11 +106,27 @@ impl Service<HttpRequestFactory> for Transport {
 
 /// A successful response with its whole body, which is JSON.
 async fn whole(response: Response) -> Result<Response, Failure> {
+    let streams = is_event_stream(response.headers());
     let body = read(response, MOST_BYTES).await?;
+    if streams || EVENTS.iter().any(|event| body.trim_ascii_start().starts_with(event)) {
+        return Err(Failure::EventStream);
+    }
     // The very parse that the library does: what passes here cannot fail there.
     serde_json::from_slice::<serde_json::Value>(&body).map_err(|_| Failure::NotJson)?;
     Ok(http::Response::new(body).into())
 }
+
+/// How an event stream begins.
+const EVENTS: &[&[u8]] = &[b"data:", b"event:", b"id:", b"retry:", b": "];
+
+fn is_event_stream(headers: &HeaderMap) -> bool {
+    let content_type = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
+    content_type
+        .get(..EVENT_STREAM.len())
+        .is_some_and(|start| start.eq_ignore_ascii_case(EVENT_STREAM))
+}
+
+const EVENT_STREAM: &[u8] = b"text/event-stream";
 
 /// What an error response means. Its body is looked at where it tells more than the status.
 async fn refused(status: StatusCode, response: Response) -> Failure {
@@ -119,7 +136,7 @@ async fn refused(status: StatusCode, response: Response) -> Failure {
         300..=399 => return Failure::Redirect,
         401 => return Failure::Auth,
         402 => return Failure::Quota,
-        404 => return Failure::ModelNotFound,
+        405 => return Failure::PathNotFound,
         413 => return Failure::PromptTooLong,
         408 | 502..=599 => {
             return Failure::ServerError {
@@ -133,17 +150,25 @@ async fn refused(status: StatusCode, response: Response) -> Failure {
     match (code, read_refusal(&body)) {
         // A firewall that dislikes a text answers in HTML, an endpoint that dislikes a key in JSON.
         (403, Refused::ContentFilter) => Failure::ContentFilter,
+        (404, Refused::NoModel) => Failure::ModelNotFound,
+        (404, _) => Failure::PathNotFound,
         (403, _) if is_json(&body) => Failure::Auth,
         (403, _) => Failure::Blocked,
         (429, Refused::Quota) => Failure::Quota,
         (429, _) => Failure::RateLimited { retry_after },
         (_, Refused::PromptTooLong) => Failure::PromptTooLong,
         (_, Refused::ContentFilter) => Failure::ContentFilter,
-        (500 | 501, Refused::Complaint(super::Complaint::Unspecified) | Refused::Quota) => Failure::ServerError {
-            status: code,
-            retry_after,
-        },
+        (500 | 501, Refused::Complaint(super::Complaint::Unspecified) | Refused::Quota | Refused::NoModel) => {
+            Failure::ServerError {
+                status: code,
+                retry_after,
+            }
+        }
         (_, Refused::Quota) => Failure::Quota,
+        (_, Refused::NoModel) => Failure::BadRequest {
+            status: code,
+            complaint: super::Complaint::Unspecified,
+        },
         (_, Refused::Complaint(complaint)) => Failure::BadRequest {
             status: code,
             complaint,

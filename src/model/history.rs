@@ -22,6 +22,35 @@ ordered! {
     }
 }
 
+ordered! {
+    /// Why the beginning of a session is not known, although there was one.
+    Gap {
+        /// It began before this process, or its earlier steps were sent to nobody here.
+        BeganBefore = "began_before",
+        /// It had to make room for other sessions.
+        MadeRoom = "made_room",
+        /// Too much time passed since its last step.
+        TooLongAgo = "too_long_ago",
+    }
+}
+
+impl Gap {
+    /// What is not known, and why, in one sentence for operators and judges.
+    pub const fn describe(self) -> &'static str {
+        match self {
+            Gap::BeganBefore => {
+                "the session began before this process, or its earlier steps were not sent: what happened in it before is not known"
+            }
+            Gap::MadeRoom => {
+                "the session had to make room for others: what happened in it before that is not known any more"
+            }
+            Gap::TooLongAgo => {
+                "too much time passed within the session: what happened in it before that is not known any more"
+            }
+        }
+    }
+}
+
 impl Outcome {
     /// Whether the step happened, as it was or as modified.
     pub const fn happened(self) -> bool {
@@ -167,6 +196,8 @@ pub struct History {
     pub more_steps: usize,
     /// Whether the session knows what its user asked for.
     pub voice: Voice,
+    /// Why its beginning is not known, where it is not.
+    pub gap: Option<Gap>,
 }
 
 impl History {
@@ -177,6 +208,7 @@ impl History {
         steps: Vec::new(),
         more_steps: 0,
         voice: Voice::Unheard,
+        gap: None,
     };
 }
 

@@ -21,7 +21,7 @@ mod withheld;
 pub use content::{Content, ContentId, Form, Origin, Place, Pointer};
 pub use edit::{Edit, EditError};
 pub use finding::{Confidence, Coverage, Examined, Finding, Screening, Severity, Treatment, View, ViewSet};
-pub use history::{Earlier, Excerpt, History, Noted, Outcome, Request, Said, Voice};
+pub use history::{Earlier, Excerpt, Gap, History, Noted, Outcome, Request, Said, Voice};
 pub use identity::{AgentId, Caller, OrganisationId, RequestId, SessionId, UserId};
 pub use method::{Kind, Method, Posture};
 pub use number::nearest_double;

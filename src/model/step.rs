@@ -83,6 +83,10 @@ pub struct Ties {
     pub step: Option<String>,
     /// The id that a call shares with its answer (AOS `executionId`; MCP and A2A: the id of the message inside).
     pub call: Option<String>,
+    /// The id of the turn that the step belongs to (AOS `context.turnId`).
+    pub turn: Option<String>,
+    /// The id of the request that carried it (JSON-RPC `id`).
+    pub request: Option<String>,
 }
 
 /// The agent that takes the step (AOS 3.1).

@@ -87,6 +87,8 @@ pub struct Judging {
     pub cost_micros: u64,
     /// How old a stored answer is.
     pub age_seconds: Option<u64>,
+    /// The id of the decision for which the answer was given, where that was another one.
+    pub decision: Option<Arc<str>>,
 }
 
 /// Something that went wrong, or was noteworthy, on the way to a verdict.

@@ -121,6 +121,15 @@ impl Withheld {
         Clean(self.without(text).into_owned())
     }
 
+    /// How a text from outside begins without them, in at most so many bytes; and how many bytes are left out.
+    pub fn clean_head(&self, text: &str, most: usize) -> (Clean<String>, usize) {
+        let whole = self.without(text);
+        let end = whole.floor_char_boundary(whole.len().min(most));
+        let head = whole.get(..end).unwrap_or_default().to_owned();
+        let cut = whole.len() - head.len();
+        (Clean(head), cut)
+    }
+
     /// A verdict without them, wherever it speaks.
     pub fn clean(&self, mut verdict: Verdict) -> Clean<Verdict> {
         if matches!(self.0, Texts::None) {

@@ -10,6 +10,7 @@ use super::examiner::Examiner;
 use super::judging::{Question, alone};
 use super::mask::Cleared;
 use super::screen::Screened;
+use crate::audit::{StepLines, Texts};
 use crate::cache::{Fingerprint, Scope};
 use crate::judge::Judge;
 use crate::model::{Clean, Decision, Diagnostic, Finding, History, Method, Step, Verdict, Withheld};
@@ -41,6 +42,8 @@ struct Seen {
 pub(super) struct Finished {
     pub(super) verdict: Arc<Clean<Verdict>>,
     pub(super) withheld: Withheld,
+    /// What its record tells of the step.
+    pub(super) told: StepLines,
     /// The step as it was received.
     pub(super) received: Arc<Step>,
     pub(super) light: Light,
@@ -70,10 +73,14 @@ impl Examiner {
         &self,
         step: Arc<Step>,
         snapshot: Snapshot,
-        notes: Vec<Diagnostic>,
+        mut notes: Vec<Diagnostic>,
         judge: Option<&Judge>,
     ) -> Examined {
         let recalled = snapshot.seen_by(&step);
+        notes.extend(recalled.past().gap().map(|gap| Diagnostic {
+            code: "session_incomplete",
+            detail: gap.describe().to_owned(),
+        }));
         let screened = self.screen(step, recalled.past());
         let cleared = match screened.settled(self.policy()) {
             Some(draft) => Err(Box::new(draft)),
@@ -146,7 +153,13 @@ impl Examiner {
         let received = Arc::clone(&seen.screened.step);
         let mut verdict = seen.screened.complete(verdict, &self.organisation);
         verdict.diagnostics.extend(seen.notes);
+        let texts = match self.policy().records.contents {
+            true => Texts::Told,
+            false => Texts::LeftOut,
+        };
+        let happened = verdict.modified.as_ref().unwrap_or(&received);
         Finished {
+            told: StepLines::of(&received, happened, &withheld, texts),
             verdict: Arc::new(withheld.clean(verdict)),
             withheld,
             received,
@@ -162,6 +175,7 @@ impl Examiner {
         verdict.prompt_version = self.organisation.prompts.version().to_owned();
         let withheld = Withheld::all();
         Finished {
+            told: StepLines::of(&step, &step, &withheld, Texts::LeftOut),
             verdict: Arc::new(withheld.clean(verdict)),
             withheld,
             received: step,

@@ -31,13 +31,14 @@ impl Guardian {
         cleared: &Cleared,
         question: Question,
         deadline: tokio::time::Instant,
+        decision_id: &str,
     ) -> Draft {
         let organisation = &admitted.organisation;
         let Question { history, fingerprint } = question;
         let answer = tokio::time::timeout_at(deadline, async {
             let mut others_asked = 0;
             loop {
-                let ask = self.ask(judge, admitted, cleared, history.clone(), deadline);
+                let ask = self.ask(judge, admitted, cleared, history.clone(), deadline, decision_id);
                 match self.cache.get_or_ask(&organisation.id, fingerprint, ask).await {
                     // The other one's time was up, not this one's.
                     Err(Unanswered::OthersFailed(failure))
@@ -79,9 +80,11 @@ impl Guardian {
         cleared: &Cleared,
         history: History,
         deadline: tokio::time::Instant,
+        decision_id: &str,
     ) -> impl Future<Output = Result<Judged, JudgeFailure>> + Send + 'static {
         let (judge, limits) = (Arc::clone(judge), Arc::clone(&self.limits));
         let (admitted, step, evidence) = (admitted.clone(), Arc::clone(&cleared.step), cleared.shown_evidence());
+        let decision: Arc<str> = decision_id.into();
         async move {
             let purse = CallersPurse::new(limits, admitted.clone(), deadline);
             let organisation = &admitted.organisation;
@@ -94,7 +97,9 @@ impl Guardian {
                 deadline,
                 purse: &purse,
             };
-            judge.assess(case).await
+            let mut judged = judge.assess(case).await?;
+            judged.decision = Some(decision);
+            Ok(judged)
         }
     }
 
@@ -121,7 +126,7 @@ impl Guardian {
         }
         match posture {
             Posture::Allow if !failure.may_be_provoked() => {
-                draft.reasoning = format!("The judge could not decide ({}). {}", failure.code, draft.reasoning);
+                draft.reasoning = format!("The judge could not decide ({failure}). {}", draft.reasoning);
             }
             Posture::Allow | Posture::Deny | Posture::Error => {
                 draft.decision = Decision::Deny;
@@ -134,7 +139,7 @@ impl Guardian {
                     }
                     Posture::Deny | Posture::Error => "and the posture is closed",
                 };
-                draft.reasoning = format!("The judge could not decide ({}), {why}.", failure.code);
+                draft.reasoning = format!("The judge could not decide ({failure}), {why}.");
                 draft.undecided = posture == Posture::Error;
             }
         }
@@ -195,6 +200,10 @@ fn judging(judged: &Judged, served: Served) -> Judging {
         stage: judged.stage,
         tokens,
         cost_micros,
+        decision: match served {
+            Served::Fresh => None,
+            Served::Coalesced | Served::Stored { .. } => judged.decision.clone(),
+        },
         age_seconds: match served {
             Served::Stored { age } => Some(age.as_secs()),
             Served::Fresh | Served::Coalesced => None,

@@ -68,6 +68,7 @@ impl Lesson {
                 let Finished {
                     verdict,
                     withheld,
+                    told: _,
                     received,
                     light,
                 } = *finished;

@@ -118,6 +118,7 @@ pub struct Guardian {
     organisations: ArcSwap<Organisations>,
     judge: Option<Arc<Judge>>,
     judge_check: ArcSwapOption<JudgeCheck>,
+    open_postures: ArcSwap<Vec<String>>,
     scorer: Option<Scorer>,
     settled_locally: Arc<AtomicU64>,
     cache: AnswerCache<Judged>,
@@ -147,7 +148,12 @@ pub struct Decided {
 impl Guardian {
     /// Puts a guardian together.
     pub fn new(parts: Parts) -> Self {
+        let open_postures = match parts.judge {
+            Some(_) => parts.organisations.open_postures(parts.settings.on_failure),
+            None => Vec::new(),
+        };
         Self {
+            open_postures: ArcSwap::from_pointee(open_postures),
             prefilters: Arc::new(parts.prefilters),
             organisations: ArcSwap::from_pointee(parts.organisations),
             judge: parts.judge.map(Arc::new),
@@ -214,7 +220,14 @@ impl Guardian {
             (Ok(Examined::Finished(finished)), _) => Ok(finished),
             (Ok(Examined::Open(open, question)), Some(judge)) => {
                 let draft = self
-                    .judge(judge, admitted, &open.cleared, question, room.deadline)
+                    .judge(
+                        judge,
+                        admitted,
+                        &open.cleared,
+                        question,
+                        room.deadline,
+                        ticket.decision_id(),
+                    )
                     .await;
                 let examiner = examiner.clone();
                 room.run_after(SETTLING, move || Box::new(examiner.close(*open, draft)))
@@ -223,11 +236,11 @@ impl Guardian {
             (Ok(Examined::Open(..)), None) => Err(Busy::Late),
             (Err(busy), _) => Err(busy),
         };
-        let finished = finished.unwrap_or_else(|busy| Box::new(self.unexamined(&examiner, step, snapshot, busy)));
+        let mut finished = finished.unwrap_or_else(|busy| Box::new(self.unexamined(&examiner, step, snapshot, busy)));
 
         let learning = self.lesson(keys);
         let decision_id = ticket.decision_id().to_owned();
-        let (duration, taken) = ticket.close(&finished.verdict, &finished.withheld);
+        let (duration, taken) = ticket.close(&finished.verdict, std::mem::take(&mut finished.told));
         count(&finished.verdict, method, duration);
         let recorded = taken.wait().await;
         let decided = Decided {
@@ -294,7 +307,16 @@ impl Guardian {
 
     /// Puts other organisations in place of the present ones. Steps under way keep what they started with.
     pub fn replace_organisations(&self, organisations: Organisations) {
+        if self.judge.is_some() {
+            let open = organisations.open_postures(self.settings.on_failure);
+            self.open_postures.store(Arc::new(open));
+        }
         self.organisations.store(Arc::new(organisations));
+    }
+
+    /// Where steps happen about which no judge could decide: one line for each organisation whose posture is open.
+    pub fn open_postures(&self) -> Arc<Vec<String>> {
+        self.open_postures.load_full()
     }
 
     /// Compiles what would otherwise be compiled for the first step.
@@ -341,6 +363,13 @@ impl Guardian {
     /// Waits until all audit records have reached their destination.
     pub fn flush_audit(&self) {
         self.audit.flush();
+    }
+
+    /// Waits until all sessions are where they are kept.
+    pub fn flush_sessions(&self) {
+        if let Some(sessions) = &self.sessions {
+            sessions.flush();
+        }
     }
 
     /// The only caller there is when no organisation is configured.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::limit::Allowance;
 use crate::local::Mode;
-use crate::model::OrganisationId;
+use crate::model::{Method, OrganisationId, Posture};
 use crate::policy::Policy;
 use crate::prompt::Prompts;
 
@@ -46,6 +46,38 @@ impl Organisations {
     /// Adds an organisation; one of the same id is replaced.
     pub fn insert(&mut self, organisation: Organisation) {
         self.by_id.insert(organisation.id.clone(), Arc::new(organisation));
+    }
+
+    /// Where steps happen about which no judge could decide. Of many organisations the first ones are named.
+    pub fn open_postures(&self, fallback: Posture) -> Vec<String> {
+        const NAMED: usize = 20;
+        let mut open = Vec::new();
+        let mut more = 0_usize;
+        for organisation in self.by_id.values() {
+            let posture = |method: &Method| organisation.policy.posture.of(*method, fallback);
+            let allowed: Vec<&str> = Method::ALL
+                .iter()
+                .filter(|method| posture(method) == Posture::Allow)
+                .map(|method| method.as_str())
+                .collect();
+            let methods = match allowed.len() {
+                0 => continue,
+                n if n == Method::ALL.len() => "every method".to_owned(),
+                _ => allowed.join(", "),
+            };
+            if open.len() < NAMED {
+                open.push(format!(
+                    "`{}` allows what rules do not deny when no judge could decide: {methods}",
+                    organisation.id
+                ));
+            } else {
+                more += 1;
+            }
+        }
+        if more > 0 {
+            open.push(format!("and {more} more organisations"));
+        }
+        open
     }
 
     /// Every id.

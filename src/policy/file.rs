@@ -10,8 +10,8 @@ use super::judge_lines;
 use super::local_lines::LocalJudgeLines;
 use super::own::{OwnRuleLine, OwnRules};
 use super::{
-    DestinationRules, Disclosure, HarmlessEntry, MaskStyle, NamePatterns, Policy, PostureTable, ToolClassRules,
-    ToolRules, TreatmentEntry, Undeclared,
+    DestinationRules, Disclosure, HarmlessEntry, MaskStyle, NamePatterns, Policy, PostureTable, RecordRules,
+    ToolClassRules, ToolRules, TreatmentEntry, Undeclared,
 };
 use crate::model::{Confidence, Kind, Method, Origin, Posture, ReasonCode, Severity, Treatment};
 
@@ -85,6 +85,23 @@ pub struct PolicyFile {
     pub reason_codes: BTreeMap<String, CodeLine>,
     /// What agents are shown.
     pub disclosure: DisclosureLines,
+    /// What audit records tell.
+    #[serde(skip_serializing_if = "RecordLines::is_default")]
+    pub audit: RecordLines,
+}
+
+/// `[audit]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RecordLines {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    contents: Option<bool>,
+}
+
+impl RecordLines {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// One entry of `[[treatments]]`.
@@ -328,7 +345,15 @@ impl PolicyFile {
                 coverage: self.disclosure.coverage.or(base.disclosure.coverage),
                 cost: self.disclosure.cost.or(base.disclosure.cost),
             },
+            audit: RecordLines {
+                contents: self.audit.contents.or(base.audit.contents),
+            },
         }
+    }
+
+    /// What the policy says, as a file; its version is made of it.
+    fn source(&self) -> Result<String, String> {
+        toml::to_string(self).map_err(|error| error.to_string())
     }
 
     fn build(self, file: &str) -> Result<Policy, PolicyError> {
@@ -337,7 +362,8 @@ impl PolicyFile {
             key: key.to_owned(),
             why,
         };
-        let version = self.version().map_err(|why| at("policy", why))?;
+        let source = self.source().map_err(|why| at("policy", why))?;
+        let version = version_of(&source);
         let own_codes = judge_lines::own_codes(&self.reason_codes).map_err(|(key, why)| at(&key, why))?;
         let own_rules = OwnRules::new(&self.rules, &own_codes).map_err(|(key, why)| at(&key, why))?;
         let treatments = self
@@ -404,14 +430,17 @@ impl PolicyFile {
                 coverage: self.disclosure.coverage.unwrap_or(true),
                 cost: self.disclosure.cost.unwrap_or(false),
             },
+            records: RecordRules {
+                contents: self.audit.contents.unwrap_or(false),
+            },
+            source,
         })
     }
+}
 
-    /// Twelve hexadecimal digits of a hash of what the resolved policy says.
-    fn version(&self) -> Result<String, String> {
-        let text = toml::to_string(self).map_err(|error| error.to_string())?;
-        Ok(blake3::hash(text.as_bytes()).to_hex().chars().take(12).collect())
-    }
+/// Twelve hexadecimal digits of a hash of what the resolved policy says.
+fn version_of(source: &str) -> String {
+    blake3::hash(source.as_bytes()).to_hex().chars().take(12).collect()
 }
 
 impl TreatmentLine {

@@ -65,6 +65,10 @@ pub struct Policy {
     pub guidance: String,
     /// What of a verdict the organisation shows to its agents.
     pub disclosure: Disclosure,
+    /// What audit records tell of the organisation's steps.
+    pub records: RecordRules,
+    /// What the policy says, with what it builds on, as a file: what the version is the hash of.
+    pub source: String,
 }
 
 /// Which tools may be called.
@@ -139,6 +143,13 @@ pub struct Disclosure {
     pub coverage: bool,
     /// `result.data.cost`.
     pub cost: bool,
+}
+
+/// What audit records tell of an organisation's steps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RecordRules {
+    /// The texts of a step, without what is withheld.
+    pub contents: bool,
 }
 
 impl Policy {

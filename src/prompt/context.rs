@@ -102,6 +102,8 @@ pub(super) struct SessionContext {
     pub(super) more_steps: usize,
     /// Whether the user spoke, and everything that was said was denied.
     pub(super) refused: bool,
+    /// Why its beginning is not known, in one sentence; empty where it is.
+    pub(super) gap: &'static str,
 }
 
 /// One finding.

@@ -8,7 +8,7 @@ use super::fence::{self, Fence};
 use super::share::{self, Need, Rank};
 use super::shown::Lines;
 use super::{tokens, window};
-use crate::model::{Earlier, Excerpt, History, Kind, Noted, Request, Said, Voice};
+use crate::model::{Earlier, Excerpt, Gap, History, Kind, Noted, Request, Said, Voice};
 
 /// Tokens of an element's own text.
 const ELEMENT: usize = 48;
@@ -31,6 +31,7 @@ pub(super) fn session(history: &History, fence: &Fence<'_>, room: usize) -> (Ses
         steps,
         more_steps: history.more_steps + untold,
         refused: history.voice == Voice::Refused,
+        gap: history.gap.map_or("", Gap::describe),
     };
     (context, spent)
 }

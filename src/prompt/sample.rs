@@ -83,6 +83,7 @@ pub(super) fn full(kind: Kind) -> StepContext {
             steps: vec![STEP.to_owned()],
             more_steps: 4,
             refused: false,
+            gap: "",
         },
         findings: vec![FindingContext {
             rule: "sample.rule".to_owned(),

@@ -62,15 +62,15 @@ impl Keyring {
     }
 }
 
-/// The key of `Authorization: Bearer KEY`, else of `X-Api-Key: KEY`.
-fn presented_key(headers: &HeaderMap) -> Option<&[u8]> {
+/// The key of `Authorization: Bearer KEY`, else of `X-Api-Key: KEY`. An empty key is none, whatever hash is configured.
+pub(super) fn presented_key(headers: &HeaderMap) -> Option<&[u8]> {
     let bearer = headers.get(AUTHORIZATION).and_then(|value| {
         let (scheme, key) = value.as_bytes().split_at_checked("bearer ".len())?;
         scheme.eq_ignore_ascii_case(b"bearer ").then_some(key)
     });
-    bearer
-        .or_else(|| headers.get("x-api-key").map(http::HeaderValue::as_bytes))
-        .map(<[u8]>::trim_ascii)
+    let header = headers.get("x-api-key").map(http::HeaderValue::as_bytes);
+    let keys = [bearer, header].into_iter().flatten().map(<[u8]>::trim_ascii);
+    keys.into_iter().find(|key| !key.is_empty())
 }
 
 #[cfg(test)]
@@ -108,6 +108,24 @@ mod tests {
             keyring.caller(&headers("x-api-key", "another")),
             Err(Refusal::WrongCredential)
         );
+    }
+
+    #[test]
+    fn an_empty_key_is_none_whatever_is_configured() {
+        let mut keyring = Keyring::default();
+        keyring.insert(Sha256::digest(b"").into(), OrganisationId::new("acme"), "key-1".into());
+        for (name, value) in [
+            ("authorization", "Bearer "),
+            ("authorization", "Bearer    "),
+            ("x-api-key", ""),
+            ("x-api-key", "  "),
+        ] {
+            assert_eq!(
+                keyring.caller(&headers(name, value)),
+                Err(Refusal::NoCredential),
+                "{name}: {value}"
+            );
+        }
     }
 
     #[test]

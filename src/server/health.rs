@@ -1,15 +1,13 @@
-//! Whether the server is alive, whether it is ready, and what it has counted.
+//! Whether the server is alive, and whether it is ready.
 
 use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use http::header::CONTENT_TYPE;
-use http::{HeaderValue, StatusCode};
+use http::StatusCode;
 
-use super::Shared;
+use super::{Authentication, Shared};
 use crate::pipeline::Trust;
-use crate::telemetry;
 
 /// `GET /healthz`: the process answers.
 pub(super) async fn alive() -> &'static str {
@@ -20,6 +18,7 @@ pub(super) async fn alive() -> &'static str {
 /// taken because audit records cannot be written.
 ///
 /// Endpoints that are left alone are named, one a line; the posture decides meanwhile, so that is no reason not to be ready.
+/// So are postures that let steps happen about which nobody could decide.
 pub(super) async fn ready(State(shared): State<Arc<Shared>>) -> Response {
     if shared.in_flight.available_permits() == 0 || shared.memory.is_spent() || shared.guardian.pool().is_full() {
         return (StatusCode::SERVICE_UNAVAILABLE, "overloaded\n").into_response();
@@ -28,7 +27,7 @@ pub(super) async fn ready(State(shared): State<Arc<Shared>>) -> Response {
         return (StatusCode::SERVICE_UNAVAILABLE, "audit records cannot be written\n").into_response();
     }
     if !shared.guardian.has_judge() {
-        return "ready, judge: local rules\n".into_response();
+        return format!("ready, judge: local rules\n{}", open_to_everybody(&shared)).into_response();
     }
     // A judge that got worse is no reason to take the node away: it would answer no better elsewhere.
     let canaries = shared.guardian.judge_check().map_or_else(String::new, |check| {
@@ -45,22 +44,19 @@ pub(super) async fn ready(State(shared): State<Arc<Shared>>) -> Response {
         page.push_str(&endpoint);
         page.push('\n');
     }
+    for posture in shared.guardian.open_postures().iter() {
+        page.push_str("open posture: ");
+        page.push_str(posture);
+        page.push('\n');
+    }
+    page.push_str(open_to_everybody(&shared));
     page.into_response()
 }
 
-/// `GET /metrics`: Prometheus text.
-pub(super) async fn metrics() -> Response {
-    let Some(handle) = telemetry::metrics_handle() else {
-        return (
-            StatusCode::SERVICE_UNAVAILABLE,
-            "another metrics recorder is installed\n",
-        )
-            .into_response();
-    };
-    let mut response = handle.render().into_response();
-    response.headers_mut().insert(
-        CONTENT_TYPE,
-        HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8"),
-    );
-    response
+/// A line where nobody needs a key.
+fn open_to_everybody(shared: &Shared) -> &'static str {
+    match shared.settings.authentication {
+        Authentication::Nobody => "open to everybody: no key is asked for\n",
+        Authentication::Keys | Authentication::LoopbackOnly => "",
+    }
 }

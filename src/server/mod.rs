@@ -16,8 +16,10 @@ mod encoding;
 mod health;
 mod listen;
 mod memory;
+mod metrics;
 mod receive;
 mod refusal;
+mod same_machine;
 mod steps;
 
 use std::net::{SocketAddr, TcpListener};
@@ -31,6 +33,7 @@ use tokio::sync::{Semaphore, watch};
 
 pub use authentication::{Authentication, Keyring};
 pub use connections::Connections;
+pub use metrics::{MetricsAccess, MetricsSettings};
 pub use refusal::Refusal;
 
 use memory::{Budget, Share};
@@ -60,6 +63,8 @@ pub struct Settings {
     pub longest_wait: Duration,
     /// How long requests under way may still take when the server is told to stop.
     pub drain_timeout: Duration,
+    /// Where `/metrics` is, and who may read it.
+    pub metrics: MetricsSettings,
 }
 
 impl Default for Settings {
@@ -74,6 +79,7 @@ impl Default for Settings {
             connections: Connections::default(),
             longest_wait: Duration::from_secs(10),
             drain_timeout: Duration::from_secs(11),
+            metrics: MetricsSettings::default(),
         }
     }
 }
@@ -148,6 +154,7 @@ pub(crate) struct Shared {
 pub struct Server {
     shared: Arc<Shared>,
     listener: TcpListener,
+    metrics: Option<TcpListener>,
     address: SocketAddr,
     stop: Arc<watch::Sender<bool>>,
 }
@@ -172,13 +179,12 @@ impl Server {
         keyring: Keyring,
     ) -> Result<Self, ServerError> {
         settings.check()?;
-        let failed = |why| ServerError::Bind {
+        let listener = bound(settings.listen)?;
+        let metrics = settings.metrics.listen.map(bound).transpose()?;
+        let address = listener.local_addr().map_err(|why| ServerError::Bind {
             address: settings.listen,
             why,
-        };
-        let listener = TcpListener::bind(settings.listen).map_err(failed)?;
-        listener.set_nonblocking(true).map_err(failed)?;
-        let address = listener.local_addr().map_err(failed)?;
+        })?;
         let share = match settings.authentication {
             Authentication::Keys => Share::Half,
             Authentication::LoopbackOnly | Authentication::Nobody => Share::Whole,
@@ -195,6 +201,7 @@ impl Server {
         Ok(Self {
             shared,
             listener,
+            metrics,
             address,
             stop: Arc::new(watch::channel(false).0),
         })
@@ -203,6 +210,11 @@ impl Server {
     /// The address it is bound to.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// The address of `/metrics`, where it has one of its own.
+    pub fn metrics_address(&self) -> Option<SocketAddr> {
+        self.metrics.as_ref().and_then(|listener| listener.local_addr().ok())
     }
 
     /// A handle that stops or changes it while it runs.
@@ -222,15 +234,35 @@ impl Server {
         let upkeep = tokio::spawn(metrics_upkeep());
         let listener = tokio::net::TcpListener::from_std(self.listener).map_err(ServerError::Stopped)?;
         let settings = &self.shared.settings;
+        let (connections, drain) = (settings.connections, settings.drain_timeout);
+        let metrics = match self.metrics {
+            None => None,
+            Some(listener) => {
+                let listener = tokio::net::TcpListener::from_std(listener).map_err(ServerError::Stopped)?;
+                let router = metrics::router(Arc::clone(&self.shared));
+                let stop = self.stop.subscribe();
+                Some(tokio::spawn(listen::serve(listener, router, connections, stop, drain)))
+            }
+        };
         let router = router(Arc::clone(&self.shared));
         let stop = self.stop.subscribe();
-        listen::serve(listener, router, settings.connections, stop, settings.drain_timeout).await;
+        listen::serve(listener, router, connections, stop, drain).await;
         upkeep.abort();
+        if let Some(metrics) = metrics {
+            metrics.abort();
+        }
         let guardian = Arc::clone(&self.shared.guardian);
         // It waits for the disk, or for who reads the records.
         let _ = tokio::task::spawn_blocking(move || guardian.flush_audit()).await;
         Ok(())
     }
+}
+
+fn bound(address: SocketAddr) -> Result<TcpListener, ServerError> {
+    let failed = |why| ServerError::Bind { address, why };
+    let listener = TcpListener::bind(address).map_err(failed)?;
+    listener.set_nonblocking(true).map_err(failed)?;
+    Ok(listener)
 }
 
 impl Control {
@@ -265,8 +297,12 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .route(PATH_WITH_SLASH, post(steps::answer).fallback(refuse_all_but("POST")))
         .route("/healthz", get(health::alive).fallback(refuse_all_but("GET, HEAD")))
         .route("/readyz", get(health::ready).fallback(refuse_all_but("GET, HEAD")))
-        .route("/metrics", get(health::metrics).fallback(refuse_all_but("GET, HEAD")))
+        .route("/metrics", get(metrics::answer).fallback(refuse_all_but("GET, HEAD")))
         .fallback(async || Refusal::NoSuchPath)
+        .layer(axum::middleware::from_fn_with_state(
+            Arc::clone(&shared),
+            same_machine::check,
+        ))
         .layer(tower_http::catch_panic::CatchPanicLayer::custom(steps::panicked))
         .with_state(shared)
 }

@@ -18,6 +18,10 @@ pub enum Refusal {
     WrongCredential,
     /// 403: the key's organisation is not served any more.
     OrganisationGone,
+    /// 403: the request names another machine, and no key is asked for.
+    ForeignHost,
+    /// 403: a web page of another site sends it, and no key is asked for.
+    ForeignOrigin,
     /// 415: the body is not declared as JSON.
     NotJson,
     /// 415: the body is compressed in another way than with gzip.
@@ -47,7 +51,7 @@ impl Refusal {
     pub fn status(&self) -> StatusCode {
         match self {
             Refusal::NoCredential | Refusal::WrongCredential => StatusCode::UNAUTHORIZED,
-            Refusal::OrganisationGone => StatusCode::FORBIDDEN,
+            Refusal::OrganisationGone | Refusal::ForeignHost | Refusal::ForeignOrigin => StatusCode::FORBIDDEN,
             Refusal::NotJson | Refusal::Encoded => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Refusal::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Refusal::TooSlow => StatusCode::REQUEST_TIMEOUT,
@@ -65,6 +69,8 @@ impl Refusal {
             Refusal::NoCredential => "no_credential",
             Refusal::WrongCredential => "wrong_credential",
             Refusal::OrganisationGone => "organisation_gone",
+            Refusal::ForeignHost => "foreign_host",
+            Refusal::ForeignOrigin => "foreign_origin",
             Refusal::NotJson => "not_json",
             Refusal::Encoded => "encoded",
             Refusal::NotGzip => "not_gzip",
@@ -87,6 +93,14 @@ impl Refusal {
             }
             Refusal::WrongCredential => RpcError::authentication("the API key is not known here"),
             Refusal::OrganisationGone => RpcError::authorization("the key's organisation is not served here"),
+            Refusal::ForeignHost => RpcError::authorization(
+                "no keys are configured, so only this machine is served: expected `Host: localhost` or a loopback address; to be \
+                 reached by another name, give `[[organisations]]` keys",
+            ),
+            Refusal::ForeignOrigin => RpcError::authorization(
+                "no keys are configured, so pages of other sites are not served: expected no `Origin`, or one on this machine; \
+                 for pages, give `[[organisations]]` keys",
+            ),
             Refusal::NotJson => RpcError::invalid_request("expected the header `Content-Type: application/json`"),
             Refusal::Encoded => RpcError::invalid_request("expected a body without `Content-Encoding`, or with `gzip`"),
             Refusal::NotGzip => RpcError::unreadable("the body is declared as gzip, and cannot be unpacked"),
@@ -128,6 +142,8 @@ impl Refusal {
                 headers.insert(ALLOW, HeaderValue::from_static(methods));
             }
             Refusal::OrganisationGone
+            | Refusal::ForeignHost
+            | Refusal::ForeignOrigin
             | Refusal::NotJson
             | Refusal::Encoded
             | Refusal::NotGzip

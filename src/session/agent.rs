@@ -4,7 +4,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
-use super::Happening;
+use serde::{Deserialize, Serialize};
+
+use super::{Happening, saved};
 use crate::model::{Origin, Tool};
 
 /// Tools that are remembered of one agent or session.
@@ -19,7 +21,7 @@ const MAX_PRINTS: usize = 24;
 const WORDS: usize = 5;
 
 /// A short hash of a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Digest([u8; 16]);
 
 impl Digest {
@@ -43,7 +45,7 @@ impl fmt::Display for Digest {
 }
 
 /// Who offers a tool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum OfferedBy {
     /// The agent declares it as its own.
     Agent,
@@ -52,7 +54,7 @@ pub enum OfferedBy {
 }
 
 /// A tool, as it was first seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolSeen {
     /// What its definition says: name, description, arguments.
     pub definition: Digest,
@@ -81,7 +83,7 @@ impl ToolSeen {
 }
 
 /// Tools by id, each as it was first seen. Bounded: of too many, the later ones are not remembered.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ToolTable {
     tools: BTreeMap<String, ToolSeen>,
     bytes: usize,
@@ -108,10 +110,11 @@ impl ToolTable {
 }
 
 /// A memory that was stored out of untrusted texts.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaintedMemory {
     prints: Vec<u64>,
     /// Whose words they were.
+    #[serde(with = "saved::by_name")]
     pub origin: Origin,
     /// The tool whose output they came from, where it is known.
     pub tool: Option<String>,
@@ -129,7 +132,7 @@ impl TaintedMemory {
 }
 
 /// What is known of an agent over all its sessions.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentPast {
     pub(super) tools: ToolTable,
     memories: VecDeque<TaintedMemory>,

@@ -5,6 +5,9 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
+use super::saved;
 use crate::model::{Excerpt, Request, Voice};
 
 /// Bytes that are kept of one request.
@@ -17,8 +20,9 @@ const MAX_REQUESTS: usize = 48;
 const FIRST: usize = 2;
 
 /// What the user of a session asked for.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Authority {
+    #[serde(with = "saved::requests")]
     requests: Vec<Arc<Request>>,
     made: u32,
     /// The step in which the user first spoke.

@@ -6,8 +6,8 @@
 use super::agent::{Digest, OfferedBy, TaintedMemory, ToolSeen};
 use super::deed::Deed;
 use crate::model::{
-    Content, Earlier, Excerpt, Finding, Form, Kind, Noted, Origin, Outcome, Place, Pointer, ReasonCode, Said, Severity,
-    Step, Verdict, Withheld,
+    Content, Earlier, Excerpt, Finding, Form, Gap, Kind, Noted, Origin, Outcome, Place, Pointer, ReasonCode, Said,
+    Severity, Step, Verdict, Withheld,
 };
 
 /// Bytes that are quoted of one text.
@@ -85,6 +85,8 @@ pub struct Happening {
     pub tools: Vec<(String, ToolSeen)>,
     /// Memories that it stores out of untrusted texts.
     pub tainted_memories: Vec<TaintedMemory>,
+    /// Why the beginning of its session was not known when it was decided, where it was not.
+    pub gap: Option<Gap>,
 }
 
 impl Happening {
@@ -121,6 +123,7 @@ impl Happening {
             deed: Deed::default(),
             tools,
             tainted_memories: Vec::new(),
+            gap: None,
         }
     }
 }

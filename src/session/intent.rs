@@ -3,8 +3,10 @@
 //! Acts (delete, send, pay, …), the values that are acted upon, and the words that are neither. It is a likeness, no proof: what
 //! follows from it is for the rules over a session.
 
-use super::spoken;
+use serde::{Deserialize, Serialize};
+
 use super::taint::{keys_of, words_of};
+use super::{saved, spoken};
 use crate::model::{Earlier, Kind, Origin, Step};
 use crate::tools::{ClassSet, ToolClass, verbs_of};
 
@@ -16,7 +18,7 @@ const MAX_WORDS: usize = 64;
 const MAX_BYTES: usize = 8 * 1024;
 
 /// Whose intent it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Side {
     /// The user asks for something.
     Asks,
@@ -25,9 +27,10 @@ pub(super) enum Side {
 }
 
 /// What a step is after.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Intent {
     pub(super) side: Side,
+    #[serde(with = "saved::by_name")]
     acts: ClassSet,
     values: Vec<u64>,
     /// The folders of paths among them.

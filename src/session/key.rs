@@ -24,6 +24,11 @@ pub struct AgentKey {
 pub struct Owner([u8; 16]);
 
 impl Owner {
+    /// Its bytes, for stores.
+    pub fn as_bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
+
     /// Of this organisation.
     pub fn of(organisation: &OrganisationId) -> Self {
         let mut short = [0; 16];

@@ -1,11 +1,14 @@
 //! Memory: recalls what a step has to be seen in the light of, and remembers what became of it.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::happening::Identity;
 use super::learning::{Learning, Underway, Unlearned};
-use super::{Deed, Happening, Keys, Nameless, Past, SessionStore, Settled, StoreFailure, TaintedMemory, taint};
-use crate::model::{Caller, History, Kind, Step};
+use super::{
+    Deed, Happening, Keys, Nameless, Past, SessionStore, Settings, Settled, StoreFailure, TaintedMemory, taint,
+};
+use crate::model::{Caller, Gap, History, Kind, Step};
 use crate::policy::Policy;
 use crate::telemetry::names;
 
@@ -15,6 +18,8 @@ pub struct Memory {
     store: Arc<dyn SessionStore>,
     nameless: Nameless,
     underway: Arc<Underway>,
+    began: Instant,
+    time_to_live: Duration,
 }
 
 /// A session as a store recalled it. The default is that of a step that is judged by itself.
@@ -22,6 +27,8 @@ pub struct Memory {
 pub struct Snapshot {
     keys: Keys,
     past: Arc<Past>,
+    /// Whether a session that is not known may have begun before this process.
+    young: bool,
 }
 
 impl Snapshot {
@@ -33,11 +40,36 @@ impl Snapshot {
     /// The session as it is to be seen by a step: another posting of an earlier one sees what that one saw.
     pub fn seen_by(self, step: &Step) -> Recalled {
         let identity = Identity::of(step);
+        let unknown = self.young && self.past.is_empty() && self.past.gap().is_none();
+        let past = if unknown && step.session.is_some() && cannot_be_first(step.kind) {
+            Arc::new(self.past.after(Gap::BeganBefore))
+        } else {
+            self.past
+        };
         Recalled {
             keys: self.keys,
-            past: self.past.as_seen_by(&identity),
+            past: past.as_seen_by(&identity),
             identity,
         }
+    }
+}
+
+/// Whether something has to happen in a session before a step of this kind: somebody asked the agent, or it asked a tool.
+fn cannot_be_first(kind: Kind) -> bool {
+    match kind {
+        Kind::AgentMessage
+        | Kind::ToolCall
+        | Kind::ToolResult
+        | Kind::MemoryStore
+        | Kind::A2aResponse
+        | Kind::McpResponse => true,
+        Kind::UserMessage
+        | Kind::SystemMessage
+        | Kind::Trigger
+        | Kind::Knowledge
+        | Kind::MemoryRetrieval
+        | Kind::A2aRequest
+        | Kind::McpRequest => false,
     }
 }
 
@@ -95,13 +127,29 @@ impl Recalled {
 }
 
 impl Memory {
-    /// Over any store.
+    /// Over any store; sessions live as long as they do by default.
     pub fn new(store: Arc<dyn SessionStore>, nameless: Nameless) -> Self {
+        let settings = Settings {
+            nameless,
+            ..Settings::default()
+        };
+        Self::with(store, &settings)
+    }
+
+    /// Over any store, with what the settings say of sessions without a name and of the time that they live.
+    pub fn with(store: Arc<dyn SessionStore>, settings: &Settings) -> Self {
         Self {
             store,
-            nameless,
+            nameless: settings.nameless,
             underway: Arc::default(),
+            began: Instant::now(),
+            time_to_live: settings.time_to_live,
         }
+    }
+
+    /// Waits until what was remembered is where it is kept, but not for ever.
+    pub fn flush(&self) {
+        self.store.flush();
     }
 
     /// The session and the agent of a step. Whoever stands for nobody in particular has no session but those that steps name.
@@ -133,7 +181,9 @@ impl Memory {
             Some(session) => self.store.recall(session, keys.agent).await?,
             None => Arc::default(),
         };
-        Ok(Snapshot { keys, past })
+        // Once the process is older than a session lives, whatever began before it would be forgotten by now.
+        let young = self.began.elapsed() < self.time_to_live;
+        Ok(Snapshot { keys, past, young })
     }
 
     /// A step in the light of its session, once all that was decided before is learned.
@@ -159,6 +209,7 @@ impl Memory {
             return Ok(());
         };
         happening.seen = recalled.past.next_number();
+        happening.gap = recalled.past.gap();
         self.store.remember(session, recalled.keys.agent, happening).await?;
         metrics::gauge!(names::SESSIONS).set(self.store.sessions() as f64);
         metrics::counter!(names::SESSION_EVICTIONS).absolute(self.store.evicted());

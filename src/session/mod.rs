@@ -20,21 +20,25 @@
 //!   steps leave first; what was seen in them, and what they taint, stays longer.
 //!
 //! Where sessions are kept is a [`SessionStore`]'s concern: in this process ([`LocalSessions`]), or in a store that
-//! several nodes share. This module knows no wire, no judge and no prompt.
+//! several nodes share; over a restart they are kept where a folder is configured ([`KeptSessions`]). A session whose beginning
+//! is not known says so ([`Past::gap`]). This module knows no wire, no judge and no prompt.
 
 mod agent;
 mod approval;
 mod asks;
 mod authority;
 mod deed;
+mod forgotten;
 mod happening;
 mod intent;
+mod kept;
 mod key;
 mod learning;
 mod memory;
 mod past;
 mod relevance;
 pub mod rules;
+mod saved;
 mod shares;
 mod spoken;
 mod store;
@@ -45,11 +49,12 @@ pub use agent::{AgentPast, Digest, OfferedBy, TaintedMemory, ToolSeen};
 pub use authority::Authority;
 pub use deed::{Deed, Instructed};
 pub use happening::{Happening, Heard, Identity, Settled};
+pub use kept::{KeptError, KeptSessions};
 pub use key::{AgentKey, Keys, Nameless, Owner, SessionKey};
 pub use learning::{Learning, Unlearned};
 pub use memory::{Memory, Recalled, Snapshot, Standing};
 pub use past::{Event, Past};
-pub use store::{Clock, LocalSessions, SessionStore, Settings, StoreFailure};
+pub use store::{Clock, Kept, LocalSessions, SessionStore, Settings, StoreFailure};
 pub use trail::{Called, End, Instruction, Trail, Written};
 
 #[cfg(test)]

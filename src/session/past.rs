@@ -3,13 +3,15 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::agent::{AgentPast, ToolTable};
 use super::happening::Identity;
 use super::intent::Intent;
 use super::rules::again;
 use super::trail::Trail;
-use super::{Authority, Digest, Happening, Settings, ToolSeen, approval, relevance};
-use crate::model::{Earlier, History, Kind, Origin, Outcome, Step};
+use super::{Authority, Digest, Happening, Settings, ToolSeen, approval, relevance, saved};
+use crate::model::{Earlier, Gap, History, Kind, Origin, Outcome, Step};
 
 /// Steps before this one that are told where only a credential joins them.
 const RECENT: u32 = 3;
@@ -21,9 +23,10 @@ const SET_ASIDE: usize = 104 * 1024;
 const MAX_POSTINGS: usize = 8;
 
 /// One remembered step.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Event {
     /// What is told of it.
+    #[serde(with = "saved::step")]
     pub step: Arc<Earlier>,
     /// The id that a call shares with its answer.
     pub call: Option<String>,
@@ -37,16 +40,20 @@ pub struct Event {
 }
 
 /// What happened in a session so far. Cheap to clone.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Past {
     events: Arc<VecDeque<Arc<Event>>>,
     authority: Authority,
     tools: Arc<ToolTable>,
     trail: Arc<Trail>,
+    /// What is known of the agent is kept by itself.
+    #[serde(skip)]
     agent: Arc<AgentPast>,
     next: u32,
     forgotten: u32,
     bytes: usize,
+    #[serde(with = "saved::by_name_if_any")]
+    gap: Option<Gap>,
 }
 
 impl Default for Past {
@@ -60,6 +67,7 @@ impl Default for Past {
             next: 1,
             forgotten: 0,
             bytes: 0,
+            gap: None,
         }
     }
 }
@@ -73,6 +81,19 @@ impl Past {
     /// Earlier steps that were remembered and had to make room.
     pub fn forgotten(&self) -> u32 {
         self.forgotten
+    }
+
+    /// Why the beginning of the session is not known, where it is not.
+    pub fn gap(&self) -> Option<Gap> {
+        self.gap
+    }
+
+    /// The same past, of a session whose beginning is not known.
+    pub(super) fn after(&self, gap: Gap) -> Self {
+        Self {
+            gap: Some(gap),
+            ..self.clone()
+        }
     }
 
     /// Whether nothing happened yet.
@@ -170,6 +191,7 @@ impl Past {
                 .retain(|earlier| sources.contains(&earlier.number) || earlier.last >= recent);
             history.more_steps = 0;
         }
+        history.gap = self.gap;
         history
     }
 
@@ -182,6 +204,7 @@ impl Past {
     }
 
     fn take(&mut self, happening: Happening, bounds: &Settings) {
+        self.gap = self.gap.or(happening.gap);
         let identity = Identity {
             content: happening.content,
             posting: happening.posting,

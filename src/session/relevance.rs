@@ -44,6 +44,7 @@ pub(super) fn history(past: &Past, pointed_at: &[u32]) -> History {
         more_steps: events.len() - steps.len() + past.forgotten() as usize,
         steps,
         voice: authority.voice(),
+        gap: past.gap(),
     }
 }
 

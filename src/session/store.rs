@@ -1,5 +1,6 @@
 //! Where sessions are kept: a small trait, and the store in this process.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -9,8 +10,10 @@ use futures_util::future::BoxFuture;
 use moka::notification::RemovalCause;
 use moka::policy::EvictionPolicy;
 
+use super::forgotten::Forgotten;
 use super::shares::Shares;
 use super::{AgentKey, AgentPast, Happening, Past, SessionKey};
+use crate::model::Gap;
 
 /// How much is remembered, for how long.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +32,24 @@ pub struct Settings {
     pub time_to_live: Duration,
     /// What stands for a session where a step names none.
     pub nameless: super::Nameless,
+    /// Where sessions are kept over a restart; `None`: in this process alone.
+    pub kept: Option<Kept>,
+}
+
+/// Where sessions are kept over a restart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// The folder; it belongs to one guardian.
+    pub directory: PathBuf,
+    /// Bytes that it may take.
+    pub bytes: u64,
+}
+
+impl Settings {
+    /// The same, in this process alone: for commands that are no server.
+    pub fn in_process(self) -> Self {
+        Self { kept: None, ..self }
+    }
 }
 
 impl Default for Settings {
@@ -41,6 +62,7 @@ impl Default for Settings {
             bytes_per_session: 1024 * 1024,
             time_to_live: Duration::from_secs(3_600),
             nameless: super::Nameless::ByCredential,
+            kept: None,
         }
     }
 }
@@ -68,6 +90,9 @@ pub trait SessionStore: Send + Sync {
 
     /// Sessions that had to make room for others, since the start.
     fn evicted(&self) -> u64;
+
+    /// Waits until what was remembered is where it is kept, but not for ever.
+    fn flush(&self) {}
 }
 
 /// Tells the time; tests bring their own.
@@ -75,10 +100,11 @@ pub type Clock = Arc<dyn Fn() -> Instant + Send + Sync>;
 
 /// Sessions in this process.
 pub struct LocalSessions {
-    sessions: moka::future::Cache<SessionKey, Arc<Kept<Past>>>,
+    sessions: moka::future::Cache<SessionKey, Arc<Entry<Past>>>,
     agents: moka::future::Cache<AgentKey, Arc<AgentPast>>,
     session_shares: Arc<Shares<SessionKey>>,
     agent_shares: Arc<Shares<AgentKey>>,
+    forgotten: Arc<Forgotten>,
     /// What a session weighs at least.
     least: u64,
     settings: Settings,
@@ -87,15 +113,22 @@ pub struct LocalSessions {
 }
 
 /// A value, and when it was last written.
-struct Kept<T> {
+struct Entry<T> {
     value: Arc<T>,
     at: Instant,
+}
+
+/// What is remembered after a happening.
+pub(super) struct Learned {
+    pub(super) past: Arc<Past>,
+    /// What is known of the agent, where that is more than before.
+    pub(super) agent: Option<Arc<AgentPast>>,
 }
 
 /// What is known of agents is kept much longer than a session, in this part of the bytes.
 const FOR_AGENTS: u64 = 8;
 /// How much longer.
-const AGENTS_LIVE: u32 = 24 * 7;
+pub(super) const AGENTS_LIVE: u32 = 24 * 7;
 /// What an entry takes besides its value, here and where shares are counted.
 const ENTRY: usize = 512;
 
@@ -127,19 +160,24 @@ impl LocalSessions {
         let session_shares = Arc::new(Shares::new(share(for_sessions)));
         let agent_shares = Arc::new(Shares::new(share(for_agents)));
         let (of_sessions, of_agents) = (Arc::clone(&session_shares), Arc::clone(&agent_shares));
+        let forgotten = Arc::new(Forgotten::default());
+        let forgets = Arc::clone(&forgotten);
         Self {
             sessions: moka::future::Cache::builder()
                 .max_capacity(for_sessions)
                 .eviction_policy(EvictionPolicy::lru())
                 .time_to_idle(settings.time_to_live)
-                .weigher(move |_, kept: &Arc<Kept<Past>>| weight(&kept.value, least))
+                .weigher(move |_, kept: &Arc<Entry<Past>>| weight(&kept.value, least))
                 .eviction_listener(move |key: Arc<SessionKey>, _, cause| {
                     if cause == RemovalCause::Size {
                         counter.fetch_add(1, Ordering::Relaxed);
                     }
-                    if cause != RemovalCause::Replaced {
-                        of_sessions.gone(key.owner(), key.as_ref());
+                    match cause {
+                        RemovalCause::Replaced => return,
+                        RemovalCause::Size | RemovalCause::Explicit => forgets.note(key.as_bytes(), Gap::MadeRoom),
+                        RemovalCause::Expired => forgets.note(key.as_bytes(), Gap::TooLongAgo),
                     }
+                    of_sessions.gone(key.owner(), key.as_ref());
                 })
                 .build(),
             agents: moka::future::Cache::builder()
@@ -155,6 +193,7 @@ impl LocalSessions {
                 .build(),
             session_shares,
             agent_shares,
+            forgotten,
             least,
             settings,
             evicted,
@@ -169,12 +208,122 @@ impl LocalSessions {
         self.sessions.weighted_size() + self.agents.weighted_size()
     }
 
-    async fn past(&self, session: &SessionKey) -> Option<Arc<Past>> {
-        let kept = self.sessions.get(session).await?;
-        self.is_fresh(&kept).then(|| Arc::clone(&kept.value))
+    /// What is remembered of a session, or why nothing is.
+    async fn past(&self, session: &SessionKey) -> Result<Arc<Past>, Option<Gap>> {
+        match self.sessions.get(session).await {
+            Some(kept) if self.is_fresh(&kept) => Ok(Arc::clone(&kept.value)),
+            Some(_) => Err(Some(Gap::TooLongAgo)),
+            None => Err(self.forgotten.why(session.as_bytes())),
+        }
     }
 
-    fn is_fresh(&self, kept: &Kept<Past>) -> bool {
+    /// Whether a session is remembered.
+    pub(super) async fn holds(&self, session: &SessionKey) -> bool {
+        self.past(session).await.is_ok()
+    }
+
+    /// Whether anything is known of an agent.
+    pub(super) async fn holds_agent(&self, agent: &AgentKey) -> bool {
+        self.agents.contains_key(agent)
+    }
+
+    /// Puts a session back that was kept elsewhere, unless it is remembered; `age` is the time since its last step.
+    pub(super) async fn restore(&self, session: SessionKey, past: Arc<Past>, age: Duration) {
+        if age >= self.settings.time_to_live {
+            return;
+        }
+        let now = (self.clock)();
+        // The clock may have begun after that step: with the machine.
+        let at = now.checked_sub(age).unwrap_or(now);
+        let mut leaving = Vec::new();
+        let put = |entry: Option<moka::Entry<SessionKey, Arc<Entry<Past>>>>| {
+            let known = entry.map(moka::Entry::into_value).filter(|kept| self.is_fresh(kept));
+            std::future::ready(known.unwrap_or_else(|| {
+                let weight = weight(&past, self.least);
+                leaving = self.session_shares.wrote(session.owner(), session, weight);
+                Arc::new(Entry {
+                    value: Arc::clone(&past),
+                    at,
+                })
+            }))
+        };
+        self.sessions.entry(session).and_upsert_with(put).await;
+        self.let_go(leaving).await;
+    }
+
+    /// Puts back what is known of an agent, unless something is.
+    pub(super) async fn restore_agent(&self, key: AgentKey, agent: Arc<AgentPast>) {
+        let mut leaving = Vec::new();
+        let put = |entry: Option<moka::Entry<AgentKey, Arc<AgentPast>>>| {
+            std::future::ready(entry.map(moka::Entry::into_value).unwrap_or_else(|| {
+                leaving = self.agent_shares.wrote(key.owner(), key, weight_of_agent(&agent));
+                Arc::clone(&agent)
+            }))
+        };
+        self.agents.entry(key).and_upsert_with(put).await;
+        for oldest in leaving {
+            self.agents.invalidate(&oldest).await;
+        }
+    }
+
+    async fn let_go(&self, leaving: Vec<SessionKey>) {
+        for oldest in leaving {
+            self.sessions.invalidate(&oldest).await;
+            self.evicted.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Remembers a happening; answers what is remembered now.
+    pub(super) async fn keep(&self, session: SessionKey, agent: Option<AgentKey>, happening: Happening) -> Learned {
+        let mut learned = Learned {
+            past: Arc::default(),
+            agent: None,
+        };
+        if let Some(key) = agent {
+            learned.agent = self.keep_of_agent(key, &happening).await;
+        }
+        // One session's happenings are appended one after the other: nothing is lost when they come at once.
+        let mut leaving = Vec::new();
+        let append = |entry: Option<moka::Entry<SessionKey, Arc<Entry<Past>>>>| {
+            let kept = entry.map(moka::Entry::into_value).filter(|kept| self.is_fresh(kept));
+            let past = kept.map(|kept| Arc::clone(&kept.value)).unwrap_or_default();
+            let past = Arc::new(past.with(happening, &self.settings));
+            // Counted before it is there: whatever removes it comes later.
+            leaving = self
+                .session_shares
+                .wrote(session.owner(), session, weight(&past, self.least));
+            learned.past = Arc::clone(&past);
+            std::future::ready(Arc::new(Entry {
+                value: past,
+                at: (self.clock)(),
+            }))
+        };
+        self.sessions.entry(session).and_upsert_with(append).await;
+        self.let_go(leaving).await;
+        learned
+    }
+
+    /// Learns of an agent; answers what is known now, where that is more than before.
+    async fn keep_of_agent(&self, key: AgentKey, happening: &Happening) -> Option<Arc<AgentPast>> {
+        let known = self.agents.get(&key).await.unwrap_or_default();
+        if !known.learns_from(happening) {
+            return None;
+        }
+        let mut leaving = Vec::new();
+        let learn = |entry: Option<moka::Entry<AgentKey, Arc<AgentPast>>>| {
+            let known = entry.map(moka::Entry::into_value).unwrap_or_default();
+            let known = known.with(happening);
+            leaving = self.agent_shares.wrote(key.owner(), key, weight_of_agent(&known));
+            std::future::ready(Arc::new(known))
+        };
+        let entry = self.agents.entry(key).and_upsert_with(learn).await;
+        for oldest in leaving {
+            self.agents.invalidate(&oldest).await;
+        }
+        Some(entry.into_value())
+    }
+
+    fn is_fresh(&self, kept: &Entry<Past>) -> bool {
         (self.clock)().saturating_duration_since(kept.at) < self.settings.time_to_live
     }
 }
@@ -182,7 +331,11 @@ impl LocalSessions {
 impl SessionStore for LocalSessions {
     fn recall(&self, session: SessionKey, agent: Option<AgentKey>) -> BoxFuture<'_, Result<Arc<Past>, StoreFailure>> {
         async move {
-            let past = self.past(&session).await.unwrap_or_default();
+            let past = match self.past(&session).await {
+                Ok(past) => past,
+                Err(None) => Arc::default(),
+                Err(Some(gap)) => Arc::new(Past::default().after(gap)),
+            };
             let agent = match agent {
                 Some(key) => self.agents.get(&key).await,
                 None => None,
@@ -202,42 +355,7 @@ impl SessionStore for LocalSessions {
         happening: Happening,
     ) -> BoxFuture<'_, Result<(), StoreFailure>> {
         async move {
-            if let Some(key) = agent {
-                let known = self.agents.get(&key).await.unwrap_or_default();
-                if known.learns_from(&happening) {
-                    let mut leaving = Vec::new();
-                    let learn = |entry: Option<moka::Entry<AgentKey, Arc<AgentPast>>>| {
-                        let known = entry.map(moka::Entry::into_value).unwrap_or_default();
-                        let known = known.with(&happening);
-                        leaving = self.agent_shares.wrote(key.owner(), key, weight_of_agent(&known));
-                        std::future::ready(Arc::new(known))
-                    };
-                    self.agents.entry(key).and_upsert_with(learn).await;
-                    for oldest in leaving {
-                        self.agents.invalidate(&oldest).await;
-                    }
-                }
-            }
-            // One session's happenings are appended one after the other: nothing is lost when they come at once.
-            let mut leaving = Vec::new();
-            let append = |entry: Option<moka::Entry<SessionKey, Arc<Kept<Past>>>>| {
-                let kept = entry.map(moka::Entry::into_value).filter(|kept| self.is_fresh(kept));
-                let past = kept.map(|kept| Arc::clone(&kept.value)).unwrap_or_default();
-                let past = past.with(happening, &self.settings);
-                // Counted before it is there: whatever removes it comes later.
-                leaving = self
-                    .session_shares
-                    .wrote(session.owner(), session, weight(&past, self.least));
-                std::future::ready(Arc::new(Kept {
-                    value: Arc::new(past),
-                    at: (self.clock)(),
-                }))
-            };
-            self.sessions.entry(session).and_upsert_with(append).await;
-            for oldest in leaving {
-                self.sessions.invalidate(&oldest).await;
-                self.evicted.fetch_add(1, Ordering::Relaxed);
-            }
+            self.keep(session, agent, happening).await;
             Ok(())
         }
         .boxed()

@@ -7,11 +7,13 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::Happening;
-use super::approval;
 use super::asks::{delegates, requests};
 use super::deed::{Instructed, head};
 use super::taint::{Provenance, TaintIndex, plain, stem};
+use super::{approval, saved};
 use crate::model::{Confidence, Kind, Origin};
 use crate::tools::{ClassSet, ToolClass};
 
@@ -44,7 +46,7 @@ const TAINTS: usize = 5;
 const PARTS: usize = 7;
 
 /// An instruction that stood in a text without authority.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Instruction {
     /// Where.
     pub place: Arc<Provenance>,
@@ -53,6 +55,7 @@ pub struct Instruction {
     /// What its words have in common with their other forms, sorted.
     stems: Vec<u64>,
     /// How likely it is one. `Low`: it only asks for something, as any letter may.
+    #[serde(with = "saved::by_name")]
     pub confidence: Confidence,
 }
 
@@ -64,7 +67,7 @@ impl Instruction {
 }
 
 /// A call that was made.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Called {
     /// The number of the step.
     pub number: u32,
@@ -73,11 +76,12 @@ pub struct Called {
     /// The tool.
     pub tool: String,
     /// What the tool does.
+    #[serde(with = "saved::by_name")]
     pub classes: ClassSet,
 }
 
 /// A file that was written.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Written {
     /// The number of the step.
     pub number: u32,
@@ -90,7 +94,7 @@ pub struct Written {
 }
 
 /// How an output, or an argument, ended.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct End {
     /// Where.
     pub place: Arc<Provenance>,
@@ -99,7 +103,7 @@ pub struct End {
 }
 
 /// What the rules over a session have to know. Cheap to clone when small; meant to be shared.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Trail {
     taint: TaintIndex,
     instructions: VecDeque<Arc<Instruction>>,

@@ -11,6 +11,7 @@ pub use log::flush as flush_log;
 
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::LevelFilter;
 
 /// How log lines are written to standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +62,20 @@ fn filter(settings: &Settings) -> Result<EnvFilter, SetupError> {
         filter: settings.filter.clone(),
         why,
     };
+    for directive in settings
+        .filter
+        .split(',')
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+    {
+        // `verbose` would be the name of a component that there is not, and everything else would be off.
+        if !directive.contains(['=', '[', ':']) && directive.parse::<LevelFilter>().is_err() {
+            return Err(refused(format!(
+                "`{directive}` is no level; expected off, error, warn, info, debug or trace, or a component with its level \
+                 such as `aos_guardian=debug`"
+            )));
+        }
+    }
     let off = "async_openai=off"
         .parse()
         .map_err(|_| refused("internal directive".to_owned()))?;

@@ -60,6 +60,8 @@ pub const IN_FLIGHT: &str = "guardian_steps_in_flight";
 pub const SESSIONS: &str = "guardian_sessions";
 /// Sessions that had to make room for others.
 pub const SESSION_EVICTIONS: &str = "guardian_session_evictions_total";
+/// Sessions that could not be written down.
+pub const SESSIONS_UNKEPT: &str = "guardian_sessions_unkept_total";
 
 /// Tells the recorder what each metric means.
 pub fn describe() {
@@ -115,4 +117,8 @@ pub fn describe() {
     metrics::describe_gauge!(IN_FLIGHT, "Steps being decided right now.");
     metrics::describe_gauge!(SESSIONS, "Sessions that are remembered.");
     metrics::describe_counter!(SESSION_EVICTIONS, "Sessions that had to make room for others.");
+    metrics::describe_counter!(
+        SESSIONS_UNKEPT,
+        "Times that sessions could not be written down; a restart forgets what was to be written."
+    );
 }

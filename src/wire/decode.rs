@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::model::{ContentId, Form, Method, Origin, Place, Remark, RequestId, Step, ToolCall};
+use crate::model::{ContentId, Form, Method, Origin, Place, Remark, RequestId, Step, Ties, ToolCall};
 
 use super::draft::{CallDraft, Draft};
 use super::json::{self, Bounds, NodeId, Table};
@@ -194,13 +194,19 @@ fn assemble(
         method,
         kind: draft.kind,
     };
+    let request = match &envelope.id {
+        RequestId::Text(id) | RequestId::Integer(id) => id.clone(),
+    };
     Step {
         method,
         kind: draft.kind,
         agent: draft.agent,
         session: draft.session,
         user: draft.user,
-        ties: draft.ties,
+        ties: Ties {
+            request: Some(request),
+            ..draft.ties
+        },
         tool_call,
         announced_tools: draft.announced_tools,
         contents: walked.contents,

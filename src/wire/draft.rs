@@ -44,6 +44,8 @@ impl Draft {
             ties: Ties {
                 step: context.step,
                 call: None,
+                turn: context.turn,
+                request: None,
             },
             tool_call: None,
             announced_tools: Vec::new(),

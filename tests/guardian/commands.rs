@@ -371,3 +371,140 @@ fn what_cannot_be_read_is_named() {
         assert!(code == 1 && error.contains(expected), "{expected}\n{error}");
     }
 }
+
+/// A configuration of production: every secret stands in a variable that is not set here.
+fn production(folder: &std::path::Path) {
+    let config = "[judge]\nbase_url = \"https://models.acme.example/v1\"\nmodel = \"m\"\napi_key_env = \"NOT_SET_ANYWHERE\"\n\
+                  [audit]\nto = \"/no/such/folder/audit.jsonl\"\n[sessions]\ndirectory = \"/no/such/folder/sessions\"\n\
+                  [metrics]\napi_keys = [\"env:NOT_SET_FOR_METRICS\"]\n\
+                  [[organisations]]\nid = \"acme\"\napi_keys = [\"env:NOT_SET_EITHER\"]\n";
+    std::fs::write(folder.join("guardian.toml"), config).unwrap();
+    std::fs::write(
+        folder.join("step.json"),
+        user_message("What does a hammer cost?").to_string(),
+    )
+    .unwrap();
+    let case = json!({"id": "a", "request": user_message("hello"), "expected": {"decision": "allow"}});
+    std::fs::write(folder.join("suite.jsonl"), case.to_string()).unwrap();
+}
+
+#[test]
+fn offline_commands_need_no_secret_of_production() {
+    let folder = tempfile::tempdir().unwrap();
+    production(folder.path());
+    for arguments in [
+        &["judge", "step.json"][..],
+        &["judge", "step.json", "--offline"],
+        &["eval", "run", "suite.jsonl"],
+        &["eval", "run", "suite.jsonl", "--offline"],
+        &["eval", "run", "suite.jsonl", "--batch-out", "questions.jsonl"],
+        &["prompts", "check"],
+        &["prompts", "render", "step.json"],
+        &["rules", "test", "hello"],
+        &["rules", "list"],
+        &["tools", "step.json"],
+        &["policy", "show"],
+    ] {
+        let (code, _, error) = output(guardian(folder.path()).args(arguments));
+        assert_eq!(code, 0, "{arguments:?}: {error}");
+        let decides_alone =
+            arguments.len() == 2 && arguments[0] == "judge" || arguments == ["eval", "run", "suite.jsonl"];
+        assert_eq!(
+            error.contains("`NOT_SET_ANYWHERE` is not set, so no endpoint is asked"),
+            decides_alone,
+            "{arguments:?}: {error}"
+        );
+    }
+    // A server does need them.
+    let (code, _, error) = output(guardian(folder.path()).args(["serve", "--listen", "127.0.0.1:0"]));
+    assert!(
+        code == 1 && error.contains("`judge.api_key_env`: the environment variable `NOT_SET_ANYWHERE` is not set"),
+        "{error}"
+    );
+    let (code, _, error) = output(guardian(folder.path()).args(["config", "check"]));
+    assert!(code == 1 && error.contains("NOT_SET_ANYWHERE"), "{error}");
+}
+
+#[test]
+fn prompts_can_be_started_from_one_compared_and_seen_within_a_session() {
+    let folder = tempfile::tempdir().unwrap();
+    let (code, text, _) = output(guardian(folder.path()).args(["prompts", "init", "own", "--only", "system.md.j2"]));
+    assert_eq!(code, 0, "{text}");
+    let files: Vec<_> = std::fs::read_dir(folder.path().join("own"))
+        .unwrap()
+        .map(|file| file.unwrap().file_name())
+        .collect();
+    assert_eq!(files, ["system.md.j2"]);
+    let (code, _, error) = output(guardian(folder.path()).args(["prompts", "init", "own", "--only", "sytem.md.j2"]));
+    assert!(
+        code == 1
+            && error.contains("there is no template `sytem.md.j2`; there are: ")
+            && error.contains("system.md.j2"),
+        "{error}"
+    );
+    let (code, text, _) = output(guardian(folder.path()).args(["prompts", "diff", "own"]));
+    assert!(code == 0 && text.contains("0 of them differ"), "{text}");
+    let file = folder.path().join("own/system.md.j2");
+    let system = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, format!("{system}\nThe shop sells hammers.\n")).unwrap();
+    let (code, text, _) = output(guardian(folder.path()).args(["prompts", "diff", "own"]));
+    assert!(
+        code == 3 && text.contains("+The shop sells hammers.") && text.contains("built-in/system.md.j2"),
+        "{text}"
+    );
+    assert!(text.contains("1 of them differ"), "{text}");
+    let call = tool_call("orders.find", "customer", &json!("Ann"));
+    let trace = format!("{}\n{call}\n", user_message("Find the order of Ann."));
+    std::fs::write(folder.path().join("trace.jsonl"), trace).unwrap();
+    let (code, text, error) =
+        output(guardian(folder.path()).args(["prompts", "render", "trace.jsonl", "--dir", "own"]));
+    assert_eq!(code, 0, "{error}");
+    assert!(text.contains("The shop sells hammers."), "{text}");
+    assert!(
+        text.contains("What the user asked for so far") && text.contains("Find the order of Ann."),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_policy_behind_a_hash_can_be_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(
+        folder.path().join("p.toml"),
+        "name = \"ours\"\n[tools]\ndeny = [\"mail.*\"]\n",
+    )
+    .unwrap();
+    let config = "policy = \"p.toml\"\n[audit]\nto = \"audit.jsonl\"\n";
+    std::fs::write(folder.path().join("guardian.toml"), config).unwrap();
+    let (code, listed, _) = output(guardian(folder.path()).args(["policy", "show"]));
+    assert!(
+        code == 0 && listed.contains("organisation `default`") && listed.contains("built-in profile `redact`"),
+        "{listed}"
+    );
+    let hash = listed
+        .lines()
+        .next()
+        .unwrap()
+        .split_whitespace()
+        .next()
+        .unwrap()
+        .to_owned();
+    let (code, shown, _) = output(guardian(folder.path()).args(["policy", "show", &hash[..8]]));
+    assert!(
+        code == 0 && shown.contains("mail.*") && shown.contains("name = \"ours\""),
+        "{shown}"
+    );
+    // What a server has used can be shown when the configuration says something else.
+    let policies = folder.path().join("audit.jsonl.policies");
+    aos_guardian::audit::keep_policies(&policies, [(hash.as_str(), shown.as_str())]).unwrap();
+    std::fs::write(folder.path().join("guardian.toml"), "[audit]\nto = \"audit.jsonl\"\n").unwrap();
+    let (code, again, _) = output(guardian(folder.path()).args(["policy", "show", &hash]));
+    assert!(code == 0 && again.contains("mail.*"), "{again}");
+    let (code, _, error) = output(guardian(folder.path()).args(["policy", "show", "0123456789ab"]));
+    assert!(
+        code == 1 && error.contains("no policy `0123456789ab` was seen here"),
+        "{error}"
+    );
+    let (code, profile, _) = output(guardian(folder.path()).args(["policy", "show", "redact"]));
+    assert!(code == 0 && profile.contains("built-in profile `redact`"), "{profile}");
+}

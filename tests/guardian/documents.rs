@@ -14,14 +14,14 @@ fn read(file: &str) -> String {
 }
 
 #[test]
-fn the_readme_lists_every_reason_code_with_its_owasp_ids() {
+fn the_reason_codes_are_listed_with_their_owasp_ids() {
     let mut table = String::from("| code | meaning | OWASP |\n|---|---|---|\n");
     for code in ReasonCode::all() {
         writeln!(table, "| `{code}` | {} | {} |", code.meaning(), code.owasp().join(", ")).unwrap();
     }
     assert!(
-        read("README.md").contains(&table),
-        "README.md should hold this table:\n\n{table}"
+        read("docs/tuning.md").contains(&table),
+        "docs/tuning.md should hold this table:\n\n{table}"
     );
 }
 
@@ -57,6 +57,88 @@ fn printed_by(arguments: &[&str]) -> String {
 fn timeless(text: &str) -> String {
     let times = regex::Regex::new(r"\d+\.\d+ ms").unwrap();
     times.replace_all(text, "TIME").into_owned()
+}
+
+#[test]
+fn the_generated_references_are_what_the_program_prints() {
+    for (file, arguments) in [
+        ("docs/configuration.md", &["config", "print", "--markdown"][..]),
+        ("docs/policy.md", &["config", "print", "--policy", "--markdown"]),
+        ("docs/rules.md", &["rules", "list", "--markdown"]),
+    ] {
+        let command = arguments.join(" ");
+        assert_eq!(
+            read(file),
+            printed_by(arguments),
+            "run: cargo run -q -- {command} > {file}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_field_of_an_audit_record_is_documented() {
+    let policy = tempfile::tempdir().unwrap();
+    let file = policy.path().join("p.toml");
+    std::fs::write(&file, "[audit]\ncontents = true\n").unwrap();
+    let guardian = TestGuardian::with(&format!("policy = '{}'", file.display())).await;
+    let step: Value = serde_json::from_str(&read("evals/samples/step.json")).unwrap();
+    guardian.post(&step).await;
+    let record = guardian.records(1).await.remove(0);
+    let documented = read("docs/operating.md");
+    for field in record.as_object().unwrap().keys() {
+        assert!(
+            documented.contains(&format!("`{field}`")),
+            "docs/operating.md does not tell of `{field}`"
+        );
+    }
+}
+
+#[test]
+fn the_readme_is_short_and_its_links_lead_somewhere() {
+    let readme = read("README.md");
+    assert!(readme.lines().count() <= 200, "{} lines", readme.lines().count());
+    let link = regex::Regex::new(r"\]\(([^)#]+)(#[^)]*)?\)").unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    for file in [
+        "README.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+        "docs/architecture.md",
+        "docs/operating.md",
+        "docs/tuning.md",
+        "docs/evaluation.md",
+    ] {
+        let text = read(file);
+        for found in link.captures_iter(&text).map(|found| found[1].to_owned()) {
+            let there = found.starts_with("http") || root.join(file).parent().unwrap().join(&found).exists();
+            assert!(there, "{file}: {found}");
+        }
+    }
+}
+
+#[test]
+fn what_a_judged_step_costs_is_what_the_readme_says() {
+    let output = assert_cmd::Command::cargo_bin("guardian")
+        .unwrap()
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .env_clear()
+        .args(["prompts", "render", "evals/samples/step.json"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    let number = |text: &str, pattern: &str| -> f64 {
+        let found = regex::Regex::new(pattern)
+            .unwrap()
+            .captures(text)
+            .unwrap_or_else(|| panic!("{pattern}: {text}"));
+        found[1].replace(',', "").parse().unwrap()
+    };
+    let takes = number(&said, r"about (\d+) tokens");
+    let told = number(&read("README.md"), r"about ([\d,]+) tokens");
+    assert!(
+        (takes - told).abs() <= 0.15 * takes,
+        "it takes {takes}, README.md says {told}"
+    );
 }
 
 #[test]

@@ -366,3 +366,131 @@ fn a_trace_is_told_as_a_timeline_with_what_led_to_what() {
         "{text}"
     );
 }
+
+/// A suite of one honest call, and a configuration whose policy forbids it.
+fn suite_and_policy() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    write_lines(
+        folder.path(),
+        "suite.jsonl",
+        &[case(
+            "sends",
+            &tool_call("mail.send", "body", &json!("See you at ten.")),
+            "allow",
+        )],
+    );
+    std::fs::write(folder.path().join("policy.toml"), "[tools]\ndeny = [\"mail.*\"]\n").unwrap();
+    folder
+}
+
+#[test]
+fn the_policy_of_the_configuration_is_the_one_that_is_measured() {
+    let folder = suite_and_policy();
+    let organisations = "[[organisations]]\nid = \"acme\"\napi_keys = [\"env:NOT_SET_ANYWHERE\"]\npolicy = \"policy.toml\"\n\
+                         [[organisations]]\nid = \"open\"\napi_keys = [\"env:NOT_SET_EITHER\"]\npolicy = \"default\"\n";
+    for (config, arguments, blocked) in [
+        ("policy = \"policy.toml\"\n", &[][..], true),
+        ("policy = \"policy.toml\"\n", &["--profiles"], false),
+        (organisations, &[], true),
+        (organisations, &["--organisation", "open"], false),
+        ("[limits]\nmax_batch = 5\n", &[], false),
+    ] {
+        std::fs::write(folder.path().join("x.toml"), config).unwrap();
+        let base = [
+            "suite.jsonl",
+            "--config",
+            "x.toml",
+            "--max-false-positives",
+            "0.0",
+            "--json",
+            "report.json",
+        ];
+        let (code, table, error) = eval(folder.path(), &[&base, arguments].concat());
+        let expected = if blocked { (3, "deny") } else { (0, "allow") };
+        assert_eq!(
+            (
+                code,
+                outcome(&report(folder.path()), "sends")["decision"].as_str().unwrap()
+            ),
+            expected,
+            "{config}: {arguments:?}: {error}"
+        );
+        assert!(table.contains("; policy: "), "{table}");
+    }
+}
+
+#[test]
+fn a_case_can_name_an_organisation_and_a_wrong_one_is_an_error() {
+    let folder = suite_and_policy();
+    let config = "[[organisations]]\nid = \"acme\"\napi_keys = [\"env:NOT_SET_ANYWHERE\"]\npolicy = \"policy.toml\"\n\
+                  [[organisations]]\nid = \"open\"\napi_keys = [\"env:NOT_SET_EITHER\"]\n";
+    std::fs::write(folder.path().join("x.toml"), config).unwrap();
+    let call = tool_call("mail.send", "body", &json!("See you at ten."));
+    let of = |id: &str, organisation: &str| {
+        let mut case = case(id, &call, "allow");
+        case["expected"]["organisation"] = json!(organisation);
+        case
+    };
+    write_lines(folder.path(), "suite.jsonl", &[of("a", "acme"), of("b", "open")]);
+    let (code, _, error) = eval(
+        folder.path(),
+        &["suite.jsonl", "--config", "x.toml", "--json", "report.json"],
+    );
+    assert_eq!(code, 0, "{error}");
+    let report = report(folder.path());
+    assert_eq!(outcome(&report, "a")["decision"], "deny");
+    assert_eq!(outcome(&report, "b")["decision"], "allow");
+    write_lines(folder.path(), "suite.jsonl", &[of("a", "acme"), of("b", "acne")]);
+    let (code, _, error) = eval(folder.path(), &["suite.jsonl", "--config", "x.toml"]);
+    assert_eq!(code, 1);
+    assert!(
+        error.contains("suite.jsonl:2: `expected.organisation`: there is no organisation `acne`")
+            && error.contains("acme, open"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_misspelt_key_is_an_error_with_line_and_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = case("a", &user_message("hello"), "allow");
+    for (path, key, said) in [
+        (
+            "/expected",
+            "polciy",
+            "suite.jsonl:2: `expected.polciy`: there is no such key; was `expected.policy` meant?",
+        ),
+        ("/expected", "acceptible", "`expected.acceptable` meant"),
+        (
+            "",
+            "histroy",
+            "suite.jsonl:2: `histroy`: there is no such key; was `history` meant?",
+        ),
+        ("/meta", "neds", "`meta.needs` meant"),
+    ] {
+        let mut bad = case("b", &user_message("hello"), "allow");
+        bad["meta"] = json!({});
+        bad.pointer_mut(path).unwrap()[key] = json!("x");
+        write_lines(folder.path(), "suite.jsonl", &[good.clone(), bad]);
+        let (code, _, error) = eval(folder.path(), &["suite.jsonl"]);
+        assert_eq!(code, 1, "{error}");
+        assert!(error.contains(said), "{error}");
+    }
+    let mut wrong = good.clone();
+    wrong["expected"]["policy"] = json!("defualt");
+    write_lines(folder.path(), "suite.jsonl", &[wrong]);
+    let (_, _, error) = eval(folder.path(), &["suite.jsonl"]);
+    assert!(
+        error.contains("suite.jsonl:1: `expected.policy`: expected a built-in profile (default, ")
+            && error.contains("`defualt`"),
+        "{error}"
+    );
+    let mut noted = good;
+    noted["reviewed_by"] = json!("Ann");
+    write_lines(folder.path(), "suite.jsonl", &[noted]);
+    let (code, _, error) = eval(folder.path(), &["suite.jsonl"]);
+    assert!(
+        code == 0 && error.contains("`reviewed_by` is no key of a labelled step and does nothing"),
+        "{error}"
+    );
+}

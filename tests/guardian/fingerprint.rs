@@ -304,6 +304,7 @@ fn every_part_of_the_session_that_is_shown_counts() {
             steps: vec![Arc::new(earlier)],
             more_steps: more.1,
             voice,
+            gap: None,
         },
     };
     let base = asked(request(), earlier(), (0, 0), Voice::Heard);

@@ -27,6 +27,8 @@ mod coverage;
 #[cfg(test)]
 mod documents;
 #[cfg(test)]
+mod doors;
+#[cfg(test)]
 mod endpoints;
 #[cfg(test)]
 mod evaluation;
@@ -48,6 +50,8 @@ mod posture;
 mod pressure;
 #[cfg(test)]
 mod program;
+#[cfg(test)]
+mod restart;
 #[cfg(test)]
 mod scenarios;
 #[cfg(test)]

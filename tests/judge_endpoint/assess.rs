@@ -200,7 +200,12 @@ async fn every_unusable_reply_has_its_own_name() {
 
 #[tokio::test]
 async fn failures_of_the_endpoint_keep_their_names() {
-    for (status, code) in [(401, "auth"), (404, "model_not_found"), (500, "server_error")] {
+    for (status, code) in [
+        (401, "auth"),
+        (404, "path_not_found"),
+        (405, "path_not_found"),
+        (500, "server_error"),
+    ] {
         let endpoint = Script::new()
             .status(status, json!({}))
             .status(status, json!({}))

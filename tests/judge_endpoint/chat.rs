@@ -3,7 +3,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use aos_guardian::llm::{ChatModel, Complaint, Failure, Format, Reply, Request, Schema, Settings, StructuredOutput};
+use aos_guardian::llm::{
+    ChatModel, Complaint, Failure, Format, NoConnection, Reply, Request, Schema, Settings, StructuredOutput,
+};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -402,7 +404,10 @@ async fn broken_connections_and_endless_bodies_end_the_call() {
         let failure = ask(&model(misbehaving(how).await), PATIENCE).await.unwrap_err();
         assert_eq!(failure.code(), code, "{how:?}");
     }
-    assert_eq!(ask(&model(nobody().await), PATIENCE).await, Err(Failure::Connect));
+    assert_eq!(
+        ask(&model(nobody().await), PATIENCE).await,
+        Err(Failure::Connect(NoConnection::Refused))
+    );
 }
 
 #[tokio::test]

@@ -44,10 +44,7 @@ fn record(n: usize) -> Record {
         caller: "c".into(),
         method: "steps/message",
         kind: "user_message",
-        agent: None,
-        session: None,
-        user: None,
-        tool: None,
+        told: crate::audit::StepLines::default(),
         duration_ms: 0.5,
         verdict: None,
     }

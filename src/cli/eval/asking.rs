@@ -77,6 +77,11 @@ impl AskingArguments {
         self.batch_out.is_some() || !self.batch_in.is_empty() || self.replay.is_some()
     }
 
+    /// Whether an endpoint has to be asked.
+    pub(super) fn records(&self) -> bool {
+        self.record.is_some()
+    }
+
     pub(super) fn open(&self, config: &Config) -> anyhow::Result<Asking> {
         if let Some(file) = &self.batch_out {
             return self.questions(config, file);

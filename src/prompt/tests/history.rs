@@ -85,6 +85,7 @@ fn requests_and_earlier_steps_are_shown_with_who_spoke_and_what_became_of_it() {
         ],
         more_steps: 7,
         voice: Voice::Heard,
+        gap: None,
     };
     let rendered = with(&history, DEFAULT_BUDGET_TOKENS);
     assert_eq!(

@@ -1,5 +1,7 @@
 //! How much an index may hold of everything, for the bytes that it is given.
 
+use serde::{Deserialize, Serialize};
+
 /// Bytes that an entry takes, a key, a place with its names.
 pub(super) const ENTRY_BYTES: usize = 20;
 pub(super) const KEY_BYTES: usize = 10;
@@ -22,7 +24,7 @@ const FULL_BYTES: usize =
     (2 * MOST_ENTRIES + MOST_INSTRUCTED) * ENTRY_BYTES + 7 * MOST_OF_USER * KEY_BYTES + MOST_PLACES * PLACE_BYTES;
 
 /// How much an index may hold of everything.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Capacity {
     pub(super) entries: usize,
     pub(super) instructed: usize,

@@ -4,6 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::capacity::{Capacity, ENTRY_BYTES, KEY_BYTES, PLACE_BYTES};
 use super::hash::Slots;
 use super::prints::{all_values, stem};
@@ -21,7 +23,7 @@ const MAX_LEARNED: usize = 64 * 1024;
 const MOST_ECHOES: usize = 256;
 
 /// What was read so far.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct TaintIndex {
     places: Vec<Arc<Provenance>>,
     values: Entries,
@@ -38,6 +40,7 @@ pub struct TaintIndex {
     unremembered: Option<Arc<Provenance>>,
     place_bytes: usize,
     capacity: Capacity,
+    #[serde(skip)]
     room: Room,
 }
 
@@ -49,10 +52,28 @@ struct Room {
     bytes: usize,
 }
 
-#[derive(Clone, Copy, Debug)]
+/// Written as one number: there are thousands of them.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(from = "u32", into = "u32")]
 struct Seen {
     place: u16,
     flags: u8,
+}
+
+impl From<Seen> for u32 {
+    fn from(seen: Seen) -> Self {
+        u32::from(seen.place) << 8 | u32::from(seen.flags)
+    }
+}
+
+impl From<u32> for Seen {
+    fn from(packed: u32) -> Self {
+        Self {
+            // The places of an index are counted by sixteen bits; casts cut off nothing that was written.
+            place: (packed >> 8) as u16,
+            flags: packed as u8,
+        }
+    }
 }
 
 const INSTRUCTED: u8 = 1;

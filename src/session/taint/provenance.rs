@@ -1,21 +1,28 @@
 //! Where something was read for the first time, and how that is said.
 
+use serde::{Deserialize, Serialize};
+
 use crate::model::{ClassSet, Method, Origin, Pointer};
+use crate::session::saved;
 
 /// Where something was read for the first time.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Provenance {
     /// The number of the step in its session, from 1.
     pub number: u32,
     /// The step's method.
+    #[serde(with = "saved::by_name")]
     pub method: Method,
     /// The tool whose output it was, where one is known.
     pub tool: Option<String>,
     /// What that tool does.
+    #[serde(with = "saved::by_name")]
     pub classes: ClassSet,
     /// Who spoke.
+    #[serde(with = "saved::by_name")]
     pub origin: Origin,
     /// The content.
+    #[serde(with = "saved::by_name")]
     pub pointer: Pointer,
 }
 

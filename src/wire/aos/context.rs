@@ -17,6 +17,8 @@ pub(in crate::wire) struct Context {
     pub(in crate::wire) user: Option<UserId>,
     /// The id of the step.
     pub(in crate::wire) step: Option<String>,
+    /// The id of its turn.
+    pub(in crate::wire) turn: Option<String>,
     /// From whom to whom a message between agents goes, where the context says so.
     pub(in crate::wire) parties: Option<Parties>,
     /// What was noteworthy.
@@ -56,6 +58,7 @@ pub(in crate::wire) fn read(
         None => id_of(request, node, "identity", remarks)?.map(UserId::new),
     };
     context.step = table.text_of(node, "stepId").map(|id| id.into_owned());
+    context.turn = table.text_of(node, "turnId").map(|id| id.into_owned());
     Ok(context)
 }
 

@@ -1,0 +1,180 @@
+//! What a record tells of the step itself: its ids, two hashes by which it is found again, and its texts where the organisation's
+//! policy asks for them. Everything that came with the step went through [`Withheld`].
+
+use serde::{Serialize, Serializer};
+use sha2::{Digest, Sha256};
+
+use crate::model::{Clean, Content, Form, Origin, Place, Step, Withheld};
+
+/// Bytes of all texts in one record.
+const MOST_BYTES: usize = 16 * 1024;
+/// Bytes of one text.
+const MOST_OF_ONE: usize = 4 * 1024;
+/// Texts in one record.
+const MOST_TEXTS: usize = 64;
+
+/// Whether a record tells the texts of its step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Texts {
+    /// It does, as far as they may be repeated.
+    Told,
+    /// It does not.
+    LeftOut,
+}
+
+/// What a record tells of a step. Empty until it is known what must not be repeated.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct StepLines {
+    /// The agent, where known.
+    #[serde(serialize_with = "told")]
+    pub agent: Option<Clean<String>>,
+    /// The session, where known.
+    #[serde(serialize_with = "told")]
+    pub session: Option<Clean<String>>,
+    /// The user, where known.
+    #[serde(serialize_with = "told")]
+    pub user: Option<Clean<String>>,
+    /// The turn, where known.
+    #[serde(serialize_with = "told")]
+    pub turn: Option<Clean<String>>,
+    /// The step's own id, where known.
+    #[serde(serialize_with = "told")]
+    pub step: Option<Clean<String>>,
+    /// The id that a call shares with its answer, where known.
+    #[serde(serialize_with = "told")]
+    pub execution: Option<Clean<String>>,
+    /// The id of the JSON-RPC request.
+    #[serde(serialize_with = "told")]
+    pub request: Option<Clean<String>>,
+    /// SHA-256 of the request as it was received, in hexadecimal digits.
+    pub request_sha256: Option<String>,
+    /// The same for every step that says the same, whatever its ids and times: 32 hexadecimal digits.
+    pub content_hash: Option<String>,
+    /// The tool, where one is called.
+    #[serde(serialize_with = "told")]
+    pub tool: Option<Clean<String>>,
+    /// What the step said, where that is told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub contents: Option<Vec<ContentLine>>,
+}
+
+/// One text of a step.
+#[derive(Clone, Debug, Serialize)]
+pub struct ContentLine {
+    /// Where it stood in the request.
+    #[serde(serialize_with = "told_text")]
+    pub pointer: Clean<String>,
+    /// Who wrote it.
+    pub origin: &'static str,
+    /// What it said, or how it began.
+    #[serde(serialize_with = "told_text")]
+    pub text: Clean<String>,
+    /// Bytes that are left out.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub cut: usize,
+}
+
+fn told<S: Serializer>(text: &Option<Clean<String>>, serializer: S) -> Result<S::Ok, S::Error> {
+    text.as_ref().map(|text| text.as_str()).serialize(serializer)
+}
+
+fn told_text<S: Serializer>(text: &Clean<String>, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(text)
+}
+
+fn is_zero(bytes: &usize) -> bool {
+    *bytes == 0
+}
+
+impl StepLines {
+    /// What may be told of a step; `happened` is the step as it happened: the modified one where it was modified.
+    pub fn of(received: &Step, happened: &Step, withheld: &Withheld, texts: Texts) -> Self {
+        let told = |text: Option<&str>| text.map(|text| withheld.clean_text(text));
+        let agent = received.agent.as_ref().and_then(|agent| agent.id.as_ref());
+        let ties = &received.ties;
+        Self {
+            agent: told(agent.map(|id| id.as_str())),
+            session: told(received.session.as_ref().map(|id| id.as_str())),
+            user: told(received.user.as_ref().map(|id| id.as_str())),
+            turn: told(ties.turn.as_deref()),
+            step: told(ties.step.as_deref()),
+            execution: told(ties.call.as_deref()),
+            request: told(ties.request.as_deref()),
+            request_sha256: Some(hex(&Sha256::digest(received.original.json()))),
+            content_hash: Some(content_hash(received)),
+            tool: told(received.tool_call.as_ref().map(|call| call.tool.as_str())),
+            contents: match texts {
+                Texts::Told => Some(contents(happened, withheld)),
+                Texts::LeftOut => None,
+            },
+        }
+    }
+}
+
+/// A hash of what a step says, and of nothing that another posting of it would say otherwise: no ids, no times, no turns.
+fn content_hash(step: &Step) -> String {
+    let mut hasher = blake3::Hasher::new();
+    let mut part = |text: &str| {
+        hasher.update(&(text.len() as u64).to_le_bytes());
+        hasher.update(text.as_bytes());
+    };
+    part(step.method.as_str());
+    part(step.kind.as_str());
+    for data in &step.data {
+        part(data.pointer.as_str());
+        part(&data.json);
+    }
+    let says = |content: &&Content| content.place == Place::Body && content.origin != Origin::Unknown;
+    for content in step.contents.iter().filter(says) {
+        part(content.pointer.as_str());
+        part(&content.text);
+    }
+    if let Some(call) = &step.tool_call {
+        part(&call.tool);
+        for argument in &call.arguments {
+            part(&argument.name);
+            part(&argument.json);
+        }
+    }
+    let mut short = [0; 16];
+    hasher.finalize_xof().fill(&mut short);
+    hex(&short)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    bytes
+        .iter()
+        .fold(String::with_capacity(2 * bytes.len()), |mut hex, byte| {
+            // Writing to a String cannot fail.
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        })
+}
+
+/// The texts of a step, each cleaned before it is cut: half a secret is a secret.
+fn contents(step: &Step, withheld: &Withheld) -> Vec<ContentLine> {
+    let mut lines = Vec::new();
+    let mut left = MOST_BYTES;
+    let texts = step.contents.iter().filter(|content| {
+        let readable = match content.form {
+            Form::Text | Form::Number | Form::TextFile { .. } => true,
+            Form::Key | Form::OpaqueFile { .. } => false,
+        };
+        readable && content.place == Place::Body && !content.text.is_empty()
+    });
+    for content in texts.take(MOST_TEXTS) {
+        let (text, cut) = withheld.clean_head(&content.text, MOST_OF_ONE.min(left));
+        left -= text.len();
+        lines.push(ContentLine {
+            pointer: withheld.clean_text(content.pointer.as_str()),
+            origin: content.origin.as_str(),
+            text,
+            cut,
+        });
+        if left == 0 {
+            break;
+        }
+    }
+    lines
+}

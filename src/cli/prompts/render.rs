@@ -1,0 +1,116 @@
+//! `guardian prompts render`: what a model would be sent about a step, also as the last one of a trace.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::Context;
+
+use crate::cli::judge::documents;
+use crate::cli::output::say;
+use crate::cli::{ConfigArgument, Ended, OrganisationArgument, input, runtime};
+use crate::config::Config;
+use crate::judge::AgentReasoning;
+use crate::model::{Caller, Finding, History, Step};
+use crate::pipeline::{Admitted, Guardian};
+use crate::prefilter::Prefilters;
+use crate::prompt::{Marks, PromptInput, Reasoning};
+use crate::{app, audit, wire};
+
+pub(super) fn run(
+    file: &Path,
+    dir: Option<&Path>,
+    organisation: &OrganisationArgument,
+    config: &ConfigArgument,
+) -> anyhow::Result<Ended> {
+    let mut config = config.load_to_ask_nobody()?;
+    let asked = config.judge.take();
+    let organisation = organisation.of(&config)?;
+    let policy = app::policy(organisation)?;
+    let prompts = super::chosen_of(dir, organisation)?;
+    let (earlier, step) = read_steps(file, &config)?;
+    let guardian = app::guardian(&config, &audit::Settings::Off)?;
+    let caller = Caller {
+        organisation: organisation.id.clone(),
+        name: "command-line".to_owned(),
+    };
+    let admitted = guardian.admit(&caller)?;
+    let shown = runtime()?.block_on(shown_of(&guardian, &admitted, earlier, Arc::clone(&step)));
+    let (step, findings, history) = match shown {
+        Some(shown) => shown,
+        None => {
+            eprintln!("rules settle this step, so no model is asked; this is what it would be shown otherwise");
+            let findings = Prefilters::standard()?.screen(&step, &policy).findings;
+            (step, findings, History::default())
+        }
+    };
+    let (budget_tokens, reasoning) = asked.as_ref().map_or_else(
+        || (crate::prompt::DEFAULT_BUDGET_TOKENS, Reasoning::Shown),
+        |judge| {
+            let reasoning = match judge.reasoning {
+                // Of two prompts, the one that holds more.
+                AgentReasoning::Shown | AgentReasoning::Both => Reasoning::Shown,
+                AgentReasoning::Withheld => Reasoning::Withheld,
+            };
+            (judge.budget_tokens, reasoning)
+        },
+    );
+    let input = PromptInput {
+        step: &step,
+        findings: &findings,
+        history: &history,
+        policy: &policy,
+        budget_tokens,
+        reasoning,
+    };
+    let rendered = prompts.render(&input, &Marks::fresh())?;
+    say!(
+        "===== system =====\n{}\n===== user =====\n{}",
+        rendered.system,
+        rendered.user
+    );
+    eprintln!(
+        "about {} tokens; {} contents shown, {} cut",
+        rendered.tokens,
+        rendered.shown.len(),
+        rendered.cut.len()
+    );
+    Ok(Ended::Done)
+}
+
+/// What a judge is shown of the last step, once the earlier ones have been decided without it.
+async fn shown_of(
+    guardian: &Guardian,
+    admitted: &Admitted,
+    earlier: Vec<Arc<Step>>,
+    last: Arc<Step>,
+) -> Option<(Arc<Step>, Vec<Finding>, History)> {
+    for step in earlier {
+        let decided = guardian.decide_by(None, admitted, step).await;
+        eprintln!("before: {}", decided.verdict.message);
+    }
+    guardian.shown_to_judge(admitted, last).await
+}
+
+/// The earlier steps of a trace, and its last one.
+fn read_steps(file: &Path, config: &Config) -> anyhow::Result<(Vec<Arc<Step>>, Arc<Step>)> {
+    let bytes = input::requests(file)?;
+    let mut limits = config.wire;
+    limits.max_body_bytes = limits.max_body_bytes.max(bytes.len());
+    let mut steps = Vec::new();
+    for (index, document) in documents(&bytes)?.into_iter().enumerate() {
+        let (_, step) = wire::decode_step(document, &limits).map_err(|error| {
+            let number = index + 1;
+            anyhow::anyhow!(
+                "{}: request {number}: {} ({})",
+                input::name(file),
+                error.message,
+                error.code
+            )
+        })?;
+        steps.push(step);
+    }
+    let last = steps
+        .pop()
+        .with_context(|| format!("{}: expected a request", input::name(file)))?;
+    Ok((steps, last))
+}

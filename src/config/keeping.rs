@@ -1,0 +1,142 @@
+//! What is kept: sessions, audit records, logs.
+
+use std::time::Duration;
+
+use super::ConfigError;
+use super::file::{AuditSection, LogSection, SessionSection};
+use super::settings::Reader;
+use crate::{audit, session, telemetry};
+
+impl Reader<'_> {
+    pub(super) fn sessions(&self, section: &SessionSection) -> Result<Option<session::Settings>, ConfigError> {
+        let defaults = session::Settings::default();
+        let settings = session::Settings {
+            sessions: self.within(
+                "sessions.max_sessions",
+                section.max_sessions.unwrap_or(defaults.sessions),
+                1,
+                100_000_000,
+            )?,
+            bytes: self.within(
+                "sessions.max_bytes",
+                section.max_bytes.unwrap_or(defaults.bytes),
+                1024 * 1024,
+                1024 * 1024 * 1024 * 1024,
+            )?,
+            organisation_share: self.share(
+                "sessions.organisation_share",
+                section.organisation_share.unwrap_or(defaults.organisation_share),
+            )?,
+            steps_per_session: self.within(
+                "sessions.max_steps",
+                section.max_steps.unwrap_or(defaults.steps_per_session),
+                1,
+                10_000,
+            )?,
+            bytes_per_session: self.within(
+                "sessions.max_session_bytes",
+                section.max_session_bytes.unwrap_or(defaults.bytes_per_session),
+                256 * 1024,
+                64 * 1024 * 1024,
+            )?,
+            time_to_live: match section.ttl_seconds {
+                Some(seconds) => {
+                    Duration::from_secs(self.within("sessions.ttl_seconds", seconds, 1, 30 * 24 * 3_600)?)
+                }
+                None => defaults.time_to_live,
+            },
+            nameless: match section.by_credential {
+                Some(false) => session::Nameless::Alone,
+                Some(true) | None => defaults.nameless,
+            },
+            kept: self.kept_sessions(section)?,
+        };
+        if settings.bytes_per_session as u64 > settings.bytes {
+            let why = format!("expected at most `sessions.max_bytes`, which is {}", settings.bytes);
+            return Err(self.wrong("sessions.max_session_bytes", why));
+        }
+        Ok(section.enabled.unwrap_or(true).then_some(settings))
+    }
+
+    /// Where sessions are kept over a restart.
+    fn kept_sessions(&self, section: &SessionSection) -> Result<Option<session::Kept>, ConfigError> {
+        const DEFAULT_BYTES: u64 = 1024 * 1024 * 1024;
+        let bytes = section.max_disk_bytes.unwrap_or(DEFAULT_BYTES);
+        let bytes = self.within(
+            "sessions.max_disk_bytes",
+            bytes,
+            16 * 1024 * 1024,
+            1024 * 1024 * 1024 * 1024,
+        )?;
+        match section.directory.as_deref() {
+            None if section.max_disk_bytes.is_some() => Err(self.wrong(
+                "sessions.directory",
+                "is needed beside `max_disk_bytes`: the folder in which sessions are kept",
+            )),
+            None => Ok(None),
+            Some(text) if text.trim().is_empty() => Err(self.wrong(
+                "sessions.directory",
+                "expected a folder; leave it out to keep sessions in the process",
+            )),
+            Some(text) => Ok(Some(session::Kept {
+                directory: self.path(text),
+                bytes,
+            })),
+        }
+    }
+
+    /// Where audit records go, and what happens while they cannot be written.
+    pub(super) fn audit(
+        &self,
+        section: &AuditSection,
+    ) -> Result<(Option<audit::Settings>, audit::OnFailure), ConfigError> {
+        const ON_FAILURE: &[(&str, audit::OnFailure)] = &[
+            ("continue", audit::OnFailure::Continue),
+            ("refuse", audit::OnFailure::Refuse),
+        ];
+        let settings = match section.to.as_deref() {
+            None => None,
+            Some("off") => Some(audit::Settings::Off),
+            Some("stderr") => Some(audit::Settings::Stderr),
+            Some(path) if is_file_name(path) => Some(audit::Settings::File(self.path(path))),
+            Some(other) => {
+                let why = format!(
+                    "expected `stderr`, `off`, or a file such as `audit.jsonl`, found `{other}`; a file whose name has \
+                     no dot needs its folder (`./{other}`)"
+                );
+                return Err(self.wrong("audit.to", why));
+            }
+        };
+        let on_failure = section.on_failure.as_deref().unwrap_or("continue");
+        let on_failure = self.one_of("audit.on_failure", on_failure, ON_FAILURE)?;
+        if settings == Some(audit::Settings::Off) && on_failure == audit::OnFailure::Refuse {
+            return Err(self.wrong(
+                "audit.on_failure",
+                "expected `continue` where `to` is `off`: there are no records that could fail",
+            ));
+        }
+        Ok((settings, on_failure))
+    }
+
+    pub(super) fn log(&self, section: &LogSection) -> Result<telemetry::Settings, ConfigError> {
+        const FORMATS: &[(&str, telemetry::LogFormat)] = &[
+            ("text", telemetry::LogFormat::Text),
+            ("json", telemetry::LogFormat::Json),
+        ];
+        let defaults = telemetry::Settings::default();
+        Ok(telemetry::Settings {
+            filter: section.filter.clone().unwrap_or(defaults.filter),
+            format: match &section.format {
+                Some(format) => self.one_of("log.format", format, FORMATS)?,
+                None => defaults.format,
+            },
+        })
+    }
+}
+
+/// Whether a text can only be meant as a file: what has neither a dot nor a folder may be a slip of `stderr` or `off`.
+fn is_file_name(text: &str) -> bool {
+    let name = text.rsplit(['/', '\\']).next().unwrap_or_default();
+    let clean = text.trim() == text && !text.chars().any(char::is_control);
+    clean && !name.is_empty() && name != "." && name != ".." && (name.contains('.') || name != text)
+}
