@@ -108,10 +108,8 @@ impl Prefilter for Obfuscation {
             self.add(At::Unread, subject, raw, span, found);
         }
         for view in subject.views.folded() {
-            if subject.hits(view).next().is_some() {
-                if let Some(span) = wordplay::run_together(view.text(), subject.hits(view)) {
-                    self.add(At::RunTogether, subject, view, span, found);
-                }
+            if let Some(span) = wordplay::run_together(view.text(), subject.hits(view)) {
+                self.add(At::RunTogether, subject, view, span, found);
             }
             if view.kinds().has(ByteClasses::GAPS) {
                 for span in gaps::gaps(view.text()).into_iter().take(MOST) {

@@ -42,7 +42,7 @@ fn dense_run(text: &str) -> Option<Range<usize>> {
     text.split(char::is_whitespace).find_map(|run| {
         let place = start..start + run.len();
         start = place.end + text.get(place.end..)?.chars().next().map_or(0, char::len_utf8);
-        let count = |is: fn(&u8) -> bool| run.bytes().filter(|byte| is(byte)).count();
+        let count = |is: fn(&u8) -> bool| run.bytes().filter(is).count();
         let (capitals, small) = (count(u8::is_ascii_uppercase), count(u8::is_ascii_lowercase));
         let others = count(u8::is_ascii_digit) + count(u8::is_ascii_punctuation);
         let is_mixed = capitals >= 3 && small >= 3 && others >= 2;
