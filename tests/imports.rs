@@ -45,6 +45,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "limit",
             "audit",
             "session",
+            "tools",
             "text",
             "local",
             "work",

@@ -5,7 +5,7 @@
 //! of its arguments are read. A guess decides which rules look at a call, and never denies by itself. The words are data
 //! (`words.toml`). What a particular call does with its arguments is not known here.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::LazyLock;
 
 use serde::Deserialize;
@@ -96,6 +96,8 @@ struct Words {
     databases: Vec<String>,
     searches: Vec<String>,
     classes: Vec<Entry>,
+    /// Beginnings of words of other languages, by class; `reading` for those that bring something in.
+    foreign: BTreeMap<String, Vec<String>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -150,6 +152,11 @@ fn classify(names: &[&str], description: Option<&str>, arguments: &[&str], polic
     for name in names {
         by_words(&words_of(name), By::Name, &mut found);
     }
+    if found.why.is_empty() && !found.reads {
+        for name in names {
+            by_foreign_words(&words_of(name), &mut found);
+        }
+    }
     if found.why.is_empty()
         && let Some(description) = description
     {
@@ -193,6 +200,36 @@ fn by_words(words: &[String], by: By, found: &mut Classified) {
             for verb in words.iter().filter(|word| is_weak(word)) {
                 by_verb(verb, words, by, found);
             }
+        }
+    }
+}
+
+/// What words of other languages say; a word for reading settles it.
+fn by_foreign_words(words: &[String], found: &mut Classified) {
+    let begins = |class: &str| {
+        let stems = table().foreign.get(class).into_iter().flatten();
+        let mut stems = stems.filter(|stem| {
+            let short = stem.chars().count() < 4;
+            words.iter().any(|word| {
+                if short {
+                    word == *stem
+                } else {
+                    word.starts_with(stem.as_str())
+                }
+            })
+        });
+        stems.next()
+    };
+    if begins("reading").is_some() {
+        found.reads = true;
+        return;
+    }
+    for class in ToolClass::ALL {
+        if let Some(stem) = begins(class.as_str())
+            && !found.set.has(*class)
+        {
+            found.set.insert(*class);
+            found.why.push((*class, format!("`{stem}` in its name")));
         }
     }
 }
