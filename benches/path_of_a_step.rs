@@ -83,7 +83,7 @@ fn c_screen_plain_of_a_stranger(bencher: divan::Bencher, size: usize) {
     let body = plain_request(size);
     let (_, step) = wire::decode_step(&body, &Limits::default()).expect("a valid request");
     let (prefilters, policy) = (
-        Prefilters::standard(),
+        Prefilters::standard().expect("the built-in rules"),
         Policy::standard().expect("the built-in profile"),
     );
     let stranger = AtomicUsize::new(0);
@@ -113,7 +113,7 @@ fn letters(number: usize) -> impl Iterator<Item = char> {
 fn screen(bencher: divan::Bencher, body: &[u8]) {
     let (_, step) = wire::decode_step(body, &Limits::default()).expect("a valid request");
     let (prefilters, policy) = (
-        Prefilters::standard(),
+        Prefilters::standard().expect("the built-in rules"),
         Policy::standard().expect("the built-in profile"),
     );
     bencher

@@ -45,7 +45,7 @@ const LITTLE: f64 = MOST / 4.0;
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
     let (prefilters, policy) = (
-        Prefilters::standard(),
+        Prefilters::standard().expect("the built-in rules"),
         Policy::standard().expect("the built-in profile"),
     );
     prefilters.warm_up(&policy);

@@ -13,7 +13,7 @@ use crate::local;
 use crate::model::OrganisationId;
 use crate::pipeline::{Guardian, Organisation, Organisations, Parts};
 use crate::policy::{PROFILE_NAMES, Policy, PolicyError};
-use crate::prefilter::Prefilters;
+use crate::prefilter::{Prefilters, RuleError};
 use crate::prompt::{PromptError, Prompts};
 use crate::selftest::Canaries;
 use crate::server::Keyring;
@@ -39,6 +39,9 @@ pub enum AppError {
         /// The file and what is wrong.
         why: PromptError,
     },
+    /// The built-in rules cannot be used.
+    #[error("the built-in rules: {0}")]
+    Rules(#[from] RuleError),
     /// The judge's settings cannot be used.
     #[error("judge: {0}")]
     Judge(judge::SettingsError),
@@ -182,20 +185,20 @@ pub fn chosen_policy(choice: &PolicyChoice) -> Result<Policy, PolicyError> {
         PolicyChoice::Profile(name) => (Policy::profile(name)?, format!("profile `{name}`")),
         PolicyChoice::File(path) => (Policy::load(path)?, path.display().to_string()),
     };
-    policy.hold_rules(&file, RULE_IDS.iter().map(String::as_str))?;
+    let ids = RULE_IDS.as_ref().map_err(|error| PolicyError::Unreadable {
+        file: "the built-in rules".to_owned(),
+        why: error.to_string(),
+    })?;
+    policy.hold_rules(&file, ids.iter().map(String::as_str))?;
     Ok(policy)
 }
 
 /// The ids of all rules; making the prefilters takes too long to do it again for each organisation.
-static RULE_IDS: LazyLock<Vec<String>> = LazyLock::new(|| {
-    let prefilters = Prefilters::standard();
+static RULE_IDS: LazyLock<Result<Vec<String>, RuleError>> = LazyLock::new(|| {
+    let prefilters = Prefilters::standard()?;
     let over_sessions = session::rules::catalogue().iter().map(|rule| &rule.id);
-    prefilters
-        .rules()
-        .map(|rule| &rule.id)
-        .chain(over_sessions)
-        .cloned()
-        .collect()
+    let ids = prefilters.rules().map(|rule| &rule.id).chain(over_sessions);
+    Ok(ids.cloned().collect())
 });
 
 /// The prompts of an organisation.
@@ -265,7 +268,7 @@ fn with_organisations(
         None => None,
     };
     Ok(Guardian::new(Parts {
-        prefilters: Prefilters::standard(),
+        prefilters: Prefilters::standard()?,
         organisations,
         judge,
         scorer: scorer(config)?,

@@ -28,6 +28,7 @@
 //! | [`telemetry`] | log set-up, the name of every metric |
 //! | [`wire`] | decode and encode; the only home of wire field names; pure |
 //! | [`policy`] | an organisation's policy: treatments, tools, posture; versioned |
+//! | [`tools`] | what a tool does: the one classification, from policy, name, description and arguments |
 //! | [`text`] | views of a text with the way back to its bytes, decoders, keyword search; knows no rule |
 //! | [`shell`] | what a shell text would run: grammar, expansion, programs that run others; judges nothing |
 //! | [`prefilter`] | the engine (trait, scanner, budgets), the one list, one file or folder for each rule family |
@@ -91,5 +92,6 @@ pub mod session;
 pub mod shell;
 pub mod telemetry;
 pub mod text;
+pub mod tools;
 pub mod wire;
 pub mod work;

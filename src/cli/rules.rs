@@ -84,7 +84,7 @@ pub(super) enum Standing {
 }
 
 pub(super) fn run(command: &Command) -> anyhow::Result<Ended> {
-    let prefilters = Prefilters::standard();
+    let prefilters = Prefilters::standard()?;
     match command {
         Command::List {
             family,
@@ -363,7 +363,7 @@ mod tests {
         let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/rules.md");
         let written = std::fs::read_to_string(file).unwrap_or_default();
         assert!(
-            written == documentation(&Prefilters::standard()),
+            written == documentation(&Prefilters::standard().unwrap()),
             "run: cargo run -- rules list --markdown > docs/rules.md"
         );
     }
@@ -371,7 +371,7 @@ mod tests {
     #[test]
     fn every_rule_has_an_id_of_its_own_and_examples_of_both_kinds() {
         let mut ids = std::collections::BTreeSet::new();
-        let prefilters = Prefilters::standard();
+        let prefilters = Prefilters::standard().unwrap();
         for (family, rules) in families(&prefilters, &Policy::standard().unwrap()) {
             for rule in rules {
                 assert!(ids.insert(rule.id.clone()), "{} is there twice", rule.id);

@@ -9,7 +9,7 @@ use super::judge::documents;
 use super::output::say;
 use super::{ConfigArgument, Ended, OrganisationArgument, input};
 use crate::app;
-use crate::session::classes::{Classified, classes_of, classes_of_call};
+use crate::tools::{Classified, classes_of, classes_of_call};
 use crate::wire;
 
 /// Show what the tools in a request, or a trace, are taken for, and why.

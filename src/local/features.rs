@@ -4,7 +4,7 @@ use super::scene::{Part, Passage, Scene, Spoken, Voice, is_telling};
 use super::words::{self, Shape, join};
 use crate::model::{Confidence, Finding, Kind, Origin, Outcome, ReasonCode, Severity, Step, Voice as Heard};
 use crate::policy::Policy;
-use crate::session::classes::{ToolClass, classes_of_call};
+use crate::tools::{ToolClass, classes_of_call};
 
 /// Words of a window, and between the beginnings of two.
 pub(super) const WINDOW: usize = 40;

@@ -156,7 +156,7 @@ impl Screened {
 fn going(step: &Step, policy: &Policy) -> Going {
     let sends = step.kind == Kind::A2aRequest
         || step.tool_call.as_ref().is_some_and(|call| {
-            session::classes::classes_of_call(step, call, policy)
+            crate::tools::classes_of_call(step, call, policy)
                 .set
                 .has(ToolClass::SendsOut)
         });

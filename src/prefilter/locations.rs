@@ -3,16 +3,14 @@
 //! Paths are compared as text: nothing here touches a file system. Both the command rules and the path rules ask it,
 //! so that `rm`, `open(…)` and a `path` argument agree on what is dangerous.
 
-mod names;
 mod spelling;
 
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
-
 use crate::text::glob::fits;
+use crate::text::keywords::{Keywords, Word};
 
-use names::{
+use crate::prefilter::words::locations_names::{
     AGENT_FILES, AGENT_PARTS, CREDENTIAL_FILES, CREDENTIAL_PARTS, DISPOSABLE, HARMLESS_DEVICES, HOOK_FILES, HOOK_PARTS,
     KEY_FILES, OFTEN_GLOBBED, PERSONAL, PIPELINE_FILES, PIPELINE_PARTS, PRIVILEGE_PARTS, STARTUP_FILES, STARTUP_PARTS,
     SYSTEM_DEEPER, SYSTEM_INSIDE, SYSTEM_TOPS, VAULT_PARTS,
@@ -30,18 +28,18 @@ pub(super) struct Location {
 
 /// Whether a path holds a part of one of the lists. Most hold none of any, which one pass over it tells.
 fn part_of(path: &str) -> impl Fn(&[&str]) -> bool {
-    static PARTS: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
-        let lists = [
-            CREDENTIAL_PARTS,
-            VAULT_PARTS,
-            STARTUP_PARTS,
-            AGENT_PARTS,
-            HOOK_PARTS,
-            PIPELINE_PARTS,
+    static PARTS: LazyLock<Keywords> = LazyLock::new(|| {
+        let lists: [&[&str]; 6] = [
+            &CREDENTIAL_PARTS,
+            &VAULT_PARTS,
+            &STARTUP_PARTS,
+            &AGENT_PARTS,
+            &HOOK_PARTS,
+            &PIPELINE_PARTS,
         ];
-        AhoCorasick::new(lists.concat()).ok()
+        Keywords::of([lists.concat().into_iter().map(Word::exact).collect()])
     });
-    let may_have_any = PARTS.as_ref().is_none_or(|parts| parts.is_match(path));
+    let may_have_any = !PARTS.hits(path).is_empty();
     move |parts| may_have_any && parts.iter().any(|part| path.contains(part))
 }
 
@@ -387,10 +385,10 @@ impl Location {
         {
             return Some(Secret::PrivateKey);
         }
-        if CREDENTIAL_FILES.contains(&name) || has_part(CREDENTIAL_PARTS) || path.ends_with("/.aws") {
+        if CREDENTIAL_FILES.contains(&name) || has_part(&CREDENTIAL_PARTS) || path.ends_with("/.aws") {
             return Some(Secret::Credentials);
         }
-        if has_part(VAULT_PARTS) || name.ends_with(".kdbx") {
+        if has_part(&VAULT_PARTS) || name.ends_with(".kdbx") {
             return Some(Secret::Vault);
         }
         let template = ["example", "sample", "template", "dist"]
@@ -426,16 +424,16 @@ impl Location {
         if PRIVILEGE_PARTS.iter().any(|part| path.starts_with(part)) {
             return Some(Steering::Privilege);
         }
-        if STARTUP_FILES.contains(&name) || has_part(STARTUP_PARTS) {
+        if STARTUP_FILES.contains(&name) || has_part(&STARTUP_PARTS) {
             return Some(Steering::Startup);
         }
-        if AGENT_FILES.contains(&name) || has_part(AGENT_PARTS) {
+        if AGENT_FILES.contains(&name) || has_part(&AGENT_PARTS) {
             return Some(Steering::Agent);
         }
-        if HOOK_FILES.contains(&name) || has_part(HOOK_PARTS) {
+        if HOOK_FILES.contains(&name) || has_part(&HOOK_PARTS) {
             return Some(Steering::Hook);
         }
-        if PIPELINE_FILES.contains(&name) || has_part(PIPELINE_PARTS) {
+        if PIPELINE_FILES.contains(&name) || has_part(&PIPELINE_PARTS) {
             return Some(Steering::Pipeline);
         }
         None

@@ -22,29 +22,37 @@ mod throwaway;
 mod tool;
 mod untrusted_destination;
 mod warm_up;
+mod words;
 
 pub use crate::text::keywords::{Case, KeywordHits, Keywords, Seen, Word};
 pub use crate::text::views::{ViewText, Views};
 pub use custom_rules::own_rules;
-pub use engine::{Plain, Prefilter, Prefilters, Rule, ScanContext, Spoken, Subject, Work};
+pub use engine::{
+    CalledTool, Prefilter, Prefilters, Rule, RuleError, ScanContext, StepKeywords, Subject, Unremarkable, Work,
+};
 
 impl Prefilters {
     /// Every family there is, in the order in which their findings are reported.
-    pub fn standard() -> Self {
+    ///
+    /// # Errors
+    ///
+    /// When a rule cannot be used: which file, which rule, and why.
+    pub fn standard() -> Result<Self, RuleError> {
+        words::check()?;
         Self::of(vec![
-            Box::new(injected_instruction::InjectedInstruction::new()),
-            Box::new(hidden_text::HiddenText::new()),
-            Box::new(obfuscation::Obfuscation::new()),
-            Box::new(secret::Secret),
-            Box::new(personal_data::PersonalData),
-            Box::new(engine::Oversize::new()),
-            Box::new(structure::Structure::new()),
-            Box::new(destructive_command::DestructiveCommand::new()),
-            Box::new(sql::Sql::new()),
-            Box::new(path::Path::new()),
-            Box::new(tool::Tool::new()),
-            Box::new(untrusted_destination::UntrustedDestination::new()),
-            Box::new(custom_rules::Own),
+            Box::new(injected_instruction::InjectedInstruction::new()?),
+            Box::new(hidden_text::HiddenText::new()?),
+            Box::new(obfuscation::Obfuscation::new()?),
+            Box::new(secret::Secret::new()?),
+            Box::new(personal_data::PersonalData::new()?),
+            Box::new(engine::Oversize::new()?),
+            Box::new(structure::Structure::new()?),
+            Box::new(destructive_command::DestructiveCommand::new()?),
+            Box::new(sql::Sql::new()?),
+            Box::new(path::Path::new()?),
+            Box::new(tool::Tool::new()?),
+            Box::new(untrusted_destination::UntrustedDestination::new()?),
+            Box::new(custom_rules::CustomRules),
         ])
     }
 }

@@ -1,94 +1,51 @@
 //! Paths in arguments: traversal in every spelling, files that hold secrets, files that steer agents and machines.
 //!
 //! What a path means is said by [`locations`](super::locations); this family finds the arguments that are paths, tells
-//! reading from writing by the tool's name, and sees how the path is spelled. Commands are no paths: they have a
+//! reading from writing by what the tool does, and sees how the path is spelled. Commands are no paths: they have a
 //! family of their own.
 
 use super::locations::{Breadth, Location, Secret, Steering};
-use super::{Plain, Prefilter, Rule, Subject, Work};
-use crate::model::{Confidence, Finding, Origin, ReasonCode, Severity, Treatment, View};
-use crate::prefilter::engine::{Entry, RuleTable};
+use super::{Prefilter, Rule, Subject, Unremarkable, Work};
+use crate::model::{Confidence, Finding, Origin, ReasonCode, ToolClass, Treatment, View};
+use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
+use crate::prefilter::words::path::PATH_WORDS;
+use crate::tools::Classified;
 
 const LONGEST: usize = 1_024;
 
-/// What is wrong with a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Trouble {
-    Traversal,
-    SystemTraversal,
-    EncodedTraversal,
-    CutName,
-    ProcessRoot,
-    Network,
-    KeyFile,
-    EnvironmentFile,
-    AccountFile,
-    SystemWrite,
-    BroadDelete,
-    LoginWrite,
-    StartupWrite,
-    AgentWrite,
-    AutomationWrite,
+rule_keys! {
+    /// What is wrong with a path.
+    enum Trouble {
+        Traversal = "traversal",
+        SystemTraversal = "system_traversal",
+        EncodedTraversal = "encoded_traversal",
+        CutName = "cut_name",
+        ProcessRoot = "process_root",
+        Network = "network_share",
+        KeyFile = "key_file",
+        EnvironmentFile = "environment_file",
+        AccountFile = "account_file",
+        SystemWrite = "system_write",
+        BroadDelete = "broad_delete",
+        LoginWrite = "login_write",
+        StartupWrite = "startup_write",
+        AgentWrite = "agent_write",
+        AutomationWrite = "automation_write",
+    }
 }
 
-macro_rules! rule {
-    ($key:ident, $id:literal, $title:literal, $reason:ident, $severity:ident, $confidence:ident,
-     fires: [$($fires:literal),+ $(,)?], silent: [$($silent:literal),+ $(,)?]) => {
-        Entry {
-            key: Trouble::$key,
-            id: concat!("path.", $id),
-            title: $title,
-            reason: ReasonCode::$reason,
-            severity: Severity::$severity,
-            confidence: Confidence::$confidence,
-            suggests: Treatment::Evidence,
-            fires_on: &[$($fires),+],
-            silent_on: &[$($silent),+],
-        }
-    };
-}
-
-/// In the examples a path is the argument of `read_file`; what begins with `write` or `delete` goes to a tool of that name.
-const RULES: &[Entry<Trouble>] = &[
-    rule!(Traversal, "traversal", "Climbs out of where it should stay.", PolicyViolation, Medium, Medium,
-        fires: ["../../../etc/hosts", "uploads/../../../x", "..\\..\\..\\boot.ini", "/srv/files/../../etc/hosts", "images/../../../../tmp/x"],
-        silent: ["../lib/util.py", "src/../README.md", "a/b/c.txt", "../../README.md", "notes...txt", "/home/alice/project/../other/x"]),
-    rule!(SystemTraversal, "system_traversal", "Climbs up and then down into the system, or to keys.", DataExfiltration, High, High,
-        fires: ["../../../etc/hosts", "../../../../etc/passwd", "/srv/files/../../etc/hosts", "uploads/../../../../proc/self/environ", "..\\..\\..\\Windows\\win.ini"],
-        silent: ["../../README.md", "/etc/hosts", "../../../x", "/srv/etc/../data/x", "/usr/lib/../share/doc/x"]),
-    rule!(EncodedTraversal, "encoded_traversal", "Climbs out in a spelling that is made to be overlooked.", Obfuscation, High, High,
-        fires: ["%2e%2e%2fetc/hosts", "..%2f..%2fx", "%252e%252e%252fx", "..%c0%af..%c0%afx", "..\u{2215}..\u{2215}x", "\u{2025}/\u{2025}/x", "..%5c..%5cx", "\u{ff0e}\u{ff0e}/\u{ff0e}\u{ff0e}/x", "....//....//x"],
-        silent: ["../x", "a%20b.txt", "50%25.txt", "docs/a%2Fb.md"]),
-    rule!(CutName, "cut_name", "Holds a zero byte, behind which some programs stop reading.", Obfuscation, High, High,
-        fires: ["/etc/hosts\0.png", "report%00.pdf"], silent: ["report.pdf", "100%.txt"]),
-    rule!(ProcessRoot, "process_root", "Reaches the file system or the memory through a process.", PrivilegeEscalation, High, High,
-        fires: ["/proc/self/root/etc/hosts", "/proc/1/cwd/x", "/proc/1234/mem", "/proc/self/fd/3"], silent: ["/proc/cpuinfo", "docs/proc/self/readme"]),
-    rule!(Network, "network_share", "A share of another machine: to open it can hand out a login.", UntrustedDestination, Medium, Medium,
-        fires: ["\\\\203.0.113.9\\share\\x", "//203.0.113.9/c$/x", "\\\\?\\UNC\\host\\x"], silent: ["C:\\data\\x", "//comment", "/srv//data/x"]),
-    rule!(KeyFile, "key_file", "Keys, password hashes or stored credentials.", DataExfiltration, High, High,
-        fires: ["/etc/shadow", "~/.ssh/id_rsa", "$HOME/.aws/credentials", "file:///root/.kube/config", "FILE:///etc/shadow", "C:\\Windows\\System32\\config\\SAM", "../../../../etc/shadow", "/home/a/.mozilla/firefox/x/logins.json", "wallet.dat", "/proc/self/environ"],
-        silent: ["~/.ssh/id_rsa.pub", "src/shadow.rs", "docs/credentials.md", "~/.ssh/known_hosts"]),
-    rule!(EnvironmentFile, "environment_file", "Environment variables, where keys are kept.", DataExfiltration, Medium, Medium,
-        fires: [".env", "app/.env.production"], silent: [".env.example", "environment.md", "src/env.rs"]),
-    rule!(AccountFile, "account_file", "The list of accounts, or a command history.", DataExfiltration, Medium, High,
-        fires: ["/etc/passwd", "~/.bash_history"], silent: ["docs/passwd.md", "history.txt"]),
-    rule!(SystemWrite, "system_write", "Writes or deletes inside a directory of the system.", DestructiveAction, High, Medium,
-        fires: ["write /etc/hosts", "delete /usr/bin/ls", "write C:\\Windows\\System32\\x.dll"], silent: ["/etc/hosts", "write notes.txt", "write /home/a/x"]),
-    rule!(BroadDelete, "broad_delete", "Deletes the root, a home or a system directory.", DestructiveAction, Critical, High,
-        fires: ["delete /", "delete ~", "delete /etc", "delete C:\\"], silent: ["delete build", "/", "delete /home/a/project/x"]),
-    rule!(LoginWrite, "login_write", "Changes who may log in or become administrator.", PrivilegeEscalation, High, High,
-        fires: ["write ~/.ssh/authorized_keys", "write /etc/sudoers.d/x", "write /etc/passwd"], silent: ["~/.ssh/authorized_keys", "write keys.txt"]),
-    rule!(StartupWrite, "startup_write", "Changes what runs at login, at boot or on a timer.", MaliciousCode, High, Medium,
-        fires: ["write ~/.bashrc", "write /etc/cron.d/x", "write ~/.config/systemd/user/x.service"], silent: ["~/.bashrc", "write profile.md"]),
-    rule!(AgentWrite, "agent_write", "Changes the instructions or settings of an agent.", PromptInjection, Medium, Medium,
-        fires: ["write CLAUDE.md", "write .cursor/mcp.json", "write /home/a/p/AGENTS.md"], silent: ["CLAUDE.md", "write README.md"]),
-    rule!(AutomationWrite, "automation_write", "Changes what a build server, an editor or a hook runs.", MaliciousCode, Medium, Medium,
-        fires: ["write .git/hooks/pre-commit", "write .github/workflows/ci.yml", "write .vscode/tasks.json"], silent: [".github/workflows/ci.yml", "write src/ci.rs"]),
-];
+/// Its rules.
+const RULES: RuleFile = RuleFile {
+    name: "path.toml",
+    text: include_str!("rules/path.toml"),
+    family: "path",
+    reason: ReasonCode::DataExfiltration,
+    suggests: Treatment::Evidence,
+};
 
 /// What a tool does with the paths that it is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Deed {
+enum Effect {
     Read,
     Write,
     Delete,
@@ -96,15 +53,15 @@ enum Deed {
 
 /// The family.
 pub(super) struct Path {
-    catalogue: RuleTable<Trouble>,
+    rules: RuleTable<Trouble>,
 }
 
 impl Path {
-    /// Makes the family.
-    pub(super) fn new() -> Self {
-        Self {
-            catalogue: RuleTable::new(RULES),
-        }
+    /// Reads the rules.
+    pub(super) fn new() -> Result<Self, RuleError> {
+        Ok(Self {
+            rules: RuleTable::load(&RULES)?,
+        })
     }
 }
 
@@ -114,10 +71,10 @@ impl Prefilter for Path {
     }
 
     fn rules(&self) -> &[Rule] {
-        self.catalogue.rules()
+        self.rules.rules()
     }
 
-    fn heeds_plain(&self, plain: Plain<'_>) -> bool {
+    fn heeds_unremarkable(&self, plain: Unremarkable<'_>) -> bool {
         plain.may_act()
     }
 
@@ -128,10 +85,7 @@ impl Prefilter for Path {
         }
         let label = content.label.as_deref().unwrap_or_default().to_ascii_lowercase();
         let labelled = is_path_label(&label);
-        let deed = subject.notes.once(0, || {
-            let call = subject.step.tool_call.as_ref();
-            call.map_or(Deed::Read, |call| deed(&call.tool))
-        });
+        let effect = Effect::of(&subject.called.classes);
         let mut seen: Vec<Trouble> = Vec::new();
         // Decoding layers is done here, where a path knows how often: a decoded view would hide that it was encoded.
         for view in subject
@@ -143,19 +97,17 @@ impl Prefilter for Path {
             if !is_path || text.len() > LONGEST || text.trim().is_empty() || text.contains('\n') {
                 continue;
             }
-            subject.notes.work(Work::Path, 1);
-            for (trouble, what) in troubles(text.trim(), deed) {
+            subject.context.work(Work::Path, 1);
+            for (trouble, what) in troubles(text.trim(), effect) {
                 if seen.contains(&trouble) {
                     continue;
                 }
                 seen.push(trouble);
-                if let Some(rule) = self.catalogue.rule(trouble) {
-                    let mut finding = rule.at(subject, view, 0..text.len(), what);
-                    if !labelled && !is_file_url(text) {
-                        finding.confidence = finding.confidence.min(Confidence::Medium);
-                    }
-                    found.push(finding);
+                let mut finding = self.rules.rule(trouble).at(subject, view, 0..text.len(), what);
+                if !labelled && !is_file_url(text) {
+                    finding.confidence = finding.confidence.min(Confidence::Medium);
                 }
+                found.push(finding);
             }
         }
     }
@@ -164,38 +116,6 @@ impl Prefilter for Path {
 fn is_file_url(text: &str) -> bool {
     text.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:"))
 }
-
-/// Words in labels of arguments that are paths.
-const PATH_WORDS: &[&str] = &[
-    "path",
-    "paths",
-    "file",
-    "files",
-    "filename",
-    "filepath",
-    "dir",
-    "directory",
-    "folder",
-    "uri",
-    "destination",
-    "dest",
-    "source",
-    "src",
-    "target",
-    "location",
-    "root",
-    "cwd",
-    "workdir",
-    "attachment",
-    "attachments",
-    "document",
-    "output",
-    "input",
-    "pathname",
-    "filenames",
-    "to",
-    "from",
-];
 
 fn is_path_label(label: &str) -> bool {
     // `from` and `to` alone are as often people as paths; what they hold must look like one.
@@ -249,30 +169,27 @@ fn looks_like_path(text: &str) -> bool {
     (blanks <= 2 && (begins || drive || text.contains("../../"))) || hidden_secret
 }
 
-fn deed(tool: &str) -> Deed {
-    let tool = tool.to_ascii_lowercase();
-    let has = |words: &[&str]| words.iter().any(|word| tool.contains(word));
-    if has(&["delete", "remove", "unlink", "rmdir", "trash", "erase", "purge"]) {
-        Deed::Delete
-    } else if has(&[
-        "write", "create", "append", "edit", "save", "put", "upload", "move", "copy", "rename", "replace", "insert",
-        "patch", "update", "modify", "mkdir", "touch", "export", "download",
-    ]) {
-        Deed::Write
-    } else {
-        Deed::Read
+impl Effect {
+    fn of(tool: &Classified) -> Self {
+        if tool.deletes {
+            Effect::Delete
+        } else if tool.set.has(ToolClass::Writes) {
+            Effect::Write
+        } else {
+            Effect::Read
+        }
     }
 }
 
-fn troubles(text: &str, deed: Deed) -> Vec<(Trouble, &'static str)> {
+fn troubles(text: &str, effect: Effect) -> Vec<(Trouble, &'static str)> {
     let mut troubles = Vec::new();
     let location = Location::of(text);
     of_spelling(text, &location, &mut troubles);
     of_secret(&location, &mut troubles);
-    match deed {
-        Deed::Read => {}
-        Deed::Write => of_writing(&location, &mut troubles),
-        Deed::Delete => match location.breadth() {
+    match effect {
+        Effect::Read => {}
+        Effect::Write => of_writing(&location, &mut troubles),
+        Effect::Delete => match location.breadth() {
             Breadth::Everything | Breadth::Home | Breadth::SystemDirectory => {
                 troubles.push((
                     Trouble::BroadDelete,
@@ -398,58 +315,4 @@ fn of_writing(location: &Location, troubles: &mut Vec<(Trouble, &'static str)>) 
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::Step;
-    use crate::prefilter::testing::{hold_shaped_examples, screen, tool_call};
-
-    fn shape(text: &str) -> Step {
-        let (tool, path) = match text.split_once(' ') {
-            Some((verb @ ("write" | "delete"), path)) => (format!("{verb}_file"), path),
-            _ => ("read_file".to_owned(), text),
-        };
-        tool_call(&tool, &[("path", path)])
-    }
-
-    #[test]
-    fn every_rule_holds_its_examples() {
-        hold_shaped_examples(&Path::new(), |_, text| shape(text));
-    }
-
-    #[test]
-    fn paths_are_known_by_their_shape_too() {
-        let found = screen(&Path::new(), &tool_call("open", &[("what", "/etc/shadow")]));
-        assert_eq!(
-            (found[0].rule.as_str(), found[0].confidence),
-            ("path.key_file", Confidence::Medium)
-        );
-        for text in [
-            "see /etc/shadow in the manual for how passwords are kept",
-            "a/b testing",
-            "and/or",
-            "10/12/2024",
-            "I like ../../ as a smiley, do you not?",
-        ] {
-            assert_eq!(screen(&Path::new(), &tool_call("say", &[("text", text)])), [], "{text}");
-        }
-    }
-
-    #[test]
-    fn ordinary_paths_are_silent() {
-        for text in [
-            "src/main.rs",
-            "/home/alice/project/src",
-            "./a/b.txt",
-            "../lib/util.py",
-            "C:\\Users\\bob\\report.docx",
-            "/tmp/x",
-            "/var/www/html/index.html",
-            "data/2024/10.csv",
-            "write src/lib.rs",
-            "delete /tmp/x/y",
-            "write /workspace/app/Dockerfile",
-        ] {
-            assert_eq!(screen(&Path::new(), &shape(text)), [], "{text}");
-        }
-    }
-}
+mod tests;

@@ -5,6 +5,7 @@
 //! a code block or a literal of a text about attacks or tests weighs a quarter.
 
 mod needs;
+mod rarity;
 mod surroundings;
 
 use std::collections::BTreeMap;
@@ -12,57 +13,25 @@ use std::ops::Range;
 
 use regex::bytes::{Regex, RegexBuilder};
 use serde::Deserialize;
+use toml::Value;
 
-use super::{ScanContext, Work};
-use crate::model::{Confidence, Severity};
+use super::{Rule, RuleError, ScanContext, Work};
+use crate::prefilter::engine::RuleFile;
+use crate::prefilter::engine::rules;
 use crate::text::keywords::{Keywords, Seen, Word};
 use crate::text::views::fold_pattern;
 use needs::Needs;
 use surroundings::{Surroundings, around};
 
-/// Why a rule file is unusable: which rule, what was expected, what was found.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum RuleError {
-    /// It is no TOML, or has an unknown key.
-    #[error("{file}: {why}")]
-    Malformed {
-        /// The file.
-        file: &'static str,
-        /// What the parser said.
-        why: String,
-    },
-    /// A value of a rule cannot be used.
-    #[error("{file}: rule `{rule}`: {why}")]
-    Rule {
-        /// The file.
-        file: &'static str,
-        /// The rule.
-        rule: String,
-        /// What was expected and what was found.
-        why: String,
-    },
-}
-
+/// What the rule of a kind of signal says besides what every rule says.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
-    #[serde(default)]
-    fragments: BTreeMap<String, String>,
-    rules: Vec<RuleEntry>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RuleEntry {
-    id: String,
-    title: String,
-    severity: String,
-    confidence: String,
+struct Data {
     weight: u32,
     #[serde(default = "yes")]
     alone: bool,
-    fires_on: Vec<String>,
-    silent_on: Vec<String>,
+    #[serde(default)]
+    part: Part,
     patterns: Vec<PatternEntry>,
 }
 
@@ -77,19 +46,33 @@ struct PatternEntry {
     unless: Vec<String>,
 }
 
+/// What stands beside the rules: fragments of expressions, by name.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Beside {
+    #[serde(default)]
+    fragments: BTreeMap<String, String>,
+}
+
 const fn yes() -> bool {
     true
 }
 
-/// One kind of signal.
-#[derive(Clone, Debug)]
-pub(super) struct Kind {
-    pub(super) id: String,
-    pub(super) title: String,
-    pub(super) severity: Severity,
-    pub(super) confidence: Confidence,
-    pub(super) fires_on: Vec<String>,
-    pub(super) silent_on: Vec<String>,
+/// What a signal says, as far as it depends on who says it how much it weighs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Part {
+    /// Orders the machine that reads it.
+    Order,
+    /// Says what to do next, or how to answer.
+    Steering,
+    /// Takes earlier instructions back.
+    Override,
+    /// Instructs in another way.
+    Instructing,
+    /// Anything else.
+    #[default]
+    Other,
 }
 
 /// Whether a hit is worth telling by itself.
@@ -106,6 +89,7 @@ struct Pattern {
     /// What else must stand near for it to fit.
     needs: Needs,
     weight: u32,
+    part: Part,
     told: Told,
     /// Words that, near a hit, make it something else.
     unless: Vec<String>,
@@ -129,6 +113,8 @@ pub(super) struct Hit {
     pub(super) span: Range<usize>,
     /// Twice the weight of the pattern; where the text quotes it the weight itself, where it shows it as an example half of that.
     pub(super) weight: u32,
+    /// What it says.
+    pub(super) part: Part,
     told: Told,
     quoted: bool,
 }
@@ -159,7 +145,7 @@ pub(super) struct Cluster {
 /// The compiled signals of one file.
 #[derive(Debug)]
 pub(super) struct Signals {
-    kinds: Vec<Kind>,
+    kinds: Vec<Rule>,
     patterns: Vec<Pattern>,
     words: Vec<Word>,
     /// The words alone, for texts that did not pass the shared gate.
@@ -187,23 +173,18 @@ pub(super) const HALVES: u32 = 2;
 
 impl Signals {
     /// Reads and compiles a rule file.
-    pub(super) fn compile(file: &'static str, text: &str) -> Result<Self, RuleError> {
-        let parsed: File = toml::from_str(text).map_err(|error| RuleError::Malformed {
-            file,
-            why: error.to_string(),
-        })?;
+    pub(super) fn compile(file: &RuleFile) -> Result<Self, RuleError> {
+        let read = rules::read::<Data>(file)?;
+        let fragments = Value::Table(read.beside).try_into::<Beside>();
+        let fragments = fragments.map_err(|error| file.wrong("fragments", error))?.fragments;
         let mut kinds = Vec::new();
         let mut patterns = Vec::new();
         let mut words: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-        for entry in parsed.rules {
-            let wrong = |why: String| RuleError::Rule {
-                file,
-                rule: entry.id.clone(),
-                why,
-            };
+        for (rule, entry) in read.rules {
+            let wrong = |why: String| file.wrong(&rule.id, why);
             for pattern in &entry.patterns {
                 let index = patterns.len();
-                let expression = expand(&pattern.re, &parsed.fragments);
+                let expression = expand(&pattern.re, &fragments);
                 let gate: Vec<String> = pattern.gate.iter().map(|word| fold_pattern(word)).collect();
                 patterns.push(Pattern {
                     kind: kinds.len(),
@@ -214,6 +195,7 @@ impl Signals {
                         .build()
                         .map_err(|error| wrong(error.to_string()))?,
                     weight: pattern.weight.unwrap_or(entry.weight) * HALVES,
+                    part: entry.part,
                     told: if pattern.alone.unwrap_or(entry.alone) {
                         Told::Alone
                     } else {
@@ -228,16 +210,7 @@ impl Signals {
                     words.entry(word).or_default().push(index);
                 }
             }
-            kinds.push(Kind {
-                severity: Severity::from_name(&entry.severity)
-                    .ok_or_else(|| wrong(format!("expected a severity, found `{}`", entry.severity)))?,
-                confidence: Confidence::from_name(&entry.confidence)
-                    .ok_or_else(|| wrong(format!("expected a confidence, found `{}`", entry.confidence)))?,
-                id: entry.id,
-                title: entry.title,
-                fires_on: entry.fires_on,
-                silent_on: entry.silent_on,
-            });
+            kinds.push(rule);
         }
         let (words, opens): (Vec<Word>, Vec<Vec<usize>>) = words
             .into_iter()
@@ -252,8 +225,8 @@ impl Signals {
         })
     }
 
-    /// Every kind of signal, in the order of the file.
-    pub(super) fn kinds(&self) -> &[Kind] {
+    /// The rule of every kind of signal, in the order of the file.
+    pub(super) fn kinds(&self) -> &[Rule] {
         &self.kinds
     }
 
@@ -339,6 +312,7 @@ impl Signals {
                         kind: pattern.kind,
                         span,
                         weight,
+                        part: pattern.part,
                         told: pattern.told,
                         quoted,
                     });
@@ -433,102 +407,4 @@ fn expand(pattern: &str, fragments: &BTreeMap<String, String>) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const FILE: &str = r#"
-        [[rules]]
-        id = "greeting"
-        title = "A greeting."
-        severity = "low"
-        confidence = "low"
-        weight = 3
-        fires_on = ["hello there"]
-        silent_on = ["bye"]
-        [[rules.patterns]]
-        gate = ["hello"]
-        re = "\\bhello (?:there|you)\\b"
-
-        [[rules]]
-        id = "farewell"
-        title = "A farewell."
-        severity = "low"
-        confidence = "low"
-        weight = 2
-        fires_on = ["bye"]
-        silent_on = ["hello"]
-        [[rules.patterns]]
-        gate = ["bye", "до свидания"]
-        re = "\\bbye\\b|до свидания"
-    "#;
-
-    #[test]
-    fn weights_of_different_signals_close_together_are_added() {
-        let signals = Signals::compile("test", FILE).unwrap();
-        let near = "hello *there*, hello\nyou, bye";
-        let hits = signals.hits(near);
-        assert_eq!(hits.len(), 3);
-        let clusters = signals.gravest(&hits, 10, |hit| hit.weight);
-        assert_eq!(clusters.len(), 1);
-        assert_eq!((clusters[0].score, clusters[0].span.clone()), (10, 0..near.len()));
-        let far = format!("hello there {} bye", "word ".repeat(300));
-        assert!(signals.gravest(&signals.hits(&far), 10, |hit| hit.weight).is_empty());
-        assert_eq!(signals.hits(&fold_pattern("до свидания")).len(), 1);
-    }
-
-    #[test]
-    fn a_quotation_weighs_half() {
-        let signals = Signals::compile("test", FILE).unwrap();
-        let weight = |text: &str| signals.hits(text)[0].weight;
-        assert_eq!(weight("hello there"), 6);
-        assert_eq!(weight("people say \"hello there\" a lot"), 3);
-        assert_eq!(weight("an attacker says hello there"), 3);
-        assert_eq!(weight("{\"text\": \"hello there, friend\"}"), 6);
-        assert_eq!(weight("patterns = [\"hello there\", \"bye\"]"), 3);
-        assert_eq!(weight("tries to hello there"), 3);
-        assert_eq!(weight("you have to hello there"), 6);
-    }
-
-    #[test]
-    fn what_a_manual_or_a_test_shows_weighs_a_quarter() {
-        let signals = Signals::compile("test", FILE).unwrap();
-        let weight = |text: &str| signals.hits(text)[0].weight;
-        assert_eq!(
-            weight("try it:\n```text\n/check hello there\n```\nthis is found by the scanner."),
-            1
-        );
-        assert_eq!(
-            weight("attacks = [\n    'hello there and more',\n]\ndef test_it(): pass"),
-            1
-        );
-        assert_eq!(weight("try it:\n```text\n/check hello there\n```\nthis is fun."), 6);
-        assert_eq!(weight("the scanner found:\n```text\nnothing\n```\nhello there"), 6);
-    }
-
-    #[test]
-    fn another_word_nearby_makes_it_something_else() {
-        let file = FILE.replace(
-            "gate = [\"hello\"]",
-            "gate = [\"hello\"]\n        unless = [\"customer:\"]",
-        );
-        let signals = Signals::compile("test", &file).unwrap();
-        assert_eq!(signals.hits("hello there").len(), 1);
-        assert!(signals.hits("customer: ok\nhello there").is_empty());
-    }
-
-    #[test]
-    fn windows_do_not_invent_word_borders() {
-        let signals = Signals::compile("test", FILE).unwrap();
-        let text = format!("{}bye{}", "x".repeat(BEFORE), " ");
-        assert!(signals.hits(&text).is_empty());
-    }
-
-    #[test]
-    fn a_bad_file_is_told_with_its_rule() {
-        let error = Signals::compile("test", &FILE.replace("severity = \"low\"", "severity = \"awful\"")).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "test: rule `greeting`: expected a severity, found `awful`"
-        );
-    }
-}
+mod tests;

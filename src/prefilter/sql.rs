@@ -9,44 +9,38 @@ mod dynamic;
 mod injected;
 mod reading;
 mod recognised;
-mod rules;
-mod trade;
 
-use super::{Plain, Prefilter, Rule, Subject, Work};
-use crate::model::{Confidence, Finding, Origin, View};
-use crate::prefilter::engine::RuleTable;
+use super::{Prefilter, Rule, Subject, Unremarkable, Work};
+use crate::model::{Confidence, Finding, Origin, ReasonCode, Treatment, View};
+use crate::prefilter::engine::{RuleError, RuleFile, RuleTable};
+use crate::prefilter::words::sql::{FILE_LABELS, PARTS};
 use behind::{Beginning, hidden_behind};
 use injected::injected;
 use reading::{Reading, Trait};
 use recognised::is_sql;
-use rules::RULES;
-use trade::{Trade, trade};
 
-/// Names of arguments that hold what a file is to hold.
-const FILE_LABELS: &[&str] = &[
-    "content",
-    "contents",
-    "file_text",
-    "file_content",
-    "new_str",
-    "new_string",
-    "old_str",
-    "old_string",
-    "patch",
-    "diff",
-];
+/// Its rules.
+const RULES: RuleFile = RuleFile {
+    name: "sql.toml",
+    text: include_str!("rules/sql.toml"),
+    family: "sql",
+    reason: ReasonCode::DestructiveAction,
+    suggests: Treatment::Evidence,
+};
 
 /// The family.
 pub(super) struct Sql {
-    catalogue: RuleTable<Trait>,
+    rules: RuleTable<Trait>,
 }
 
 impl Sql {
-    /// Makes the family.
-    pub(super) fn new() -> Self {
-        Self {
-            catalogue: RuleTable::new(RULES),
-        }
+    /// Reads the rules and compiles what they are found by.
+    pub(super) fn new() -> Result<Self, RuleError> {
+        behind::check_expressions()?;
+        injected::check_expressions()?;
+        Ok(Self {
+            rules: RuleTable::load(&RULES)?,
+        })
     }
 }
 
@@ -56,10 +50,10 @@ impl Prefilter for Sql {
     }
 
     fn rules(&self) -> &[Rule] {
-        self.catalogue.rules()
+        self.rules.rules()
     }
 
-    fn heeds_plain(&self, plain: Plain<'_>) -> bool {
+    fn heeds_unremarkable(&self, plain: Unremarkable<'_>) -> bool {
         plain.may_act()
     }
 
@@ -68,17 +62,14 @@ impl Prefilter for Sql {
             return;
         }
         let label = subject.content.label.as_deref().unwrap_or_default();
-        let trade = subject.notes.once(0, || {
-            let call = subject.step.tool_call.as_ref();
-            call.map_or(Trade::Other, |call| trade(&call.tool))
-        });
+        let field = subject.called.classes.field;
         let mut seen: Vec<Trait> = Vec::new();
         for view in subject
             .views
             .of_kind(&[View::Raw, View::Normalized, View::Json, View::Decoded])
         {
             let text = view.text();
-            let reading = if is_sql(label, text, trade) {
+            let reading = if is_sql(label, text, field) {
                 let mut reading = reading::read(text);
                 if !reading.certain {
                     // What begins by ending a literal goes on behind it.
@@ -87,10 +78,10 @@ impl Prefilter for Sql {
                         true => Beginning::Anywhere,
                         false => Beginning::OfLine,
                     };
-                    reading.take(hidden_behind(label, text, trade, beginning));
+                    reading.take(hidden_behind(label, text, field, beginning));
                 }
                 reading
-            } else if let Some(mut reading) = hidden_behind(label, text, trade, Beginning::Anywhere) {
+            } else if let Some(mut reading) = hidden_behind(label, text, field, Beginning::Anywhere) {
                 let injected = injected(text).map(|span| (Trait::Injected, span));
                 reading.traits.extend(injected);
                 reading
@@ -102,15 +93,13 @@ impl Prefilter for Sql {
             } else {
                 continue;
             };
-            subject.notes.work(Work::Statement, 1);
+            subject.context.work(Work::Statement, 1);
             for (seen_trait, span) in reading.traits {
                 if seen.contains(&seen_trait) {
                     continue;
                 }
                 seen.push(seen_trait);
-                let Some(rule) = self.catalogue.rule(seen_trait) else {
-                    continue;
-                };
+                let rule = self.rules.rule(seen_trait);
                 let mut finding = rule.at(subject, view, span, seen_trait.explain());
                 // What is written to a file runs later or never, and where it runs it is looked at again.
                 let told = reading.certain || seen_trait.is_a_word() && names_machine(text);
@@ -151,73 +140,9 @@ pub(super) fn loss(text: &str) -> Option<Loss> {
 
 /// Whether a text names a file of the machine that nobody keeps data in: one of the system's, or one that runs.
 fn names_machine(text: &str) -> bool {
-    const PARTS: &[&str] = &[
-        "/etc/",
-        "/proc/",
-        "/root/",
-        ".ssh",
-        "/var/www",
-        ".php",
-        ".jsp",
-        ".asp",
-        "/cron",
-        "\\windows\\",
-    ];
     let lower = text.to_ascii_lowercase();
     PARTS.iter().any(|part| lower.contains(part))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::prefilter::testing::{hold_shaped_examples, screen, tool_call};
-
-    #[test]
-    fn every_rule_holds_its_examples() {
-        hold_shaped_examples(&Sql::new(), |_, text| tool_call("query_database", &[("query", text)]));
-    }
-
-    #[test]
-    fn what_is_written_to_a_file_is_less_certain_than_what_is_run() {
-        let confidence = |label: &str| {
-            let found = screen(&Sql::new(), &tool_call("tool", &[(label, "DROP TABLE orders")]));
-            found.first().map(|finding| finding.confidence)
-        };
-        assert_eq!(confidence("content"), Some(Confidence::Medium));
-        assert_eq!(confidence("query"), Some(Confidence::High));
-    }
-
-    #[test]
-    fn prose_that_begins_like_sql_is_no_sql() {
-        for text in [
-            "drop me a line about the table",
-            "select a seat by the window",
-            "update the address of my order",
-            "Delete the last mail",
-            "with regards",
-            "copy that from the file",
-            "grant me a refund",
-        ] {
-            assert_eq!(
-                screen(&Sql::new(), &tool_call("send", &[("query", text)])),
-                [],
-                "{text}"
-            );
-        }
-    }
-
-    #[test]
-    fn hostile_depth_and_length_end_quickly() {
-        for text in [
-            format!("SELECT {}1{}", "(".repeat(20_000), ")".repeat(20_000)),
-            format!("SELECT 1 WHERE {}", "1=1 OR ".repeat(8_000)),
-            format!("SELECT {}", "/*".repeat(20_000)),
-            "SELECT '".repeat(8_000),
-            format!("SELECT 1{}", " UNION SELECT 1".repeat(4_000)),
-        ] {
-            let thread = std::thread::Builder::new().stack_size(2 * 1024 * 1024);
-            let screened = thread.spawn(move || screen(&Sql::new(), &tool_call("q", &[("sql", &text)])).len());
-            assert!(screened.unwrap().join().is_ok());
-        }
-    }
-}
+mod tests;

@@ -1,33 +1,40 @@
 //! Oddities in the way a step was written, as the wire remarked them.
 
-use super::{Plain, Prefilter, Rule, Spoken, Subject};
-use crate::model::{Confidence, Finding, ReasonCode, Remark, RemarkKind, Severity, Step, Treatment, View};
+use super::{Prefilter, Rule, StepKeywords, Subject, Unremarkable};
+use crate::model::{Finding, ReasonCode, Remark, RemarkKind, Step, Treatment, View};
 use crate::policy::Policy;
+use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 
 /// More remarks than this say nothing new.
 const MOST: usize = 32;
 
+rule_keys! {
+    /// Its rules.
+    enum At {
+        Remark = "remark",
+    }
+}
+
+/// Its rules.
+const RULES: RuleFile = RuleFile {
+    name: "structure.toml",
+    text: include_str!("rules/structure.toml"),
+    family: "structure",
+    reason: ReasonCode::MalformedPayload,
+    suggests: Treatment::Evidence,
+};
+
 /// The family.
 pub(super) struct Structure {
-    rules: [Rule; 1],
+    rules: RuleTable<At>,
 }
 
 impl Structure {
-    /// Makes the rule.
-    pub(super) fn new() -> Self {
-        Self {
-            rules: [Rule {
-                id: "structure.remark".to_owned(),
-                title: "The step contradicts itself or its protocol.".to_owned(),
-                reason: ReasonCode::MalformedPayload,
-                severity: Severity::Low,
-                confidence: Confidence::High,
-                suggests: Treatment::Evidence,
-                // It is about the shape of a step; no text makes it fire.
-                fires_on: Vec::new(),
-                silent_on: Vec::new(),
-            }],
-        }
+    /// Reads the rule.
+    pub(super) fn new() -> Result<Self, RuleError> {
+        Ok(Self {
+            rules: RuleTable::load(&RULES)?,
+        })
     }
 }
 
@@ -37,17 +44,17 @@ impl Prefilter for Structure {
     }
 
     fn rules(&self) -> &[Rule] {
-        &self.rules
+        self.rules.rules()
     }
 
-    fn heeds_plain(&self, _plain: Plain<'_>) -> bool {
+    fn heeds_unremarkable(&self, _plain: Unremarkable<'_>) -> bool {
         false
     }
 
     fn screen_content(&self, _subject: &Subject<'_>, _found: &mut Vec<Finding>) {}
 
-    fn screen_step(&self, step: &Step, _policy: &Policy, _spoken: Spoken<'_>, found: &mut Vec<Finding>) {
-        let [rule] = &self.rules;
+    fn screen_step(&self, step: &Step, _policy: &Policy, _step_keywords: StepKeywords<'_>, found: &mut Vec<Finding>) {
+        let rule = self.rules.rule(At::Remark);
         found.extend(oddities(step).take(MOST).map(|remark| Finding {
             rule: rule.id.clone(),
             reason: rule.reason.clone(),
@@ -68,28 +75,4 @@ fn oddities(step: &Step) -> impl Iterator<Item = &Remark> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::Pointer;
-    use crate::prefilter::testing;
-
-    #[test]
-    fn a_remark_becomes_a_finding_at_its_pointer() {
-        let mut step = testing::step([]);
-        step.remarks.push(Remark {
-            pointer: Pointer::new("/params/payload/method"),
-            what: "the inner method differs from the outer one".into(),
-            kind: RemarkKind::Oddity,
-        });
-        step.remarks.push(Remark {
-            pointer: Pointer::new("/params/message/role"),
-            what: "the role is another word for the same".into(),
-            kind: RemarkKind::Leniency("role_assistant"),
-        });
-        let found = testing::seen_in_shape(&Structure::new(), &step, &Policy::standard().unwrap());
-        assert_eq!(found.len(), 1);
-        assert_eq!(found[0].pointer.as_str(), "/params/payload/method");
-        assert_eq!(found[0].reason, ReasonCode::MalformedPayload);
-        assert_eq!(found[0].explanation, "the inner method differs from the outer one");
-    }
-}
+mod tests;

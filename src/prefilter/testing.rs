@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex};
 
-use super::{Keywords, Prefilter, Prefilters, Rule, ScanContext, Spoken, Subject, Views};
+use super::engine::CalledTool;
+use super::{Keywords, Prefilter, Prefilters, Rule, ScanContext, StepKeywords, Subject, Views};
 use crate::model::{
     Argument, Content, ContentId, Finding, Form, Kind, Method, Origin, Place, Pointer, Screening, Step, ToolCall,
 };
@@ -32,7 +33,7 @@ pub(crate) fn step(contents: impl IntoIterator<Item = (Origin, String)>) -> Step
 
 /// What every family sees in a step, under the built-in policy.
 pub(crate) fn screened(step: &Step) -> Screening {
-    static PREFILTERS: LazyLock<Prefilters> = LazyLock::new(Prefilters::standard);
+    static PREFILTERS: LazyLock<Prefilters> = LazyLock::new(|| Prefilters::standard().unwrap());
     PREFILTERS.screen(step, &Policy::standard().unwrap())
 }
 
@@ -67,15 +68,17 @@ pub(crate) fn seen_in_contents(family: &dyn Prefilter, step: &Step, policy: &Pol
     let gate = gate_of(family);
     let mut found = Vec::new();
     let notes = ScanContext::default();
+    let called = CalledTool::of(step, policy);
     for content in &step.contents {
         let views = Views::of(content, &gate);
         let subject = Subject {
             step,
             policy,
             content,
+            called: &called,
             views: &views,
             vocabulary: views::OF_FAMILIES,
-            notes: &notes,
+            context: &notes,
         };
         family.screen_content(&subject, &mut found);
     }
@@ -90,12 +93,12 @@ pub(crate) fn seen_in_shape(family: &dyn Prefilter, step: &Step, policy: &Policy
         .iter()
         .map(|content| gate.hits(&content.text).vocabularies())
         .collect();
-    let spoken = Spoken {
+    let keywords = StepKeywords {
         vocabularies: &vocabularies,
         vocabulary: views::OF_FAMILIES + 1,
     };
     let mut found = Vec::new();
-    family.screen_step(step, policy, spoken, &mut found);
+    family.screen_step(step, policy, keywords, &mut found);
     found
 }
 

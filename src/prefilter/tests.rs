@@ -9,7 +9,7 @@ use super::engine::Scanner;
 use super::*;
 use crate::model::{Confidence, Finding, Origin, ReasonCode, Severity, Treatment, View, ViewSet};
 use crate::policy::Policy;
-use crate::text::views::Glance;
+use crate::text::views::Triage;
 
 /// A family that finds the word `marker` in every view.
 struct Markers(Vec<Rule>);
@@ -49,7 +49,7 @@ impl Prefilter for Markers {
 
 #[test]
 fn every_content_is_screened_and_covered() {
-    let prefilters = Prefilters::of(vec![Markers::new()]);
+    let prefilters = Prefilters::of(vec![Markers::new()]).unwrap();
     let step = testing::step([
         (Origin::ToolOutput, "a marker here, a mar\u{200b}ker there".to_owned()),
         (Origin::User, "MARKER".to_owned()),
@@ -74,14 +74,16 @@ fn every_content_is_screened_and_covered() {
 #[test]
 fn what_was_cut_is_said_with_its_pointer() {
     let step = testing::step([(Origin::ToolOutput, "\u{3316}".repeat(200_000))]);
-    let screening = Prefilters::of(vec![]).screen(&step, &Policy::standard().unwrap());
+    let screening = Prefilters::of(vec![])
+        .unwrap()
+        .screen(&step, &Policy::standard().unwrap());
     assert!(screening.coverage.cut_bytes > 0);
     assert_eq!(screening.coverage.cut, [step.contents[0].pointer.clone()]);
 }
 
 #[test]
 fn rule_ids_are_unique_and_begin_with_their_family() {
-    let prefilters = Prefilters::standard();
+    let prefilters = Prefilters::standard().unwrap();
     let mut ids: Vec<&str> = prefilters.rules().map(|rule| rule.id.as_str()).collect();
     let count = ids.len();
     ids.sort_unstable();
@@ -106,7 +108,7 @@ proptest::proptest! {
     ) {
         let origin = Origin::ALL[origin];
         let step = testing::step(texts.into_iter().map(|text| (origin, text)));
-        static PREFILTERS: LazyLock<Prefilters> = LazyLock::new(Prefilters::standard);
+        static PREFILTERS: LazyLock<Prefilters> = LazyLock::new(|| Prefilters::standard().unwrap());
         let screening = PREFILTERS.screen(&step, &Policy::standard().unwrap());
         for finding in screening.findings {
             let content = step.content(finding.content.unwrap()).unwrap();
@@ -118,30 +120,30 @@ proptest::proptest! {
 /// What is passed over when a content is plain and nobody heeds its name.
 fn passed_over(text: &str, label: Option<&str>, origin: Origin) -> Vec<Finding> {
     static STANDARD: LazyLock<(Prefilters, Policy)> =
-        LazyLock::new(|| (Prefilters::standard(), Policy::standard().unwrap()));
+        LazyLock::new(|| (Prefilters::standard().unwrap(), Policy::standard().unwrap()));
     let (prefilters, policy) = &*STANDARD;
     let mut step = testing::step([(origin, text.to_owned())]);
     step.contents[0].label = label.map(Into::into);
     let content = &step.contents[0];
-    let glance = Glance::at(content, &prefilters.keywords);
-    let mut sweep = Scanner::of(prefilters, &step, policy, &Rc::default());
-    if !glance.is_plain(content) || sweep.heeds_plain(content) {
+    let triage = Triage::at(content, &prefilters.keywords);
+    let sweep = Scanner::of(prefilters, &step, policy, &Rc::default());
+    if !triage.is_unremarkable(content) || sweep.heeds_unremarkable(content) {
         return Vec::new();
     }
     let views = Views::of(content, &prefilters.keywords);
     assert_eq!(
         views.iter().map(ViewText::view).collect::<ViewSet>(),
-        Glance::plain_views()
+        Triage::unremarkable_views()
     );
-    assert_eq!(views.derived_bytes(), glance.plain_derived_bytes(content));
+    assert_eq!(views.derived_bytes(), triage.unremarkable_derived_bytes(content));
     sweep.look_at(content, &views, |_| true)
 }
 
 #[test]
 fn plain_contents_are_passed_over() {
-    let glance = |text: &str| {
+    let triage = |text: &str| {
         let step = testing::step([(Origin::ToolOutput, text.to_owned())]);
-        Glance::at(&step.contents[0], &Prefilters::standard().keywords).is_plain(&step.contents[0])
+        Triage::at(&step.contents[0], &Prefilters::standard().unwrap().keywords).is_unremarkable(&step.contents[0])
     };
     for text in [
         "shipped",
@@ -152,7 +154,7 @@ fn plain_contents_are_passed_over() {
         "2026-03-01",
         "2026-03-01T10:00:00Z",
     ] {
-        assert!(glance(text), "{text}");
+        assert!(triage(text), "{text}");
     }
     for text in [
         "ignore all of this",
@@ -162,7 +164,7 @@ fn plain_contents_are_passed_over() {
         "a@b.example",
         "%41",
     ] {
-        assert!(!glance(text), "{text}");
+        assert!(!triage(text), "{text}");
     }
 }
 

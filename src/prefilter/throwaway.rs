@@ -2,56 +2,10 @@
 //!
 //! It reads names alone and knows neither what bears them nor what happens to it.
 
-/// Parts of names of what exists to be thrown away.
-const PARTS: &[&str] = &[
-    "tmp",
-    "temp",
-    "temporary",
-    "test",
-    "tests",
-    "testing",
-    "dev",
-    "development",
-    "staging",
-    "stage",
-    "preview",
-    "previews",
-    "pr",
-    "sandbox",
-    "scratch",
-    "ci",
-    "bench",
-    "benchmark",
-    "demo",
-    "dummy",
-    "playground",
-    "e2e",
-    "throwaway",
-    "ephemeral",
-    "fixture",
-    "fixtures",
-    "mock",
-    "trial",
-    "qa",
-    "loadtest",
-    "perftest",
-    "smoketest",
-    "unittest",
-];
+use crate::prefilter::words::throwaway::{PARTS, PRECIOUS};
+
 /// Parts with which names begin that are thrown away whatever else stands in them.
 const FIRST: &[&str] = &["tmp", "temp", "temporary", "scratch", "staging", "stg"];
-/// Parts of names of what is in use, whatever else stands in the name.
-const PRECIOUS: &[&str] = &[
-    "prod",
-    "production",
-    "live",
-    "main",
-    "master",
-    "backup",
-    "backups",
-    "customer",
-    "customers",
-];
 
 /// Whether a name says that what it names is thrown away as a matter of course.
 ///
@@ -73,42 +27,4 @@ pub(super) fn is_throwaway(name: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_says_of_itself_that_it_is_thrown_away() {
-        for name in [
-            "shop_test",
-            "tmp_import_20260504",
-            "staging.orders",
-            "Preview-441",
-            "aws_instance.bench",
-            "e2e",
-            "test2",
-            "loadtest",
-            "redis.staging.internal",
-            "tmp_customers_2026_05_01",
-            "pr-88",
-        ] {
-            assert!(is_throwaway(name), "{name}");
-        }
-        for name in [
-            "",
-            "orders",
-            "latest",
-            "attempts",
-            "contest",
-            "templates",
-            "devices",
-            "equality",
-            "prod_test",
-            "backup-dev",
-            "live.tmp",
-            "tmp_prod",
-            "customers_tmp",
-        ] {
-            assert!(!is_throwaway(name), "{name}");
-        }
-    }
-}
+mod tests;

@@ -7,130 +7,46 @@ mod arguments;
 
 use unicode_normalization::UnicodeNormalization;
 
-use super::{Plain, Prefilter, Rule, Spoken, Subject};
-use crate::model::{
-    Confidence, Finding, Pointer, ReasonCode, Severity, Step, Tool as Definition, ToolCall, Treatment, View,
-};
+use super::{Prefilter, Rule, StepKeywords, Subject, Unremarkable};
+use crate::model::{Finding, Pointer, ReasonCode, Step, Tool as Definition, ToolCall, Treatment, View};
 use crate::policy::{Policy, Undeclared};
-use crate::prefilter::engine::{Entry, RuleTable};
+use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 use crate::text::views::is_invisible;
 use arguments::Misfit;
 
-/// What a rule of this family is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fault {
-    NotAllowed,
-    LookAlike,
-    Undeclared,
-    Misfit(Misfit),
+rule_keys! {
+    /// What a rule of this family is about.
+    enum Fault {
+        NotAllowed = "not_allowed",
+        LookAlike = "look_alike",
+        Undeclared = "undeclared",
+        UnknownArgument = "unknown_argument",
+        MissingArgument = "missing_argument",
+        ArgumentType = "argument_type",
+        DuplicateArgument = "duplicate_argument",
+    }
 }
 
-/// In the examples, the agent declares `send_email(to!: string, body: string, count: integer)` and `read_file(path!: string)`,
-/// and the policy denies `shell*`.
-const RULES: &[Entry<Fault>] = &[
-    Entry {
-        key: Fault::NotAllowed,
-        id: "tool.not_allowed",
-        title: "The policy does not allow this tool.",
-        reason: ReasonCode::ToolNotAllowed,
-        severity: Severity::Critical,
-        confidence: Confidence::High,
-        suggests: Treatment::Deny,
-        fires_on: &["shell()", "shell_exec(command=\"ls\")", "she\u{200b}ll()"],
-        silent_on: &["send_email(to=\"a\")", "read_file(path=\"a\")", "nutshell()"],
-    },
-    Entry {
-        key: Fault::LookAlike,
-        id: "tool.look_alike",
-        title: "The tool's name only looks like that of a declared tool.",
-        reason: ReasonCode::ToolNotAllowed,
-        severity: Severity::Critical,
-        confidence: Confidence::High,
-        suggests: Treatment::Deny,
-        fires_on: &[
-            "send_em\u{0430}il(to=\"a\")",
-            "send_email\u{200b}(to=\"a\")",
-            "read_fi1e(path=\"a\")",
-            "\u{ff53}end_email(to=\"a\")",
-        ],
-        silent_on: &["send_email(to=\"a\")", "send_mail(to=\"a\")", "Send_Email(to=\"a\")"],
-    },
-    Entry {
-        key: Fault::Undeclared,
-        id: "tool.undeclared",
-        title: "The agent calls a tool that it does not declare.",
-        reason: ReasonCode::ToolNotAllowed,
-        severity: Severity::Medium,
-        confidence: Confidence::Medium,
-        suggests: Treatment::Evidence,
-        fires_on: &["delete_account(id=1)", "Send_Email(to=\"a\")"],
-        silent_on: &["send_email(to=\"a\")", "mail.send_email(to=\"a\")"],
-    },
-    Entry {
-        key: Fault::Misfit(Misfit::Unknown),
-        id: "tool.unknown_argument",
-        title: "An argument that the tool does not declare.",
-        reason: ReasonCode::InvalidArguments,
-        severity: Severity::Low,
-        confidence: Confidence::Medium,
-        suggests: Treatment::Evidence,
-        fires_on: &["send_email(to=\"a\", bcc=\"b\")"],
-        silent_on: &["send_email(to=\"a\", body=\"b\")", "unknown_tool(x=1)"],
-    },
-    Entry {
-        key: Fault::Misfit(Misfit::Missing),
-        id: "tool.missing_argument",
-        title: "A required argument is missing.",
-        reason: ReasonCode::InvalidArguments,
-        severity: Severity::Info,
-        confidence: Confidence::Medium,
-        suggests: Treatment::Evidence,
-        fires_on: &["send_email(body=\"b\")"],
-        silent_on: &["send_email(to=\"a\")"],
-    },
-    Entry {
-        key: Fault::Misfit(Misfit::Type),
-        id: "tool.argument_type",
-        title: "An argument is of another type than declared.",
-        reason: ReasonCode::InvalidArguments,
-        severity: Severity::Low,
-        confidence: Confidence::Low,
-        suggests: Treatment::Evidence,
-        fires_on: &[
-            "send_email(to={\"x\":1})",
-            "send_email(to=[\"a\"])",
-            "send_email(to=\"a\", count=true)",
-        ],
-        silent_on: &[
-            "send_email(to=\"a\", count=3)",
-            "send_email(to=\"a\", body=null)",
-            "send_email(to=\"a\", count=\"3\")",
-        ],
-    },
-    Entry {
-        key: Fault::Misfit(Misfit::Duplicate),
-        id: "tool.duplicate_argument",
-        title: "The same argument is given twice.",
-        reason: ReasonCode::InvalidArguments,
-        severity: Severity::Medium,
-        confidence: Confidence::Medium,
-        suggests: Treatment::Evidence,
-        fires_on: &["send_email(to=\"a\", to=\"b\")"],
-        silent_on: &["send_email(to=\"a\", body=\"b\")"],
-    },
-];
+/// Its rules.
+const RULES: RuleFile = RuleFile {
+    name: "tool.toml",
+    text: include_str!("rules/tool.toml"),
+    family: "tool",
+    reason: ReasonCode::InvalidArguments,
+    suggests: Treatment::Evidence,
+};
 
 /// The family.
 pub(super) struct Tool {
-    catalogue: RuleTable<Fault>,
+    rules: RuleTable<Fault>,
 }
 
 impl Tool {
-    /// Makes the family.
-    pub(super) fn new() -> Self {
-        Self {
-            catalogue: RuleTable::new(RULES),
-        }
+    /// Reads the rules.
+    pub(super) fn new() -> Result<Self, RuleError> {
+        Ok(Self {
+            rules: RuleTable::load(&RULES)?,
+        })
     }
 
     fn finding(
@@ -140,13 +56,13 @@ impl Tool {
         call: &ToolCall,
         pointer: Option<&Pointer>,
         explanation: String,
-    ) -> Option<Finding> {
-        let rule = self.catalogue.rule(fault)?;
+    ) -> Finding {
+        let rule = self.rules.rule(fault);
         let content = call
             .content
             .and_then(|id| step.content(id))
             .filter(|_| pointer.is_none());
-        Some(Finding {
+        Finding {
             rule: rule.id.clone(),
             reason: rule.reason.clone(),
             severity: rule.severity,
@@ -160,7 +76,7 @@ impl Tool {
             view: View::Structure,
             suggested: rule.suggests,
             explanation,
-        })
+        }
     }
 }
 
@@ -170,21 +86,21 @@ impl Prefilter for Tool {
     }
 
     fn rules(&self) -> &[Rule] {
-        self.catalogue.rules()
+        self.rules.rules()
     }
 
-    fn heeds_plain(&self, _plain: Plain<'_>) -> bool {
+    fn heeds_unremarkable(&self, _plain: Unremarkable<'_>) -> bool {
         false
     }
 
     fn screen_content(&self, _subject: &Subject<'_>, _found: &mut Vec<Finding>) {}
 
-    fn screen_step(&self, step: &Step, policy: &Policy, _spoken: Spoken<'_>, found: &mut Vec<Finding>) {
+    fn screen_step(&self, step: &Step, policy: &Policy, _step_keywords: StepKeywords<'_>, found: &mut Vec<Finding>) {
         let Some(call) = &step.tool_call else { return };
         let declared: &[Definition] = step.agent.as_ref().map_or(&[], |agent| &agent.tools);
         let definition = declared.iter().find(|tool| is_same(tool, &call.tool));
         if is_forbidden(call, definition, policy) {
-            found.extend(self.finding(
+            found.push(self.finding(
                 Fault::NotAllowed,
                 step,
                 call,
@@ -195,7 +111,7 @@ impl Prefilter for Tool {
         match definition {
             Some(definition) => {
                 for (misfit, pointer, explanation) in arguments::misfits(call, definition) {
-                    found.extend(self.finding(Fault::Misfit(misfit), step, call, pointer.as_ref(), explanation));
+                    found.push(self.finding(fault_of(misfit), step, call, pointer.as_ref(), explanation));
                 }
             }
             None => self.screen_undeclared(step, call, declared, policy, found),
@@ -228,7 +144,7 @@ impl Tool {
         if looks_declared || looks_allowed {
             let explanation =
                 "the tool's name looks like that of another tool, but is spelled with other characters".to_owned();
-            found.extend(self.finding(Fault::LookAlike, step, call, None, explanation));
+            found.push(self.finding(Fault::LookAlike, step, call, None, explanation));
             return;
         }
         if declared.is_empty() {
@@ -241,7 +157,16 @@ impl Tool {
         };
         let explanation = "the agent declares tools, but not this one".to_owned();
         let finding = self.finding(Fault::Undeclared, step, call, None, explanation);
-        found.extend(finding.map(|finding| Finding { suggested, ..finding }));
+        found.push(Finding { suggested, ..finding });
+    }
+}
+
+const fn fault_of(misfit: Misfit) -> Fault {
+    match misfit {
+        Misfit::Unknown => Fault::UnknownArgument,
+        Misfit::Missing => Fault::MissingArgument,
+        Misfit::Type => Fault::ArgumentType,
+        Misfit::Duplicate => Fault::DuplicateArgument,
     }
 }
 

@@ -2,10 +2,10 @@
 //!
 //! It reads texts and knows neither who wrote them nor what follows from them.
 
-use super::classes::is_verb;
 use super::deed::head;
 use super::spoken;
 use super::taint::plain;
+use crate::tools::is_verb;
 
 /// Bytes of a request.
 const MAX_REQUEST: usize = 320;

@@ -3,10 +3,10 @@
 
 use std::ops::Range;
 
-use super::classes::{ClassSet, ToolClass, classes_of_call};
 use super::orders::speaks_to_software;
 use crate::model::{Confidence, Content, Finding, Form, Origin, Place, Pointer, ReasonCode, Severity, Step};
 use crate::policy::Policy;
+use crate::tools::{ClassSet, ToolClass, classes_of_call};
 
 /// Instructions that are taken from one step.
 const MAX_INSTRUCTIONS: usize = 32;

@@ -5,10 +5,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::classes::{ClassSet, ToolClass, verbs_of};
 use super::taint::{keys_of, words_of};
 use super::{saved, spoken};
 use crate::model::{Earlier, Kind, Origin, Step};
+use crate::tools::{ClassSet, ToolClass, verbs_of};
 
 /// Values and words that are kept.
 const MAX_VALUES: usize = 32;

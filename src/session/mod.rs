@@ -27,7 +27,6 @@ mod agent;
 mod approval;
 mod asks;
 mod authority;
-pub mod classes;
 mod deed;
 mod first_read;
 mod forgotten;

@@ -8,11 +8,11 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use super::classes::classes_of_call;
 use super::select::is_plain_select;
 use super::{OfferedBy, Past, ToolSeen};
 use crate::model::{Confidence, Content, Kind, Method, Origin, Outcome, Place, Step, Voice};
 use crate::policy::Policy;
+use crate::tools::classes_of_call;
 
 /// One kind of obvious step, as documented.
 #[derive(Clone, Debug, Deserialize)]
@@ -267,7 +267,7 @@ fn has_reasoning(step: &Step) -> bool {
 }
 
 fn is_statement_tool(tool: &str) -> bool {
-    let words = super::classes::words_of(tool);
+    let words = crate::tools::words_of(tool);
     words.iter().any(|word| {
         matches!(
             word.as_str(),

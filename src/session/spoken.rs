@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use super::classes::ToolClass;
+use crate::tools::ToolClass;
 
 static SPOKEN: LazyLock<Spoken> = LazyLock::new(|| toml::from_str(include_str!("spoken.toml")).unwrap_or_default());
 

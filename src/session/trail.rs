@@ -10,12 +10,12 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::asks::{delegates, requests};
-use super::classes::{ClassSet, ToolClass};
 use super::deed::{Instructed, head};
 use super::source_text::KeptText;
 use super::taint::{Provenance, TaintIndex, plain, stem};
 use super::{Happening, Heard, approval, saved};
 use crate::model::{Confidence, Kind, Origin};
+use crate::tools::{ClassSet, ToolClass};
 
 /// Instructions that are remembered. The first ones stay, of the later ones the latest do.
 const MAX_INSTRUCTIONS: usize = 32;

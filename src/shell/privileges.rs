@@ -1,6 +1,7 @@
 //! Who has a program run: with the rights of root or without, and by which other program.
 
 use super::Call;
+use super::programs::{self, Role};
 
 /// Who has a program run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -11,60 +12,19 @@ pub(crate) struct Invoker {
     pub program: String,
 }
 
-/// Programs that give rights.
-const GIVERS: &[&str] = &["sudo", "doas", "pkexec"];
-/// Programs that stand before another one without being it.
-const TRANSPARENT: &[&str] = &["exec", "command", "builtin", "sh", "bash", "zsh", "dash", "ksh", "ash"];
-/// Programs that begin shells elsewhere, or for somebody else.
-const ELSEWHERE: &[&str] = &[
-    "su",
-    "runuser",
-    "sg",
-    "login",
-    "script",
-    "tmux",
-    "screen",
-    "chroot",
-    "docker",
-    "podman",
-    "nerdctl",
-    "kubectl",
-    "oc",
-    "lxc",
-    "incus",
-    "nsenter",
-    "unshare",
-    "systemd-run",
-    "bwrap",
-    "proot",
-    "fakeroot",
-    "fakechroot",
-    "firejail",
-    "setpriv",
-    "capsh",
-    "vagrant",
-    "wsl",
-    "docker-compose",
-    "mosh",
-    "salt",
-    "ansible",
-    "xvfb-run",
-    "nohup",
-];
-
 /// What a call hands on to the programs that it runs.
 pub(super) fn handed_on(call: &Call) -> Invoker {
     let name = call.program.as_str();
-    if GIVERS.contains(&name) {
+    if programs::is(Role::GivesRights, name) {
         return Invoker {
             as_root: call.invoker.as_root || gives_root(call),
             program: call.invoker.program.clone(),
         };
     }
-    if TRANSPARENT.contains(&name) {
+    if programs::is(Role::Transparent, name) {
         return call.invoker.clone();
     }
-    if ELSEWHERE.contains(&name) {
+    if programs::is(Role::Elsewhere, name) {
         return Invoker::default();
     }
     Invoker {

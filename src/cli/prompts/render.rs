@@ -35,11 +35,14 @@ pub(super) fn run(
     };
     let admitted = guardian.admit(&caller)?;
     let shown = runtime()?.block_on(shown_of(&guardian, &admitted, earlier, Arc::clone(&step)));
-    let (step, findings, history) = shown.unwrap_or_else(|| {
-        eprintln!("rules settle this step, so no model is asked; this is what it would be shown otherwise");
-        let findings = Prefilters::standard().screen(&step, &policy).findings;
-        (step, findings, History::default())
-    });
+    let (step, findings, history) = match shown {
+        Some(shown) => shown,
+        None => {
+            eprintln!("rules settle this step, so no model is asked; this is what it would be shown otherwise");
+            let findings = Prefilters::standard()?.screen(&step, &policy).findings;
+            (step, findings, History::default())
+        }
+    };
     let (budget_tokens, reasoning) = asked.as_ref().map_or_else(
         || (crate::prompt::DEFAULT_BUDGET_TOKENS, Reasoning::Shown),
         |judge| {

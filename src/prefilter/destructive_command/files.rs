@@ -2,6 +2,7 @@
 
 use super::{Danger, Seen, network};
 use crate::prefilter::locations::{Breadth, Location, Steering};
+use crate::prefilter::words::destructive_command_files::NARROWING;
 use crate::shell::syntax::Direction;
 use crate::shell::{Call, Reading, Stdin, Word, program_name};
 
@@ -212,40 +213,6 @@ fn is_log(location: &Location) -> bool {
 
 /// Where a `find` starts, and whether tests narrow it down.
 fn roots(find: &Call) -> Vec<(&str, bool)> {
-    const NARROWING: &[&str] = &[
-        "-name",
-        "-iname",
-        "-path",
-        "-ipath",
-        "-wholename",
-        "-regex",
-        "-iregex",
-        "-mtime",
-        "-atime",
-        "-ctime",
-        "-mmin",
-        "-amin",
-        "-cmin",
-        "-size",
-        "-newer",
-        "-empty",
-        "-user",
-        "-uid",
-        "-gid",
-        "-group",
-        "-perm",
-        "-nouser",
-        "-nogroup",
-        "-inum",
-        "-links",
-        "-samefile",
-        "-lname",
-        "-newermt",
-        "-anewer",
-        "-cnewer",
-        "-used",
-        "-fstype",
-    ];
     let narrowed = find.args.iter().enumerate().any(|(at, word)| {
         let anything = |value: &Word| matches!(value.text.as_str(), "*" | "*.*" | "**" | "?*");
         NARROWING.contains(&word.text.as_str()) && !find.args.get(at + 1).is_some_and(anything)

@@ -2,22 +2,21 @@
 //!
 //! Arguments of tools that run commands are read as a shell would read them ([`crate::shell`]), and
 //! what would be called is looked at ([`files`], [`network`], [`outflow`],
-//! [`secrets`], [`system`], [`platforms`], [`deeds`], [`root_shell`], [`exhaust`]); Windows texts and other
-//! languages are searched with constants followed ([`windows`], [`code`]). Elsewhere a command is only talked about:
-//! lines that begin like a dangerous command are read the same way, but what is found there is a hint and never more.
+//! [`secrets`], [`system`], [`platforms`], [`commands`], [`privilege_escalation`]); Windows texts and other
+//! languages are searched with constants followed ([`windows`], [`code`]). Texts that only talk of
+//! commands are not read: a judge sees them as they are.
 
 mod code;
-mod deeds;
-mod exhaust;
+mod commands;
 mod files;
+mod hidden_execution;
 mod network;
 mod outflow;
+mod patterns;
 mod platforms;
-mod prose;
+mod privilege_escalation;
 mod recipe;
 mod role;
-mod root_shell;
-mod rules;
 mod secrets;
 mod system;
 #[cfg(test)]
@@ -27,13 +26,11 @@ mod windows;
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::engine::RuleTable;
-use super::{Plain, Prefilter, Rule, Subject, ViewText, Word, Work, sql};
-use crate::model::{Confidence, Finding, Severity, Treatment, View};
+use super::engine::{RuleError, RuleFile, RuleTable, rule_keys};
+use super::{Prefilter, Rule, Subject, Unremarkable, ViewText, Work, sql};
+use crate::model::{Confidence, Finding, ReasonCode, Treatment, View};
 use crate::shell::{self, Call, Stdin, wrappers};
-use crate::text::keywords::Seen as Sighted;
-use recipe::Recipe;
-use role::{Role, begins_like_command, opens_as_command, role, written_recipe};
+use role::{Role, begins_like_command, opens_as_command, role};
 
 const LONGEST_COMMAND: usize = 64 * 1024;
 const DEEPEST_NESTING: usize = 4;
@@ -42,65 +39,75 @@ const WORK_PER_BYTE: usize = 32;
 /// …and what all texts of a step together may cost beyond that.
 const MOST_WORK: usize = 2 << 20;
 
-/// What a rule of this family is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Danger {
-    DeleteRoot,
-    DeleteSystem,
-    DeleteBroad,
-    DeleteFiles,
-    WipeFile,
-    DiskOverwrite,
-    ForkBomb,
-    Exhaust,
-    PipeToShell,
-    KnownInstaller,
-    DownloadRun,
-    UnprotectedRun,
-    DisguisedFetch,
-    DecodedRun,
-    EncodedPayload,
-    DisguisedWord,
-    ReverseShell,
-    RawSocket,
-    CredentialRead,
-    EnvironmentRead,
-    AccountRead,
-    SystemRead,
-    ClimbingPath,
-    Exfiltrate,
-    UploadSystem,
-    Upload,
-    CommandInRequest,
-    DnsCarrier,
-    Tunnel,
-    Persistence,
-    ShellStartup,
-    SteeringWrite,
-    SystemWrite,
-    Accounts,
-    RootShell,
-    Setuid,
-    OpenPermissions,
-    KernelModule,
-    DefenceOff,
-    RecoveryOff,
-    LogWipe,
-    Shutdown,
-    StopEverything,
-    ContainerEscape,
-    HiddenExecution,
-    PlantedLibrary,
-    PackageSource,
-    Miner,
-    DestroyResources,
-    DestroyTrial,
-    HistoryRewrite,
-    DatabaseLoss,
-    Keylogger,
-    Ransom,
-    NotExamined,
+rule_keys! {
+    /// What a rule of this family is about.
+    pub(super) enum Danger {
+        DeleteRoot = "delete_root",
+        DeleteSystem = "delete_system",
+        DeleteBroad = "delete_broad",
+        DeleteFiles = "delete_files",
+        WipeFile = "wipe_file",
+        DiskOverwrite = "disk_overwrite",
+        ForkBomb = "fork_bomb",
+        PipeToShell = "pipe_to_shell",
+        KnownInstaller = "known_installer",
+        DownloadRun = "download_run",
+        UnprotectedRun = "unprotected_run",
+        DisguisedFetch = "disguised_fetch",
+        DecodedRun = "decoded_run",
+        EncodedPayload = "encoded_payload",
+        DisguisedWord = "disguised_word",
+        ReverseShell = "reverse_shell",
+        RawSocket = "raw_socket",
+        CredentialRead = "credential_read",
+        EnvironmentRead = "environment_read",
+        AccountRead = "account_read",
+        SystemRead = "system_read",
+        ClimbingPath = "climbing_path",
+        Exfiltrate = "exfiltrate",
+        UploadSystem = "upload_system",
+        Upload = "upload",
+        CommandInRequest = "command_in_request",
+        DnsCarrier = "dns_carrier",
+        Tunnel = "tunnel",
+        Persistence = "persistence",
+        ShellStartup = "shell_startup",
+        SteeringWrite = "steering_write",
+        SystemWrite = "system_write",
+        Accounts = "accounts",
+        RootShell = "root_shell",
+        Setuid = "setuid",
+        OpenPermissions = "open_permissions",
+        KernelModule = "kernel_module",
+        DefenceOff = "defence_off",
+        RecoveryOff = "recovery_off",
+        LogWipe = "log_wipe",
+        Shutdown = "shutdown",
+        StopEverything = "stop_everything",
+        ContainerEscape = "container_escape",
+        HiddenExecution = "hidden_execution",
+        PlantedLibrary = "planted_library",
+        PackageSource = "package_source",
+        Miner = "miner",
+        DestroyResources = "destroy_resources",
+        DestroyTrial = "destroy_trial",
+        HistoryRewrite = "history_rewrite",
+        DatabaseLoss = "database_loss",
+        Keylogger = "keylogger",
+        Ransom = "ransom",
+        BuiltAtRunTime = "built_at_run_time",
+        NotExamined = "not_examined",
+    }
 }
+
+/// Its rules.
+const RULES: RuleFile = RuleFile {
+    name: "destructive_command.toml",
+    text: include_str!("../rules/destructive_command.toml"),
+    family: "destructive_command",
+    reason: ReasonCode::MaliciousCode,
+    suggests: Treatment::Evidence,
+};
 
 /// What was seen in one text.
 #[derive(Debug, Default)]
@@ -146,40 +153,35 @@ impl Seen {
 
 /// The family.
 pub(super) struct DestructiveCommand {
-    catalogue: RuleTable<Danger>,
+    rules: RuleTable<Danger>,
 }
 
 impl DestructiveCommand {
-    /// Makes the family.
-    pub(super) fn new() -> Self {
-        Self {
-            catalogue: RuleTable::new(rules::RULES),
-        }
+    /// Reads the rules and compiles what they are found by.
+    pub(super) fn new() -> Result<Self, RuleError> {
+        shell::check()?;
+        commands::check()?;
+        code::check_all()?;
+        windows::check_all()?;
+        privilege_escalation::check_expressions()?;
+        Ok(Self {
+            rules: RuleTable::load(&RULES)?,
+        })
     }
 
     fn report(&self, subject: &Subject<'_>, view: &ViewText<'_>, role: Role, seen: Seen, found: &mut Vec<Finding>) {
         for (danger, span, what) in seen.dangers {
-            let Some(rule) = self.catalogue.rule(danger) else {
-                continue;
-            };
+            let rule = self.rules.rule(danger);
             let explanation = match role {
                 Role::Command => format!("the command {what}"),
                 Role::Likely => format!("what looks like a command {what}"),
                 Role::Recipe => format!("a command in a file that is run by itself {what}"),
-                Role::Prose => format!("the text holds a command that {what}"),
             };
             let mut finding = rule.at(subject, view, span, explanation);
             match role {
                 Role::Command | Role::Recipe => {}
                 Role::Likely => {
                     finding.confidence = finding.confidence.min(Confidence::Medium);
-                    finding.suggested = Treatment::Evidence;
-                }
-                Role::Prose => {
-                    if finding.severity < Severity::High {
-                        continue;
-                    }
-                    finding.confidence = Confidence::Low;
                     finding.suggested = Treatment::Evidence;
                 }
             }
@@ -202,21 +204,16 @@ impl Prefilter for DestructiveCommand {
     }
 
     fn rules(&self) -> &[Rule] {
-        self.catalogue.rules()
+        self.rules.rules()
     }
 
-    fn words(&self) -> Vec<Word> {
-        prose::words()
-    }
-
-    fn heeds_plain(&self, plain: Plain<'_>) -> bool {
+    fn heeds_unremarkable(&self, plain: Unremarkable<'_>) -> bool {
         plain.may_act()
     }
 
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         let Some(role) = role(subject) else { return };
         let ascii = subject.content.text.is_ascii();
-        let recipe = written_recipe(subject);
         for view in subject.views.iter() {
             // What is folded is in lower case and spelled anew: worth a look only where look-alikes can be.
             let wanted = match view.view() {
@@ -234,33 +231,20 @@ impl Prefilter for DestructiveCommand {
                 (Role::Command, View::Decoded) if !is_encoded_whole(subject, view) => Role::Likely,
                 (role, _) => role,
             };
-            let is_affordable = subject.notes.spend(0, MOST_WORK);
-            if let Some(recipe) = recipe.filter(|_| is_affordable) {
-                let mut planted = Seen::default();
-                recipe::look(recipe, view.text(), &mut planted);
-                let owed = planted.work.saturating_sub(WORK_PER_BYTE * view.text().len());
-                subject.notes.spend(owed, MOST_WORK);
-                self.report(subject, view, Role::Recipe, planted, found);
+            let is_affordable = subject.context.spend(0, MOST_WORK);
+            if is_affordable && role == Role::Recipe {
+                recipe::look(view.text(), &mut seen);
+            } else if is_affordable {
+                subject.context.work(Work::Command, 1);
+                subject.context.work(Work::CommandByte, view.text().len());
+                look(view.text(), &mut seen);
+            } else {
+                let what = "stands in a step that is too intricate to be followed to its end";
+                seen.add_at(Danger::NotExamined, 0..view.text().len().min(1), what);
             }
-            match role {
-                Role::Prose if subject.hits(view).next().is_none() => continue,
-                _ if !is_affordable => {
-                    let what = "stands in a step that is too intricate to be followed to its end";
-                    seen.add_at(Danger::NotExamined, 0..view.text().len().min(1), what);
-                }
-                Role::Command | Role::Likely | Role::Recipe => {
-                    subject.notes.work(Work::Command, 1);
-                    subject.notes.work(Work::CommandByte, view.text().len());
-                    look(view.text(), subject.hits(view), &mut seen);
-                }
-                Role::Prose => {
-                    subject.notes.work(Work::Quotation, subject.hits(view).count());
-                    prose::look(view.text(), subject.hits(view), &mut seen);
-                }
-            }
-            subject.notes.work(Work::Shell, seen.work);
+            subject.context.work(Work::Shell, seen.work);
             let owed = seen.work.saturating_sub(WORK_PER_BYTE * view.text().len());
-            subject.notes.spend(owed, MOST_WORK);
+            subject.context.spend(owed, MOST_WORK);
             self.report(subject, view, role, seen, found);
         }
     }
@@ -286,10 +270,10 @@ fn can_call(text: &str) -> bool {
 }
 
 /// Looks at a text that is run.
-fn look(text: &str, anchors: impl Iterator<Item = Sighted>, seen: &mut Seen) {
+fn look(text: &str, seen: &mut Seen) {
     if text.len() > LONGEST_COMMAND {
         seen.add_at(Danger::NotExamined, 0..1, "is too long to be followed to its end");
-        return prose::look(text, anchors, seen);
+        return;
     }
     if !can_call(text) {
         return;
@@ -340,12 +324,10 @@ fn look_at_shell(text: &str, seen: &mut Seen, nested: &mut code::Nested) {
         outflow::look(&reading, call, seen);
         secrets::look(&reading, call, seen);
         system::look(&reading, call, seen);
-        deeds::look(call, seen);
+        commands::look(call, seen);
         platforms::look(&reading, call, seen);
-        root_shell::look(call, seen);
-        exhaust::look(&reading, call, seen);
+        privilege_escalation::look(call, seen);
     }
-    exhaust::look_at_loops(text, seen);
     outflow::look_across(&reading, seen);
     for span in &reading.decoded_runs {
         seen.add_at(Danger::DecodedRun, span.clone(), "decodes a text and runs it");
@@ -370,7 +352,7 @@ fn look_at_shell(text: &str, seen: &mut Seen, nested: &mut code::Nested) {
         );
     }
     for embedded in &reading.embedded {
-        root_shell::look_at_code(embedded, seen);
+        privilege_escalation::look_at_code(embedded, seen);
         let outer = seen.outer.replace(embedded.span.clone());
         let mut found = Vec::new();
         code::look(&embedded.code, seen, &mut found);
@@ -383,16 +365,6 @@ fn look_at_shell(text: &str, seen: &mut Seen, nested: &mut code::Nested) {
         let Some(text) = &call.prints else { continue };
         if writes_startup(call) {
             planted(text, call, seen, nested);
-        }
-        let recipe = written_to(call).find_map(|word| Recipe::of(&word.text));
-        if let Some(recipe) = recipe.filter(|_| !matches!(call.stdin, Stdin::File(_))) {
-            let outer = seen.outer.clone();
-            let mut inside = Seen::default();
-            recipe::look(recipe, text, &mut inside);
-            seen.work += inside.work;
-            for (danger, _, what) in inside.dangers {
-                seen.add_at(danger, outer.clone().unwrap_or_else(|| call.span.clone()), what);
-            }
         }
     }
 }
@@ -413,7 +385,7 @@ fn planted(text: &str, call: &Call, seen: &mut Seen, nested: &mut code::Nested) 
             .map(|(_, value)| value);
         std::iter::once(inner.path.as_str())
             .chain(values)
-            .any(system::in_shared_directory)
+            .any(hidden_execution::in_shared_directory)
     });
     if starts_hidden {
         seen.add(

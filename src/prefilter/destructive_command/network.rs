@@ -1,38 +1,11 @@
 //! What comes in: code that is fetched and run, shells that are handed to others, tunnels.
 
 use super::{Danger, Seen};
+use crate::prefilter::words::destructive_command_network::KNOWN_INSTALLERS;
+use crate::shell::programs::{self, Role};
 use crate::shell::syntax::Direction;
 use crate::shell::wrappers::{is_interpreter, is_shell, names_shell};
 use crate::shell::{Call, Reading, is_decoder};
-
-/// Installers that their projects tell everybody to pipe into a shell.
-const KNOWN_INSTALLERS: &[&str] = &[
-    "sh.rustup.rs",
-    "get.docker.com",
-    "get.k3s.io",
-    "get.helm.sh",
-    "deb.nodesource.com",
-    "rpm.nodesource.com",
-    "bun.sh",
-    "deno.land",
-    "astral.sh",
-    "install.python-poetry.org",
-    "get.sdkman.io",
-    "raw.githubusercontent.com/homebrew/",
-    "raw.githubusercontent.com/nvm-sh/",
-    "raw.githubusercontent.com/ohmyzsh/",
-    "raw.githubusercontent.com/helm/",
-    "raw.githubusercontent.com/pyenv/",
-    "bootstrap.pypa.io",
-    "starship.rs",
-    "get.pnpm.io",
-    "fnm.vercel.app",
-    "cli.github.com",
-    "apt.llvm.org",
-    "pyenv.run",
-    "ollama.com/install.sh",
-    "tailscale.com/install.sh",
-];
 
 /// Looks at one call.
 pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
@@ -50,14 +23,12 @@ pub(super) fn bare(path: &str) -> &str {
 /// Whether a call brings text in from another machine.
 pub(super) fn is_fetch(call: &Call) -> bool {
     match call.program.as_str() {
-        "curl" | "wget" | "fetch" | "aria2c" | "http" | "https" | "xh" | "lwp-download" | "lwp-request" | "get"
-        | "nc" | "ncat" | "netcat" | "telnet" | "ftp" | "tftp" | "axel" => true,
+        program if programs::is(Role::Fetches, program) => true,
         "lynx" | "links" | "w3m" | "elinks" => call
             .args
             .iter()
             .any(|word| word.text.starts_with("-dump") || word.text.starts_with("-source")),
         "openssl" => call.has("s_client"),
-        "socat" => true,
         _ => false,
     }
 }

@@ -1,43 +1,33 @@
 //! What leaves: files, command output and secrets on their way to another machine.
 
+mod carried;
+
 use std::collections::{HashMap, HashSet};
 
 use super::network::{bare, is_fetch, is_unprotected, written_by_fetch};
-use super::secrets::{is_reader, sought};
 use super::{Danger, Seen};
 use crate::prefilter::locations::{Breadth, Location};
+use crate::shell::programs::{self, Role};
 use crate::shell::syntax::Direction;
 use crate::shell::wrappers::{is_interpreter, is_shell};
 use crate::shell::{Call, Reading, Stdin, Word};
-
-/// What a text shows of somebody's data before it leaves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Cargo {
-    /// A file of the user's choice.
-    File,
-    /// What a command prints.
-    Output,
-    /// Files of the system, or everything somebody has.
-    System,
-    /// Keys, passwords, environments.
-    Secret,
-}
+use carried::{Carried, carried_by_call, carried_by_path};
 
 /// Looks at all calls together: what is fetched into a file and run later, what is copied into a file and sent later.
 pub(super) fn look_across(reading: &Reading, seen: &mut Seen) {
     let mut fetched: HashSet<String> = HashSet::new();
     let mut unprotected = false;
-    let mut laden: HashMap<String, Cargo> = HashMap::new();
-    let mut looped: Option<Cargo> = None;
+    let mut copied: HashMap<String, Carried> = HashMap::new();
+    let mut looped: Option<Carried> = None;
     // What stands behind `done` feeds the loop before it.
     for call in reading.calls.iter().filter(|call| call.program.is_empty()) {
         if let Stdin::File(path) = &call.stdin {
-            looped = looped.max(cargo_of_path(path));
+            looped = looped.max(carried_by_path(path));
         }
     }
     for call in &reading.calls {
         let takes_variable = || call.args.iter().any(|word| word.text.contains('$'));
-        if matches!(looped, Some(Cargo::Secret | Cargo::System))
+        if matches!(looped, Some(Carried::Secret | Carried::System))
             && (is_name_lookup(call) || is_sender(call))
             && takes_variable()
         {
@@ -74,7 +64,7 @@ pub(super) fn look_across(reading: &Reading, seen: &mut Seen) {
             unprotected |= !files.is_empty() && is_unprotected(call);
             fetched.extend(files);
         }
-        if !laden.is_empty() && is_sender(call) {
+        if !copied.is_empty() && is_sender(call) {
             let sent = sent_words(call).into_iter().flat_map(|word| paths_in(&word.text));
             let from_input = match &call.stdin {
                 Stdin::File(path) => Some(path.as_str()),
@@ -85,23 +75,23 @@ pub(super) fn look_across(reading: &Reading, seen: &mut Seen) {
                 .iter()
                 .flat_map(|from| from.operands())
                 .map(|word| word.text.as_str());
-            let cargo = sent
+            let carried = sent
                 .chain(from_input)
                 .chain(read)
-                .filter_map(|path| laden.get(bare(path)).copied())
+                .filter_map(|path| copied.get(bare(path)).copied())
                 .max();
-            match cargo {
-                Some(Cargo::Secret) => seen.add(
+            match carried {
+                Some(Carried::Secret) => seen.add(
                     Danger::Exfiltrate,
                     call,
                     "sends a copy of keys or passwords to another machine",
                 ),
-                Some(Cargo::System) => seen.add(
+                Some(Carried::System) => seen.add(
                     Danger::UploadSystem,
                     call,
                     "sends a copy of system files to another machine",
                 ),
-                Some(Cargo::Output | Cargo::File) | None => {}
+                Some(Carried::Output | Carried::File) | None => {}
             }
         }
         let files = written_by_copy(call);
@@ -109,8 +99,8 @@ pub(super) fn look_across(reading: &Reading, seen: &mut Seen) {
             continue;
         }
         let read = reading.upstream(call).into_iter().chain([call]);
-        if let Some(cargo @ (Cargo::Secret | Cargo::System)) = read.filter_map(cargo_of_call).max() {
-            laden.extend(files.into_iter().map(|file| (file, cargo)));
+        if let Some(carried @ (Carried::Secret | Carried::System)) = read.filter_map(carried_by_call).max() {
+            copied.extend(files.into_iter().map(|file| (file, carried)));
         }
     }
 }
@@ -167,9 +157,7 @@ fn is_sender(call: &Call) -> bool {
             .args
             .iter()
             .any(|word| word.text.starts_with("--post") || word.text.starts_with("--body") || !word.inside.is_empty()),
-        "nc" | "ncat" | "netcat" | "telnet" | "socat" | "tftp" | "ftp" | "sftp" | "scp" | "rsync" | "mail"
-        | "mailx" | "mutt" | "ncftpput" | "lftp" | "smbclient" | "whois" | "finger" | "logger" | "websocat"
-        | "grpcurl" | "sendmail" | "swaks" | "sendemail" | "croc" | "wormhole" | "transfer" => true,
+        program if programs::is(Role::Sends, program) => true,
         "http" | "https" | "xh" => call
             .operands()
             .any(|word| word.text.eq_ignore_ascii_case("post") || word.text.contains('@') || word.text.contains('=')),
@@ -191,10 +179,7 @@ fn is_sender(call: &Call) -> bool {
 }
 
 fn is_name_lookup(call: &Call) -> bool {
-    matches!(
-        call.program.as_str(),
-        "dig" | "nslookup" | "host" | "drill" | "ping" | "getent" | "resolvectl"
-    )
+    programs::is(Role::LooksNamesUp, &call.program)
 }
 
 /// Looks at one call.
@@ -206,13 +191,13 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
             .flat_map(|word| reading.within(word))
             .collect::<Vec<_>>();
         let upstream = reading.upstream(call);
-        let cargo = data
+        let carried = data
             .iter()
             .chain(&upstream)
-            .filter_map(|from| cargo_of_call(from))
+            .filter_map(|from| carried_by_call(from))
             .max();
-        match cargo {
-            Some(Cargo::Secret) => seen.add(
+        match carried {
+            Some(Carried::Secret) => seen.add(
                 Danger::Exfiltrate,
                 call,
                 "sends secrets out in the names that it looks up",
@@ -261,8 +246,8 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
     if !is_sender(call) && !socket && !fed {
         return;
     }
-    let mut cargo: Option<Cargo> = None;
-    let mut carry = |more: Option<Cargo>| cargo = cargo.max(more);
+    let mut carried: Option<Carried> = None;
+    let mut carry = |more: Option<Carried>| carried = carried.max(more);
     let scripted = call.program == "sftp" && call.stdin != Stdin::Unknown;
     let copies_in = matches!(call.program.as_str(), "scp" | "rsync" | "sftp")
         && !scripted
@@ -272,28 +257,28 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
     }
     for word in sent_words(call) {
         for path in paths_in(&word.text) {
-            carry(cargo_of_path(path));
+            carry(carried_by_path(path));
         }
         for from in reading.within(word) {
-            carry(cargo_of_call(from).or(Some(Cargo::Output).filter(|_| !is_harmless(from))));
+            carry(carried_by_call(from).or(Some(Carried::Output).filter(|_| !is_harmless(from))));
             for earlier in reading.upstream(from) {
-                carry(cargo_of_call(earlier));
+                carry(carried_by_call(earlier));
             }
         }
     }
     match &call.stdin {
-        Stdin::File(path) => carry(cargo_of_path(path)),
+        Stdin::File(path) => carry(carried_by_path(path)),
         // What is typed into `ftp` and its like: `put FILE`.
         Stdin::Text(text) if matches!(call.program.as_str(), "ftp" | "sftp" | "lftp" | "smbclient" | "tftp") => {
             for word in text.split_whitespace().take(64) {
-                carry(cargo_of_path(word));
+                carry(carried_by_path(word));
             }
         }
         Stdin::Calls(_) | Stdin::Text(_) | Stdin::Unknown => {}
     }
     if matches!(call.program.as_str(), "lftp" | "smbclient") {
         for word in call.args.iter().flat_map(|word| word.text.split([' ', ';'])).take(64) {
-            carry(cargo_of_path(word));
+            carry(carried_by_path(word));
         }
     }
     // A dump that goes to a store or to another host of one's own is a backup.
@@ -302,30 +287,30 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
         "ssh" | "aws" | "gsutil" | "az" | "gcloud" | "rclone" | "scp" | "rsync" | "mc"
     );
     for from in reading.upstream(call) {
-        carry(cargo_of_call(from).filter(|_| !(is_backup && from.program.contains("dump"))));
+        carry(carried_by_call(from).filter(|_| !(is_backup && from.program.contains("dump"))));
     }
     if socket && matches!(call.program.as_str(), "cat" | "tar" | "env" | "printenv") {
-        carry(cargo_of_call(call));
+        carry(carried_by_call(call));
     }
     let sends = is_sender(call) || socket;
-    match cargo {
-        Some(Cargo::Secret) => seen.add(
+    match carried {
+        Some(Carried::Secret) => seen.add(
             Danger::Exfiltrate,
             call,
             "sends keys, passwords or environment variables to another machine",
         ),
-        Some(Cargo::System) => seen.add(
+        Some(Carried::System) => seen.add(
             Danger::UploadSystem,
             call,
             "sends system files, or all files of somebody, to another machine",
         ),
-        Some(Cargo::Output) if sends => seen.add(
+        Some(Carried::Output) if sends => seen.add(
             Danger::CommandInRequest,
             call,
             "sends a command's output to another machine",
         ),
-        Some(Cargo::File) if sends => seen.add(Danger::Upload, call, "sends a file to another machine"),
-        Some(Cargo::Output | Cargo::File) | None => {}
+        Some(Carried::File) if sends => seen.add(Danger::Upload, call, "sends a file to another machine"),
+        Some(Carried::Output | Carried::File) | None => {}
     }
 }
 
@@ -452,155 +437,6 @@ fn paths_in(text: &str) -> Vec<&str> {
     paths
 }
 
-fn cargo_of_path(path: &str) -> Option<Cargo> {
-    if path.is_empty() || path == "-" {
-        return None;
-    }
-    let location = Location::of(path);
-    if location.secret().is_some() && (!path.contains(' ') || path.starts_with(['/', '~', '$'])) {
-        return Some(Cargo::Secret);
-    }
-    if path.contains(' ') {
-        return None;
-    }
-    if location.is_system()
-        || matches!(
-            location.breadth(),
-            Breadth::Everything | Breadth::Home | Breadth::SystemDirectory
-        )
-    {
-        return Some(Cargo::System);
-    }
-    // Operands such as a host and a port are no paths.
-    (path.contains('/') || path.contains('.') && !path.contains(':')).then_some(Cargo::File)
-}
-
-fn cargo_of_call(call: &Call) -> Option<Cargo> {
-    let program = call.program.as_str();
-    let alone = |options: &[&str]| call.args.iter().all(|word| options.contains(&word.text.as_str()));
-    let all_variables = match program {
-        "env" | "printenv" => call.operands().all(|word| !word.text.contains('=')),
-        "set" | "export" | "declare" | "typeset" => alone(&["-p", "-x", "-xp", "-px"]),
-        "compgen" => call.has("-v") || call.has("-e"),
-        _ => false,
-    };
-    if all_variables || shows_secrets(call) {
-        return Some(Cargo::Secret);
-    }
-    if program == "find" && sought(call).is_some() {
-        return Some(Cargo::Secret);
-    }
-    if matches!(
-        program,
-        "mysqldump"
-            | "pg_dump"
-            | "pg_dumpall"
-            | "mongodump"
-            | "mongoexport"
-            | "mariadb-dump"
-            | "xclip"
-            | "pbpaste"
-            | "xsel"
-            | "wl-paste"
-            | "tcpdump"
-            | "import"
-            | "scrot"
-            | "screencapture"
-            | "gnome-screenshot"
-            | "arecord"
-    ) {
-        return Some(Cargo::System);
-    }
-    if !is_reader(program) && program != "sqlite3" {
-        return None;
-    }
-    let from_input = match &call.stdin {
-        Stdin::File(path) => cargo_of_path(path),
-        Stdin::Calls(_) | Stdin::Text(_) | Stdin::Unknown => None,
-    };
-    let searches_broadly = matches!(program, "grep" | "egrep" | "rg" | "ag")
-        && call.operands().next().is_some_and(|word| {
-            let pattern = word.text.to_ascii_lowercase();
-            [
-                "akia",
-                "password",
-                "passwd",
-                "secret",
-                "token",
-                "private key",
-                "api_key",
-                "apikey",
-            ]
-            .iter()
-            .any(|mark| pattern.contains(mark))
-        })
-        && call.operands().skip(1).any(|word| {
-            matches!(
-                Location::of(&word.text).breadth(),
-                Breadth::Everything | Breadth::Home | Breadth::SystemDirectory
-            )
-        });
-    if searches_broadly {
-        return Some(Cargo::Secret);
-    }
-    let files = call
-        .operands()
-        .filter(|word| !word.text.contains("://"))
-        .filter_map(|word| cargo_of_path(word.text.strip_prefix("if=").unwrap_or(&word.text)));
-    files.chain(from_input).max()
-}
-
-/// Whether a call prints what a vault, a cloud, a cluster or a key ring keeps.
-fn shows_secrets(call: &Call) -> bool {
-    let has_all = |words: &[&str]| {
-        words
-            .iter()
-            .all(|word| call.args.iter().any(|arg| arg.text.starts_with(word)))
-    };
-    match call.program.as_str() {
-        "history" | "fc" => true,
-        "kubectl" | "oc" | "k" => has_all(&["get", "secret"]) || has_all(&["config", "view"]),
-        "aws" => {
-            has_all(&["secretsmanager", "get-secret-value"])
-                || has_all(&["ssm", "get-parameter"])
-                || has_all(&["configure", "get"])
-                || has_all(&["configure", "export-credentials"])
-                || has_all(&["sts", "get-session-token"])
-                || has_all(&["sts", "assume-role"])
-        }
-        "gcloud" => has_all(&["auth", "print-"]) || has_all(&["secrets", "versions"]),
-        "az" => has_all(&["account", "get-access-token"]) || has_all(&["keyvault", "secret"]),
-        "vault" => has_all(&["kv", "get"]) || has_all(&["read"]) || has_all(&["print", "token"]),
-        "op" => has_all(&["item", "get"]) || has_all(&["read"]),
-        "pass" | "gopass" | "secret-tool" | "security" | "keyring" => call.operands().next().is_some(),
-        "gpg" | "gpg2" => call.args.iter().any(|word| word.text.starts_with("--export-secret")),
-        "gh" | "glab" | "heroku" => has_all(&["auth", "token"]) || has_all(&["auth:token"]),
-        "git" => has_all(&["credential", "fill"]),
-        "docker" => has_all(&["inspect"]) || call.args.iter().any(|word| word.text.contains("/etc/shadow")),
-        "doppler" | "infisical" | "chamber" => has_all(&["secrets"]) || has_all(&["export"]),
-        _ => false,
-    }
-}
-
 fn is_harmless(call: &Call) -> bool {
-    matches!(
-        call.program.as_str(),
-        "date"
-            | "uuidgen"
-            | "seq"
-            | "echo"
-            | "printf"
-            | "basename"
-            | "dirname"
-            | "nproc"
-            | "git"
-            | "jq"
-            | "curl"
-            | "wget"
-            | "lsb_release"
-            | "uname"
-            | "dpkg"
-            | "arch"
-            | "mktemp"
-    )
+    programs::is(Role::PrintsHarmless, &call.program)
 }

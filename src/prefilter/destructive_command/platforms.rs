@@ -7,7 +7,6 @@ use crate::shell::{Call, Reading};
 /// Looks at one call.
 pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
     platforms(call, seen);
-    version_control(call, seen);
     databases(reading, call, seen);
     over_http(call, seen);
 }
@@ -17,99 +16,20 @@ fn any(call: &Call, texts: &[&str]) -> bool {
 }
 
 fn platforms(call: &Call, seen: &mut Seen) {
-    let destroys = match call.program.as_str() {
-        "kubectl" | "oc" => {
-            call.has("delete")
-                && (any(
-                    call,
-                    &[
-                        "ns",
-                        "namespace",
-                        "namespaces",
-                        "--all",
-                        "-A",
-                        "--all-namespaces",
-                        "node",
-                        "nodes",
-                        "pv",
-                        "crd",
-                        "project",
-                        "pvc",
-                    ],
-                ))
-        }
-        "terraform" | "tofu" | "terragrunt" | "pulumi" | "cdk" | "serverless" | "sst" => {
-            any(call, &["destroy", "-destroy", "run-all", "remove"])
-                && (call.has("destroy") || call.has("-destroy") || call.program == "serverless")
-                && !only_plans(call)
-        }
-        "aws" => {
-            (call.has("s3") && call.has("rm") && call.has("--recursive"))
-                || (call.has("s3") && call.has("rb") && call.has("--force"))
-                || call.args.iter().any(|word| {
-                    let text = word.text.as_str();
-                    text.starts_with("delete-")
-                        && !text.starts_with("delete-message")
-                        && !text.starts_with("delete-tags")
-                        || text == "terminate-instances"
-                        || text == "schedule-key-deletion"
-                })
-        }
-        "gcloud" => call.has("delete"),
-        "gsutil" => call.has("rm") && (call.has_short(&['r', 'R']) || call.has("-m")) || call.has("rb"),
-        "az" => call.has("delete") || call.has("purge"),
-        "doctl" | "linode-cli" | "hcloud" | "scw" => call.has("delete"),
-        "heroku" => call
-            .args
-            .iter()
-            .any(|word| word.text.ends_with(":destroy") || word.text.ends_with(":reset")),
-        "helm" => any(call, &["uninstall", "delete"]),
-        "docker" | "podman" => {
-            (call.has("volume") && any(call, &["rm", "prune"]))
-                || prunes(call)
-                || (any(call, &["rm", "rmi", "kill", "stop"]) && call.args.iter().any(|word| !word.inside.is_empty()))
-        }
-        "redis-cli" => call
-            .args
-            .iter()
-            .any(|word| matches!(word.text.to_ascii_lowercase().as_str(), "flushall" | "flushdb")),
-        "dropdb" | "dropuser" => call.operands().next().is_some(),
-        "mysqladmin" => call.has("drop"),
-        "etcdctl" => call.has("del") && call.has("--prefix"),
-        "gh" => call.has("repo") && call.has("delete"),
-        "npm" => call.has("unpublish"),
-        "kafka-topics" | "kafka-topics.sh" => call.has("--delete"),
-        "vssadmin" => any(call, &["delete", "Delete"]),
-        _ => false,
-    };
-    if destroys && names_only_throwaways(call) {
-        seen.add(
-            Danger::DestroyTrial,
-            call,
-            "destroys what its name calls temporary or a trial",
-        );
-    } else if destroys && prunes(call) && !call.has("--volumes") {
-        seen.add(
-            Danger::DestroyTrial,
-            call,
-            "deletes images and stopped containers, which can be made anew",
-        );
-    } else if destroys {
+    let removes = any(call, &["rm", "rmi", "kill", "stop"]);
+    if matches!(call.program.as_str(), "docker" | "podman")
+        && removes
+        && call.args.iter().any(|word| !word.inside.is_empty())
+    {
         seen.add(Danger::DestroyResources, call, "destroys resources of a platform");
     }
-}
-
-/// Whether a tool for infrastructure only shows what it would do.
-fn only_plans(call: &Call) -> bool {
-    call.operands()
-        .map(|word| word.text.as_str())
-        .find(|word| matches!(*word, "plan" | "apply" | "destroy" | "remove"))
-        == Some("plan")
-}
-
-/// Whether everything that no container uses is cleared away.
-fn prunes(call: &Call) -> bool {
-    call.has("system") && call.has("prune") && (call.has("--volumes") || call.has_short(&['a']))
+    if call.program == "git" && call.has("branch") && call.has("-D") {
+        seen.add(
+            Danger::HistoryRewrite,
+            call,
+            "throws work or history of a repository away",
+        );
+    }
 }
 
 /// Whether all that a call destroys has a name that says that it is thrown away as a matter of course.
@@ -133,32 +53,6 @@ pub(super) fn names_only_throwaways(call: &Call) -> bool {
                     .filter(|word| !kinds.contains(word)))
         }
         _ => false,
-    }
-}
-
-fn version_control(call: &Call, seen: &mut Seen) {
-    if call.program != "git" {
-        return;
-    }
-    let rewrites = (call.has("push")
-        && (any(call, &["--force", "-f", "--mirror", "--delete", "-d"])
-            || call
-                .args
-                .iter()
-                .any(|word| word.text.starts_with('+') || word.text.starts_with(':'))))
-        || (call.has("reset") && call.has("--hard"))
-        || (call.has("clean") && call.has_short(&['f']))
-        || (call.has("branch") && call.has("-D"))
-        || any(call, &["filter-branch", "filter-repo"])
-        || (call.has("reflog") && call.has("expire"))
-        || (call.has("update-ref") && call.has("-d"))
-        || (call.has("stash") && any(call, &["clear", "drop"]));
-    if rewrites {
-        seen.add(
-            Danger::HistoryRewrite,
-            call,
-            "throws work or history of a repository away",
-        );
     }
 }
 

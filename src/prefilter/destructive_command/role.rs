@@ -1,9 +1,11 @@
-//! Which contents are run, which look as if they were, and which only talk of commands.
+//! Which contents are run, and which look as if they were.
 
-use super::recipe::Recipe;
-use crate::model::Origin;
+use super::recipe::is_recipe;
+use crate::model::{Origin, ToolClass};
 use crate::prefilter::Subject;
+use crate::prefilter::engine::{is_command_label, is_target_label};
 use crate::prefilter::locations::{Location, Steering};
+use crate::prefilter::words::destructive_command_role::{OTHER_LABELS, OTHERS, STARTS};
 
 /// How a content relates to commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,283 +14,50 @@ pub(super) enum Role {
     Command,
     /// It looks as if it were run.
     Likely,
-    /// It is a command of a file that something runs by itself.
+    /// It is written to a file that something runs by itself.
     Recipe,
-    /// It talks of commands.
-    Prose,
 }
-
-/// Labels of arguments that are run.
-const COMMAND_LABELS: &[&str] = &[
-    "command",
-    "commands",
-    "cmd",
-    "cmdline",
-    "command_line",
-    "commandline",
-    "script",
-    "code",
-    "bash",
-    "shell",
-    "shell_command",
-    "source_code",
-    "python",
-    "python_code",
-    "javascript",
-    "js",
-    "program",
-    "exec",
-    "bash_command",
-    "powershell",
-    "snippet",
-    "terminal_command",
-    "input_code",
-    "run",
-    "execute",
-    "argv",
-    "args",
-    "entrypoint",
-    "code_block",
-    "cell",
-    "expression",
-    "line",
-];
-/// Labels of arguments that are never run, whatever the tool.
-const OTHER_LABELS: &[&str] = &[
-    "path",
-    "file",
-    "filename",
-    "file_path",
-    "cwd",
-    "workdir",
-    "working_directory",
-    "directory",
-    "description",
-    "explanation",
-    "reason",
-    "title",
-    "timeout",
-    "message",
-    "thought",
-    "summary",
-    "name",
-    "id",
-    "url",
-    "query",
-    "language",
-    "lang",
-    "session_id",
-    "comment",
-    "pattern",
-    "regex",
-    "regexp",
-    "search",
-    "needle",
-    "keyword",
-    "keywords",
-];
-/// Words in tool names that say that it runs something.
-const RUNNER_WORDS: &[&str] = &[
-    "bash",
-    "sh",
-    "shell",
-    "terminal",
-    "exec",
-    "execute",
-    "powershell",
-    "pwsh",
-    "cmd",
-    "console",
-    "subprocess",
-    "python",
-    "ssh",
-    "repl",
-    "interpreter",
-    "run",
-    "runner",
-    "zsh",
-    "jupyter",
-    "ipython",
-    "node",
-    "sandbox",
-    "command",
-];
 
 /// The role of a content, by who wrote it and what it is an argument of.
 pub(super) fn role(subject: &Subject<'_>) -> Option<Role> {
     let content = subject.content;
-    match content.origin {
-        Origin::ToolArguments => {}
-        Origin::Instructions | Origin::Unknown => return None,
-        Origin::User
-        | Origin::Agent
-        | Origin::Reasoning
-        | Origin::ToolOutput
-        | Origin::Knowledge
-        | Origin::Memory
-        | Origin::RemoteAgent
-        | Origin::Trigger
-        | Origin::ToolDescription => return Some(Role::Prose),
+    if content.origin != Origin::ToolArguments {
+        return None;
     }
     let label = content.label.as_deref().unwrap_or_default();
-    if is_listed(label, COMMAND_LABELS) {
+    if is_command_label(label) {
         return Some(Role::Command);
     }
-    let is_other = is_listed(label, OTHER_LABELS);
-    let runs = || {
-        let call = subject.step.tool_call.as_ref();
-        call.is_some_and(|call| runs_things(&call.tool))
-    };
+    let is_other = is_listed(label, &OTHER_LABELS);
     // Where nothing else is there to be run, that is what a command is, however it is called.
-    if subject.notes.once(0, runs)
-        && (!is_other || (begins_like_command(&content.text) && !has_command_argument(subject)))
+    if subject.called.classes.set.has(ToolClass::Executes)
+        && (!is_other || (begins_like_command(&content.text) && !subject.called.has_command))
     {
         return Some(Role::Command);
     }
-    if !is_other && landing(subject).runs {
+    if !is_other && runs_where_written(subject) {
         return Some(Role::Command);
     }
-    Some(if !is_other && begins_like_command(&content.text) {
-        Role::Likely
-    } else {
-        Role::Prose
-    })
-}
-
-/// Whether the call has an argument whose name says that it is run.
-fn has_command_argument(subject: &Subject<'_>) -> bool {
-    let has_one = || {
-        let mut arguments = subject.step.contents_of(Origin::ToolArguments);
-        arguments.any(|content| is_listed(content.label.as_deref().unwrap_or_default(), COMMAND_LABELS))
-    };
-    subject.notes.once(2, has_one)
+    if !is_other && !is_target_label(label) && subject.called.targets.iter().any(|target| is_recipe(target)) {
+        return Some(Role::Recipe);
+    }
+    (!is_other && begins_like_command(&content.text)).then_some(Role::Likely)
 }
 
 fn is_listed(label: &str, list: &[&str]) -> bool {
     list.iter().any(|known| known.eq_ignore_ascii_case(label))
 }
 
-/// Labels of arguments that say where a text is written to.
-const PLACE_LABELS: &[&str] = &[
-    "path",
-    "file",
-    "filename",
-    "file_path",
-    "filepath",
-    "target",
-    "target_file",
-    "destination",
-    "dest",
-    "to",
-];
-
-/// The kind of recipe that the call writes this content to.
-pub(super) fn written_recipe(subject: &Subject<'_>) -> Option<Recipe> {
-    let label = subject.content.label.as_deref().unwrap_or_default();
-    if subject.content.origin != Origin::ToolArguments
-        || is_listed(label, OTHER_LABELS)
-        || is_listed(label, PLACE_LABELS)
-    {
-        return None;
-    }
-    landing(subject).recipe
-}
-
-/// Where the call writes what it is given.
-#[derive(Clone, Copy, Debug)]
-struct Landing {
-    /// Whether a file there is run as it stands: at login, at boot, on a timer or by a hook.
-    runs: bool,
-    /// The kind of recipe that a file there is.
-    recipe: Option<Recipe>,
-}
-
-fn landing(subject: &Subject<'_>) -> Landing {
-    subject.notes.once(1, || Landing {
-        runs: lands_where_it_runs(subject),
-        recipe: places(subject).find_map(Recipe::of),
+/// Whether the call writes what it is given to a file that is run by itself: at login, at boot, on a timer, by a hook.
+fn runs_where_written(subject: &Subject<'_>) -> bool {
+    let mut targets = subject.called.targets.iter();
+    targets.any(|target| {
+        matches!(
+            Location::of(target).steering(),
+            Some(Steering::Startup | Steering::Hook)
+        )
     })
 }
-
-/// The arguments of the call that say where a text is written to.
-fn places<'s>(subject: &Subject<'s>) -> impl Iterator<Item = &'s str> {
-    const LONGEST_PATH: usize = 512;
-    let places = subject.step.contents_of(Origin::ToolArguments).filter(|content| {
-        let label = content.label.as_deref().unwrap_or_default();
-        content.text.len() <= LONGEST_PATH && is_listed(label, PLACE_LABELS)
-    });
-    places.map(|content| content.text.as_str())
-}
-
-/// Whether the call writes what it is given to a file that is run by itself: at login, at boot, on a timer, by a hook.
-fn lands_where_it_runs(subject: &Subject<'_>) -> bool {
-    places(subject).any(|place| matches!(Location::of(place).steering(), Some(Steering::Startup | Steering::Hook)))
-}
-
-fn runs_things(tool: &str) -> bool {
-    let mut word = String::new();
-    let mut previous_lower = false;
-    for c in tool.chars().chain(std::iter::once('.')) {
-        let breaks = !c.is_alphanumeric() || (c.is_uppercase() && previous_lower);
-        if breaks {
-            if RUNNER_WORDS.contains(&word.as_str()) {
-                return true;
-            }
-            word.clear();
-        }
-        if c.is_alphanumeric() {
-            word.extend(c.to_lowercase());
-        }
-        previous_lower = c.is_lowercase();
-    }
-    false
-}
-
-/// Programs with which a shell line that matters begins.
-const STARTS: &[&str] = &[
-    "rm",
-    "sudo",
-    "curl",
-    "wget",
-    "bash",
-    "sh",
-    "nc",
-    "dd",
-    "chmod",
-    "chown",
-    "find",
-    "python",
-    "python3",
-    "node",
-    "php",
-    "ruby",
-    "awk",
-    "perl",
-    "mkfs",
-    "cat",
-    "echo",
-    "eval",
-    "powershell",
-    "cmd",
-    "git",
-    "ssh",
-    "scp",
-    "tar",
-    "base64",
-    "crontab",
-    "kubectl",
-    "docker",
-    "aws",
-    "terraform",
-    "iptables",
-    "systemctl",
-    "Remove-Item",
-    "iex",
-    "env",
-    "xargs",
-    "export",
-    "nohup",
-];
 
 /// Whether a text begins as a shell line that matters.
 pub(super) fn begins_like_command(text: &str) -> bool {
@@ -306,15 +75,6 @@ pub(super) fn begins_like_command(text: &str) -> bool {
 /// Whether a text opens as a shell line does, whatever follows: what the first line is, the text is, and a word of another
 /// language further down makes no program of that language out of it.
 pub(super) fn opens_as_command(text: &str) -> bool {
-    /// Words with which lines of other languages begin.
-    #[rustfmt::skip]
-    const OTHERS: &[&str] = &[
-        "import", "from", "def", "class", "const", "let", "var", "my", "our", "use", "using", "package", "return", "async",
-        "await", "function", "fn", "pub", "public", "private", "static", "try", "with", "else", "default", "type", "interface",
-        "enum", "struct", "throw", "raise", "assert", "yield", "print", "puts", "require", "insert", "update", "delete",
-        "create", "global", "del", "lambda", "module", "include", "begin", "end", "new", "not", "in", "is", "and", "or",
-        "void", "int", "auto", "library",
-    ];
     /// Words that begin lines of shells and of other languages alike, with what a shell's line goes on with.
     const ALIKE: &[&str] = &["if", "for", "while", "do", "until", "case", "select", "local", "export"];
     let line = text
@@ -344,7 +104,7 @@ pub(super) fn opens_as_command(text: &str) -> bool {
         return !word.is_empty();
     }
     let behind = rest.trim_start();
-    let begins = !word.is_empty() && !is(OTHERS);
+    let begins = !word.is_empty() && !is(&OTHERS);
     let goes_on = rest.is_empty() || rest.starts_with([' ', '\t', ';', '&', '|', '>', '"', '\'', ')', '}']);
     let is_expression = behind.starts_with(['=', '(', ',', ':', '+', '*', '%', '?', '['])
         || line.ends_with([':', '{', ','])
@@ -354,42 +114,4 @@ pub(super) fn opens_as_command(text: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::opens_as_command;
-
-    #[test]
-    fn the_first_line_tells_a_shell_text_from_others() {
-        for text in [
-            "mv a b; ls # require('x')",
-            "sudo node -e 'require(\"x\").y()'",
-            "true; ls # f(1);",
-            "# a note\nmake all\nimport os",
-            "X=1; ls # require('x')",
-            "(ls; pwd) # require('x')",
-            "for f in a b; do ls; done # require('x')",
-            "export A=1; ls # require('x')",
-            "/bin/mv a b\nimport os",
-            "'mv' a b\nimport os",
-        ] {
-            assert!(opens_as_command(text), "{text}");
-        }
-        for text in [
-            "import os\nprint(1)",
-            "const a = require('a');",
-            "x = 5\nprint(x)",
-            "foo(1);",
-            "fs.rm('a')",
-            "a.b.c\nprint(1)",
-            "if x:\n    f(x)",
-            "'use strict';\nlet a = require('a');",
-            "(async () => {\n  await f();\n})();",
-            "// first\nrun(x);",
-            "export default a;",
-            "for x in y:\n    f(x);",
-            "\"\"\"Clean old files.\"\"\"\nimport os",
-            "(function () { f(); })();",
-        ] {
-            assert!(!opens_as_command(text), "{text}");
-        }
-    }
-}
+mod tests;

@@ -2,81 +2,9 @@
 
 use super::{Danger, Seen};
 use crate::prefilter::locations::{Location, Secret};
+use crate::prefilter::words::destructive_command_secrets::PUBLIC;
+use crate::shell::programs::{self, Role};
 use crate::shell::{Call, Reading, Stdin, Word};
-
-/// Whether a program shows or copies what it is given.
-pub(super) fn is_reader(program: &str) -> bool {
-    matches!(
-        program,
-        "cat"
-            | "bat"
-            | "less"
-            | "more"
-            | "head"
-            | "tail"
-            | "strings"
-            | "xxd"
-            | "od"
-            | "hexdump"
-            | "base64"
-            | "base32"
-            | "cp"
-            | "mv"
-            | "tar"
-            | "zip"
-            | "7z"
-            | "gzip"
-            | "bzip2"
-            | "xz"
-            | "zstd"
-            | "grep"
-            | "egrep"
-            | "fgrep"
-            | "rg"
-            | "ag"
-            | "awk"
-            | "gawk"
-            | "sed"
-            | "cut"
-            | "sort"
-            | "nl"
-            | "tac"
-            | "dd"
-            | "gpg"
-            | "rev"
-            | "tr"
-            | "paste"
-            | "column"
-            | "fold"
-            | "split"
-            | "uuencode"
-            | "view"
-            | "type"
-            | "gc"
-            | "get-content"
-            | "copy"
-            | "xcopy"
-            | "nvim"
-            | "most"
-            | "batcat"
-            | "zcat"
-            | "jq"
-            | "yq"
-            | "pv"
-            | "vim"
-            | "vi"
-            | "nano"
-            | "emacs"
-            | "install"
-            | "rsync"
-            | "scp"
-            | "john"
-            | "hashcat"
-            | "unshadow"
-            | "diff"
-            | "cpio"
-    )
-}
 
 /// Looks at one call.
 pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
@@ -128,7 +56,7 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
         Stdin::File(path) => Some(path.as_str()),
         Stdin::Calls(_) | Stdin::Text(_) | Stdin::Unknown => None,
     };
-    if !is_reader(program) {
+    if !programs::is(Role::Reads, program) {
         return unforeseen(call, input, seen);
     }
     let only_source = matches!(program, "cp" | "mv" | "install" | "rsync" | "scp" | "copy" | "xcopy");
@@ -173,108 +101,6 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
     }
 }
 
-/// Programs that are given keys to use them, or names to tell about them, and never show what a file holds.
-const SHOW_NOTHING: &[&str] = &[
-    "ls",
-    "ll",
-    "dir",
-    "stat",
-    "test",
-    "[",
-    "[[",
-    "chmod",
-    "chown",
-    "chgrp",
-    "icacls",
-    "touch",
-    "rm",
-    "del",
-    "shred",
-    "mkdir",
-    "rmdir",
-    "ssh",
-    "sftp",
-    "ssh-add",
-    "ssh-copy-id",
-    "ssh-keygen",
-    "ssh-agent",
-    "mosh",
-    "sshfs",
-    "find",
-    "fd",
-    "du",
-    "df",
-    "cd",
-    "pushd",
-    "echo",
-    "printf",
-    "realpath",
-    "readlink",
-    "basename",
-    "dirname",
-    "which",
-    "export",
-    "set",
-    "git",
-    "kubectl",
-    "helm",
-    "k9s",
-    "oc",
-    "docker",
-    "podman",
-    "aws",
-    "gcloud",
-    "az",
-    "terraform",
-    "ansible",
-    "ansible-playbook",
-    "curl",
-    "wget",
-    "sha256sum",
-    "sha1sum",
-    "md5sum",
-    "shasum",
-    "cksum",
-    "wc",
-    "openssl",
-    "code",
-    "restorecon",
-    "getfacl",
-    "setfacl",
-    "lsattr",
-    "chattr",
-    "mount",
-    "umount",
-    "rclone",
-    "restic",
-    "borg",
-    "npm",
-    "pip",
-    "cargo",
-    "sudo",
-    "autossh",
-    "nginx",
-    "caddy",
-    "certbot",
-    "systemctl",
-    "mysql",
-    "psql",
-    "gpg",
-    "gpg2",
-    "age",
-    "sops",
-    "pass",
-    "ln",
-    "if",
-    "then",
-    "inotifywait",
-    "watch",
-    "tree",
-    "unzip",
-    "truncate",
-    "trash",
-];
-
 /// A program that is not known for showing files still gets what it is given: keys handed to it are read.
 fn unforeseen(call: &Call, input: Option<&str>, seen: &mut Seen) {
     let program = call.program.as_str();
@@ -284,7 +110,7 @@ fn unforeseen(call: &Call, input: Option<&str>, seen: &mut Seen) {
     let keys = |path: &str| {
         path.starts_with(['/', '~', '$', 'C', 'c']) && Location::of(path).secret().is_some_and(Secret::is_key_material)
     };
-    let found = if SHOW_NOTHING.contains(&program) {
+    let found = if programs::is(Role::ShowsNothing, program) {
         // None of them has a reason to be given the hashes of everybody's passwords, but to look at them from outside.
         let opens = matches!(
             program,
@@ -366,26 +192,6 @@ pub(super) fn climbs_into_system(path: &str, location: &Location) -> bool {
 
 /// System files that everybody reads to learn where they are.
 pub(super) fn is_public(path: &str) -> bool {
-    const PUBLIC: &[&str] = &[
-        "/etc/os-release",
-        "/etc/hosts",
-        "/etc/hostname",
-        "/etc/resolv.conf",
-        "/etc/timezone",
-        "/etc/issue",
-        "/etc/debian_version",
-        "/etc/lsb-release",
-        "/etc/redhat-release",
-        "/etc/services",
-        "/etc/fstab",
-        "/proc/cpuinfo",
-        "/proc/meminfo",
-        "/proc/version",
-        "/proc/mounts",
-        "/proc/loadavg",
-        "/proc/uptime",
-        "/proc/stat",
-    ];
     PUBLIC.contains(&path)
         || [
             "/usr/share/",

@@ -1,6 +1,9 @@
 //! What calls do to the machine and its platforms: rights, protections, traces, jobs.
 
+use super::hidden_execution::{self, in_shared_directory};
 use super::{Danger, Seen};
+use crate::prefilter::words::destructive_command_system::{MARKS, STRONG};
+use crate::shell::programs::{self, Role};
 use crate::shell::wrappers::jobs;
 use crate::shell::{Call, Reading, Stdin};
 
@@ -10,9 +13,8 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
     accounts(call, seen);
     protections(call, seen);
     traces(call, seen);
-    power(call, seen);
-    containers(call, seen);
-    hidden_execution(call, seen);
+    ends_everything(call, seen);
+    hidden_execution::look(call, seen);
     package_source(call, seen);
     miners(call, seen);
     if call.disguised {
@@ -70,28 +72,6 @@ fn only_shortens(reading: &Reading, call: &Call) -> bool {
 
 /// Whether a job runs what nobody wrote here, or something from where everybody may write.
 fn is_suspicious(job: &str) -> bool {
-    const MARKS: &[&str] = &[
-        "curl",
-        "wget",
-        "nc ",
-        "ncat",
-        "/dev/tcp",
-        "base64",
-        "eval",
-        "python -c",
-        "python3 -c",
-        "perl -e",
-        "| sh",
-        "|sh",
-        "| bash",
-        "|bash",
-        "bash -i",
-        "socat",
-        "chmod +s",
-        "authorized_keys",
-        "/etc/passwd",
-        "/etc/shadow",
-    ];
     let hidden = |word: &str| word.contains("/.") && !word.contains("/./") && !word.contains("/../");
     MARKS.iter().any(|mark| job.contains(mark))
         || job
@@ -100,18 +80,6 @@ fn is_suspicious(job: &str) -> bool {
 }
 
 fn accounts(call: &Call, seen: &mut Seen) {
-    const STRONG: &[&str] = &[
-        "sudo",
-        "wheel",
-        "root",
-        "docker",
-        "admin",
-        "administrators",
-        "adm",
-        "lxd",
-        "disk",
-        "shadow",
-    ];
     let strong_group = || {
         call.args.iter().any(|word| {
             word.text
@@ -122,42 +90,11 @@ fn accounts(call: &Call, seen: &mut Seen) {
     let grants = match call.program.as_str() {
         "usermod" | "useradd" | "adduser" | "gpasswd" => {
             let uid_zero = call.values(&["-u", "--uid"]).any(|(_, value)| value == "0");
-            uid_zero
-                || ((call.has_short(&['G', 'a', 'g'])
-                    || call.program == "adduser"
-                    || any(call, &["--groups", "--append"]))
-                    && strong_group())
+            let adds_group = call.has_short(&['G', 'a', 'g']) || any(call, &["--groups", "--append"]);
+            uid_zero || (adds_group || call.program == "adduser") && strong_group()
         }
-        "chpasswd" => true,
         // Not in an editor, but by what is fed in.
         "visudo" => !matches!(call.stdin, Stdin::Unknown),
-        "passwd" => call.operands().any(|word| word.text == "root") || any(call, &["-d", "--delete"]),
-        "net" => {
-            let adds = call.args.iter().any(|word| word.text.eq_ignore_ascii_case("/add"));
-            adds && call
-                .args
-                .iter()
-                .any(|word| matches!(word.text.to_ascii_lowercase().as_str(), "user" | "localgroup"))
-        }
-        "setcap" => call.args.iter().any(|word| {
-            word.text.contains("setuid") || word.text.contains("sys_admin") || word.text.contains("dac_override")
-        }),
-        "dscl" => call.args.iter().any(|word| word.text.contains("admin")) && any(call, &["-append", ".", "-create"]),
-        "aws" => {
-            call.args.iter().any(|word| word.text.contains("AdministratorAccess"))
-                || (call.has("iam")
-                    && any(
-                        call,
-                        &["create-access-key", "create-login-profile", "attach-user-policy"],
-                    ))
-        }
-        "gcloud" => {
-            call.args.iter().any(|word| word.text == "add-iam-policy-binding")
-                && call.args.iter().any(|word| word.text.contains("roles/owner"))
-        }
-        "kubectl" => {
-            any(call, &["clusterrolebinding"]) && call.args.iter().any(|word| word.text.contains("cluster-admin"))
-        }
         _ => false,
     };
     if grants {
@@ -167,65 +104,11 @@ fn accounts(call: &Call, seen: &mut Seen) {
             "grants administrator rights or changes passwords",
         );
     }
-    if matches!(call.program.as_str(), "insmod" | "kextload") {
-        seen.add(Danger::KernelModule, call, "loads code into the kernel");
-    }
 }
 
 fn protections(call: &Call, seen: &mut Seen) {
-    const GUARDS: &[&str] = &[
-        "auditd",
-        "firewalld",
-        "ufw",
-        "apparmor",
-        "falcon-sensor",
-        "clamav-daemon",
-        "clamd",
-        "rsyslog",
-        "fail2ban",
-        "syslog",
-        "osqueryd",
-        "wazuh-agent",
-        "auditbeat",
-        "crowdstrike",
-        "iptables",
-        "nftables",
-        "windefend",
-        "mpssvc",
-        "sense",
-        "selinux",
-        "sysmon",
-    ];
-    let names_guard = || {
-        call.args.iter().any(|word| {
-            let name = word.text.to_ascii_lowercase();
-            GUARDS.contains(&name.strip_suffix(".service").unwrap_or(&name))
-        })
-    };
-    let off = match call.program.as_str() {
-        "ufw" => any(call, &["disable", "reset"]),
-        "setenforce" => any(call, &["0", "permissive", "Permissive"]),
-        "iptables" | "ip6tables" => {
-            any(call, &["-F", "--flush"]) || (any(call, &["-P", "--policy"]) && call.has("ACCEPT"))
-        }
-        "nft" => call.has("flush"),
-        "systemctl" | "service" | "chkconfig" | "rc-service" => {
-            any(call, &["stop", "disable", "mask", "off"]) && names_guard()
-        }
-        "sc" => any(call, &["stop", "delete", "config"]) && names_guard(),
-        "auditctl" => any(call, &["-D"]) || call.values(&["-e"]).any(|(_, value)| value == "0"),
-        "spctl" => call.has("--master-disable"),
-        "csrutil" => call.has("disable"),
-        "aa-disable" | "aa-teardown" => true,
-        "netsh" => call.line().to_ascii_lowercase().contains("state off") || any(call, &["disable"]),
-        "pkill" | "killall" => names_guard(),
-        "sysctl" => call
-            .args
-            .iter()
-            .any(|word| word.text.ends_with("randomize_va_space=0") || word.text.ends_with("yama.ptrace_scope=0")),
-        _ => false,
-    };
-    if off {
+    let flushes = any(call, &["-F", "--flush"]) || (any(call, &["-P", "--policy"]) && call.has("ACCEPT"));
+    if matches!(call.program.as_str(), "iptables" | "ip6tables") && flushes {
         seen.add(Danger::DefenceOff, call, "switches a protection off");
     }
 }
@@ -236,20 +119,15 @@ fn traces(call: &Call, seen: &mut Seen) {
             || (matches!(name, "HISTSIZE" | "HISTFILESIZE") && value == "0")
     };
     let wipes = match call.program.as_str() {
-        "history" => call.has_short(&['c', 'w']) && call.has_short(&['c']),
-        "unset" => any(call, &["HISTFILE", "HISTSIZE"]),
-        "set" => call.has("+o") && call.has("history"),
-        "wevtutil" => any(call, &["cl", "clear-log"]),
-        "export" => call.args.iter().any(|word| {
-            word.text
-                .split_once('=')
-                .is_some_and(|(name, value)| sets_history(name, value))
-        }),
+        "export" => call
+            .args
+            .iter()
+            .filter_map(|word| word.text.split_once('='))
+            .any(|(name, value)| sets_history(name, value)),
         "" => call
             .environment
             .iter()
             .any(|(name, word)| sets_history(name, &word.text)),
-        "fsutil" => call.has("deletejournal"),
         _ => false,
     };
     if wipes {
@@ -257,213 +135,13 @@ fn traces(call: &Call, seen: &mut Seen) {
     }
 }
 
-fn power(call: &Call, seen: &mut Seen) {
+/// Whether a signal goes to every process that there is.
+fn ends_everything(call: &Call, seen: &mut Seen) {
     let targets = call.args.iter().filter(|word| word.text != "--");
     let everybody = targets.clone().next_back().is_some_and(|word| word.text == "-1") && targets.count() >= 2;
-    let stops = match call.program.as_str() {
-        "kill" => everybody,
-        "killall5" => true,
-        _ => false,
-    };
-    // Somebody who wants a machine off says so in these words; the judge knows whether anybody did.
-    let stops_machine = match call.program.as_str() {
-        "shutdown" | "poweroff" | "halt" | "reboot" => !any(call, &["-c", "--help", "/a", "-a"]),
-        "init" | "telinit" => any(call, &["0", "6"]),
-        "systemctl" => any(call, &["poweroff", "reboot", "halt", "kexec"]),
-        _ => false,
-    };
-    if stops {
+    if call.program == "kill" && everybody {
         seen.add(Danger::StopEverything, call, "ends every process");
-    } else if stops_machine {
-        seen.add(Danger::Shutdown, call, "stops or restarts the machine");
     }
-}
-
-fn containers(call: &Call, seen: &mut Seen) {
-    match call.program.as_str() {
-        "docker" | "podman" | "nerdctl" if any(call, &["run", "create", "exec"]) => {
-            let mounts_root = call.values(&["-v", "--volume", "--mount"]).any(|(_, value)| {
-                value.starts_with("/:")
-                    || value.contains("source=/,")
-                    || value.contains("src=/,")
-                    || value.starts_with("/etc:")
-                    || value.starts_with("/var/run/docker.sock")
-                    || value.starts_with("/root:")
-            });
-            let privileged =
-                call.has("--privileged") || any(call, &["--pid=host", "--cap-add=ALL", "--cap-add=SYS_ADMIN"]);
-            if mounts_root || privileged {
-                seen.add(
-                    Danger::ContainerEscape,
-                    call,
-                    "gives a container the rights or the files of its host",
-                );
-            }
-        }
-        "nsenter" if call.values(&["-t", "--target"]).any(|(_, value)| value == "1") => {
-            seen.add(Danger::ContainerEscape, call, "enters the host from a container");
-        }
-        _ => {}
-    }
-}
-
-fn hidden_execution(call: &Call, seen: &mut Seen) {
-    const GIT_KEYS: &[&str] = &[
-        "core.sshcommand",
-        "core.fsmonitor",
-        "core.hookspath",
-        "core.gitproxy",
-        "diff.external",
-        "uploadpack.packobjectshook",
-        "protocol.ext.allow",
-        "gpg.program",
-        "sequence.editor",
-        "core.alternaterefscommand",
-    ];
-    let executes = match call.program.as_str() {
-        "git" => {
-            let configures = call.has("config")
-                || call.has("-c")
-                || call.args.iter().any(|word| word.text.starts_with("--config-env"));
-            let mut words = call.args.iter().map(|word| word.text.to_ascii_lowercase()).peekable();
-            let mut risky = false;
-            while let Some(word) = words.next() {
-                let (key, value) = word
-                    .split_once('=')
-                    .map_or((word.as_str(), None), |(key, value)| (key, Some(value.to_owned())));
-                let value = value.or_else(|| words.peek().cloned());
-                let shell_value = value.as_deref().is_some_and(|value| value.starts_with('!'));
-                risky |= GIT_KEYS.contains(&key) && value.is_some();
-                // A pager or an editor with options is ordinary, a shell text is not.
-                risky |= matches!(key, "core.pager" | "core.editor" | "core.askpass")
-                    && value.as_deref().is_some_and(|value| {
-                        value.contains("sh -c") || value.contains(['|', ';', '`', '&']) || value.contains("$(")
-                    });
-                risky |= (key.starts_with("alias.") || key.starts_with("credential.")) && shell_value;
-                risky |= key.starts_with("filter.")
-                    && (key.ends_with(".clean") || key.ends_with(".smudge") || key.ends_with(".process"))
-                    && !word.contains("lfs")
-                    && value.is_some_and(|value| !value.contains("lfs"));
-            }
-            (configures && risky)
-                || call.args.iter().any(|word| {
-                    word.text.starts_with("ext::")
-                        || word.text.starts_with("--upload-pack=")
-                        || word.text.starts_with("--receive-pack=")
-                })
-        }
-        "tar" => call.args.iter().any(|word| {
-            word.text.starts_with("--checkpoint-action=exec")
-                || word.text.starts_with("--to-command")
-                || word.text.starts_with("--use-compress-program=sh")
-        }),
-        "ssh" | "scp" | "sftp" | "rsync" => {
-            let option = call.values(&["-o", "-e", "--rsh"]).any(|(_, value)| {
-                let value = value.to_ascii_lowercase();
-                [
-                    "proxycommand=",
-                    "proxycommand ",
-                    "localcommand=",
-                    "permitlocalcommand=",
-                    "knownhostscommand=",
-                ]
-                .iter()
-                .any(|name| value.starts_with(name))
-                    || value.starts_with("sh -c")
-                    || value.starts_with("bash -c")
-            });
-            option
-                && !call
-                    .args
-                    .iter()
-                    .any(|word| word.text.to_ascii_lowercase().contains("proxycommand=none"))
-        }
-        "zip" => call.values(&["-TT", "--unzip-command"]).next().is_some(),
-        _ => false,
-    };
-    let preload = |name: &str| {
-        matches!(
-            name,
-            "LD_PRELOAD"
-                | "LD_AUDIT"
-                | "DYLD_INSERT_LIBRARIES"
-                | "BASH_ENV"
-                | "PROMPT_COMMAND"
-                | "GIT_SSH_COMMAND"
-                | "PYTHONSTARTUP"
-                | "NODE_OPTIONS"
-                | "PERL5OPT"
-        )
-    };
-    let injected = call.environment.iter().any(|(name, word)| {
-        preload(name)
-            && !word.text.is_empty()
-            && (!matches!(name.as_str(), "NODE_OPTIONS" | "GIT_SSH_COMMAND")
-                || word.text.contains("--require")
-                || word.text.contains("sh -c")
-                || word.text.contains(';'))
-    }) || (call.program == "export"
-        && call.args.iter().any(|word| {
-            word.text.starts_with("LD_PRELOAD=")
-                || word.text.starts_with("BASH_ENV=")
-                || word.text.starts_with("DYLD_INSERT_LIBRARIES=")
-        }));
-    if executes {
-        seen.add(
-            Danger::HiddenExecution,
-            call,
-            "uses an option that makes a harmless program run a command",
-        );
-    }
-    if injected {
-        seen.add(
-            Danger::HiddenExecution,
-            call,
-            "loads code into programs through an environment variable",
-        );
-    }
-    let set_here = call
-        .environment
-        .iter()
-        .map(|(name, word)| (name.as_str(), word.text.as_str()));
-    let exported = call
-        .args
-        .iter()
-        .filter(|_| call.program == "export")
-        .filter_map(|word| word.text.split_once('='))
-        .filter(|(name, _)| *name != "PATH");
-    let of_git = call.program == "git"
-        && call.args.windows(2).any(|pair| match pair {
-            [key, value] => {
-                matches!(
-                    key.text.to_ascii_lowercase().as_str(),
-                    "core.hookspath" | "core.fsmonitor" | "init.templatedir"
-                ) && in_shared_directory(&value.text)
-            }
-            _ => false,
-        });
-    let planted = of_git
-        || set_here.chain(exported).any(|(name, value)| {
-            matches!(
-                name,
-                "LD_PRELOAD" | "LD_AUDIT" | "DYLD_INSERT_LIBRARIES" | "BASH_ENV" | "LD_LIBRARY_PATH" | "PATH"
-            ) && value.split(':').any(in_shared_directory)
-        });
-    if planted {
-        seen.add(
-            Danger::PlantedLibrary,
-            call,
-            "takes programs or libraries from a directory that everybody may write",
-        );
-    }
-}
-
-/// Whether a path lies where every user of a machine may put files.
-pub(super) fn in_shared_directory(path: &str) -> bool {
-    ["/tmp", "/var/tmp", "/dev/shm"].iter().any(|shared| {
-        path.strip_prefix(shared)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    })
 }
 
 /// Packages run code when they are installed: whoever sits on an unprotected way to their source decides which.
@@ -501,20 +179,7 @@ fn package_source(call: &Call, seen: &mut Seen) {
 }
 
 fn miners(call: &Call, seen: &mut Seen) {
-    let named = matches!(
-        call.program.as_str(),
-        "xmrig"
-            | "minerd"
-            | "cpuminer"
-            | "ethminer"
-            | "t-rex"
-            | "nbminer"
-            | "xmr-stak"
-            | "ccminer"
-            | "phoenixminer"
-            | "cgminer"
-            | "bfgminer"
-    );
+    let named = programs::is(Role::Mines, &call.program);
     let image = matches!(call.program.as_str(), "docker" | "podman")
         && call.args.iter().any(|word| word.text.contains("xmrig"));
     if named

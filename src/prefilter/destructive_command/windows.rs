@@ -1,84 +1,55 @@
 //! Windows: what `cmd` and PowerShell texts do.
 //!
 //! Their grammar is not that of a Unix shell (a backslash is a separator), so the text is searched by
-//! [pattern](patterns), each behind a word of its own; carets, back-ticks and joined quotes are taken out first.
-
-mod patterns;
+//! patterns ([`super::patterns`]), each behind a word of its own; carets, back-ticks and joined quotes are taken out first.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
-use regex::Regex;
-
+use super::patterns::Patterns;
 use super::secrets::reads;
 use super::{Danger, Seen};
+use crate::prefilter::RuleError;
 use crate::prefilter::locations::{Breadth, Location, Secret};
-use crate::text::expression::expression;
-use patterns::PATTERNS;
+use crate::text::expression::expressions;
+use crate::text::keywords::{Keywords, Word};
 
 /// Words behind which deletions, readers and senders are looked for, in the order of [`Search`].
 const DELETING: &[&str] = &["remove-item", "del ", "del/", "erase ", "rd ", "rmdir", "ri ", "rm -r"];
 const TAKING: &[&str] = &[":\\", "$env:", "%userprofile%", "~\\", "env:"];
 
-/// What a word in a text asks for.
-#[derive(Clone, Copy)]
-enum Search {
-    Pattern(usize),
-    Deletions,
-    Secrets,
+static PATTERNS: LazyLock<Result<Patterns, RuleError>> = LazyLock::new(|| {
+    Patterns::load(
+        "command_patterns_windows.toml",
+        include_str!("../rules/command_patterns_windows.toml"),
+        |needle| Word::any_case(needle),
+    )
+});
+
+/// The words behind which deletions are looked for, and those of files.
+static PLACES: LazyLock<Keywords> = LazyLock::new(|| {
+    let words = |texts: &[&str]| texts.iter().map(|text| Word::any_case(*text)).collect();
+    Keywords::of([words(DELETING), words(TAKING)])
+});
+
+/// Reads the patterns and compiles the expressions of this file.
+pub(super) fn check_all() -> Result<(), RuleError> {
+    PATTERNS.as_ref().map_err(Clone::clone)?;
+    Ok(check_expressions()?)
 }
 
-struct Keywords {
-    finder: AhoCorasick,
-    searches: Vec<Search>,
+expressions! {
+    /// A deletion with its switches and targets; the switches tell whether it is recursive.
+    static DELETION = r"(?im)(?:^|[\n;&|({'\x22]|/c\s|-command\s|\bdo\s)\s*(remove-item|ri|rd|rmdir|del|erase|rm)(?:\.exe)?\s+([^\n;&|)}]+)";
+    /// A word that shows or copies a file, and the file; or a file that is sent.
+    static TAKEN = r"(?im)(?:^|[\n;&|({'\x22]|/c\s|-command\s)\s*(?:type|more|copy|xcopy|cp|cat|gc|get-content|copy-item|certutil\s+-encode|esentutl\s+/y)(?:\.exe)?\s+(?:-path\s+|-raw\s+|-literalpath\s+)*['\x22]?([^\s'\x22;|&)]+)";
+    static SENDING = r"(?i)(?:\b(?:invoke-webrequest|iwr|invoke-restmethod|irm|curl(?:\.exe)?)\b[^\n]*(?:-method\s+['\x22]?(?:post|put)|-infile\b|-body\b|-t\s|-f\s)|\.upload(?:file|string|data)\()";
+    static PLACE = r"(?i)(?:[a-z]:\\|\$env:\w+\\|%\w+%\\|~\\)[^\s'\x22;|&)]+";
+    /// Variables of the machine, or what is on the clipboard.
+    static EVERYTHING = r"(?i)\b(?:(?:get-childitem|gci|dir|ls)\s+env:|get-clipboard\b)";
+    /// A file or directory that a method of .NET deletes.
+    static METHOD = r"(?i)\bio\.(directory|file)\]::delete\(\s*['\x22]([^'\x22]+)";
 }
-
-/// Built once; every pattern is ours and compiles, which a test holds.
-static GATE: LazyLock<Option<Keywords>> = LazyLock::new(|| {
-    let mut words: Vec<&str> = Vec::new();
-    let mut searches = Vec::new();
-    for (index, pattern) in PATTERNS.iter().enumerate() {
-        words.extend(pattern.needles);
-        searches.extend(pattern.needles.iter().map(|_| Search::Pattern(index)));
-    }
-    for (more, search) in [(DELETING, Search::Deletions), (TAKING, Search::Secrets)] {
-        words.extend(more);
-        searches.extend(more.iter().map(|_| search));
-    }
-    let finder = AhoCorasick::builder().ascii_case_insensitive(true).build(words).ok()?;
-    Some(Keywords { finder, searches })
-});
-
-static COMPILED: LazyLock<Vec<Option<Regex>>> =
-    LazyLock::new(|| PATTERNS.iter().map(|pattern| expression(pattern.expression)).collect());
-
-/// A deletion with its switches and targets; the switches tell whether it is recursive.
-static DELETION: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    expression(
-        r"(?im)(?:^|[\n;&|({'\x22]|/c\s|-command\s|\bdo\s)\s*(remove-item|ri|rd|rmdir|del|erase|rm)(?:\.exe)?\s+([^\n;&|)}]+)",
-    )
-});
-
-/// A word that shows or copies a file, and the file; or a file that is sent.
-static TAKEN: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    expression(
-        r"(?im)(?:^|[\n;&|({'\x22]|/c\s|-command\s)\s*(?:type|more|copy|xcopy|cp|cat|gc|get-content|copy-item|certutil\s+-encode|esentutl\s+/y)(?:\.exe)?\s+(?:-path\s+|-raw\s+|-literalpath\s+)*['\x22]?([^\s'\x22;|&)]+)",
-    )
-});
-static SENDING: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    expression(
-        r"(?i)(?:\b(?:invoke-webrequest|iwr|invoke-restmethod|irm|curl(?:\.exe)?)\b[^\n]*(?:-method\s+['\x22]?(?:post|put)|-infile\b|-body\b|-t\s|-f\s)|\.upload(?:file|string|data)\()",
-    )
-});
-static PLACE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| expression(r"(?i)(?:[a-z]:\\|\$env:\w+\\|%\w+%\\|~\\)[^\s'\x22;|&)]+"));
-/// Variables of the machine, or what is on the clipboard.
-static EVERYTHING: LazyLock<Option<Regex>> =
-    LazyLock::new(|| expression(r"(?i)\b(?:(?:get-childitem|gci|dir|ls)\s+env:|get-clipboard\b)"));
-/// A file or directory that a method of .NET deletes.
-static METHOD: LazyLock<Option<Regex>> =
-    LazyLock::new(|| expression(r"(?i)\bio\.(directory|file)\]::delete\(\s*['\x22]([^'\x22]+)"));
 
 /// Looks at a text, and at what it says without its disguises.
 pub(super) fn look(text: &str, seen: &mut Seen) {
@@ -123,35 +94,15 @@ fn undisguised(text: &str) -> Cow<'_, str> {
 }
 
 fn search(text: &str, seen: &mut Seen) {
-    let Some(gate) = GATE.as_ref() else { return };
-    let mut wanted = vec![false; PATTERNS.len()];
-    let (mut deletes, mut takes) = (false, false);
-    for hit in gate.finder.find_overlapping_iter(text).take(1_024) {
-        match gate.searches.get(hit.pattern().as_usize()) {
-            Some(Search::Pattern(index)) => {
-                if let Some(flag) = wanted.get_mut(*index) {
-                    *flag = true;
-                }
-            }
-            Some(Search::Deletions) => deletes = true,
-            Some(Search::Secrets) => takes = true,
-            None => {}
-        }
+    // INVARIANT: whoever screens has read the patterns at the start.
+    if let Ok(patterns) = PATTERNS.as_ref() {
+        patterns.search(text, seen);
     }
-    for ((pattern, regex), _) in PATTERNS
-        .iter()
-        .zip(COMPILED.iter())
-        .zip(&wanted)
-        .filter(|(_, wanted)| **wanted)
-    {
-        if let Some(hit) = regex.as_ref().and_then(|regex| regex.find(text)) {
-            seen.add_at(pattern.danger, hit.range(), pattern.what);
-        }
-    }
-    if takes {
+    let hits = PLACES.hits(text);
+    if hits.of(1).next().is_some() {
         taken(text, seen);
     }
-    if deletes {
+    if hits.of(0).next().is_some() {
         deletions(text, seen);
     }
 }
@@ -159,27 +110,20 @@ fn search(text: &str, seen: &mut Seen) {
 /// Keys that are shown, copied or sent.
 fn taken(text: &str, seen: &mut Seen) {
     let key = |path: &str| Location::of(path).secret().filter(|secret| secret.is_key_material());
-    if let Some(taken) = TAKEN.as_ref() {
-        for hit in taken.captures_iter(text).take(16) {
-            if let (Some(whole), Some(path)) = (hit.get(0), hit.get(1))
-                && path.as_str().contains('\\')
-                && let Some(secret) = key(path.as_str())
-            {
-                seen.add_at(Danger::CredentialRead, whole.range(), reads(secret));
-            }
+    for hit in TAKEN.captures_iter(text).take(16) {
+        if let (Some(whole), Some(path)) = (hit.get(0), hit.get(1))
+            && path.as_str().contains('\\')
+            && let Some(secret) = key(path.as_str())
+        {
+            seen.add_at(Danger::CredentialRead, whole.range(), reads(secret));
         }
     }
-    let Some(sending) = SENDING.as_ref().and_then(|sending| sending.find(text)) else {
-        return;
-    };
-    let places = PLACE
-        .as_ref()
-        .into_iter()
-        .flat_map(|place| place.find_iter(text).take(32));
+    let Some(sending) = SENDING.find(text) else { return };
+    let places = PLACE.find_iter(text).take(32);
     let secret = places
         .map(|place| Location::of(place.as_str()).secret())
         .any(|secret: Option<Secret>| secret.is_some());
-    if secret || EVERYTHING.as_ref().is_some_and(|everything| everything.is_match(text)) {
+    if secret || EVERYTHING.is_match(text) {
         seen.add_at(
             Danger::Exfiltrate,
             sending.range(),
@@ -189,23 +133,21 @@ fn taken(text: &str, seen: &mut Seen) {
 }
 
 fn deletions(text: &str, seen: &mut Seen) {
-    if let Some(method) = METHOD.as_ref() {
-        for hit in method.captures_iter(text).take(16) {
-            let (Some(whole), Some(path)) = (hit.get(0), hit.get(2)) else {
-                continue;
-            };
-            match Location::of(path.as_str()).breadth() {
-                Breadth::Everything | Breadth::Home | Breadth::SystemDirectory => {
-                    seen.add_at(Danger::DeleteRoot, whole.range(), "deletes files or directories");
-                }
-                Breadth::SystemFile => seen.add_at(Danger::DeleteSystem, whole.range(), "deletes files or directories"),
-                Breadth::Surroundings | Breadth::Disposable | Breadth::Other => {}
+    const WHAT: &str = "deletes files or directories";
+    for hit in METHOD.captures_iter(text).take(16) {
+        let (Some(whole), Some(path)) = (hit.get(0), hit.get(2)) else {
+            continue;
+        };
+        match Location::of(path.as_str()).breadth() {
+            Breadth::Everything | Breadth::Home | Breadth::SystemDirectory => {
+                seen.add_at(Danger::DeleteRoot, whole.range(), WHAT);
             }
+            Breadth::SystemFile => seen.add_at(Danger::DeleteSystem, whole.range(), WHAT),
+            Breadth::Surroundings | Breadth::Disposable | Breadth::Other => {}
         }
     }
-    let Some(deletion) = DELETION.as_ref() else { return };
     let most = 32 + text.len() / 64;
-    for (turn, hit) in deletion.captures_iter(text).enumerate() {
+    for (turn, hit) in DELETION.captures_iter(text).enumerate() {
         if turn >= most {
             let at = hit.get(0).map_or(0, |whole| whole.start());
             seen.add_at(
@@ -251,19 +193,7 @@ fn deletions(text: &str, seen: &mut Seen) {
                 Breadth::Other if recursive => Danger::DeleteFiles,
                 Breadth::Surroundings | Breadth::Disposable | Breadth::Other => continue,
             };
-            seen.add_at(danger, whole.range(), "deletes files or directories");
+            seen.add_at(danger, whole.range(), WHAT);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_pattern_compiles() {
-        assert!(COMPILED.iter().all(Option::is_some));
-        assert!(GATE.is_some() && DELETION.is_some() && TAKEN.is_some() && SENDING.is_some());
-        assert!(PLACE.is_some() && EVERYTHING.is_some() && METHOD.is_some());
     }
 }

@@ -66,8 +66,6 @@ work! {
     CommandByte = 60,
     /// What reading it as a shell would takes, as if a byte had been read.
     Shell = 20,
-    /// A remark is looked at for commands that it quotes, at a word.
-    Quotation = 800,
     /// A name is asked about that stands over a text.
     Name = 500,
     /// A statement is read.
@@ -152,10 +150,10 @@ impl CostMeter {
             self.spend(Work::View, 1);
             self.spend(Work::Byte, length);
             self.spend(Work::Word, view.hits().len());
-            if view.view() != View::Folded && kinds.has(ByteClasses::ODD_PIECE.or(ByteClasses::DENSE)) {
+            if view.view() != View::Folded && kinds.has(ByteClasses::ODD_PIECE.or(ByteClasses::DIGIT)) {
                 self.spend(Work::Dense, length);
             }
-            if view.view() != View::Folded && view.path().contains('>') {
+            if view.view() != View::Folded && view.layers().len() > 1 {
                 self.spend(Work::Layer, length);
             }
             if !kinds.is_ascii() {
@@ -181,26 +179,4 @@ impl CostMeter {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::prefilter::testing::step;
-
-    #[test]
-    fn work_adds_up_to_what_the_size_of_a_step_allows() {
-        let effort = CostMeter::of(&step([
-            (Origin::ToolOutput, "a".repeat(100)),
-            (Origin::User, String::new()),
-        ]));
-        assert_eq!(effort.most(), AT_LEAST + PER_BYTE * (100 + 2 * AROUND));
-        let large = CostMeter::of(&step([(Origin::ToolOutput, "a".repeat(BEYOND + 100 - AROUND))]));
-        assert_eq!(large.most(), AT_LEAST + PER_BYTE * BEYOND + PER_BYTE_BEYOND * 100);
-        effort.spend(Work::Command, 2);
-        effort.spend(Work::Byte, 7);
-        assert_eq!(effort.spent(), 2 * Work::Command.cost() + 7 * Work::Byte.cost());
-        assert!(!effort.is_exhausted());
-        effort.spend(Work::Finding, usize::MAX);
-        effort.spend(Work::Finding, usize::MAX);
-        assert!(effort.is_exhausted());
-        assert!(!CostMeter::default().is_exhausted());
-    }
-}
+mod tests;

@@ -4,20 +4,20 @@
 //! keywords of all families in one pass, and shows each content to the families that it concerns. What a step may cost is
 //! counted by one [`cost_meter`]; what is not examined is told by the rules of [`oversize`].
 
+mod called_tool;
 mod cost_meter;
 mod derived;
 mod description_cache;
 mod finding_order;
-pub(in crate::prefilter) mod oversize;
-mod plain;
-mod repeats;
+mod oversize;
 mod rule;
-mod rule_table;
+pub(in crate::prefilter) mod rules;
 mod scan_context;
 mod scan_outcome;
 mod scanner;
 mod split_arrays;
 mod subject;
+mod unremarkable;
 
 use std::rc::Rc;
 
@@ -25,17 +25,21 @@ use crate::model::{Finding, Screening, Step};
 use crate::policy::Policy;
 use crate::text::keywords::{Keywords, Word};
 use crate::text::views;
+use crate::tools;
 use description_cache::DescriptionCache;
 pub(in crate::prefilter) use scanner::Scanner;
 
+pub use called_tool::CalledTool;
+pub(in crate::prefilter) use called_tool::{is_command_label, is_target_label};
 pub(in crate::prefilter) use cost_meter::CostMeter;
 pub use cost_meter::Work;
 pub(in crate::prefilter) use oversize::Oversize;
-pub use plain::Plain;
 pub use rule::Rule;
-pub(in crate::prefilter) use rule_table::{Entry, RuleTable};
+pub use rules::RuleError;
+pub(in crate::prefilter) use rules::{RuleFile, RuleKey, RuleTable, rule_keys};
 pub use scan_context::ScanContext;
-pub use subject::{Spoken, Subject};
+pub use subject::{StepKeywords, Subject};
+pub use unremarkable::Unremarkable;
 
 /// A family of rules.
 pub trait Prefilter: Send + Sync {
@@ -51,20 +55,15 @@ pub trait Prefilter: Send + Sync {
         Vec::new()
     }
 
-    /// The words by which it knows the contents that concern it when it looks at the shape of a step ([`Spoken`]).
+    /// The words by which it knows the contents that concern it when it looks at the shape of a step ([`StepKeywords`]).
     fn step_words(&self) -> Vec<Word> {
         Vec::new()
     }
 
     /// Whether a plain content may concern it: one without any word of any family, without digits, codes, or anything else
     /// that an analysis is about.
-    fn heeds_plain(&self, _plain: Plain<'_>) -> bool {
+    fn heeds_unremarkable(&self, _plain: Unremarkable<'_>) -> bool {
         true
-    }
-
-    /// Whether what it sees in a content of this name may depend on those beside it, or on where exactly it stands.
-    fn looks_around(&self, _label: &str) -> bool {
-        false
     }
 
     /// Looks at one content in all its views.
@@ -74,7 +73,8 @@ pub trait Prefilter: Send + Sync {
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>);
 
     /// Looks at the shape of the step: its tool call, its tools, its remarks.
-    fn screen_step(&self, _step: &Step, _policy: &Policy, _spoken: Spoken<'_>, _found: &mut Vec<Finding>) {}
+    fn screen_step(&self, _step: &Step, _policy: &Policy, _step_keywords: StepKeywords<'_>, _found: &mut Vec<Finding>) {
+    }
 }
 
 /// The one list of prefilters.
@@ -82,19 +82,24 @@ pub struct Prefilters {
     families: Vec<Box<dyn Prefilter>>,
     pub(in crate::prefilter) keywords: Keywords,
     descriptions: DescriptionCache,
+    /// The rules about what is not examined.
+    limits: Oversize,
 }
 
 impl Prefilters {
     /// The engine for these families, in the order in which their findings are reported.
-    pub(in crate::prefilter) fn of(families: Vec<Box<dyn Prefilter>>) -> Self {
+    pub(in crate::prefilter) fn of(families: Vec<Box<dyn Prefilter>>) -> Result<Self, RuleError> {
+        tools::check()?;
+        views::check_expressions()?;
         let of_contents = families.iter().map(|family| family.words());
         let of_steps = families.iter().map(|family| family.step_words());
         let keywords = views::keywords(of_contents.chain(of_steps));
-        Self {
+        Ok(Self {
             families,
             keywords,
             descriptions: DescriptionCache::default(),
-        }
+            limits: Oversize::new()?,
+        })
     }
 
     /// Every family.
@@ -118,10 +123,5 @@ impl Prefilters {
 
     pub(in crate::prefilter) fn screen_within(&self, step: &Step, policy: &Policy, meter: &Rc<CostMeter>) -> Screening {
         Scanner::of(self, step, policy, meter).screening()
-    }
-
-    /// The rule of this id.
-    pub(in crate::prefilter) fn rule(&self, id: &str) -> Option<&Rule> {
-        self.rules().find(|rule| rule.id == id)
     }
 }

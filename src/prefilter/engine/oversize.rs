@@ -1,7 +1,7 @@
 //! What is too large to be examined whole.
 
-use super::{Plain, Prefilter, Rule, Spoken, Subject};
-use crate::model::{Confidence, Content, Finding, ReasonCode, Severity, Step, Treatment, View};
+use super::{Prefilter, Rule, RuleError, RuleFile, RuleTable, StepKeywords, Subject, Unremarkable, rule_keys};
+use crate::model::{Content, Finding, ReasonCode, Step, Treatment, View};
 use crate::policy::Policy;
 
 /// A step of more contents than this is unusual.
@@ -9,11 +9,24 @@ const MANY_CONTENTS: usize = 4096;
 /// A content of more bytes than this is more than a judge reads.
 const LARGE_CONTENT: usize = 256 * 1024;
 
-/// The rule about what was left unexamined.
-pub(in crate::prefilter) const CUT: &str = "oversize.cut";
+rule_keys! {
+    /// Its rules.
+    pub(in crate::prefilter) enum At {
+        Cut = "cut",
+        Large = "large",
+        Many = "many",
+        TooIntricate = "too_intricate",
+    }
+}
 
-/// The rule about steps that take more work than any honest one.
-pub(in crate::prefilter) const TOO_INTRICATE: &str = "oversize.too_intricate";
+/// Its rules.
+const RULES: RuleFile = RuleFile {
+    name: "oversize.toml",
+    text: include_str!("../rules/oversize.toml"),
+    family: "oversize",
+    reason: ReasonCode::Oversized,
+    suggests: Treatment::Evidence,
+};
 
 /// That a step was not examined to its end, by that rule: this content is the first of so many of which something was left
 /// out.
@@ -37,59 +50,20 @@ pub(in crate::prefilter) fn too_intricate(rule: &Rule, first: &Content, left_out
 
 /// The family.
 pub(in crate::prefilter) struct Oversize {
-    rules: [Rule; 4],
+    rules: RuleTable<At>,
 }
 
 impl Oversize {
-    /// Makes the rules.
-    pub(in crate::prefilter) fn new() -> Self {
-        let rule = |id: &str, severity, title: &str, fires_on: Vec<String>, silent_on: Vec<String>| Rule {
-            id: format!("oversize.{id}"),
-            title: title.to_owned(),
-            reason: ReasonCode::Oversized,
-            severity,
-            confidence: Confidence::High,
-            suggests: Treatment::Evidence,
-            fires_on,
-            silent_on,
-        };
-        let ordinary = || vec!["a short text".to_owned()];
-        Self {
-            rules: [
-                rule(
-                    "cut",
-                    Severity::Medium,
-                    "Some of what is encoded in a text was left unexamined.",
-                    // One character that stands for six.
-                    vec!["\u{3316}".repeat(20_000)],
-                    ordinary(),
-                ),
-                rule(
-                    "large",
-                    Severity::Low,
-                    "A text is larger than a judge can read whole.",
-                    vec!["word ".repeat(60_000)],
-                    ordinary(),
-                ),
-                rule(
-                    "many",
-                    Severity::Low,
-                    "The step holds very many texts.",
-                    Vec::new(),
-                    Vec::new(),
-                ),
-                Rule {
-                    suggests: Treatment::Deny,
-                    ..rule(
-                        "too_intricate",
-                        Severity::High,
-                        "The step takes so much work that it was not examined to its end.",
-                        Vec::new(),
-                        Vec::new(),
-                    )
-                },
-            ],
-        }
+    /// Reads the rules.
+    pub(in crate::prefilter) fn new() -> Result<Self, RuleError> {
+        Ok(Self {
+            rules: RuleTable::load(&RULES)?,
+        })
+    }
+
+    /// The rule of this key.
+    pub(in crate::prefilter) fn rule(&self, key: At) -> &Rule {
+        self.rules.rule(key)
     }
 }
 
@@ -99,28 +73,30 @@ impl Prefilter for Oversize {
     }
 
     fn rules(&self) -> &[Rule] {
-        &self.rules
+        self.rules.rules()
     }
 
-    fn heeds_plain(&self, _plain: Plain<'_>) -> bool {
+    fn heeds_unremarkable(&self, _plain: Unremarkable<'_>) -> bool {
         false
     }
 
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
-        let [cut, large, _, _] = &self.rules;
         let length = subject.content.text.len();
         let Some(raw) = subject.views.iter().next() else { return };
         if subject.views.cut_bytes() > 0 {
             let what = format!("{} bytes were left unexamined.", subject.views.cut_bytes());
-            found.push(cut.at(subject, raw, 0..length, what));
+            found.push(self.rule(At::Cut).at(subject, raw, 0..length, what));
         }
         if length > LARGE_CONTENT {
-            found.push(large.at(subject, raw, 0..length, format!("The text has {length} bytes.")));
+            found.push(
+                self.rule(At::Large)
+                    .at(subject, raw, 0..length, format!("The text has {length} bytes.")),
+            );
         }
     }
 
-    fn screen_step(&self, step: &Step, _policy: &Policy, _spoken: Spoken<'_>, found: &mut Vec<Finding>) {
-        let [_, _, many, _] = &self.rules;
+    fn screen_step(&self, step: &Step, _policy: &Policy, _step_keywords: StepKeywords<'_>, found: &mut Vec<Finding>) {
+        let many = self.rule(At::Many);
         if step.contents.len() > MANY_CONTENTS {
             found.push(Finding {
                 rule: many.id.clone(),
@@ -139,25 +115,4 @@ impl Prefilter for Oversize {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::model::Origin;
-    use crate::prefilter::testing::{hold_examples, seen_in_shape, step};
-
-    #[test]
-    fn the_rules_about_texts_keep_to_their_examples() {
-        hold_examples(&Oversize::new(), Origin::ToolOutput, |id| {
-            !matches!(id, "oversize.many" | TOO_INTRICATE)
-        });
-    }
-
-    #[test]
-    fn very_many_texts_are_told() {
-        let contents = |count| (0..count).map(|_| (Origin::ToolOutput, String::new()));
-        let policy = Policy::standard().unwrap();
-        for (count, expected) in [(MANY_CONTENTS, 0), (MANY_CONTENTS + 1, 1)] {
-            let found = seen_in_shape(&Oversize::new(), &step(contents(count)), &policy);
-            assert_eq!(found.len(), expected);
-        }
-    }
-}
+mod tests;

@@ -3,7 +3,7 @@
 use crate::model::ViewSet;
 use crate::text::views::{Granted, ViewText, Views};
 
-/// What examining one content gave, other than findings.
+/// What examining one content outcome, other than findings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::prefilter) struct ScanOutcome {
     /// The views in which it was examined.

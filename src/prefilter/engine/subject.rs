@@ -1,6 +1,6 @@
 //! What a prefilter looks at: one content of one step, in its views, under one policy.
 
-use super::ScanContext;
+use super::{CalledTool, ScanContext};
 use crate::model::{Content, ContentId, Step};
 use crate::policy::Policy;
 use crate::text::keywords::{Seen, vocabulary_bit};
@@ -15,12 +15,14 @@ pub struct Subject<'a> {
     pub policy: &'a Policy,
     /// The content.
     pub content: &'a Content,
+    /// The tool that the step calls.
+    pub called: &'a CalledTool<'a>,
     /// Its views.
     pub views: &'a Views<'a>,
     /// Which vocabulary of the gate is that of the family that looks.
     pub vocabulary: usize,
-    /// What that family keeps in mind of the step.
-    pub notes: &'a ScanContext,
+    /// What that family has spent on the step.
+    pub context: &'a ScanContext,
 }
 
 impl Subject<'_> {
@@ -33,16 +35,16 @@ impl Subject<'_> {
 /// Which contents of a step hold words by which the family that looks knows that they concern it, as they were received
 /// ([`Prefilter::step_words`](super::Prefilter::step_words)).
 #[derive(Clone, Copy)]
-pub struct Spoken<'a> {
+pub struct StepKeywords<'a> {
     /// For each content, the vocabularies of which it holds words.
     pub(in crate::prefilter) vocabularies: &'a [u64],
     /// Which vocabulary of the gate is that of these words.
     pub(in crate::prefilter) vocabulary: usize,
 }
 
-impl Spoken<'_> {
+impl StepKeywords<'_> {
     /// Whether a content holds such a word.
-    pub fn holds_words(&self, content: ContentId) -> bool {
+    pub fn holds_keywords(&self, content: ContentId) -> bool {
         let known = self.vocabularies.get(content.index());
         known.is_none_or(|known| known & vocabulary_bit(self.vocabulary) != 0)
     }

@@ -9,6 +9,7 @@ use crate::prefilter::disguise::{Disguise, disguise_of};
 use crate::prefilter::hidden_text::conceals;
 use crate::prefilter::{Subject, ViewText};
 use crate::text::bytes::ByteClasses;
+use crate::text::views::Layer;
 
 /// How well spans of one view are disguised in the raw text.
 ///
@@ -61,22 +62,18 @@ fn is_concealed(raw: &str, at: usize) -> bool {
 
 /// What the layers that were taken off say.
 pub(super) fn layer_disguise(view: &ViewText<'_>) -> Disguise {
-    view.path()
-        .split('>')
-        .map(|step| match step {
-            "tags" | "selectors" | "zero-width" | "white-space" | "private" | "override" | "rot13" | "turned"
-            | "mirrored" | "rot47" | "reversed" | "reversed-words" | "upside-down" => Disguise::Thorough,
-            "block" | "radio" => Disguise::Slight,
-            _ => Disguise::None,
-        })
-        .max()
-        .unwrap_or(Disguise::None)
+    let disguise = |layer: &Layer| match layer {
+        Layer::Tags | Layer::Selectors | Layer::InvisibleDigits | Layer::Override | Layer::Caesar => Disguise::Thorough,
+        Layer::Block | Layer::Markup => Disguise::Slight,
+        Layer::Fillers | Layer::Terminal | Layer::Json | Layer::Escapes => Disguise::None,
+    };
+    view.layers().iter().map(disguise).max().unwrap_or(Disguise::None)
 }
 
 /// Whether it is worth looking for disguised orders at all: most texts are plain.
 pub(super) fn may_be_disguised(subject: &Subject<'_>, view: &ViewText<'_>) -> bool {
     let kinds = subject.views.iter().next().map(ViewText::kinds).unwrap_or_default();
-    !view.path().is_empty()
+    !view.layers().is_empty()
         || !kinds.is_ascii()
         || kinds.has(ByteClasses::ODD_CONTROL) && subject.content.text.contains('\u{1b}')
 }

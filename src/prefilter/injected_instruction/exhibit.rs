@@ -1,50 +1,18 @@
 //! Orders that a text about attacks only shows, in an encoding that it does not ask anyone to take off.
 
+use crate::prefilter::words::injected_instruction_exhibit::{ABOUT_ATTACKS, DEMANDS};
 use std::ops::Range;
 
 use crate::prefilter::{Subject, ViewText};
+use crate::text::views::Layer;
 
 /// Whether an encoded span is shown as an example by a text about attacks, which does not ask for it to be decoded. What
 /// is hidden from people is shown to nobody.
 pub(super) fn is_exhibit(subject: &Subject<'_>, view: &ViewText<'_>, span: &Range<usize>) -> bool {
     const BEFORE: usize = 300;
     const BEHIND: usize = 100;
-    const ABOUT_ATTACKS: &[&str] = &[
-        "prompt injection",
-        "prompt-injection",
-        "jailbreak",
-        "attacker",
-        "payload",
-        "malicious",
-        "vulnerab",
-        "red team",
-        "cve-",
-        "assert",
-        "#[test]",
-        "def test_",
-    ];
-    const DEMANDS: &[&str] = &[
-        "decode this",
-        "decode the",
-        "decode it",
-        "decode and",
-        "decoded text",
-        "read it backwards",
-        "follow",
-        "obey",
-        "execute",
-        "do as",
-        "do what",
-        "assistant:",
-        "you must",
-    ];
-    let is_visible = |step: &str| {
-        matches!(
-            step,
-            "block" | "escapes" | "rot13" | "turned" | "mirrored" | "rot47" | "reversed" | "reversed-words" | "radio"
-        )
-    };
-    if view.path().is_empty() || !view.path().split('>').all(is_visible) {
+    let is_visible = |layer: &Layer| matches!(layer, Layer::Block | Layer::Escapes | Layer::Caesar);
+    if view.layers().is_empty() || !view.layers().iter().all(is_visible) {
         return false;
     }
     let raw = &subject.content.text;
@@ -54,5 +22,5 @@ pub(super) fn is_exhibit(subject: &Subject<'_>, view: &ViewText<'_>, span: &Rang
     let before = raw.get(start..place.start).unwrap_or_default().to_lowercase();
     let behind = raw.get(place.end..end).unwrap_or_default().to_lowercase();
     let holds = |words: &[&str]| words.iter().any(|word| before.contains(word) || behind.contains(word));
-    ABOUT_ATTACKS.iter().any(|word| before.contains(word)) && !holds(DEMANDS)
+    ABOUT_ATTACKS.iter().any(|word| before.contains(word)) && !holds(&DEMANDS)
 }

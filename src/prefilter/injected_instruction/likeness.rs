@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::lists::EXTERNAL;
+use super::lists::lists;
 use crate::prefilter::signals::Hit;
 
 /// How strongly a folded text reads like instructions to an agent.
@@ -18,9 +18,11 @@ pub(in crate::prefilter) enum Likeness {
 
 /// Weighs a text that another family dug out: a comment, an invisible element, letters with gaps.
 pub(in crate::prefilter) fn likeness(folded: &str) -> Likeness {
-    let Some(signals) = EXTERNAL.as_ref() else {
+    // INVARIANT: whoever screens has compiled the lists at the start.
+    let Ok(lists) = lists() else {
         return Likeness::None;
     };
+    let signals = &lists.external.signals;
     let hits = signals.hits(folded);
     let heaviest = signals
         .gravest(&hits, 1, |hit| hit.weight)
@@ -35,7 +37,7 @@ pub(in crate::prefilter) fn likeness(folded: &str) -> Likeness {
 
 /// Where a folded text reads like an instruction that is worth telling by itself.
 pub(in crate::prefilter) fn telling(folded: &str) -> Vec<Range<usize>> {
-    let hits = EXTERNAL.as_ref().map_or_else(Vec::new, |signals| signals.hits(folded));
+    let hits = lists().map_or_else(|_| Vec::new(), |lists| lists.external.signals.hits(folded));
     hits.into_iter()
         .filter(Hit::is_told_alone)
         .map(|hit| hit.span)

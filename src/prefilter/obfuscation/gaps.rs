@@ -1,5 +1,6 @@
 //! Single letters with gaps between them that spell instructions.
 
+use crate::prefilter::words::obfuscation_gaps::COMPACT;
 use std::ops::Range;
 
 use crate::prefilter::injected_instruction::telling;
@@ -69,20 +70,6 @@ pub(super) fn gaps(text: &str) -> Vec<Range<usize>> {
 }
 
 fn spells_instructions(joined: &str) -> bool {
-    const COMPACT: &[&str] = &[
-        "ignoreall",
-        "ignoreprev",
-        "ignorethe",
-        "ignoreyour",
-        "previousinstruction",
-        "allinstruction",
-        "systemprompt",
-        "disregard",
-        "developermode",
-        "jailbreak",
-        "donottell",
-        "forgeteverything",
-    ];
     let compact: String = joined.split(' ').collect();
     COMPACT.iter().any(|word| compact.contains(word)) || !telling(joined).is_empty()
 }

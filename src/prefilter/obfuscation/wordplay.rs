@@ -1,8 +1,7 @@
-//! Instructions in words that are no words: run together, or with their beginnings at their ends.
+//! Instructions in words that run together.
 
 use std::ops::Range;
 
-use super::At;
 use crate::prefilter::{Seen, Word};
 
 /// Phrases of instructions that are looked for without gaps.
@@ -26,25 +25,6 @@ const PHRASES: &[&[&str]] = &[
 /// From this many words on a phrase says enough by itself.
 const ENOUGH_WORDS: usize = 3;
 
-/// Words as children write them who move the first sounds to the end.
-const WORD_GAME: &[&str] = &[
-    "ignoreway",
-    "eviouspray",
-    "instructionsway",
-    "isregardday",
-    "orgetfay",
-    "ystemsay",
-    "omptpray",
-    "ecretsay",
-    "asswordpay",
-    "eleteday",
-    "ollowfay",
-    "orwardfay",
-    "evealray",
-    "allway",
-    "ethay",
-];
-
 /// What is written for the gaps of a phrase.
 const SIGNS: [&str; 5] = ["", "_", ".", "|", "*"];
 
@@ -53,48 +33,28 @@ fn run_together_words() -> impl Iterator<Item = String> {
     PHRASES.iter().flat_map(|phrase| SIGNS.map(|sign| phrase.join(sign)))
 }
 
-/// The words that give away either.
+/// The keywords that [`run_together`] asks for.
 pub(super) fn words() -> impl Iterator<Item = Word> {
-    run_together_words()
-        .chain(WORD_GAME.iter().map(|word| (*word).to_owned()))
-        .map(Word::any_case)
+    run_together_words().map(Word::any_case)
 }
 
-/// Phrases without gaps, and words of the game, given where they stand.
-pub(super) fn wordplay(text: &str, seen: impl Iterator<Item = Seen>) -> Vec<(At, Range<usize>)> {
-    const FEWEST: usize = 3;
-    let mut found = Vec::new();
+/// From the first phrase without gaps to the last, where they say enough; given where the family's keywords stand.
+pub(super) fn run_together(text: &str, seen: impl Iterator<Item = Seen>) -> Option<Range<usize>> {
     let mut standing = Standing::default();
-    let (mut weight, mut joined): (usize, Option<Range<usize>>) = (0, None);
-    let (mut words, mut game): (Vec<usize>, Option<Range<usize>>) = (Vec::new(), None);
+    let (mut weight, mut span): (usize, Option<Range<usize>>) = (0, None);
     for seen in seen {
-        let grown = |so_far: &Option<Range<usize>>| {
-            let start = so_far
-                .as_ref()
-                .map_or(seen.span.start, |so_far| so_far.start.min(seen.span.start));
-            Some(start..so_far.as_ref().map_or(0, |so_far| so_far.end).max(seen.span.end))
+        let Some(phrase) = PHRASES.get(seen.word / SIGNS.len()) else {
+            continue;
         };
-        match PHRASES.get(seen.word / SIGNS.len()) {
-            Some(_) if standing.is_in_name(text, &seen.span) => {}
-            Some(phrase) => {
-                weight += phrase.len();
-                joined = grown(&joined);
-            }
-            None => {
-                if !words.contains(&seen.word) {
-                    words.push(seen.word);
-                }
-                game = grown(&game);
-            }
+        if !standing.is_in_name(text, &seen.span) {
+            weight += phrase.len();
+            span = Some(match span {
+                Some(span) => span.start.min(seen.span.start)..span.end.max(seen.span.end),
+                None => seen.span,
+            });
         }
     }
-    found.extend(
-        joined
-            .filter(|_| weight >= ENOUGH_WORDS)
-            .map(|span| (At::RunTogether, span)),
-    );
-    found.extend(game.filter(|_| words.len() >= FEWEST).map(|span| (At::WordGame, span)));
-    found
+    span.filter(|_| weight >= ENOUGH_WORDS)
 }
 
 /// The word, up to white space, in which what is asked about stands: read once from its beginning, however many phrases
@@ -131,19 +91,4 @@ impl Standing {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    proptest::proptest! {
-        #[test]
-        fn a_word_is_a_name_wherever_it_is_asked(pieces in proptest::collection::vec("ignoreallprevious|www\\.|test|:|//|te|st| |é|\n", 1..30)) {
-            let text: String = pieces.concat();
-            let mut standing = Standing::default();
-            for (at, phrase) in text.match_indices("ignoreallprevious") {
-                let word = text[..at].rsplit(char::is_whitespace).next().unwrap_or_default();
-                let named = Standing::NAMES.iter().any(|name| word.contains(name));
-                proptest::prop_assert_eq!(standing.is_in_name(&text, &(at..at + phrase.len())), named, "{}", text);
-            }
-        }
-    }
-}
+mod tests;

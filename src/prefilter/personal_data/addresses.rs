@@ -1,19 +1,12 @@
 //! Addresses of the network: e-mail and IP.
 
+use crate::prefilter::words::personal_data_addresses::FILE_ENDS;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::context::Context;
 use super::{Datum, Hit};
 use crate::model::Confidence::{self, High, Low, Medium};
-use crate::text::bytes::masks::Masks;
-
-/// Ends of file names that look like domains.
-#[rustfmt::skip]
-const FILE_ENDS: &[&str] = &[
-    "png", "jpg", "jpeg", "gif", "svg", "webp", "js", "ts", "css", "html", "htm", "json", "xml", "yml", "yaml", "py",
-    "rs", "go", "java", "txt", "md", "pdf", "zip", "gz", "tar", "exe", "dll", "so", "local", "localhost", "internal",
-    "invalid", "toml", "lock", "log", "conf", "service",
-];
+use crate::text::bytes::Digits;
 
 /// Finds e-mail addresses.
 pub(super) fn emails(text: &str, hits: &mut Vec<Hit>) {
@@ -113,7 +106,7 @@ impl UrlWord {
 }
 
 /// Finds IP addresses.
-pub(super) fn ips(text: &str, digits: &Masks, name: &str, hits: &mut Vec<Hit>) {
+pub(super) fn ips(text: &str, digits: Digits<'_>, name: &str, hits: &mut Vec<Hit>) {
     let bytes = text.as_bytes();
     let is_part = |b: &u8| b.is_ascii_hexdigit() || matches!(b, b'.' | b':');
     let mut at = 0;
@@ -222,48 +215,4 @@ fn rated(address: IpAddr, context: &Context<'_>) -> Option<Confidence> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    /// The same, read off the text before the place each time.
-    fn is_user_info_plainly(head: &str) -> bool {
-        let delimits = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '<' | '>' | '(');
-        let word = head.rsplit(delimits).next().unwrap_or_default();
-        word.rfind("://")
-            .is_some_and(|scheme| !word[scheme + 3..].contains('/'))
-    }
-
-    #[test]
-    fn a_place_on_a_machine_is_no_mail_address() {
-        let found = |text: &str| {
-            let mut hits = Vec::new();
-            emails(text, &mut hits);
-            hits.len()
-        };
-        for place in [
-            "scp a.tgz deploy@web1.acme.test:/srv/app/",
-            "rsync -a x me@nas.acme.test:~/x",
-            "git@hub.acme.test:me/x",
-        ] {
-            assert_eq!(found(place), 0, "{place}");
-        }
-        for address in [
-            "write to anna@acme.test: she knows",
-            "anna@acme.test:12",
-            "<anna@acme.test>",
-        ] {
-            assert_eq!(found(address), 1, "{address}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn a_word_that_is_read_once_says_what_one_read_anew_says(text in "[ab:/ \"(é@]{0,60}", skip in 1usize..6) {
-            let mut word = UrlWord::default();
-            for (at, _) in text.char_indices().step_by(skip) {
-                prop_assert_eq!(word.is_user_info(&text, at), is_user_info_plainly(&text[..at]), "{:?} at {}", text, at);
-            }
-        }
-    }
-}
+mod tests;

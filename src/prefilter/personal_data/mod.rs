@@ -23,10 +23,10 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use super::{Plain, Prefilter, Rule, Seen, Subject, Word, Work};
-use crate::model::{Confidence, Content, Finding, ReasonCode, Severity, Treatment, View};
-use crate::text::bytes::ByteClasses;
-use crate::text::bytes::masks::of_digits;
+use super::engine::{RuleFile, RuleKey, RuleTable, rule_keys, rules};
+use super::{Prefilter, Rule, RuleError, Seen, Subject, Unremarkable, Word, Work};
+use crate::model::{Confidence, Content, Finding, ReasonCode, Treatment, View};
+use crate::text::bytes::{ByteClasses, Digits};
 
 /// The family's name.
 const FAMILY: &str = "personal_data";
@@ -40,65 +40,51 @@ const MOST_HITS: usize = 1000;
 /// Contents on either side that may be members of the same record.
 const RECORD_REACH: usize = 48;
 
-macro_rules! data {
-    ($($variant:ident = $name:literal),+ $(,)?) => {
-        /// A kind of personal data, one rule each; where two fit alike, the earlier is meant.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-        enum Datum { $($variant),+ }
-
-        impl Datum {
-            const ALL: &'static [Datum] = &[$(Datum::$variant),+];
-
-            /// The rule's name within the family.
-            const fn name(self) -> &'static str {
-                match self { $(Datum::$variant => $name),+ }
-            }
-        }
-    };
-}
-
-data! {
-    PaymentCard = "payment_card",
-    Iban = "iban",
-    Email = "email",
-    UsSsn = "us_ssn",
-    UsItin = "us_itin",
-    CaSin = "ca_sin",
-    UkNhs = "uk_nhs",
-    UkNino = "uk_nino",
-    DeSteuerId = "de_steuer_id",
-    FrNir = "fr_nir",
-    EsDni = "es_dni",
-    EsNie = "es_nie",
-    ItCodiceFiscale = "it_codice_fiscale",
-    NlBsn = "nl_bsn",
-    PlPesel = "pl_pesel",
-    BrCpf = "br_cpf",
-    SePersonnummer = "se_personnummer",
-    ChAhv = "ch_ahv",
-    InAadhaar = "in_aadhaar",
-    InPan = "in_pan",
-    AuTfn = "au_tfn",
-    AuMedicare = "au_medicare",
-    IpAddress = "ip_address",
-    DriverLicence = "driver_licence",
-    Passport = "passport",
-    HealthId = "health_id",
-    InsuranceId = "insurance_id",
-    NationalId = "national_id",
-    BankAccount = "bank_account",
-    DateOfBirth = "date_of_birth",
-    CardDetail = "card_detail",
-    DeviceId = "device_id",
-    VehicleId = "vehicle_id",
-    CryptoWallet = "crypto_wallet",
-    Phone = "phone",
-    Name = "name",
-    PostalAddress = "postal_address",
-    UserName = "user_name",
-    Location = "location",
-    Person = "person",
-    Flood = "flood",
+rule_keys! {
+    /// A kind of personal data, one rule each; where two fit alike, the earlier is meant.
+    enum Datum {
+        PaymentCard = "payment_card",
+        Iban = "iban",
+        Email = "email",
+        UsSsn = "us_ssn",
+        UsItin = "us_itin",
+        CaSin = "ca_sin",
+        UkNhs = "uk_nhs",
+        UkNino = "uk_nino",
+        DeSteuerId = "de_steuer_id",
+        FrNir = "fr_nir",
+        EsDni = "es_dni",
+        EsNie = "es_nie",
+        ItCodiceFiscale = "it_codice_fiscale",
+        NlBsn = "nl_bsn",
+        PlPesel = "pl_pesel",
+        BrCpf = "br_cpf",
+        SePersonnummer = "se_personnummer",
+        ChAhv = "ch_ahv",
+        InAadhaar = "in_aadhaar",
+        InPan = "in_pan",
+        AuTfn = "au_tfn",
+        AuMedicare = "au_medicare",
+        IpAddress = "ip_address",
+        DriverLicence = "driver_licence",
+        Passport = "passport",
+        HealthId = "health_id",
+        InsuranceId = "insurance_id",
+        NationalId = "national_id",
+        BankAccount = "bank_account",
+        DateOfBirth = "date_of_birth",
+        CardDetail = "card_detail",
+        DeviceId = "device_id",
+        VehicleId = "vehicle_id",
+        CryptoWallet = "crypto_wallet",
+        Phone = "phone",
+        Name = "name",
+        PostalAddress = "postal_address",
+        UserName = "user_name",
+        Location = "location",
+        Person = "person",
+        Flood = "flood",
+    }
 }
 
 /// Personal data in one text.
@@ -110,71 +96,68 @@ struct Hit {
     confidence: Confidence,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    rule: Vec<Data>,
-}
+/// Its rules.
+const RULES: RuleFile = RuleFile {
+    name: "personal_data.toml",
+    text: include_str!("../rules/personal_data.toml"),
+    family: FAMILY,
+    reason: ReasonCode::PersonalData,
+    suggests: Treatment::Evidence,
+};
 
+/// What a rule of this family says besides what every rule says.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Data {
-    id: String,
-    title: String,
-    severity: String,
-    confidence: String,
     /// The names under which it stands, in plain words.
     #[serde(default)]
     names: Vec<String>,
-    fires_on: Vec<String>,
-    silent_on: Vec<String>,
 }
 
-/// The rules as documented, and the names of their values.
+/// The rules, and the names of their values.
 struct Known {
-    rules: Vec<Rule>,
+    rules: RuleTable<Datum>,
     names: Vec<(String, Datum)>,
 }
 
-static KNOWN: LazyLock<Result<Known, String>> = LazyLock::new(read);
+static KNOWN: LazyLock<Result<Known, RuleError>> = LazyLock::new(read);
 
 /// Every name of a value with what it promises.
 fn known_names() -> impl Iterator<Item = (&'static str, Datum)> {
+    // INVARIANT: whoever screens has read the rules at the start.
     let names = KNOWN.as_ref().map_or(&[][..], |known| known.names.as_slice());
     names.iter().map(|(name, datum)| (name.as_str(), *datum))
 }
 
-/// Reads the rules' documentation, and the names of their values.
-fn read() -> Result<Known, String> {
-    let file: File = toml::from_str(include_str!("../rules/personal_data.toml")).map_err(|error| error.to_string())?;
+/// Reads the rules, and the names of their values.
+fn read() -> Result<Known, RuleError> {
     let mut names = Vec::new();
-    let rules = file
-        .rule
-        .into_iter()
-        .map(|data| {
-            let datum = Datum::ALL.iter().find(|datum| datum.name() == data.id);
-            let datum = datum.ok_or_else(|| format!("rule `{}`: nothing finds it", data.id))?;
+    let mut found = Vec::new();
+    for (rule, data) in rules::read::<Data>(&RULES)?.rules {
+        let id = rule.id.strip_prefix(FAMILY).and_then(|id| id.strip_prefix('.'));
+        let known = Datum::ALL.iter().find(|(_, known)| Some(*known) == id);
+        if let Some((datum, _)) = known {
             names.extend(data.names.into_iter().map(|name| (name, *datum)));
-            Ok(Rule {
-                severity: Severity::from_name(&data.severity)
-                    .ok_or_else(|| format!("rule `{}`: no severity", data.id))?,
-                confidence: Confidence::from_name(&data.confidence)
-                    .ok_or_else(|| format!("rule `{}`: no confidence", data.id))?,
-                id: format!("{FAMILY}.{}", data.id),
-                title: data.title,
-                reason: ReasonCode::PersonalData,
-                suggests: Treatment::Evidence,
-                fires_on: data.fires_on,
-                silent_on: data.silent_on,
-            })
-        })
-        .collect::<Result<Vec<Rule>, String>>()?;
+        }
+        found.push(rule);
+    }
+    let rules = RuleTable::of(&RULES, found)?;
     Ok(Known { rules, names })
 }
 
 /// The family of rules that find personal data.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct PersonalData;
+pub(super) struct PersonalData {
+    rules: &'static RuleTable<Datum>,
+}
+
+impl PersonalData {
+    /// Reads the rules and compiles what they are found by.
+    pub(super) fn new() -> Result<Self, RuleError> {
+        streets::check_expressions()?;
+        let known = KNOWN.as_ref().map_err(Clone::clone)?;
+        Ok(Self { rules: &known.rules })
+    }
+}
 
 impl Prefilter for PersonalData {
     fn family(&self) -> &'static str {
@@ -182,19 +165,17 @@ impl Prefilter for PersonalData {
     }
 
     fn rules(&self) -> &[Rule] {
-        KNOWN.as_ref().map_or(&[], |known| known.rules.as_slice())
+        self.rules.rules()
     }
 
     fn words(&self) -> Vec<Word> {
         people::words().chain(names::words()).collect()
     }
 
-    fn heeds_plain(&self, plain: Plain<'_>) -> bool {
-        plain.label.is_some_and(|label| self.looks_around(label))
-    }
-
-    fn looks_around(&self, label: &str) -> bool {
-        names::meaning(&context::plain_name(label)).is_some()
+    fn heeds_unremarkable(&self, plain: Unremarkable<'_>) -> bool {
+        plain
+            .label
+            .is_some_and(|label| names::meaning(&context::plain_name(label)).is_some())
     }
 
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
@@ -207,7 +188,7 @@ impl Prefilter for PersonalData {
         let mut taken: Vec<Range<usize>> = Vec::new();
         for view in subject.views.of_kind(VIEWS) {
             if view.kinds().has(ByteClasses::DIGIT) {
-                subject.notes.work(Work::Digit, view.text().len());
+                subject.context.work(Work::Digit, view.text().len());
             }
             let mut hits = hits(view.text(), view.kinds(), subject.hits(view), &name);
             if view.view() == View::Raw {
@@ -219,12 +200,7 @@ impl Prefilter for PersonalData {
                 if taken.iter().any(|other| other.start < raw.end && raw.start < other.end) {
                     continue;
                 }
-                let id = hit.datum.name();
-                let rule = self
-                    .rules()
-                    .iter()
-                    .find(|rule| rule.id.strip_prefix(FAMILY).and_then(|rest| rest.strip_prefix('.')) == Some(id));
-                let Some(rule) = rule else { continue };
+                let rule = self.rules.rule(hit.datum);
                 let mut finding = rule.at(subject, view, hit.span, format!("{}.", rule.title));
                 finding.confidence = hit.confidence;
                 found.push(finding);
@@ -253,11 +229,11 @@ fn hits(text: &str, kinds: ByteClasses, words: impl Iterator<Item = Seen>, name:
         addresses::emails(text, &mut hits);
     }
     if kinds.has(ByteClasses::DIGIT) {
-        let digits = of_digits(text.as_bytes());
-        addresses::ips(text, &digits, name, &mut hits);
+        let digits = Digits(text.as_bytes());
+        addresses::ips(text, digits, name, &mut hits);
         numbers::find(text, name, &mut hits);
-        tokens::find(text, &digits, name, &mut hits);
-        streets::find(text, &digits, &mut hits);
+        tokens::find(text, digits, name, &mut hits);
+        streets::find(text, digits, &mut hits);
     }
     let hits = best(hits);
     if hits.len() > MOST_HITS {

@@ -3,21 +3,12 @@
 //! The names themselves are data (`rules/personal_data.toml`). Short ones stand inside a hundred other words, so they count
 //! only in capital letters or with the sign behind them that a key has.
 
+use crate::prefilter::words::personal_data_names::PERSONAL;
 use std::sync::LazyLock;
 
 use super::Datum;
 use super::context::plain_name;
 use crate::prefilter::{Keywords, Word};
-
-/// Names that make their container a record of a person.
-#[rustfmt::skip]
-const PERSONAL: &[&str] = &[
-    "email", "e mail", "mail", "phone", "mobile", "tel", "cell", "fax", "ssn", "iban", "gender", "sex", "age",
-    "nationality", "salary", "first name", "last name", "surname", "date of birth", "dob", "birth", "passport",
-    "patient", "licence", "license", "address", "zip", "postcode", "payment method", "marital", "diagnosis",
-    "symptoms", "insurance", "telefon", "geburtsdatum", "vorname", "nachname", "téléphone", "courriel", "prénom",
-    "teléfono", "correo", "apellidos", "telefono", "cognome", "telefoon", "achternaam", "telefone", "sobrenome",
-];
 
 /// Names that stand for a person's only when no other word is before them: not `file name`, not `ip address`.
 #[rustfmt::skip]

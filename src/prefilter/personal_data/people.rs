@@ -6,6 +6,7 @@ use super::values::person_run;
 use super::{Datum, Hit};
 use crate::model::Confidence::Low;
 use crate::prefilter::Word;
+use crate::prefilter::words::personal_data_people::NOBODY;
 
 /// What stands before a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,16 +42,6 @@ const CUES: &[(Cue, &[&str])] = &[
         "y name is ", "ein Name ist ", "ch heiße ", "e m'appelle ", "i nombre es ", "e llamo ", "i chiamo ", "ijn naam is ",
         "k heet ", "eu nome é ", "hamo-me ", "signed by ", "on behalf of ",
     ]),
-];
-
-/// Capital words that stand where names do and are none.
-#[rustfmt::skip]
-const NOBODY: &[&str] = &[
-    "Customer", "Sir", "Madam", "Team", "All", "Support", "Hiring", "Manager", "Colleague", "Colleagues", "Friend", "Friends",
-    "Everyone", "There", "World", "Folks", "Guys", "Mr", "Mrs", "Ms", "Dr", "Damen", "Herren", "Kunde", "Kundin", "Monsieur",
-    "Madame", "Client", "Cliente", "Señor", "Señora", "Speed", "Zusammen", "Tutti", "Klant", "I", "The", "We", "You", "It",
-    "Valued", "User", "Users", "Member", "Sirs", "Reader", "Prof", "Admin", "Committee", "Board", "Editor", "Your", "Our",
-    "This", "That", "If", "Please", "Unknown",
 ];
 
 /// The words of the gate, in the order of [`cue`].

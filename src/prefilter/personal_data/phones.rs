@@ -4,16 +4,8 @@ use super::context::Context;
 use super::islands::Candidate;
 use super::{Datum, Hit};
 use crate::model::Confidence::Medium;
+use crate::prefilter::words::personal_data_phones::PHONE_WORDS;
 
-#[rustfmt::skip]
-const PHONE_WORDS: &[&str] = &[
-    "phone", "telephone", "mobile", "cell", "tel", "fax", "whatsapp", "desk:", "landline", "hotline", "telefon",
-    "téléphone", "teléfono", "telefone", "handy", "móvil", "mobil", "mob.", "ph:", "ph.", "sms", "call me", "call us",
-    "call him", "call her", "call them", "ring me", "ring us", "text me", "reach me", "reach us", "reach him",
-    "reach her", "contact number", "phone_number", "callback", "portable", "celular", "cellulare", "rufnummer",
-    "telefoon", "telemóvel", "tél", "mobiel", "fijo", "numéro", "número de contacto", "anrufen", "erreichbar", "appelez",
-    "☎", "📞", "📱", "llame", "llámame", "chiamami", "bel ", "ligue",
-];
 #[rustfmt::skip]
 const CALL_WORDS: &[&str] = &[
     "call", "dial", "ring", "reach", "contact", "answering", "text", "messages to", "message to", "message on",
@@ -57,7 +49,7 @@ pub(super) fn phone(text: &str, candidate: &Candidate<'_>, name: &str, around: &
         return None;
     }
     let (strong, weak) = (
-        context.says(PHONE_WORDS) || context.goes_on_with(PHONE_AFTER) || context.is_called(NUMBER_WORDS),
+        context.says(&PHONE_WORDS) || context.goes_on_with(PHONE_AFTER) || context.is_called(NUMBER_WORDS),
         context.says(CALL_WORDS),
     );
     let slashed = candidate.separators.contains(&"/");

@@ -3,48 +3,28 @@
 //! No label says that it is one, so that it is a hint and never more: a policy that masks hints masks it.
 
 use std::ops::Range;
-use std::sync::LazyLock;
-
-use regex::Regex;
 
 use super::{Datum, Hit};
 use crate::model::Confidence::Low;
-use crate::text::bytes::masks::Masks;
-use crate::text::expression::expression;
+use crate::text::bytes::Digits;
+use crate::text::expression::expressions;
 
 /// How far from the house number a street is looked for.
 const REACH: usize = 96;
 
-/// The house number first, as in English: `12 Rose Lane`, `350 Fifth Avenue`.
-static NUMBER_FIRST: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    expression(
-        r"^\d{1,5}[A-Za-z]?(?:[-/]\d{1,4}[A-Za-z]?)? (?:(?:N|S|E|W|NE|NW|SE|SW)\.? )?(?:(?:\p{Lu}[\p{L}'’.-]*|\d{1,3}(?:st|nd|rd|th)) ){1,4}?(?:Street|St|Avenue|Ave|Road|Rd|Lane|Ln|Drive|Dr|Boulevard|Blvd|Court|Ct|Terrace|Place|Pl|Way|Square|Sq|Close|Crescent|Parkway|Pkwy|Highway|Hwy|Mews|Gardens|Circle)\b\.?(?: (?:N|S|E|W|NE|NW|SE|SW)\b)?",
-    )
-});
-
-/// The house number first, as in French: `15 rue de la Paix`.
-static NUMBER_THEN_KIND: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    expression(
-        r"^\d{1,4}(?: ?(?:bis|ter))?,? (?:[Rr]ue|[Aa]venue|[Bb]oulevard|[Ii]mpasse|[Pp]lace|[Cc]hemin|[Aa]llée|[Qq]uai) (?:de |du |des |la |le |les |d['’]|l['’])*\p{Lu}[\p{L}'’-]+(?:[ -]\p{Lu}[\p{L}'’-]+){0,3}",
-    )
-});
-
-/// The street first: `Hauptstraße `, `Via Roma `, `ul. Marszałkowska `.
-static STREET_FIRST: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    expression(
-        r"(?:\p{Lu}[\p{L}-]+(?:straße|strasse|str\.|gasse|gracht|straat|laan|gatan|vägen|veien)|\p{Lu}\p{L}+ (?:Straße|Strasse|Str\.|Allee)|(?:Calle|Via|Viale|Piazza|Corso|Rua|Avenida|Plaza|Paseo|Carrer|ul\.) (?:(?:de|la|del|della|dei|dos|da|do|di|las|los) )*\p{Lu}[\p{L}'’-]+(?: (?:(?:de|la|del|da|di) )?\p{Lu}[\p{L}'’-]+){0,3}|\bP\.?O\.? Box),? $",
-    )
-});
-
-/// What goes on behind a street: a town, with its postcode before or behind it.
-static TOWN: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    expression(
-        r"^(?:,? (?:in )?(?:[A-Z]{1,2}-)?(?:\d{4,5}|\d{3} \d{2}|\d{2}-\d{3})(?: [A-Z]{2}\b)? \p{Lu}[\p{L}.'’-]+(?:[ -]\p{Lu}[\p{L}-]+){0,2}|, \p{Lu}[\p{L}.'’-]+(?: \p{Lu}[\p{L}.'’-]+){0,2}?(?:,? [A-Z]{2} \d{5}(?:-\d{4})?| [A-Z]{1,2}\d[A-Z\d]? \d[A-Z]{2})|, \p{Lu}[\p{L}.'’-]+(?: \p{Lu}[\p{L}.'’-]+){0,2})",
-    )
-});
+expressions! {
+    /// The house number first, as in English: `12 Rose Lane`, `350 Fifth Avenue`.
+    static NUMBER_FIRST = r"^\d{1,5}[A-Za-z]?(?:[-/]\d{1,4}[A-Za-z]?)? (?:(?:N|S|E|W|NE|NW|SE|SW)\.? )?(?:(?:\p{Lu}[\p{L}'’.-]*|\d{1,3}(?:st|nd|rd|th)) ){1,4}?(?:Street|St|Avenue|Ave|Road|Rd|Lane|Ln|Drive|Dr|Boulevard|Blvd|Court|Ct|Terrace|Place|Pl|Way|Square|Sq|Close|Crescent|Parkway|Pkwy|Highway|Hwy|Mews|Gardens|Circle)\b\.?(?: (?:N|S|E|W|NE|NW|SE|SW)\b)?";
+    /// The house number first, as in French: `15 rue de la Paix`.
+    static NUMBER_THEN_KIND = r"^\d{1,4}(?: ?(?:bis|ter))?,? (?:[Rr]ue|[Aa]venue|[Bb]oulevard|[Ii]mpasse|[Pp]lace|[Cc]hemin|[Aa]llée|[Qq]uai) (?:de |du |des |la |le |les |d['’]|l['’])*\p{Lu}[\p{L}'’-]+(?:[ -]\p{Lu}[\p{L}'’-]+){0,3}";
+    /// The street first: `Hauptstraße `, `Via Roma `, `ul. Marszałkowska `.
+    static STREET_FIRST = r"(?:\p{Lu}[\p{L}-]+(?:straße|strasse|str\.|gasse|gracht|straat|laan|gatan|vägen|veien)|\p{Lu}\p{L}+ (?:Straße|Strasse|Str\.|Allee)|(?:Calle|Via|Viale|Piazza|Corso|Rua|Avenida|Plaza|Paseo|Carrer|ul\.) (?:(?:de|la|del|della|dei|dos|da|do|di|las|los) )*\p{Lu}[\p{L}'’-]+(?: (?:(?:de|la|del|da|di) )?\p{Lu}[\p{L}'’-]+){0,3}|\bP\.?O\.? Box),? $";
+    /// What goes on behind a street: a town, with its postcode before or behind it.
+    static TOWN = r"^(?:,? (?:in )?(?:[A-Z]{1,2}-)?(?:\d{4,5}|\d{3} \d{2}|\d{2}-\d{3})(?: [A-Z]{2}\b)? \p{Lu}[\p{L}.'’-]+(?:[ -]\p{Lu}[\p{L}-]+){0,2}|, \p{Lu}[\p{L}.'’-]+(?: \p{Lu}[\p{L}.'’-]+){0,2}?(?:,? [A-Z]{2} \d{5}(?:-\d{4})?| [A-Z]{1,2}\d[A-Z\d]? \d[A-Z]{2})|, \p{Lu}[\p{L}.'’-]+(?: \p{Lu}[\p{L}.'’-]+){0,2})";
+}
 
 /// Finds addresses in a text whose digits stand where the masks say.
-pub(super) fn find(text: &str, digits: &Masks, hits: &mut Vec<Hit>) {
+pub(super) fn find(text: &str, digits: Digits<'_>, hits: &mut Vec<Hit>) {
     let bytes = text.as_bytes();
     let mut at = 0;
     while let Some(start) = digits.find(at) {
@@ -93,8 +73,8 @@ fn street(text: &str, number: Range<usize>) -> Option<Range<usize>> {
     if !next.starts_with([' ', ',']) || !may_begin_street(next) {
         return None;
     }
-    let kind = NUMBER_THEN_KIND.as_ref().and_then(|expression| expression.find(behind));
-    let english = || NUMBER_FIRST.as_ref().and_then(|expression| expression.find(behind));
+    let kind = NUMBER_THEN_KIND.find(behind);
+    let english = || NUMBER_FIRST.find(behind);
     let found = kind.or_else(|| english().filter(|found| is_told_as_place(text, number.start, found.end())))?;
     Some(number.start..number.start + found.end())
 }
@@ -108,7 +88,7 @@ fn street_before(text: &str, number: usize) -> Option<usize> {
     if !may_end_street(before) {
         return None;
     }
-    let found = STREET_FIRST.as_ref()?.find(before)?;
+    let found = STREET_FIRST.find(before)?;
     Some(from + line + found.start())
 }
 
@@ -167,79 +147,9 @@ fn with_town(text: &str, street: Range<usize>) -> Range<usize> {
     let behind = text
         .get(street.end..text.floor_char_boundary(street.end + REACH))
         .unwrap_or_default();
-    let town = TOWN.as_ref().and_then(|expression| expression.find(behind));
+    let town = TOWN.find(behind);
     street.start..street.end + town.map_or(0, |town| town.as_str().trim_end_matches('.').len())
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::text::bytes::masks::of_digits;
-
-    fn found(text: &str) -> Vec<&str> {
-        let mut hits = Vec::new();
-        find(text, &of_digits(text.as_bytes()), &mut hits);
-        hits.into_iter().map(|hit| &text[hit.span]).collect()
-    }
-
-    #[test]
-    fn the_expressions_build() {
-        assert!(NUMBER_FIRST.is_some() && NUMBER_THEN_KIND.is_some() && STREET_FIRST.is_some() && TOWN.is_some());
-    }
-
-    #[test]
-    fn addresses_are_found_without_a_label() {
-        for address in [
-            "12 Rose Lane, Camden",
-            "742 Linden Terrace, Springfield, IL 62704",
-            "Hauptstraße 12, 10115 Berlin",
-            "Bahnhofstrasse 5 in 8001 Zürich",
-            "Berliner Straße 7a",
-            "15 rue de la Paix, 75002 Paris",
-            "Calle Mayor 45, 28013 Madrid",
-            "221B Baker Street, London NW1 6XE",
-            "1600 Maple Ave NW, Washington, DC 20500",
-            "Via Roma 10, 00184 Roma",
-            "Keizersgracht 123, 1015 CJ Amsterdam",
-            "350 Fifth Avenue, New York, NY 10118",
-            "ul. Marszałkowska 10, 00-590 Warszawa",
-            "Storgatan 5, 111 22 Stockholm",
-        ] {
-            for text in [
-                address.to_owned(),
-                format!("She moved: {address}.\nBye"),
-                format!("he lives at {address}; he said"),
-            ] {
-                assert_eq!(found(&text), [address], "{text}");
-            }
-        }
-        assert_eq!(found("we meet at 18 King Road tomorrow"), ["18 King Road"]);
-    }
-
-    #[test]
-    fn other_numbers_beside_names_are_none() {
-        for text in [
-            "the 5 Star Road Trip",
-            "3 Main Street Journal articles",
-            "Chapter 12 High Street retail",
-            "On 12 May Anna drove 40 km",
-            "Version 5 Drive Letters",
-            "String 5, Spring 2026, During 2025",
-            "via port 22 and Via Email",
-            "10 Way",
-            "{\"street\": \"12 Quay Road\"}",
-            "page 12 St Andrews",
-        ] {
-            assert_eq!(found(text), Vec::<&str>::new(), "{text}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn no_text_is_too_odd(text in "(Via |Haupt|straße |12|5b| Rose| Lane|, |é|\n|1011 CJ| rue de|[A-Z]){0,20}") {
-            found(&text);
-        }
-    }
-}
+mod tests;

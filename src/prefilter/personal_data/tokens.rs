@@ -5,10 +5,10 @@ use super::context::Context;
 use super::values::is_checked_wallet;
 use super::{Datum, Hit};
 use crate::model::Confidence::{High, Low, Medium};
-use crate::text::bytes::masks::Masks;
+use crate::text::bytes::Digits;
 
 /// Finds them in a text with digits at these places that stands under a name (plain words; may be empty).
-pub(super) fn find(text: &str, digits: &Masks, name: &str, hits: &mut Vec<Hit>) {
+pub(super) fn find(text: &str, digits: Digits<'_>, name: &str, hits: &mut Vec<Hit>) {
     let bytes = text.as_bytes();
     let mut at = 0;
     // Every number has a digit, in its first word or, behind two letters, in its second.

@@ -1,5 +1,6 @@
 //! Values by the kind that their name promises: dates, codes, numbers, names of people, postal addresses.
 
+use crate::prefilter::words::personal_data_values::MONTHS;
 use std::ops::Range;
 
 use super::Datum;
@@ -322,14 +323,6 @@ fn coordinates(rest: &str) -> Option<usize> {
     let second = number(between.get(gap..)?)?;
     (lead == 0 && (1..=5).contains(&gap)).then_some(first + gap + second)
 }
-
-/// Months of seven languages, by their beginnings.
-#[rustfmt::skip]
-const MONTHS: &[&str] = &[
-    "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec", "mai", "okt", "dez", "mär",
-    "fév", "avr", "juin", "juil", "août", "déc", "ene", "abr", "ago", "dic", "gen", "mag", "giu", "lug", "set", "ott",
-    "maa", "mei", "fev", "out",
-];
 
 /// A date in one of the usual spellings.
 pub(super) fn date(rest: &str) -> Option<usize> {

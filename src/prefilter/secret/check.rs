@@ -1,5 +1,6 @@
 //! Checks beyond a pattern: check sums, encodings, and whether a password is one.
 
+use crate::prefilter::words::secret_check::HOSTS;
 use std::ops::Range;
 
 use base64::Engine;
@@ -159,25 +160,6 @@ fn url_password(text: &str) -> Opinion {
 /// that another machine reaches.
 fn is_local_default(text: &[u8], span: &Range<usize>) -> bool {
     const REACH: usize = 64;
-    const HOSTS: &[&str] = &[
-        "localhost",
-        "127.0.0.1",
-        "[::1]",
-        "0.0.0.0",
-        "host.docker.internal",
-        "db",
-        "database",
-        "postgres",
-        "mysql",
-        "mariadb",
-        "mongo",
-        "mongodb",
-        "redis",
-        "rabbitmq",
-        "amqp",
-        "broker",
-        "cache",
-    ];
     let ascii = |bytes: Option<&[u8]>| String::from_utf8_lossy(bytes.unwrap_or_default()).to_ascii_lowercase();
     let before = ascii(text.get(span.start.saturating_sub(REACH)..span.start));
     let secret = ascii(text.get(span.clone()));
@@ -382,68 +364,4 @@ fn refuted_unless(holds: bool) -> Opinion {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    const ALL: &[Check] = &[
-        Check::None,
-        Check::Crc32Base62,
-        Check::Jwt,
-        Check::Jwe,
-        Check::Base58check,
-        Check::BasicAuth,
-        Check::Pem,
-        Check::Password,
-        Check::StrongPassword,
-        Check::UrlPassword,
-        Check::UserPassword,
-        Check::Setting,
-        Check::StrongUserPassword,
-        Check::DigitsAndLetters,
-        Check::EncodedText,
-        Check::Random,
-        Check::SeedWords,
-    ];
-
-    #[test]
-    fn crc32_is_the_usual_one() {
-        assert_eq!(crc32(b"123456789"), 0xCBF4_3926);
-        assert_eq!(crc32(b""), 0);
-    }
-
-    #[test]
-    fn one_wrong_letter_breaks_a_base58_sum() {
-        assert!(base58check(b"5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ"));
-        assert!(!base58check(b"5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTK"));
-    }
-
-    #[test]
-    fn a_password_is_neither_a_reference_nor_a_stand_in() {
-        assert_eq!(password("t7Hq-22mV"), Opinion::Plausible);
-        assert_eq!(password("changeme"), Opinion::Weak);
-        for no in [
-            "${DB_PASSWORD}",
-            "********",
-            "password",
-            "Passwort",
-            "Пароль",
-            "パスワード",
-            "xxxx",
-            "<secret>",
-            "",
-        ] {
-            assert_eq!(password(no), Opinion::Refuted, "{no}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn no_check_panics(bytes in proptest::collection::vec(any::<u8>(), 0..200), from in 0_usize..200, len in 0_usize..200) {
-            for check in ALL {
-                check.opinion(&bytes, from..from + len);
-            }
-        }
-    }
-}
+mod tests;

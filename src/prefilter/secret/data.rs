@@ -1,27 +1,41 @@
 //! Rule data: the TOML files of known credential formats, read and checked.
-//!
-//! An example that looks like a real key would make repository scanners cry wolf, so examples may hold seams (`{+}`), which
-//! reading takes out.
 
 use serde::Deserialize;
 
 use super::check::Check;
-use crate::model::{Confidence, ReasonCode, Severity, Treatment};
-use crate::prefilter::Rule;
+use crate::model::{ReasonCode, Treatment};
+use crate::prefilter::engine::{RuleFile, rules};
+use crate::prefilter::{Rule, RuleError};
 
-/// The rule files, by name.
-const FILES: &[(&str, &str)] = &[
-    ("cloud", include_str!("../rules/secret/cloud.toml")),
-    ("code", include_str!("../rules/secret/code.toml")),
-    ("models", include_str!("../rules/secret/models.toml")),
-    ("messages", include_str!("../rules/secret/messages.toml")),
-    ("payment", include_str!("../rules/secret/payment.toml")),
-    ("monitoring", include_str!("../rules/secret/monitoring.toml")),
-    ("services", include_str!("../rules/secret/services.toml")),
-    ("keys", include_str!("../rules/secret/keys.toml")),
-    ("connections", include_str!("../rules/secret/connections.toml")),
-    ("labelled", include_str!("../rules/secret/labelled.toml")),
+/// The rule files.
+const FILES: &[RuleFile] = &[
+    file("secret/cloud.toml", include_str!("../rules/secret/cloud.toml")),
+    file("secret/code.toml", include_str!("../rules/secret/code.toml")),
+    file("secret/models.toml", include_str!("../rules/secret/models.toml")),
+    file("secret/messages.toml", include_str!("../rules/secret/messages.toml")),
+    file("secret/payment.toml", include_str!("../rules/secret/payment.toml")),
+    file(
+        "secret/monitoring.toml",
+        include_str!("../rules/secret/monitoring.toml"),
+    ),
+    file("secret/services.toml", include_str!("../rules/secret/services.toml")),
+    file("secret/keys.toml", include_str!("../rules/secret/keys.toml")),
+    file(
+        "secret/connections.toml",
+        include_str!("../rules/secret/connections.toml"),
+    ),
+    file("secret/labelled.toml", include_str!("../rules/secret/labelled.toml")),
 ];
+
+const fn file(name: &'static str, text: &'static str) -> RuleFile {
+    RuleFile {
+        name,
+        text,
+        family: super::FAMILY,
+        reason: ReasonCode::SecretExposure,
+        suggests: Treatment::Mask,
+    }
+}
 
 /// A rule with how it is found.
 #[derive(Debug)]
@@ -75,17 +89,10 @@ pub(super) enum KeywordPlace {
     Anywhere,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    rule: Vec<Data>,
-}
-
+/// What a rule of this family says besides what every rule says.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Data {
-    id: String,
-    title: String,
     provider: Option<String>,
     token: Option<String>,
     names: Option<String>,
@@ -102,65 +109,43 @@ struct Data {
     runs: bool,
     #[serde(default)]
     check: Check,
-    severity: String,
-    confidence: String,
-    fires_on: Vec<String>,
-    silent_on: Vec<String>,
 }
 
 /// Reads every rule file.
-///
-/// # Errors
-///
-/// A sentence that names the file, the rule and what is wrong; a test holds that there is none.
-pub(super) fn read() -> Result<Vec<Entry>, String> {
+pub(super) fn read() -> Result<Vec<Entry>, RuleError> {
     let mut entries = Vec::new();
-    for (name, text) in FILES {
-        let file: File = toml::from_str(text).map_err(|error| format!("rules/secret/{name}.toml: {error}"))?;
-        for data in file.rule {
-            let id = data.id.clone();
-            entries.push(entry(data).map_err(|error| format!("rules/secret/{name}.toml, rule `{id}`: {error}"))?);
+    for file in FILES {
+        for (rule, data) in rules::read::<Data>(file)?.rules {
+            let id = rule.id.clone();
+            entries.push(entry(rule, data).map_err(|why| file.wrong(&id, why))?);
         }
     }
     Ok(entries)
 }
 
-fn entry(data: Data) -> Result<Entry, String> {
-    let severity = Severity::from_name(&data.severity).ok_or_else(|| format!("`{}` is no severity", data.severity))?;
-    let confidence =
-        Confidence::from_name(&data.confidence).ok_or_else(|| format!("`{}` is no confidence", data.confidence))?;
+fn entry(mut rule: Rule, data: Data) -> Result<Entry, &'static str> {
     let shape = match (data.token, data.names, data.value, data.pattern) {
         (Some(token), None, None, None) => Shape::Token(token),
         (None, Some(names), Some(value), None) => Shape::Named { names, value },
         (None, None, None, Some(pattern)) => Shape::Pattern(pattern),
         (None, None, None, None) => Shape::Labelled,
-        _ => return Err("expected `token`, or `names` with `value`, or `pattern`, found a mixture".to_owned()),
+        _ => return Err("expected `token`, or `names` with `value`, or `pattern`, found a mixture"),
     };
     if data.keywords.is_empty() != (shape == Shape::Labelled) {
-        return Err("expected `keywords` exactly where there is a pattern".to_owned());
+        return Err("expected `keywords` exactly where there is a pattern");
     }
     if data
         .keywords
         .iter()
         .any(|keyword| keyword.is_empty() || !keyword.is_ascii())
     {
-        return Err("expected keywords of ASCII letters".to_owned());
+        return Err("expected keywords of ASCII letters");
     }
-    let title = match data.provider {
-        Some(provider) if !data.title.contains(&provider) => format!("{} ({provider})", data.title),
-        Some(_) | None => data.title,
-    };
+    if let Some(provider) = data.provider.filter(|provider| !rule.title.contains(provider)) {
+        rule.title = format!("{} ({provider})", rule.title);
+    }
     Ok(Entry {
-        rule: Rule {
-            id: format!("{}.{}", super::FAMILY, data.id),
-            title,
-            reason: ReasonCode::SecretExposure,
-            severity,
-            confidence,
-            suggests: Treatment::Mask,
-            fires_on: data.fires_on.iter().map(|text| sewn(text)).collect(),
-            silent_on: data.silent_on.iter().map(|text| sewn(text)).collect(),
-        },
+        rule,
         shape,
         keywords: data.keywords,
         keywords_at: data.keywords_at,
@@ -170,9 +155,4 @@ fn entry(data: Data) -> Result<Entry, String> {
         runs: data.runs,
         check: data.check,
     })
-}
-
-/// An example without its seams.
-fn sewn(example: &str) -> String {
-    example.replace("{+}", "")
 }

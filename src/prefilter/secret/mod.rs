@@ -6,21 +6,19 @@
 //! exactly the span. Whether a key is still live is not known here.
 
 mod check;
-mod crossing;
 mod data;
 mod format;
 mod labelled;
 mod names;
-mod seams;
+mod split;
 mod table;
 mod value;
 
 use std::ops::Range;
-use std::sync::LazyLock;
 
 use self::format::{CostMeter, Hit};
 use self::table::{Reading, Table};
-use super::{Plain, Prefilter, Rule, Spoken, Subject, ViewText, Word, Work};
+use super::{Prefilter, Rule, RuleError, StepKeywords, Subject, Unremarkable, ViewText, Word, Work};
 use crate::model::{Confidence, Content, Finding, Origin, Step, Treatment, View};
 use crate::policy::Policy;
 
@@ -30,16 +28,15 @@ const FAMILY: &str = "secret";
 /// The views in which secrets are looked for. Folding changes letter case and digits, so it cannot show a key.
 const VIEWS: &[View] = &[View::Raw, View::Normalized, View::Hidden, View::Decoded, View::Json];
 
-static TABLE: LazyLock<Result<Table, String>> = LazyLock::new(Table::load);
-
 /// The family of rules that find credentials.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Secret;
+pub(super) struct Secret {
+    table: Table,
+}
 
 impl Secret {
-    /// The table; a test holds that the embedded data is sound.
-    fn table() -> Option<&'static Table> {
-        TABLE.as_ref().ok()
+    /// Reads the rules and compiles what they are found by.
+    pub(super) fn new() -> Result<Self, RuleError> {
+        Ok(Self { table: Table::load()? })
     }
 }
 
@@ -49,37 +46,35 @@ impl Prefilter for Secret {
     }
 
     fn rules(&self) -> &[Rule] {
-        Self::table().map_or(&[], Table::rules)
+        self.table.rules()
     }
 
     fn words(&self) -> Vec<Word> {
-        Self::table().map_or_else(Vec::new, |table| table.words().to_vec())
+        self.table.words().to_vec()
     }
 
     fn step_words(&self) -> Vec<Word> {
-        Self::table().map_or_else(Vec::new, |table| table.self_evident_words().to_vec())
+        self.table.self_evident_words().to_vec()
     }
 
-    fn heeds_plain(&self, plain: Plain<'_>) -> bool {
-        plain.label.is_some_and(|label| self.looks_around(label))
-    }
-
-    fn looks_around(&self, label: &str) -> bool {
-        label.eq_ignore_ascii_case("value") || labelled::may_name(label)
+    fn heeds_unremarkable(&self, plain: Unremarkable<'_>) -> bool {
+        plain
+            .label
+            .is_some_and(|label| label.eq_ignore_ascii_case("value") || labelled::may_name(label))
     }
 
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
-        let Some(table) = Self::table() else { return };
+        let table = &self.table;
         let mut taken: Vec<Range<usize>> = Vec::new();
         for view in subject.views.of_kind(VIEWS) {
-            let granted = match subject.notes.spend(0, CostMeter::OF_STEP) {
+            let granted = match subject.context.spend(0, CostMeter::OF_STEP) {
                 true => CostMeter::OF_STEP,
                 false => 0,
             };
             let mut effort = CostMeter::for_text(view.text(), granted);
             let mut hits = table.hits(view.text(), subject.hits(view), Reading::Everything, &mut effort);
-            subject.notes.spend(effort.used(), CostMeter::OF_STEP);
-            subject.notes.work(Work::Secret, effort.read());
+            subject.context.spend(effort.used(), CostMeter::OF_STEP);
+            subject.context.work(Work::Secret, effort.read());
             let mut belongs = None;
             if view.view() == View::Raw
                 && let Some(hit) = by_name(table, subject)
@@ -106,10 +101,8 @@ impl Prefilter for Secret {
         }
     }
 
-    fn screen_step(&self, step: &Step, _policy: &Policy, spoken: Spoken<'_>, found: &mut Vec<Finding>) {
-        if let Some(table) = Self::table() {
-            seams::screen(table, step, spoken, found);
-        }
+    fn screen_step(&self, step: &Step, _policy: &Policy, step_keywords: StepKeywords<'_>, found: &mut Vec<Finding>) {
+        split::screen(&self.table, step, step_keywords, found);
     }
 }
 
@@ -142,7 +135,7 @@ fn is_declared_argument(subject: &Subject<'_>) -> bool {
         return false;
     };
     subject
-        .notes
+        .context
         .work(Work::Compared, call.arguments.len() + agent.tools.len());
     let argument = call
         .arguments

@@ -1,5 +1,7 @@
 //! Names of secrets: which words in a name promise one, and which words around them take the promise back.
 
+use crate::prefilter::words::secret_names::{NOT_AFTER, NOT_BEFORE, PASSWORDS, TOKENS};
+
 /// What a name promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Label {
@@ -11,62 +13,13 @@ pub(super) enum Label {
     Key,
 }
 
-#[rustfmt::skip]
-const PASSWORDS: &[&str] = &[
-    "password", "passwd", "passphrase", "passcode", "pass", "pwd", "pw", "passwort", "kennwort", "contrasena",
-    "mot de passe", "senha", "wachtwoord", "haslo", "contraseña", "palavra-passe", "parola", "lösenord", "adgangskode",
-    "пароль", "Пароль", "密码", "密碼", "パスワード", "비밀번호", "كلمة المرور", "סיסמה", "şifre", "heslo", "jelszó", "κωδικός",
-    "wifi key", "wi-fi key", "wlan key",
-    "rootpw", "rootpass", "userpass", "userpw", "adminpw", "adminpass", "dbpw", "dbpass", "bindpw", "storepass", "keypass",
-];
-
-#[rustfmt::skip]
-const TOKENS: &[&str] = &[
-    "secret", "token", "api_key", "api-key", "apikey", "api key", "access_key", "access-key", "accesskey",
-    "access key", "private_key", "private-key", "privatekey", "auth_key", "auth-key", "authkey", "encryption_key",
-    "encryptionkey", "encryption-key", "signing_key", "signingkey", "signing-key", "master_key", "masterkey",
-    "master-key", "credential", "client_key", "service_key", "account_key", "storage_key", "license_key",
-    "webhook_key", "jwt_key", "session_key", "sessionid", "session_id", "auth_code", "invoker", "secretkey", "secret_key",
-    "secret-key", "secret key", "hmac_key", "hmackey", "appkey", "app_key", "app-key", "credentials", "subscription_key",
-    "subscriptionkey", "subscription-key", "ocp-apim-subscription-key", "licensekey", "license-key", "clientsecret",
-    "apitoken", "authtoken", "accesstoken", "recovery key", "security_token", "shared_key", "sharedkey", "host_key",
-    "deploy_key", "admin_key", "server_key", "crypt_key", "cipher_key", "aes_key", "accountkey", "storagekey", "servicekey", "clientkey", "sessionkey", "jwtkey", "webhookkey", "deploykey",
-    "signing key", "encryption key", "master key", "account key", "license key", "session key", "app key", "auth key",
-    "shared key", "storage key", "service key", "private token", "recovery phrase", "hmac-key", "hmac key", "account-key", "storage-key", "session-key", "service-key",
-    "client-key", "deploy-key", "deploy key", "webhook-key", "shared-key",
-];
-
 const KEYS: &[&str] = &["key"];
-
-/// Words after which a name does not stand for the secret itself.
-#[rustfmt::skip]
-const NOT_AFTER: &[&str] = &[
-    "id", "ids", "name", "names", "url", "uri", "path", "file", "filename", "type", "count", "length", "len", "size",
-    "limit", "expiry", "expires", "expiration", "ttl", "hint", "policy", "field", "fields", "label", "reset",
-    "change", "changed", "updated", "at", "in", "index", "prefix", "suffix", "ref", "reference", "arn", "version",
-    "format", "regex", "pattern", "provider", "manager", "store", "validator", "encoder", "required", "min", "max",
-    "usage", "budget", "price", "cost", "rotation", "age", "status", "error", "endpoint", "header", "param",
-    "parameter", "algorithm", "env", "var", "variable", "strength", "rules", "code", "kind", "scope", "scopes",
-    "less", "card", "vault", "engine", "hash", "fingerprint", "map", "list", "set", "pair", "board", "word", "words",
-    "stone", "note", "press", "down", "up", "frame", "frames", "value", "values", "er", "ization", "ize",
-];
-
-/// Words before which a name is not that of a secret.
-#[rustfmt::skip]
-const NOT_BEFORE: &[&str] = &[
-    "public", "page", "next", "prev", "previous", "pagination", "continuation", "cursor", "sync", "csrf", "xsrf",
-    "max", "min", "num", "total", "input", "output", "prompt", "completion", "primary", "foreign", "sort",
-    "partition", "cache", "idempotency", "hot", "object", "row", "map", "dict", "unique", "translation", "i18n",
-    "registry", "no", "reset", "forgot", "special", "stop", "pad", "eos", "bos", "unk", "sep", "mask", "cancellation",
-    "change", "dedupe", "routing", "answer", "group", "lookup", "s3", "issue", "project", "ssh_host", "host",
-    "publishable", "site", "anon", "meter", "rsa", "ed25519", "turn", "left", "right",
-];
 
 /// The names of the gate, with what they promise.
 pub(super) fn keywords() -> impl Iterator<Item = (&'static str, Label)> {
     let all = |names: &'static [&'static str], label| names.iter().map(move |name| (*name, label));
-    all(PASSWORDS, Label::Password)
-        .chain(all(TOKENS, Label::Token))
+    all(&PASSWORDS, Label::Password)
+        .chain(all(&TOKENS, Label::Token))
         .chain(all(KEYS, Label::Key))
 }
 
@@ -75,11 +28,11 @@ pub(super) fn names_a_secret(before: &str, keyword: &str, after: &str, label: La
     // `tokens`, `keyboard`, `secretary`: the keyword goes on as another word.
     let goes_on = after.starts_with(|c: char| c.is_ascii_lowercase())
         && !(keyword.ends_with(char::is_uppercase) || is_plain_suffix(after));
-    if goes_on || words(after).any(|word| is_listed(word, NOT_AFTER)) {
+    if goes_on || words(after).any(|word| is_listed(word, &NOT_AFTER)) {
         return false;
     }
     let closest = words(before).last();
-    if closest.is_some_and(|word| is_listed(word, NOT_BEFORE)) {
+    if closest.is_some_and(|word| is_listed(word, &NOT_BEFORE)) {
         return false;
     }
     match label {

@@ -10,14 +10,13 @@ use std::ops::Range;
 
 use foldhash::fast::RandomState;
 
-use super::crossing::Crossing;
 use super::data;
 use super::format::{CostMeter, Form, Format, Hit};
 use super::labelled;
 use super::names::{self, Label};
 use crate::model::Confidence;
 use crate::prefilter::tables::Tables;
-use crate::prefilter::{Keywords, Rule, Seen, Word};
+use crate::prefilter::{Keywords, Rule, RuleError, Seen, Word};
 use crate::text::keywords::Before;
 
 /// Every rule of the family, compiled.
@@ -29,8 +28,6 @@ pub(super) struct Table {
     self_evident: Keywords,
     self_evident_words: Vec<Word>,
     longest_self_evident: usize,
-    /// Where such a word may stand across the seam of two texts.
-    crossing: Crossing,
     targets: Vec<Vec<Target>>,
     labelled_password: usize,
     labelled_token: usize,
@@ -62,17 +59,16 @@ enum Target {
 
 impl Table {
     /// Reads and compiles the rule data.
-    ///
-    /// # Errors
-    ///
-    /// A sentence that says which file and which rule; a test holds that there is none.
-    pub(super) fn load() -> Result<Self, String> {
+    pub(super) fn load() -> Result<Self, RuleError> {
         let entries = data::read()?;
         let position = |id: &str| {
-            entries
-                .iter()
-                .position(|entry| entry.rule.id == format!("{}.{id}", super::FAMILY))
-                .ok_or_else(|| format!("no rule `{id}`"))
+            let id = format!("{}.{id}", super::FAMILY);
+            let place = entries.iter().position(|entry| entry.rule.id == id);
+            place.ok_or(RuleError::Rule {
+                file: "secret/labelled.toml",
+                rule: id,
+                why: "the code refers to it, no file holds it".to_owned(),
+            })
         };
         let labelled_password = position("labelled_password")?;
         let labelled_token = position("labelled_token")?;
@@ -141,7 +137,6 @@ impl Table {
                 .max()
                 .unwrap_or_default(),
             self_evident: Keywords::of([self_evident_words.clone()]),
-            crossing: Crossing::of(self_evident_words.iter().map(|word| word.text.as_str())),
             self_evident_words,
             targets,
             labelled_password,
@@ -170,9 +165,15 @@ impl Table {
         self.longest_self_evident
     }
 
-    /// Whether one of these can stand across the seam of two texts.
+    /// Whether one of these stands across the border of two texts.
     pub(super) fn may_cross(&self, before: &[u8], behind: &[u8]) -> bool {
-        self.crossing.may_stand(before, behind)
+        let reach = self.longest_self_evident;
+        let tail = before.get(before.len().saturating_sub(reach)..).unwrap_or_default();
+        let head = behind.get(..reach.min(behind.len())).unwrap_or_default();
+        let joined: String = tail.iter().chain(head).map(|byte| char::from(byte & 0x7f)).collect();
+        let hits = self.self_evident.hits(&joined);
+        hits.of(0)
+            .any(|hit| hit.span.start < tail.len() && tail.len() < hit.span.end)
     }
 
     /// Whether a text holds a keyword of a format that needs no word beside it.

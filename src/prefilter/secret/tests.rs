@@ -1,4 +1,6 @@
-//! The family as a whole: every rule's examples, spans, dedupe, seams, speed.
+//! The family as a whole: every rule's examples, spans, dedupe, split secrets, speed.
+
+use std::sync::LazyLock;
 
 use base64::Engine;
 use proptest::prelude::*;
@@ -7,8 +9,10 @@ use super::*;
 use crate::model::{Pointer, Severity};
 use crate::prefilter::testing;
 
+static SECRET: LazyLock<Secret> = LazyLock::new(|| Secret::new().unwrap());
+
 fn found_in(text: &str) -> Vec<Finding> {
-    testing::seen(&Secret, Origin::ToolOutput, text)
+    testing::seen(&*SECRET, Origin::ToolOutput, text)
 }
 
 /// What masking would take away: the findings that are more than hints.
@@ -28,7 +32,7 @@ fn masked_in(text: &str) -> Vec<(String, String)> {
 /// The first example of a rule.
 fn example(rule: &str) -> String {
     let id = format!("secret.{rule}");
-    let rule = Secret.rules().iter().find(|rule| rule.id == id).unwrap();
+    let rule = SECRET.rules().iter().find(|rule| rule.id == id).unwrap();
     rule.fires_on[0].clone()
 }
 
@@ -43,7 +47,7 @@ fn secret_of(rule: &str) -> String {
 
 #[test]
 fn the_embedded_data_is_sound() {
-    let table = TABLE.as_ref().unwrap();
+    let table = &SECRET.table;
     assert_eq!(table.broken_patterns(), Vec::<String>::new());
     let mut ids: Vec<&str> = table.rules().iter().map(|rule| rule.id.as_str()).collect();
     assert!(ids.len() > 300, "{}", ids.len());
@@ -55,7 +59,7 @@ fn the_embedded_data_is_sound() {
 #[test]
 fn every_rule_fires_on_its_examples_and_is_silent_on_its_twins() {
     let mut wrong = Vec::new();
-    for rule in Secret.rules() {
+    for rule in SECRET.rules() {
         for text in &rule.fires_on {
             let found = found_in(text);
             if !found.iter().any(|finding| finding.rule == rule.id) {
@@ -105,7 +109,7 @@ fn the_span_is_exactly_the_secret() {
         let found: Vec<String> = masked_in(text).into_iter().map(|(_, secret)| secret).collect();
         assert_eq!(found, [secret], "{text}");
     }
-    let pem = &Secret
+    let pem = &SECRET
         .rules()
         .iter()
         .find(|rule| rule.id == "secret.private_key")
@@ -206,7 +210,7 @@ fn a_member_that_its_name_calls_a_secret_is_one_whole() {
         content.label = Some("dbPassword".to_owned());
     }
     let policy = Policy::standard().unwrap();
-    let seen: Vec<(Range<usize>, Confidence)> = testing::seen_in_contents(&Secret, &step, &policy)
+    let seen: Vec<(Range<usize>, Confidence)> = testing::seen_in_contents(&*SECRET, &step, &policy)
         .into_iter()
         .map(|finding| (finding.span, finding.confidence))
         .collect();
@@ -224,7 +228,7 @@ fn a_value_whose_name_stands_beside_it_is_a_secret() {
         content.label = Some(member.to_owned());
     }
     let policy = Policy::standard().unwrap();
-    let mut found = testing::seen_in_contents(&Secret, &step, &policy);
+    let mut found = testing::seen_in_contents(&*SECRET, &step, &policy);
     found.retain(|finding| finding.content == Some(step.contents[1].id));
     assert_eq!(found.len(), 1);
     assert_eq!(
@@ -238,7 +242,7 @@ fn across(pieces: &[(&str, &str)]) -> Vec<Finding> {
     for (content, (pointer, _)) in step.contents.iter_mut().zip(pieces) {
         content.pointer = Pointer::new(*pointer);
     }
-    let found = testing::seen_in_shape(&Secret, &step, &Policy::standard().unwrap());
+    let found = testing::seen_in_shape(&*SECRET, &step, &Policy::standard().unwrap());
     for finding in &found {
         let text = &step.content(finding.content.unwrap()).unwrap().text;
         assert!(text.get(finding.span.clone()).is_some());
@@ -279,7 +283,7 @@ fn a_token_split_over_two_outputs_is_found_at_every_seam() {
 
 #[test]
 fn a_key_in_lines_of_an_array_is_found_and_neighbours_of_a_whole_token_are_not_taken() {
-    let pem = Secret
+    let pem = SECRET
         .rules()
         .iter()
         .find(|rule| rule.id == "secret.private_key")
@@ -333,7 +337,7 @@ proptest! {
 
     #[test]
     fn what_was_masked_is_not_found_again(before in pieces(), after in pieces(), index in 0_usize..1000) {
-        let rules = Secret.rules();
+        let rules = SECRET.rules();
         let Some(example) = rules[index % rules.len()].fires_on.first() else { return Ok(()) };
         let text = format!("{before}\n{example}\n{after}");
         for finding in found_in(&text) {

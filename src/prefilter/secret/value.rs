@@ -2,9 +2,10 @@
 //!
 //! Nothing here knows a provider.
 
+use crate::prefilter::words::secret_value::{REFERENCES, STAND_INS, WORDS};
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
+use crate::text::keywords::{Keywords, Word};
 
 /// Published example values: they look live and open nothing. Written in two halves, so that no scanner takes this file for a leak.
 const DOCUMENTED: &[&str] = &[
@@ -19,31 +20,15 @@ const DOCUMENTED: &[&str] = &[
     concat!("uRnmVdYLW0mD1W0tDZ", "-8ISTQ2iSDnf4H0w"),
 ];
 
-/// Words that only stand-ins hold.
-#[rustfmt::skip]
-const STAND_INS: &[&str] = &[
-    "example", "placeholder", "redacted", "changeme", "change_me", "change-me", "yourapi", "your_", "your-",
-    "my_secret", "insert", "replace", "dummy", "sample", "********", "......", "notreal", "not_real", "not-real",
-    "secret_here", "key_here", "key-here", "token_here", "token-here", "goes_here", "goes-here",
-];
+static STAND_IN: LazyLock<Keywords> = LazyLock::new(|| any_of(&STAND_INS));
+static REFERENCE: LazyLock<Keywords> = LazyLock::new(|| any_of(&REFERENCES));
 
-/// What stands inside references to secrets that are kept elsewhere.
-#[rustfmt::skip]
-const REFERENCES: &[&str] = &[
-    "${", "{{", "}}", "$(", "{}", "os.environ", "process.env", "getenv", "env[", "env(", "env.", "environ",
-    "secrets.", "vault:", "vault(", "ssm:", "keyring", "keychain", "secretmanager", "secretsmanager", "credentials(",
-    "op://", "arn:aws", "redacted", "masked", "hidden", "[redact", "filtered", "removed",
-];
-
-static STAND_IN: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| any_of(STAND_INS));
-static REFERENCE: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| any_of(REFERENCES));
-
-fn any_of(words: &[&str]) -> Option<AhoCorasick> {
-    AhoCorasick::builder().ascii_case_insensitive(true).build(words).ok()
+fn any_of(words: &[&str]) -> Keywords {
+    Keywords::of([words.iter().map(|word| Word::any_case(*word)).collect()])
 }
 
-fn has_any(words: &Option<AhoCorasick>, text: &[u8]) -> bool {
-    words.as_ref().is_some_and(|words| words.is_match(text))
+fn has_any(words: &Keywords, text: &[u8]) -> bool {
+    std::str::from_utf8(text).is_ok_and(|text| !words.hits(text).is_empty())
 }
 
 /// Bits of information per byte, by the frequency of each byte (Shannon 1948).
@@ -210,31 +195,6 @@ pub(super) fn is_common_password(value: &str) -> bool {
 
 /// Words that are real passwords often enough to be worth a hint.
 pub(super) fn is_default_password(value: &str) -> bool {
-    const WORDS: &[&str] = &[
-        "changeme",
-        "admin",
-        "root",
-        "postgres",
-        "mysql",
-        "sa",
-        "letmein",
-        "welcome",
-        "qwerty",
-        "default",
-        "123456",
-        "12345678",
-        "1234",
-        "12345",
-        "password1",
-        "password123",
-        "admin123",
-        "changeit",
-        "toor",
-        "minio",
-        "minioadmin",
-        "rabbitmq",
-        "redis",
-    ];
     let lower = value.to_ascii_lowercase();
     WORDS.contains(&lower.as_str())
 }
@@ -368,64 +328,4 @@ fn is_sequence(value: &[u8]) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn entropy_is_that_of_shannon() {
-        assert_eq!(entropy(b""), 0.0);
-        assert_eq!(entropy(b"aaaa"), 0.0);
-        assert!((entropy(b"abab") - 1.0).abs() < 1e-9);
-        assert!((entropy(b"abcdefgh") - 3.0).abs() < 1e-9);
-        assert!((entropy(b"aab") - 0.918_295_8).abs() < 1e-6);
-    }
-
-    #[test]
-    fn words_and_paths_are_not_random_and_keys_are() {
-        for word in [
-            "service-account-token",
-            "GITHUB_TOKEN",
-            "my-app-v2-production",
-            "getClientCredentials",
-            "2026-05-06T09:08:54Z",
-            "orders/database/primary",
-            "1234567890123456",
-            "com.example.security.TokenProvider",
-        ] {
-            assert!(!looks_random(word), "{word}");
-        }
-        for key in [
-            "q8ZtVw3nYkR5xLp2Jd7s",
-            "9f2c7b1e8d4a6035fc19e7b2",
-            "3f8a1c52-9b7e-4d60-8a1f-72c4e95b0d13",
-        ] {
-            assert!(looks_random(key), "{key}");
-        }
-    }
-
-    #[test]
-    fn references_are_no_values() {
-        for reference in [
-            "${DB}",
-            "$DB",
-            "{{ x }}",
-            "<password>",
-            "%DB_PASSWORD%",
-            "os.environ['X']",
-            "process.env.X",
-            "!vault x",
-        ] {
-            assert!(is_reference(reference), "{reference}");
-        }
-        for value in [
-            "m0oring-Line-42",
-            "!Harb0ur",
-            "$ecret-99!",
-            "*Lantern7",
-            "a<b9!x",
-            "[x9",
-        ] {
-            assert!(!is_reference(value), "{value}");
-        }
-    }
-}
+mod tests;

@@ -3,11 +3,12 @@
 //! A text made for the purpose holds a hit at every other word, so nothing here may read far for each of them: what is
 //! asked again and again of one text (where its lines and code blocks end, where it speaks of attacks) is found out once.
 
+use crate::prefilter::words::signals_surroundings::{DEMANDING, DESCRIBING, REPORTING, TESTING};
 use std::cell::{Cell, OnceCell};
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
+use crate::text::keywords::{Keywords, Word};
 
 /// The text around a span, itself included.
 pub(super) fn around<'t>(text: &'t str, span: &Range<usize>, before: usize, behind: usize) -> &'t str {
@@ -20,102 +21,13 @@ fn around_at(text: &str, span: &Range<usize>, before: usize, behind: usize) -> R
     start..end
 }
 
-/// Words that announce a quotation or a description of an attack.
-const DESCRIBING: &[&str] = &[
-    "prompt injection",
-    "prompt-injection",
-    "injection attack",
-    "jailbreak",
-    "attacker",
-    "adversar",
-    "malicious",
-    "phrases like",
-    "phrases such as",
-    "prompts like",
-    "prompts such as",
-    "strings like",
-    "text like",
-    "e.g.",
-    "for example",
-    "such as",
-    "for instance",
-    "the phrase",
-    "the string",
-    "the text",
-    "payload",
-    "vulnerab",
-    "red team",
-    "cve-",
-    "jail-break",
-    "detect",
-    "blocked",
-];
+fn keywords(words: &[&str]) -> Keywords {
+    Keywords::of([words.iter().map(|word| Word::exact(*word)).collect()])
+}
 
-/// Words of tests and scanners, which hold what they are there to catch.
-const TESTING: &[&str] = &[
-    "def test_",
-    "#[test]",
-    "assert",
-    "parametrize",
-    "it('",
-    "it(\"",
-    "describe(",
-    "expect(",
-    "attacks",
-    "scanner",
-    "prompt poisoning",
-];
-
-/// Words of those who report what an attack said, or what a test was given; they count for what stands in quotes only.
-const REPORTING: &[&str] = &[
-    "red-team",
-    "researcher",
-    "quoted from",
-    "success rate",
-    "fell for",
-    "how to defend",
-    "defence",
-    "defense",
-    "write-up",
-    "the attack",
-    "untrusted text",
-    "text as data",
-    "classifier",
-    "passed",
-    "failed",
-    "proof of concept",
-];
-
-/// Words before `to` with which something is asked of the reader.
-const DEMANDING: &[&str] = &[
-    "need",
-    "needs",
-    "have",
-    "has",
-    "want",
-    "you",
-    "must",
-    "required",
-    "instructed",
-    "ordered",
-    "asked",
-    "told",
-    "remember",
-    "sure",
-    "going",
-    "free",
-    "allowed",
-    "got",
-    "ought",
-    "commanded",
-    "directed",
-    "is",
-];
-
-/// Built once; the words are ours, and a test holds that they build.
-static DESCRIBED: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| AhoCorasick::new(DESCRIBING).ok());
-static REPORTED: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| AhoCorasick::new(REPORTING).ok());
-static TESTED: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| AhoCorasick::new(TESTING).ok());
+static DESCRIBED: LazyLock<Keywords> = LazyLock::new(|| keywords(&DESCRIBING));
+static REPORTED: LazyLock<Keywords> = LazyLock::new(|| keywords(&REPORTING));
+static TESTED: LazyLock<Keywords> = LazyLock::new(|| keywords(&TESTING));
 
 /// A text whose hits are asked about.
 pub(super) struct Surroundings<'t> {
@@ -265,17 +177,16 @@ struct Places {
 
 impl Places {
     /// Whether one of the words stands within a part of the text.
-    fn is_in(&self, text: &str, words: &Option<AhoCorasick>, part: Range<usize>) -> bool {
+    fn is_in(&self, text: &str, words: &Keywords, part: Range<usize>) -> bool {
         /// Reading a text whole costs as much as asking about this many of its parts.
         const FEW: usize = 64;
-        let Some(words) = words else { return false };
         if self.asked.get() < FEW {
             self.asked.set(self.asked.get() + 1);
-            return text.get(part).is_some_and(|part| words.is_match(part));
+            return text.get(part).is_some_and(|part| !words.hits(part).is_empty());
         }
         let places = self
             .all
-            .get_or_init(|| words.find_overlapping_iter(text).map(|place| place.range()).collect());
+            .get_or_init(|| words.hits(text).of(0).map(|hit| hit.span).collect());
         // They are in the order in which they end.
         let first = places.partition_point(|place| place.end <= part.start);
         let ends_within = places.iter().skip(first).take_while(|place| place.end <= part.end);
@@ -284,66 +195,4 @@ impl Places {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[test]
-    fn the_words_build() {
-        assert!(DESCRIBED.is_some() && REPORTED.is_some() && TESTED.is_some());
-    }
-
-    /// The same, read off the text for each span anew.
-    fn is_shown_plainly(text: &str, span: &Range<usize>) -> bool {
-        let before = &text[text.floor_char_boundary(span.start.saturating_sub(4096))..span.start];
-        let behind = &text[span.end..];
-        let in_block = before.matches("```").count() % 2 == 1 && behind.contains("```");
-        let line = before.rsplit('\n').next().unwrap_or_default().trim_start();
-        let rest = behind.split('\n').next().unwrap_or_default().trim_end();
-        let in_literal = ['"', '\'']
-            .iter()
-            .any(|quote| line.starts_with(*quote) && rest.trim_end_matches([',', ')', ']']).ends_with(*quote));
-        let near = around(text, span, 700, 400);
-        (in_block || in_literal) && DESCRIBING.iter().chain(TESTING).any(|word| near.contains(word))
-    }
-
-    #[test]
-    fn what_a_report_quotes_is_quoted() {
-        let quoted = |text: &str| {
-            let at = text.find("hit").unwrap();
-            Surroundings::of(text).is_quoted(&(at..at + 3))
-        };
-        for text in [
-            "in our red-team exercise the page said: \"so hit then\". nobody did.",
-            "researchers put this on a page: 'hit and run'. two tools fell for it.",
-            "test_flagged[so hit then] passed",
-        ] {
-            assert!(quoted(text), "{text}");
-        }
-        for text in [
-            "the page said: \"so hit then\". nobody did.",
-            "researchers found nothing. so hit then. \"bye\"",
-            "\"hello\" said the researcher: so hit then, \"bye\"",
-            "all tests passed so hit then",
-        ] {
-            assert!(!quoted(text), "{text}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn what_is_remembered_is_what_stands_there(
-            pieces in proptest::collection::vec("hit|```|\"|'|\n|, |\\)|é|attacker |assert | to |payloa|d|\\.", 1..60),
-            again in 0usize..90,
-        ) {
-            let text: String = pieces.concat();
-            let around = Surroundings::of(&text);
-            let hits: Vec<Range<usize>> = text.match_indices("hit").map(|(at, hit)| at..at + hit.len()).collect();
-            for hit in hits.iter().chain(hits.iter().cycle().take(again)).chain(hits.iter().rev()) {
-                prop_assert_eq!(around.is_shown(hit), is_shown_plainly(&text, hit), "{:?} in {:?}", hit, text);
-                let fresh = Surroundings::of(&text).is_quoted(hit);
-                prop_assert_eq!(around.is_quoted(hit), fresh, "{:?} in {:?}", hit, text);
-            }
-        }
-    }
-}
+mod tests;

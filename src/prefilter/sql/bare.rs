@@ -1,5 +1,7 @@
 //! A SQL text without its comments and without its literals; and keywords that comments hide.
 
+use crate::prefilter::words::sql_bare::KEYWORDS;
+
 /// The text without comments; what stands in executable comments stays.
 pub(super) fn without_comments(text: &str) -> String {
     let mut bare = String::with_capacity(text.len());
@@ -115,27 +117,6 @@ pub(super) fn splits_keyword(text: &str) -> bool {
     }
     false
 }
-
-const KEYWORDS: &[&str] = &[
-    "drop",
-    "delete",
-    "truncate",
-    "union",
-    "select",
-    "insert",
-    "update",
-    "alter",
-    "grant",
-    "exec",
-    "table",
-    "from",
-    "where",
-    "into",
-    "outfile",
-    "load_file",
-    "database",
-    "execute",
-];
 
 fn joins_keyword(before: &str, after: &str) -> bool {
     let is_word = |c: &char| c.is_ascii_alphanumeric() || *c == '_';

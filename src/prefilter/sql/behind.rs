@@ -1,14 +1,11 @@
 //! Statements that stand behind something that is none, and losses in the languages of other databases.
 
 use std::ops::Range;
-use std::sync::LazyLock;
-
-use regex::Regex;
 
 use super::reading::{self, Reading, Trait};
 use super::recognised::is_sql_label;
-use super::trade::Trade;
-use crate::text::expression::expression;
+use crate::text::expression::expressions;
+use crate::tools::Field;
 
 /// Where a statement may begin that stands behind something else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,12 +17,12 @@ pub(super) enum Beginning {
 }
 
 /// What the statements do that stand behind something that is none, where the text goes to a database.
-pub(super) fn hidden_behind(label: &str, text: &str, trade: Trade, beginning: Beginning) -> Option<Reading> {
+pub(super) fn hidden_behind(label: &str, text: &str, field: Field, beginning: Beginning) -> Option<Reading> {
     let asks = is_sql_label(label) || matches!(label.to_ascii_lowercase().as_str(), "query" | "q");
-    if trade == Trade::Search || (trade == Trade::Other && !asks) {
+    if field == Field::Search || (field == Field::Other && !asks) {
         return None;
     }
-    if let Some(span) = loss_elsewhere(text).filter(|_| trade == Trade::Database || is_sql_label(label)) {
+    if let Some(span) = loss_elsewhere(text).filter(|_| field == Field::Database || is_sql_label(label)) {
         return Some(Reading {
             traits: vec![(Trait::Drops, span)],
             certain: true,
@@ -47,12 +44,12 @@ pub(super) fn hidden_behind(label: &str, text: &str, trade: Trade, beginning: Be
     all
 }
 
-/// A statement that takes something away, wherever one can begin.
-static STATEMENT: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    expression(
-        r#"(?im)(?:^|[;)"'`]|\bgo\b)\s*(drop\s+(?:table|database|schema|view|index|user|role|function|owned|keyspace|tablespace)\b|truncate\s+(?:table\s+)?\w|delete\s+from\b|alter\s+(?:table|user|role|database)\b|update\s+\S+\s+set\b|exec(?:ute)?\s+(?:immediate|xp_)|copy\s+\w+\s+(?:to|from)\s)"#,
-    )
-});
+expressions! {
+    /// A statement that takes something away, wherever one can begin.
+    static STATEMENT = r#"(?im)(?:^|[;)"'`]|\bgo\b)\s*(drop\s+(?:table|database|schema|view|index|user|role|function|owned|keyspace|tablespace)\b|truncate\s+(?:table\s+)?\w|delete\s+from\b|alter\s+(?:table|user|role|database)\b|update\s+\S+\s+set\b|exec(?:ute)?\s+(?:immediate|xp_)|copy\s+\w+\s+(?:to|from)\s)"#;
+    /// What takes everything away in the languages of databases that speak no SQL.
+    static ELSE = r"(?i)^\s*(?:redis-cli\s+(?:-\w\s+\S+\s+){0,4})?flush(?:all|db)\b|\bdb\.\w+\.(?:drop|deleteMany|remove)\(\s*(?:\{\s*\})?\s*\)|\bdropDatabase\(\s*\)|^\s*match\s*\(\w*\)\s*(?:detach\s+)?delete\s+\w+\s*;?\s*$";
+}
 
 /// The statements that stand behind something else, each up to where the next one begins.
 fn behind(text: &str, beginning: Beginning) -> Vec<Range<usize>> {
@@ -61,10 +58,7 @@ fn behind(text: &str, beginning: Beginning) -> Vec<Range<usize>> {
     if text.len() > LONGEST {
         return Vec::new();
     }
-    let hits = STATEMENT
-        .as_ref()
-        .into_iter()
-        .flat_map(|regex| regex.captures_iter(text).take(MOST));
+    let hits = STATEMENT.captures_iter(text).take(MOST);
     let starts = hits.filter_map(|hit| hit.get(1)).map(|verb| verb.start());
     let before = |start: usize| text.get(..start).unwrap_or_default().trim_end_matches([' ', '\t']);
     starts
@@ -89,37 +83,10 @@ fn behind(text: &str, beginning: Beginning) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// What takes everything away in the languages of databases that speak no SQL.
-static ELSE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    expression(
-        r"(?i)^\s*(?:redis-cli\s+(?:-\w\s+\S+\s+){0,4})?flush(?:all|db)\b|\bdb\.\w+\.(?:drop|deleteMany|remove)\(\s*(?:\{\s*\})?\s*\)|\bdropDatabase\(\s*\)|^\s*match\s*\(\w*\)\s*(?:detach\s+)?delete\s+\w+\s*;?\s*$",
-    )
-});
-
 /// Where a text in another language than SQL takes everything away.
 fn loss_elsewhere(text: &str) -> Option<Range<usize>> {
-    ELSE.as_ref()?.find(text).map(|hit| hit.range())
+    ELSE.find(text).map(|hit| hit.range())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn statements_behind_others_are_found_with_their_ends() {
-        let found = |text: &str| -> Vec<String> {
-            let ranges = behind(text, Beginning::Anywhere).into_iter();
-            ranges.filter_map(|range| text.get(range).map(str::to_owned)).collect()
-        };
-        assert_eq!(found("USE a; DROP TABLE b; SELECT 1"), ["DROP TABLE b"]);
-        assert_eq!(found("GO\nDELETE FROM b\nGO"), ["DELETE FROM b"]);
-        assert_eq!(found("```sql\nDROP TABLE b\n```"), ["DROP TABLE b"]);
-        assert_eq!(found("{\"q\": \"DROP TABLE b\"}"), ["DROP TABLE b"]);
-        assert!(found("SELECT 1; SELECT 2").is_empty());
-        assert!(behind("SELECT 'a; DROP TABLE b'", Beginning::OfLine).is_empty());
-        assert!(loss_elsewhere("FLUSHALL").is_some() && loss_elsewhere("db.a.deleteMany({})").is_some());
-        assert!(loss_elsewhere("db.a.deleteMany({id: 1})").is_none());
-        assert!(loss_elsewhere("MATCH (n) DETACH DELETE n").is_some());
-        assert!(loss_elsewhere("MATCH (n {id: 3}) DELETE n").is_none());
-    }
-}
+mod tests;

@@ -1,6 +1,8 @@
 //! Statements that a statement carries as text and has run: `EXECUTE IMMEDIATE '…'`, `EXEC('…' + '…')`, `PREPARE s FROM '…'`,
 //! `dblink('…', '…')`.
 
+use crate::prefilter::words::sql_dynamic::RUN;
+
 /// The longest text that is searched for statements.
 const LONGEST: usize = 32 * 1024;
 /// Statements that are put together from one text.
@@ -8,17 +10,6 @@ const MOST: usize = 8;
 
 /// The texts that would be run, where the statement runs any; literals that are joined are one text.
 pub(super) fn carried(bare: &str, blank: &str) -> Vec<String> {
-    const RUN: &[&str] = &[
-        "execute ",
-        "execute(",
-        "exec(",
-        "exec (",
-        "sp_executesql",
-        "prepare ",
-        "dblink(",
-        "dblink_exec(",
-        "openquery(",
-    ];
     if bare.len() > LONGEST || !RUN.iter().any(|word| blank.contains(word)) {
         return Vec::new();
     }
@@ -56,16 +47,4 @@ pub(super) fn carried(bare: &str, blank: &str) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_run_as_text_is_put_together() {
-        let of = |text: &str| carried(text, &text.to_lowercase());
-        assert_eq!(of("EXEC('DR' + 'OP TABLE a')"), ["DROP TABLE a"]);
-        assert_eq!(of("EXECUTE IMMEDIATE 'SELECT ''x'''"), ["SELECT 'x'"]);
-        assert_eq!(of("SET @q = 'a'; PREPARE s FROM 'b'"), ["a", "b"]);
-        assert!(of("SELECT 'DROP TABLE a'").is_empty());
-        assert!(of("EXEC('open").len() <= 1);
-    }
-}
+mod tests;

@@ -4,6 +4,7 @@ mod forms;
 mod searched;
 mod statements;
 
+use crate::prefilter::engine::rule_keys;
 use std::ops::Range;
 
 use super::bare::{blanked, splits_keyword, without_comments};
@@ -15,20 +16,21 @@ use statements::{by_statement, parse};
 /// Longer texts are searched, not parsed.
 const LONGEST: usize = 32 * 1024;
 
-/// What a statement does that matters.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Trait {
-    Drops,
-    DropsMinor,
-    DropsColumn,
-    WritesEverywhere,
-    SeveralWithWrite,
-    HiddenWrite,
-    Grants,
-    RunsCommand,
-    TouchesFiles,
-    Injected,
-    SplitKeyword,
+rule_keys! {
+    /// What a statement is, or holds.
+    pub(super) enum Trait {
+        Drops = "drop",
+        DropsMinor = "drop_minor",
+        DropsColumn = "alter_drop",
+        WritesEverywhere = "unbounded_write",
+        SeveralWithWrite = "several_statements",
+        HiddenWrite = "hidden_write",
+        Grants = "grant",
+        RunsCommand = "server_command",
+        TouchesFiles = "server_file",
+        Injected = "injection",
+        SplitKeyword = "split_keyword",
+    }
 }
 
 impl Trait {
@@ -123,18 +125,4 @@ pub(super) fn read(text: &str) -> Reading {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_temporary_table_is_dropped_once() {
-        let traits = |text: &str| -> Vec<Trait> { read(text).traits.into_iter().map(|(seen, _)| seen).collect() };
-        assert_eq!(
-            traits("CREATE TEMP TABLE sums AS SELECT * FROM sales; DROP TABLE Sums"),
-            [Trait::DropsMinor]
-        );
-        let twice = traits("CREATE TEMP TABLE users AS SELECT 1; DROP TABLE users; DROP TABLE users");
-        assert!(twice.contains(&Trait::Drops));
-        assert_eq!(traits("CREATE TABLE users (id int); DROP TABLE users"), [Trait::Drops]);
-    }
-}
+mod tests;

@@ -1,68 +1,20 @@
 //! Whether a text is SQL: by the name of the argument, or by how it begins.
 
 use super::bare::without_comments;
-use super::trade::Trade;
-
-const SQL_LABELS: &[&str] = &[
-    "sql",
-    "statement",
-    "stmt",
-    "sql_query",
-    "query_sql",
-    "sql_statement",
-    "sql_code",
-    "statements",
-    "ddl",
-];
-
-const STARTS: &[&str] = &[
-    "select ",
-    "insert into",
-    "update ",
-    "delete from",
-    "delete ",
-    "drop ",
-    "truncate ",
-    "alter ",
-    "create table",
-    "create temp",
-    "create user",
-    "create role",
-    "create extension",
-    "create or replace",
-    "grant ",
-    "revoke ",
-    "with ",
-    "copy ",
-    "exec ",
-    "execute ",
-    "exec(",
-    "execute(",
-    "prepare ",
-    "set @",
-    "declare @",
-    "do $$",
-    "merge into",
-    "replace into",
-    "begin;",
-    "begin transaction",
-    "attach ",
-    "load data",
-    "union select",
-    "explain ",
-];
+use crate::prefilter::words::sql_recognised::{SQL_LABELS, STARTS};
+use crate::tools::Field;
 
 /// Whether an argument of this name holds SQL.
 pub(super) fn is_sql_label(label: &str) -> bool {
     SQL_LABELS.iter().any(|known| known.eq_ignore_ascii_case(label))
 }
 
-pub(super) fn is_sql(label: &str, text: &str, trade: Trade) -> bool {
+pub(super) fn is_sql(label: &str, text: &str, field: Field) -> bool {
     if is_sql_label(label) {
         return true;
     }
     // What is looked up is not run.
-    if trade == Trade::Search {
+    if field == Field::Search {
         return false;
     }
     let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == ';');
@@ -111,7 +63,7 @@ pub(super) fn is_sql(label: &str, text: &str, trade: Trade) -> bool {
         "alter" => ["table", "user", "role", "database", "system", "schema"]
             .iter()
             .any(|kind| rest.trim_start().starts_with(kind)),
-        "truncate" => rest.starts_with("table ") || label.contains("query") || trade == Trade::Database,
+        "truncate" => rest.starts_with("table ") || label.contains("query") || field == Field::Database,
         "grant" | "revoke" => rest.contains(" on ") || rest.contains(" to "),
         "with" => rest.contains(" as (") || rest.contains(" as("),
         "copy" => {
@@ -129,7 +81,7 @@ pub(super) fn is_sql(label: &str, text: &str, trade: Trade) -> bool {
         "delete" => {
             let words: Vec<&str> = rest.split_whitespace().take(3).collect();
             let is_short = matches!(words.as_slice(), [_] | ["top", ..] | ["top(", ..] | [_, "from", ..]);
-            trade == Trade::Database && is_short
+            field == Field::Database && is_short
         }
         "exec(" | "execute(" => rest.trim_start().starts_with(['\'', '@', 'n']),
         "prepare" => rest.contains(" from ") || rest.contains(" as "),

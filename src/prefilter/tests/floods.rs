@@ -9,7 +9,7 @@ use std::rc::Rc;
 use super::*;
 use crate::model::{Finding, Origin, Screening, Severity, Step, Treatment};
 use crate::policy::Policy;
-use crate::prefilter::engine::{CostMeter, oversize};
+use crate::prefilter::engine::CostMeter;
 
 /// Whether a screening tells of something that no local judge lets pass, or of an examination that came to no end.
 fn tells_gravely(screening: &Screening) -> bool {
@@ -22,7 +22,9 @@ fn tells_gravely(screening: &Screening) -> bool {
 /// What is seen in a step, and the work that this takes.
 fn worked(step: &Step) -> (Screening, Rc<CostMeter>) {
     let effort = Rc::new(CostMeter::of(step));
-    let screening = Prefilters::standard().screen_within(step, &Policy::standard().unwrap(), &effort);
+    let screening = Prefilters::standard()
+        .unwrap()
+        .screen_within(step, &Policy::standard().unwrap(), &effort);
     (screening, effort)
 }
 
@@ -161,7 +163,9 @@ fn a_hidden_order_among_many_comments_is_told() {
 
 /// What is seen in a step that may take all the work there is.
 fn screened_whole(step: &Step) -> Screening {
-    Prefilters::standard().screen_within(step, &Policy::standard().unwrap(), &Rc::default())
+    Prefilters::standard()
+        .unwrap()
+        .screen_within(step, &Policy::standard().unwrap(), &Rc::default())
 }
 
 /// A text of many layers and many scripts: much is derived of it.
@@ -200,7 +204,7 @@ fn an_attack_behind_what_uses_up_the_room_is_found_or_its_content_told_as_cut() 
         let screening = screened_whole(&testing::step(contents));
         let told = |finding: &Finding| {
             finding.content.map(|content| content.index()) == Some(200)
-                && (finding.severity >= Severity::High || finding.rule == oversize::CUT)
+                && (finding.severity >= Severity::High || finding.rule == "oversize.cut")
         };
         assert!(screening.findings.iter().any(told), "{attack}");
     }
@@ -250,7 +254,7 @@ fn dear(count: usize) -> Vec<String> {
 
 #[test]
 fn an_attack_among_contents_that_take_too_much_work_is_found_or_the_step_denied() {
-    let prefilters = Prefilters::standard();
+    let prefilters = Prefilters::standard().unwrap();
     let policy = Policy::standard().unwrap();
     let attacks = [
         ("command", "rm -rf /"),
@@ -270,7 +274,7 @@ fn an_attack_among_contents_that_take_too_much_work_is_found_or_the_step_denied(
             let denied = screening
                 .findings
                 .iter()
-                .find(|found| found.rule == oversize::TOO_INTRICATE);
+                .find(|found| found.rule == "oversize.too_intricate");
             assert_eq!(denied.map(|found| found.suggested), Some(Treatment::Deny));
             let found = |finding: &Finding| finding.content.map(|id| id.index()) == Some(place);
             let is_cut = screening.coverage.cut.contains(&step.contents[place].pointer);
@@ -288,12 +292,12 @@ fn a_flood_of_different_small_contents_ends_at_what_its_size_allows() {
     let flood = dear(12_000);
     let arguments: Vec<(&str, &str)> = flood.iter().map(|text| ("args", text.as_str())).collect();
     let (screening, effort) = worked(&tool_call("shell", &arguments));
-    assert!(rules(&screening).contains(&oversize::TOO_INTRICATE));
+    assert!(rules(&screening).contains(&"oversize.too_intricate"));
     // No single content takes more than a little beyond the end.
     assert!(effort.spent() < effort.most() + effort.most() / 100);
     let few = screened(&tool_call("shell", &arguments[..500]));
     assert!(
-        !rules(&few).contains(&oversize::TOO_INTRICATE),
+        !rules(&few).contains(&"oversize.too_intricate"),
         "a small step may be intricate"
     );
 }
@@ -303,7 +307,7 @@ fn what_is_said_again_costs_no_second_look() {
     let same: Vec<(&str, &str)> = vec![("args", "a%252525252525252541b"); 12_000];
     let screening = screened(&tool_call("shell", &same));
     let rules = rules(&screening);
-    assert!(rules.contains(&"obfuscation.layers") && !rules.contains(&oversize::TOO_INTRICATE));
+    assert!(rules.contains(&"obfuscation.layers") && !rules.contains(&"oversize.too_intricate"));
 }
 
 /// A text of 64 KiB that says something else in each line.
@@ -430,7 +434,7 @@ fn honest_work_stays_far_from_what_a_step_may_take() {
     for (name, (screening, effort), size) in &fractions {
         let share = effort.spent() as f64 / CostMeter::of_a_part(*size) as f64;
         assert!(share < HONEST, "{name}: {share:.2}");
-        assert!(!rules(screening).contains(&oversize::TOO_INTRICATE), "{name}");
+        assert!(!rules(screening).contains(&"oversize.too_intricate"), "{name}");
     }
 }
 

@@ -73,7 +73,7 @@ fn policy(text: &str) -> Policy {
 }
 
 fn rules_under(text: &str, step: &Step) -> Vec<(String, Treatment)> {
-    screen_under(&Tool::new(), step, &policy(text))
+    screen_under(&Tool::new().unwrap(), step, &policy(text))
         .into_iter()
         .map(|finding| (finding.rule, finding.suggested))
         .collect()
@@ -81,7 +81,7 @@ fn rules_under(text: &str, step: &Step) -> Vec<(String, Treatment)> {
 
 #[test]
 fn every_rule_holds_its_examples() {
-    for rule in Tool::new().rules() {
+    for rule in Tool::new().unwrap().rules() {
         for (texts, fires) in [(&rule.fires_on, true), (&rule.silent_on, false)] {
             assert!(!texts.is_empty(), "{}", rule.id);
             for text in texts {
@@ -131,11 +131,15 @@ fn the_policy_says_what_is_made_of_undeclared_tools() {
 
 #[test]
 fn findings_point_at_the_tools_id_or_at_the_argument() {
-    let found = screen_under(&Tool::new(), &call("shell()"), &policy("[tools]\ndeny = ['shell']"));
+    let found = screen_under(
+        &Tool::new().unwrap(),
+        &call("shell()"),
+        &policy("[tools]\ndeny = ['shell']"),
+    );
     assert_eq!(
         (found[0].content.map(|id| id.index()), found[0].span.clone()),
         (Some(0), 0..5)
     );
-    let found = screen_under(&Tool::new(), &call("send_email(to=\"a\", x=1)"), &policy(""));
+    let found = screen_under(&Tool::new().unwrap(), &call("send_email(to=\"a\", x=1)"), &policy(""));
     assert_eq!(found[0].pointer.as_str(), "/params/toolCallRequest/inputs/1/value");
 }

@@ -1,5 +1,6 @@
 //! URLs in a text: every one of them, also a second one inside the first, with what stands around it.
 
+use crate::prefilter::words::untrusted_destination_extract::BARE_SCHEMES;
 use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::ops::Range;
@@ -36,18 +37,6 @@ pub(super) struct Found<'a> {
     /// How it stands there.
     pub stand: Stand,
 }
-
-/// Schemes that need no `//`.
-const BARE_SCHEMES: &[&str] = &[
-    "javascript:",
-    "vbscript:",
-    "data:text/html",
-    "data:application/xhtml",
-    "data:image/svg+xml",
-    "file:/",
-    "ldap:",
-    "jar:",
-];
 
 /// What announces a URL that begins otherwise than with a scheme and `//` behind it.
 const SLASHES: &[(&str, usize)] = &[("](//", 2), ("src=\"//", 5)];
@@ -291,60 +280,4 @@ fn url_at(text: &str, start: usize) -> (&str, usize) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::prefilter::Keywords;
-
-    fn in_text(text: &str) -> Vec<Found<'_>> {
-        let hits = Keywords::of([words()]).hits(text);
-        urls(text, hits.of(0)).found
-    }
-
-    fn texts(text: &str) -> Vec<(&str, Stand)> {
-        in_text(text)
-            .into_iter()
-            .map(|found| (found.url, found.stand))
-            .collect()
-    }
-
-    #[test]
-    fn every_url_is_found_with_its_stand() {
-        assert_eq!(
-            texts("See http://a.test/x, (https://b.test/y_(z)) and ![i](https://c.test/i.png?q=1)."),
-            [
-                ("http://a.test/x", Stand::Linked),
-                ("https://b.test/y_(z)", Stand::Linked),
-                ("https://c.test/i.png?q=1", Stand::Loaded)
-            ]
-        );
-        assert_eq!(
-            texts("https://a.test/?u=http://b.test/x"),
-            [
-                ("https://a.test/?u=http://b.test/x", Stand::Linked),
-                ("http://b.test/x", Stand::Linked)
-            ]
-        );
-        assert_eq!(
-            texts("<img alt='' src=\"//c.test/p\">"),
-            [("//c.test/p", Stand::Loaded)]
-        );
-        assert_eq!(
-            texts("[a](https://a.test/?q={{ the secret }})"),
-            [("https://a.test/?q={{ the secret }}", Stand::Linked)]
-        );
-        assert_eq!(
-            texts("[x](JavaScript:alert(1))"),
-            [("JavaScript:alert(1)", Stand::Linked)]
-        );
-        assert_eq!(texts("a :// b, c: d"), []);
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn spans_are_the_urls(text in "[a-z:/.()\\[\\]{}!? é<>\"]{0,120}") {
-            for found in in_text(&text) {
-                proptest::prop_assert_eq!(text.get(found.span.clone()), Some(found.url));
-            }
-        }
-    }
-}
+mod tests;

@@ -1,5 +1,8 @@
 //! What a host is: an address inside, a cloud's metadata service, a collector, somebody's look-alike.
 
+use crate::prefilter::words::untrusted_destination_hosts::{
+    COLLECTORS, DELIVERY, METADATA_NAMES, WELL_KNOWN, WILDCARD_DNS,
+};
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -34,20 +37,6 @@ const METADATA_V6: &[Ipv6Addr] = &[
     Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x23),
     Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254),
     Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0xa9fe, 0xa9fe),
-];
-const METADATA_NAMES: &[&str] = &[
-    "metadata.google.internal",
-    "metadata.goog",
-    "metadata",
-    "instance-data",
-    "instance-data.ec2.internal",
-    "metadata.azure.internal",
-    "metadata.azure.com",
-    "metadata.packet.net",
-    "metadata.platformequinix.com",
-    "rancher-metadata",
-    "metadata.tencentyun.com",
-    "metadata.oraclecloud.com",
 ];
 
 const PRIVATE_V4: &[Ipv4Net] = &[
@@ -148,109 +137,10 @@ pub(super) fn zone_of_name(name: &str) -> Zone {
     }
 }
 
-const WILDCARD_DNS: &[&str] = &[
-    "nip.io",
-    "sslip.io",
-    "xip.io",
-    "xip.name",
-    "localtest.me",
-    "lvh.me",
-    "vcap.me",
-    "lacolhost.com",
-    "traefik.me",
-    "local.gd",
-    "backname.io",
-    "readme.localtest.me",
-    "1u.ms",
-    "rbndr.us",
-    "yoogle.com",
-    "rebind.network",
-    "rebind.it",
-];
-
 /// Whether a name resolves to whatever address stands in it, or always to this machine.
 pub(super) fn is_wildcard_dns(name: &str) -> bool {
     WILDCARD_DNS.iter().any(|service| is_under(name, service))
 }
-
-/// Hosts that show their owner every request, hold pasted text, or lead to somebody's own machine.
-const COLLECTORS: &[&str] = &[
-    "webhook.site",
-    "requestbin.com",
-    "requestbin.net",
-    "requestbin.io",
-    "pipedream.net",
-    "hookbin.com",
-    "requestcatcher.com",
-    "postb.in",
-    "beeceptor.com",
-    "webhookinbox.com",
-    "request.cafe",
-    "hookdeck.com",
-    "webhook.cool",
-    "typedwebhook.tools",
-    "rbaskets.in",
-    "mockbin.org",
-    "putsreq.com",
-    "ngrok.io",
-    "ngrok.app",
-    "ngrok-free.app",
-    "ngrok-free.dev",
-    "ngrok.dev",
-    "trycloudflare.com",
-    "loca.lt",
-    "localtunnel.me",
-    "serveo.net",
-    "localhost.run",
-    "lhr.life",
-    "pagekite.me",
-    "telebit.io",
-    "bore.pub",
-    "tunnelto.dev",
-    "playit.gg",
-    "pinggy.io",
-    "pinggy.link",
-    "interact.sh",
-    "oast.pro",
-    "oast.live",
-    "oast.site",
-    "oast.online",
-    "oast.fun",
-    "oast.me",
-    "burpcollaborator.net",
-    "oastify.com",
-    "canarytokens.com",
-    "dnslog.cn",
-    "ceye.io",
-    "dnsbin.zhack.ca",
-    "requestrepo.com",
-    "bxss.me",
-    "xss.ht",
-    "eyes.sh",
-    "transfer.sh",
-    "file.io",
-    "0x0.st",
-    "termbin.com",
-    "ix.io",
-    "sprunge.us",
-    "paste.rs",
-    "paste.ee",
-    "dpaste.com",
-    "dpaste.org",
-    "hastebin.com",
-    "ghostbin.com",
-    "rentry.co",
-    "controlc.com",
-    "anonfiles.com",
-    "gofile.io",
-    "bashupload.com",
-    "temp.sh",
-    "oshi.at",
-    "catbox.moe",
-    "tmpfiles.org",
-    "uguu.se",
-    "x0.at",
-];
 
 /// Whether a host is known for collecting what is sent to it.
 pub(super) fn is_collector(name: &str, path: &str) -> bool {
@@ -264,56 +154,6 @@ fn is_under(name: &str, parent: &str) -> bool {
     name.strip_suffix(parent)
         .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
 }
-
-/// Names that look-alikes imitate.
-const WELL_KNOWN: &[&str] = &[
-    "google",
-    "gmail",
-    "youtube",
-    "github",
-    "gitlab",
-    "bitbucket",
-    "microsoft",
-    "office",
-    "outlook",
-    "azure",
-    "apple",
-    "icloud",
-    "amazon",
-    "aws",
-    "paypal",
-    "stripe",
-    "facebook",
-    "instagram",
-    "whatsapp",
-    "twitter",
-    "linkedin",
-    "netflix",
-    "dropbox",
-    "slack",
-    "discord",
-    "telegram",
-    "openai",
-    "chatgpt",
-    "anthropic",
-    "claude",
-    "huggingface",
-    "cloudflare",
-    "mozilla",
-    "wikipedia",
-    "reddit",
-    "coinbase",
-    "binance",
-    "metamask",
-    "docusign",
-    "salesforce",
-    "zoom",
-    "adobe",
-    "atlassian",
-    "npmjs",
-    "pypi",
-    "docker",
-];
 
 static SKELETONS: LazyLock<HashSet<String>> = LazyLock::new(|| WELL_KNOWN.iter().map(|name| skeleton(name)).collect());
 
@@ -337,16 +177,6 @@ pub(super) fn imitates(shown: &str) -> bool {
 
 /// Whether a well-known domain stands in front of another one: `github.com.sign-in.test`.
 pub(super) fn poses(shown: &str) -> bool {
-    const DELIVERY: &[&str] = &[
-        "akadns",
-        "edgekey",
-        "akamai",
-        "edgesuite",
-        "cloudfront",
-        "cdn",
-        "fastly",
-        "trafficmanager",
-    ];
     let labels: Vec<&str> = shown.split('.').collect();
     // `google.com.au` is a domain of its own.
     labels.windows(2).enumerate().any(|(at, pair)| match pair {
@@ -385,60 +215,4 @@ pub(super) fn mixes_scripts(shown: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn addresses_are_placed_also_when_wrapped() {
-        for (address, zone) in [
-            ("169.254.169.254", Zone::Metadata),
-            ("::ffff:169.254.169.254", Zone::Metadata),
-            ("64:ff9b::a9fe:a9fe", Zone::Metadata),
-            ("fd00:ec2::254", Zone::Metadata),
-            ("127.8.9.1", Zone::Loopback),
-            ("0.0.0.0", Zone::Loopback),
-            ("::1", Zone::Loopback),
-            ("2002:7f00:1::", Zone::Loopback),
-            ("10.1.2.3", Zone::Private),
-            ("100.64.0.1", Zone::Private),
-            ("fc00::1", Zone::Private),
-            ("93.184.216.34", Zone::Public),
-            ("2606:4700::1111", Zone::Public),
-        ] {
-            assert_eq!(zone_of_address(address.parse().unwrap()), zone, "{address}");
-        }
-    }
-
-    #[test]
-    fn imitations_are_seen_and_originals_are_not() {
-        for name in [
-            "g\u{043e}\u{043e}gle.com",
-            "paypa1.com",
-            "g00gle.com",
-            "rnicrosoft.com",
-            "githu\u{0431}.com",
-        ] {
-            assert!(imitates(name) || mixes_scripts(name), "{name}");
-        }
-        assert!(poses("github.com.sign-in.test"));
-        for name in [
-            "github.com",
-            "google.com.au",
-            "www.google.com.au",
-            "apple.com.edgekey.net",
-            "api.github.com",
-        ] {
-            assert!(!poses(name), "{name}");
-        }
-        for name in [
-            "google.com",
-            "mail.google.com",
-            "b\u{fc}cher.example",
-            "\u{4f8b}\u{3048}.jp",
-            "github.io",
-            "moon.test",
-        ] {
-            assert!(!imitates(name) && !mixes_scripts(name), "{name}");
-        }
-    }
-}
+mod tests;

@@ -6,45 +6,55 @@
 mod carried;
 mod extract;
 mod hosts;
-mod rules;
 
+use crate::prefilter::words::untrusted_destination::{HOST_LABELS, TEXT_LABELS, UNUSUAL};
 use core::net::Ipv4Addr;
 use std::collections::HashMap;
 
 use url::{Host, Url};
 
-use super::{Plain, Prefilter, Rule, Subject, ViewText, Word, Work};
-use crate::model::{Confidence, Content, Finding, Form, Kind, Method, Origin, Place, Treatment};
-use crate::prefilter::engine::RuleTable;
+use super::{Prefilter, Rule, Subject, Unremarkable, ViewText, Word, Work};
+use crate::model::{Confidence, Content, Finding, Form, Kind, Method, Origin, Place, ReasonCode, Treatment};
+use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 use carried::Cargo;
 use extract::{Found, Stand};
 use hosts::Zone;
 
-/// What is wrong with a destination.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Trouble {
-    Denied,
-    Metadata,
-    Disguised,
-    Loopback,
-    Smuggled,
-    Private,
-    PrivatePush,
-    WildcardDns,
-    UserInfo,
-    Credentials,
-    LookAlike,
-    Scheme,
-    AttackScheme,
-    ControlPort,
-    LocalFile,
-    Collector,
-    LoadedData,
-    LinkedData,
-    OddSpelling,
-    Unreadable,
-    Flood,
+rule_keys! {
+    /// What is wrong with a destination.
+    enum Trouble {
+        Denied = "denied_host",
+        Metadata = "metadata_host",
+        Disguised = "disguised_address",
+        Loopback = "loopback",
+        Private = "private_address",
+        PrivatePush = "private_push",
+        WildcardDns = "wildcard_dns",
+        UserInfo = "user_info",
+        Credentials = "credentials_in_url",
+        LookAlike = "look_alike_host",
+        Scheme = "unusual_scheme",
+        AttackScheme = "attack_scheme",
+        ControlPort = "control_port",
+        Smuggled = "smuggled_protocol",
+        LocalFile = "local_file",
+        Collector = "collector",
+        LoadedData = "loaded_data",
+        LinkedData = "linked_data",
+        OddSpelling = "odd_spelling",
+        Unreadable = "unreadable_url",
+        Flood = "flood",
+    }
 }
+
+/// Its rules.
+const RULES: RuleFile = RuleFile {
+    name: "untrusted_destination.toml",
+    text: include_str!("../rules/untrusted_destination.toml"),
+    family: "untrusted_destination",
+    reason: ReasonCode::UntrustedDestination,
+    suggests: Treatment::Evidence,
+};
 
 /// What a URL in this content means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,15 +71,15 @@ enum Role {
 
 /// The family.
 pub(super) struct UntrustedDestination {
-    catalogue: RuleTable<Trouble>,
+    rules: RuleTable<Trouble>,
 }
 
 impl UntrustedDestination {
     /// Makes the family.
-    pub(super) fn new() -> Self {
-        Self {
-            catalogue: RuleTable::new(rules::RULES),
-        }
+    pub(super) fn new() -> Result<Self, RuleError> {
+        Ok(Self {
+            rules: RuleTable::load(&RULES)?,
+        })
     }
 }
 
@@ -79,14 +89,14 @@ impl Prefilter for UntrustedDestination {
     }
 
     fn rules(&self) -> &[Rule] {
-        self.catalogue.rules()
+        self.rules.rules()
     }
 
     fn words(&self) -> Vec<Word> {
         extract::words()
     }
 
-    fn heeds_plain(&self, plain: Plain<'_>) -> bool {
+    fn heeds_unremarkable(&self, plain: Unremarkable<'_>) -> bool {
         plain.may_act()
     }
 
@@ -143,7 +153,7 @@ impl Prefilter for UntrustedDestination {
                 });
             }
             // A list names the same place again and again.
-            subject.notes.work(Work::Address, destinations.len());
+            subject.context.work(Work::Address, destinations.len());
             let mut known: HashMap<(&str, Stand), Troubles> = HashMap::new();
             for destination in &destinations {
                 let of_this = known
@@ -169,9 +179,7 @@ impl UntrustedDestination {
         view: &ViewText<'_>,
         found: &mut Vec<Finding>,
     ) {
-        let Some(rule) = self.catalogue.rule(trouble) else {
-            return;
-        };
+        let rule = self.rules.rule(trouble);
         let mut finding = rule.at(subject, view, destination.span.clone(), what);
         let carries = matches!(trouble, Trouble::LoadedData | Trouble::LinkedData | Trouble::Denied);
         match role {
@@ -219,25 +227,6 @@ fn role(subject: &Subject<'_>) -> Option<Role> {
     }
 }
 
-/// Labels under which a text stands that people read.
-const TEXT_LABELS: &[&str] = &[
-    "content",
-    "contents",
-    "file_text",
-    "new_str",
-    "new_string",
-    "old_str",
-    "old_string",
-    "text",
-    "body",
-    "description",
-    "message",
-    "comment",
-    "note",
-    "summary",
-    "markdown",
-];
-
 /// Labels under which the path of a file stands.
 const FILE_LABELS: &[&str] = &["path", "file", "filename", "file_path", "filepath", "target_file"];
 
@@ -248,12 +237,14 @@ fn is_written_of(subject: &Subject<'_>) -> bool {
         labels.iter().any(|known| known.eq_ignore_ascii_case(label))
     };
     let is_for_people = || {
-        let mut arguments = subject.step.contents_of(Origin::ToolArguments);
+        /// Of a call with more arguments, the others are not asked about.
+        const MOST: usize = 64;
+        let mut arguments = subject.step.contents_of(Origin::ToolArguments).take(MOST);
         arguments.all(|content| {
             !is_asked_for_host(content) && (!is(content, FILE_LABELS) || is_read_by_people(&content.text))
         })
     };
-    is(subject.content, TEXT_LABELS) && subject.notes.once(0, is_for_people)
+    is(subject.content, &TEXT_LABELS) && is_for_people()
 }
 
 /// Whether a file is a document or belongs to tests, by its path.
@@ -270,32 +261,6 @@ fn is_read_by_people(path: &str) -> bool {
     });
     is_document || is_of_tests
 }
-
-/// Labels under which a host may stand without a scheme.
-const HOST_LABELS: &[&str] = &[
-    "url",
-    "uri",
-    "host",
-    "hostname",
-    "endpoint",
-    "domain",
-    "server",
-    "address",
-    "link",
-    "href",
-    "webhook",
-    "webhook_url",
-    "callback",
-    "callback_url",
-    "destination",
-    "target",
-    "base_url",
-    "site",
-    "website",
-    "ip",
-    "ip_address",
-    "proxy",
-];
 
 /// What stands where an address is asked for, read as leniently as browsers do: back-slashes, slashes left out, blanks
 /// inside.
@@ -453,31 +418,6 @@ fn of_scheme(scheme: &str, text: &str, troubles: &mut Troubles) {
         troubles.push((Trouble::AttackScheme, "the scheme is one that only attacks still use"));
         return;
     }
-    const UNUSUAL: &[&str] = &[
-        "gopher",
-        "dict",
-        "ldap",
-        "ldaps",
-        "ldapi",
-        "jar",
-        "php",
-        "phar",
-        "expect",
-        "tftp",
-        "smb",
-        "netdoc",
-        "javascript",
-        "vbscript",
-        "data",
-        "zlib",
-        "glob",
-        "ogg",
-        "rar",
-        "dns",
-        "tn3270",
-        "rmi",
-        "iiop",
-    ];
     if UNUSUAL.contains(&scheme) {
         troubles.push((Trouble::Scheme, "the scheme reaches past the web"));
     } else if scheme == "file" {

@@ -6,7 +6,7 @@ use crate::prefilter::testing::{
 };
 
 fn family() -> UntrustedDestination {
-    UntrustedDestination::new()
+    UntrustedDestination::new().unwrap()
 }
 
 fn policy(text: &str) -> Policy {

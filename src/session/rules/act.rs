@@ -2,10 +2,10 @@
 //! held against each instruction.
 
 use super::scene::Scene;
-use crate::session::classes;
 use crate::session::spoken;
 use crate::session::taint::{plain, stem};
 use crate::session::trail::Instruction;
+use crate::tools;
 
 /// How much of what a tool does an instruction names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,11 +46,11 @@ impl Doing {
         let tool = scene.step.tool_call.as_ref().map_or("", |call| call.tool.as_str());
         let acting = || {
             let classes = scene.classified.set.iter().filter(|class| class.acts());
-            classes.flat_map(|class| classes::verbs_of(class).chain(spoken::verbs_of(class)))
+            classes.flat_map(|class| tools::verbs_of(class).chain(spoken::verbs_of(class)))
         };
         let asked_to_act = acting().any(|verb| taint.user_meant(verb));
-        let words = classes::words_of(tool);
-        let verbs = words.iter().enumerate().filter(|(_, word)| classes::is_verb(word));
+        let words = tools::words_of(tool);
+        let verbs = words.iter().enumerate().filter(|(_, word)| tools::is_verb(word));
         let readings = verbs.map(|(index, verb)| {
             let objects: Vec<&String> = words
                 .iter()
@@ -58,7 +58,7 @@ impl Doing {
                 .filter(|word| word.len() >= 3 && !is_filler(word))
                 .collect();
             let meant = objects.iter().any(|word| taint.user_meant(word));
-            let brings_in = classes::is_reading(verb);
+            let brings_in = tools::is_reading(verb);
             Reading {
                 verb: stem(verb),
                 objects: objects.into_iter().map(|word| stem(word)).collect(),
@@ -77,7 +77,7 @@ impl Doing {
             readings: readings.collect(),
             name: Some(name).filter(|_| telling && !taint.user_said_all(tool)),
             synonyms: acting().map(stem).collect(),
-            reading_synonyms: classes::reading_verbs().map(stem).collect(),
+            reading_synonyms: tools::reading_verbs().map(stem).collect(),
         }
     }
 

@@ -5,8 +5,8 @@ use super::scene::Scene;
 use super::{Experts, Sighting, finding};
 use crate::model::{Content, Finding, Form, Kind, Origin, Place, ReasonCode, Severity, ToolClass};
 use crate::policy::Policy;
-use crate::session::classes;
 use crate::session::orders;
+use crate::tools;
 
 /// Bytes of a command that is put together.
 const LONGEST: usize = 4_000;
@@ -25,7 +25,7 @@ pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, experts: &dyn Experts, 
 
 /// What a call of a tool that is named like a program would do on a command line, and what its environment makes of it.
 fn program(scene: &Scene<'_>, policy: &Policy, experts: &dyn Experts) -> Option<Finding> {
-    let words = classes::words_of(scene.tool());
+    let words = tools::words_of(scene.tool());
     let named = words.iter().find(|word| PROGRAMS.contains(&word.as_str()));
     let mut command = String::new();
     for content in scene.arguments() {

@@ -141,7 +141,7 @@ fn after_order<'a>(scene: &'a Scene<'_>) -> Option<&'a Echo> {
 
 /// Whether a tool that only reads hands what it is told to somebody else: a search, a page that is fetched, a form.
 fn carries_words(tool: &str) -> bool {
-    let words = crate::session::classes::words_of(tool);
+    let words = crate::tools::words_of(tool);
     let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
     let open = has(&[
         "web", "public", "internet", "online", "google", "browser", "http", "url", "site", "page", "dns", "external",

@@ -6,8 +6,8 @@ use super::Past;
 use crate::model::{Content, ContentId, Form, Kind, Origin, Place, Pointer, Step, ToolClass};
 use crate::policy::Policy;
 use crate::session::Trail;
-use crate::session::classes::{Classified, classes_of_call};
 use crate::session::taint::{Echo, EchoKind, Standing};
+use crate::tools::{Classified, classes_of_call};
 
 /// What an argument is for, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,33 +1,9 @@
 //! Commands that other programs carry: in options, in variables, in scripts of their own, on other hosts.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
-
 use super::options::after_options;
 use super::{Inner, here, inner_call, joined};
-use crate::shell::{Call, Word};
-use crate::text::expression::expression;
-
-/// Variables whose value is run as a command by the programs that read them.
-const COMMAND_VARIABLES: &[&str] = &[
-    "GIT_SSH_COMMAND",
-    "GIT_SSH",
-    "GIT_EDITOR",
-    "GIT_PAGER",
-    "GIT_EXTERNAL_DIFF",
-    "GIT_ASKPASS",
-    "SSH_ASKPASS",
-    "SUDO_ASKPASS",
-    "PAGER",
-    "MANPAGER",
-    "EDITOR",
-    "VISUAL",
-    "BROWSER",
-    "LESSOPEN",
-    "LESSCLOSE",
-    "PROMPT_COMMAND",
-];
+use crate::shell::{Call, Word, programs};
+use crate::text::expression::expressions;
 
 /// Commands in variables that are set for a call.
 pub(super) fn in_environment(call: &Call) -> Vec<Inner> {
@@ -48,7 +24,9 @@ pub(super) fn in_environment(call: &Call) -> Vec<Inner> {
         .map(|(_, word)| here(format!("echo {}", word.text)));
     set_here
         .chain(exported)
-        .filter(|(name, value)| COMMAND_VARIABLES.contains(name) && value.contains(' '))
+        .filter(|(name, value)| {
+            programs::names().command_variables.iter().any(|known| known == name) && value.contains(' ')
+        })
         .map(|(_, value)| here(value.trim_start_matches('|').to_owned()))
         .chain(prompts)
         .collect()
@@ -134,109 +112,8 @@ pub(super) fn in_container(call: &Call) -> Vec<Inner> {
     if let Some(at) = rest.iter().position(|word| word.text == "--") {
         return inner_call(rest.get(at + 1..).unwrap_or_default(), false);
     }
-    const VALUED: &[&str] = &[
-        "-u",
-        "-w",
-        "-e",
-        "-v",
-        "-p",
-        "-n",
-        "-c",
-        "-l",
-        "-h",
-        "-m",
-        "--name",
-        "--network",
-        "--user",
-        "--workdir",
-        "--env",
-        "--volume",
-        "--mount",
-        "--namespace",
-        "--container",
-        "--entrypoint",
-        "--publish",
-        "--label",
-        "--memory",
-        "--cpus",
-        "--pid",
-        "--ipc",
-        "--cap-add",
-        "--security-opt",
-        "--device",
-        "--env-file",
-        "--platform",
-        "--add-host",
-        "--hostname",
-    ];
-    inner_call(after_options(rest, VALUED, 1), false)
+    inner_call(after_options(rest, &programs::names().container_options, 1), false)
 }
-
-/// Options whose value is a command, by program: `exec=` behind the action of `tar` is taken off.
-const COMMAND_OPTIONS: &[(&str, &[&str])] = &[
-    (
-        "git",
-        &[
-            "--upload-pack",
-            "--receive-pack",
-            "--exec",
-            "-x",
-            "--extcmd",
-            "--tree-filter",
-            "--index-filter",
-            "--msg-filter",
-            "--env-filter",
-            "--commit-filter",
-            "--tag-name-filter",
-            "--parent-filter",
-            "--open-files-in-pager",
-            "-O",
-        ],
-    ),
-    (
-        "tar",
-        &[
-            "--checkpoint-action",
-            "--to-command",
-            "--use-compress-program",
-            "--rsh-command",
-            "-I",
-            "-F",
-            "--info-script",
-        ],
-    ),
-    ("rsync", &["-e", "--rsh", "--rsync-path"]),
-    ("scp", &["-S"]),
-    ("cpio", &["--rsh-command"]),
-    ("zip", &["-TT", "--unzip-command"]),
-    ("wget", &["--use-askpass"]),
-    ("tcpdump", &["-z"]),
-    ("strace", &["-o"]),
-    ("man", &["-P", "--pager", "-H"]),
-    ("psql", &["-c", "--command"]),
-    ("mysql", &["-e", "--execute"]),
-    ("mongo", &["--eval"]),
-    ("gdb", &["-ex", "-iex", "--ex", "--eval-command"]),
-    ("lldb", &["-o", "-O", "--one-line"]),
-    ("npm", &["-c", "--call"]),
-    ("nano", &["-s", "--speller"]),
-    ("apt", &["-o", "--option"]),
-];
-
-/// Keys of `git` whose value is a command.
-const COMMAND_KEYS: &[&str] = &[
-    "core.sshcommand",
-    "core.gitproxy",
-    "core.fsmonitor",
-    "core.pager",
-    "core.editor",
-    "core.askpass",
-    "sequence.editor",
-    "diff.external",
-    "gpg.program",
-    "core.alternaterefscommand",
-    "uploadpack.packobjectshook",
-];
 
 /// Commands in the options of programs that otherwise run none, and in what is typed into them.
 pub(super) fn in_options(call: &Call, stdin: Option<&str>) -> Vec<Inner> {
@@ -248,10 +125,8 @@ pub(super) fn in_options(call: &Call, stdin: Option<&str>) -> Vec<Inner> {
         other => other,
     };
     let mut scripts: Vec<String> = Vec::new();
-    if let Some((_, options)) = COMMAND_OPTIONS.iter().find(|(name, _)| *name == program) {
-        for (_, value) in call.values(options) {
-            scripts.extend(own_command(program, value));
-        }
+    for (_, value) in call.values(programs::command_options(program)) {
+        scripts.extend(own_command(program, value));
     }
     let typed = stdin.into_iter().flat_map(str::lines);
     let operands = call.args.iter().map(|word| word.text.as_str());
@@ -327,7 +202,7 @@ fn in_git(call: &Call) -> Vec<String> {
             .map_or((word, None), |(name, value)| (name, Some(value)));
         let value = value.or_else(|| words.peek().copied());
         let lower = name.to_ascii_lowercase();
-        let script = if COMMAND_KEYS.contains(&lower.as_str()) || lower.starts_with("filter.") {
+        let script = if programs::names().git_command_keys.contains(&lower) || lower.starts_with("filter.") {
             value
         } else if lower.starts_with("alias.") || lower.starts_with("credential.") {
             value.and_then(|value| value.strip_prefix('!'))
@@ -361,20 +236,15 @@ fn in_git(call: &Call) -> Vec<String> {
     scripts
 }
 
-/// Commands in code: in back-ticks, in `qx(…)` and `%x(…)`, behind a word that runs what is quoted, before one that does.
-static COMMANDS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    expression(
-        r#"`([^`]+)`|\b(?:qx|%x)[({]([^)}]+)[)}]|%x[({]([^)}]+)[)}]|(?i:\b(?:exec|system|popen|execute|spawn|do shell script|shell-command|cmd|command|run))\b[^\w"'`]{0,3}(?:%?q[({]([^)}]+)[)}]|"([^"]+)"|'([^']+)')|"([^"]+)"\s*\.\s*(?:execute\(|!)|\b(?:exec|spawn)\s+(sh\s[^\n;]+)"#,
-    )
-});
+expressions! {
+    /// Commands in code: in back-ticks, in `qx(…)` and `%x(…)`, behind a word that runs what is quoted, before one that does.
+    static COMMANDS = r#"`([^`]+)`|\b(?:qx|%x)[({]([^)}]+)[)}]|%x[({]([^)}]+)[)}]|(?i:\b(?:exec|system|popen|execute|spawn|do shell script|shell-command|cmd|command|run))\b[^\w"'`]{0,3}(?:%?q[({]([^)}]+)[)}]|"([^"]+)"|'([^']+)')|"([^"]+)"\s*\.\s*(?:execute\(|!)|\b(?:exec|spawn)\s+(sh\s[^\n;]+)"#;
+}
 
 /// The commands that a piece of code holds.
 pub(super) fn in_code(code: &str) -> impl Iterator<Item = String> {
     const MOST: usize = 16;
-    let hits = COMMANDS
-        .as_ref()
-        .into_iter()
-        .flat_map(move |commands| commands.captures_iter(code).take(MOST));
+    let hits = COMMANDS.captures_iter(code).take(MOST);
     hits.filter_map(|hit| {
         hit.iter()
             .skip(1)
@@ -389,45 +259,6 @@ pub(super) fn in_code(code: &str) -> impl Iterator<Item = String> {
 
 /// Programs that run what follows a word of theirs: `poetry run …`, `bundle exec …`, `op run -- …`.
 pub(super) fn runs_after_verb(call: &Call) -> Option<&[Word]> {
-    const RUNNERS: &[(&str, &[&str])] = &[
-        ("npm", &["exec", "x"]),
-        ("yarn", &["exec", "dlx"]),
-        ("pnpm", &["exec", "dlx"]),
-        ("bundle", &["exec"]),
-        ("poetry", &["run"]),
-        ("pipenv", &["run"]),
-        ("uv", &["run"]),
-        ("pixi", &["run"]),
-        ("hatch", &["run"]),
-        ("rye", &["run"]),
-        ("pdm", &["run"]),
-        ("conda", &["run"]),
-        ("mamba", &["run"]),
-        ("micromamba", &["run"]),
-        ("direnv", &["exec"]),
-        ("mise", &["exec", "x"]),
-        ("asdf", &["exec"]),
-        ("rbenv", &["exec"]),
-        ("pyenv", &["exec"]),
-        ("op", &["run"]),
-        ("aws-vault", &["exec"]),
-        ("doppler", &["run"]),
-        ("infisical", &["run"]),
-        ("chamber", &["exec"]),
-        ("guix", &["shell"]),
-        ("nix", &["develop", "shell"]),
-        ("oc", &["rsh"]),
-        ("incus", &["exec"]),
-        ("heroku", &["run"]),
-        ("fab", &["--"]),
-        ("knife", &["ssh"]),
-        ("gnome-terminal", &["--"]),
-        ("bwrap", &["--"]),
-        ("volta", &["run"]),
-        ("screen", &["-dmS"]),
-        ("expect", &["spawn"]),
-        ("cmd-runner", &["run"]),
-    ];
     const VALUED: &[&str] = &[
         "-n",
         "-p",
@@ -441,8 +272,8 @@ pub(super) fn runs_after_verb(call: &Call) -> Option<&[Word]> {
         "--directory",
         "--env-file",
     ];
-    let (_, verbs) = RUNNERS.iter().find(|(name, _)| *name == call.program)?;
-    let at = call.args.iter().position(|word| verbs.contains(&word.text.as_str()))?;
+    let verbs = programs::runs_after(&call.program)?;
+    let at = call.args.iter().position(|word| verbs.contains(&word.text))?;
     let rest = call.args.get(at + 1..)?;
     let from_dashes = rest
         .iter()

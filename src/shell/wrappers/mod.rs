@@ -17,6 +17,7 @@ use options::{after_double_dash, after_options, script_argument};
 use readers::{file, interpreter, is_input, shell};
 use unforeseen::unforeseen;
 
+pub(super) use carried::check_expressions;
 pub(crate) use jobs::jobs;
 pub(crate) use readers::{is_interpreter, is_shell, names_shell};
 

@@ -3,7 +3,7 @@
 use crate::shell::Word;
 
 /// What is left after options, `NAME=value` and a number of operands.
-pub(super) fn after_options<'a>(args: &'a [Word], valued: &[&str], mut operands: usize) -> &'a [Word] {
+pub(super) fn after_options<'a, S: AsRef<str>>(args: &'a [Word], valued: &[S], mut operands: usize) -> &'a [Word] {
     let mut rest = args;
     while let Some((word, tail)) = rest.split_first() {
         let text = word.text.as_str();
@@ -11,7 +11,7 @@ pub(super) fn after_options<'a>(args: &'a [Word], valued: &[&str], mut operands:
             rest = tail;
             continue;
         }
-        if valued.contains(&text) {
+        if valued.iter().any(|option| option.as_ref() == text) {
             rest = tail.get(1..).unwrap_or_default();
         } else if text.starts_with('-') && text.len() > 1 || is_assignment(text) {
             rest = tail;

@@ -4,55 +4,18 @@ use std::collections::HashMap;
 
 use super::options::{after_options, script_argument};
 use super::{Inner, carried, here, joined};
+use crate::shell::programs::{self, Role};
 use crate::shell::{Call, Word, program_name};
-
-const SHELLS: &[&str] = &[
-    "sh", "bash", "zsh", "dash", "ksh", "ash", "fish", "mksh", "rbash", "csh", "tcsh",
-];
 
 /// Whether it is a program that reads shell text.
 pub(crate) fn is_shell(program: &str) -> bool {
-    SHELLS.contains(&program)
+    programs::is(Role::Shell, program)
 }
 
 /// Whether it is a program that runs code of another language.
 pub(crate) fn is_interpreter(program: &str) -> bool {
     let bare = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    matches!(
-        bare,
-        "python"
-            | "pypy"
-            | "perl"
-            | "ruby"
-            | "node"
-            | "nodejs"
-            | "php"
-            | "lua"
-            | "deno"
-            | "bun"
-            | "osascript"
-            | "powershell"
-            | "pwsh"
-            | "tclsh"
-            | "wish"
-            | "expect"
-            | "rscript"
-            | "r"
-            | "julia"
-            | "groovy"
-            | "scala"
-            | "erl"
-            | "elixir"
-            | "ghc"
-            | "ocaml"
-            | "octave"
-            | "crystal"
-            | "jrunscript"
-            | "jshell"
-            | "luajit"
-            | "swift"
-            | "raku"
-    )
+    programs::is(Role::Interpreter, bare)
 }
 
 /// Whether a path names a shell.

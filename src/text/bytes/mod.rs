@@ -1,12 +1,9 @@
 //! Gates: questions about the bytes of a text that are answered at the speed of memory.
 
-pub(crate) mod kinds;
-mod marks;
-pub(crate) mod masks;
+mod classes;
 mod moments;
 
-pub(crate) use kinds::ByteClasses;
-pub(crate) use marks::Marks;
+pub(crate) use classes::{ByteClasses, is_base64, is_odd_control, is_odd_piece};
 pub(crate) use moments::is_moment;
 
 /// Whether some byte satisfies `wanted`, asked block by block so that the compiler can use wide registers.
@@ -37,31 +34,6 @@ pub(crate) fn next(bytes: &[u8], from: usize, wanted: impl Fn(u8) -> bool + Copy
     }
 }
 
-/// The first place at or behind `from` whose byte and the one behind it satisfy `wanted`, block by block for the same reason.
-#[inline]
-pub(crate) fn next_pair(bytes: &[u8], from: usize, wanted: impl Fn(u8, u8) -> bool + Copy) -> Option<usize> {
-    const BLOCK: usize = 32;
-    let mut at = from;
-    loop {
-        let rest = bytes.get(at..)?;
-        let behind = rest.get(1..)?;
-        let pairs = || rest.iter().zip(behind).take(BLOCK);
-        let place = || {
-            pairs()
-                .position(|(byte, next)| wanted(*byte, *next))
-                .map(|offset| at + offset)
-        };
-        let Some((block, next)) = rest.first_chunk::<BLOCK>().zip(behind.first_chunk::<BLOCK>()) else {
-            return place();
-        };
-        let pairs = block.iter().zip(next);
-        if pairs.fold(false, |seen, (byte, next)| seen | wanted(*byte, *next)) {
-            return place();
-        }
-        at += BLOCK;
-    }
-}
-
 /// The value of a hexadecimal digit.
 pub(crate) fn hex_value(byte: u8) -> Option<u8> {
     match byte {
@@ -80,4 +52,15 @@ pub(crate) fn hex_number(digits: &[u8]) -> Option<u32> {
     digits.iter().try_fold(0u32, |number, digit| {
         Some(number.wrapping_shl(4) | u32::from(hex_value(*digit)?))
     })
+}
+
+/// The rows of digits of a text.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Digits<'t>(pub(crate) &'t [u8]);
+
+impl Digits<'_> {
+    /// The first digit at or behind a place, if there is one.
+    pub(crate) fn find(self, from: usize) -> Option<usize> {
+        next(self.0, from, |byte| byte.is_ascii_digit())
+    }
 }

@@ -1,31 +1,15 @@
-//! The shared gate: one pass over a text that finds the words of every family at once.
+//! Keyword search: one pass over a text that finds the keywords of every family at once.
 //!
-//! Most texts hold nothing that any rule is about, and the gate is there to say so quickly. An automaton over all words
-//! spends a dependent memory access on every byte; this one asks one small table instead, and its questions do not wait for
-//! each other:
-//!
-//! - a word is represented by one *window* of four bytes, the rarest it has, without regard to case (a word of three by
-//!   those); a table says whether such a window can begin at a place ([`Windows`]);
-//! - words as written with two capitals in a row are looked for where a text has capitals in a row ([`Capitals`]);
-//! - words of one or two bytes are looked for by their rarer byte, as bytes are searched for.
-//!
-//! What passes is compared with the words themselves, so the tables decide about speed, never about what is found: a
-//! property test holds the gate to a plain search for each word.
-
-mod capitals;
-mod rarity;
-mod windows;
+//! Most texts hold nothing that any rule is about, and this search is there to say so quickly. It is an Aho-Corasick
+//! automaton over all keywords; what it finds is compared with the keyword's own case and border. On labelled steps the
+//! automaton takes 10 to 17 ns for each byte, 0.8 to 1.0 times what a hand-written search by windows of four bytes took
+//! (2,441 keywords, texts of 200 bytes to 64 KiB, measured in one run on a loaded machine), and 14 MB of memory.
 
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use capitals::Capitals;
-use windows::Windows;
-
-pub(crate) use rarity::surprise_of_four;
-
-use crate::text::bytes::ByteClasses;
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 /// How the letters of a word are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -192,23 +176,11 @@ struct Listed {
     told: Vec<(u16, u32)>,
 }
 
-/// Where a word may stand, by its place among all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Candidate {
-    word: u32,
-    /// How far behind its beginning the place lies that was looked at.
-    offset: u16,
-}
-
-/// The compiled words.
+/// The compiled keywords.
 #[derive(Debug)]
 pub struct Keywords {
     words: Vec<Listed>,
-    windows: Windows,
-    capitals: Capitals,
-    short: Vec<(u8, Vec<Candidate>)>,
-    /// For each byte, its place in `short`; beyond the last for all others.
-    rare: Box<[u8; 256]>,
+    automaton: Option<AhoCorasick>,
 }
 
 impl Keywords {
@@ -218,77 +190,44 @@ impl Keywords {
         let mut known: HashMap<(String, Case, Before), usize> = HashMap::new();
         for (vocabulary, listed) in (0_u16..).zip(vocabularies) {
             for (index, word) in (0_u32..).zip(listed) {
-                // The others are empty, or beyond what a sighting can say.
-                if (1..=usize::from(u16::MAX)).contains(&word.text.len()) {
-                    let text = match word.case {
-                        Case::Ignored => word.text.to_ascii_lowercase(),
-                        Case::Exact => word.text.clone(),
-                    };
-                    let place = *known.entry((text, word.case, word.before)).or_insert_with(|| {
-                        words.push(Listed { word, told: Vec::new() });
-                        words.len() - 1
-                    });
-                    if let Some(listed) = words.get_mut(place) {
-                        listed.told.push((vocabulary, index));
-                    }
+                // The others are empty, or beyond what a hit can say.
+                if !(1..=usize::from(u16::MAX)).contains(&word.text.len()) {
+                    continue;
+                }
+                let text = match word.case {
+                    Case::Ignored => word.text.to_ascii_lowercase(),
+                    Case::Exact => word.text.clone(),
+                };
+                let place = *known.entry((text, word.case, word.before)).or_insert_with(|| {
+                    words.push(Listed { word, told: Vec::new() });
+                    words.len() - 1
+                });
+                if let Some(listed) = words.get_mut(place) {
+                    listed.told.push((vocabulary, index));
                 }
             }
         }
-        let (mut windows, mut capitals) = (windows::Builder::default(), capitals::Builder::default());
-        let mut short: Vec<(u8, Vec<Candidate>)> = Vec::new();
-        for (place, listed) in (0_u32..).zip(&words) {
-            let Listed { word, .. } = listed;
-            if word.case == Case::Exact && capitals.add(word.text.as_bytes(), place) || windows.add(word, place) {
-                continue;
-            }
-            let bytes = word.text.bytes();
-            // Signs are rarer than letters and digits.
-            let rareness = |byte: u8| (!byte.is_ascii_alphanumeric(), rarity::surprise(byte));
-            let Some((offset, rarest)) = (0_u16..).zip(bytes).max_by_key(|(_, byte)| rareness(*byte)) else {
-                continue;
-            };
-            let candidate = Candidate { word: place, offset };
-            let mut spellings = vec![rarest];
-            if word.case == Case::Ignored && rarest.is_ascii_alphabetic() {
-                spellings = vec![rarest.to_ascii_lowercase(), rarest.to_ascii_uppercase()];
-            }
-            for byte in spellings {
-                match short.iter_mut().find(|(known, _)| *known == byte) {
-                    Some((_, candidates)) => candidates.push(candidate),
-                    None => short.push((byte, vec![candidate])),
-                }
-            }
-        }
-        let mut rare = Box::new([u8::MAX; 256]);
-        for (place, (byte, _)) in (0..u8::MAX).zip(&short) {
-            if let Some(rare) = rare.get_mut(usize::from(*byte)) {
-                *rare = place;
-            }
-        }
-        Self {
-            words,
-            windows: windows.build(),
-            capitals: capitals.build(),
-            short,
-            rare,
-        }
+        let automaton = automaton(&words);
+        Self { words, automaton }
     }
 
-    /// Every word in a text.
+    /// Every keyword in a text.
     pub fn hits(&self, text: &str) -> KeywordHits {
-        self.hits_in(text, ByteClasses::CAPITALS)
-    }
-
-    /// Every word in a text that holds these kinds.
-    pub(crate) fn hits_in(&self, text: &str, kinds: ByteClasses) -> KeywordHits {
         let bytes = text.as_bytes();
         let mut found = Vec::new();
-        let mut told = |candidate: Candidate, place: usize| self.compare(bytes, candidate, place, &mut found);
-        self.windows.look(bytes, &mut told);
-        if kinds.has(ByteClasses::CAPITALS) {
-            self.capitals.look(bytes, &mut told);
+        match &self.automaton {
+            Some(automaton) => {
+                for hit in automaton.find_overlapping_iter(bytes) {
+                    self.compare(bytes, hit.pattern().as_usize(), hit.start(), &mut found);
+                }
+            }
+            // There is always one; without it the search is slow, and finds the same.
+            None => {
+                for place in 0..bytes.len() {
+                    (0..self.words.len()).for_each(|word| self.compare(bytes, word, place, &mut found));
+                }
+            }
         }
-        self.look_for_bytes(bytes, &mut told);
         if found.is_empty() {
             return KeywordHits(None);
         }
@@ -303,148 +242,36 @@ impl Keywords {
         KeywordHits(Some(Arc::new(found)))
     }
 
-    /// Looks at the places of the bytes by which words of one or two are known.
-    fn look_for_bytes(&self, bytes: &[u8], told: &mut impl FnMut(Candidate, usize)) {
-        /// Up to here it is faster to ask a table of each byte than to search for one after the other.
-        const FEW: usize = 64;
-        let rare = |byte: u8| {
-            self.rare
-                .get(usize::from(byte))
-                .and_then(|rare| self.short.get(usize::from(*rare)))
-        };
-        let mut tell = |place: usize| {
-            let candidates = bytes.get(place).and_then(|byte| rare(*byte));
-            for candidate in candidates.into_iter().flat_map(|(_, candidates)| candidates) {
-                told(*candidate, place);
-            }
-        };
-        if bytes.len() < FEW {
-            (0..bytes.len()).for_each(tell);
-            return;
-        }
-        for three in self.short.chunks(3) {
-            match *three {
-                [(a, _), (b, _), (c, _)] => memchr::memchr3_iter(a, b, c, bytes).for_each(&mut tell),
-                [(a, _), (b, _)] => memchr::memchr2_iter(a, b, bytes).for_each(&mut tell),
-                [(a, _)] => memchr::memchr_iter(a, bytes).for_each(&mut tell),
-                _ => {}
-            }
+    /// Tells of a word if it stands where it may.
+    fn compare(&self, bytes: &[u8], word: usize, start: usize, found: &mut Vec<KeywordHit>) {
+        let Some(listed) = self.words.get(word) else { return };
+        let Ok(at) = u32::try_from(start) else { return };
+        if listed.word.stands_at(bytes, start) {
+            found.extend(listed.told.iter().map(|(vocabulary, word)| KeywordHit {
+                start: at,
+                length: listed.word.text.len() as u16,
+                vocabulary: *vocabulary,
+                word: *word,
+            }));
         }
     }
+}
 
-    /// Tells of a word if it stands where it may.
-    fn compare(&self, bytes: &[u8], candidate: Candidate, place: usize, found: &mut Vec<KeywordHit>) {
-        /// DecodeBudget for the words of an ordinary text.
-        const ORDINARY: usize = 32;
-        let Some(listed) = self.words.get(candidate.word as usize) else {
-            return;
-        };
-        let Some(start) = place.checked_sub(usize::from(candidate.offset)) else {
-            return;
-        };
-        if !listed.word.stands_at(bytes, start) {
-            return;
-        }
-        let Ok(at) = u32::try_from(start) else { return };
-        if found.is_empty() {
-            found.reserve(ORDINARY);
-        }
-        found.extend(listed.told.iter().map(|(vocabulary, word)| KeywordHit {
-            start: at,
-            length: listed.word.text.len() as u16,
-            vocabulary: *vocabulary,
-            word: *word,
+/// The automaton for these words; it fails only where there are more of them than it can number.
+fn automaton(words: &[Listed]) -> Option<AhoCorasick> {
+    // Fewer words than this are searched for by what the library finds fastest; more of them by a table of all states, which
+    // takes long to build without optimisation.
+    const FEW: usize = 512;
+    let mut builder = AhoCorasick::builder();
+    builder.ascii_case_insensitive(true);
+    if words.len() >= FEW {
+        builder.kind(Some(match cfg!(debug_assertions) {
+            true => AhoCorasickKind::ContiguousNFA,
+            false => AhoCorasickKind::DFA,
         }));
     }
+    builder.build(words.iter().map(|listed| &listed.word.text)).ok()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    /// What a search for each word by itself finds.
-    fn plainly(vocabularies: &[Vec<Word>], text: &str) -> Vec<(usize, Seen)> {
-        let mut found = Vec::new();
-        for (vocabulary, words) in vocabularies.iter().enumerate() {
-            for (index, word) in words.iter().enumerate() {
-                for start in 0..text.len() {
-                    if !word.text.is_empty() && word.stands_at(text.as_bytes(), start) {
-                        let span = start..start + word.text.len();
-                        found.push((vocabulary, Seen { word: index, span }));
-                    }
-                }
-            }
-        }
-        found.sort_by_key(|(vocabulary, seen)| (seen.span.end, seen.span.start, *vocabulary, seen.word));
-        found
-    }
-
-    fn agrees(vocabularies: Vec<Vec<Word>>, text: &str) {
-        let gate = Keywords::of(vocabularies.clone());
-        let hits = gate.hits(text);
-        let plain = plainly(&vocabularies, text);
-        for vocabulary in 0..vocabularies.len() {
-            let expected: Vec<Seen> = plain
-                .iter()
-                .filter(|(v, _)| *v == vocabulary)
-                .map(|(_, seen)| seen.clone())
-                .collect();
-            assert_eq!(hits.of(vocabulary).collect::<Vec<_>>(), expected, "{text:?}");
-        }
-    }
-
-    #[test]
-    fn words_of_every_length_are_found_at_every_place() {
-        for word in [
-            "@",
-            "k",
-            "q~",
-            "sk",
-            "key",
-            "ghp_",
-            "token",
-            "до свидания",
-            "a rather long word",
-        ] {
-            for before in 0..9 {
-                for after in 0..9 {
-                    let text = format!("{}{}{}", ".".repeat(before), word, "-".repeat(after));
-                    agrees(vec![vec![Word::any_case(word)], vec![Word::exact(word)]], &text);
-                    agrees(
-                        vec![vec![Word::any_case(word)], vec![Word::exact(word)]],
-                        &text.to_uppercase(),
-                    );
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn words_that_do_not_overlap_are_those_that_end_first() {
-        let gate = Keywords::of([vec![
-            Word::any_case("insurance no"),
-            Word::any_case("no"),
-            Word::any_case("note"),
-        ]]);
-        let hits = gate.hits("Insurance note");
-        let words = |seen: &mut dyn Iterator<Item = Seen>| seen.map(|seen| seen.word).collect::<Vec<_>>();
-        assert_eq!(words(&mut hits.of(0)), [0, 1, 2]);
-        assert_eq!(words(&mut apart(hits.of(0))), [0]);
-    }
-
-    proptest! {
-        #[test]
-        fn the_gate_finds_what_a_plain_search_finds(
-            words in proptest::collection::vec(("[abkAK@~/ é]{0,6}", any::<bool>()), 0..12),
-            text in "[abkAK@~/ é]{0,60}",
-        ) {
-            let words: Vec<Word> = words
-                .into_iter()
-                .map(|(text, exact)| if exact { Word::exact(text) } else { Word::any_case(text) })
-                .collect();
-            let (first, second) = words.split_at(words.len() / 2);
-            agrees(vec![first.to_vec(), second.to_vec()], &text);
-        }
-    }
-}
+mod tests;

@@ -6,56 +6,53 @@
 //!   the letters that they look like (each left out when that changes nothing);
 //! - *folded*: look-alikes folded to ASCII, lower case (always there, one for each of the other texts);
 //! - *hidden*: what tag characters, variation selectors or zero-width bits spell;
-//! - *decoded*: base64 and its kin, hexadecimal, compressed blocks, lists of numbers, dumps, escapes, simple ciphers, Morse code,
-//!   the order shown under right-to-left overrides;
+//! - *decoded*: base64, base32, hexadecimal, compressed blocks, lists of character codes, escapes, letters shifted round the
+//!   alphabet, the order shown under right-to-left overrides;
 //! - *json*: what a JSON text inside the string says, a `key: value` a line.
 //!
 //! So a rule that ignores case reads the folded views, and a rule that needs it reads all others. A text that an earlier
 //! view already has is not repeated. Work is bounded: derived text by a multiple of the raw text, layers and views by
 //! numbers; what was cut is counted, and what is still encoded at the last layer is said ([`Views::undecoded`]).
 
-mod alphabets;
-mod bits;
+mod base_n;
 mod blocks;
 mod budget;
-mod ciphers;
-mod dumps;
+mod caesar;
+mod codes;
 mod escapes;
 mod fold;
-mod glance;
-mod groups;
 mod hidden;
+mod invisible_digits;
 mod json;
 mod letters;
 mod likeness;
-mod lines;
+mod maker;
+mod markup;
 mod normalize;
-mod numbers;
 mod packed;
-mod pairs;
-mod seams;
 mod span_map;
-mod spelled;
-mod spoken;
+mod triage;
 
 use std::cell::OnceCell;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::{Arc, LazyLock};
 
-use self::span_map::{Derived, SpanMap};
+use self::maker::Maker;
+use self::span_map::SpanMap;
 use crate::model::{Content, Form, View};
 use crate::text::bytes::ByteClasses;
 use crate::text::keywords::{KeywordHits, Keywords, Word};
 
-pub(crate) use alphabets::ordinary_base32;
-pub(crate) use bits::{FEWEST_BITS, is_digit};
+pub(crate) use base_n::from_base32;
 pub(crate) use budget::{DecodeBudget, Granted};
 pub(crate) use fold::fold_pattern;
-pub(crate) use glance::Glance;
 pub(crate) use hidden::{is_zero_width, selector_byte};
+pub(crate) use invisible_digits::{FEWEST_BITS, is_digit};
 pub(crate) use json::{Leaf, MOST_LEAVES, leaves};
+pub(crate) use markup::check_expressions;
 pub(crate) use normalize::{escape_sequence_length, is_invisible};
+pub(crate) use triage::Triage;
 
 /// How many layers of encoding are taken off.
 const MOST_LAYERS: usize = 4;
@@ -70,12 +67,7 @@ pub(crate) const OF_FAMILIES: usize = 1;
 
 /// The keywords of the views themselves and, behind them, of each of these vocabularies.
 pub(crate) fn keywords(vocabularies: impl Iterator<Item = Vec<Word>>) -> Keywords {
-    let own = ciphers::words()
-        .into_iter()
-        .chain(spoken::words())
-        .chain(dumps::words())
-        .collect();
-    Keywords::of(std::iter::once(own).chain(vocabularies))
+    Keywords::of(std::iter::once(caesar::words()).chain(vocabularies))
 }
 
 /// The gate of the views alone, for those who only want to know what is encoded.
@@ -107,6 +99,52 @@ impl Text<'_> {
     }
 }
 
+/// What was taken off a text to get at another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layer {
+    /// Invisible tag characters.
+    Tags,
+    /// Variation selectors.
+    Selectors,
+    /// Digits of invisible characters.
+    InvisibleDigits,
+    /// A right-to-left override.
+    Override,
+    /// Invisible characters that stood for spaces.
+    Fillers,
+    /// Strings of terminal codes.
+    Terminal,
+    /// JSON inside a string.
+    Json,
+    /// Escapes: percent, entities, back-slashes.
+    Escapes,
+    /// Base64, base32, hexadecimal, compressed bytes, lists of character codes.
+    Block,
+    /// Letters shifted round the alphabet.
+    Caesar,
+    /// Tags and comments inside words.
+    Markup,
+}
+
+impl Layer {
+    /// Its name in explanations.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Layer::Tags => "tags",
+            Layer::Selectors => "selectors",
+            Layer::InvisibleDigits => "zero-width",
+            Layer::Override => "override",
+            Layer::Fillers => "fillers",
+            Layer::Terminal => "terminal",
+            Layer::Json => "json",
+            Layer::Escapes => "escapes",
+            Layer::Block => "block",
+            Layer::Caesar => "caesar",
+            Layer::Markup => "markup",
+        }
+    }
+}
+
 /// One text in one view.
 #[derive(Clone, Debug)]
 pub struct ViewText<'a> {
@@ -115,8 +153,8 @@ pub struct ViewText<'a> {
     raw: &'a str,
     /// From this text back to the raw one.
     maps: Vec<Arc<SpanMap>>,
-    /// `None` when nothing was decoded, as for nearly all texts.
-    path: Option<Arc<str>>,
+    /// What was taken off to get here, outermost first; empty for nearly all texts.
+    layers: Vec<Layer>,
     kinds: ByteClasses,
     hits: KeywordHits,
 }
@@ -151,9 +189,15 @@ impl ViewText<'_> {
         &self.hits
     }
 
-    /// What was decoded to get here, outermost first (`base64>escapes`); empty when nothing was.
-    pub fn path(&self) -> &str {
-        self.path.as_deref().unwrap_or_default()
+    /// What was taken off to get here, outermost first; empty when nothing was.
+    pub fn layers(&self) -> &[Layer] {
+        &self.layers
+    }
+
+    /// The same in words: `block>escapes`.
+    pub fn path(&self) -> String {
+        let names: Vec<&str> = self.layers.iter().map(|layer| layer.as_str()).collect();
+        names.join(">")
     }
 
     /// The bytes of the raw text that a span of this view came from: the smallest span on character borders that covers it.
@@ -177,13 +221,13 @@ pub struct Views<'a> {
 impl<'a> Views<'a> {
     /// Makes every view of a content, and looks for the words of a gate in each.
     pub fn of(content: &'a Content, gate: &Keywords) -> Self {
-        let glance = Glance::at(content, gate);
-        Self::within(content, gate, glance, DecodeBudget::alone(content.text.len()))
+        let triage = Triage::at(content, gate);
+        Self::within(content, gate, triage, DecodeBudget::alone(content.text.len()))
     }
 
     /// The same of a content that was glanced at, in the room that the contents of a step share.
-    pub(crate) fn sharing(content: &'a Content, gate: &Keywords, glance: Glance, room: &mut DecodeBudget) -> Self {
-        let views = Self::within(content, gate, glance, room.granted(content.text.len()));
+    pub(crate) fn sharing(content: &'a Content, gate: &Keywords, triage: Triage, room: &mut DecodeBudget) -> Self {
+        let views = Self::within(content, gate, triage, room.granted(content.text.len()));
         room.take(views.taken());
         views
     }
@@ -198,7 +242,7 @@ impl<'a> Views<'a> {
     }
 
     /// The same, within this room.
-    fn within(content: &'a Content, gate: &Keywords, glance: Glance, room: Granted) -> Self {
+    fn within(content: &'a Content, gate: &Keywords, triage: Triage, room: Granted) -> Self {
         let raw: &'a str = &content.text;
         let mut maker = Maker {
             gate,
@@ -217,9 +261,9 @@ impl<'a> Views<'a> {
             text: Text::Raw(raw),
             raw,
             maps: Vec::new(),
-            path: None,
-            kinds: glance.kinds,
-            hits: glance.hits,
+            layers: Vec::new(),
+            kinds: triage.kinds,
+            hits: triage.hits,
         };
         match content.form {
             Form::OpaqueFile { .. } => maker.made.views.push(raw_view),
@@ -267,247 +311,6 @@ impl<'a> Views<'a> {
     /// Spans of the raw text that are still encoded after the last layer.
     pub fn undecoded(&self) -> &[Range<usize>] {
         &self.undecoded
-    }
-}
-
-/// Makes views until nothing is left to decode, or a cap is reached.
-struct Maker<'a, 'g> {
-    gate: &'g Keywords,
-    room: usize,
-    /// How many more texts are looked into.
-    texts: usize,
-    waiting: VecDeque<(ViewText<'a>, usize)>,
-    made: Views<'a>,
-}
-
-impl<'a> Maker<'a, '_> {
-    /// Looks for the words of the gate in a text.
-    fn sight(&self, mut view: ViewText<'a>) -> ViewText<'a> {
-        view.hits = self.gate.hits_in(view.text(), view.kinds);
-        view
-    }
-
-    /// Adds a text, in which words were looked for, with its normalized and folded views, and queues what can be decoded out of it.
-    fn look_into(&mut self, base: ViewText<'a>, layers: usize) {
-        if self.made.views.len() + 3 > MOST_VIEWS || self.texts == 0 {
-            self.made.cut_bytes += base.text().len();
-            return;
-        }
-        self.texts -= 1;
-        let normalized = base
-            .kinds
-            .has(ByteClasses::BEYOND_ASCII.or(ByteClasses::ODD_CONTROL))
-            .then(|| normalize::normalize(base.text(), self.room))
-            .flatten()
-            .map(|derived| self.derive(&base, View::Normalized, "", derived))
-            .map(|view| self.sight(view));
-        let best = normalized.as_ref().unwrap_or(&base);
-        let folded = match self.lowered(best) {
-            Some(folded) => folded,
-            None => self.fold(best),
-        };
-        let children = self.decode(&base, best, &folded);
-        self.made.views.push(base);
-        self.made.views.extend(normalized);
-        self.made.views.push(folded);
-        for child in children {
-            if self.is_known(&child) {
-                continue;
-            }
-            if layers < MOST_LAYERS {
-                self.waiting.push_back((child, layers + 1));
-            } else {
-                self.made.undecoded.push(child.raw_span(0..child.text().len()));
-            }
-        }
-    }
-
-    /// The folded view of a raw text of ASCII, which is written only when somebody reads it.
-    fn lowered(&mut self, best: &ViewText<'a>) -> Option<ViewText<'a>> {
-        let Text::Raw(raw) = best.text else { return None };
-        if !best.kinds.is_ascii() || raw.len() > self.room {
-            return None;
-        }
-        let mut folded = ViewText {
-            view: View::Folded,
-            ..best.clone()
-        };
-        if best.kinds.has(ByteClasses::CAPITAL) {
-            folded.text = Text::Lowered(raw, OnceCell::new());
-            self.room -= raw.len();
-            self.made.derived_bytes += raw.len();
-        }
-        Some(folded)
-    }
-
-    /// The folded view of any text.
-    fn fold(&mut self, best: &ViewText<'a>) -> ViewText<'a> {
-        match fold::fold(best.text(), self.room) {
-            // Words of the gate in ASCII are the same in either case, as far as the text goes.
-            Some(derived) if derived.cut == 0 && best.kinds.is_ascii() => ViewText {
-                hits: best.hits.clone(),
-                ..self.derive(best, View::Folded, "", derived)
-            },
-            Some(derived) => {
-                let view = self.derive(best, View::Folded, "", derived);
-                self.sight(view)
-            }
-            None => ViewText {
-                view: View::Folded,
-                ..best.clone()
-            },
-        }
-    }
-
-    /// Whether an earlier view has this text already.
-    fn is_known(&self, child: &ViewText<'a>) -> bool {
-        let waiting = self.waiting.iter().map(|(waiting, _)| waiting);
-        let mut known = self.made.as_written().chain(waiting);
-        known.any(|view| view.text() == child.text())
-    }
-
-    /// Everything that one layer of decoding gives: from the text as received what is hidden in it, from the cleaned one the rest.
-    fn decode(&mut self, received: &ViewText<'a>, cleaned: &ViewText<'a>, folded: &ViewText<'a>) -> Vec<ViewText<'a>> {
-        let mut children = Vec::new();
-        let mut add = |maker: &mut Self, source: &ViewText<'a>, view: View, how: &str, derived: Option<Derived>| {
-            if let Some(derived) = derived {
-                children.push(maker.derive(source, view, how, derived));
-            }
-        };
-        if !received.kinds.is_ascii() {
-            add(
-                self,
-                received,
-                View::Hidden,
-                "tags",
-                hidden::tags(received.text(), self.room),
-            );
-            add(
-                self,
-                received,
-                View::Hidden,
-                "selectors",
-                hidden::selectors(received.text(), self.room),
-            );
-            add(
-                self,
-                received,
-                View::Hidden,
-                "zero-width",
-                bits::invisible(received.text(), self.room),
-            );
-            add(
-                self,
-                received,
-                View::Decoded,
-                "override",
-                hidden::shown_order(received.text(), self.room),
-            );
-            add(
-                self,
-                cleaned,
-                View::Normalized,
-                "",
-                letters::plain(cleaned.text(), received.text(), self.room),
-            );
-            let upright = letters::upright(received.text(), self.room);
-            add(self, received, View::Decoded, "upside-down", upright);
-        }
-        if !received.kinds.is_ascii() {
-            let private = bits::private(received.text(), self.room);
-            add(self, received, View::Hidden, "private", private);
-        }
-        // What was taken out may have stood for spaces.
-        if cleaned.view() == View::Normalized {
-            let spaced = hidden::fillers_as_spaces(received.text(), self.room);
-            add(self, received, View::Hidden, "fillers", spaced);
-        }
-        if received.kinds.has(ByteClasses::TAB.or(ByteClasses::BEYOND_ASCII)) {
-            let spaces = bits::white_space(received.text(), self.room);
-            add(self, received, View::Hidden, "white-space", spaces);
-        }
-        if received.kinds.has(ByteClasses::ODD_CONTROL) {
-            add(
-                self,
-                received,
-                View::Hidden,
-                "terminal",
-                hidden::terminal_strings(received.text(), self.room),
-            );
-        }
-        let has_codes = cleaned.kinds.has(ByteClasses::CODE);
-        if let Some(inside) = has_codes.then(|| json::inside(cleaned.text(), self.room)).flatten() {
-            let said = self.derive(cleaned, View::Json, "json", inside.said);
-            for leaf in inside.nested {
-                let room = self.room;
-                let nested = said.text().get(leaf.clone()).and_then(|text| json::inside(text, room));
-                if let Some(nested) = nested {
-                    let mut view = self.derive(&said, View::Json, "json", nested.said);
-                    // The leaf begins somewhere inside what was said.
-                    view.maps.insert(1, Arc::new(SpanMap::Part(leaf)));
-                    children.push(view);
-                }
-            }
-            children.push(said);
-            return children;
-        }
-        if has_codes {
-            add(
-                self,
-                cleaned,
-                View::Decoded,
-                "escapes",
-                escapes::unescape(cleaned.text(), self.room),
-            );
-        }
-        add(
-            self,
-            cleaned,
-            View::Decoded,
-            "block",
-            blocks::decode(cleaned.text(), cleaned.kinds, self.room),
-        );
-        if cleaned.kinds.has(ByteClasses::SEAM) {
-            let closed = seams::closed(cleaned.text(), self.room);
-            add(self, cleaned, View::Decoded, "seams", closed);
-        }
-        let words = || folded.hits().of(OF_VIEWS);
-        if words().next().is_some() {
-            for (how, undone) in ciphers::decode(cleaned.text(), words(), self.room) {
-                add(self, cleaned, View::Decoded, how, Some(undone));
-            }
-            let spelled = spoken::radio(folded.text(), words(), self.room);
-            add(self, folded, View::Decoded, "radio", spelled);
-            let dumped = dumps::decode(cleaned.text(), words(), self.room);
-            add(self, cleaned, View::Decoded, "dump", dumped);
-        }
-        children
-    }
-
-    /// A view made of another one; its bytes are counted.
-    fn derive(&mut self, source: &ViewText<'a>, view: View, how: &str, derived: Derived) -> ViewText<'a> {
-        self.room -= derived.text.len().min(self.room);
-        self.made.derived_bytes += derived.text.len();
-        self.made.cut_bytes += derived.cut;
-        let path = match (source.path(), how) {
-            (_, "") => source.path.clone(),
-            ("", how) => Some(Arc::from(how)),
-            (before, how) => Some(Arc::from(format!("{before}>{how}"))),
-        };
-        ViewText {
-            view,
-            kinds: ByteClasses::of(&derived.text),
-            text: Text::Derived(Arc::new(derived.text)),
-            raw: source.raw,
-            hits: KeywordHits::default(),
-            maps: match derived.map {
-                SpanMap::Identity => source.maps.clone(),
-                map => std::iter::once(Arc::new(map))
-                    .chain(source.maps.iter().cloned())
-                    .collect(),
-            },
-            path,
-        }
     }
 }
 

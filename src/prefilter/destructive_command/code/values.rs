@@ -2,11 +2,8 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::LazyLock;
 
-use regex::Regex;
-
-use super::spelled::spelled;
+use crate::text::expression::expressions;
 
 const LONGEST_ARGUMENTS: usize = 4 * 1024;
 /// Assignments that are followed in any text…
@@ -20,10 +17,9 @@ const MOST_BYTES: usize = 1 << 20;
 const DEEPEST: usize = 4;
 const LONGEST_VALUE: usize = 64 * 1024;
 
-static ASSIGNMENT: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"(?m)^[ \t]*(?:const |let |var |my |export )?\$?([A-Za-z_]\w*)(?:\s*:\s*\w+)?\s*=\s*([^=\n][^\n]*)$")
-        .ok()
-});
+expressions! {
+    static ASSIGNMENT = r"(?m)^[ \t]*(?:const |let |var |my |export )?\$?([A-Za-z_]\w*)(?:\s*:\s*\w+)?\s*=\s*([^=\n][^\n]*)$";
+}
 
 /// A shell text, or a list of words as one.
 pub(super) fn script(first: &str, second: Option<&str>, constants: &HashMap<String, String>) -> Option<String> {
@@ -51,12 +47,9 @@ pub(super) fn script(first: &str, second: Option<&str>, constants: &HashMap<Stri
 /// Simple assignments of known texts, and whether these are all that the text makes.
 pub(super) fn constants(text: &str, mask: &Mask) -> (HashMap<String, String>, bool) {
     let mut constants = HashMap::new();
-    let Some(assignment) = ASSIGNMENT.as_ref() else {
-        return (constants, true);
-    };
     let most = MOST_CONSTANTS + text.len() / BYTES_PER_CONSTANT;
     let mut bytes = 0;
-    for (turn, hit) in assignment.captures_iter(text).enumerate() {
+    for (turn, hit) in ASSIGNMENT.captures_iter(text).enumerate() {
         if turn >= most || bytes > MOST_BYTES {
             return (constants, false);
         }
@@ -76,17 +69,7 @@ pub(super) fn constants(text: &str, mask: &Mask) -> (HashMap<String, String>, bo
 
 /// The value of an expression, when it is a literal, a known name, or a join of such, and not too long.
 pub(super) fn value(expression: &str, constants: &HashMap<String, String>, depth: usize) -> Option<String> {
-    joined_value(expression, constants, depth)
-        .or_else(|| {
-            spelled(
-                expression
-                    .get(..LONGEST_ARGUMENTS.min(expression.len()))
-                    .filter(|_| depth <= DEEPEST)?,
-                constants,
-                depth,
-            )
-        })
-        .filter(|value| value.len() <= LONGEST_VALUE)
+    joined_value(expression, constants, depth).filter(|value| value.len() <= LONGEST_VALUE)
 }
 
 fn joined_value(expression: &str, constants: &HashMap<String, String>, depth: usize) -> Option<String> {
@@ -127,7 +110,16 @@ fn joined_value(expression: &str, constants: &HashMap<String, String>, depth: us
     }
     if matches!(
         expression,
-        "Path.home()" | "os.homedir()" | "homedir()" | "pathlib.Path.home()"
+        "Path.home()"
+            | "os.homedir()"
+            | "homedir()"
+            | "pathlib.Path.home()"
+            | "require('os').homedir()"
+            | "os.environ['HOME']"
+            | "os.environ[\"HOME\"]"
+            | "os.getenv('HOME')"
+            | "os.getenv(\"HOME\")"
+            | "process.env.HOME"
     ) {
         return Some("~".to_owned());
     }
@@ -340,26 +332,4 @@ impl Mask {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_doubles_with_every_line_is_followed_up_to_a_length() {
-        for line in ["a = a + a\n", "a = f\"{a}{a}\"\n", "a = os.path.join(a, a)\n"] {
-            let text = format!("a = \"abcdefgh\"\n{}", line.repeat(60));
-            let length = constants(&text, &Mask::of(&text)).0.get("a").map_or(0, String::len);
-            assert!(
-                (LONGEST_VALUE / 2..=LONGEST_VALUE).contains(&length),
-                "{line}: {length}"
-            );
-        }
-    }
-
-    #[test]
-    fn strings_and_comments_are_masked_and_apostrophes_are_not() {
-        let is_text = |text: &str, word: &str| Mask::of(text).is_text(text.find(word).unwrap());
-        assert!(is_text("x = 'open(' # y", "open"));
-        assert!(is_text("x = 1 # open(", "open"));
-        assert!(!is_text("don't open(", "open"));
-    }
-}
+mod tests;

@@ -2,6 +2,7 @@
 //!
 //! It is handed a text without comments and literals, in lower case.
 
+use crate::prefilter::words::sql_reading_forms::ENDS;
 use std::ops::Range;
 
 use super::{Reading, Trait};
@@ -52,20 +53,6 @@ fn of_names<'w>(seen: Trait, mut names: impl Iterator<Item = &'w &'w str>) -> Tr
 
 /// `DROP OWNED BY a`, `DROP KEYSPACE a`, `DROP TABLE a PURGE`.
 fn drops(rest: &[&str]) -> Option<Trait> {
-    const ENDS: &[&str] = &[
-        "cascade",
-        "restrict",
-        "purge",
-        "force",
-        "constraints",
-        "including",
-        "contents",
-        "and",
-        "datafiles",
-        "nowait",
-        "sync",
-        "with",
-    ];
     let (kind, rest) = rest.split_first()?;
     if (*kind == "owned" && rest.first() == Some(&"by")) || (*kind == "all" && rest.first() == Some(&"objects")) {
         return Some(Trait::Drops);
@@ -157,63 +144,4 @@ fn rewrites(verb: &str, rest: &[&str]) -> Option<Trait> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn seen(blank: &str) -> Vec<Trait> {
-        let mut reading = Reading::default();
-        by_form(blank, &(0..blank.len()), &mut reading);
-        reading.traits.into_iter().map(|(seen, _)| seen).collect()
-    }
-
-    #[test]
-    fn forms_are_known_by_their_whole() {
-        for (text, expected) in [
-            ("drop owned by app cascade", Trait::Drops),
-            ("drop all objects", Trait::Drops),
-            ("drop keyspace shop", Trait::Drops),
-            ("drop tablespace ts including contents and datafiles", Trait::Drops),
-            ("drop table orders purge", Trait::Drops),
-            ("drop table tmp_orders purge", Trait::DropsMinor),
-            ("delete u from users u", Trait::WritesEverywhere),
-            ("delete top (1000000) from users", Trait::WritesEverywhere),
-            ("delete users", Trait::WritesEverywhere),
-            ("delete from users where exists (select 1)", Trait::WritesEverywhere),
-            (
-                "delete from users where id in (select id from users)",
-                Trait::WritesEverywhere,
-            ),
-            (
-                "delete from users where id = any(select id from users)",
-                Trait::WritesEverywhere,
-            ),
-            ("delete from users where not 1=2", Trait::WritesEverywhere),
-            (
-                "merge into users t using users s on t.id=s.id when matched then delete",
-                Trait::WritesEverywhere,
-            ),
-            ("replace into users select id,'' from users", Trait::WritesEverywhere),
-            (
-                "insert into users select * from users on duplicate key update name=''",
-                Trait::WritesEverywhere,
-            ),
-            ("create or replace table users as select 1 limit 0", Trait::Drops),
-        ] {
-            assert_eq!(seen(text), [expected], "{text}");
-        }
-        for text in [
-            "drop table for two",
-            "drop table a b c",
-            "delete u from users u where u.id=7",
-            "delete a from users a join users b on a.email=b.email and a.id>b.id",
-            "delete from users where id in (select id from gone)",
-            "delete from users where exists (select 1 from gone)",
-            "merge into stock t using delivery s on t.sku=s.sku when matched then delete",
-            "replace into settings(k,v) values ('','')",
-            "insert into archive select * from orders",
-            "create or replace table mart.daily as select * from sales",
-        ] {
-            assert_eq!(seen(text), [], "{text}");
-        }
-    }
-}
+mod tests;

@@ -1,0 +1,343 @@
+//! What the calls of one text do, one by one, and what is concluded from all of them.
+
+use crate::prefilter::words::destructive_command_code_calls::SIGNS;
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::super::files::{Depth, Written, deleted, written};
+use super::super::secrets::{climbs_into_system, is_public, reads};
+use super::super::{Danger, Seen};
+use super::callees::Effect;
+use super::values::{script, value};
+use super::{Nested, signs};
+use crate::prefilter::locations::{Breadth, Location, Secret};
+use crate::shell::Call;
+use crate::text::expression::expressions;
+
+/// No system takes a longer one.
+const LONGEST_PATH: usize = 4096;
+const MOST_LISTS: usize = 256;
+
+expressions! {
+    static PROCESS_OBJECT = r"(?i)getattr\(\s*(?:os|subprocess|builtins|__builtins__|__import__\([^)]*\))\s*,|__import__\(\s*['\x22](?:os|subprocess|socket|pty)['\x22]\s*\)\s*\.|globals\(\)\[['\x22]__builtins__|require\(\s*['\x22]child_process['\x22]\s*\)\s*\.\s*exec|process\.mainModule|\[\s*['\x22]constructor['\x22]\s*\]";
+    static ENVIRONMENT_SENT = r"(?:dict|str|json\.dumps)\(\s*os\.environ|(?:json|data)\s*=\s*(?:dict\()?os\.environ|os\.environ\.(?:items|copy)\(|JSON\.stringify\(\s*process\.env|body:\s*process\.env";
+}
+
+/// One call: what is called with what, and where.
+pub(super) struct Place<'c> {
+    pub(super) callee: &'c str,
+    pub(super) arguments: &'c [String],
+    pub(super) constants: &'c HashMap<String, String>,
+    pub(super) span: Range<usize>,
+}
+
+/// What the calls of one text do, for conclusions over all of them.
+#[derive(Default)]
+pub(super) struct Calls {
+    /// Directories and patterns whose files are listed.
+    lists: Vec<String>,
+    /// A file is deleted whose name is known only when the code runs.
+    deletes_unknown: Option<Range<usize>>,
+    /// A file is written anew whose name is known only when the code runs.
+    overwrites_unknown: Option<Range<usize>>,
+    sends: Option<Range<usize>>,
+    reads_secret: Option<Range<usize>>,
+    reads_system: Option<Range<usize>>,
+}
+
+impl Calls {
+    /// Takes one call.
+    pub(super) fn take(&mut self, effect: Effect, place: &Place<'_>, seen: &mut Seen, nested: &mut Nested) {
+        let Place {
+            callee,
+            arguments,
+            constants,
+            span,
+        } = place;
+        let callee = *callee;
+        let first = arguments.first().map_or("", String::as_str);
+        let call = Call {
+            span: span.clone(),
+            ..Call::default()
+        };
+        match effect {
+            Effect::Run => match script(first, arguments.get(1).map(String::as_str), constants) {
+                Some(script) => nested.push((script, span.clone())),
+                None if is_built(first) => seen.add(
+                    Danger::BuiltAtRunTime,
+                    &call,
+                    "runs a command that is put together at run time",
+                ),
+                None => {}
+            },
+            Effect::Evaluate => evaluate(callee, first, constants, span, seen, nested),
+            Effect::Delete | Effect::DeleteTree => {
+                if let Some(path) = value(first, constants, 0) {
+                    let depth = if effect == Effect::DeleteTree {
+                        Depth::Recursive
+                    } else {
+                        Depth::Flat
+                    };
+                    deleted(&path, depth, &call, seen);
+                } else {
+                    self.deletes_unknown = Some(span.clone());
+                }
+            }
+            Effect::List => self.lists.extend(
+                value(first, constants, 0).filter(|path| path.len() <= LONGEST_PATH && self.lists.len() < MOST_LISTS),
+            ),
+            Effect::Open => {
+                let Some(path) = value(first, constants, 0) else {
+                    let writes = arguments.iter().skip(1).any(|mode| {
+                        let mode = mode.trim_start_matches("mode=").trim_matches([' ', '\'', '"']);
+                        mode.len() <= 3 && mode.starts_with('w')
+                    });
+                    self.overwrites_unknown = self.overwrites_unknown.take().or_else(|| writes.then(|| span.clone()));
+                    return;
+                };
+                let mode = arguments
+                    .iter()
+                    .skip(1)
+                    .find(|argument| !argument.contains("encoding"))
+                    .map(|argument| {
+                        argument
+                            .trim_start_matches("mode=")
+                            .trim_matches([' ', '\'', '"'])
+                            .to_owned()
+                    })
+                    .unwrap_or_default();
+                let flags = arguments.get(1).map_or("", String::as_str);
+                if ["O_WRONLY", "O_RDWR"].iter().any(|flag| flags.contains(flag)) {
+                    written(&path, Written::Replaced, &call, seen);
+                } else if mode.len() <= 3 && mode.contains(['w', 'a', 'x', '+']) {
+                    let how = if mode.contains('a') {
+                        Written::Extended
+                    } else {
+                        Written::Replaced
+                    };
+                    written(&path, how, &call, seen);
+                } else {
+                    self.read(&path, &call, seen);
+                }
+            }
+            Effect::Read => {
+                // Reading a web address that is made of something carries it there.
+                if first.contains("://") && first.contains('(') {
+                    self.sends = Some(span.clone());
+                }
+                if let Some(path) = value(first, constants, 0) {
+                    self.read(&path, &call, seen);
+                }
+            }
+            Effect::Write => {
+                if let Some(path) = value(first, constants, 0) {
+                    written(&path, Written::Replaced, &call, seen);
+                }
+            }
+            Effect::Copy => {
+                if let Some(path) = value(first, constants, 0) {
+                    self.read(&path, &call, seen);
+                }
+                if let Some(path) = arguments.get(1).and_then(|argument| value(argument, constants, 0)) {
+                    written(&path, Written::Replaced, &call, seen);
+                }
+            }
+            Effect::Send => {
+                let carries = match callee {
+                    "urlopen(" => arguments.len() > 1,
+                    "Request(" | "urllib.request.Request(" => arguments
+                        .iter()
+                        .skip(1)
+                        .any(|argument| !argument.trim_start().starts_with("headers")),
+                    "fetch(" => arguments
+                        .iter()
+                        .any(|argument| argument.to_ascii_lowercase().contains("post") || argument.contains("body")),
+                    _ => true,
+                };
+                if carries {
+                    self.sends = Some(span.clone());
+                }
+            }
+            Effect::Query => queried(arguments, constants, &call, seen),
+            Effect::Permissions => {
+                let mode = arguments.get(1).map_or("", String::as_str);
+                if let Some(path) = value(first, constants, 0)
+                    && mode.ends_with("777")
+                    && (Location::of(&path).is_system()
+                        || matches!(
+                            Location::of(&path).breadth(),
+                            Breadth::Everything | Breadth::SystemDirectory
+                        ))
+                {
+                    seen.add(Danger::OpenPermissions, &call, "lets everybody write a system file");
+                }
+            }
+        }
+    }
+
+    fn read(&mut self, path: &str, call: &Call, seen: &mut Seen) {
+        let location = Location::of(path);
+        if climbs_into_system(path, &location) {
+            seen.add(
+                Danger::ClimbingPath,
+                call,
+                "climbs out of one directory into a place of the system",
+            );
+        }
+        match location.secret() {
+            Some(secret) if secret.is_key_material() => {
+                self.reads_secret = Some(call.span.clone());
+                seen.add(Danger::CredentialRead, call, reads(secret));
+            }
+            Some(Secret::Environment) => {
+                self.reads_secret = Some(call.span.clone());
+                seen.add(Danger::EnvironmentRead, call, reads(Secret::Environment));
+            }
+            Some(secret) => {
+                self.reads_secret = Some(call.span.clone());
+                seen.add(Danger::AccountRead, call, reads(secret));
+            }
+            None if location.is_system() => {
+                self.reads_system = Some(call.span.clone());
+                if !is_public(location.as_str()) {
+                    seen.add(Danger::SystemRead, call, "reads a file of the system");
+                }
+            }
+            None => {}
+        }
+    }
+
+    pub(super) fn conclude(&self, text: &str, seen: &mut Seen) {
+        if let Some(span) = &self.sends {
+            if self.reads_secret.is_some() || ENVIRONMENT_SENT.is_match(text) {
+                seen.add_at(
+                    Danger::Exfiltrate,
+                    span.clone(),
+                    "reads secrets and sends something to another machine",
+                );
+            } else if self.reads_system.is_some() {
+                seen.add_at(
+                    Danger::UploadSystem,
+                    span.clone(),
+                    "reads system files and sends something to another machine",
+                );
+            }
+        }
+        // What is listed and what is deleted belong together: code that does both deletes what it lists.
+        if let Some(span) = &self.deletes_unknown {
+            let call = Call {
+                span: span.clone(),
+                ..Call::default()
+            };
+            for listed in &self.lists {
+                deleted(listed, Depth::Recursive, &call, seen);
+            }
+            if self.lists.len() >= MOST_LISTS {
+                seen.add(
+                    Danger::NotExamined,
+                    &call,
+                    "deletes from more places than can be followed",
+                );
+            }
+        }
+        // The same for what is listed and written anew, where all of a machine or of a person is listed.
+        if let Some(span) = &self.overwrites_unknown {
+            let wide = |listed: &&String| {
+                let everything = matches!(
+                    Location::of(listed).breadth(),
+                    Breadth::Everything | Breadth::Home | Breadth::SystemDirectory
+                );
+                everything && (listed.contains("**") || text.contains("os.walk("))
+            };
+            if self.lists.iter().any(|listed| wide(&listed)) {
+                seen.add_at(
+                    Danger::DeleteRoot,
+                    span.clone(),
+                    "writes over every file of a directory that matters",
+                );
+            }
+        }
+        if let Some(hit) = PROCESS_OBJECT.find(text) {
+            let what = "reaches a system function in a roundabout way";
+            seen.add_at(Danger::DisguisedWord, hit.range(), what);
+        }
+        signs::look_at_combinations(text, seen);
+    }
+}
+
+/// Whether an argument puts a text together from pieces or numbers, so that its words do not stand in the code.
+fn is_built(argument: &str) -> bool {
+    SIGNS.iter().any(|sign| argument.contains(sign))
+}
+
+fn evaluate(
+    callee: &str,
+    first: &str,
+    constants: &HashMap<String, String>,
+    span: &Range<usize>,
+    seen: &mut Seen,
+    nested: &mut Nested,
+) {
+    let has = |any: &[&str]| any.iter().any(|part| first.contains(part));
+    if has(&[
+        "requests.get(",
+        "urlopen(",
+        "httpx.get(",
+        "fetch(",
+        "urllib.request",
+        ".get(\"http",
+        ".get('http",
+        "curl",
+    ]) {
+        seen.add_at(
+            Danger::PipeToShell,
+            span.clone(),
+            "runs what another machine sends, unseen",
+        );
+        return;
+    }
+    if has(&[
+        "b64decode(",
+        "fromhex(",
+        "codecs.decode(",
+        "zlib.decompress(",
+        "marshal.loads(",
+        "atob(",
+        "'base64')",
+        "\"base64\")",
+        "unhexlify(",
+        "base64_decode(",
+        "gzinflate(",
+    ]) {
+        seen.add_at(Danger::DecodedRun, span.clone(), "decodes a text and runs it");
+        return;
+    }
+    // A word alone is an expression; with a space or a call in it, it does something.
+    if callee == "Function(" {
+        return;
+    }
+    match value(first, constants, 0) {
+        Some(text) if text.contains([' ', '(']) => nested.push((text, span.clone())),
+        None if is_built(first) => seen.add_at(
+            Danger::BuiltAtRunTime,
+            span.clone(),
+            "runs code that is put together at run time",
+        ),
+        Some(_) | None => {}
+    }
+}
+
+/// A statement that is handed to a database; it may be the second argument, and may be marked as text.
+fn queried(arguments: &[String], constants: &HashMap<String, String>, call: &Call, seen: &mut Seen) {
+    const MARKED: &[&str] = &["text(", "sa.text(", "sqlalchemy.text(", "sql(", "SQL(", "sql.SQL("];
+    for argument in arguments.iter().take(2) {
+        let bare = MARKED
+            .iter()
+            .find_map(|mark| argument.strip_prefix(mark)?.strip_suffix(')'))
+            .unwrap_or(argument);
+        let Some(statement) = value(bare, constants, 0) else {
+            continue;
+        };
+        seen.add_statement(&statement, call);
+    }
+}

@@ -1,0 +1,37 @@
+use super::*;
+
+#[test]
+fn patterns_mean_what_the_table_says() {
+    for (pattern, arg) in [
+        ("-r", "-rf"),
+        ("-r", "-r"),
+        ("delete-%", "delete-trail"),
+        ("%admin%", "cluster-admin-x"),
+        ("%a%b%", "xaxbx"),
+        ("4???", "4755"),
+        ("%disabled", "x=disabled"),
+    ] {
+        assert!(fits(pattern, arg), "{pattern} {arg}");
+    }
+    for (pattern, arg) in [
+        ("-r", "--recursive"),
+        ("-r", "r"),
+        ("delete", "deleted"),
+        ("4???", "47555"),
+        ("4???", "4abc"),
+        ("%b%a%", "xaxbx"),
+        ("*", "x"),
+    ] {
+        assert!(!fits(pattern, arg), "{pattern} {arg}");
+    }
+}
+
+#[test]
+fn every_line_has_programs_in_lower_case() {
+    for (program, commands) in TABLE.as_ref().unwrap() {
+        assert!(!program.is_empty() && *program == program.to_ascii_lowercase());
+        for word in commands.iter().flat_map(|command| command.words.iter().flatten()) {
+            assert_eq!(*word, word.to_ascii_lowercase(), "{program}");
+        }
+    }
+}

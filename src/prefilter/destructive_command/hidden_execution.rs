@@ -1,0 +1,143 @@
+//! Harmless programs that are made to run something: by an option, by a setting, by a variable of the environment.
+
+use super::{Danger, Seen};
+use crate::prefilter::words::destructive_command_hidden_execution::GIT_KEYS;
+use crate::shell::Call;
+
+/// Variables that make a program run something, or load it.
+const LOADING: &[&str] = &[
+    "LD_PRELOAD",
+    "LD_AUDIT",
+    "DYLD_INSERT_LIBRARIES",
+    "BASH_ENV",
+    "PROMPT_COMMAND",
+    "GIT_SSH_COMMAND",
+    "PYTHONSTARTUP",
+    "NODE_OPTIONS",
+    "PERL5OPT",
+];
+
+/// Looks at one call.
+pub(super) fn look(call: &Call, seen: &mut Seen) {
+    let executes = match call.program.as_str() {
+        "git" => git_executes(call),
+        "ssh" | "scp" | "sftp" | "rsync" => connection_executes(call),
+        _ => false,
+    };
+    if executes {
+        let what = "uses an option that makes a harmless program run a command";
+        seen.add(Danger::HiddenExecution, call, what);
+    }
+    if loads_code(call) {
+        let what = "loads code into programs through an environment variable";
+        seen.add(Danger::HiddenExecution, call, what);
+    }
+    if takes_planted(call) {
+        let what = "takes programs or libraries from a directory that everybody may write";
+        seen.add(Danger::PlantedLibrary, call, what);
+    }
+}
+
+/// Whether a setting of `git` runs a command.
+fn git_executes(call: &Call) -> bool {
+    let starts = |lead: &str| call.args.iter().any(|word| word.text.starts_with(lead));
+    if starts("ext::") || starts("--upload-pack=") || starts("--receive-pack=") {
+        return true;
+    }
+    if !(call.has("config") || call.has("-c") || starts("--config-env")) {
+        return false;
+    }
+    let mut words = call.args.iter().map(|word| word.text.to_ascii_lowercase()).peekable();
+    while let Some(word) = words.next() {
+        let (key, value) = match word.split_once('=') {
+            Some((key, value)) => (key, Some(value.to_owned())),
+            None => (word.as_str(), None),
+        };
+        let Some(value) = value.or_else(|| words.peek().cloned()) else {
+            continue;
+        };
+        let is_filter =
+            key.starts_with("filter.") && [".clean", ".smudge", ".process"].iter().any(|end| key.ends_with(end));
+        // A pager or an editor with options is ordinary, a shell text is not.
+        let is_text = value.contains("sh -c") || value.contains(['|', ';', '`', '&']) || value.contains("$(");
+        if GIT_KEYS.contains(&key)
+            || matches!(key, "core.pager" | "core.editor" | "core.askpass") && is_text
+            || (key.starts_with("alias.") || key.starts_with("credential.")) && value.starts_with('!')
+            || is_filter && !word.contains("lfs") && !value.contains("lfs")
+        {
+            return true;
+        }
+    }
+    false
+}
+
+/// Whether an option of `ssh` and its kin runs a command.
+fn connection_executes(call: &Call) -> bool {
+    const LEADS: &[&str] = &[
+        "proxycommand=",
+        "proxycommand ",
+        "localcommand=",
+        "permitlocalcommand=",
+        "knownhostscommand=",
+        "sh -c",
+        "bash -c",
+    ];
+    let mut options = call.values(&["-o", "-e", "--rsh"]);
+    let runs = options.any(|(_, value)| {
+        let value = value.to_ascii_lowercase();
+        LEADS.iter().any(|lead| value.starts_with(lead))
+    });
+    let is_off = |text: &str| text.to_ascii_lowercase().contains("proxycommand=none");
+    runs && !call.args.iter().any(|word| is_off(&word.text))
+}
+
+/// Whether a variable makes programs load or run something.
+fn loads_code(call: &Call) -> bool {
+    let is_ordinary = |name: &str, value: &str| {
+        matches!(name, "NODE_OPTIONS" | "GIT_SSH_COMMAND")
+            && !["--require", "sh -c", ";"].iter().any(|part| value.contains(part))
+    };
+    let sets = |name: &str, value: &str| LOADING.contains(&name) && !value.is_empty() && !is_ordinary(name, value);
+    let exported = call.args.iter().filter(|_| call.program == "export");
+    call.environment.iter().any(|(name, word)| sets(name, &word.text))
+        || exported
+            .filter_map(|word| word.text.split_once('='))
+            .any(|(name, _)| matches!(name, "LD_PRELOAD" | "BASH_ENV" | "DYLD_INSERT_LIBRARIES"))
+}
+
+/// Whether programs or libraries are taken from where everybody may put them.
+fn takes_planted(call: &Call) -> bool {
+    const PLACES: &[&str] = &[
+        "LD_PRELOAD",
+        "LD_AUDIT",
+        "DYLD_INSERT_LIBRARIES",
+        "BASH_ENV",
+        "LD_LIBRARY_PATH",
+        "PATH",
+    ];
+    let set_here = call.environment.iter();
+    let set_here = set_here.map(|(name, word)| (name.as_str(), word.text.as_str()));
+    let exported = call.args.iter().filter(|_| call.program == "export");
+    let exported = exported
+        .filter_map(|word| word.text.split_once('='))
+        .filter(|(name, _)| *name != "PATH");
+    let is_hook = |key: &str| {
+        let key = key.to_ascii_lowercase();
+        matches!(key.as_str(), "core.hookspath" | "core.fsmonitor" | "init.templatedir")
+    };
+    let of_git = call.program == "git"
+        && call.args.windows(2).any(|pair| match pair {
+            [key, value] => is_hook(&key.text) && in_shared_directory(&value.text),
+            _ => false,
+        });
+    let is_planted = |(name, value): (&str, &str)| PLACES.contains(&name) && value.split(':').any(in_shared_directory);
+    of_git || set_here.chain(exported).any(is_planted)
+}
+
+/// Whether a path lies where every user of a machine may put files.
+pub(super) fn in_shared_directory(path: &str) -> bool {
+    ["/tmp", "/var/tmp", "/dev/shm"].iter().any(|shared| {
+        path.strip_prefix(shared)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    })
+}

@@ -1,0 +1,120 @@
+//! Patterns of dangerous commands that are data: `rules/command_patterns_*.toml`, `rules/command_combinations.toml`.
+//!
+//! An expression is tried only where one of its needles stands in the text.
+
+use regex::Regex;
+use serde::Deserialize;
+
+use super::{Danger, Seen};
+use crate::prefilter::engine::{RuleError, RuleKey};
+use crate::text::expression::compile_of;
+use crate::text::keywords::{Keywords, Word};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    pattern: Vec<Data>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Data {
+    danger: String,
+    needles: Vec<String>,
+    expression: String,
+    what: String,
+}
+
+struct Pattern {
+    danger: Danger,
+    regex: Regex,
+    what: String,
+}
+
+/// The patterns of one file, and the needles of each as a vocabulary.
+pub(super) struct Patterns {
+    needles: Keywords,
+    patterns: Vec<Pattern>,
+}
+
+impl Patterns {
+    /// Reads a file and compiles its expressions.
+    pub(super) fn load(name: &'static str, text: &str, needle: fn(&str) -> Word) -> Result<Self, RuleError> {
+        let malformed = |why: String| RuleError::Malformed { file: name, why };
+        let file: File = toml::from_str(text).map_err(|error| malformed(error.to_string()))?;
+        let mut needles = Vec::new();
+        let mut patterns = Vec::new();
+        for data in file.pattern {
+            let danger = Danger::ALL.iter().find(|(_, id)| *id == data.danger);
+            let (danger, _) = danger.ok_or_else(|| malformed(format!("`{}` is no rule", data.danger)))?;
+            needles.push(data.needles.iter().map(|text| needle(text)).collect());
+            patterns.push(Pattern {
+                danger: *danger,
+                regex: compile_of(name, "expression", &data.expression)?,
+                what: data.what,
+            });
+        }
+        Ok(Self {
+            needles: Keywords::of(needles),
+            patterns,
+        })
+    }
+
+    /// Adds the danger of every pattern that a text fits.
+    pub(super) fn search(&self, text: &str, seen: &mut Seen) {
+        let hits = self.needles.hits(text);
+        for (index, pattern) in self.patterns.iter().enumerate() {
+            if hits.of(index).next().is_some()
+                && let Some(hit) = pattern.regex.find(text)
+            {
+                seen.add_at(pattern.danger, hit.range(), pattern.what.clone());
+            }
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CombinationFile {
+    combination: Vec<CombinationData>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CombinationData {
+    danger: String,
+    what: String,
+    all: Vec<Vec<String>>,
+}
+
+/// Things that are dangerous together: of each list a text holds at least one.
+pub(super) struct Combinations(Vec<(Danger, CombinationData)>);
+
+impl Combinations {
+    /// Reads a file.
+    pub(super) fn load(name: &'static str, text: &str) -> Result<Self, RuleError> {
+        let malformed = |why: String| RuleError::Malformed { file: name, why };
+        let file: CombinationFile = toml::from_str(text).map_err(|error| malformed(error.to_string()))?;
+        let named = |data: CombinationData| {
+            let danger = Danger::ALL.iter().find(|(_, id)| *id == data.danger);
+            let (danger, _) = danger.ok_or_else(|| malformed(format!("`{}` is no rule", data.danger)))?;
+            Ok((*danger, data))
+        };
+        file.combination
+            .into_iter()
+            .map(named)
+            .collect::<Result<_, _>>()
+            .map(Self)
+    }
+
+    /// Adds the danger of every combination that a text holds.
+    pub(super) fn search(&self, text: &str, seen: &mut Seen) {
+        for (danger, data) in &self.0 {
+            let holds_one = |list: &Vec<String>| list.iter().any(|part| text.contains(part.as_str()));
+            if data.all.iter().all(holds_one) {
+                let at = text.find("connect").map_or(0..text.len().min(1), |at| at..at + 7);
+                seen.add_at(*danger, at, data.what.clone());
+            }
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! What programs do: the table of `programs.toml`.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+/// Why the table cannot be used.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("shell/programs.toml: {0}")]
+pub struct ProgramsError(String);
+
+macro_rules! roles {
+    ($($(#[$doc:meta])* $role:ident = $name:literal),+ $(,)?) => {
+        /// What a program does. The lists and their meaning stand in `programs.toml`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub(crate) enum Role { $($(#[$doc])* $role),+ }
+
+        const ROLES: &[(Role, &str)] = &[$((Role::$role, $name)),+];
+    };
+}
+
+roles! {
+    /// Reads shell text.
+    Shell = "shell",
+    /// Runs code of another language.
+    Interpreter = "interpreter",
+    /// Runs nothing of what it is given.
+    OnlyText = "only_text",
+    /// Runs its operands as shell text.
+    OperandsAreCommands = "operands_are_commands",
+    /// Gives the rights of root.
+    GivesRights = "gives_rights",
+    /// Stands before another program without being it.
+    Transparent = "transparent",
+    /// Begins shells elsewhere.
+    Elsewhere = "elsewhere",
+    /// Is called under patterns of file names.
+    OftenGlobbed = "often_globbed",
+    /// Shows or copies files.
+    Reads = "reads",
+    /// Shows nothing of a file that it is given.
+    ShowsNothing = "shows_nothing",
+    /// Sends what it is given to another machine.
+    Sends = "sends",
+    /// Looks a name up.
+    LooksNamesUp = "looks_names_up",
+    /// Prints a whole database, a screen, a clipboard.
+    Dumps = "dumps",
+    /// Prints nobody's data.
+    PrintsHarmless = "prints_harmless",
+    /// Fetches text from another machine.
+    Fetches = "fetches",
+    /// Mines a currency.
+    Mines = "mines",
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    roles: HashMap<String, Vec<String>>,
+    wrappers: HashMap<String, Wrapper>,
+    runs_after: HashMap<String, Vec<String>>,
+    command_options: HashMap<String, Vec<String>>,
+    shell_options: HashMap<String, Vec<String>>,
+    names: Names,
+}
+
+/// How a wrapper's own arguments are told from those of what it runs.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Wrapper {
+    /// Options that take the next word as value.
+    pub(super) valued: Vec<String>,
+    /// Words that come before the program and are no options.
+    #[serde(default)]
+    pub(super) operands: usize,
+}
+
+/// Names that mean the same in every program.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Names {
+    pub(super) run_options: Vec<String>,
+    pub(super) command_variables: Vec<String>,
+    pub(super) git_command_keys: Vec<String>,
+    pub(super) container_options: Vec<String>,
+}
+
+#[derive(Default)]
+struct Table {
+    file: File,
+    /// For each program a bit for each of its roles.
+    roles: HashMap<String, u32>,
+}
+
+static TABLE: LazyLock<Result<Table, ProgramsError>> = LazyLock::new(read);
+static EMPTY: LazyLock<Table> = LazyLock::new(Table::default);
+
+fn read() -> Result<Table, ProgramsError> {
+    let file: File = toml::from_str(include_str!("programs.toml")).map_err(|error| ProgramsError(error.to_string()))?;
+    let mut roles: HashMap<String, u32> = HashMap::new();
+    for (role, name) in ROLES {
+        let programs = file.roles.get(*name);
+        let programs = programs.ok_or_else(|| ProgramsError(format!("expected the role `{name}`, found none")))?;
+        for program in programs {
+            *roles.entry(program.clone()).or_default() |= 1 << *role as u32;
+        }
+    }
+    let unknown = file
+        .roles
+        .keys()
+        .find(|name| ROLES.iter().all(|(_, known)| known != name));
+    match unknown {
+        Some(name) => Err(ProgramsError(format!("`{name}` is no role"))),
+        None => Ok(Table { file, roles }),
+    }
+}
+
+/// Reads the table.
+pub(super) fn check() -> Result<(), ProgramsError> {
+    TABLE.as_ref().map(|_| ()).map_err(Clone::clone)
+}
+
+/// The table. INVARIANT: whoever reads shell texts has called [`check`] at the start.
+fn table() -> &'static Table {
+    TABLE.as_ref().unwrap_or(&EMPTY)
+}
+
+/// Whether a program, by its bare name, has a role.
+pub(crate) fn is(role: Role, program: &str) -> bool {
+    let roles = table().roles.get(program);
+    roles.is_some_and(|roles| roles >> role as u32 & 1 == 1)
+}
+
+/// The programs of a role.
+pub(super) fn of(role: Role) -> impl Iterator<Item = &'static str> {
+    let name = ROLES.iter().find(|(known, _)| *known == role).map(|(_, name)| *name);
+    let programs = name.and_then(|name| table().file.roles.get(name));
+    programs.into_iter().flatten().map(String::as_str)
+}
+
+/// How a wrapper's own arguments end.
+pub(super) fn wrapper(program: &str) -> Option<&'static Wrapper> {
+    table().file.wrappers.get(program)
+}
+
+/// The words behind which a program runs what follows.
+pub(super) fn runs_after(program: &str) -> Option<&'static [String]> {
+    table().file.runs_after.get(program).map(Vec::as_slice)
+}
+
+/// The options of a program whose value is a command.
+pub(super) fn command_options(program: &str) -> &'static [String] {
+    table().file.command_options.get(program).map_or(&[], Vec::as_slice)
+}
+
+/// The options of a program whose value is shell text.
+pub(super) fn shell_options(program: &str) -> &'static [String] {
+    table().file.shell_options.get(program).map_or(&[], Vec::as_slice)
+}
+
+/// Names that mean the same in every program.
+pub(super) fn names() -> &'static Names {
+    &table().file.names
+}

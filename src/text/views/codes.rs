@@ -1,0 +1,124 @@
+//! Lists of character codes: `69 67 6e`, `0x69, 0x67`, `01101001 01100111`, `105 103`, `151 147`, `chr(105)+chr(103)`, `U+0069`.
+
+use std::ops::Range;
+
+use super::likeness::readable;
+use super::span_map::Writer;
+use crate::text::bytes::hex_number;
+
+/// The fewest codes of a list.
+const FEWEST: usize = 8;
+/// The most that stands between two codes.
+const WIDEST_GAP: usize = 8;
+
+/// One code: where it stands, and its digits.
+type Code<'t> = (Range<usize>, &'t [u8]);
+
+/// Writes what every list of codes spells.
+pub(super) fn decode(bytes: &[u8], writer: &mut Writer) {
+    /// Eight codes with something between fill at least one such block wholly, wherever they begin.
+    const BLOCK: usize = 8;
+    let mut looked_until = 0;
+    for (block, within) in (0..).step_by(BLOCK).zip(bytes.chunks_exact(BLOCK)) {
+        // Without branches: the compiler answers it for a whole block at once.
+        let whole = within.iter().fold(true, |all, byte| all & belongs(*byte));
+        if !whole || block < looked_until || writer.is_full() {
+            continue;
+        }
+        let before = bytes.get(looked_until..block).unwrap_or_default();
+        let start = block - before.iter().rev().take_while(|byte| belongs(**byte)).count();
+        let end = start + bytes.iter().skip(start).take_while(|byte| belongs(**byte)).count();
+        looked_until = end;
+        for list in lists(bytes, start..end) {
+            write(&list, writer);
+        }
+    }
+}
+
+/// The lists of codes in a range: rows of digits with little between them.
+fn lists(bytes: &[u8], range: Range<usize>) -> Vec<Vec<Code<'_>>> {
+    let mut lists: Vec<Vec<Code<'_>>> = Vec::new();
+    let mut list: Vec<Code<'_>> = Vec::new();
+    let mut at = range.start;
+    while at < range.end {
+        let token = bytes.get(at..range.end).unwrap_or_default();
+        let length = token.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+        let place = at..at + length;
+        at += length.max(1);
+        let digits = digits_of(token.get(..length).unwrap_or_default());
+        if digits.is_empty() {
+            continue;
+        }
+        let last = list.last().map_or(place.start, |(last, _)| last.end);
+        if digits.len() > 8 || hex_number(digits).is_none() || place.start - last > WIDEST_GAP {
+            lists.push(std::mem::take(&mut list));
+        }
+        if hex_number(digits).is_some() {
+            list.push((place, digits));
+        }
+    }
+    lists.push(list);
+    lists.retain(|list| list.len() >= FEWEST);
+    lists
+}
+
+/// The digits of a code, what marks it as one left out.
+fn digits_of(token: &[u8]) -> &[u8] {
+    match token {
+        [b'0', b'x' | b'X', digits @ ..] | [b'x' | b'u' | b'U', digits @ ..] => digits,
+        b"c" | b"chr" | b"h" | b"r" | b"ch" => &[],
+        other => other,
+    }
+}
+
+/// Writes a list, read in the first base in which it is a text.
+fn write(list: &[Code<'_>], writer: &mut Writer) {
+    let all = |is: fn(&[u8]) -> bool| list.iter().all(|(_, digits)| is(digits));
+    let is_bits = |digits: &[u8]| digits.len() >= 7 && digits.iter().all(|digit| matches!(digit, b'0' | b'1'));
+    let is_octal = |digits: &[u8]| digits.len() == 3 && digits.iter().all(|digit| (b'0'..=b'7').contains(digit));
+    let is_decimal = |digits: &[u8]| digits.len() <= 3 && digits.iter().all(u8::is_ascii_digit);
+    let is_hex = |digits: &[u8]| matches!(digits.len(), 2 | 4);
+    let bases = [
+        (2, all(is_bits)),
+        (8, all(is_octal)),
+        (10, all(is_decimal)),
+        (16, all(is_hex)),
+    ];
+    for (base, _) in bases.into_iter().filter(|(_, fits)| *fits) {
+        let read = list.iter().map(|(place, digits)| {
+            let number = std::str::from_utf8(digits).ok()?;
+            let code = u32::from_str_radix(number, base).ok()?;
+            Some((place.clone(), u8::try_from(code).ok()?))
+        });
+        let Some(read) = read.collect::<Option<Vec<(Range<usize>, u8)>>>() else {
+            continue;
+        };
+        let letters: Vec<u8> = read.iter().map(|(_, byte)| *byte).collect();
+        let Some(text) = readable(&letters, FEWEST) else {
+            continue;
+        };
+        for (offset, c) in text.char_indices() {
+            let from = read.get(offset).map_or(0, |(place, _)| place.start);
+            let to = read.get(offset + c.len_utf8() - 1).map_or(from, |(place, _)| place.end);
+            writer.put(from..to.max(from), c.encode_utf8(&mut [0; 4]));
+        }
+        let end = read.last().map_or(0, |(place, _)| place.end);
+        writer.put(end..end, "\n");
+        return;
+    }
+}
+
+/// Whether a byte may stand in a list of codes.
+#[inline(always)]
+const fn belongs(byte: u8) -> bool {
+    let digit = byte.wrapping_sub(b'0') < 10;
+    let letter = (byte | 0x20).wrapping_sub(b'a') < 6;
+    let mark = ((byte | 0x20) == b'x') | ((byte | 0x20) == b'u') | (byte == b'h') | (byte == b'r');
+    let blank = (byte == b' ') | (byte == b'\n') | (byte == b'\t');
+    let sign = (byte == b',') | (byte == b':') | (byte == b'-') | (byte == b'.') | (byte == b'+') | (byte == b';');
+    let bracket = (byte == b'(') | (byte == b')');
+    digit | letter | mark | blank | sign | bracket
+}
+
+#[cfg(test)]
+mod tests;

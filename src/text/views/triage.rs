@@ -1,0 +1,75 @@
+//! A first look at a content: what it holds and which words of the gate. Most contents of a step are names, states and short
+//! remarks that nothing is to be said about; a triage tells them from those whose views must be made.
+
+use super::base_n::SHORTEST;
+use crate::model::{Content, Form, View, ViewSet};
+use crate::text::bytes::{ByteClasses, is_moment};
+use crate::text::keywords::{KeywordHits, Keywords};
+
+/// What a time stamp holds that other plain texts do not.
+const OF_MOMENTS: ByteClasses = ByteClasses::DIGIT.or(ByteClasses::ODD_PIECE).or(ByteClasses::CAPITAL);
+
+/// A first look at a content.
+#[derive(Clone, Debug)]
+pub(crate) struct Triage {
+    pub(super) kinds: ByteClasses,
+    pub(super) hits: KeywordHits,
+}
+
+impl Triage {
+    /// Looks at a text.
+    pub(super) fn of(text: &str, gate: &Keywords) -> Self {
+        let kinds = ByteClasses::of(text);
+        Self {
+            kinds,
+            hits: gate.hits(text),
+        }
+    }
+
+    /// Looks at a content; one whose bytes nobody reads as text shows nothing.
+    pub(crate) fn at(content: &Content, gate: &Keywords) -> Self {
+        match content.form {
+            Form::OpaqueFile { .. } => Self {
+                kinds: ByteClasses::of(&content.text),
+                hits: KeywordHits::default(),
+            },
+            Form::Text | Form::Number | Form::Key | Form::TextFile { .. } => Self::of(&content.text, gate),
+        }
+    }
+
+    /// Whether a content is plain: no word of any family stands in it, and nothing that any analysis is about, so that it has
+    /// no views but the raw and the folded one, and only its name or its place can make anything of it.
+    pub(crate) fn is_unremarkable(&self, content: &Content) -> bool {
+        /// What is longer may be too large.
+        const LONGEST: usize = 4 * 1024;
+        /// No number of a person has fewer characters.
+        const SHORTEST_NUMBER: usize = 7;
+        let length = content.text.len();
+        let mut harmless = ByteClasses::CAPITAL.or(ByteClasses::CAPITALS);
+        if length < SHORTEST {
+            harmless = harmless.or(ByteClasses::ODD_PIECE);
+        }
+        if length < SHORTEST_NUMBER {
+            harmless = harmless.or(ByteClasses::DIGIT);
+        }
+        let is_read = !matches!(content.form, Form::OpaqueFile { .. });
+        let is_little = || {
+            let holds_nothing = |harmless| self.kinds.without(harmless) == ByteClasses::default();
+            holds_nothing(harmless) || (holds_nothing(harmless.or(OF_MOMENTS)) && is_moment(content.text.as_bytes()))
+        };
+        is_read && length <= LONGEST && self.hits.is_empty() && is_little()
+    }
+
+    /// The views of a plain content.
+    pub(crate) fn unremarkable_views() -> ViewSet {
+        [View::Raw, View::Folded].into_iter().collect()
+    }
+
+    /// Bytes of these views but the raw one.
+    pub(crate) fn unremarkable_derived_bytes(&self, content: &Content) -> usize {
+        match self.kinds.has(ByteClasses::CAPITAL) {
+            true => content.text.len(),
+            false => 0,
+        }
+    }
+}
