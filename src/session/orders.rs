@@ -92,7 +92,7 @@ pub(super) struct Passage {
 /// What a passage amounts to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Strength {
-    /// Software is told what not to do.
+    /// Software is told what not to do, or a text that tells of attacks tells of orders.
     Protective,
     /// Something is asked for that nobody is to be told of, or to which somebody is said to have agreed.
     Quiet,
@@ -128,7 +128,7 @@ impl Passage {
             return Some(told);
         }
         match (addressed, has(Sign::Act)) {
-            (true, _) if has(Sign::Forbids) => Some(Strength::Protective),
+            (true, _) if has(Sign::Forbids) || has(Sign::About) => Some(Strength::Protective),
             (true, _) => Some(Strength::Addressed),
             (false, true) if has(Sign::Quiet) || has(Sign::Consent) => Some(Strength::Quiet),
             (false, _) => None,
