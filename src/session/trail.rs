@@ -57,6 +57,8 @@ pub struct Instruction {
     /// How likely it is one. `Low`: it only asks for something, as any letter may.
     #[serde(with = "saved::by_name")]
     pub confidence: Confidence,
+    /// Whether it speaks to software.
+    pub addressed: bool,
 }
 
 impl Instruction {
@@ -116,6 +118,8 @@ pub struct Trail {
     said: String,
     own_instructions: Option<u64>,
     delegates: bool,
+    /// The step in which the user last spoke.
+    heard: u32,
 }
 
 impl Trail {
@@ -167,6 +171,11 @@ impl Trail {
     /// The latest private text, read after that.
     pub fn sensitive(&self) -> Option<&Arc<Provenance>> {
         self.sensitive.as_ref()
+    }
+
+    /// The number of the step in which the user last spoke; 0 where nobody did.
+    pub fn heard(&self) -> u32 {
+        self.heard
     }
 
     /// Whether the user told the agent to do what a text says.
@@ -228,6 +237,7 @@ impl Trail {
                 Origin::Instructions => self.take_own_instructions(&heard.text),
                 Origin::User if told.kind == Kind::UserMessage && told.outcome.happened() => {
                     self.take_request(&heard.text);
+                    self.heard = number;
                 }
                 Origin::Agent if told.kind == Kind::AgentMessage => {
                     self.said = head(&heard.text, MAX_SAID).to_owned();
@@ -294,14 +304,14 @@ impl Trail {
                 .get(instruction.span.clone())
                 .map(|stretch| head(stretch, MAX_INSTRUCTION));
             if let Some(stretch) = stretch {
-                self.take_instruction(place, stretch, instruction.confidence);
+                self.take_instruction(place, stretch, instruction.confidence, instruction.addressed);
             }
         }
         if matches!(place.origin, Origin::ToolDescription | Origin::Unknown) {
             return;
         }
         for request in requests(text).take(REQUESTS_OF_ONE) {
-            self.take_instruction(place, request, Confidence::Low);
+            self.take_instruction(place, request, Confidence::Low, false);
         }
         let private = place.classes.has(ToolClass::ReadsSensitive);
         if private && self.untrusted.is_some() {
@@ -328,7 +338,7 @@ impl Trail {
         });
     }
 
-    fn take_instruction(&mut self, place: &Arc<Provenance>, stretch: &str, confidence: Confidence) {
+    fn take_instruction(&mut self, place: &Arc<Provenance>, stretch: &str, confidence: Confidence, addressed: bool) {
         let (kept, first, most) = match confidence {
             Confidence::Low => (&mut self.requests, FIRST_REQUESTS, MAX_REQUESTS),
             Confidence::Medium | Confidence::High => (&mut self.instructions, FIRST_INSTRUCTIONS, MAX_INSTRUCTIONS),
@@ -351,6 +361,7 @@ impl Trail {
             words,
             stems,
             confidence,
+            addressed,
         }));
     }
 

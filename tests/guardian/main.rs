@@ -35,6 +35,8 @@ mod evaluation;
 #[cfg(test)]
 mod fingerprint;
 #[cfg(test)]
+mod honest;
+#[cfg(test)]
 #[path = "../support/live.rs"]
 #[allow(dead_code, unreachable_pub)]
 mod live;
