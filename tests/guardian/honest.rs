@@ -12,7 +12,7 @@ use serde_json::Value;
 
 /// The rules that suggest to deny, and so settle a step alone where a policy says nothing else.
 fn settling_rules() -> Vec<String> {
-    let prefilters = Prefilters::standard();
+    let prefilters = Prefilters::standard().unwrap();
     let of_texts = prefilters.families().flat_map(|family| family.rules().to_vec());
     let mut rules: Vec<String> = of_texts
         .filter(|rule| rule.suggests == Treatment::Deny)
