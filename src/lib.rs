@@ -41,6 +41,7 @@
 //! | [`work`] | slots for work that takes a processor; a bounded queue before them |
 //! | [`audit`] | one record for each decision; tickets that cannot be forgotten |
 //! | [`pipeline`] | the stages in order |
+//! | [`gateway`] | enforcing proxies before agents that speak other protocols: observe, decide, relay |
 //! | [`server`] | routes, credentials, health, metrics |
 //! | [`eval`] | labelled steps and what happened before them, batches and recordings, figures, comparison |
 //! | [`selftest`] | steps of which everybody knows what has to become of them; canaries for the judge |
@@ -74,6 +75,7 @@ pub mod cache;
 pub mod cli;
 pub mod config;
 pub mod eval;
+pub mod gateway;
 pub mod judge;
 pub mod limit;
 pub mod llm;

@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::eval::{Bench, Case, History, Needs, Organisations, Outcome, Runner};
 use crate::llm::{self, ChatModel, Format};
 use crate::model::Decision;
-use crate::{app, audit, selftest};
+use crate::{app, audit, gateway, selftest};
 
 /// Check that everything works, from the configuration to the judge's verdicts.
 ///
@@ -54,6 +54,10 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     let _ = start_logging(&config, Quiet::Yes);
     for check in organisations(&config) {
         table.print(&check);
+    }
+
+    for settings in &config.gateways {
+        table.print(&gateway(settings, &config, arguments.offline).await);
     }
 
     let mut asks_judge = false;
@@ -118,6 +122,41 @@ fn address(config: &Config) -> Check {
             "address",
             format!("{listen} cannot be listened on: {error}"),
             "set `listen` to an address of this machine and a port that you may use",
+        ),
+    }
+}
+
+/// Whether a gateway can listen, and whether the agent behind it is there.
+async fn gateway(settings: &gateway::Settings, config: &Config, offline: bool) -> Check {
+    let name = &settings.name;
+    if settings.is_unprotected(config.server.listen) {
+        return Check::failed(
+            "gateway",
+            format!("{name}: everybody who can reach it could call it"),
+            "give it `client_keys`, a loopback address, or `allow_unauthenticated = true`",
+        );
+    }
+    if let gateway::Listen::Address(address) = settings.listen
+        && let Err(error) = TcpListener::bind(address)
+    {
+        return Check::degraded(
+            "gateway",
+            format!("{name}: {address} cannot be listened on: {error}"),
+            "nothing to do if a guardian is running there; else set another `listen`",
+        );
+    }
+    if offline {
+        return Check::fine(
+            "gateway",
+            format!("{name}: the agent behind it was not asked (--offline)"),
+        );
+    }
+    match gateway::probe(settings).await {
+        Ok(found) => Check::fine("gateway", format!("{name}: {found}")),
+        Err(why) => Check::degraded(
+            "gateway",
+            format!("{name}: {why}"),
+            "check `upstream`, and whether the agent is running and reachable from here",
         ),
     }
 }

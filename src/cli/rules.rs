@@ -236,6 +236,18 @@ fn documentation_of(families: &[(&str, Vec<Rule>)], wanted: impl Fn(&str) -> boo
             );
         }
     }
+    text.push_str(
+        "\n## Rules that settle alone\n\nWhat suggests `deny` settles a step without any judge. How often that was wrong on honest work is measured by a test:\n\n\
+         | rule | wrong on |\n|---|---|\n",
+    );
+    let settling = crate::eval::settling();
+    for rule in settling
+        .wrong
+        .keys()
+        .filter(|rule| wanted(rule.split('.').next().unwrap_or_default()))
+    {
+        let _ = writeln!(text, "| `{rule}` | {} |", settling.rate_of(rule).unwrap_or_default());
+    }
     text
 }
 
@@ -256,6 +268,9 @@ fn explain(families: Vec<(&str, Vec<Rule>)>, id: &str) -> anyhow::Result<Ended> 
     say!("  severity:   {}, if it is right", rule.severity);
     say!("  confidence: {} that it is right", rule.confidence);
     say!("  suggests:   {} (the organisation's policy decides)", rule.suggests);
+    if let Some(rate) = crate::eval::settling().rate_of(&rule.id) {
+        say!("  wrong on:   {rate} of `evals/`, where it settled a step alone or helped to");
+    }
     for (title, texts) in [("fires on", &rule.fires_on), ("silent on", &rule.silent_on)] {
         say!("  {title}:");
         for text in texts {

@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::{ConfigArgument, Ended, Quiet, start_logging};
 use crate::config::Config;
+use crate::gateway::{Gateways, Own};
 use crate::pipeline::{Guardian, Organisations};
 use crate::server::{Authentication, Control, Server, parse_listen};
 use crate::{app, audit, telemetry};
@@ -48,6 +49,13 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
         "configuration read from {}",
         config.file
     );
+    let gateways = Gateways::bind(&config.gateways, server.address(), &guardian)?;
+    let server = server.besides(gateways.router());
+    let gateways: Vec<_> = gateways
+        .into_own()
+        .into_iter()
+        .map(|own| tokio::spawn(serve_own(own, server.control())))
+        .collect();
     say_open_postures(&config, &guardian);
     keep_policies(&config, &app::organisations(&config)?);
     if let Some(address) = server.metrics_address() {
@@ -57,6 +65,10 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     let canaries = canaries(&config, &guardian)?;
     let signals = tokio::spawn(heed_signals(source, config, Arc::clone(&guardian), server.control()));
     let ended = server.run().await;
+    for gateway in gateways {
+        // It has been told to stop, and ends by itself in its time.
+        let _ = gateway.await;
+    }
     // It waits for the disk.
     let _ = tokio::task::spawn_blocking(move || guardian.flush_sessions()).await;
     signals.abort();
@@ -65,6 +77,14 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     }
     ended?;
     Ok(Ended::Done)
+}
+
+/// A gateway at an address of its own, until the server is stopped.
+async fn serve_own(own: Own, control: Control) {
+    tracing::info!(gateway = own.name, "listening on http://{}", own.address);
+    if let Err(error) = control.serve_too(own.listener, own.router).await {
+        tracing::error!(gateway = own.name, "the gateway stopped: {error}");
+    }
 }
 
 /// Writes down which policies are in force, beside the audit file.

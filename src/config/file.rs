@@ -24,6 +24,7 @@ pub struct ConfigFile {
     pub(super) metrics: MetricsSection,
     pub(super) log: LogSection,
     pub(super) organisations: Vec<OrganisationSection>,
+    pub(super) gateways: Vec<GatewaySection>,
 }
 
 /// The judge, and its first endpoint.
@@ -222,6 +223,32 @@ pub(super) struct OrganisationSection {
     pub(super) calls_per_minute: Option<u32>,
     pub(super) tokens_per_minute: Option<u64>,
     pub(super) spend_per_day: Option<f64>,
+}
+
+/// A gateway before or behind an agent that speaks another protocol.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct GatewaySection {
+    pub(super) name: Option<String>,
+    pub(super) protocol: Option<String>,
+    pub(super) listen: Option<String>,
+    pub(super) upstream: Option<String>,
+    pub(super) direction: Option<String>,
+    pub(super) stream_mode: Option<String>,
+    pub(super) hold_bytes: Option<usize>,
+    pub(super) public_url: Option<String>,
+    pub(super) organisation: Option<String>,
+    pub(super) client_keys: Vec<String>,
+    pub(super) allow_unauthenticated: bool,
+    pub(super) headers: BTreeMap<String, String>,
+    pub(super) pass_auth: bool,
+    pub(super) pass_headers: Vec<String>,
+    pub(super) guardian_url: Option<String>,
+    pub(super) guardian_key_env: Option<String>,
+    pub(super) upstream_timeout_ms: Option<u64>,
+    pub(super) max_message_bytes: Option<usize>,
+    pub(super) max_in_flight: Option<usize>,
+    pub(super) push_hosts: Vec<String>,
 }
 
 impl ConfigFile {

@@ -6,6 +6,7 @@
 mod affordable;
 mod endpoints;
 mod file;
+mod gateways;
 mod judging;
 mod keeping;
 mod keys;

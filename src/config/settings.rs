@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::{ApiKey, ConfigError, ConfigFile, keys};
 use crate::model::OrganisationId;
-use crate::{audit, cache, judge, limit, local, pipeline, selftest, server, session, telemetry, wire, work};
+use crate::{audit, cache, gateway, judge, limit, local, pipeline, selftest, server, session, telemetry, wire, work};
 
 /// Everything that is configured, checked.
 #[derive(Clone, Debug)]
@@ -40,6 +40,8 @@ pub struct Config {
     pub log: telemetry::Settings,
     /// The organisations; at least one.
     pub organisations: Vec<OrganisationSettings>,
+    /// The gateways.
+    pub gateways: Vec<gateway::Settings>,
     /// Whether the file says whose policy applies, rather than leaving the built-in one in force.
     pub says_policy: bool,
     /// Keys that are named and were not there; only where [`Keys::Unneeded`] says that they may be missing.
@@ -112,24 +114,13 @@ impl Config {
                 audit_on_failure,
                 log,
                 organisations: _,
+                gateways,
                 says_policy: _,
                 missing_keys: _,
             } = config;
             format!(
-                "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
-                server,
-                wire,
-                judge,
-                local_judge,
-                canaries,
-                pipeline,
-                work,
-                limits,
-                cache,
-                sessions,
-                audit,
-                audit_on_failure,
-                log
+                "{server:?} {wire:?} {judge:?} {local_judge:?} {canaries:?} {pipeline:?} {work:?} {limits:?} {cache:?} \
+                 {sessions:?} {audit:?} {audit_on_failure:?} {log:?} {gateways:?}"
             )
         };
         fixed(self) == fixed(other)
@@ -150,7 +141,7 @@ pub enum Keys {
 pub(super) struct Reader<'a> {
     file: &'a str,
     folder: &'a Path,
-    keys: Keys,
+    pub(super) keys: Keys,
     missing: RefCell<Vec<MissingKey>>,
 }
 
@@ -184,14 +175,20 @@ impl ConfigFile {
         reader.allowance(&self.limits, None)?;
         reader.check_budgets(&self)?;
         let canaries = self.judge.as_ref().and_then(|judge| judge.canaries.as_ref());
+        let wire = reader.wire(&self.limits, &self.a2a)?;
+        let ids: Vec<OrganisationId> = organisations
+            .iter()
+            .map(|organisation| organisation.id.clone())
+            .collect();
         let (audit, audit_on_failure) = reader.audit(&self.audit)?;
         Ok(Config {
             file: file.to_owned(),
             canaries: canaries
                 .map(|section| reader.canaries(section, pipeline.timeout))
                 .transpose()?,
+            wire,
+            gateways: reader.gateways(&self.gateways, &ids, wire.max_depth, pipeline.timeout)?,
             server: reader.server(&self, pipeline.timeout)?,
-            wire: reader.wire(&self.limits, &self.a2a)?,
             judge,
             local_judge: reader.local_judge(&self.local_judge)?,
             pipeline,

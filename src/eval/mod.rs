@@ -11,6 +11,7 @@ mod report;
 mod runner;
 mod score;
 mod session_line;
+mod settling;
 
 pub use batch::{BatchAnswers, BatchError, BatchQuestions, Stale, Written};
 pub use case::{Case, CaseError, Expected, Needs, Span, read, read_text};
@@ -19,3 +20,4 @@ pub use recording::{Recording, RecordingError};
 pub use report::Report;
 pub use runner::{Bench, History, Organisations, Outcome, Runner};
 pub use score::{Confusion, Means, Score, Scores};
+pub use settling::{Settling, settling};

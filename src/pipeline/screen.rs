@@ -6,11 +6,12 @@ use super::Organisation;
 use super::draft::Draft;
 use super::examiner::Examiner;
 use crate::model::{
-    Decision, Diagnostic, Finding, Method, Origin, Place, ReasonCode, Screening, Step, Treatment, Verdict, Withheld,
+    Decision, Diagnostic, Finding, Kind, Method, Origin, Place, ReasonCode, Screening, Step, ToolClass, Treatment,
+    Verdict, Withheld,
 };
-use crate::policy::Policy;
+use crate::policy::{Going, Policy};
 use crate::prefilter::Prefilters;
-use crate::session::{Past, rules};
+use crate::session::{self, Obvious, Past, rules};
 use crate::telemetry::names;
 
 /// A screened step: each finding with its treatment.
@@ -18,6 +19,8 @@ pub(super) struct Screened {
     pub(super) step: Arc<Step>,
     screening: Screening,
     treatments: Vec<Treatment>,
+    /// What makes the step one that needs no judge, as long as nothing was seen in it that weighs.
+    obvious: Option<&'static Obvious>,
 }
 
 impl Examiner {
@@ -32,15 +35,19 @@ impl Screened {
         let mut screening = prefilters.screen(&step, policy);
         let across_steps = rules::screen(past, &step, policy, prefilters);
         screening.findings.extend(across_steps);
-        let treatments = screening
+        session::lower(past, &step, &mut screening.findings);
+        let going = going(&step, policy);
+        let treatments: Vec<Treatment> = screening
             .findings
             .iter()
-            .map(|finding| treatment(finding, &step, policy))
+            .map(|finding| treatment(finding, &step, policy, going))
             .collect();
+        let obvious = session::obvious(past, &step, policy).filter(|_| screening.coverage.cut.is_empty());
         Self {
             step,
             screening,
             treatments,
+            obvious,
         }
     }
 
@@ -72,6 +79,9 @@ impl Screened {
             .treatments
             .iter()
             .any(|t| matches!(t, Treatment::Mask | Treatment::Evidence));
+        if let Some(draft) = self.obvious() {
+            return Some(draft);
+        }
         if open {
             return None;
         }
@@ -84,6 +94,24 @@ impl Screened {
             None if allowing.is_empty() => return None,
             None => explain(&allowing, "allows"),
         };
+        Some(Draft::of_rules(Decision::Allow, self.method(), Vec::new(), reasoning))
+    }
+
+    /// The decision about an obvious step. Personal data that the policy leaves alone weighs nothing here.
+    fn obvious(&self) -> Option<Draft> {
+        let kind = self.obvious?;
+        let mut pairs = self.screening.findings.iter().zip(&self.treatments);
+        let weighs = pairs.any(|(finding, treatment)| match treatment {
+            Treatment::Mask | Treatment::Deny => true,
+            Treatment::Evidence => {
+                finding.reason != ReasonCode::PersonalData && finding.severity > crate::model::Severity::Info
+            }
+            Treatment::Allow | Treatment::Ignore => false,
+        });
+        if weighs {
+            return None;
+        }
+        let reasoning = format!("The step is obvious (`{}`): {}", kind.id, kind.reason);
         Some(Draft::of_rules(Decision::Allow, self.method(), Vec::new(), reasoning))
     }
 
@@ -124,13 +152,24 @@ impl Screened {
     }
 }
 
+/// Whether a step hands what it carries to somebody else.
+fn going(step: &Step, policy: &Policy) -> Going {
+    let sends = step.kind == Kind::A2aRequest
+        || step.tool_call.as_ref().is_some_and(|call| {
+            session::classes::classes_of_call(step, call, policy)
+                .set
+                .has(ToolClass::SendsOut)
+        });
+    if sends { Going::Out } else { Going::Nowhere }
+}
+
 /// The policy's treatment, with two exceptions. What surrounds a step — the agent's own instructions, ids — is never masked;
 /// the judge is told instead. And in what a call is made of, only data is masked: a command without the words that a rule
 /// objects to is another command, so such a step is denied.
-fn treatment(finding: &Finding, step: &Step, policy: &Policy) -> Treatment {
+fn treatment(finding: &Finding, step: &Step, policy: &Policy, going: Going) -> Treatment {
     let content = finding.content.and_then(|id| step.content(id));
     let is_data = finding.reason.is_data();
-    match (policy.treatment(finding, step), content) {
+    match (policy.treatment_of(finding, step, going), content) {
         (Treatment::Mask, None) => Treatment::Evidence,
         (Treatment::Mask, Some(content)) if content.place == Place::Surroundings => Treatment::Evidence,
         (Treatment::Mask, Some(content)) if content.origin == Origin::ToolArguments && !is_data => Treatment::Deny,

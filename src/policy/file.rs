@@ -114,6 +114,8 @@ pub struct TreatmentLine {
     kinds: Vec<String>,
     methods: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    leaving: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     min_severity: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     min_confidence: Option<String>,
@@ -140,6 +142,10 @@ pub struct HarmlessLine {
     kinds: Vec<String>,
     tools: Vec<String>,
     agents: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    users: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    only_ids: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_bytes: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -190,6 +196,8 @@ pub struct JudgeLines {
     pub(super) min_confidence: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) min_confidence_acting: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) long_texts: Option<String>,
     pub(super) table: BTreeMap<String, BTreeMap<String, String>>,
     pub(super) first: FirstStageLines,
 }
@@ -467,6 +475,7 @@ impl TreatmentLine {
             origins: all_named(&self.origins, Origin::ALL, |o| o.as_str()).map_err(|why| ("origins", why))?,
             kinds: all_named(&self.kinds, Kind::ALL, |k| k.as_str()).map_err(|why| ("kinds", why))?,
             methods: all_named(&self.methods, Method::ALL, |m| m.as_str()).map_err(|why| ("methods", why))?,
+            leaving: self.leaving,
             min_severity: match &self.min_severity {
                 Some(name) => named(name, Severity::ALL, |s| s.as_str()).map_err(|why| ("min_severity", why))?,
                 None => Severity::Info,
@@ -504,6 +513,8 @@ impl HarmlessLine {
             kinds: all_named(&self.kinds, Kind::ALL, |k| k.as_str()).map_err(|why| ("kinds", why))?,
             tools: NamePatterns::new(&self.tools).map_err(|why| ("tools", why))?,
             agents: NamePatterns::new(&self.agents).map_err(|why| ("agents", why))?,
+            users: NamePatterns::new(&self.users).map_err(|why| ("users", why))?,
+            only_ids: self.only_ids.unwrap_or(false),
             max_bytes: self.max_bytes,
             arguments: match &self.arguments {
                 Some(shapes) => Some(

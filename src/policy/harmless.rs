@@ -22,6 +22,10 @@ pub struct HarmlessEntry {
     pub agents: NamePatterns,
     /// Bytes of text that the step's body may have.
     pub max_bytes: Option<usize>,
+    /// Patterns of user ids. When given, the step must name such a user.
+    pub users: NamePatterns,
+    /// Whether every text of the step's body has to be an id: no words.
+    pub only_ids: bool,
     /// Arguments by name, each with the expression that the whole of its JSON must match. When given, a call must have no others.
     pub arguments: Option<BTreeMap<String, Regex>>,
 }
@@ -41,12 +45,31 @@ impl HarmlessEntry {
             && (self.kinds.is_empty() || self.kinds.contains(&step.kind))
             && named(&self.tools, tool)
             && named(&self.agents, agent)
+            && named(&self.users, step.user.as_ref().map(|user| user.as_str()))
+            && (!self.only_ids || only_ids(step))
             && self.max_bytes.is_none_or(|most| body_bytes(step) <= most)
             && self
                 .arguments
                 .as_ref()
                 .is_none_or(|expected| arguments_fit(expected, step))
     }
+}
+
+/// Whether a text is an id, a version, the name of a method: at most 64 bytes without blanks, and nothing that reads like
+/// words in a row.
+pub fn is_id(text: &str) -> bool {
+    const LONGEST: usize = 64;
+    const MOST_WORDS: usize = 4;
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':' | '/' | '+' | '=' | '#');
+    let words = text
+        .split(|c: char| !c.is_ascii_alphabetic())
+        .filter(|word| word.len() >= 4 && !word.chars().all(|c| c.is_ascii_hexdigit()));
+    text.len() <= LONGEST && text.chars().all(fits) && words.count() <= MOST_WORDS
+}
+
+fn only_ids(step: &Step) -> bool {
+    let mut body = step.contents.iter().filter(|content| content.place == Place::Body);
+    body.all(|content| is_id(&content.text))
 }
 
 fn body_bytes(step: &Step) -> usize {

@@ -21,15 +21,15 @@ use std::collections::BTreeMap;
 use crate::model::{Method, Posture};
 
 pub use file::{PolicyError, PolicyFile};
-pub use harmless::HarmlessEntry;
-pub use judging::{ConfidenceRules, FirstStageRules, JudgeRules, OwnCode, StrictnessTable};
+pub use harmless::{HarmlessEntry, is_id};
+pub use judging::{ConfidenceRules, FirstStageRules, JudgeRules, LongTexts, OwnCode, StrictnessTable};
 pub use local_lines::{ThresholdTable, Thresholds};
 pub use mask::MaskStyle;
 pub use names::NamePatterns;
 pub use own::{Extent, Letters, OWN_FAMILY, OwnHits, OwnRule, OwnRuleLine, OwnRules};
 pub use profiles::PROFILE_NAMES;
 pub use tool_classes::ToolClassRules;
-pub use treatment::TreatmentEntry;
+pub use treatment::{Going, TreatmentEntry};
 
 /// Every key of a policy with what it does when left out, as a file that can be used.
 pub const REFERENCE: &str = include_str!("reference.toml");

@@ -16,6 +16,8 @@ pub struct TreatmentEntry {
     pub kinds: Vec<Kind>,
     /// Methods; empty: any.
     pub methods: Vec<Method>,
+    /// Whether the step hands something to somebody else; `None`: either.
+    pub leaving: Option<bool>,
     /// At least this severity.
     pub min_severity: Severity,
     /// At least this confidence.
@@ -24,8 +26,17 @@ pub struct TreatmentEntry {
     pub treatment: Treatment,
 }
 
+/// Whether a step hands what it carries to somebody else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Going {
+    /// It does: a message, a post, an upload.
+    Out,
+    /// It does not.
+    Nowhere,
+}
+
 impl TreatmentEntry {
-    fn fits(&self, finding: &Finding, step: &Step) -> bool {
+    fn fits(&self, finding: &Finding, step: &Step, going: Going) -> bool {
         let origin = finding
             .content
             .and_then(|id| step.content(id))
@@ -35,6 +46,7 @@ impl TreatmentEntry {
             && (self.origins.is_empty() || origin.is_some_and(|origin| self.origins.contains(&origin)))
             && (self.kinds.is_empty() || self.kinds.contains(&step.kind))
             && (self.methods.is_empty() || self.methods.contains(&step.method))
+            && self.leaving.is_none_or(|leaving| leaving == (going == Going::Out))
             && finding.severity >= self.min_severity
             && finding.confidence >= self.min_confidence
     }
@@ -69,11 +81,16 @@ impl Policy {
         Ok(())
     }
 
-    /// What this organisation makes of a finding: the first entry that fits, else what the rule suggests.
+    /// What this organisation makes of a finding in a step that hands nothing to anybody else.
     pub fn treatment(&self, finding: &Finding, step: &Step) -> Treatment {
+        self.treatment_of(finding, step, Going::Nowhere)
+    }
+
+    /// What this organisation makes of a finding: the first entry that fits, else what the rule suggests.
+    pub fn treatment_of(&self, finding: &Finding, step: &Step, going: Going) -> Treatment {
         self.treatments
             .iter()
-            .find(|entry| entry.fits(finding, step))
+            .find(|entry| entry.fits(finding, step, going))
             .map_or(finding.suggested, |entry| entry.treatment)
     }
 }

@@ -13,6 +13,7 @@ mod authentication;
 mod batch;
 mod connections;
 mod encoding;
+mod follow;
 mod health;
 mod listen;
 mod memory;
@@ -157,6 +158,7 @@ pub struct Server {
     metrics: Option<TcpListener>,
     address: SocketAddr,
     stop: Arc<watch::Sender<bool>>,
+    besides: Router,
 }
 
 /// Stops or changes a running server from outside.
@@ -204,7 +206,15 @@ impl Server {
             metrics,
             address,
             stop: Arc::new(watch::channel(false).0),
+            besides: Router::new(),
         })
+    }
+
+    /// Serves other routes too, under paths of their own. They check for themselves who may call.
+    #[must_use]
+    pub fn besides(mut self, routes: Router) -> Self {
+        self.besides = routes.layer(axum::middleware::from_fn(follow::follow));
+        self
     }
 
     /// The address it is bound to.
@@ -244,7 +254,7 @@ impl Server {
                 Some(tokio::spawn(listen::serve(listener, router, connections, stop, drain)))
             }
         };
-        let router = router(Arc::clone(&self.shared));
+        let router = router(Arc::clone(&self.shared)).merge(self.besides);
         let stop = self.stop.subscribe();
         listen::serve(listener, router, connections, stop, drain).await;
         upkeep.abort();
@@ -270,6 +280,20 @@ impl Control {
     pub fn stop(&self) {
         // Nobody serves any more: then there is nothing to stop.
         let _ = self.stop.send(true);
+    }
+
+    /// Serves other routes at an address of their own, until the server is stopped. They check for themselves who may call.
+    ///
+    /// # Errors
+    ///
+    /// When the address cannot be listened on.
+    pub async fn serve_too(&self, listener: TcpListener, routes: Router) -> Result<(), ServerError> {
+        let listener = tokio::net::TcpListener::from_std(listener).map_err(ServerError::Stopped)?;
+        let settings = &self.shared.settings;
+        let stop = self.stop.subscribe();
+        let routes = routes.layer(axum::middleware::from_fn(follow::follow));
+        listen::serve(listener, routes, settings.connections, stop, settings.drain_timeout).await;
+        Ok(())
     }
 
     /// Puts other keys in place of the present ones.

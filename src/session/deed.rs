@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use super::classes::{ClassSet, ToolClass, classes_of_call};
+use super::orders::speaks_to_software;
 use crate::model::{Confidence, Content, Finding, Form, Origin, Place, Pointer, ReasonCode, Severity, Step};
 use crate::policy::Policy;
 
@@ -36,6 +37,8 @@ pub struct Instructed {
     pub span: Range<usize>,
     /// How likely it is one.
     pub confidence: Confidence,
+    /// Whether it speaks to software.
+    pub addressed: bool,
 }
 
 impl Deed {
@@ -72,17 +75,20 @@ fn instructions(step: &Step, findings: &[Finding]) -> Vec<Instructed> {
             Confidence::Low | Confidence::Medium => from_the_line(&content.text, stretch(&content.text, &finding.span)),
         };
         let full = stretches.len() >= MAX_INSTRUCTIONS;
+        let addressed = speaks_to_software(&finding.rule);
         let same = stretches.iter_mut().find(|known| {
             known.pointer == content.pointer && known.span.start <= span.end && span.start <= known.span.end
         });
         if let Some(known) = same {
             known.span = known.span.start.min(span.start)..known.span.end.max(span.end);
             known.confidence = known.confidence.max(finding.confidence);
+            known.addressed |= addressed;
         } else if !full {
             stretches.push(Instructed {
                 pointer: content.pointer.clone(),
                 span,
                 confidence: finding.confidence,
+                addressed,
             });
         }
     }

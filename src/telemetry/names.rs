@@ -56,6 +56,12 @@ pub const LOG_LOST: &str = "guardian_log_lines_lost_total";
 /// Steps being decided right now.
 pub const IN_FLIGHT: &str = "guardian_steps_in_flight";
 
+/// Exchanges of gateways, by `gateway`, `protocol`, `direction` and `outcome`: `relayed`, `denied_request`, `denied_response`,
+/// `refused` (never understood), `fault` (the agent behind it gave no answer that could be used).
+pub const GATEWAY_EXCHANGES: &str = "guardian_gateway_exchanges_total";
+/// Events of streams that are only observed and went on without ever being judged, by `gateway`.
+pub const GATEWAY_UNOBSERVED: &str = "guardian_gateway_unobserved_total";
+
 /// Sessions that are remembered.
 pub const SESSIONS: &str = "guardian_sessions";
 /// Sessions that had to make room for others.
@@ -65,6 +71,11 @@ pub const SESSIONS_UNKEPT: &str = "guardian_sessions_unkept_total";
 
 /// Tells the recorder what each metric means.
 pub fn describe() {
+    metrics::describe_counter!(
+        GATEWAY_EXCHANGES,
+        "Exchanges of gateways, by gateway, protocol, direction and outcome."
+    );
+    metrics::describe_counter!(GATEWAY_UNOBSERVED, "Observed events that were not judged, by gateway.");
     metrics::describe_counter!(DECISIONS, "Verdicts given, by decision, source and method.");
     metrics::describe_histogram!(
         DECISION_SECONDS,

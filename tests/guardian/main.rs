@@ -35,6 +35,8 @@ mod evaluation;
 #[cfg(test)]
 mod fingerprint;
 #[cfg(test)]
+mod honest;
+#[cfg(test)]
 #[path = "../support/live.rs"]
 #[allow(dead_code, unreachable_pub)]
 mod live;
@@ -52,6 +54,8 @@ mod posture;
 mod pressure;
 #[cfg(test)]
 mod program;
+#[cfg(test)]
+mod prompts;
 #[cfg(test)]
 mod restart;
 #[cfg(test)]

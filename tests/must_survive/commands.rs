@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{allowed, denied, masked};
+use crate::harness::{allowed, denied};
 use crate::steps::{mcp_call, shell, sql, tool_call, tool_result};
 
 #[test]
@@ -178,8 +178,8 @@ fn s3_pieces_under_several_names_are_put_together() {
 }
 
 #[test]
-fn s8_credentials_in_sentences_are_masked_and_delivered_ones_are_not() {
-    masked(
+fn s8_credentials_in_sentences_are_left_to_the_judge_where_they_come_in() {
+    allowed(
         [
             "login with user bob / ka5tle-2!",
             "You can sign in with nina@harbour.example and Quay-2026!",

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use aos_guardian::config::ConfigFile;
+use aos_guardian::gateway::Gateways;
 use aos_guardian::server::{Control, Server};
 use aos_guardian::{app, audit};
 use serde_json::{Value, json};
@@ -93,8 +94,16 @@ impl TestGuardian {
         }
         let log = audit::Settings::File(folder.path().join("audit.jsonl"));
         let guardian = Arc::new(app::guardian(&config, &log).unwrap());
-        let server = Server::bind(config.server.clone(), config.wire, guardian, app::keyring(&config)).unwrap();
+        let server = Server::bind(
+            config.server.clone(),
+            config.wire,
+            Arc::clone(&guardian),
+            app::keyring(&config),
+        )
+        .unwrap();
         let (address, control) = (server.address(), server.control());
+        let gateways = Gateways::bind(&config.gateways, address, &guardian).unwrap();
+        let server = server.besides(gateways.router());
         tokio::spawn(server.run());
         Self {
             url: format!("http://{address}/"),

@@ -11,6 +11,7 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use super::names::{Label, keywords, names_a_secret};
+use super::value;
 use crate::model::Confidence;
 use crate::prefilter::tables::Tables;
 use crate::prefilter::{Keywords, Word};
@@ -103,6 +104,9 @@ pub(super) fn beside(text: &str, name: &Name) -> Option<Found> {
     }
     let (span, quoted) = literal(text, from, query)?;
     let value = text.get(span.clone())?;
+    if is_session_id(text.get(start..end)?, value) {
+        return None;
+    }
     // A call or an index behind a bare word makes it code.
     if !quoted && text.get(span.end..).is_some_and(|rest| rest.starts_with(['(', '['])) {
         return None;
@@ -143,7 +147,7 @@ pub(super) fn whole(name: &str, text: &str) -> Option<Found> {
     let (keyword, label) = telling_word(name)?;
     let (before, after) = (name.get(..keyword.start)?, name.get(keyword.end..)?);
     let trimmed = text.trim();
-    if trimmed.len() > VALUE_REACH || trimmed.contains(char::is_whitespace) {
+    if trimmed.len() > VALUE_REACH || trimmed.contains(char::is_whitespace) || is_session_id(name, trimmed) {
         return None;
     }
     if !names_a_secret(before, name.get(keyword.clone())?, after, label) {
@@ -156,6 +160,16 @@ pub(super) fn whole(name: &str, text: &str) -> Option<Found> {
         span: start..start + trimmed.len(),
         confidence,
     })
+}
+
+/// Whether this is the id of a session rather than what opens one: tools of browsers and sandboxes name sessions by UUIDs.
+fn is_session_id(name: &str, value: &str) -> bool {
+    let name: String = name
+        .chars()
+        .filter(char::is_ascii_alphanumeric)
+        .collect::<String>()
+        .to_ascii_lowercase();
+    name.ends_with("sessionid") && value::is_uuid(value)
 }
 
 /// The secrets in the columns of the table in whose head this name stands.

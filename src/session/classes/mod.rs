@@ -3,7 +3,7 @@
 //! A guess is a guess: it decides which rules look at a call, and never denies by itself. The words are data
 //! (`words.toml`). What a particular call does with its arguments is not known here.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::LazyLock;
 
 use serde::Deserialize;
@@ -44,6 +44,8 @@ struct Words {
     weak: Vec<String>,
     ambiguous: Vec<String>,
     classes: Vec<Entry>,
+    /// Beginnings of words of other languages, by class; `reading` for those that bring something in.
+    foreign: BTreeMap<String, Vec<String>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -93,6 +95,11 @@ fn classify(names: &[&str], description: Option<&str>, arguments: &[&str], polic
     for name in names {
         by_words(&words_of(name), By::Name, &mut found);
     }
+    if found.why.is_empty() && !found.reads {
+        for name in names {
+            by_foreign_words(&words_of(name), &mut found);
+        }
+    }
     if found.why.is_empty()
         && let Some(description) = description
     {
@@ -125,6 +132,36 @@ fn by_words(words: &[String], by: By, found: &mut Classified) {
             for verb in words.iter().filter(|word| is_weak(word)) {
                 by_verb(verb, words, by, found);
             }
+        }
+    }
+}
+
+/// What words of other languages say; a word for reading settles it.
+fn by_foreign_words(words: &[String], found: &mut Classified) {
+    let begins = |class: &str| {
+        let stems = WORDS.foreign.get(class).into_iter().flatten();
+        let mut stems = stems.filter(|stem| {
+            let short = stem.chars().count() < 4;
+            words.iter().any(|word| {
+                if short {
+                    word == *stem
+                } else {
+                    word.starts_with(stem.as_str())
+                }
+            })
+        });
+        stems.next()
+    };
+    if begins("reading").is_some() {
+        found.reads = true;
+        return;
+    }
+    for class in ToolClass::ALL {
+        if let Some(stem) = begins(class.as_str())
+            && !found.set.has(*class)
+        {
+            found.set.insert(*class);
+            found.why.push((*class, format!("`{stem}` in its name")));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::scene::{Role, Scene};
 use super::{Sighting, finding};
-use crate::model::{Content, Finding, Kind, Outcome, ToolClass};
+use crate::model::{Content, ContentId, Finding, Kind, Outcome, Pointer, ToolClass};
 use crate::session::taint::{self, ValueKind};
 
 pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
@@ -32,7 +32,11 @@ pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
         .iter()
         .flat_map(|said| [said.text.head.as_str(), "\n", said.text.tail.as_str(), "\n"])
         .collect();
-    let Some((content, what)) = strange_target(scene, &approved) else {
+    let strange = strange_target(scene, &approved)
+        .map(|(content, what)| (Some(content.id), content.pointer.clone(), content.text.len(), what))
+        .or_else(|| other_amount(scene, &approved))
+        .or_else(|| wider_path(scene, &approved));
+    let Some((content, pointer, length, what)) = strange else {
         return;
     };
     let verb = match event.step.outcome {
@@ -41,9 +45,9 @@ pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
     };
     let place = format!("r{} answers what was {verb} in step {answered}", request.number);
     let sighting = Sighting {
-        content: Some(content.id),
-        pointer: content.pointer.clone(),
-        span: 0..content.text.len(),
+        content,
+        pointer,
+        span: 0..length,
         what: &what,
         place: &place,
     };
@@ -74,6 +78,137 @@ fn strange_target<'a>(scene: &'a Scene<'_>, approved: &str) -> Option<(&'a Conte
         strange.then(|| (content, format!("`{label}`")))
     })
 }
+
+/// What is not as it was approved: the text, its place, its length, and how an explanation calls it.
+type Other = (Option<ContentId>, Pointer, usize, String);
+
+/// An amount that stands neither in what was approved nor in anything that the user said, where what was approved names one.
+fn other_amount(scene: &Scene<'_>, approved: &str) -> Option<Other> {
+    let known = amounts(approved);
+    if !scene.has(ToolClass::Pays) || known.is_empty() {
+        return None;
+    }
+    let said: Vec<u64> = scene
+        .past
+        .authority()
+        .requests()
+        .iter()
+        .flat_map(|request| amounts(&request.text.head))
+        .collect();
+    let call = scene.step.tool_call.as_ref()?;
+    let is_amount = |name: &str| AMOUNTS.iter().any(|amount| name.to_lowercase().contains(amount));
+    let argument = call.arguments.iter().find(|argument| {
+        let paid = amounts(&argument.json);
+        is_amount(&argument.name)
+            && !paid.is_empty()
+            && paid.iter().all(|paid| !known.contains(paid) && !said.contains(paid))
+    })?;
+    let content = scene
+        .step
+        .contents
+        .iter()
+        .find(|content| content.pointer == argument.pointer);
+    Some((
+        content.map(|content| content.id),
+        argument.pointer.clone(),
+        content.map_or(0, |content| content.text.len()),
+        format!("`{}`", taint::short(&argument.name)),
+    ))
+}
+
+/// Amounts in hundredths, read both ways: `1.240,00` and `1,240.00`.
+fn amounts(text: &str) -> Vec<u64> {
+    const MOST: usize = 64;
+    let mut found = Vec::new();
+    let text = text.replace([' ', '\u{a0}', '\u{202f}', '\''], "");
+    for piece in text
+        .split(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | ','))
+        .take(4_096)
+    {
+        let piece = piece.trim_matches(['.', ',']);
+        let digits = piece.chars().filter(char::is_ascii_digit).count();
+        if found.len() >= MOST || !(1..=12).contains(&digits) {
+            continue;
+        }
+        let (whole, cents) = match piece.rsplit_once(['.', ',']) {
+            Some((whole, cents)) if (1..=2).contains(&cents.len()) => (whole, format!("{cents:0<2}")),
+            _ => (piece, "00".to_owned()),
+        };
+        let whole: String = whole.chars().filter(char::is_ascii_digit).collect();
+        found.extend(
+            format!("{whole}{cents}")
+                .parse::<u64>()
+                .ok()
+                .filter(|amount| *amount > 0),
+        );
+    }
+    found
+}
+
+/// A folder, where one thing in it was approved.
+fn wider_path(scene: &Scene<'_>, approved: &str) -> Option<Other> {
+    let paths: Vec<&str> = approved
+        .split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '(' | ')' | ',' | ';'))
+        .map(|word| word.trim_end_matches(['.', '?', '!', ':']))
+        .filter(|word| word.len() > 3 && word.contains('/'))
+        .take(64)
+        .collect();
+    let content = scene.arguments().find(|content| {
+        let wider = content.text.trim().trim_end_matches(['/', '*']);
+        let is_path = wider.len() > 1 && wider.contains('/') && !wider.contains(char::is_whitespace);
+        let holds = |path: &&str| {
+            path.trim_end_matches('/')
+                .strip_prefix(wider)
+                .is_some_and(|rest| rest.starts_with('/'))
+        };
+        let named = paths.iter().any(|path| path.trim_end_matches(['/', '*']) == wider);
+        is_path && !named && paths.iter().any(holds) && !scene.trail().taint().user_said_all(wider)
+    })?;
+    let label = content.label.as_deref().map(taint::short).unwrap_or_default();
+    Some((
+        Some(content.id),
+        content.pointer.clone(),
+        content.text.len(),
+        format!("`{label}`"),
+    ))
+}
+
+/// Names of arguments that say how much.
+const AMOUNTS: &[&str] = &[
+    "amount",
+    "sum",
+    "total",
+    "value",
+    "price",
+    "betrag",
+    "summe",
+    "montant",
+    "somme",
+    "importe",
+    "cantidad",
+    "monto",
+    "importo",
+    "valor",
+    "quantia",
+    "bedrag",
+    "kwota",
+    "částka",
+    "belopp",
+    "beløp",
+    "summa",
+    "sumă",
+    "suma",
+    "tutar",
+    "сумма",
+    "сума",
+    "ποσό",
+    "مبلغ",
+    "סכום",
+    "राशि",
+    "金额",
+    "金額",
+    "금액",
+];
 
 fn is_receiver(label: &str) -> bool {
     let label = label.to_ascii_lowercase();

@@ -15,6 +15,9 @@ pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
         .iter()
         .any(|finding| finding.rule == "session.follows_instruction");
     let leaving = leaving(scene);
+    if let Some(echo) = after_order(scene) {
+        found.extend(of_echo("private_after_order", scene, echo));
+    }
     if let Some(leaving) = leaving {
         found.extend(of_echo(leaving.0, scene, leaving.1));
     } else {
@@ -101,6 +104,55 @@ fn leaving<'a>(scene: &'a Scene<'_>) -> Option<(&'static str, &'a Echo)> {
     } else {
         ("private_sent_out", private)
     })
+}
+
+/// Something that was read elsewhere leaves, after a text had told software what to do: in a message, a search, a form, an
+/// address, whatever carries words to others.
+fn after_order<'a>(scene: &'a Scene<'_>) -> Option<&'a Echo> {
+    let carries = scene.sends_out() || carries_words(scene.tool());
+    let orders = || scene.trail().instructions().filter(|instruction| instruction.addressed);
+    let latest = orders().map(|order| order.place.number).max().filter(|_| carries)?;
+    // Who has spoken since decides anew.
+    if scene.trail().heard() > latest {
+        return None;
+    }
+    let private = |echo: &&Echo| {
+        let telling = match echo.kind {
+            EchoKind::Value(kind) => !matches!(
+                kind,
+                ValueKind::Name
+                    | ValueKind::Host
+                    | ValueKind::File
+                    | ValueKind::Url
+                    | ValueKind::Path
+                    | ValueKind::Handle
+            ),
+            EchoKind::Passage => true,
+        };
+        let of_the_order = orders().any(|order| order.place.number == echo.first.number);
+        telling && !of_the_order && echo.standing == Standing::Stranger
+    };
+    let mut found = scene.echoes.iter().filter(private);
+    let first = found.next()?;
+    // One number may be anything; a passage, or two values, were read.
+    let certain = first.kind == EchoKind::Passage || found.next().is_some();
+    certain.then_some(first)
+}
+
+/// Whether a tool that only reads hands what it is told to somebody else: a search, a page that is fetched, a form.
+fn carries_words(tool: &str) -> bool {
+    let words = crate::session::classes::words_of(tool);
+    let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
+    let open = has(&[
+        "web", "public", "internet", "online", "google", "browser", "http", "url", "site", "page", "dns", "external",
+    ]);
+    has(&["fill", "submit", "form", "post", "lookup", "nslookup", "dig", "presign"])
+        || (open
+            && has(&[
+                "search", "find", "query", "open", "fetch", "get", "read", "visit", "goto", "navigate", "lookup",
+                "browse",
+            ]))
+        || has(&["websearch", "browse"])
 }
 
 /// Untrusted reading, then private reading, then sending out.

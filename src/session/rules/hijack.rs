@@ -1,9 +1,12 @@
 //! Calls, messages and memories that do what an instruction says which stood in a text without authority.
 
+use std::sync::Arc;
+
 use super::act::{Act, Doing};
 use super::scene::{Role, Scene};
 use super::{Sighting, finding};
 use crate::model::{Confidence, ContentId, Finding, Kind, Pointer, ToolClass, Treatment, Voice};
+use crate::session::deed::head;
 use crate::session::taint::{Echo, EchoKind, Standing, ValueKind, plain};
 use crate::session::trail::Instruction;
 
@@ -13,6 +16,9 @@ const MOST_WORDS: usize = 12;
 const MAX_PHRASE: usize = 200;
 /// Arguments that are compared as a whole.
 const MOST_PHRASES: usize = 64;
+/// Bytes of an argument whose words are looked for in an instruction, and words of one call.
+const MAX_CARRIER: usize = 2_000;
+const MOST_CARRIED: usize = 300;
 
 pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
     match scene.step.kind {
@@ -30,6 +36,8 @@ struct Match<'a> {
     value: Option<&'a Echo>,
     /// An argument that stands in the instruction as it is, and not in the user's words.
     phrase: Option<&'a Phrase<'a>>,
+    /// How much of what the call says is words of an instruction to software that the user never used, 0 to 2.
+    carried: i32,
     /// The tool's name stands in it, as programs write it.
     names_tool: bool,
     /// How much of what the tool does it names.
@@ -55,24 +63,54 @@ const RESEMBLES: i32 = 3;
 
 fn call(scene: &Scene<'_>, found: &mut Vec<Finding>) {
     let acts = scene.acts();
-    if !acts && !scene.has(ToolClass::ReadsSensitive) {
+    let trail = scene.trail();
+    // What speaks to software is followed with any verb.
+    let addressed = trail.instructions().any(|instruction| instruction.addressed);
+    if !acts && !addressed && !scene.has(ToolClass::ReadsSensitive) {
         return;
     }
     let (doing, phrases) = (Doing::of(scene), phrases(scene));
-    let trail = scene.trail();
+    let concerns =
+        |instruction: &&Arc<Instruction>| acts || instruction.addressed || scene.has(ToolClass::ReadsSensitive);
     let best = trail
         .instructions()
         .chain(trail.requests())
+        .filter(concerns)
         .map(|instruction| matched(scene, &doing, &phrases, instruction))
         .map(|matched| (agreement(scene, &matched), matched))
         .max_by_key(|(score, matched)| (*score, matched.instruction.confidence));
     let Some((score, matched)) = best else { return };
     let rule = match score {
-        FOLLOWS.. if acts || matched.instruction.confidence == Confidence::High => "follows_instruction",
+        FOLLOWS.. if acts || addressed || matched.instruction.confidence == Confidence::High => "follows_instruction",
         RESEMBLES.. => "resembles_instruction",
         _ => return,
     };
-    found.extend(tell(rule, scene, &matched));
+    let told = tell(rule, scene, &matched).map(|mut told| {
+        let certain = matched.instruction.confidence == Confidence::High && !trail.delegates();
+        if !(certain && is_grave(scene)) {
+            told.suggested = told.suggested.min(Treatment::Evidence);
+        }
+        // An order to software that the call only looks like following, without doing what cannot be undone.
+        if matched.instruction.confidence < Confidence::High && !is_grave(scene) {
+            told.confidence = told.confidence.min(Confidence::Medium);
+        }
+        told
+    });
+    found.extend(told);
+}
+
+/// Whether the call does what nobody does on a stranger's word: it sends, pays, grants, deletes or executes.
+fn is_grave(scene: &Scene<'_>) -> bool {
+    scene.step.kind == Kind::A2aRequest
+        || [
+            ToolClass::SendsOut,
+            ToolClass::Pays,
+            ToolClass::ChangesPermissions,
+            ToolClass::Destroys,
+            ToolClass::Executes,
+        ]
+        .into_iter()
+        .any(|class| scene.has(class))
 }
 
 /// How well a call agrees with an instruction, less what speaks for the user.
@@ -90,6 +128,7 @@ fn agreement(scene: &Scene<'_>, matched: &Match<'_>) -> i32 {
         EchoKind::Value(_) => 1,
     });
     let phrase = matched.phrase.map_or(0, |phrase| if phrase.words >= 3 { 2 } else { 1 });
+    let phrase = phrase.max(matched.carried);
     let tool = match (matched.names_tool, matched.act) {
         (true, _) => 3,
         (false, Act::Exact) => 4,
@@ -102,6 +141,7 @@ fn agreement(scene: &Scene<'_>, matched: &Match<'_>) -> i32 {
     }
     let sure = match confidence {
         Confidence::High => 2,
+        Confidence::Medium if matched.instruction.addressed && !scene.trail().delegates() => 2,
         Confidence::Medium => 1,
         Confidence::Low => 0,
     };
@@ -148,6 +188,7 @@ fn matched<'a>(
             .iter()
             .filter(|phrase| instruction.words.contains(&phrase.plain))
             .max_by_key(|phrase| phrase.words),
+        carried: carried(scene, instruction),
         names_tool: doing.is_named_in(instruction),
         act,
         asked,
@@ -175,6 +216,37 @@ fn phrases<'a>(scene: &'a Scene<'_>) -> Vec<Phrase<'a>> {
         })
     });
     phrases.collect()
+}
+
+/// How many of the words of a call stand in an instruction to software, and in nothing that the user said: 2 for many.
+fn carried(scene: &Scene<'_>, instruction: &Instruction) -> i32 {
+    if !instruction.addressed {
+        return 0;
+    }
+    let taint = scene.trail().taint();
+    let (mut seen, mut left) = (Vec::new(), MOST_CARRIED);
+    for content in scene.arguments() {
+        let text = head(&content.text, MAX_CARRIER);
+        for word in plain(text).split_whitespace() {
+            if left == 0 {
+                break;
+            }
+            left -= 1;
+            let telling = word.len() >= 5 || word.chars().any(|c| c.is_ascii_digit() || !c.is_ascii());
+            if telling
+                && !seen.iter().any(|known| known == word)
+                && instruction.words.contains(&format!(" {word} "))
+                && !taint.user_said(word)
+            {
+                seen.push(word.to_owned());
+            }
+        }
+    }
+    match seen.len() {
+        0 | 1 => 0,
+        2 => 1,
+        _ => 2,
+    }
 }
 
 /// Whether a value of the call comes from this instruction, and from nowhere else.

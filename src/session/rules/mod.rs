@@ -10,7 +10,9 @@
 //! | `flow.rs` | where things go to, and where they came from |
 //! | `files.rs` | files that are written, then run |
 //! | `again.rs` | what was denied, tried again |
+//! | `arguments.rs` | options of tools that are named like programs, environments, statements that mean everything |
 //! | `approvals.rs` | approvals that are used for something else |
+//! | `orders.rs` | texts that tell software what to do |
 //! | `split.rs`, `memories.rs` | instructions in two pieces; memories of untrusted texts |
 //! | `definitions.rs` | tools that are not what they were |
 //! | `seams.rs` | credentials that come in pieces |
@@ -18,11 +20,13 @@
 mod act;
 pub(super) mod again;
 mod approvals;
+mod arguments;
 mod definitions;
 mod files;
 mod flow;
 mod hijack;
 mod memories;
+mod orders;
 mod scene;
 mod seams;
 mod split;
@@ -82,6 +86,8 @@ pub fn screen(past: &Past, step: &Step, policy: &Policy, experts: &dyn Experts) 
     let mut found = Vec::new();
     definitions::screen(&scene, &mut found);
     memories::screen(&scene, &mut found);
+    orders::screen(&scene, &mut found);
+    arguments::screen(&scene, policy, experts, &mut found);
     if !past.is_empty() {
         hijack::screen(&scene, &mut found);
         flow::screen(&scene, &mut found);

@@ -25,10 +25,19 @@ pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, experts: &dyn Experts, 
                 return;
             }
             left -= 1;
-            let secret = experts
+            let crosses =
+                |finding: &Finding| is_secret(finding) && finding.span.start < seam && seam < finding.span.end;
+            let mut seen = experts
                 .examine(scene.step, Origin::ToolOutput, &joined, policy)
-                .into_iter()
-                .find(|finding| is_secret(finding) && finding.span.start < seam && seam < finding.span.end);
+                .into_iter();
+            // What is whole already is continued by nothing: the next text begins a word of its own.
+            let secret = seen.find(crosses).filter(|_| {
+                let before = joined.get(..seam).unwrap_or_default();
+                let alone = experts.examine(scene.step, Origin::ToolOutput, before, policy);
+                !alone
+                    .iter()
+                    .any(|finding| is_secret(finding) && finding.span.end == before.len())
+            });
             if let Some(secret) = secret {
                 let begin = content.text.len() - content.text.trim_start().len();
                 let sighting = Sighting {
@@ -67,7 +76,7 @@ fn joined(end: &str, text: &str) -> Option<(String, usize)> {
     let before: String = end.chars().rev().take_while(is_part).take(REACH).collect();
     let behind: String = text.chars().take_while(is_part).take(REACH).collect();
     let has_digit = before.chars().chain(behind.chars()).any(|c| c.is_ascii_digit());
-    let both = before.len() >= SHORTEST_PIECE && behind.len() >= SHORTEST_PIECE;
+    let both = before.len() >= SHORTEST_PIECE && behind.len() >= SHORTEST_PIECE && !is_plain_word(&behind);
     if !both || !has_digit || before.len() + behind.len() < SHORTEST_WORD {
         return None;
     }
@@ -75,6 +84,13 @@ fn joined(end: &str, text: &str) -> Option<(String, usize)> {
     let tail = end.get(from..)?;
     let head = text.get(..text.floor_char_boundary(REACH))?;
     Some((format!("{tail}{head}"), tail.len()))
+}
+
+/// A word of a language, as sentences and commands begin with: letters alone, no capital but the first.
+fn is_plain_word(word: &str) -> bool {
+    let mut chars = word.chars();
+    chars.next().is_some_and(char::is_alphabetic)
+        && chars.all(|c| c.is_ascii_lowercase() || matches!(c, '-' | '.' | '_'))
 }
 
 #[cfg(test)]
@@ -89,6 +105,7 @@ mod tests {
         );
         assert_eq!(joined("It ends here.", "And goes on."), None);
         assert_eq!(joined("sunny", "weather1"), None);
+        assert_eq!(joined("https://a.example/r?token=9f8c1e0d7b", "Completed."), None);
         assert_eq!(joined("", "AB12CD34EF56GH78"), None);
     }
 }

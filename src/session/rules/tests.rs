@@ -41,6 +41,7 @@ struct Story {
     policy: Policy,
     last: Option<(Step, Vec<Finding>)>,
     outcome: Outcome,
+    instructions: Option<String>,
 }
 
 impl Story {
@@ -50,6 +51,7 @@ impl Story {
             policy: Policy::standard().unwrap(),
             last: None,
             outcome: Outcome::Allowed,
+            instructions: None,
         }
     }
 
@@ -78,6 +80,7 @@ impl Story {
         match who {
             "user" => self.step(says(Kind::UserMessage, Origin::User, text), &[]),
             "agent" => self.step(says(Kind::AgentMessage, Origin::Agent, text), &[]),
+            "instructions" => self.instructions = Some(text.to_owned()),
             "recall" => self.step(says(Kind::MemoryRetrieval, Origin::Memory, text), &[]),
             "store" => self.step(says(Kind::MemoryStore, Origin::Memory, text), &[]),
             "tools" => {
@@ -113,16 +116,22 @@ impl Story {
         }
     }
 
-    fn step(&mut self, step: Step, findings: &[Finding]) {
+    fn step(&mut self, mut step: Step, findings: &[Finding]) {
+        if let Some(text) = &self.instructions {
+            let mut content = step_with(Origin::Instructions, &[text]).contents.remove(0);
+            content.id = ContentId::from_index(step.contents.len());
+            step.contents.push(content);
+        }
         let found = screen(&self.past, &step, &self.policy, &Expert);
+        let findings: Vec<Finding> = findings.iter().chain(&found).cloned().collect();
         let settled = Settled {
             outcome: self.outcome,
             reasons: &[ReasonCode::DestructiveAction],
-            findings,
+            findings: &findings,
             withheld: &Withheld::default(),
         };
         let mut happening = Happening::new(&step, &Identity::of(&step), settled);
-        happening.deed = Deed::of(&step, findings, &self.policy);
+        happening.deed = Deed::of(&step, &findings, &self.policy);
         if step.kind == Kind::MemoryStore {
             let echoes = self.past.trail().taint().look(&step);
             let foreign = echoes

@@ -1,0 +1,303 @@
+//! `[[gateways]]`, checked.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use http::{HeaderName, HeaderValue};
+use url::Url;
+
+use super::file::GatewaySection;
+use super::settings::Reader;
+use super::{ApiKey, ConfigError, Keys};
+use crate::gateway::{Callable, Direction, Listen, Protocol, RemoteGuardian, Settings, StreamMode};
+use crate::model::OrganisationId;
+use crate::{pipeline, server};
+
+const PROTOCOLS: &[(&str, Protocol)] = &[
+    ("a2a", Protocol::A2a),
+    ("agentvault", Protocol::AgentVault),
+    ("agent-protocol", Protocol::AgentProtocol),
+];
+const DIRECTIONS: &[(&str, Direction)] = &[("egress", Direction::Egress), ("ingress", Direction::Ingress)];
+const MODES: &[(&str, StreamMode)] = &[
+    ("hold", StreamMode::Hold),
+    ("event", StreamMode::Event),
+    ("window", StreamMode::Window),
+    ("observe", StreamMode::Observe),
+];
+
+/// What the guardian itself answers under.
+const TAKEN: &[&str] = &["/", "/aos", "/healthz", "/readyz", "/metrics"];
+
+impl Reader<'_> {
+    /// Every gateway.
+    pub(super) fn gateways(
+        &self,
+        sections: &[GatewaySection],
+        organisations: &[OrganisationId],
+        max_depth: usize,
+        timeout: Duration,
+    ) -> Result<Vec<Settings>, ConfigError> {
+        let mut gateways: Vec<Settings> = Vec::new();
+        for (index, section) in sections.iter().enumerate() {
+            let one = One {
+                reader: self,
+                section,
+                index,
+            };
+            let gateway = one.settings(organisations, max_depth)?;
+            // A verdict of this process keeps its own time; this is for when it does not.
+            let gateway = Settings {
+                decision_timeout: timeout + Duration::from_secs(1),
+                ..gateway
+            };
+            let same_name = gateways.iter().any(|other| other.name == gateway.name);
+            if same_name {
+                return Err(one.wrong("name", format!("`{}` is the name of another gateway", gateway.name)));
+            }
+            if gateways.iter().any(|other| other.listen == gateway.listen) {
+                return Err(one.wrong("listen", "another gateway listens there"));
+            }
+            gateways.push(gateway);
+        }
+        Ok(gateways)
+    }
+}
+
+/// The value of an environment variable.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+struct One<'a> {
+    reader: &'a Reader<'a>,
+    section: &'a GatewaySection,
+    index: usize,
+}
+
+impl One<'_> {
+    fn wrong(&self, key: &str, why: impl Into<String>) -> ConfigError {
+        self.reader.wrong(&self.key(key), why)
+    }
+
+    fn key(&self, key: &str) -> String {
+        format!("gateways[{}].{key}", self.index)
+    }
+
+    fn needed<'s>(&self, key: &str, value: Option<&'s String>, what: &str) -> Result<&'s str, ConfigError> {
+        value
+            .map(String::as_str)
+            .ok_or_else(|| self.wrong(key, format!("is needed: {what}")))
+    }
+
+    fn settings(&self, organisations: &[OrganisationId], max_depth: usize) -> Result<Settings, ConfigError> {
+        let section = self.section;
+        let protocol = self.needed(
+            "protocol",
+            section.protocol.as_ref(),
+            "`a2a`, `agentvault` or `agent-protocol`",
+        )?;
+        let listen = self.listen()?;
+        let upstream = section
+            .upstream
+            .as_deref()
+            .map(|text| self.url("upstream", text))
+            .transpose()?;
+        let direction = match (&section.direction, &upstream) {
+            (Some(direction), _) => self.reader.one_of(&self.key("direction"), direction, DIRECTIONS)?,
+            (None, None) => Direction::Ingress,
+            (None, Some(_)) => {
+                let what = "`egress` guards the agent that calls, `ingress` the one that is called";
+                return Err(self.wrong("direction", format!("is needed: {what}")));
+            }
+        };
+        let mode = section.stream_mode.as_deref().unwrap_or("hold");
+        let within = |key: &str, value, least, most| self.reader.within(&self.key(key), value, least, most);
+        Ok(Settings {
+            name: self.name(&listen)?,
+            protocol: self.reader.one_of(&self.key("protocol"), protocol, PROTOCOLS)?,
+            listen,
+            upstream,
+            direction,
+            stream_mode: self.reader.one_of(&self.key("stream_mode"), mode, MODES)?,
+            hold_bytes: within(
+                "hold_bytes",
+                section.hold_bytes.unwrap_or(64 * 1024),
+                1_024,
+                16 * 1024 * 1024,
+            )?,
+            public_url: section
+                .public_url
+                .as_deref()
+                .map(|text| self.url("public_url", text))
+                .transpose()?,
+            organisation: self.organisation(organisations)?,
+            client_keys: self.client_keys()?,
+            allow_unauthenticated: section.allow_unauthenticated,
+            headers: self.headers()?,
+            pass_auth: section.pass_auth,
+            pass_headers: self.pass_headers()?,
+            guardian: self.guardian()?,
+            decision_timeout: pipeline::Settings::default().timeout,
+            upstream_timeout: Duration::from_millis(self.reader.within(
+                &self.key("upstream_timeout_ms"),
+                section.upstream_timeout_ms.unwrap_or(300_000),
+                100,
+                86_400_000,
+            )?),
+            max_message_bytes: within(
+                "max_message_bytes",
+                section.max_message_bytes.unwrap_or(1024 * 1024),
+                1_024,
+                64 * 1024 * 1024,
+            )?,
+            max_depth,
+            max_in_flight: within("max_in_flight", section.max_in_flight.unwrap_or(2_048), 1, 100_000)?,
+            callable: Callable {
+                hosts: section.push_hosts.clone(),
+            },
+        })
+    }
+
+    fn listen(&self) -> Result<Listen, ConfigError> {
+        let what = "a path such as `/gw/weather`, or an address such as `127.0.0.1:9001`";
+        let text = self.needed("listen", self.section.listen.as_ref(), what)?;
+        if !text.starts_with('/') {
+            let address: SocketAddr = server::parse_listen(text).map_err(|why| self.wrong("listen", why))?;
+            return Ok(Listen::Address(address));
+        }
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '-' | '_' | '.');
+        let path = text.trim_end_matches('/');
+        if path.is_empty() || TAKEN.contains(&path) || path.contains("//") || !path.chars().all(plain) {
+            return Err(self.wrong(
+                "listen",
+                format!("expected a path of its own such as `/gw/weather`, found `{text}`"),
+            ));
+        }
+        Ok(Listen::Path(path.to_owned()))
+    }
+
+    fn name(&self, listen: &Listen) -> Result<String, ConfigError> {
+        let name = match (&self.section.name, listen) {
+            (Some(name), _) => name.clone(),
+            (None, Listen::Path(path)) => path.rsplit('/').next().unwrap_or_default().to_owned(),
+            (None, Listen::Address(address)) => address.to_string(),
+        };
+        let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':' | '[' | ']');
+        if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
+            return Err(self.wrong(
+                "name",
+                format!("expected letters, digits, `-`, `_`, `.`, found `{name}`"),
+            ));
+        }
+        Ok(name)
+    }
+
+    fn url(&self, key: &str, text: &str) -> Result<Url, ConfigError> {
+        let expected = || {
+            self.wrong(
+                key,
+                format!("expected an address such as `http://127.0.0.1:9999`, found `{text}`"),
+            )
+        };
+        let url = Url::parse(text).map_err(|_| expected())?;
+        let plain =
+            url.query().is_none() && url.fragment().is_none() && url.username().is_empty() && url.password().is_none();
+        if matches!(url.scheme(), "http" | "https") && url.host().is_some() && plain {
+            Ok(url)
+        } else {
+            Err(expected())
+        }
+    }
+
+    fn organisation(&self, organisations: &[OrganisationId]) -> Result<OrganisationId, ConfigError> {
+        match (&self.section.organisation, organisations) {
+            (None, [first, ..]) => Ok(first.clone()),
+            (None, []) => Ok(pipeline::Organisation::default_id()),
+            (Some(id), _) => {
+                let known = organisations.iter().find(|known| known.as_str() == id);
+                known
+                    .cloned()
+                    .ok_or_else(|| self.wrong("organisation", format!("`{id}` is none of the organisations")))
+            }
+        }
+    }
+
+    fn client_keys(&self) -> Result<Vec<[u8; 32]>, ConfigError> {
+        let keys = self.section.client_keys.iter().enumerate().map(|(index, text)| {
+            let key = ApiKey::parse(text, variable);
+            key.map(|key| *key.digest())
+                .map_err(|why| self.wrong(&format!("client_keys[{index}]"), why))
+        });
+        keys.collect()
+    }
+
+    /// Headers for the agent behind the gateway; `env:NAME` for those that hold a secret.
+    fn headers(&self) -> Result<Vec<(HeaderName, HeaderValue)>, ConfigError> {
+        let read = |(name, text): (&String, &String)| {
+            let key = format!("headers.{name}");
+            let value = match text.strip_prefix("env:") {
+                Some(variable_name) => match (variable(variable_name), self.reader.keys) {
+                    (Some(value), _) => value,
+                    (None, Keys::Unneeded) => String::new(),
+                    (None, Keys::Needed) => {
+                        return Err(self.wrong(&key, format!("the variable `{variable_name}` is not set")));
+                    }
+                },
+                None => text.clone(),
+            };
+            let name = HeaderName::try_from(name.as_str()).map_err(|_| self.wrong(&key, "is no name of a header"))?;
+            let mut value =
+                HeaderValue::try_from(value.trim()).map_err(|_| self.wrong(&key, "cannot be sent in a header"))?;
+            value.set_sensitive(true);
+            Ok((name, value))
+        };
+        self.section.headers.iter().map(read).collect()
+    }
+
+    fn pass_headers(&self) -> Result<Vec<HeaderName>, ConfigError> {
+        const NEVER: &[&str] = &[
+            "host",
+            "content-length",
+            "content-type",
+            "transfer-encoding",
+            "connection",
+            "keep-alive",
+            "te",
+            "trailer",
+            "upgrade",
+            "proxy-authorization",
+            "proxy-authenticate",
+            "accept-encoding",
+            "content-encoding",
+            "x-guardian-key",
+        ];
+        let read = |text: &String| {
+            let name = HeaderName::try_from(text.as_str())
+                .ok()
+                .filter(|name| !NEVER.contains(&name.as_str()));
+            name.ok_or_else(|| self.wrong("pass_headers", format!("`{text}` is no header that can be passed on")))
+        };
+        self.section.pass_headers.iter().map(read).collect()
+    }
+
+    fn guardian(&self) -> Result<Option<RemoteGuardian>, ConfigError> {
+        let Some(text) = &self.section.guardian_url else {
+            return Ok(None);
+        };
+        let key = match (&self.section.guardian_key_env, self.reader.keys) {
+            (None, _) => None,
+            (Some(name), keys) => match (variable(name), keys) {
+                (Some(key), _) => Some(key.into()),
+                (None, Keys::Unneeded) => None,
+                (None, Keys::Needed) => {
+                    return Err(self.wrong("guardian_key_env", format!("the variable `{name}` is not set")));
+                }
+            },
+        };
+        Ok(Some(RemoteGuardian {
+            url: self.url("guardian_url", text)?,
+            key,
+        }))
+    }
+}

@@ -1,0 +1,60 @@
+//! Cancelling what nobody is going to read.
+
+use std::sync::Arc;
+
+use http::Method;
+
+use super::call::{Binding, Call};
+use super::methods::{Op, Version};
+use crate::gateway::json::object;
+use crate::gateway::receive::Received;
+use crate::gateway::route::Route;
+use crate::gateway::upstream::Forward;
+
+/// Tells the agent behind the gateway that nobody is going to read the answer.
+pub(super) fn cancel(route: &Arc<Route>, call: &Call, received: &Arc<Received>, task: &str) {
+    if call.op == Op::Cancel || !crate::gateway::seen::is_plain(task) {
+        return;
+    }
+    let cancelling = Call {
+        op: Op::Cancel,
+        version: call.version,
+        binding: match &call.binding {
+            Binding::Rpc { .. } => Binding::Rpc {
+                id: uuid::Uuid::new_v4().to_string().into(),
+                name: match call.version {
+                    Version::V0 => "tasks/cancel".to_owned(),
+                    Version::V1 => "CancelTask".to_owned(),
+                },
+            },
+            Binding::Rest => Binding::Rest,
+        },
+        params: object([("id", task.into())]),
+        rest: match &call.binding {
+            Binding::Rpc { .. } => call.rest.clone(),
+            Binding::Rest => rest_of_task(&call.rest, task),
+        },
+        query: None,
+    };
+    let (kept, received) = (Arc::clone(route), Arc::clone(received));
+    route.aside(async move {
+        let Some(upstream) = &kept.upstream else { return };
+        let forward = Forward {
+            method: Method::POST,
+            rest: &cancelling.rest,
+            query: None,
+            headers: &received.headers,
+            body: cancelling.body(),
+        };
+        // It is a courtesy: the task may have ended long ago.
+        let _ = upstream.send(forward).await;
+    });
+}
+
+fn rest_of_task(rest: &str, task: &str) -> String {
+    let before = ["/message:", "/tasks"]
+        .iter()
+        .find_map(|mark| rest.split_once(mark))
+        .map_or("", |(before, _)| before);
+    format!("{before}/tasks/{task}:cancel")
+}

@@ -1,0 +1,238 @@
+//! Agent cards: what an agent says of itself, with every address turned to the gateway.
+
+use std::sync::Arc;
+
+use axum::response::Response;
+use http::header::{CACHE_CONTROL, ETAG, IF_NONE_MATCH, LAST_MODIFIED};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use serde_json::json;
+use url::Url;
+
+use super::answers;
+use super::call::{Binding, Call};
+use super::methods::{Op, Version};
+use crate::gateway::answer::Answer;
+use crate::gateway::json::Json;
+use crate::gateway::receive::Received;
+use crate::gateway::route::Route;
+use crate::gateway::upstream::Forward;
+
+/// Whether this is a path under which agents show their card.
+pub(super) fn is_path(rest: &str) -> bool {
+    rest.ends_with("/.well-known/agent-card.json") || rest.ends_with("/.well-known/agent.json")
+}
+
+/// Shows the card of the agent behind the gateway.
+pub(super) async fn show(route: &Arc<Route>, received: Received) -> Response {
+    let call = Call {
+        op: Op::Card,
+        version: Version::V1,
+        binding: Binding::Rest,
+        params: Json::Null,
+        rest: received.rest.clone(),
+        query: None,
+    };
+    match card(route, &call, &received).await {
+        Ok((card, headers)) => with_etag(card, headers, &received.headers),
+        Err(answer) => answer.into_response(),
+    }
+}
+
+async fn card(route: &Arc<Route>, call: &Call, received: &Received) -> Result<(Json, HeaderMap), Answer> {
+    let fault = |status, message: &str| {
+        route.count("fault");
+        answers::fault(call, status, message)
+    };
+    let Some(upstream) = &route.upstream else {
+        return Err(fault(StatusCode::NOT_FOUND, "there is no agent behind this gateway"));
+    };
+    let forward = Forward {
+        method: Method::GET,
+        rest: &received.rest,
+        query: None,
+        headers: &received.headers,
+        body: None,
+    };
+    let unanswered = |why: crate::gateway::upstream::UpstreamFault| fault(why.status(), &why.to_string());
+    let mut response = upstream.send(forward).await.map_err(unanswered)?;
+    let status = response.status();
+    if !status.is_success() {
+        return Err(fault(
+            status,
+            &format!("the agent behind the gateway answered HTTP {}", status.as_u16()),
+        ));
+    }
+    let headers = response.headers().clone();
+    let body = upstream.read(&mut response).await.map_err(unanswered)?;
+    let card = route.parse(&body).ok().filter(Json::is_object);
+    let card = card.ok_or_else(|| fault(StatusCode::BAD_GATEWAY, "the agent's card is not a JSON object"))?;
+    // Addresses are turned first: what is judged is what callers get.
+    let mut card = card;
+    rewrite(route, &mut card).map_err(|why| {
+        tracing::warn!(gateway = route.settings.name, "the card cannot be shown: {why}");
+        fault(StatusCode::BAD_GATEWAY, why)
+    })?;
+    let question = |view| call.answer_question(route, view);
+    match route
+        .judge_view("card", card, question, |step| call.carried_answer(step))
+        .await
+    {
+        Ok(card) => {
+            route.count("relayed");
+            Ok((card, headers))
+        }
+        Err(denial) => {
+            route.count("denied_response");
+            Err(answers::denied(call, &denial))
+        }
+    }
+}
+
+fn with_etag(card: Json, upstream: HeaderMap, request: &HeaderMap) -> Response {
+    let body = card.write();
+    let etag = format!("\"{}\"", blake3::hash(body.as_bytes()).to_hex());
+    let unchanged = request
+        .get(IF_NONE_MATCH)
+        .and_then(|tags| tags.to_str().ok())
+        .is_some_and(|tags| {
+            tags.split(',')
+                .any(|tag| tag.trim().trim_start_matches("W/") == etag || tag.trim() == "*")
+        });
+    let mut answer = Answer::json(StatusCode::OK, body);
+    if unchanged {
+        answer.status = StatusCode::NOT_MODIFIED;
+        answer.body = String::new();
+    }
+    for name in [CACHE_CONTROL, LAST_MODIFIED] {
+        if let Some(value) = upstream.get(&name) {
+            answer.headers.insert(name, value.clone());
+        }
+    }
+    if let Ok(etag) = HeaderValue::from_str(&etag) {
+        answer.headers.insert(ETAG, etag);
+    }
+    answer.into_response()
+}
+
+/// The extended card inside an answer.
+pub(super) fn rewrite_answer(route: &Route, answer: &mut Json) {
+    let card = match answer.get("result").is_some() {
+        true => answer.get_mut("result"),
+        false => Some(answer),
+    };
+    if let Some(card) = card.filter(|card| card.get("skills").is_some())
+        && let Err(why) = rewrite(route, card)
+    {
+        tracing::warn!(
+            gateway = route.settings.name,
+            "the extended card cannot be shown: {why}"
+        );
+        *card = json!({}).into();
+    }
+}
+
+const UNREACHABLE: &str = "the agent's card names no interface that the gateway can stand before";
+
+/// Turns every address of a card to the gateway. Interfaces that do not lead through it are taken out, and signatures with them,
+/// which do not fit any more.
+fn rewrite(route: &Route, card: &mut Json) -> Result<(), &'static str> {
+    card.remove("signatures");
+    let main = card
+        .str_of("url")
+        .or_else(|| {
+            let listed = card.get("supportedInterfaces")?.items();
+            listed.iter().find(|one| is_proxied(one))?.str_of("url")
+        })
+        .and_then(|url| Url::parse(url).ok());
+    let turn = |url: &str| turned(route, main.as_ref(), url);
+    for (list, needed) in [("additionalInterfaces", false), ("supportedInterfaces", true)] {
+        let Some(Json::Array(interfaces)) = card.get_mut(list) else {
+            continue;
+        };
+        interfaces.retain_mut(|one| {
+            let to = one.str_of("url").filter(|_| is_proxied(one)).and_then(turn);
+            to.is_some_and(|to| {
+                one.set("url", to);
+                true
+            })
+        });
+        if needed && interfaces.is_empty() && card.get("url").is_none() {
+            return Err(UNREACHABLE);
+        }
+    }
+    if card.get("url").is_some() {
+        let preferred = card.str_of("preferredTransport").unwrap_or("JSONRPC").to_owned();
+        let to = card.str_of("url").filter(|_| is_known(&preferred)).and_then(turn);
+        let instead = || {
+            let other = card.get("additionalInterfaces")?.items().first()?;
+            Some((other.str_of("url")?.to_owned(), other.str_of("transport")?.to_owned()))
+        };
+        let (url, transport) = match to {
+            Some(url) => (url, None),
+            None => instead()
+                .map(|(url, transport)| (url, Some(transport)))
+                .ok_or(UNREACHABLE)?,
+        };
+        card.set("url", url);
+        if let Some(transport) = transport {
+            card.set("preferredTransport", transport);
+        }
+    }
+    replace_security(route, card);
+    Ok(())
+}
+
+fn is_known(transport: &str) -> bool {
+    matches!(transport, "JSONRPC" | "HTTP+JSON")
+}
+
+fn is_proxied(interface: &Json) -> bool {
+    let transport = interface
+        .str_of("protocolBinding")
+        .or_else(|| interface.str_of("transport"));
+    transport.is_some_and(is_known)
+}
+
+/// The address under the gateway that stands for this one; `None` where it leads past the agent that the gateway stands before.
+fn turned(route: &Route, main: Option<&Url>, text: &str) -> Option<String> {
+    let url = Url::parse(text)
+        .ok()
+        .filter(|url| matches!(url.scheme(), "http" | "https"))?;
+    let base = &route.upstream.as_ref()?.base;
+    let place = |url: &Url| (url.host_str().map(str::to_owned), url.port_or_known_default());
+    if place(&url) != place(base) && main.is_none_or(|main| place(&url) != place(main)) {
+        return None;
+    }
+    let under = base.path().trim_end_matches('/');
+    let rest = url.path().strip_prefix(under)?;
+    if !rest.is_empty() && !rest.starts_with('/') {
+        return None;
+    }
+    Some(route.here(rest))
+}
+
+/// Callers need the gateway's credentials, not the agent's, unless theirs are passed on.
+fn replace_security(route: &Route, card: &mut Json) {
+    if route.settings.pass_auth {
+        return;
+    }
+    let is_v1 = card.get("supportedInterfaces").is_some();
+    for name in ["securitySchemes", "security", "securityRequirements"] {
+        card.remove(name);
+    }
+    if route.settings.client_keys.is_empty() {
+        return;
+    }
+    if is_v1 {
+        let scheme = json!({"guardianKey": {"apiKeySecurityScheme": {"location": "header", "name": "X-Guardian-Key"}}});
+        card.set("securitySchemes", scheme);
+        card.set(
+            "securityRequirements",
+            json!([{"schemes": {"guardianKey": {"list": []}}}]),
+        );
+    } else {
+        let scheme = json!({"guardianKey": {"type": "apiKey", "in": "header", "name": "X-Guardian-Key"}});
+        card.set("securitySchemes", scheme);
+        card.set("security", json!([{"guardianKey": []}]));
+    }
+}

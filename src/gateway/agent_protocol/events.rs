@@ -1,0 +1,118 @@
+//! The events of Agent Protocol's streams and lists.
+
+use std::sync::Arc;
+
+use super::cancel::cancel;
+use super::shapes::{self, Form};
+use crate::gateway::denial::Denial;
+use crate::gateway::hold::Dialect;
+use crate::gateway::json::Json;
+use crate::gateway::receive::Received;
+use crate::gateway::route::Route;
+use crate::gateway::sse::Event;
+use crate::gateway::verdicts::Question;
+
+/// One stream, or one list, of events.
+pub(super) struct Events {
+    pub(super) route: Arc<Route>,
+    pub(super) received: Arc<Received>,
+    /// The request or run.
+    pub(super) id: Option<String>,
+    /// Whether events may be plain text.
+    pub(super) takes_text: bool,
+    pub(super) form: Option<Form>,
+    pub(super) agent: String,
+}
+
+impl Events {
+    fn last_words(&self, text: &str) -> Vec<Event> {
+        let form = self
+            .form
+            .unwrap_or(if self.takes_text { Form::Text } else { Form::Snake });
+        form.last_words(self.id.as_deref(), &self.agent, text)
+    }
+}
+
+impl Dialect for Events {
+    fn read(&mut self, event: &Event) -> Result<Json, String> {
+        let value = match self.route.parse(event.data.as_bytes()) {
+            Ok(value @ Json::Object(_)) => value,
+            // A quoted string would be read by some clients and shown by others.
+            Ok(_) | Err(_) if self.takes_text => Json::Text(event.data.clone()),
+            Ok(_) | Err(_) => {
+                return Err("the agent behind the gateway sent an event that is not a JSON object".to_owned());
+            }
+        };
+        self.form.get_or_insert(Form::of(&value));
+        if self.id.is_none() {
+            self.id = shapes::id_of(&value);
+        }
+        if let Some(agent) = value.str_of("agent") {
+            agent.clone_into(&mut self.agent);
+        }
+        Ok(value)
+    }
+
+    fn write(&self, event: &Event, value: &Json) -> Event {
+        let data = match value {
+            Json::Text(text) => text.clone(),
+            value => value.write(),
+        };
+        Event { data, ..event.clone() }
+    }
+
+    fn completes(&mut self, value: &Json) -> bool {
+        let kind = value
+            .str_of("type")
+            .unwrap_or_default()
+            .replace('_', "")
+            .to_ascii_lowercase();
+        matches!(
+            kind.as_str(),
+            "requestcompleted" | "runcompleted" | "operationcomplete" | "turnend" | "waitforinput"
+        )
+    }
+
+    fn texts<'v>(&self, value: &'v mut Json) -> Vec<(String, &'v mut String)> {
+        let said = match value {
+            Json::Text(text) => return vec![("said".to_owned(), text)],
+            value if value.get("payload").is_some() => value.get_mut("payload"),
+            value => Some(value),
+        };
+        let text = match said {
+            Some(Json::Text(text)) => Some(text),
+            Some(said) => match said.get_mut("content") {
+                Some(Json::Text(text)) => Some(text),
+                _ => None,
+            },
+            None => None,
+        };
+        text.map(|text| ("said".to_owned(), text)).into_iter().collect()
+    }
+
+    fn scope(&self) -> String {
+        shapes::scope(self.id.as_deref())
+    }
+
+    fn question(&mut self, values: Vec<Json>) -> Question {
+        shapes::answer_question(&self.route, self.id.as_deref(), values)
+    }
+
+    fn carried(&mut self, params: Json) -> Option<Vec<Json>> {
+        shapes::carried_answers(params)
+    }
+
+    fn end_denied(&mut self, denial: &Denial) -> Vec<Event> {
+        self.route.count("denied_response");
+        if let Some(id) = &self.id {
+            self.route.seen.deny(id, denial);
+            cancel(&self.route, &self.received, id);
+        }
+        self.last_words(&denial.text())
+    }
+
+    fn end_broken(&mut self, why: &str) -> Vec<Event> {
+        self.route.count("fault");
+        self.last_words(&format!("[guardian] {why}"))
+    }
+}

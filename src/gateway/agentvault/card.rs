@@ -1,0 +1,182 @@
+//! AgentVault's cards, and the tokens that clients get where credentials are passed on.
+
+use std::sync::Arc;
+
+use axum::response::Response;
+use http::header::CONTENT_TYPE;
+use http::{HeaderValue, Method, StatusCode};
+use serde_json::json;
+use url::Url;
+
+use super::shapes::{self, Op};
+use crate::gateway::answer::{Answer, RpcRequest};
+use crate::gateway::json::{Json, object};
+use crate::gateway::receive::Received;
+use crate::gateway::route::Route;
+use crate::gateway::upstream::{Forward, UpstreamFault};
+
+/// Shows the card of the agent behind the gateway. Cards may stand under any path.
+pub(super) async fn show(route: &Arc<Route>, received: Received) -> Response {
+    match card(route, &received).await {
+        Ok(card) => Answer::json(StatusCode::OK, card.write()).into_response(),
+        Err((status, message)) => {
+            let body = json!({"detail": format!("[guardian] {}", message.trim_start_matches("[guardian] "))});
+            Answer::json(status, body.to_string()).into_response()
+        }
+    }
+}
+
+async fn card(route: &Arc<Route>, received: &Received) -> Result<Json, (StatusCode, String)> {
+    let fault = |status: StatusCode, message: &str| {
+        route.count("fault");
+        (status, message.to_owned())
+    };
+    let unanswered = |why: UpstreamFault| fault(why.status(), &why.to_string());
+    let upstream = route
+        .upstream
+        .as_ref()
+        .ok_or((StatusCode::NOT_FOUND, "there is nothing here".to_owned()))?;
+    let forward = Forward {
+        method: Method::GET,
+        rest: &received.rest,
+        query: None,
+        headers: &received.headers,
+        body: None,
+    };
+    let mut response = upstream.send(forward).await.map_err(unanswered)?;
+    let status = response.status();
+    if !status.is_success() {
+        return Err(fault(
+            status,
+            &format!("the agent behind the gateway answered HTTP {}", status.as_u16()),
+        ));
+    }
+    let body = upstream.read(&mut response).await.map_err(unanswered)?;
+    let no_card = || {
+        fault(
+            StatusCode::BAD_GATEWAY,
+            "what the agent behind the gateway shows is no card",
+        )
+    };
+    let mut card = route
+        .parse(&body)
+        .ok()
+        .filter(|card| card.get("authSchemes").is_some())
+        .ok_or_else(no_card)?;
+    turn(route, &mut card).ok_or_else(no_card)?;
+    let request = RpcRequest {
+        id: "card".into(),
+        name: "agent-card".to_owned(),
+        params: Json::Null,
+    };
+    let wrapped = |card| object([("jsonrpc", "2.0".into()), ("id", request.id.clone()), ("result", card)]);
+    let question = |view| shapes::answer_question(route, Op::Get, view);
+    let judged = route.judge_view("card", wrapped(card), question, |step| {
+        shapes::carried_answer(Op::Get, step)
+    });
+    match judged.await {
+        Ok(mut became) => {
+            route.count("relayed");
+            became.remove("result").ok_or_else(no_card)
+        }
+        Err(denial) => {
+            route.count("denied_response");
+            Err((StatusCode::FORBIDDEN, denial.text()))
+        }
+    }
+}
+
+/// Turns every address to the gateway.
+fn turn(route: &Route, card: &mut Json) -> Option<()> {
+    let url = Url::parse(card.str_of("url")?).ok()?;
+    let under = route.upstream.as_ref()?.base.path().trim_end_matches('/').to_owned();
+    // An agent behind a path of its own is that agent, whatever it calls itself elsewhere.
+    let rest = url
+        .path()
+        .strip_prefix(&under)
+        .filter(|rest| rest.is_empty() || rest.starts_with('/'))?;
+    card.set("url", public(&route.here(rest)));
+    if !route.settings.pass_auth {
+        let schemes = if route.settings.client_keys.is_empty() {
+            json!([{"scheme": "none"}])
+        } else {
+            json!([{"scheme": "apiKey", "service_identifier": route.settings.name, "description": "The gateway's key."}])
+        };
+        card.set("authSchemes", schemes);
+        return Some(());
+    }
+    if let Some(Json::Array(schemes)) = card.get_mut("authSchemes") {
+        for scheme in schemes {
+            let token = scheme.str_of("tokenUrl").and_then(|text| Url::parse(text).ok());
+            if let Some(rest) = token.as_ref().and_then(|url| url.path().strip_prefix(&under)) {
+                let here = public(&route.here(rest));
+                scheme.set("tokenUrl", here);
+            }
+        }
+    }
+    Some(())
+}
+
+/// The published client takes `https://` and `http://localhost`, and no other spelling of this machine.
+fn public(url: &str) -> String {
+    url.replacen("http://127.0.0.1", "http://localhost", 1)
+}
+
+/// Asks the agent behind the gateway for a token, where its credentials are those of callers. Nothing of it is judged or kept:
+/// requests and answers hold credentials and nothing else.
+pub(super) async fn token(route: &Arc<Route>, received: Received) -> Response {
+    let refuse =
+        |status: StatusCode, error: &str| Answer::json(status, json!({"error": error}).to_string()).into_response();
+    let Some(upstream) = route.upstream.as_ref().filter(|_| route.settings.pass_auth) else {
+        route.count("refused");
+        return refuse(StatusCode::NOT_FOUND, "invalid_request");
+    };
+    let form = known_fields(&received.body);
+    if !form.contains("grant_type=client_credentials") {
+        route.count("refused");
+        return refuse(StatusCode::BAD_REQUEST, "unsupported_grant_type");
+    }
+    let mut headers = received.headers.clone();
+    headers.insert(
+        CONTENT_TYPE,
+        HeaderValue::from_static("application/x-www-form-urlencoded"),
+    );
+    let forward = Forward {
+        method: Method::POST,
+        rest: &received.rest,
+        query: None,
+        headers: &headers,
+        body: Some(form),
+    };
+    let Ok(mut response) = upstream.send(forward).await else {
+        route.count("fault");
+        return refuse(StatusCode::BAD_GATEWAY, "temporarily_unavailable");
+    };
+    let status = response.status();
+    let body = upstream.read(&mut response).await.unwrap_or_default();
+    let answer = serde_json::from_slice::<serde_json::Value>(&body).unwrap_or_default();
+    let known = ["access_token", "token_type", "expires_in", "scope", "error", "detail"];
+    let kept: serde_json::Map<String, serde_json::Value> = known
+        .iter()
+        .filter_map(|name| {
+            Some((
+                (*name).to_owned(),
+                answer.get(name).filter(|value| !value.is_object())?.clone(),
+            ))
+        })
+        .collect();
+    route.count("relayed");
+    Answer::json(status, serde_json::Value::Object(kept).to_string()).into_response()
+}
+
+/// The form of a request for a token, with nothing but the fields of one.
+fn known_fields(body: &[u8]) -> String {
+    const FIELDS: &[&str] = &["grant_type", "client_id", "client_secret", "scope"];
+    let mut form = url::form_urlencoded::Serializer::new(String::new());
+    for (name, value) in url::form_urlencoded::parse(body) {
+        if FIELDS.contains(&name.as_ref()) {
+            form.append_pair(&name, &value);
+        }
+    }
+    form.finish()
+}

@@ -1,0 +1,109 @@
+//! The events of AgentVault's streams.
+
+use std::sync::Arc;
+
+use super::cancel::cancel;
+use super::shapes::{self, Op};
+use crate::gateway::answer::RpcRequest;
+use crate::gateway::denial::Denial;
+use crate::gateway::hold::Dialect;
+use crate::gateway::json::{Json, object};
+use crate::gateway::receive::Received;
+use crate::gateway::route::Route;
+use crate::gateway::sse::Event;
+use crate::gateway::verdicts::Question;
+
+/// One stream of events.
+pub(super) struct Events {
+    pub(super) route: Arc<Route>,
+    pub(super) request: RpcRequest,
+    pub(super) received: Arc<Received>,
+    pub(super) task: Option<String>,
+}
+
+impl Dialect for Events {
+    fn read(&mut self, event: &Event) -> Result<Json, String> {
+        let value = self.route.parse(event.data.as_bytes()).ok().filter(Json::is_object);
+        let value = value.ok_or("the agent behind the gateway sent an event that is not a JSON object")?;
+        if self.task.is_none() {
+            self.task = value.str_of("taskId").map(str::to_owned);
+        }
+        Ok(value)
+    }
+
+    fn write(&self, event: &Event, value: &Json) -> Event {
+        Event {
+            data: value.write(),
+            ..event.clone()
+        }
+    }
+
+    fn completes(&mut self, value: &Json) -> bool {
+        // A message is whole; an artifact may come in versions.
+        let state = value.str_of("state").unwrap_or_default();
+        value.get("message").is_some_and(Json::is_object)
+            || value.get("error").is_some()
+            || matches!(state, "COMPLETED" | "FAILED" | "CANCELED" | "INPUT_REQUIRED")
+    }
+
+    fn texts<'v>(&self, value: &'v mut Json) -> Vec<(String, &'v mut String)> {
+        let (lane, holder) = match value.get("artifact").is_some() {
+            true => ("artifact".to_owned(), value.get_mut("artifact")),
+            false => ("message".to_owned(), value.get_mut("message")),
+        };
+        let Some(holder) = holder else { return Vec::new() };
+        let is_message = holder.get("parts").is_some();
+        let texts: Vec<&mut String> = match holder.get_mut(if is_message { "parts" } else { "content" }) {
+            Some(Json::Text(text)) => vec![text],
+            Some(Json::Array(parts)) => {
+                let texts = parts.iter_mut().filter_map(|part| match part.get_mut("content") {
+                    Some(Json::Text(text)) => Some(text),
+                    _ => None,
+                });
+                texts.collect()
+            }
+            _ => Vec::new(),
+        };
+        texts.into_iter().map(|text| (lane.clone(), text)).collect()
+    }
+
+    fn scope(&self) -> String {
+        shapes::scope(self.task.as_deref())
+    }
+
+    fn question(&mut self, mut values: Vec<Json>) -> Question {
+        let result = match values.len() {
+            1 => values.pop().unwrap_or(Json::Null),
+            _ => object([("list", Json::Array(values))]),
+        };
+        let answer = object([
+            ("jsonrpc", "2.0".into()),
+            ("id", self.request.id.clone()),
+            ("result", result),
+        ]);
+        shapes::answer_question(&self.route, Op::Subscribe, answer)
+    }
+
+    fn carried(&mut self, params: Json) -> Option<Vec<Json>> {
+        let mut result = shapes::carried_answer(Op::Subscribe, params)?.remove("result")?;
+        match result.remove("list") {
+            Some(Json::Array(values)) => Some(values),
+            Some(_) => None,
+            None => Some(vec![result]),
+        }
+    }
+
+    fn end_denied(&mut self, denial: &Denial) -> Vec<Event> {
+        self.route.count("denied_response");
+        if let Some(task) = &self.task {
+            self.route.seen.deny(task, denial);
+            cancel(&self.route, &self.received, task);
+        }
+        shapes::denied_events(self.task.as_deref(), denial)
+    }
+
+    fn end_broken(&mut self, why: &str) -> Vec<Event> {
+        self.route.count("fault");
+        vec![shapes::error_event("agent_error", &format!("[guardian] {why}"))]
+    }
+}

@@ -1,0 +1,140 @@
+//! What AgentVault's messages look like, and the refusals in their forms.
+
+use http::StatusCode;
+use serde_json::json;
+
+use crate::gateway::answer::{Answer, RpcRequest, rpc_error};
+use crate::gateway::denial::{Denial, Stage};
+use crate::gateway::json::{Json, object};
+use crate::gateway::route::Route;
+use crate::gateway::sse::Event;
+use crate::gateway::verdicts::Question;
+
+/// The profile's own code for what a caller may not do.
+pub(super) const DENIED: i64 = -32003;
+
+/// What a caller asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Op {
+    Send,
+    Get,
+    Cancel,
+    Subscribe,
+    /// A method that the profile does not define.
+    Unknown,
+}
+
+impl Op {
+    pub(super) fn of(name: &str) -> Self {
+        match name {
+            "tasks/send" => Op::Send,
+            "tasks/get" => Op::Get,
+            "tasks/cancel" => Op::Cancel,
+            "tasks/sendSubscribe" => Op::Subscribe,
+            _ => Op::Unknown,
+        }
+    }
+
+    /// The AOS method of a request.
+    const fn of_request(self) -> &'static str {
+        match self {
+            Op::Send => "tasks/send",
+            Op::Get => "tasks/get",
+            Op::Cancel => "tasks/cancel",
+            Op::Subscribe => "tasks/sendSubscribe",
+            Op::Unknown => "protocols/A2A",
+        }
+    }
+
+    /// The AOS method of an answer: one that may be modified.
+    const fn of_answer(self) -> &'static str {
+        match self {
+            Op::Cancel => "tasks/get",
+            Op::Send | Op::Get | Op::Subscribe | Op::Unknown => self.of_request(),
+        }
+    }
+
+    const fn place(self) -> &'static str {
+        match self {
+            Op::Unknown => "message",
+            Op::Send | Op::Get | Op::Cancel | Op::Subscribe => "payload",
+        }
+    }
+}
+
+/// The step that a request is judged as.
+pub(super) fn question(route: &Route, op: Op, request: &RpcRequest) -> Question {
+    Question {
+        method: op.of_request(),
+        params: object([(op.place(), request.message()), ("context", route.context(false))]),
+        stage: Stage::Request,
+    }
+}
+
+/// The parameters that such a step carries.
+pub(super) fn carried_params(op: Op, mut step: Json) -> Option<Json> {
+    step.remove(op.place())?.remove("params")
+}
+
+/// The step that an answer is judged as.
+pub(super) fn answer_question(route: &Route, op: Op, answer: Json) -> Question {
+    Question {
+        method: op.of_answer(),
+        params: object([(op.place(), answer), ("context", route.context(true))]),
+        stage: Stage::Response,
+    }
+}
+
+/// The answer that such a step carries.
+pub(super) fn carried_answer(op: Op, mut step: Json) -> Option<Json> {
+    step.remove(op.place())
+}
+
+/// To what the messages of a task belong.
+pub(super) fn scope(task: Option<&str>) -> String {
+    task.map_or_else(String::new, |task| format!("task/{task}"))
+}
+
+/// A refusal of a request that expects a whole answer.
+pub(super) fn denied(request: &RpcRequest, denial: &Denial) -> Answer {
+    let error = rpc_error(&request.id, DENIED, &denial.text(), Some(denial.data()));
+    Answer::json(StatusCode::OK, error.write())
+}
+
+/// Something went wrong before or behind the gateway.
+pub(super) fn fault(request: &RpcRequest, status: StatusCode, message: &str) -> Answer {
+    let body = rpc_error(&request.id, -32000, &format!("[guardian] {message}"), None).write();
+    let mut answer = Answer::json(status, body.clone());
+    answer.in_band = Some(body);
+    answer
+}
+
+/// How a stream ends that was stopped.
+pub(super) fn denied_events(task: Option<&str>, denial: &Denial) -> Vec<Event> {
+    let mut events = Vec::new();
+    if let Some(task) = task {
+        let status = json!({
+            "taskId": task, "state": "FAILED", "timestamp": jiff::Timestamp::now().to_string(), "message": denial.text(),
+        });
+        events.push(Event::named("task_status", status.to_string()));
+    }
+    events.push(error_event("policy_denied", &denial.text()));
+    events
+}
+
+/// How a stream ends that failed. Clients show `message`.
+pub(super) fn error_event(code: &str, message: &str) -> Event {
+    Event::named("error", json!({"error": code, "message": message}).to_string())
+}
+
+/// A task that was stopped, as every later view shows it.
+pub(super) fn failed_task(task: &Json, denial: &Denial) -> Json {
+    let now = jiff::Timestamp::now().to_string();
+    let stamp = |name| task.str_of(name).unwrap_or(&now).to_owned();
+    json!({
+        "id": task.str_of("id"), "state": "FAILED", "createdAt": stamp("createdAt"), "updatedAt": now,
+        "messages": [{"role": "assistant", "parts": [{"type": "text", "content": denial.text()}], "metadata": null}],
+        "artifacts": [], "metadata": denial.data(),
+    })
+    .into()
+}

@@ -1,0 +1,148 @@
+//! Answers of a gateway, and JSON-RPC as its protocols speak it.
+
+use axum::body::Body;
+use axum::response::Response;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use serde_json::{Value, json};
+
+use super::json::{Json, JsonFault};
+use super::route::Route;
+
+/// A whole answer.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: StatusCode,
+    pub(super) headers: Box<HeaderMap>,
+    pub(super) body: String,
+    /// The same where the status is given away already: a body that says by itself what went wrong.
+    pub(super) in_band: Option<String>,
+}
+
+impl Answer {
+    pub(super) fn json(status: StatusCode, body: String) -> Self {
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        Self {
+            status,
+            headers: Box::new(headers),
+            body,
+            in_band: None,
+        }
+    }
+
+    pub(super) fn into_response(self) -> Response {
+        let mut response = Response::new(Body::from(self.body));
+        *response.status_mut() = self.status;
+        *response.headers_mut() = *self.headers;
+        response
+    }
+
+    /// What is sent after heartbeats.
+    pub(super) fn late_body(self) -> String {
+        self.in_band.unwrap_or(self.body)
+    }
+}
+
+/// The head of a stream of events.
+pub(super) fn stream_response(body: Body) -> Response {
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    headers.insert(
+        CONTENT_TYPE,
+        HeaderValue::from_static("text/event-stream; charset=utf-8"),
+    );
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}
+
+/// A JSON-RPC error.
+pub(super) fn rpc_error(id: &Json, code: i64, message: &str, data: Option<Value>) -> Json {
+    let mut error = json!({"code": code, "message": message});
+    if let (Some(data), Some(error)) = (data, error.as_object_mut()) {
+        error.insert("data".to_owned(), data);
+    }
+    let mut answer: Json = json!({"jsonrpc": "2.0", "id": null, "error": error}).into();
+    answer.set("id", id.clone());
+    answer
+}
+
+/// A JSON-RPC request.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct RpcRequest {
+    pub(super) id: Json,
+    pub(super) name: String,
+    /// `Null` where there are none.
+    pub(super) params: Json,
+}
+
+impl RpcRequest {
+    /// Reads a body.
+    ///
+    /// # Errors
+    ///
+    /// The answer to a body that is no single request, or carries more than one.
+    pub(super) fn read(route: &Route, body: &[u8]) -> Result<Self, Answer> {
+        let refused = |id: &Json, code, message: &str| {
+            Answer::json(
+                StatusCode::OK,
+                rpc_error(id, code, &format!("[guardian] {message}"), None).write(),
+            )
+        };
+        let mut message = route.parse(body).map_err(|fault| match &fault {
+            JsonFault::Malformed(_) => refused(&Json::Null, -32700, &fault.to_string()),
+            JsonFault::Refused(_) => refused(&Json::Null, -32600, &fault.to_string()),
+        })?;
+        let id = match message.get("id") {
+            Some(id @ (Json::Text(_) | Json::Number(_))) => id.clone(),
+            Some(Json::Null) | None => Json::Null,
+            Some(_) => return Err(refused(&Json::Null, -32600, "expected a string or a number as `id`")),
+        };
+        if message.str_of("jsonrpc") != Some("2.0") {
+            return Err(refused(&id, -32600, "expected one JSON-RPC 2.0 request"));
+        }
+        let Some(name) = message.str_of("method").map(str::to_owned) else {
+            return Err(refused(&id, -32600, "expected a string as `method`"));
+        };
+        let known = ["jsonrpc", "id", "method", "params"];
+        if let Json::Object(members) = &message
+            && members.iter().any(|(name, _)| !known.contains(&name.as_str()))
+        {
+            return Err(refused(
+                &id,
+                -32600,
+                "expected no members but `jsonrpc`, `id`, `method` and `params`",
+            ));
+        }
+        let params = message.remove("params").unwrap_or(Json::Null);
+        Ok(Self { id, name, params })
+    }
+
+    /// The message as it goes on.
+    pub(super) fn message(&self) -> Json {
+        let mut message = super::json::object([
+            ("jsonrpc", "2.0".into()),
+            ("id", self.id.clone()),
+            ("method", self.name.as_str().into()),
+        ]);
+        if self.params != Json::Null {
+            message.set("params", self.params.clone());
+        }
+        message
+    }
+}
+
+/// Whether headers announce a stream of events.
+pub(super) fn is_event_stream(headers: &HeaderMap) -> bool {
+    headers
+        .get(CONTENT_TYPE)
+        .and_then(|kind| kind.to_str().ok())
+        .is_some_and(|kind| kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream"))
+}
+
+/// A body that is one stream of these events.
+pub(super) fn events_response(events: &[super::sse::Event]) -> Response {
+    let body: Vec<u8> = events.iter().flat_map(super::sse::Event::to_bytes).collect();
+    stream_response(Body::from(body))
+}

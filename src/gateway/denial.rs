@@ -1,0 +1,64 @@
+//! A refusal of a message, and the words in which callers are told.
+
+use serde_json::{Value, json};
+
+/// Where a message was stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// On its way to the agent that is called.
+    Request,
+    /// On its way back.
+    Response,
+}
+
+impl Stage {
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Stage::Request => "request",
+            Stage::Response => "response",
+        }
+    }
+}
+
+/// Why a message does not go on.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Denial {
+    /// One sentence for the agent and its user; it tells nothing of rules or contents.
+    pub(super) message: String,
+    /// Under which id it is recorded; empty where nothing was decided, because nothing could be read or asked.
+    pub(super) decision_id: String,
+    /// Why, as codes.
+    pub(super) reason_codes: Vec<String>,
+    /// Where it was stopped.
+    pub(super) stage: Stage,
+}
+
+impl Denial {
+    /// A refusal of something that no verdict was reached about.
+    pub(super) fn undecided(stage: Stage, code: &str, message: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            decision_id: String::new(),
+            reason_codes: vec![code.to_owned()],
+            stage,
+        }
+    }
+
+    /// What callers are shown. Clients drop everything else of an error, so the id of the decision is in it.
+    pub(super) fn text(&self) -> String {
+        let message = self.message.trim();
+        if self.decision_id.is_empty() {
+            format!("[guardian] {message}")
+        } else {
+            format!("[guardian] {message} (decision {})", self.decision_id)
+        }
+    }
+
+    /// The same for programs.
+    pub(super) fn data(&self) -> Value {
+        json!({"aos": {
+            "decision": "deny", "decisionId": self.decision_id, "reasonCode": self.reason_codes,
+            "stage": self.stage.as_str(),
+        }})
+    }
+}

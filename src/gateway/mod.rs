@@ -1,0 +1,52 @@
+//! Gateways: agents that do not speak AOS are guarded without being changed.
+//!
+//! A gateway stands between an agent and its peers. Every message becomes an AOS step, the guardian decides about it, and the
+//! gateway relays, edits or refuses it:
+//!
+//! ```text
+//! caller ─▶ receive ─▶ protocol: read ─▶ verdicts: ask ─▶ upstream ─▶ protocol: read ─▶ verdicts: ask ─▶ caller
+//!           key, size                    deny ─▶ error in the form that the protocol's clients show
+//! ```
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `receive.rs` | who calls, and what; within bounds |
+//! | `json.rs` | reads strictly; what is forwarded is written from the value that was judged |
+//! | `verdicts.rs` | asks the guardian, here or elsewhere; without an answer the message is stopped |
+//! | `joined.rs` | texts in several parts are judged also as what they make together |
+//! | `upstream.rs` | sends on: own credentials, few headers, no redirects |
+//! | `hold.rs`, `sse.rs` | streams: events are held, judged, released |
+//! | `body.rs` | heartbeats while a message is held; the work ends with its reader |
+//! | `seen.rs` | later views show what earlier ones showed |
+//! | `push.rs`, `addresses.rs` | webhooks, and which addresses may be called |
+//! | `own` | the guardian itself as an agent |
+//! | one folder a protocol | its methods, shapes and refusals |
+
+mod a2a;
+mod addresses;
+mod agent_protocol;
+mod agentvault;
+mod answer;
+mod body;
+mod denial;
+mod error;
+mod hold;
+mod joined;
+mod json;
+mod listen;
+mod own;
+mod probe;
+mod push;
+mod receive;
+mod route;
+mod seen;
+mod settings;
+mod sse;
+mod upstream;
+mod verdicts;
+
+pub use addresses::Callable;
+pub use error::GatewayError;
+pub use listen::{Gateways, Own};
+pub use probe::probe;
+pub use settings::{Direction, Listen, Protocol, RemoteGuardian, Settings, StreamMode};

@@ -1,0 +1,158 @@
+//! The guardian as an agent of AgentVault.
+
+use axum::response::Response;
+use http::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use super::a2a::read_text;
+use super::tasks::{Desk, Progress, Task, line};
+use super::{DESCRIPTION, JUDGE_STEP, JUDGE_TRACE, NAME};
+use crate::gateway::answer::{Answer, RpcRequest, events_response, rpc_error, stream_response};
+use crate::gateway::body::{self, Chunks, SSE_HEARTBEAT};
+use crate::gateway::json::Json;
+use crate::gateway::receive::Received;
+use crate::gateway::route::Route;
+use crate::gateway::sse::Event;
+
+/// Answers a caller.
+pub(super) async fn serve(route: Desk, received: Received) -> Response {
+    if received.method == Method::GET && received.rest == "/agent-card.json" {
+        return Answer::json(StatusCode::OK, card(&route).to_string()).into_response();
+    }
+    if received.method != Method::POST {
+        let body = rpc_error(&Json::Null, -32601, "there is nothing here", None).write();
+        return Answer::json(StatusCode::NOT_FOUND, body).into_response();
+    }
+    let request = match RpcRequest::read(&route, &received.body) {
+        Ok(request) => request,
+        Err(answer) => return answer.into_response(),
+    };
+    let task = request.params.str_of("id").and_then(|id| route.tasks.find(id));
+    match (request.name.as_str(), task) {
+        ("tasks/send", _) => send(&route, &request),
+        ("tasks/get", Some(task)) => result(&request, &whole(&task)),
+        ("tasks/cancel", Some(task)) => {
+            let stopped = task.cancel();
+            let message = if stopped { "Canceled." } else { "It has ended already." };
+            result(&request, &json!({"success": stopped, "message": message}))
+        }
+        ("tasks/sendSubscribe", Some(task)) => follow(task),
+        // Its client shows nothing of an answer that is no event.
+        ("tasks/sendSubscribe", None) => {
+            let error = json!({"error": "task_not_found", "message": "Task not found"});
+            events_response(&[Event::named("error", error.to_string())])
+        }
+        ("tasks/get" | "tasks/cancel", None) => error(&request, -32001, "Task not found"),
+        (_, _) => error(&request, -32601, "Method not found"),
+    }
+}
+
+fn card(route: &Route) -> Value {
+    // The published client takes no other spelling of this machine.
+    let url = route.here("").replacen("http://127.0.0.1", "http://localhost", 1);
+    let scheme = if route.settings.client_keys.is_empty() {
+        json!([{"scheme": "none"}])
+    } else {
+        json!([
+            {"scheme": "apiKey", "service_identifier": "guardian", "description": "A key of this gateway."},
+            {"scheme": "bearer", "description": "The same key as a bearer token."},
+        ])
+    };
+    let skill = |id: &str, name: &str, description: &str| json!({"id": id, "name": name, "description": description});
+    json!({
+        "schemaVersion": "1.0", "humanReadableId": "aos/guardian", "agentVersion": env!("CARGO_PKG_VERSION"), "name": NAME,
+        "description": DESCRIPTION, "url": url, "provider": {"name": "AOS guardian"},
+        "capabilities": {"a2aVersion": "1.0", "supportsPushNotifications": false, "supportedMessageParts": ["text", "data"]},
+        "authSchemes": scheme, "tags": ["security", "guardrails"],
+        "skills": [skill("judge-step", "Judge a step", JUDGE_STEP), skill("judge-trace", "Judge a trace", JUDGE_TRACE)],
+    })
+}
+
+fn send(route: &Desk, request: &RpcRequest) -> Response {
+    let parts = request.params.at(&["message", "parts"]).map_or(&[][..], Json::items);
+    let handed_in: Vec<Json> = parts
+        .iter()
+        .filter_map(|part| match part.get("content")? {
+            Json::Text(text) => Some(read_text(text)),
+            content => Some(content.clone()),
+        })
+        .collect();
+    match route.tasks.begin(&route.route, &handed_in, None) {
+        Ok(task) => result(request, &json!({"id": task.id})),
+        Err(why) => error(request, -32602, &why.to_string()),
+    }
+}
+
+fn message(verdict: &Value) -> Value {
+    json!({"role": "assistant", "parts": [{"type": "text", "content": line(verdict)}], "metadata": null})
+}
+
+fn artifact(verdict: &Value) -> Value {
+    json!({
+        "id": "verdict", "type": "aos.verdict", "content": verdict, "url": null, "mediaType": "application/json",
+        "metadata": null,
+    })
+}
+
+fn whole(task: &Task) -> Value {
+    let (state, messages, artifacts) = match task.progress() {
+        Progress::Working(..) => ("WORKING", json!([]), json!([])),
+        Progress::Judged(verdict) => ("COMPLETED", json!([message(&verdict)]), json!([artifact(&verdict)])),
+        Progress::Canceled => ("CANCELED", json!([]), json!([])),
+    };
+    json!({
+        "id": task.id, "state": state, "createdAt": task.begun, "updatedAt": jiff::Timestamp::now().to_string(),
+        "messages": messages, "artifacts": artifacts, "metadata": null,
+    })
+}
+
+/// Tells how a task goes on, to its end.
+fn follow(task: Task) -> Response {
+    stream_response(body::worked(SSE_HEARTBEAT, |out: Chunks| async move {
+        let now = || jiff::Timestamp::now().to_string();
+        let send = async |name: &str, mut data: Value| {
+            if let Some(members) = data.as_object_mut() {
+                members.insert("taskId".to_owned(), json!(task.id));
+                members.insert("timestamp".to_owned(), json!(now()));
+            }
+            out.send(Event::named(name, data.to_string()).to_bytes().into())
+                .await
+                .is_ok()
+        };
+        let mut progress = task.follow();
+        loop {
+            let now = progress.borrow_and_update().clone();
+            match &now {
+                Progress::Working(done, count) => {
+                    let said = format!("{done} of {count} steps judged");
+                    let working = json!({"state": "WORKING", "message": said});
+                    if !send("task_status", working).await || progress.changed().await.is_err() {
+                        return;
+                    }
+                }
+                Progress::Judged(verdict) => {
+                    if send("task_message", json!({"message": message(verdict)})).await
+                        && send("task_artifact", json!({"artifact": artifact(verdict)})).await
+                    {
+                        send("task_status", json!({"state": "COMPLETED", "message": null})).await;
+                    }
+                    return;
+                }
+                Progress::Canceled => {
+                    send("task_status", json!({"state": "CANCELED", "message": null})).await;
+                    return;
+                }
+            }
+        }
+    }))
+}
+
+fn result(request: &RpcRequest, result: &Value) -> Response {
+    let mut answer: Json = json!({"jsonrpc": "2.0", "id": null, "result": result}).into();
+    answer.set("id", request.id.clone());
+    Answer::json(StatusCode::OK, answer.write()).into_response()
+}
+
+fn error(request: &RpcRequest, code: i64, message: &str) -> Response {
+    Answer::json(StatusCode::OK, rpc_error(&request.id, code, message, None).write()).into_response()
+}

@@ -1,0 +1,53 @@
+//! Looking whether the agent behind a gateway is there, without telling it anything.
+
+use std::time::Duration;
+
+use super::settings::{Protocol, Settings};
+use super::upstream::client;
+
+const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Asks the agent behind a gateway for what it says of itself.
+///
+/// # Errors
+///
+/// Why it is not there, in words for an operator.
+pub async fn probe(settings: &Settings) -> Result<String, String> {
+    let Some(base) = &settings.upstream else {
+        return Ok("the guardian itself answers".to_owned());
+    };
+    let http = client()
+        .timeout(PROBE_TIMEOUT)
+        .build()
+        .map_err(|error| error.to_string())?;
+    let under = base.as_str().trim_end_matches('/');
+    let places: &[&str] = match settings.protocol {
+        Protocol::A2a => &["/.well-known/agent-card.json", "/.well-known/agent.json"],
+        Protocol::AgentVault => &["/agent-card.json", ""],
+        Protocol::AgentProtocol => &["/", "/_discovery", "/describe"],
+    };
+    let mut answered = None;
+    for place in places {
+        let mut request = http.get(format!("{under}{place}"));
+        for (name, value) in &settings.headers {
+            request = request.header(name, value);
+        }
+        match request.send().await {
+            Ok(response) if response.status().is_success() => {
+                return Ok(format!("{base} answers `GET {place}`"));
+            }
+            Ok(response) => answered = Some(response.status()),
+            Err(error) => return Err(format!("{base} cannot be reached: {}", error.without_url())),
+        }
+    }
+    match (settings.protocol, answered) {
+        // It need not show a card at all, and may show it elsewhere.
+        (Protocol::AgentVault, Some(status)) => Ok(format!("{base} answers (HTTP {}, no card there)", status.as_u16())),
+        (_, Some(status)) => Err(format!(
+            "{base} answers HTTP {} to {}",
+            status.as_u16(),
+            places.join(" and ")
+        )),
+        (_, None) => Err(format!("{base} was not asked")),
+    }
+}

@@ -1,0 +1,207 @@
+//! A gateway at work: its settings and everything that its exchanges share.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+use url::Url;
+
+use super::denial::Denial;
+use super::error::GatewayError;
+use super::json::{Bounds, Json, JsonFault, object};
+use super::push::Webhooks;
+use super::seen::{Known, Seen};
+use super::settings::{Direction, Listen, Settings};
+use super::upstream::{Upstream, client};
+use super::verdicts::{Question, Ruling, Verdicts};
+use crate::model::Caller;
+use crate::pipeline::Guardian;
+use crate::telemetry::names;
+use crate::wire;
+
+/// A gateway at work.
+pub(super) struct Route {
+    pub(super) settings: Settings,
+    /// Where callers reach it; without a slash at its end.
+    pub(super) base: Url,
+    pub(super) upstream: Option<Upstream>,
+    pub(super) verdicts: Verdicts,
+    pub(super) seen: Seen,
+    pub(super) webhooks: Webhooks,
+    pub(super) in_flight: Arc<Semaphore>,
+    aside: Arc<Semaphore>,
+}
+
+/// Pieces of work beside an exchange: cancelling what was stopped, judging what is only observed.
+const ASIDE: usize = 64;
+const ASIDE_TIMEOUT: Duration = Duration::from_secs(5);
+
+impl Route {
+    pub(super) fn new(settings: Settings, served_at: &str, guardian: Arc<Guardian>) -> Result<Self, GatewayError> {
+        let failed = |why: String| GatewayError::Unusable {
+            gateway: settings.name.clone(),
+            why,
+        };
+        let base = match (&settings.public_url, &settings.listen) {
+            (Some(url), _) => url.as_str().trim_end_matches('/').to_owned(),
+            (None, Listen::Path(path)) => format!("{served_at}{path}"),
+            (None, Listen::Address(_)) => served_at.to_owned(),
+        };
+        let base = Url::parse(&base).map_err(|error| failed(format!("`{base}` is no address: {error}")))?;
+        let upstream = settings
+            .upstream
+            .clone()
+            .map(|url| Upstream::new(&settings, url))
+            .transpose()
+            .map_err(|error| failed(error.to_string()))?;
+        let limits = wire::Limits {
+            max_body_bytes: settings.max_message_bytes.saturating_mul(4).saturating_add(64 * 1024),
+            max_depth: settings.max_depth + 8,
+            a2a_side: match settings.direction {
+                Direction::Egress => wire::Side::Client,
+                Direction::Ingress => wire::Side::Server,
+            },
+            ..wire::Limits::default()
+        };
+        let verdicts = match &settings.guardian {
+            Some(remote) => {
+                let http = client().build().map_err(|error| failed(error.to_string()))?;
+                let key = remote.key.clone();
+                Verdicts::there(http, remote.url.clone(), key, settings.decision_timeout, limits)
+            }
+            None => {
+                let caller = Caller {
+                    organisation: settings.organisation.clone(),
+                    name: format!("gateway:{}", settings.name),
+                };
+                Verdicts::here(guardian, caller, settings.decision_timeout, limits)
+            }
+        };
+        let webhooks = Webhooks::new(&settings.callable).map_err(|error| failed(error.to_string()))?;
+        Ok(Self {
+            base,
+            upstream,
+            verdicts,
+            seen: Seen::default(),
+            webhooks,
+            in_flight: Arc::new(Semaphore::new(settings.max_in_flight)),
+            aside: Arc::new(Semaphore::new(ASIDE)),
+            settings,
+        })
+    }
+
+    /// Reads JSON within the bounds of this gateway.
+    pub(super) fn parse(&self, bytes: &[u8]) -> Result<Json, JsonFault> {
+        let bounds = Bounds {
+            depth: self.settings.max_depth,
+            values: 100_000,
+        };
+        Json::parse(bytes, &bounds)
+    }
+
+    /// An address under this gateway.
+    pub(super) fn here(&self, rest: &str) -> String {
+        format!("{}{rest}", self.base.as_str().trim_end_matches('/'))
+    }
+
+    /// Who speaks to whom, for a message that was asked for by a request, or for the request itself.
+    pub(super) fn context(&self, is_answer: bool) -> Json {
+        let observed = object([
+            ("id", self.settings.name.as_str().into()),
+            ("name", self.settings.name.as_str().into()),
+            ("version", "unknown".into()),
+            ("instructions", "".into()),
+        ]);
+        let other = object([("name", "remote agent".into()), ("url", self.remote_url().into())]);
+        let (client, server) = match self.settings.direction {
+            Direction::Egress => (observed, other),
+            Direction::Ingress => (other, observed),
+        };
+        let party = |agent, role: &str| object([("agent", agent), ("role", role.into())]);
+        let (client, server) = (party(client, "client"), party(server, "server"));
+        if is_answer {
+            object([("from", server), ("to", client)])
+        } else {
+            object([("from", client), ("to", server)])
+        }
+    }
+
+    fn remote_url(&self) -> String {
+        match (self.settings.direction, &self.settings.upstream) {
+            (Direction::Egress, Some(upstream)) => {
+                let mut place = upstream.clone();
+                // A credential in the address is nobody's business.
+                let _ = place.set_username("");
+                let _ = place.set_password(None);
+                place.set_query(None);
+                place.to_string()
+            }
+            (Direction::Egress | Direction::Ingress, _) => "unknown:".to_owned(),
+        }
+    }
+
+    /// What becomes of a message of which parts may have been judged before. `carried` finds it in the parameters of its step.
+    pub(super) async fn judge_view(
+        &self,
+        scope: &str,
+        message: Json,
+        question: impl FnOnce(Json) -> Question,
+        carried: impl FnOnce(Json) -> Option<Json>,
+    ) -> Result<Json, Denial> {
+        let view = match self.seen.recall(scope, &message) {
+            Known::All(view) => return Ok(view),
+            Known::Part(view) => view,
+        };
+        let question = question(view.clone());
+        let stage = question.stage;
+        let became = match self.verdicts.ask(&question).await {
+            Ruling::Allow => view.clone(),
+            Ruling::Modify(params) => carried(params).ok_or_else(|| {
+                let message = "The message could only go on in a form that is not possible here, so it was stopped.";
+                Denial::undecided(stage, "modification_refused", message)
+            })?,
+            Ruling::Deny(denial) => return Err(denial),
+        };
+        self.seen.learn(scope, &view, &became);
+        Ok(became)
+    }
+
+    /// Judges without waiting for it, and without effect.
+    pub(super) fn observe(&self, question: Question) {
+        // What is only observed is left out when too much of it is under way.
+        let Ok(permit) = Arc::clone(&self.aside).try_acquire_owned() else {
+            metrics::counter!(names::GATEWAY_UNOBSERVED, "gateway" => self.settings.name.clone()).increment(1);
+            return;
+        };
+        let observing = self.verdicts.observed(question);
+        tokio::spawn(async move {
+            observing.await;
+            drop(permit);
+        });
+    }
+
+    /// Does something beside an exchange, within bounds of number and time.
+    pub(super) fn aside(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let Ok(permit) = Arc::clone(&self.aside).try_acquire_owned() else {
+            return;
+        };
+        tokio::spawn(async move {
+            // Late or not: nobody waits for it.
+            let _ = tokio::time::timeout(ASIDE_TIMEOUT, work).await;
+            drop(permit);
+        });
+    }
+
+    /// Counts an exchange.
+    pub(super) fn count(&self, outcome: &'static str) {
+        metrics::counter!(
+            names::GATEWAY_EXCHANGES,
+            "gateway" => self.settings.name.clone(),
+            "protocol" => self.settings.protocol.as_str(),
+            "direction" => self.settings.direction.as_str(),
+            "outcome" => outcome
+        )
+        .increment(1);
+    }
+}

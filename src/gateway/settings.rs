@@ -1,0 +1,141 @@
+//! What a gateway is configured to do.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use http::{HeaderName, HeaderValue};
+use secrecy::SecretString;
+use url::Url;
+
+use super::addresses::Callable;
+use crate::model::OrganisationId;
+
+/// The protocol that a gateway speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Protocol {
+    /// A2A 0.2, 0.3 and 1.0.
+    A2a,
+    /// The AgentVault profile.
+    AgentVault,
+    /// Agent Protocol, 2025 draft.
+    AgentProtocol,
+}
+
+impl Protocol {
+    /// The name in configuration and metrics.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Protocol::A2a => "a2a",
+            Protocol::AgentVault => "agentvault",
+            Protocol::AgentProtocol => "agent-protocol",
+        }
+    }
+}
+
+/// Whom a gateway guards.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// The agent that calls: requests are its words, answers are another's.
+    Egress,
+    /// The agent that is called: requests are another's words, answers are its own.
+    Ingress,
+}
+
+impl Direction {
+    /// The name in configuration and metrics.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Direction::Egress => "egress",
+            Direction::Ingress => "ingress",
+        }
+    }
+}
+
+/// Where a gateway is reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Listen {
+    /// Under a path of the guardian's own address.
+    Path(String),
+    /// At an address of its own.
+    Address(SocketAddr),
+}
+
+/// When the events of a stream are judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StreamMode {
+    /// Words are held until the answer is whole, or as much as may be held is there.
+    Hold,
+    /// Each event before it goes on.
+    Event,
+    /// In pieces of about a kilobyte, each with the end of the one before.
+    Window,
+    /// After they have gone on: nothing is stopped, everything is recorded.
+    Observe,
+}
+
+/// An AOS server that is asked in place of this process.
+#[derive(Clone, Debug)]
+pub struct RemoteGuardian {
+    /// Where steps are posted.
+    pub url: Url,
+    /// The key it asks for.
+    pub key: Option<SecretString>,
+}
+
+/// A gateway, as configured.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Its name in logs, metrics and audit records.
+    pub name: String,
+    /// What it speaks.
+    pub protocol: Protocol,
+    /// Where it is reached.
+    pub listen: Listen,
+    /// The agent behind it; `None`: the guardian itself answers as an agent.
+    pub upstream: Option<Url>,
+    /// Whom it guards.
+    pub direction: Direction,
+    /// When events are judged.
+    pub stream_mode: StreamMode,
+    /// Bytes of events that one stream may hold.
+    pub hold_bytes: usize,
+    /// The address under which others reach it, where that is not the one it listens on.
+    pub public_url: Option<Url>,
+    /// Whose policy applies.
+    pub organisation: OrganisationId,
+    /// Hashes of the keys that callers need; empty: none is asked for.
+    pub client_keys: Vec<[u8; 32]>,
+    /// Anybody who can reach its address may call, without a key.
+    pub allow_unauthenticated: bool,
+    /// Headers that it sends to the agent behind it: its own credentials.
+    pub headers: Vec<(HeaderName, HeaderValue)>,
+    /// Credentials of callers go on to the agent behind it.
+    pub pass_auth: bool,
+    /// Further headers of callers that go on.
+    pub pass_headers: Vec<HeaderName>,
+    /// Where verdicts come from; `None`: from this process.
+    pub guardian: Option<RemoteGuardian>,
+    /// How long a verdict may take.
+    pub decision_timeout: Duration,
+    /// How long the agent behind it may take to begin its answer, and be silent in the middle of a stream.
+    pub upstream_timeout: Duration,
+    /// The largest message.
+    pub max_message_bytes: usize,
+    /// Levels of arrays and objects in a message.
+    pub max_depth: usize,
+    /// Exchanges under way at the same time.
+    pub max_in_flight: usize,
+    /// Which webhooks may be called.
+    pub callable: Callable,
+}
+
+impl Settings {
+    /// Whether callers without a key are let in from everywhere, which nobody asked for.
+    pub fn is_unprotected(&self, served_at: SocketAddr) -> bool {
+        let address = match self.listen {
+            Listen::Address(address) => address,
+            Listen::Path(_) => served_at,
+        };
+        self.client_keys.is_empty() && !self.allow_unauthenticated && !address.ip().is_loopback()
+    }
+}

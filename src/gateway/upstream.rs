@@ -1,0 +1,267 @@
+//! The agent behind a gateway: what is sent there, and how its answer is read.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{ACCEPT, ACCEPT_LANGUAGE, AUTHORIZATION, CONTENT_TYPE, COOKIE, LOCATION};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use reqwest::Response;
+use url::Url;
+
+use super::settings::Settings;
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum UpstreamFault {
+    /// It cannot be reached.
+    #[error("the agent behind the gateway cannot be reached")]
+    Unreachable,
+    /// It takes too long.
+    #[error("the agent behind the gateway did not answer in time")]
+    TooSlow,
+    /// Its answer broke off.
+    #[error("the answer of the agent behind the gateway broke off")]
+    Broken,
+    /// Its answer is too large.
+    #[error("the answer of the agent behind the gateway is larger than {0} bytes")]
+    TooLarge(usize),
+    /// It sends its callers elsewhere.
+    #[error("the agent behind the gateway answers with a redirect, and those are not followed")]
+    Redirect,
+    /// The path cannot be sent on.
+    #[error("the path of the request cannot be sent on")]
+    Path,
+}
+
+impl UpstreamFault {
+    pub(super) const fn status(&self) -> StatusCode {
+        match self {
+            UpstreamFault::TooSlow => StatusCode::GATEWAY_TIMEOUT,
+            UpstreamFault::Path => StatusCode::NOT_FOUND,
+            UpstreamFault::Unreachable
+            | UpstreamFault::Broken
+            | UpstreamFault::TooLarge(_)
+            | UpstreamFault::Redirect => StatusCode::BAD_GATEWAY,
+        }
+    }
+}
+
+/// A request for the agent behind a gateway.
+pub(super) struct Forward<'a> {
+    pub(super) method: Method,
+    pub(super) rest: &'a str,
+    pub(super) query: Option<&'a str>,
+    /// The caller's headers; few of them go on.
+    pub(super) headers: &'a HeaderMap,
+    pub(super) body: Option<String>,
+}
+
+/// The agent behind a gateway.
+pub(super) struct Upstream {
+    http: reqwest::Client,
+    pub(super) base: Url,
+    own: Vec<(HeaderName, HeaderValue)>,
+    pass: Vec<HeaderName>,
+    timeout: Duration,
+    most: usize,
+}
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+impl Upstream {
+    pub(super) fn new(settings: &Settings, base: Url) -> Result<Self, reqwest::Error> {
+        let named = |name: &'static str| HeaderName::from_static(name);
+        let mut pass = vec![
+            ACCEPT,
+            ACCEPT_LANGUAGE,
+            named("a2a-version"),
+            named("a2a-extensions"),
+            named("x-a2a-extensions"),
+            named("traceparent"),
+            named("tracestate"),
+            named("last-event-id"),
+        ];
+        pass.extend(settings.pass_headers.iter().cloned());
+        if settings.pass_auth {
+            pass.extend([AUTHORIZATION, COOKIE, named("x-api-key")]);
+        }
+        Ok(Self {
+            http: client().build()?,
+            base,
+            own: settings.headers.clone(),
+            pass,
+            timeout: settings.upstream_timeout,
+            most: settings.max_message_bytes,
+        })
+    }
+
+    /// Sends a request and waits for the head of the answer.
+    pub(super) async fn send(&self, forward: Forward<'_>) -> Result<Response, UpstreamFault> {
+        let mut url = self.url(forward.rest).ok_or(UpstreamFault::Path)?;
+        url.set_query(forward.query);
+        let response = self.once(&forward, url.clone()).await?;
+        if !response.status().is_redirection() || response.status() == StatusCode::NOT_MODIFIED {
+            return Ok(response);
+        }
+        // Frameworks answer `/a2a` with `/a2a/` and the other way round. Nothing else is followed.
+        let to = response
+            .headers()
+            .get(LOCATION)
+            .and_then(|to| url.join(to.to_str().ok()?).ok());
+        let keeps_method = matches!(
+            response.status(),
+            StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT
+        );
+        match to {
+            Some(to) if keeps_method && differs_in_slash(&url, &to) => {
+                url.set_path(to.path());
+                let again = self.once(&forward, url).await?;
+                if again.status().is_redirection() {
+                    Err(UpstreamFault::Redirect)
+                } else {
+                    Ok(again)
+                }
+            }
+            _ => Err(UpstreamFault::Redirect),
+        }
+    }
+
+    async fn once(&self, forward: &Forward<'_>, url: Url) -> Result<Response, UpstreamFault> {
+        let mut request = self.http.request(forward.method.clone(), url);
+        for name in &self.pass {
+            for value in forward.headers.get_all(name) {
+                request = request.header(name, value);
+            }
+        }
+        let mut own = HeaderMap::new();
+        for (name, value) in &self.own {
+            own.insert(name.clone(), value.clone());
+        }
+        if let Some(body) = &forward.body {
+            let json = HeaderValue::from_static("application/json");
+            let a2a = forward
+                .headers
+                .get(CONTENT_TYPE)
+                .filter(|kind| kind.as_bytes() == b"application/a2a+json");
+            own.insert(CONTENT_TYPE, a2a.cloned().unwrap_or(json));
+            request = request.body(Bytes::from(body.clone()));
+        }
+        match tokio::time::timeout(self.timeout, request.headers(own).send()).await {
+            Ok(Ok(response)) => Ok(response),
+            Ok(Err(error)) => {
+                tracing::warn!("the agent behind a gateway cannot be reached: {}", error.without_url());
+                Err(UpstreamFault::Unreachable)
+            }
+            Err(_) => Err(UpstreamFault::TooSlow),
+        }
+    }
+
+    /// The whole body of an answer.
+    pub(super) async fn read(&self, response: &mut Response) -> Result<Vec<u8>, UpstreamFault> {
+        let reading = async {
+            let mut body = Vec::new();
+            while let Some(chunk) = response.chunk().await.map_err(|_| UpstreamFault::Broken)? {
+                if body.len() + chunk.len() > self.most {
+                    return Err(UpstreamFault::TooLarge(self.most));
+                }
+                body.extend_from_slice(&chunk);
+            }
+            Ok(body)
+        };
+        tokio::time::timeout(self.timeout, reading)
+            .await
+            .unwrap_or(Err(UpstreamFault::TooSlow))
+    }
+
+    /// The next bytes of a stream; `None` at its end.
+    pub(super) async fn chunk(&self, response: &mut Response) -> Result<Option<Bytes>, UpstreamFault> {
+        match tokio::time::timeout(self.timeout, response.chunk()).await {
+            Ok(chunk) => chunk.map_err(|_| UpstreamFault::Broken),
+            Err(_) => Err(UpstreamFault::TooSlow),
+        }
+    }
+
+    /// The address of what follows the gateway's own path; `None` where that would lead out of the agent's.
+    fn url(&self, rest: &str) -> Option<Url> {
+        if rest.is_empty() {
+            return Some(self.base.clone());
+        }
+        if !is_plain_path(rest) {
+            return None;
+        }
+        let mut url = self.base.clone();
+        let path = format!("{}{rest}", self.base.path().trim_end_matches('/'));
+        url.set_path(&path);
+        Some(url)
+    }
+}
+
+/// A client that goes where it is told and nowhere else.
+pub(super) fn client() -> reqwest::ClientBuilder {
+    reqwest::Client::builder()
+        .connect_timeout(CONNECT_TIMEOUT)
+        .redirect(reqwest::redirect::Policy::none())
+        .referer(false)
+        .user_agent(concat!("aos-guardian/", env!("CARGO_PKG_VERSION")))
+}
+
+/// Whether every reader of this path goes to the same place.
+pub(super) fn is_plain_path(path: &str) -> bool {
+    path.starts_with('/')
+        && path.split('/').skip(1).all(|segment| {
+            let lower = segment.to_ascii_lowercase();
+            let decoded = lower.replace("%2e", ".");
+            let hides = ["%2f", "%5c", "%00", "%25", "\\"]
+                .iter()
+                .any(|hidden| lower.contains(hidden));
+            !hides && decoded != "." && decoded != ".."
+        })
+}
+
+fn differs_in_slash(from: &Url, to: &Url) -> bool {
+    let same_place = from.scheme() == to.scheme()
+        && from.host_str() == to.host_str()
+        && from.port_or_known_default() == to.port_or_known_default();
+    same_place && from.path().trim_end_matches('/') == to.path().trim_end_matches('/')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_lead_nowhere_else() {
+        for path in [
+            "/",
+            "/a/b",
+            "/v1/message:send",
+            "/tasks/a%20b",
+            "/.well-known/agent.json",
+        ] {
+            assert!(is_plain_path(path), "{path}");
+        }
+        for path in [
+            "/..",
+            "/a/../b",
+            "/%2e%2e/b",
+            "/.%2E",
+            "/a%2fb",
+            "/a%5cb",
+            "/a\\b",
+            "/%252e%252e/",
+            "a",
+        ] {
+            assert!(!is_plain_path(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_slash_is_all_that_a_redirect_may_change() {
+        let url = |text: &str| Url::parse(text).unwrap();
+        assert!(differs_in_slash(&url("http://a/x"), &url("http://a/x/")));
+        assert!(!differs_in_slash(&url("http://a/x"), &url("http://b/x/")));
+        assert!(!differs_in_slash(&url("http://a/x"), &url("https://a/x/")));
+        assert!(!differs_in_slash(&url("http://a/x"), &url("http://a/y")));
+        assert!(!differs_in_slash(&url("http://a/x"), &url("http://a:8080/x/")));
+    }
+}

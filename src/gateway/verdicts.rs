@@ -1,0 +1,438 @@
+//! Asking for verdicts: the guardian in this process, or an AOS server somewhere else. Whatever goes wrong is a refusal.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use secrecy::{ExposeSecret, SecretString};
+use url::Url;
+
+use super::denial::{Denial, Stage};
+use super::joined;
+use super::json::{Bounds, Json, object};
+use crate::model::{Caller, Decision};
+use crate::pipeline::{Decided, Guardian, Recorded, Refused};
+use crate::telemetry::names;
+use crate::wire;
+
+/// A step to be judged: an AOS request without its envelope.
+#[derive(Clone, Debug)]
+pub(super) struct Question {
+    /// The AOS method.
+    pub(super) method: &'static str,
+    /// Its parameters.
+    pub(super) params: Json,
+    /// Where the message is going.
+    pub(super) stage: Stage,
+}
+
+/// What becomes of a message.
+#[derive(Debug)]
+pub(super) enum Ruling {
+    /// It goes on as it is.
+    Allow,
+    /// It goes on as in these parameters; nothing but strings differs from those of the question.
+    Modify(Json),
+    /// It does not go on.
+    Deny(Denial),
+}
+
+/// The verdict about one step that somebody handed in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct StepVerdict {
+    /// `allow`, `modify`, `deny`, or `error` where there is none.
+    pub(super) decision: String,
+    pub(super) message: String,
+    pub(super) reasoning: String,
+    pub(super) reason_codes: Vec<String>,
+    pub(super) decision_id: String,
+}
+
+impl StepVerdict {
+    fn error(message: impl Into<String>) -> Self {
+        Self {
+            decision: "error".to_owned(),
+            message: message.into(),
+            reasoning: String::new(),
+            reason_codes: Vec::new(),
+            decision_id: String::new(),
+        }
+    }
+
+    /// Of an AOS result.
+    fn of(result: &Json) -> Option<Self> {
+        let text = |name: &str| result.str_of(name).unwrap_or_default().to_owned();
+        let codes = result.get("reasonCode").map_or(&[][..], Json::items);
+        Some(Self {
+            decision: result.str_of("decision")?.to_owned(),
+            message: text("message"),
+            reasoning: text("reasoning"),
+            reason_codes: codes
+                .iter()
+                .filter_map(|code| code.as_str().map(str::to_owned))
+                .collect(),
+            decision_id: result.at(&["data", "decisionId"])?.as_str()?.to_owned(),
+        })
+    }
+}
+
+/// Where verdicts come from.
+#[derive(Clone)]
+pub(super) struct Verdicts {
+    source: Source,
+    /// The longest that a verdict is waited for.
+    deadline: Duration,
+    limits: wire::Limits,
+}
+
+#[derive(Clone)]
+enum Source {
+    Here {
+        guardian: Arc<Guardian>,
+        caller: Caller,
+    },
+    There {
+        http: reqwest::Client,
+        url: Url,
+        key: Option<SecretString>,
+    },
+}
+
+const NO_VERDICT: &str = "No verdict could be reached about this message, so it was stopped.";
+
+impl Verdicts {
+    /// Of the guardian of this process.
+    pub(super) fn here(guardian: Arc<Guardian>, caller: Caller, deadline: Duration, limits: wire::Limits) -> Self {
+        let source = Source::Here { guardian, caller };
+        Self {
+            source,
+            deadline,
+            limits,
+        }
+    }
+
+    /// Of an AOS server.
+    pub(super) fn there(
+        http: reqwest::Client,
+        url: Url,
+        key: Option<SecretString>,
+        deadline: Duration,
+        limits: wire::Limits,
+    ) -> Self {
+        let source = Source::There { http, url, key };
+        Self {
+            source,
+            deadline,
+            limits,
+        }
+    }
+
+    /// Asks. It cannot fail: without a verdict, the message is stopped.
+    pub(super) async fn ask(&self, question: &Question) -> Ruling {
+        let mut whole = question.clone();
+        joined::join(&mut whole.params);
+        let asking = async {
+            match &self.source {
+                Source::Here { guardian, caller } => self.ask_here(guardian, caller, &whole).await,
+                Source::There { http, url, key } => self.ask_there(http, url, key.as_ref(), &whole).await,
+            }
+        };
+        match tokio::time::timeout(self.deadline, asking).await {
+            Ok(Some(ruling)) => checked(ruling, &whole, &question.params),
+            Ok(None) | Err(_) => Ruling::Deny(Denial::undecided(question.stage, "judge_unavailable", NO_VERDICT)),
+        }
+    }
+
+    /// Asks about an AOS request that somebody handed in. It is only judged: nothing is enforced.
+    pub(super) async fn judge(&self, mut request: Json) -> StepVerdict {
+        request.set("jsonrpc", "2.0");
+        if !matches!(request.get("id"), Some(Json::Text(_) | Json::Number(_))) {
+            request.set("id", uuid::Uuid::new_v4().to_string());
+        }
+        let asking = async {
+            match &self.source {
+                Source::Here { guardian, caller } => self.judge_here(guardian, caller, &request).await,
+                Source::There { http, url, key } => {
+                    let answer = self.post(http, url, key.as_ref(), &request).await?;
+                    match answer.at(&["error", "message"]).and_then(Json::as_str) {
+                        Some(message) => Some(StepVerdict::error(message)),
+                        None => StepVerdict::of(answer.get("result")?),
+                    }
+                }
+            }
+        };
+        let judged = tokio::time::timeout(self.deadline, asking).await;
+        judged
+            .ok()
+            .flatten()
+            .unwrap_or_else(|| StepVerdict::error("no verdict could be reached"))
+    }
+
+    async fn judge_here(&self, guardian: &Arc<Guardian>, caller: &Caller, request: &Json) -> Option<StepVerdict> {
+        let (_, step) = match wire::decode_step(request.write(), &self.limits) {
+            Ok(decoded) => decoded,
+            Err(error) => return Some(StepVerdict::error(error.message)),
+        };
+        let admitted = match guardian.admit(caller) {
+            Ok(admitted) => admitted,
+            Err(refused) => return Some(StepVerdict::error(refused.to_string())),
+        };
+        let shows_reasoning = admitted.organisation().policy.disclosure.reasoning;
+        let guardian = Arc::clone(guardian);
+        let decided = tokio::spawn(async move { guardian.decide(&admitted, step).await })
+            .await
+            .ok()?;
+        let verdict = decided.verdict;
+        if verdict.undecided || decided.recorded == Recorded::No {
+            return None;
+        }
+        Some(StepVerdict {
+            decision: verdict.decision.as_str().to_owned(),
+            message: verdict.message.clone(),
+            reasoning: if shows_reasoning {
+                verdict.reasoning.clone()
+            } else {
+                String::new()
+            },
+            reason_codes: verdict
+                .reason_codes
+                .iter()
+                .map(|code| code.as_str().to_owned())
+                .collect(),
+            decision_id: decided.decision_id,
+        })
+    }
+
+    /// Asking as a piece of work that stands for itself.
+    pub(super) fn observed(&self, question: Question) -> impl Future<Output = ()> + Send + 'static {
+        let verdicts = self.clone();
+        async move {
+            if let Ruling::Deny(denial) = verdicts.ask(&question).await {
+                tracing::warn!(
+                    decision = denial.decision_id,
+                    "what was only observed would have been stopped"
+                );
+            }
+        }
+    }
+
+    async fn ask_here(&self, guardian: &Arc<Guardian>, caller: &Caller, question: &Question) -> Option<Ruling> {
+        let text = envelope(question).write();
+        let limits = self.limits;
+        let decoded = if text.len() <= LARGE_BYTES {
+            wire::decode_step(&text, &limits)
+        } else {
+            tokio::task::spawn_blocking(move || wire::decode_step(&text, &limits))
+                .await
+                .ok()?
+        };
+        let step = match decoded {
+            Ok((_, step)) => step,
+            Err(error) => {
+                metrics::counter!(names::REFUSALS, "reason" => error.code.to_string()).increment(1);
+                tracing::warn!(
+                    method = question.method,
+                    "a message could not be read as a step: {}",
+                    error.message
+                );
+                let message = "The message cannot be read without doubt, so it was stopped.";
+                return Some(Ruling::Deny(Denial::undecided(
+                    question.stage,
+                    "malformed_payload",
+                    message,
+                )));
+            }
+        };
+        let admitted = match guardian.admit(caller) {
+            Ok(admitted) => admitted,
+            Err(refused) => return Some(Ruling::Deny(not_admitted(refused, question.stage))),
+        };
+        let guardian = Arc::clone(guardian);
+        // A task of its own: it is recorded also when the caller hangs up.
+        let decided = tokio::spawn(async move { guardian.decide(&admitted, step).await })
+            .await
+            .ok()?;
+        self.ruling(&decided, question.stage)
+    }
+
+    fn ruling(&self, decided: &Decided, stage: Stage) -> Option<Ruling> {
+        let verdict = &decided.verdict;
+        if verdict.undecided || decided.recorded == Recorded::No {
+            return None;
+        }
+        let denial = || {
+            Ruling::Deny(Denial {
+                message: verdict.message.clone(),
+                decision_id: decided.decision_id.clone(),
+                reason_codes: verdict
+                    .reason_codes
+                    .iter()
+                    .map(|code| code.as_str().to_owned())
+                    .collect(),
+                stage,
+            })
+        };
+        let modified = match (verdict.decision, &verdict.modified) {
+            (Decision::Allow, _) => return Some(Ruling::Allow),
+            (Decision::Modify, Some(step)) if step.method.allows_modification() => step,
+            (Decision::Modify | Decision::Deny, _) => return Some(denial()),
+        };
+        let request = Json::parse(modified.original.json().as_bytes(), &self.bounds()).ok();
+        Some(
+            request
+                .and_then(|mut request| request.remove("params"))
+                .map_or_else(denial, Ruling::Modify),
+        )
+    }
+
+    async fn ask_there(
+        &self,
+        http: &reqwest::Client,
+        url: &Url,
+        key: Option<&SecretString>,
+        question: &Question,
+    ) -> Option<Ruling> {
+        let envelope = envelope(question);
+        let id = envelope.get("id")?.clone();
+        let mut answer = self.post(http, url, key, &envelope).await?;
+        if answer.get("id") != Some(&id) {
+            return None;
+        }
+        let mut result = answer.remove("result")?;
+        match result.str_of("decision")? {
+            "allow" => Some(Ruling::Allow),
+            "modify" => {
+                let mut request = result.remove("modifiedRequest")?;
+                let same = request.str_of("method") == Some(question.method) && request.get("id") == Some(&id);
+                same.then(|| request.remove("params").map(Ruling::Modify)).flatten()
+            }
+            "deny" => Some(Ruling::Deny(Denial {
+                message: result
+                    .str_of("message")
+                    .unwrap_or("The message was stopped.")
+                    .to_owned(),
+                decision_id: result
+                    .at(&["data", "decisionId"])
+                    .and_then(Json::as_str)
+                    .unwrap_or_default()
+                    .to_owned(),
+                reason_codes: result
+                    .get("reasonCode")
+                    .map_or(&[][..], Json::items)
+                    .iter()
+                    .filter_map(|code| code.as_str().map(str::to_owned))
+                    .collect(),
+                stage: question.stage,
+            })),
+            _ => None,
+        }
+    }
+
+    async fn post(
+        &self,
+        http: &reqwest::Client,
+        url: &Url,
+        key: Option<&SecretString>,
+        request: &Json,
+    ) -> Option<Json> {
+        let mut request = http
+            .post(url.clone())
+            .header(http::header::CONTENT_TYPE, "application/json")
+            .body(request.write());
+        if let Some(key) = key {
+            request = request.bearer_auth(key.expose_secret());
+        }
+        let mut response = request.send().await.ok()?.error_for_status().ok()?;
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.ok()? {
+            if body.len() + chunk.len() > 2 * self.limits.max_body_bytes {
+                return None;
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Json::parse(&body, &self.bounds()).ok()
+    }
+
+    fn bounds(&self) -> Bounds {
+        Bounds {
+            depth: self.limits.max_depth,
+            values: self.limits.max_nodes,
+        }
+    }
+}
+
+/// Steps larger than this are decoded on a thread for blocking work.
+const LARGE_BYTES: usize = 128 * 1024;
+
+/// A modification may change strings, and nothing else. `apart` are the parameters before texts were joined.
+fn checked(ruling: Ruling, question: &Question, apart: &Json) -> Ruling {
+    let Ruling::Modify(mut params) = ruling else {
+        return ruling;
+    };
+    let fits = differs_in_strings_only(&question.params, &params);
+    if fits && joined::unjoin(apart, &mut params).is_some() {
+        return Ruling::Modify(params);
+    }
+    let message = "The message could only go on in a form that is not possible here, so it was stopped.";
+    Ruling::Deny(Denial::undecided(question.stage, "modification_refused", message))
+}
+
+fn envelope(question: &Question) -> Json {
+    object([
+        ("jsonrpc", "2.0".into()),
+        ("id", uuid::Uuid::new_v4().to_string().into()),
+        ("method", question.method.into()),
+        ("params", question.params.clone()),
+    ])
+}
+
+fn not_admitted(refused: Refused, stage: Stage) -> Denial {
+    let (code, message) = match refused {
+        Refused::LimitReached { .. } => ("judge_unavailable", "Too many messages were sent; try again later."),
+        Refused::UnknownOrganisation | Refused::Unrecorded => ("judge_unavailable", NO_VERDICT),
+    };
+    Denial::undecided(stage, code, message)
+}
+
+/// Members that say which message this is and what kind of thing it is. A message in which they are changed is another one.
+const FIXED: &[&str] = &[
+    "jsonrpc",
+    "id",
+    "method",
+    "taskId",
+    "contextId",
+    "messageId",
+    "artifactId",
+    "kind",
+    "type",
+    "role",
+    "state",
+    "executionId",
+    "toolId",
+];
+
+fn differs_in_strings_only(before: &Json, after: &Json) -> bool {
+    match (before, after) {
+        (Json::Text(_), Json::Text(_)) => true,
+        (Json::Array(before), Json::Array(after)) => {
+            before.len() == after.len()
+                && before
+                    .iter()
+                    .zip(after)
+                    .all(|(before, after)| differs_in_strings_only(before, after))
+        }
+        (Json::Object(before), Json::Object(after)) => {
+            before.len() == after.len()
+                && before.iter().zip(after).all(|((name, before), (same, after))| {
+                    let fixed = FIXED.contains(&name.as_str());
+                    name == same
+                        && if fixed {
+                            before == after
+                        } else {
+                            differs_in_strings_only(before, after)
+                        }
+                })
+        }
+        _ => before == after,
+    }
+}

@@ -1,0 +1,315 @@
+//! What the user named: an object that the user spoke of lowers what a rule may decide to evidence.
+//!
+//! A rule that looks at one call knows what a command does, and not who wanted it. Whoever asks to write an image to
+//! `/dev/sdc`, to drop `legacy_2019` or to run an installer by its address has named what is acted upon, and a judge
+//! weighs the rest. What is certain whoever asked stays as it is. Only words of the user in this session count.
+
+use super::deed::head;
+use super::{Past, Trail};
+use crate::model::{Confidence, Content, Finding, Kind, Origin, Place, ReasonCode, Step, Treatment, Voice};
+
+/// Bytes of an argument that are read.
+const MAX_TEXT: usize = 4_000;
+/// Objects of one argument that are looked at.
+const MOST_OBJECTS: usize = 64;
+
+/// Rules whose finding is certain, whoever asked: no honest request names their object.
+const CERTAIN: &[&str] = &[
+    "destructive_command.reverse_shell",
+    "destructive_command.fork_bomb",
+    "destructive_command.exfiltrate",
+    "destructive_command.keylogger",
+    "destructive_command.ransom",
+    "destructive_command.miner",
+    "destructive_command.log_wipe",
+    "destructive_command.recovery_off",
+    "destructive_command.not_examined",
+];
+
+/// What a rule is about, as far as its object is concerned.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Object {
+    /// A disk.
+    Device,
+    /// A place on the web.
+    Address,
+    /// Files and folders.
+    Path,
+    /// Something in a database.
+    Name,
+    /// Anything: most of the words have to be the user's.
+    Words,
+}
+
+/// Lowers the findings about what the user named: none of them settles the step, and each is a weak hint.
+pub fn lower(past: &Past, step: &Step, findings: &mut [Finding]) {
+    let calls = matches!(step.kind, Kind::ToolCall | Kind::McpRequest);
+    if !calls || past.authority().voice() != Voice::Heard {
+        return;
+    }
+    for finding in findings {
+        if !may_be_lowered(finding) {
+            continue;
+        }
+        let content = finding.content.and_then(|id| step.content(id));
+        let Some(content) = content.filter(|content| is_argument(content)) else {
+            continue;
+        };
+        let joined: String;
+        let text = if is_about_arguments(&finding.rule) {
+            let texts = step.contents.iter().filter(|content| is_argument(content));
+            joined = texts
+                .take(MOST_OBJECTS)
+                .flat_map(|content| [content.text.as_str(), " "])
+                .collect();
+            head(&joined, MAX_TEXT)
+        } else {
+            around(&content.text, finding)
+        };
+        if names(past.trail(), text, finding) {
+            finding.suggested = finding.suggested.min(Treatment::Evidence);
+            finding.confidence = Confidence::Low;
+            finding.explanation = format!("{}; the user named what it is done to", finding.explanation);
+        } else if is_described(past, content, finding, step) {
+            finding.suggested = finding.suggested.min(Treatment::Evidence);
+            finding.confidence = finding.confidence.min(Confidence::Medium);
+            finding.explanation = format!(
+                "{}; the address stands in what the user told the agent to follow",
+                finding.explanation
+            );
+        }
+    }
+}
+
+fn is_argument(content: &Content) -> bool {
+    content.origin == Origin::ToolArguments && content.place == Place::Body
+}
+
+fn may_be_lowered(finding: &Finding) -> bool {
+    let acts = matches!(
+        finding.reason,
+        ReasonCode::DestructiveAction
+            | ReasonCode::MaliciousCode
+            | ReasonCode::PrivilegeEscalation
+            | ReasonCode::DataExfiltration
+            | ReasonCode::UntrustedDestination
+    );
+    acts && finding.confidence > Confidence::Low
+        && (!finding.rule.starts_with("session.") || is_about_arguments(&finding.rule))
+        && !finding.rule.starts_with("tool.")
+        && !CERTAIN.contains(&finding.rule.as_str())
+}
+
+/// Rules over a session that look at one call alone.
+fn is_about_arguments(rule: &str) -> bool {
+    matches!(rule, "session.program_call" | "session.deletes_all")
+}
+
+fn object_of(rule: &str) -> Object {
+    let (family, name) = rule.split_once('.').unwrap_or((rule, ""));
+    match (family, name) {
+        ("destructive_command", "disk_overwrite") => Object::Device,
+        (
+            "destructive_command",
+            "pipe_to_shell" | "known_installer" | "download_run" | "unprotected_run" | "package_source",
+        ) => Object::Address,
+        ("untrusted_destination", _) => Object::Address,
+        (
+            "destructive_command",
+            "delete_root" | "delete_system" | "delete_broad" | "delete_files" | "wipe_file" | "open_permissions",
+        )
+        | ("path", _) => Object::Path,
+        ("sql", _) => Object::Name,
+        _ => Object::Words,
+    }
+}
+
+/// Whether every object of its kind in a text is one that the user named, and there is one.
+fn names(trail: &Trail, text: &str, finding: &Finding) -> bool {
+    let tokens = || tokens(text).take(MOST_OBJECTS);
+    let said = |token: &str| trail.taint().user_said_all(token);
+    let all_said = |is_object: fn(&str) -> bool| {
+        let mut objects = tokens().filter(|token| is_object(token)).peekable();
+        objects.peek().is_some() && objects.all(said)
+    };
+    // A place that nobody named is not part of what the user asked for.
+    let strange = tokens().any(|token| is_address(token) && !said(token));
+    match object_of(&finding.rule) {
+        Object::Device => all_said(is_device),
+        Object::Address => all_said(is_address),
+        Object::Path => all_said(is_path) && !strange,
+        Object::Name => all_said(is_name) && !strange,
+        Object::Words => {
+            let words = tokens().filter(|token| is_telling(token));
+            let (mut known, mut all) = (0, 0);
+            for word in words {
+                all += 1;
+                known += usize::from(said(word));
+            }
+            !strange && known >= 2 && known * 3 >= all
+        }
+    }
+}
+
+/// Whether a command fetches from a protected address that stands in a text which the user told the agent to follow, and
+/// that does not speak to software.
+fn is_described(past: &Past, content: &Content, finding: &Finding, step: &Step) -> bool {
+    let trail = past.trail();
+    if !trail.delegates() || object_of(&finding.rule) != Object::Address {
+        return false;
+    }
+    let mut addresses = tokens(&content.text)
+        .take(MOST_OBJECTS)
+        .filter(|token| is_address(token))
+        .peekable();
+    let protected = addresses.peek().is_some() && addresses.all(|token| token.starts_with("https://"));
+    protected
+        && trail.taint().look(step).iter().any(|echo| {
+            let address = matches!(
+                echo.kind,
+                super::taint::EchoKind::Value(super::taint::ValueKind::Url | super::taint::ValueKind::Host)
+            );
+            address && echo.content == Some(content.id) && !echo.instructed
+        })
+}
+
+/// The part of a text that a finding is about: its line, or the whole of a short text.
+fn around<'t>(text: &'t str, finding: &Finding) -> &'t str {
+    if text.len() <= MAX_TEXT && text.lines().count() <= 3 {
+        return text;
+    }
+    let start = text
+        .get(..finding.span.start)
+        .and_then(|before| before.rfind('\n'))
+        .map_or(0, |at| at + 1);
+    let end = text
+        .get(finding.span.end..)
+        .and_then(|behind| behind.find('\n'))
+        .map_or(text.len(), |at| finding.span.end + at);
+    let line = text.get(start..end).unwrap_or_default();
+    line.get(..line.floor_char_boundary(MAX_TEXT)).unwrap_or_default()
+}
+
+/// Words of a command, without quotes and the names of options.
+fn tokens(text: &str) -> impl Iterator<Item = &str> {
+    let is_break = |c: char| {
+        c.is_whitespace()
+            || matches!(
+                c,
+                '"' | '\'' | '`' | '(' | ')' | '|' | '&' | ';' | '<' | '>' | ',' | '{' | '}' | '[' | ']' | '$'
+            )
+    };
+    text.split(is_break)
+        .map(|token| match token.split_once('=') {
+            // `of=/dev/sdb`, `--url=https://…`; not the query of an address.
+            Some((name, value)) if !name.contains("://") => value,
+            _ => token,
+        })
+        .filter(|token| !token.is_empty() && !token.starts_with('-'))
+}
+
+fn is_device(token: &str) -> bool {
+    (token.starts_with("/dev/") && token != "/dev/null")
+        || (token.len() == 2 && token.ends_with(':'))
+        || token.starts_with("\\\\.\\")
+}
+
+fn is_address(token: &str) -> bool {
+    token.contains("://")
+}
+
+fn is_path(token: &str) -> bool {
+    (token.contains('/') || token.contains('\\'))
+        && !token.contains("://")
+        && token.len() > 1
+        && !token.starts_with("/dev/null")
+}
+
+/// A name as databases have it: with a digit or an underscore, or in another case than key words are written in.
+fn is_name(token: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "drop",
+        "table",
+        "database",
+        "schema",
+        "view",
+        "index",
+        "user",
+        "role",
+        "cascade",
+        "restrict",
+        "if",
+        "exists",
+        "delete",
+        "from",
+        "where",
+        "truncate",
+        "only",
+        "grant",
+        "all",
+        "on",
+        "to",
+        "revoke",
+        "alter",
+        "update",
+        "set",
+        "select",
+        "and",
+        "or",
+        "not",
+        "in",
+        "copy",
+        "csv",
+        "header",
+        "program",
+        "with",
+        "group",
+        "by",
+        "count",
+        "as",
+        "interval",
+        "days",
+        "now",
+        "order",
+        "limit",
+        "null",
+        "true",
+        "false",
+        "login",
+        "connect",
+        "privileges",
+        "create",
+        "password",
+        "usage",
+        "begin",
+        "commit",
+        "is",
+    ];
+    token.len() >= 3
+        && token.chars().any(char::is_alphabetic)
+        && token
+            .chars()
+            .all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '-'))
+        && !WORDS.contains(&token.to_ascii_lowercase().as_str())
+}
+
+fn is_telling(token: &str) -> bool {
+    token.chars().count() >= 4 || token.chars().any(|c| c.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_of_commands_are_found_by_their_form() {
+        let of = |text: &'static str, is: fn(&str) -> bool| tokens(text).filter(|token| is(token)).collect::<Vec<_>>();
+        assert_eq!(of("sudo dd if=a.iso of=/dev/sdb bs=4M", is_device), ["/dev/sdb"]);
+        assert_eq!(
+            of("curl -fsSL https://get.x.test/i.sh?a=1 | sh -s -- -y", is_address),
+            ["https://get.x.test/i.sh?a=1"]
+        );
+        assert_eq!(of("find /home/tmp -mindepth 1 -delete", is_path), ["/home/tmp"]);
+        assert_eq!(of("DROP SCHEMA legacy_2019 CASCADE", is_name), ["legacy_2019"]);
+    }
+}

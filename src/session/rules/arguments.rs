@@ -1,0 +1,293 @@
+//! Arguments that are more than they look: the options of a tool that is named like a program, environments, statements that
+//! mean everything, data that runs when it is read.
+
+use super::scene::Scene;
+use super::{Experts, Sighting, finding};
+use crate::model::{Content, Finding, Form, Kind, Origin, Place, ReasonCode, Severity, ToolClass};
+use crate::policy::Policy;
+use crate::session::classes;
+use crate::session::orders;
+
+/// Bytes of a command that is put together.
+const LONGEST: usize = 4_000;
+
+pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, experts: &dyn Experts, found: &mut Vec<Finding>) {
+    match scene.step.kind {
+        Kind::ToolCall | Kind::McpRequest => {
+            found.extend(program(scene, policy, experts));
+            found.extend(deletes_all(scene));
+            found.extend(writes_where_only_reading(scene));
+        }
+        Kind::ToolResult | Kind::McpResponse => found.extend(runs_when_read(scene)),
+        _ => {}
+    }
+}
+
+/// What a call of a tool that is named like a program would do on a command line, and what its environment makes of it.
+fn program(scene: &Scene<'_>, policy: &Policy, experts: &dyn Experts) -> Option<Finding> {
+    let words = classes::words_of(scene.tool());
+    let named = words.iter().find(|word| PROGRAMS.contains(&word.as_str()));
+    let mut command = String::new();
+    for content in scene.arguments() {
+        if let Some(name) = content.label.as_deref().filter(|label| LOADERS.contains(label)) {
+            command.push_str(&format!("{name}={} ", quoted(&content.text)));
+        }
+    }
+    let loads = !command.is_empty();
+    if named.is_none() && !(loads && (scene.has(ToolClass::Executes) || scene.acts())) {
+        return None;
+    }
+    command.push_str(named.map_or("true", String::as_str));
+    let mut first: Option<&Content> = None;
+    // One text is the whole line; several are words of it.
+    let whole = scene.arguments().filter(is_option).count() == 1;
+    for content in scene
+        .arguments()
+        .filter(|content| named.is_some() && is_option(content))
+    {
+        first = first.or(Some(content));
+        if command.len() + content.text.len() > LONGEST {
+            break;
+        }
+        command.push(' ');
+        match whole {
+            true => command.push_str(&content.text),
+            false => command.push_str(&quoted(&content.text)),
+        }
+    }
+    let first = first.or_else(|| scene.arguments().next())?;
+    let worst = experts
+        .examine(scene.step, Origin::ToolArguments, &command, policy)
+        .into_iter()
+        .filter(is_harm)
+        .max_by_key(|seen| (seen.severity, seen.confidence))?;
+    let sighting = Sighting {
+        content: Some(first.id),
+        pointer: first.pointer.clone(),
+        span: 0..first.text.len(),
+        what: &worst.explanation,
+        place: "",
+    };
+    let mut told = finding("program_call", scene, sighting)?;
+    (told.reason, told.severity, told.confidence) = (worst.reason, worst.severity, worst.confidence);
+    Some(told)
+}
+
+fn is_option(content: &&Content) -> bool {
+    let label = content.label.as_deref().unwrap_or_default();
+    !LOADERS.contains(&label)
+        && !matches!(
+            label,
+            "cwd" | "workdir" | "workspace" | "host" | "reason" | "description" | "note"
+        )
+}
+
+fn is_harm(seen: &Finding) -> bool {
+    seen.severity >= Severity::High
+        && matches!(
+            seen.reason,
+            ReasonCode::MaliciousCode
+                | ReasonCode::DestructiveAction
+                | ReasonCode::DataExfiltration
+                | ReasonCode::PrivilegeEscalation
+        )
+}
+
+fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | ':' | '=' | '@' | ',' | '+');
+    if !text.is_empty() && text.chars().all(plain) {
+        text.to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}
+
+/// A statement of a document store or a search index that deletes whatever there is.
+fn deletes_all(scene: &Scene<'_>) -> Option<Finding> {
+    let texts = || {
+        scene
+            .step
+            .contents
+            .iter()
+            .filter(|content| content.origin == Origin::ToolArguments && content.place == Place::Body)
+    };
+    let by_query = texts().find(|content| content.text.contains("_delete_by_query"));
+    let says = |word: &str| texts().any(|content| content.text.contains(word));
+    let everything = by_query.filter(|_| says("match_all") && !says("must") && !says("filter"));
+    let many = || {
+        texts().find(|content| {
+            let text: String = content.text.chars().filter(|c| !c.is_whitespace()).collect();
+            ["deleteMany({})", "delete_many({})", "remove({})", "deleteMany({},"]
+                .iter()
+                .any(|all| text.contains(all))
+        })
+    };
+    let content = everything.or_else(many)?;
+    let sighting = Sighting {
+        content: Some(content.id),
+        pointer: content.pointer.clone(),
+        span: 0..content.text.len(),
+        what: "the statement",
+        place: "",
+    };
+    finding("deletes_all", scene, sighting)
+}
+
+/// A statement that changes data, of an agent whose instructions say that it only reads.
+fn writes_where_only_reading(scene: &Scene<'_>) -> Option<Finding> {
+    let instructions = scene
+        .step
+        .contents_of(Origin::Instructions)
+        .map(|content| content.text.to_lowercase());
+    let only_reads = instructions
+        .take(4)
+        .any(|text| READING_ONLY.iter().any(|words| text.contains(words)));
+    if !only_reads {
+        return None;
+    }
+    let content = scene.arguments().find(|content| {
+        let text = content.text.trim_start().to_ascii_lowercase();
+        let mut words = text.split_whitespace();
+        let (verb, object) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        match verb {
+            "delete" => object == "from",
+            "insert" => object == "into",
+            "update" => text.contains(" set "),
+            "drop" | "alter" | "truncate" => matches!(
+                object,
+                "table" | "database" | "schema" | "view" | "index" | "user" | "role"
+            ),
+            _ => false,
+        }
+    })?;
+    let sighting = Sighting {
+        content: Some(content.id),
+        pointer: content.pointer.clone(),
+        span: 0..content.text.len(),
+        what: "the statement",
+        place: "",
+    };
+    finding("writes_where_only_reading", scene, sighting)
+}
+
+/// Data that runs, or fetches, when a lenient reader takes it in; not where a text tells of attacks.
+fn runs_when_read(scene: &Scene<'_>) -> Option<Finding> {
+    let content = scene.step.contents.iter().find(|content| {
+        let text = content.text.as_str();
+        let entity = text.contains("<!ENTITY")
+            && (text.contains("SYSTEM \"file:") || text.contains("SYSTEM 'file:") || text.contains("SYSTEM \"http"));
+        let active = entity
+            || [
+                "!!python/object/apply",
+                "!!python/object/new",
+                "${jndi:",
+                "!!javax.script",
+            ]
+            .iter()
+            .any(|sign| text.contains(sign));
+        content.origin == Origin::ToolOutput
+            && content.place == Place::Body
+            && content.form != Form::Key
+            && active
+            && !orders::tells_of_attacks(text)
+    })?;
+    let sighting = Sighting {
+        content: Some(content.id),
+        pointer: content.pointer.clone(),
+        span: 0..content.text.len(),
+        what: "the data",
+        place: "",
+    };
+    finding("runs_when_read", scene, sighting)
+}
+
+/// Programs after which tools are named, and whose options do harm.
+const PROGRAMS: &[&str] = &[
+    "git",
+    "kubectl",
+    "helm",
+    "docker",
+    "podman",
+    "terraform",
+    "tofu",
+    "aws",
+    "gcloud",
+    "az",
+    "systemctl",
+    "crontab",
+    "rsync",
+    "scp",
+    "curl",
+    "wget",
+    "npm",
+    "pip",
+    "psql",
+    "mysql",
+    "redis",
+    "tar",
+    "find",
+    "rm",
+    "dd",
+    "chmod",
+    "chown",
+    "ssh",
+    "ansible",
+    "make",
+];
+
+/// Variables from which programs take code.
+const LOADERS: &[&str] = &[
+    "LD_PRELOAD",
+    "LD_LIBRARY_PATH",
+    "LD_AUDIT",
+    "DYLD_INSERT_LIBRARIES",
+    "BASH_ENV",
+    "PYTHONSTARTUP",
+    "PYTHONPATH",
+    "NODE_OPTIONS",
+    "PERL5OPT",
+    "PERL5LIB",
+    "RUBYOPT",
+    "GIT_SSH_COMMAND",
+    "GIT_EXTERNAL_DIFF",
+    "PAGER",
+    "GIT_PAGER",
+    "EDITOR",
+    "PROMPT_COMMAND",
+    "PATH",
+    "JAVA_TOOL_OPTIONS",
+];
+
+/// How instructions say that an agent only reads.
+const READING_ONLY: &[&str] = &[
+    "read-only",
+    "read only",
+    "only reads",
+    "nur lesen",
+    "lesende abfragen",
+    "lecture seule",
+    "solo lectura",
+    "sola lettura",
+    "somente leitura",
+    "só leitura",
+    "apenas leitura",
+    "alleen lezen",
+    "alleen-lezen",
+    "tylko do odczytu",
+    "tylko odczyt",
+    "skrivskyddad",
+    "endast läs",
+    "kun les",
+    "kun læs",
+    "vain luku",
+    "salt okunur",
+    "только чтение",
+    "только для чтения",
+    "للقراءة فقط",
+    "לקריאה בלבד",
+    "只读",
+    "読み取り専用",
+    "参照のみ",
+    "읽기 전용",
+    "조회만",
+];

@@ -1,0 +1,30 @@
+//! Gateways between real sockets: a caller, the guardian, and an agent that answers as a test says.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    reason = "in a test, what is not as expected is a failed test"
+)]
+// `cfg(test)` says to clippy that these modules, helpers included, may unwrap.
+
+#[cfg(test)]
+mod a2a;
+#[cfg(test)]
+mod agent;
+#[cfg(test)]
+mod agent_protocol;
+#[cfg(test)]
+mod agentvault;
+#[cfg(test)]
+#[path = "../support/guardian.rs"]
+#[allow(dead_code)]
+mod guardian;
+#[cfg(test)]
+mod notifications;
+#[cfg(test)]
+mod own;
+#[cfg(test)]
+mod streams;

@@ -1,0 +1,104 @@
+//! Honest work: the labelled honest steps pass with nothing configured, and what settles alone says how often it is wrong.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use aos_guardian::eval::{self, settling};
+use aos_guardian::model::Treatment;
+use aos_guardian::prefilter::Prefilters;
+use aos_guardian::session::rules::catalogue;
+use assert_cmd::Command;
+use serde_json::Value;
+
+/// The rules that suggest to deny, and so settle a step alone where a policy says nothing else.
+fn settling_rules() -> Vec<String> {
+    let prefilters = Prefilters::standard();
+    let of_texts = prefilters.families().flat_map(|family| family.rules().to_vec());
+    let mut rules: Vec<String> = of_texts
+        .filter(|rule| rule.suggests == Treatment::Deny)
+        .map(|rule| rule.id)
+        .collect();
+    let over_sessions = catalogue().iter().filter(|rule| rule.suggests == Treatment::Deny);
+    rules.extend(over_sessions.map(|rule| rule.id.clone()));
+    rules.sort();
+    rules
+}
+
+fn outcomes(suites: &[PathBuf]) -> Vec<Value> {
+    let folder = tempfile::tempdir().unwrap();
+    let report = folder.path().join("report.json");
+    // Rules alone: what the trained scorer makes of a step is measured where it is trained.
+    let config = folder.path().join("guardian.toml");
+    std::fs::write(&config, "[local_judge]\nmode = \"off\"\n").unwrap();
+    let mut command = Command::cargo_bin("guardian").unwrap();
+    command
+        .current_dir(folder.path())
+        .env_remove("GUARDIAN_CONFIG")
+        .args(["eval", "run", "--config"])
+        .arg(&config)
+        .arg("--json")
+        .arg(&report)
+        .args(suites);
+    command.assert().success();
+    let report: Value = serde_json::from_slice(&std::fs::read(report).unwrap()).unwrap();
+    report["outcomes"].as_array().unwrap().clone()
+}
+
+#[test]
+fn what_settles_alone_says_how_often_it_is_wrong_on_honest_steps() {
+    let stated = settling();
+    let evals = Path::new(env!("CARGO_MANIFEST_DIR")).join("evals");
+    // Sessions are replayed for each of their steps: every fourth step of the long ones is enough for a build.
+    let folder = tempfile::tempdir().unwrap();
+    let mut suites = Vec::new();
+    for name in &stated.suites {
+        let text = std::fs::read_to_string(evals.join(name)).unwrap();
+        let every = if name.contains("sessions") { 4 } else { 1 };
+        let honest = text.lines().step_by(every).filter(|line| {
+            let case: Value = serde_json::from_str(line).unwrap();
+            case["expected"]["decision"] == "allow"
+        });
+        let file = folder.path().join(name);
+        std::fs::write(&file, honest.map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+        suites.push(file);
+    }
+    let outcomes = outcomes(&suites);
+    let mut measured: BTreeMap<String, usize> = settling_rules().into_iter().map(|rule| (rule, 0)).collect();
+    for outcome in outcomes.iter().filter(|outcome| outcome["decision"] == "deny") {
+        for rule in outcome["rules"].as_array().unwrap() {
+            if let Some(wrong) = measured.get_mut(rule.as_str().unwrap()) {
+                *wrong += 1;
+            }
+        }
+    }
+    assert_eq!(outcomes.len(), stated.steps, "`steps` of src/eval/settling.toml");
+    let lines: Vec<String> = measured
+        .iter()
+        .map(|(rule, wrong)| format!("\"{rule}\" = {wrong}"))
+        .collect();
+    assert_eq!(
+        measured,
+        stated.wrong,
+        "src/eval/settling.toml should say:\n{}",
+        lines.join("\n")
+    );
+    assert!(eval::settling().rate_of("no.such_rule").is_none());
+}
+
+#[test]
+fn a_rule_that_settles_is_explained_with_its_rate() {
+    let explained = |rule: &str| {
+        let output = Command::cargo_bin("guardian")
+            .unwrap()
+            .args(["rules", "explain", rule])
+            .output()
+            .unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert!(
+        explained("destructive_command.pipe_to_shell").contains("wrong on: "),
+        "{}",
+        explained("destructive_command.pipe_to_shell")
+    );
+    assert!(!explained("session.order_to_software").contains("wrong on: "));
+}
