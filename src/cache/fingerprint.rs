@@ -10,8 +10,8 @@
 //! them; no times.
 
 use crate::model::{
-    Agent, Argument, ArgumentDefinition, Content, Data, Earlier, Excerpt, Finding, Form, History, Noted,
-    OrganisationId, Origin, Place, Request, Said, Step, Tool, ToolCall,
+    Agent, Argument, ArgumentDefinition, Content, Data, Earlier, Excerpt, Finding, FirstRead, Form, History, Noted,
+    OrganisationId, Origin, Particular, Place, Reappears, Request, Said, Step, Tool, ToolCall,
 };
 
 /// What surrounds a judgement: two equal steps in different scopes have different fingerprints.
@@ -111,6 +111,7 @@ impl Parts {
             announced_tools,
             contents,
             data,
+            particulars,
             // A judge is told of remarks by findings.
             remarks: _,
             // The document itself: what is shown of it stands in the other fields.
@@ -130,7 +131,15 @@ impl Parts {
             parts.text(origin.as_str());
             parts.text(json);
         });
-        let seen = contents.iter().filter(|content| is_seen(content, findings));
+        self.list(particulars, |parts, particular| {
+            let Particular { what, content } = particular;
+            parts.text(what);
+            parts.number(content.index() as u64);
+        });
+        let seen = contents.iter().filter(|content| {
+            let particular = particulars.iter().any(|told| told.content == content.id);
+            particular || is_seen(content, findings)
+        });
         self.list(seen, Self::content);
     }
 
@@ -241,6 +250,7 @@ impl Parts {
         let History {
             requests,
             more_requests,
+            first_read,
             steps,
             more_steps,
             voice,
@@ -261,8 +271,35 @@ impl Parts {
             parts.number(answers.map_or(0, u64::from));
             parts.excerpt(text);
         });
+        self.list(first_read, Self::first_read);
         self.number(*more_steps as u64);
         self.list(steps, |parts, step| parts.earlier(step));
+    }
+
+    fn first_read(&mut self, read: &FirstRead) {
+        let FirstRead {
+            step,
+            origin,
+            tool,
+            pointer,
+            of,
+            before,
+            text,
+            after,
+        } = read;
+        self.number(u64::from(*step));
+        self.text(origin.as_str());
+        self.option(tool.as_deref());
+        self.text(pointer.as_str());
+        self.list(of, |parts, of| {
+            let Reappears { content, pointer, text } = of;
+            parts.number(content.map_or(0, |content| content.index() as u64 + 1));
+            parts.text(pointer.as_str());
+            parts.text(text);
+        });
+        self.number(*before as u64);
+        self.text(text);
+        self.number(*after as u64);
     }
 
     fn earlier(&mut self, step: &Earlier) {

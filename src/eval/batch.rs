@@ -15,7 +15,7 @@ pub use answers::{BatchAnswers, BatchError, Stale};
 pub(super) use questions::CaseQuestions;
 pub use questions::{BatchQuestions, Written};
 
-use crate::prompt::Marks;
+use crate::prompt::{CANARY_DIGITS, FENCE_DIGITS, Marks};
 
 /// The diagnostics that say that a batch had no answer, rather than that the answer was bad.
 pub(super) const NO_ANSWER: &[&str] = &[BATCHED, MISSING, FAILED, STALE];
@@ -41,8 +41,8 @@ struct QuestionId {
 
 /// Hexadecimal digits of a seed, and of a digest.
 const DIGITS: usize = 32;
-/// More questions than any judge asks about one step.
-const MOST_QUESTIONS: usize = 8;
+/// More questions than any judge asks about one step: two readings of eight parts, each asked again.
+const MOST_QUESTIONS: usize = 32;
 
 impl QuestionId {
     fn parse(text: &str) -> Option<Self> {
@@ -82,13 +82,13 @@ fn fresh_seed() -> String {
 
 /// The marks of a question. Who knows the seed knows them; nobody knows a seed before its question is written out.
 fn marks(seed: &str, number: usize) -> Marks {
-    let make = |context: &str| -> String {
+    let make = |context: &str, digits: usize| -> String {
         let key = blake3::derive_key(context, format!("{seed} {number}").as_bytes());
-        blake3::Hash::from_bytes(key).to_hex().chars().take(DIGITS).collect()
+        blake3::Hash::from_bytes(key).to_hex().chars().take(digits).collect()
     };
     Marks::fixed(
-        make("aos-guardian 2026 evaluation batch fence"),
-        make("aos-guardian 2026 evaluation batch canary"),
+        make("aos-guardian 2026 evaluation batch fence", FENCE_DIGITS),
+        make("aos-guardian 2026 evaluation batch canary", CANARY_DIGITS),
     )
 }
 

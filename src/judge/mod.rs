@@ -12,6 +12,7 @@
 //! second model ──▶ its answer; where it fails, a denial of the first one counts, an allow does not
 //! ```
 //!
+//! A step whose texts are too long for one prompt may take several calls (`parts.rs`): the strictest answer counts.
 //! Each of them may be asked twice, with the agent's reasoning and without (`both.rs`): the stricter answer counts.
 //! With one model only, there is one stage.
 //!
@@ -25,6 +26,7 @@ mod failure;
 mod grounds;
 pub mod local;
 mod model;
+mod parts;
 mod purse;
 mod schema;
 mod speech;
@@ -281,8 +283,9 @@ impl Judge {
                 schemas: &self.shared.schemas,
                 tape: self.tape.as_deref(),
                 reasoning,
+                part: None,
             };
-            model.ask(case, manner)
+            parts::ask(model, case, manner)
         };
         match self.shared.reasoning {
             AgentReasoning::Shown => with(Reasoning::Shown).await,

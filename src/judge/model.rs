@@ -10,7 +10,7 @@ use super::weigh::{Scales, Sight};
 use super::{Case, Charge, JudgeFailure, Judged, Question, Tape, UnusableAnswers, answer};
 use crate::llm::{self, Chain, Counted, GivenUp, Price, Reply, Request, SettingsError, Usage, estimate_tokens};
 use crate::model::Stage;
-use crate::prompt::{Marks, PromptInput, Reasoning};
+use crate::prompt::{Marks, Part, PromptInput, Reasoning};
 use crate::telemetry::names::JUDGE_CALLS;
 use crate::work::{Size, in_place};
 
@@ -23,6 +23,8 @@ pub(super) struct Manner<'a> {
     pub(super) schemas: &'a Schemas,
     pub(super) tape: Option<&'a dyn Tape>,
     pub(super) reasoning: Reasoning,
+    /// The part of the step's long texts that is shown, where they are judged in parts.
+    pub(super) part: Option<Part>,
 }
 
 /// Why one call gave no assessment.
@@ -151,17 +153,30 @@ impl AskedModel {
         judged
     }
 
-    /// One call. What it took is booked with the case's purse, also when its answer is of no use.
-    async fn call(&self, case: Case<'_>, manner: Manner<'_>) -> Result<Judged, Unjudged> {
-        let marks = manner.tape.map_or_else(Marks::fresh, Tape::marks);
-        let input = PromptInput {
+    /// In how many parts the long texts of a case would be shown whole; 1 where one prompt shows them.
+    pub(super) fn parts(&self, case: Case<'_>, manner: Manner<'_>) -> Result<usize, JudgeFailure> {
+        let input = self.input(case, manner);
+        let rendered = case.prompts.render(&input, &Marks::fresh())?;
+        Ok(rendered.parts)
+    }
+
+    fn input<'c>(&self, case: Case<'c>, manner: Manner<'_>) -> PromptInput<'c> {
+        PromptInput {
             step: case.step,
             findings: case.findings,
             history: case.history,
             policy: case.policy,
             budget_tokens: self.budget_tokens,
             reasoning: manner.reasoning,
-        };
+            ranks: None,
+            part: manner.part,
+        }
+    }
+
+    /// One call. What it took is booked with the case's purse, also when its answer is of no use.
+    async fn call(&self, case: Case<'_>, manner: Manner<'_>) -> Result<Judged, Unjudged> {
+        let marks = manner.tape.map_or_else(Marks::fresh, Tape::marks);
+        let input = self.input(case, manner);
         let size = Size::of(case.step.text_bytes());
         let rendered = in_place(size, || case.prompts.render(&input, &marks)).map_err(JudgeFailure::from)?;
         let schema = manner.schemas.with(&case.policy.own_codes).map_err(|_| no_schema())?;

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::finding::ordered;
-use super::{Confidence, Kind, Method, Origin, Pointer, ReasonCode, Severity};
+use super::{Confidence, ContentId, Kind, Method, Origin, Pointer, ReasonCode, Severity};
 
 ordered! {
     /// What became of an earlier step.
@@ -61,6 +61,9 @@ impl Outcome {
     }
 }
 
+/// Bytes by which an excerpt is shortened to begin and end with a word.
+const TO_WORD: usize = 24;
+
 /// A text, or its head and its tail where it was too long to be kept whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Excerpt {
@@ -83,8 +86,18 @@ impl Excerpt {
             };
         }
         let for_tail = room / 4;
-        let (head, rest) = text.split_at(text.floor_char_boundary(room - for_tail));
+        let (head, _) = text.split_at(text.floor_char_boundary(room - for_tail));
+        // A word is not torn in two, unless it is a long one.
+        let head = match head.rfind(char::is_whitespace) {
+            Some(space) if space > 0 && space + TO_WORD >= head.len() => head.split_at(space).0,
+            _ => head,
+        };
+        let rest = text.get(head.len()..).unwrap_or_default();
         let (middle, tail) = rest.split_at(rest.ceil_char_boundary(rest.len().saturating_sub(for_tail)));
+        let (middle, tail) = match tail.find(char::is_whitespace) {
+            Some(space) if space <= TO_WORD => rest.split_at(middle.len() + space),
+            _ => (middle, tail),
+        };
         Self {
             head: head.to_owned(),
             cut: middle.len(),
@@ -171,6 +184,38 @@ pub struct Request {
     pub answers: Option<u32>,
 }
 
+/// Where something in a step was read first, with the words around it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FirstRead {
+    /// The number of the step in which it was read.
+    pub step: u32,
+    /// Who wrote it there.
+    pub origin: Origin,
+    /// The tool whose output it was, where the session knows.
+    pub tool: Option<String>,
+    /// Where it stood in that step.
+    pub pointer: Pointer,
+    /// What of it reappears; empty where the step only does what the words ask for.
+    pub of: Vec<Reappears>,
+    /// Bytes of the text before these words.
+    pub before: usize,
+    /// The words.
+    pub text: String,
+    /// Bytes of the text after these words.
+    pub after: usize,
+}
+
+/// Something in a step that was read before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reappears {
+    /// The content of the step; `None` for a number among the arguments.
+    pub content: Option<ContentId>,
+    /// Where it stands in the step.
+    pub pointer: Pointer,
+    /// As it is written there; of a long passage the beginning.
+    pub text: String,
+}
+
 /// Whether a session knows what its user asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Voice {
@@ -190,6 +235,8 @@ pub struct History {
     pub requests: Vec<Arc<Request>>,
     /// Requests that are left out.
     pub more_requests: usize,
+    /// Where things in the step were read first, the most telling first.
+    pub first_read: Vec<FirstRead>,
     /// Earlier steps, the most relevant first.
     pub steps: Vec<Arc<Earlier>>,
     /// Earlier steps that are left out.
@@ -205,6 +252,7 @@ impl History {
     pub const NONE: &'static History = &History {
         requests: Vec::new(),
         more_requests: 0,
+        first_read: Vec::new(),
         steps: Vec::new(),
         more_steps: 0,
         voice: Voice::Unheard,
@@ -224,5 +272,13 @@ mod tests {
         let cut = Excerpt::of(&text, 41);
         assert_eq!(cut.len() + cut.cut, text.len());
         assert!(cut.len() <= 41 && cut.head.len() > cut.tail.len() && !cut.tail.is_empty());
+        let words = Excerpt::of(&"seven words stand here ".repeat(20), 100);
+        assert!(
+            ["seven", "words", "stand", "here"]
+                .iter()
+                .any(|word| words.head.ends_with(word)),
+            "{words:?}"
+        );
+        assert!(words.tail.starts_with(' '), "{words:?}");
     }
 }

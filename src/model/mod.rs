@@ -21,12 +21,14 @@ mod withheld;
 pub use content::{Content, ContentId, Form, Origin, Place, Pointer};
 pub use edit::{Edit, EditError};
 pub use finding::{Confidence, Coverage, Examined, Finding, Screening, Severity, Treatment, View, ViewSet};
-pub use history::{Earlier, Excerpt, Gap, History, Noted, Outcome, Request, Said, Voice};
+pub use history::{Earlier, Excerpt, FirstRead, Gap, History, Noted, Outcome, Reappears, Request, Said, Voice};
 pub use identity::{AgentId, Caller, OrganisationId, RequestId, SessionId, UserId};
 pub use method::{Kind, Method, Posture};
 pub use number::nearest_double;
 pub use reason::ReasonCode;
-pub use step::{Agent, Argument, ArgumentDefinition, Data, Original, Remark, RemarkKind, Step, Ties, Tool, ToolCall};
+pub use step::{
+    Agent, Argument, ArgumentDefinition, Data, Original, Particular, Remark, RemarkKind, Step, Ties, Tool, ToolCall,
+};
 pub use tool_class::{ClassSet, ToolClass};
 pub use verdict::{
     Authorization, Decision, Diagnostic, Judging, Moved, Opinion, Risk, Source, Stage, Standing, Verdict,

@@ -31,6 +31,9 @@ pub struct Step {
     /// Where the body holds numbers, booleans or nulls: the data that they are part of, in document order. Most of them are
     /// no contents, but a step with another amount is another step, and a judge has to see it.
     pub data: Vec<Data>,
+    /// What stands around the body and yet tells what the step is: the method of a message inside, what kind of event it is, whose
+    /// documents are read, who the user is. In document order.
+    pub particulars: Vec<Particular>,
     /// What was odd, but no error, in the way the step was written.
     pub remarks: Vec<Remark>,
     /// The document it came from.
@@ -74,6 +77,15 @@ impl Step {
     pub fn text_bytes(&self) -> usize {
         self.contents.iter().map(|content| content.text.len()).sum()
     }
+}
+
+/// A content around the body that tells what a step is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Particular {
+    /// What it says: `method of the message inside`.
+    pub what: &'static str,
+    /// The content.
+    pub content: ContentId,
 }
 
 /// What ties a step to another posting of itself, and an answer to its call. Untrusted: whoever posts the step chose it.

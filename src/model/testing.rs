@@ -57,6 +57,7 @@ pub(crate) fn by_hand<'t>(
         tool_call: None,
         announced_tools: Vec::new(),
         contents: contents.into_iter().enumerate().map(content).collect(),
+        particulars: Vec::new(),
         remarks: Vec::new(),
         data: Vec::new(),
         original: Arc::new(NoDocument),

@@ -26,6 +26,7 @@ impl Experts for Prefilters {
                 text: text.to_owned(),
             }],
             data: Vec::new(),
+            particulars: Vec::new(),
             remarks: Vec::new(),
             ..step.clone()
         };

@@ -196,6 +196,8 @@ pub struct JudgeLines {
     pub(super) min_confidence: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) min_confidence_acting: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) long_texts: Option<String>,
     pub(super) table: BTreeMap<String, BTreeMap<String, String>>,
     pub(super) first: FirstStageLines,
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::file::{CodeLine, FirstStageLines, JudgeLines, all_named, named};
-use super::judging::{ConfidenceRules, FirstStageRules, JudgeRules, OwnCode, StrictnessTable};
+use super::judging::{ConfidenceRules, FirstStageRules, JudgeRules, LongTexts, OwnCode, StrictnessTable};
 use crate::model::{Authorization, Decision, ReasonCode, Risk};
 
 /// The most codes of its own that an organisation has.
@@ -24,6 +24,7 @@ impl JudgeLines {
         Self {
             min_confidence: self.min_confidence.or(base.min_confidence),
             min_confidence_acting: self.min_confidence_acting.or(base.min_confidence_acting),
+            long_texts: self.long_texts.or(base.long_texts),
             table,
             first: FirstStageLines {
                 min_confidence: self.first.min_confidence.or(base.first.min_confidence),
@@ -41,6 +42,10 @@ impl JudgeLines {
                 acting: confidence("judge.min_confidence_acting", self.min_confidence_acting.unwrap_or(0.5))?,
                 other: confidence("judge.min_confidence", self.min_confidence.unwrap_or(0.3))?,
             },
+            long_texts: named(self.long_texts.as_deref().unwrap_or("chosen"), LongTexts::ALL, |way| {
+                way.as_str()
+            })
+            .map_err(|why| ("judge.long_texts".to_owned(), why))?,
             first: FirstStageRules {
                 min_confidence: confidence("judge.first.min_confidence", first.min_confidence.unwrap_or(0.8))?,
                 escalate_risk: named(first.escalate_risk.as_deref().unwrap_or("high"), Risk::ALL, |r| {

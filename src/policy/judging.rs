@@ -14,6 +14,31 @@ pub struct JudgeRules {
     pub confidence: ConfidenceRules,
     /// What the first of two models may decide by itself.
     pub first: FirstStageRules,
+    /// How texts are judged that are too long for one prompt.
+    pub long_texts: LongTexts,
+}
+
+/// How texts are judged that are too long for one prompt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LongTexts {
+    /// In one call: of such a text, windows around what was found and what looks most like an order are shown.
+    #[default]
+    Chosen,
+    /// In several calls, each with another part; the strictest answer counts.
+    Chunks,
+}
+
+impl LongTexts {
+    /// Both ways.
+    pub(super) const ALL: &'static [Self] = &[LongTexts::Chosen, LongTexts::Chunks];
+
+    /// The name in policies.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            LongTexts::Chosen => "chosen",
+            LongTexts::Chunks => "chunks",
+        }
+    }
 }
 
 /// How sure a judge has to be for an allow, or a modification, to count as one.

@@ -22,7 +22,7 @@ use crate::model::{Method, Posture};
 
 pub use file::{PolicyError, PolicyFile};
 pub use harmless::{HarmlessEntry, is_id};
-pub use judging::{ConfidenceRules, FirstStageRules, JudgeRules, OwnCode, StrictnessTable};
+pub use judging::{ConfidenceRules, FirstStageRules, JudgeRules, LongTexts, OwnCode, StrictnessTable};
 pub use local_lines::{ThresholdTable, Thresholds};
 pub use mask::MaskStyle;
 pub use names::NamePatterns;

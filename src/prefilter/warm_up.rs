@@ -60,6 +60,7 @@ impl Prefilters {
             }),
             announced_tools: Vec::new(),
             contents,
+            particulars: Vec::new(),
             remarks: Vec::new(),
             data: Vec::new(),
             original: Arc::new(NoRequest),

@@ -3,20 +3,22 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::context::{AgentContext, MaskContext, StepContext};
+use super::context::{AgentContext, MaskContext, PartContext, SessionContext, StepContext};
+use super::evidence::{self, Admitted, Evidence};
 use super::fence::Fence;
-use super::layout::{self, Items, Layout};
-use super::surroundings::{self, Shelf, Shelves};
-use super::{Cut, PromptInput, evidence, history, tokens};
-use crate::model::{Content, ContentId, Finding, Place, Treatment};
+use super::layout::{self, Items, Layout, Manner};
+use super::rank::Cues;
+use super::surroundings::{self, Called, Shelf, Shelves};
+use super::{Cut, PromptInput, history, tokens};
+use crate::model::{Content, ContentId, Place};
 use crate::policy::MaskStyle;
 
 /// Tokens for contents, however small the budget is.
 const LEAST_ROOM: usize = 800;
 /// Tokens for contents around the step in which something was found.
-const AROUND_ROOM: usize = 900;
+const AROUND_ROOM: usize = 400;
 /// Contents around the step that are shown at most.
-const MAX_AROUND: usize = 12;
+const MAX_AROUND: usize = 6;
 
 /// A context, and what it shows.
 pub(super) struct Composed {
@@ -26,51 +28,26 @@ pub(super) struct Composed {
     pub(super) shown: Vec<ContentId>,
     /// What it leaves out, in document order.
     pub(super) cut: Vec<Cut>,
+    /// In how many parts the texts of the step fit.
+    pub(super) parts: usize,
 }
 
 /// Composes the context, with so many tokens for everything that depends on the step.
 pub(super) fn compose(input: &PromptInput<'_>, fence: &Fence<'_>, room: usize) -> Composed {
     let step = input.step;
-    let mut room = room.max(LEAST_ROOM);
     let admitted = evidence::admitted(input);
-    let (findings, more_findings) = evidence::listed(&admitted, input, fence, room / 5);
-    room -= findings
-        .iter()
-        .map(|finding| 40 + tokens::estimate(&finding.explanation) + tokens::estimate(&finding.excerpt))
-        .sum::<usize>();
-    let call = surroundings::call(step, fence, room / 4);
-    let tool_names = surroundings::tool_names(step, fence, room / 10);
-    room -= call.as_ref().map_or(0, |call| tokens::estimate(&call.fenced)) + tokens::estimate(&tool_names);
-    let data = surroundings::data(step, fence, room / 4);
-    room -= data
-        .iter()
-        .map(|element| tokens::estimate(element))
-        .sum::<usize>()
-        .min(room / 4);
-
-    // What the user asked for is what a step is judged by: it comes before everything that may be long.
-    let (session, spent) = history::session(input.history, fence, room / 5 * 2);
-    room -= spent.min(room);
-
-    let shelved = Shelved::of(input, &admitted, fence);
-    let around_room = shelved.around.needs().min(AROUND_ROOM).min(room / 5);
-    let around = layout::lay_out(&shelved.around, fence, around_room);
-    room -= around_room;
-    let tool_room = shelved.tool.needs().min(room / 5);
-    let tool = layout::lay_out(&shelved.tool, fence, tool_room);
-    room -= tool_room;
-    let remote_room = shelved.remote.needs().min(room / 10);
-    let remote = layout::lay_out(&shelved.remote, fence, remote_room);
-    room -= remote_room;
-    // The step comes first, but never takes so much that the agent's instructions disappear.
-    let body_needs = shelved.body.needs().min(room / 10 * 7);
-    let agent_room = shelved.agent.needs().min(room - body_needs);
-    let agent = layout::lay_out(&shelved.agent, fence, agent_room);
-    let body = layout::lay_out(&shelved.body, fence, room - agent_room);
-
-    let called = step.tool_call.as_ref().and_then(|call| call.content);
-    let (shown, cut) = together([&around, &tool, &remote, &agent, &body], called);
+    let (frame, room) = Frame::of(input, &admitted, fence, room.max(LEAST_ROOM));
+    let shelves = Places::of(input, &admitted, &frame, fence, room);
+    let (shown, cut) = shelves.together(&frame);
     let (cuts, more_cuts) = layout::listed(&cut);
+    let Places {
+        body,
+        agent,
+        tool,
+        remote,
+        around,
+        parts,
+    } = shelves;
     let context = StepContext {
         method: step.method.as_str(),
         kind: step.kind.as_str(),
@@ -84,21 +61,138 @@ pub(super) fn compose(input: &PromptInput<'_>, fence: &Fence<'_>, room: usize) -
             contents: agent.elements,
             remote: remote.elements,
             tool: tool.elements,
-            tool_names,
+            tool_names: frame.tool_names,
             user_known: step.user.is_some(),
             session_known: step.session.is_some(),
         },
-        session,
-        findings,
-        more_findings,
+        session: frame.session,
+        findings: frame.evidence.fenced,
+        more_findings: frame.evidence.more,
         around: around.elements,
-        call,
-        data,
+        particulars: frame.particulars,
+        call: frame.call.map(|call| call.context),
+        data: frame.data,
         contents: body.elements,
+        part: input.part.map(|part| PartContext {
+            number: part.index + 1,
+            of: part.of,
+        }),
         cuts,
         more_cuts,
     };
-    Composed { context, shown, cut }
+    Composed {
+        context,
+        shown,
+        cut,
+        parts,
+    }
+}
+
+/// What is shown of a step beside its contents.
+struct Frame {
+    evidence: Evidence,
+    call: Option<Called>,
+    tool_names: String,
+    particulars: String,
+    data: Vec<String>,
+    session: SessionContext,
+}
+
+impl Frame {
+    /// The frame, and the room that it leaves.
+    fn of(input: &PromptInput<'_>, admitted: &[Admitted<'_>], fence: &Fence<'_>, room: usize) -> (Self, usize) {
+        let step = input.step;
+        let mut room = room;
+        let evidence = evidence::listed(admitted, input, fence, room / 5);
+        room -= tokens::estimate(&evidence.fenced);
+        let call = surroundings::call(step, fence, room / 4);
+        let tool_names = surroundings::tool_names(step, fence, room / 10);
+        let particulars = surroundings::particulars(step, fence, room / 20);
+        let called = call.as_ref().map_or(0, |call| tokens::estimate(&call.context.fenced));
+        room -= called + tokens::estimate(&tool_names) + tokens::estimate(&particulars);
+        let data = surroundings::data(step, fence, room / 4);
+        let costs: usize = data.iter().map(|element| tokens::estimate(element)).sum();
+        room -= costs.min(room / 4);
+        // What the user asked for is what a step is judged by: it comes before everything that may be long.
+        let (session, spent) = history::session(input.history, fence, room / 5 * 2);
+        room -= spent.min(room);
+        let frame = Self {
+            evidence,
+            call,
+            tool_names,
+            particulars,
+            data,
+            session,
+        };
+        (frame, room)
+    }
+}
+
+/// Contents as they are laid out, by where they are shown.
+struct Places {
+    body: Layout,
+    agent: Layout,
+    tool: Layout,
+    remote: Layout,
+    around: Layout,
+    /// In how many parts the body fits.
+    parts: usize,
+}
+
+impl Places {
+    fn of(
+        input: &PromptInput<'_>,
+        admitted: &[Admitted<'_>],
+        frame: &Frame,
+        fence: &Fence<'_>,
+        mut room: usize,
+    ) -> Self {
+        let shelved = Shelved::of(input, admitted, frame, fence);
+        let whole = Manner {
+            fence,
+            ranks: input.ranks.unwrap_or(&Cues),
+            part: None,
+        };
+        let mut lay_out = |items: &Items<'_>, most: usize, share: usize| {
+            let given = items.needs().min(most).min(room / share);
+            room -= given;
+            layout::lay_out(items, whole, given)
+        };
+        let around = lay_out(&shelved.around, AROUND_ROOM, 5);
+        let tool = lay_out(&shelved.tool, usize::MAX, 5);
+        let remote = lay_out(&shelved.remote, usize::MAX, 10);
+        // The step comes first, but never takes so much that the agent's instructions disappear.
+        let body_needs = shelved.body.needs();
+        let agent_room = shelved.agent.needs().min(room - body_needs.min(room / 10 * 7));
+        let agent = layout::lay_out(&shelved.agent, whole, agent_room);
+        let body_room = room - agent_room;
+        let manner = Manner {
+            part: input.part,
+            ..whole
+        };
+        Self {
+            body: layout::lay_out(&shelved.body, manner, body_room),
+            agent,
+            tool,
+            remote,
+            around,
+            // What is repeated in every part, and the marks of what is not in it, take some room.
+            parts: body_needs.div_ceil((body_room / 5 * 4).max(1)),
+        }
+    }
+
+    /// What is shown and what is cut, in document order.
+    fn together(&self, frame: &Frame) -> (Vec<ContentId>, Vec<Cut>) {
+        let layouts = [&self.around, &self.tool, &self.remote, &self.agent, &self.body];
+        let in_call = frame.call.iter().flat_map(|call| call.shown.iter().copied());
+        let laid_out = layouts.iter().flat_map(|layout| layout.shown.iter().copied());
+        let mut shown: Vec<ContentId> = laid_out.chain(in_call).collect();
+        shown.sort_unstable();
+        shown.dedup();
+        let mut cut: Vec<Cut> = layouts.iter().flat_map(|layout| layout.cut.iter().copied()).collect();
+        cut.sort_by_key(|cut| cut.content);
+        (shown, cut)
+    }
 }
 
 /// Contents by where they are shown.
@@ -112,17 +206,10 @@ struct Shelved<'a> {
 }
 
 impl<'a> Shelved<'a> {
-    fn of(input: &PromptInput<'a>, admitted: &[(&Finding, Treatment)], fence: &Fence<'_>) -> Self {
-        let mut focus: HashMap<ContentId, Vec<Range<usize>>> = HashMap::new();
-        for (finding, _) in admitted {
-            if let Some(content) = finding.content.and_then(|id| input.step.content(id)) {
-                focus
-                    .entry(content.id)
-                    .or_default()
-                    .push(evidence::span(finding, content));
-            }
-        }
-        let shelves = Shelves::of(input.step, input.reasoning);
+    fn of(input: &PromptInput<'a>, admitted: &[Admitted<'_>], frame: &Frame, fence: &Fence<'_>) -> Self {
+        let mut focus = focus(input, admitted);
+        let in_call = frame.call.as_ref().map_or(&[][..], |call| &call.shown);
+        let shelves = Shelves::of(input.step, input.reasoning, in_call);
         let mut shelved = Self::default();
         for content in &input.step.contents {
             let focus = focus.remove(&content.id).unwrap_or_default();
@@ -149,15 +236,31 @@ impl<'a> Shelved<'a> {
     }
 }
 
-fn together(layouts: [&Layout; 5], called: Option<ContentId>) -> (Vec<ContentId>, Vec<Cut>) {
-    let mut shown: Vec<ContentId> = layouts
-        .iter()
-        .flat_map(|layout| layout.shown.iter().copied())
-        .chain(called)
-        .collect();
-    shown.sort_unstable();
-    shown.dedup();
-    let mut cut: Vec<Cut> = layouts.iter().flat_map(|layout| layout.cut.iter().copied()).collect();
-    cut.sort_by_key(|cut| cut.content);
-    (shown, cut)
+/// The spans of contents that are shown before others: of findings, the gravest first, then of what was read before. What
+/// was seen around the step counts only where it says something about this one.
+fn focus(input: &PromptInput<'_>, admitted: &[Admitted<'_>]) -> HashMap<ContentId, Vec<Range<usize>>> {
+    let mut focus: HashMap<ContentId, Vec<Range<usize>>> = HashMap::new();
+    for (finding, _) in admitted {
+        if evidence::is_around(finding, input) && !evidence::tells(finding, input) {
+            continue;
+        }
+        if let Some(content) = finding.content.and_then(|id| input.step.content(id)) {
+            focus
+                .entry(content.id)
+                .or_default()
+                .push(evidence::span(finding, content));
+        }
+    }
+    for reappears in input.history.first_read.iter().flat_map(|read| &read.of) {
+        let content = reappears.content.and_then(|id| input.step.content(id));
+        let Some((content, start)) = content.and_then(|content| Some((content, content.text.find(&reappears.text)?)))
+        else {
+            continue;
+        };
+        focus
+            .entry(content.id)
+            .or_default()
+            .push(start..start + reappears.text.len());
+    }
+    focus
 }

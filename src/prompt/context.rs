@@ -42,18 +42,22 @@ pub(super) struct StepContext {
     pub(super) agent: AgentContext,
     /// What is known of the session.
     pub(super) session: SessionContext,
-    /// What automatic checks saw.
-    pub(super) findings: Vec<FindingContext>,
-    /// Findings for which there was no room.
+    /// What automatic checks saw; fenced, or empty.
+    pub(super) findings: String,
+    /// Findings that are not listed.
     pub(super) more_findings: usize,
     /// Contents around the step in which something was found; fenced.
     pub(super) around: Vec<String>,
+    /// What the protocol says of the step beside its contents; fenced, or empty.
+    pub(super) particulars: String,
     /// The tool call that the step makes.
     pub(super) call: Option<CallContext>,
     /// The data of the step that holds more than strings; fenced.
     pub(super) data: Vec<String>,
     /// The contents that the step is about; fenced.
     pub(super) contents: Vec<String>,
+    /// Which part of the step's long texts this is, where they are shown in parts.
+    pub(super) part: Option<PartContext>,
     /// What was left out.
     pub(super) cuts: Vec<CutContext>,
     /// Contents of which something was left out and which `cuts` does not list.
@@ -96,37 +100,18 @@ pub(super) struct SessionContext {
     pub(super) requests: Vec<String>,
     /// Requests for which there was no room.
     pub(super) more_requests: usize,
+    /// Where words of the step were read first; fenced.
+    pub(super) sources: Vec<String>,
     /// Earlier steps, oldest first; fenced.
     pub(super) steps: Vec<String>,
     /// Earlier steps for which there was no room.
     pub(super) more_steps: usize,
+    /// Whether an earlier step was denied.
+    pub(super) denials: bool,
     /// Whether the user spoke, and everything that was said was denied.
     pub(super) refused: bool,
     /// Why its beginning is not known, in one sentence; empty where it is.
     pub(super) gap: &'static str,
-}
-
-/// One finding.
-#[derive(Debug, Serialize)]
-pub(super) struct FindingContext {
-    /// The rule.
-    pub(super) rule: String,
-    /// The reason code.
-    pub(super) reason: String,
-    /// How bad it is if it is right.
-    pub(super) severity: &'static str,
-    /// How likely it is right.
-    pub(super) confidence: &'static str,
-    /// The content's id, or empty.
-    pub(super) content: String,
-    /// The view in which it was seen.
-    pub(super) view: &'static str,
-    /// What the organisation's policy makes of it.
-    pub(super) treatment: &'static str,
-    /// What was seen; quoted.
-    pub(super) explanation: String,
-    /// An excerpt, decoded where the view is; fenced, or empty.
-    pub(super) excerpt: String,
 }
 
 /// A tool call.
@@ -148,6 +133,15 @@ pub(super) enum DeclaredContext {
     No,
     /// It declares none at all.
     Unknown,
+}
+
+/// One of several parts of a step's long texts.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct PartContext {
+    /// From 1.
+    pub(super) number: usize,
+    /// How many there are.
+    pub(super) of: usize,
 }
 
 /// What was left out of one content.

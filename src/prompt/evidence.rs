@@ -1,78 +1,233 @@
-//! Findings as the judge gets to see them: as evidence, the gravest first, each with a short excerpt.
+//! Findings as the judge gets to see them: as evidence, the gravest first, each with the words that it is about.
+//!
+//! One line for each rule, all of them inside one fence: explanations and quotations repeat words of the request. What was
+//! seen around the step — in the agent's own description, in ids — is the same at every step of a session and says little
+//! about this one: it has one line, the last.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::context::FindingContext;
 use super::fence::Fence;
 use super::{PromptInput, reveal, tokens};
-use crate::model::{Content, Finding, ReasonCode, Treatment, View};
+use crate::model::{Content, Finding, Origin, Place, ReasonCode, Severity, Treatment, View};
 
-/// Findings that are listed at most.
-const MAX_LISTED: usize = 24;
-/// Findings of one rule that are listed at most: the tenth address says no more than the third.
-const MAX_OF_RULE: usize = 4;
-/// Characters of an excerpt.
-const MAX_EXCERPT: usize = 200;
-/// Characters of a secret that an excerpt shows. The content itself is shown as it is: the judge has to be able to
-/// tell a credential from a placeholder, and to name it in an edit.
+/// Lines of findings.
+const MAX_LINES: usize = 12;
+/// Lines after which what is no more than information is left out.
+const LINES_BEFORE_INFO: usize = 3;
+/// Quotations of one rule: the tenth address says no more than the third.
+const MAX_QUOTED: usize = 3;
+/// Contents that one rule lists.
+const MAX_NAMED: usize = 12;
+/// Characters of a quotation.
+const MAX_EXCERPT: usize = 150;
+/// Characters of a quotation that stands for a whole content: that one is shown.
+const MAX_OF_WHOLE: usize = 60;
+/// Characters of a secret that are quoted. The content itself is shown as it is: the judge has to be able to tell a
+/// credential from a placeholder, and to name it in an edit.
 const MAX_OF_SECRET: usize = 4;
+/// Bytes by which a quotation is extended to end with a word.
+const MAX_TO_WORD: usize = 24;
 
-/// The findings that the judge is told about: those that the policy does not ignore, the gravest first.
-pub(super) fn admitted<'a>(input: &PromptInput<'a>) -> Vec<(&'a Finding, Treatment)> {
-    let mut admitted: Vec<(&Finding, Treatment)> = input
+/// A finding, and what the policy makes of it.
+pub(super) type Admitted<'a> = (&'a Finding, Treatment);
+
+/// Findings as they are shown.
+pub(super) struct Evidence {
+    /// Fenced; empty when there are none.
+    pub(super) fenced: String,
+    /// Findings that are not listed.
+    pub(super) more: usize,
+}
+
+/// The findings that the judge is told about: those that the policy does not ignore, the gravest first; what was seen around
+/// the step comes after what was seen in it.
+pub(super) fn admitted<'a>(input: &PromptInput<'a>) -> Vec<Admitted<'a>> {
+    let mut admitted: Vec<Admitted<'_>> = input
         .findings
         .iter()
         .map(|finding| (finding, input.policy.treatment(finding, input.step)))
         .filter(|(_, treatment)| *treatment != Treatment::Ignore)
         .collect();
-    admitted.sort_by_key(|(finding, treatment)| std::cmp::Reverse((finding.severity, finding.confidence, *treatment)));
+    admitted.sort_by_key(|(finding, treatment)| {
+        let around = is_around(finding, input);
+        (
+            around,
+            std::cmp::Reverse((finding.severity, finding.confidence, *treatment)),
+        )
+    });
     admitted
 }
 
-/// The findings to list within so many tokens, and how many more there are.
-pub(super) fn listed(
-    admitted: &[(&Finding, Treatment)],
-    input: &PromptInput<'_>,
-    fence: &Fence<'_>,
-    room: usize,
-) -> (Vec<FindingContext>, usize) {
-    let mut left = room;
-    let mut listed = Vec::new();
-    let mut of_rule: BTreeMap<&str, usize> = BTreeMap::new();
-    for (finding, treatment) in admitted {
-        let known = of_rule.entry(&finding.rule).or_default();
-        *known += 1;
-        if *known > MAX_OF_RULE {
+/// Whether it was seen around the step.
+pub(super) fn is_around(finding: &Finding, input: &PromptInput<'_>) -> bool {
+    content_of(finding, input).is_some_and(|content| content.place == Place::Surroundings)
+}
+
+/// Whether something seen around the step is worth a word: an agent's own words steer nobody else, and names are everywhere.
+pub(super) fn tells(finding: &Finding, input: &PromptInput<'_>) -> bool {
+    let own = content_of(finding, input).is_some_and(|content| content.origin == Origin::Instructions);
+    let least = if own { Severity::High } else { Severity::Medium };
+    finding.severity >= least && finding.reason != ReasonCode::PersonalData
+}
+
+/// The findings within so many tokens.
+pub(super) fn listed(admitted: &[Admitted<'_>], input: &PromptInput<'_>, fence: &Fence<'_>, room: usize) -> Evidence {
+    let mut list = List {
+        lines: Vec::new(),
+        told: 0,
+        left: room,
+    };
+    for group in groups(admitted, input) {
+        let Some((first, _)) = group.first() else { continue };
+        let beside_the_point = first.severity == Severity::Info && list.lines.len() >= LINES_BEFORE_INFO;
+        if list.lines.len() >= MAX_LINES || beside_the_point {
             continue;
         }
-        if listed.len() >= MAX_LISTED {
+        if !list.push(line(&group, input, fence), group.len()) {
             break;
         }
-        let content = finding.content.and_then(|id| input.step.content(id));
-        let content = content.filter(|content| input.reasoning.shows(content.origin));
-        let row = FindingContext {
-            rule: fence.inline(&finding.rule),
-            reason: fence.inline(finding.reason.as_str()),
-            severity: finding.severity.as_str(),
-            confidence: finding.confidence.as_str(),
-            content: finding.content.map(|id| id.to_string()).unwrap_or_default(),
-            view: finding.view.as_str(),
-            treatment: treatment.as_str(),
-            explanation: fence.quoted(&finding.explanation),
-            excerpt: content
-                .map(|content| excerpt(finding, content, fence))
-                .unwrap_or_default(),
-        };
-        let costs = 40 + tokens::estimate(&row.explanation) + tokens::estimate(&row.excerpt);
-        if costs > left {
-            break;
-        }
-        left -= costs;
-        listed.push(row);
     }
-    let more = admitted.len() - listed.len();
-    (listed, more)
+    let around: Vec<Admitted<'_>> = admitted
+        .iter()
+        .filter(|(finding, _)| is_around(finding, input))
+        .copied()
+        .collect();
+    let telling: Vec<Admitted<'_>> = around
+        .iter()
+        .filter(|(finding, _)| tells(finding, input))
+        .copied()
+        .collect();
+    // Of those that are not worth a word, nobody is told that there are more.
+    list.told += around.len() - telling.len();
+    if !telling.is_empty() {
+        list.push(summary(&telling, input, fence), telling.len());
+    }
+    let fenced = match list.lines.as_slice() {
+        [] => String::new(),
+        lines => fence.element("findings", "", &lines.join("\n")),
+    };
+    Evidence {
+        fenced,
+        more: admitted.len().saturating_sub(list.told),
+    }
+}
+
+/// Lines within a room.
+struct List {
+    lines: Vec<String>,
+    /// Findings that they tell of.
+    told: usize,
+    left: usize,
+}
+
+impl List {
+    /// Whether there was room for a line.
+    fn push(&mut self, line: String, findings: usize) -> bool {
+        let costs = tokens::estimate(&line) + 1;
+        if costs > self.left {
+            return false;
+        }
+        self.left -= costs;
+        self.told += findings;
+        self.lines.push(line);
+        true
+    }
+}
+
+/// What was seen in the step: the findings of one rule and treatment together; personal data that nobody wants masked all
+/// together.
+fn groups<'a>(admitted: &[Admitted<'a>], input: &PromptInput<'_>) -> Vec<Vec<Admitted<'a>>> {
+    let mut groups: Vec<Vec<Admitted<'_>>> = Vec::new();
+    for (finding, treatment) in admitted.iter().filter(|(finding, _)| !is_around(finding, input)) {
+        let ordinary = |(finding, treatment): &Admitted<'_>| {
+            finding.reason == ReasonCode::PersonalData && *treatment == Treatment::Evidence
+        };
+        let same = |group: &&mut Vec<Admitted<'_>>| {
+            group.first().is_some_and(|(first, first_treatment)| {
+                let alike = first.rule == finding.rule && first_treatment == treatment;
+                alike || (ordinary(&(finding, *treatment)) && ordinary(&(first, *first_treatment)))
+            })
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push((finding, *treatment)),
+            None => groups.push(vec![(finding, *treatment)]),
+        }
+    }
+    groups
+}
+
+/// A line about the findings of one group.
+fn line(group: &[Admitted<'_>], input: &PromptInput<'_>, fence: &Fence<'_>) -> String {
+    let Some((first, treatment)) = group.first() else {
+        return String::new();
+    };
+    let rules: BTreeSet<&str> = group.iter().map(|(finding, _)| finding.rule.as_str()).collect();
+    let rules: Vec<String> = rules.into_iter().map(|rule| fence.inline(rule)).collect();
+    let mut line = format!(
+        "{} ({}, {}, {} confidence",
+        rules.join(", "),
+        fence.inline(first.reason.as_str()),
+        first.severity,
+        first.confidence
+    );
+    if *treatment != Treatment::Evidence {
+        line.push_str(&format!(", treatment {treatment}"));
+    }
+    line.push_str(&format!("): {}", fence.shortened(&first.explanation)));
+    let mut quoted: BTreeSet<String> = BTreeSet::new();
+    // Of several rules in one line each has its own words.
+    let most = if rules.len() > 1 { 2 * MAX_QUOTED } else { MAX_QUOTED };
+    for (finding, _) in group {
+        if quoted.len() >= most {
+            break;
+        }
+        let words = words(finding, input, fence);
+        if !words.is_empty() && quoted.insert(words.clone()) {
+            line.push_str(&format!(" | {words}"));
+        }
+    }
+    let unquoted = group.len().saturating_sub(quoted.len());
+    if unquoted > 0 && !quoted.is_empty() {
+        line.push_str(&format!(" | {unquoted} more{}", named(group, input)));
+    }
+    line
+}
+
+/// What was seen around the step, on one line; of the gravest the words.
+fn summary(telling: &[Admitted<'_>], input: &PromptInput<'_>, fence: &Fence<'_>) -> String {
+    let mut line = "around the step, and so at every step:".to_owned();
+    let mut rules: BTreeSet<&str> = BTreeSet::new();
+    for (finding, _) in telling {
+        if rules.len() >= MAX_QUOTED && !rules.contains(finding.rule.as_str()) {
+            break;
+        }
+        if rules.insert(&finding.rule) {
+            let words = words(finding, input, fence);
+            line.push_str(&format!(" | {} {words}", fence.inline(&finding.rule)));
+        }
+    }
+    line
+}
+
+/// The contents that a group is about: ` in c3, c7`.
+fn named(group: &[Admitted<'_>], input: &PromptInput<'_>) -> String {
+    let ids: BTreeSet<_> = group
+        .iter()
+        .filter_map(|(finding, _)| content_of(finding, input))
+        .map(|content| content.id)
+        .collect();
+    let names: Vec<String> = ids.iter().take(MAX_NAMED).map(ToString::to_string).collect();
+    match names.as_slice() {
+        [] => String::new(),
+        names => format!(" in {}", names.join(", ")),
+    }
+}
+
+/// The content that a finding is about, if it is shown at all.
+fn content_of<'a>(finding: &Finding, input: &PromptInput<'a>) -> Option<&'a Content> {
+    let content = finding.content.and_then(|id| input.step.content(id));
+    content.filter(|content| input.reasoning.shows(content.origin))
 }
 
 /// The bytes of a content's text that a finding is about, on character borders and within the text.
@@ -83,24 +238,91 @@ pub(super) fn span(finding: &Finding, content: &Content) -> Range<usize> {
     start..end.max(start)
 }
 
+/// The words that a finding is about, with where they stand.
+fn words(finding: &Finding, input: &PromptInput<'_>, fence: &Fence<'_>) -> String {
+    if let Some(content) = content_of(finding, input) {
+        let quoted = excerpt(finding, content, fence);
+        return format!("of=\"{}\"{quoted}", content.id);
+    }
+    // A number among the arguments is no content.
+    let mut arguments = input.step.tool_call.iter().flat_map(|call| &call.arguments);
+    match arguments.find(|argument| argument.pointer == finding.pointer) {
+        Some(argument) if finding.content.is_none() => {
+            format!("{} = {}", fence.quoted(&argument.name), fence.quoted(&argument.json))
+        }
+        _ => String::new(),
+    }
+}
+
+/// A quotation, with a space before it; empty where there is nothing to quote.
 fn excerpt(finding: &Finding, content: &Content, fence: &Fence<'_>) -> String {
-    let raw = content.text.get(span(finding, content)).unwrap_or_default();
+    let span = span(finding, content);
+    let raw = content.text.get(span.clone()).unwrap_or_default();
     let decoded = match finding.view {
         View::Decoded | View::Json => reveal::decoded(raw),
         View::Raw | View::Normalized | View::Folded | View::Hidden | View::Structure => None,
     };
-    let text = decoded.as_deref().unwrap_or(raw);
+    let secret = finding.reason == ReasonCode::SecretExposure;
+    let most = if secret {
+        MAX_OF_SECRET
+    } else if span.len() == content.text.len() && decoded.is_none() {
+        MAX_OF_WHOLE
+    } else {
+        MAX_EXCERPT
+    };
+    let text = match &decoded {
+        Some(decoded) => decoded.as_str(),
+        None if secret => raw,
+        None => content.text.get(to_words(&content.text, span)).unwrap_or(raw),
+    };
     if text.is_empty() {
         return String::new();
     }
-    let most = match finding.reason {
-        ReasonCode::SecretExposure => MAX_OF_SECRET,
-        _ => MAX_EXCERPT,
-    };
-    let mut quoted: String = fence.inline(&text.chars().take(most).collect::<String>());
-    if text.chars().nth(most).is_some() {
-        quoted.push('…');
+    let quoted = fence.quoted(&cut_to_words(text, most));
+    match decoded {
+        Some(_) => format!(" decoded {quoted}"),
+        None => format!(" {quoted}"),
     }
-    let view = if decoded.is_some() { View::Decoded } else { finding.view };
-    fence.element("excerpt", &format!(" of=\"{}\" view=\"{view}\"", content.id), &quoted)
+}
+
+/// A span, extended so that it neither begins nor ends within a word, as far as the words are short.
+fn to_words(text: &str, span: Range<usize>) -> Range<usize> {
+    let inside = text.get(span.clone()).unwrap_or_default();
+    let before = text.get(..span.start).unwrap_or_default();
+    let after = text.get(span.end..).unwrap_or_default();
+    let (mut start, mut end) = (span.start, span.end);
+    if inside.starts_with(char::is_alphanumeric) {
+        let rest = before.trim_end_matches(char::is_alphanumeric).len();
+        start = if span.start - rest <= MAX_TO_WORD { rest } else { start };
+    }
+    if inside.ends_with(char::is_alphanumeric) {
+        let rest = after.len() - after.trim_start_matches(char::is_alphanumeric).len();
+        end = if rest <= MAX_TO_WORD { end + rest } else { end };
+    }
+    start..end
+}
+
+/// So many characters of a text at most, with a mark where something is missing; what is cut ends with a word where it can.
+fn cut_to_words(text: &str, most: usize) -> String {
+    let Some((end, _)) = text.char_indices().nth(most) else {
+        return text.to_owned();
+    };
+    let head = text.get(..end).unwrap_or_default();
+    let whole = head.rfind(char::is_whitespace).filter(|at| *at + MAX_TO_WORD >= end);
+    format!("{}…", head.get(..whole.unwrap_or(end)).unwrap_or(head).trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quotations_end_with_words_and_say_where_they_were_cut() {
+        let text = "please transfer everything";
+        assert_eq!(&text[to_words(text, 9..13)], "transfer");
+        assert_eq!(&text[to_words(text, 0..6)], "please");
+        assert_eq!(cut_to_words(text, 18), "please transfer…");
+        assert_eq!(cut_to_words("abcdefgh", 4), "abcd…");
+        assert_eq!(cut_to_words("abc", 4), "abc");
+    }
 }

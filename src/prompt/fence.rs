@@ -39,7 +39,13 @@ impl<'a> Fence<'a> {
     pub(super) fn content(&self, content: &Content, seen: &Seen<'_>, parts: &[Range<usize>]) -> String {
         let mut attributes = format!(" id=\"{}\"", content.id);
         attributes.push_str(&Self::speaker(content.origin));
-        attributes.push_str(&format!(" at={}", self.quoted(content.pointer.as_str())));
+        let pointer = content.pointer.as_str();
+        // Where the agent describes itself, the last name says it all.
+        let place = match content.origin {
+            Origin::Instructions if !content.is_editable() => pointer.rsplit('/').next().unwrap_or(pointer),
+            _ => pointer,
+        };
+        attributes.push_str(&format!(" at={}", self.quoted(place)));
         if let Some(label) = &content.label {
             attributes.push_str(&format!(" label={}", self.quoted(label)));
         }
@@ -62,18 +68,37 @@ impl<'a> Fence<'a> {
         self.element("content", &attributes, &self.text(seen, parts, Lines::Kept))
     }
 
-    /// Short values of one origin, one line each.
-    pub(super) fn values(&self, origin: Option<Origin>, rows: &[String]) -> String {
-        self.element(
-            "values",
-            &Self::speaker(origin.unwrap_or(Origin::Unknown)),
-            &rows.join("\n"),
-        )
+    /// Short values of one origin, one line each. What all of them have in common stands in the opening tag.
+    pub(super) fn values(&self, origin: Origin, rows: &[Row<'_>]) -> String {
+        let contents = || {
+            rows.iter().filter_map(|row| match row {
+                Row::Value(content) => Some(*content),
+                Row::Gap(_) => None,
+            })
+        };
+        let under = common_parent(contents().map(|content| content.pointer.as_str()));
+        let fixed = contents().all(|content| !content.is_editable());
+        let mut attributes = Self::speaker(origin);
+        if !under.is_empty() {
+            attributes.push_str(&format!(" under={}", self.quoted(under)));
+        }
+        if fixed {
+            attributes.push_str(" edit=\"no\"");
+        }
+        let lines: Vec<String> = rows
+            .iter()
+            .map(|row| match row {
+                Row::Value(content) => self.row(content, under, fixed),
+                Row::Gap(line) => line.clone(),
+            })
+            .collect();
+        self.element("values", &attributes, &lines.join("\n"))
     }
 
-    /// One short value on a line: its id, its place, the value.
-    pub(super) fn row(&self, content: &Content) -> String {
+    /// One short value on a line: its id, its place below `under`, the value.
+    fn row(&self, content: &Content, under: &str, fixed: bool) -> String {
         let pointer = content.pointer.as_str();
+        let pointer = pointer.strip_prefix(under).unwrap_or(pointer);
         let named = content.label.as_deref().filter(|label| !pointer.ends_with(*label));
         let label = named
             .map(|label| format!(" label={}", self.quoted(label)))
@@ -83,7 +108,11 @@ impl<'a> Fence<'a> {
             Form::Number => " form=\"number\"",
             Form::Text | Form::TextFile { .. } | Form::OpaqueFile { .. } => "",
         };
-        let edit = if content.is_editable() { "" } else { " edit=\"no\"" };
+        let edit = if fixed || content.is_editable() {
+            ""
+        } else {
+            " edit=\"no\""
+        };
         let (id, at, value) = (content.id, self.quoted(pointer), self.inline(&content.text));
         format!("{id} at={at}{label}{form}{edit}: {value}")
     }
@@ -97,6 +126,11 @@ impl<'a> Fence<'a> {
     /// Untrusted text on one line.
     pub(super) fn inline(&self, text: &str) -> String {
         self.eyes.show(text, Lines::Escaped)
+    }
+
+    /// Untrusted text on one line; a long one loses its middle.
+    pub(super) fn shortened(&self, text: &str) -> String {
+        self.inline(&shortened(text))
     }
 
     /// Untrusted text on one line and in quotes; a long one loses its middle.
@@ -131,6 +165,7 @@ impl<'a> Fence<'a> {
         out
     }
 
+    /// Who wrote it, as attributes.
     pub(super) fn speaker(origin: Origin) -> String {
         let authority = if origin.has_authority() { "full" } else { "none" };
         format!(" origin=\"{origin}\" authority=\"{authority}\"")
@@ -141,6 +176,34 @@ impl<'a> Fence<'a> {
             attributes.push_str(&format!(" media={}", self.quoted(media_type)));
         }
     }
+}
+
+/// A line of an element that holds short values.
+pub(super) enum Row<'c> {
+    /// A value.
+    Value(&'c Content),
+    /// What stands for values that are left out.
+    Gap(String),
+}
+
+/// A common parent that is worth naming once, in bytes.
+const MIN_UNDER: usize = 8;
+
+/// The longest pointer below which all of these stand; empty where it is short, or of one alone.
+fn common_parent<'p>(mut pointers: impl Iterator<Item = &'p str>) -> &'p str {
+    let parent = |pointer: &'p str| pointer.rsplit_once('/').map_or("", |(parent, _)| parent);
+    let Some(first) = pointers.next() else { return "" };
+    let (mut common, mut alone) = (parent(first), true);
+    for pointer in pointers {
+        alone = false;
+        while !pointer.strip_prefix(common).is_some_and(|rest| rest.starts_with('/')) {
+            common = parent(common);
+            if common.is_empty() {
+                return "";
+            }
+        }
+    }
+    if alone || common.len() < MIN_UNDER { "" } else { common }
 }
 
 /// The mark in place of text that is not shown. No content can write it: its first character is always escaped there.

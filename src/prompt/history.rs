@@ -8,32 +8,87 @@ use super::fence::{self, Fence};
 use super::share::{self, Need, Rank};
 use super::shown::Lines;
 use super::{tokens, window};
-use crate::model::{Earlier, Excerpt, Gap, History, Kind, Noted, Request, Said, Voice};
+use crate::model::{
+    Earlier, Excerpt, FirstRead, Gap, History, Kind, Noted, ReasonCode, Request, Said, Severity, Voice,
+};
 
 /// Tokens of an element's own text.
-const ELEMENT: usize = 48;
-/// Tokens of the line that tells of a finding.
-const NOTED: usize = 40;
+const ELEMENT: usize = 24;
+/// Tokens of a line's own text.
+const LINE: usize = 10;
+/// Tokens of the words that tell of a finding.
+const NOTED: usize = 16;
 /// The least of a text that is worth showing.
 const LEAST: usize = 24;
 /// Steps that are served first.
 const FIRST: usize = 6;
+/// Tokens for earlier steps, however much room there is: more of them say less and less about this one.
+const MOST_FOR_STEPS: usize = 2_000;
+/// Characters of a text that may stand on a line.
+const MAX_LINE: usize = 240;
+/// Rules that are told of an earlier step.
+const MAX_NOTED: usize = 3;
 
 /// What is shown of a session within so many tokens, and what that costs.
 pub(super) fn session(history: &History, fence: &Fence<'_>, room: usize) -> (SessionContext, usize) {
-    let (requests, unasked) = requests(history, fence, room / 3 * 2);
+    let (requests, unasked) = requests(history, fence, room / 2);
     let spent = costs(&requests);
-    let (steps, untold) = steps(history, fence, room.saturating_sub(spent));
+    let sources = sources(history, fence, room.saturating_sub(spent) / 2);
+    let spent = spent + costs(&sources);
+    let for_steps = room.saturating_sub(spent).min(MOST_FOR_STEPS);
+    let (steps, untold) = steps(history, fence, for_steps);
     let spent = spent + costs(&steps);
+    let denied = |step: &std::sync::Arc<Earlier>| !step.outcome.happened();
     let context = SessionContext {
         requests,
         more_requests: history.more_requests + unasked,
+        sources,
         steps,
         more_steps: history.more_steps + untold,
+        denials: history.steps.iter().any(denied),
         refused: history.voice == Voice::Refused,
         gap: history.gap.map_or("", Gap::describe),
     };
     (context, spent)
+}
+
+/// Where words of the step were read first, the most telling ones as far as there is room.
+fn sources(history: &History, fence: &Fence<'_>, room: usize) -> Vec<String> {
+    let mut left = room;
+    let mut shown = Vec::new();
+    for read in &history.first_read {
+        let element = source(read, fence);
+        let costs = tokens::estimate(&element) + 1;
+        if costs > left {
+            break;
+        }
+        left -= costs;
+        shown.push(element);
+    }
+    shown
+}
+
+fn source(read: &FirstRead, fence: &Fence<'_>) -> String {
+    let mut attributes = format!(" step=\"{}\"", read.step);
+    if let Some(tool) = &read.tool {
+        attributes.push_str(&format!(" tool={}", fence.quoted(tool)));
+    }
+    attributes.push_str(&Fence::speaker(read.origin));
+    for of in &read.of {
+        if let Some(content) = of.content {
+            attributes.push_str(&format!(" of=\"{content}\""));
+        }
+        attributes.push_str(&format!(" value={}", fence.quoted(&of.text)));
+    }
+    let mut text = String::new();
+    if read.before > 0 {
+        text.push_str(&fence::cut_mark(read.before));
+    }
+    text.push_str(&fence.eyes().show(&read.text, Lines::Kept));
+    if read.after > 0 {
+        text.push_str(&fence::cut_mark(read.after));
+    }
+    fence.element("source", &attributes, &text)
 }
 
 fn costs(elements: &[String]) -> usize {
@@ -80,22 +135,23 @@ fn request(request: &Request, fence: &Fence<'_>, share: usize) -> String {
     )
 }
 
-/// Earlier steps, oldest first. The history has the most relevant ones first.
+/// Earlier steps, oldest first. The history has the most relevant ones first. A message of the user that is shown as a
+/// request is not shown again, unless something was seen in it.
 fn steps(history: &History, fence: &Fence<'_>, room: usize) -> (Vec<String>, usize) {
-    let need = |(at, step): (usize, &std::sync::Arc<Earlier>)| Need {
-        whole: frame(step)
-            + step
-                .said
-                .iter()
-                .map(|said| ELEMENT + needs(&said.text, fence))
-                .sum::<usize>(),
+    let steps: Vec<&Earlier> = history
+        .steps
+        .iter()
+        .map(AsRef::as_ref)
+        .filter(|step| asked(history, step).is_none() || telling(step).next().is_some())
+        .collect();
+    let need = |(at, step): (usize, &&Earlier)| Need {
+        whole: frame(step) + step.said.iter().map(|said| line_needs(said, fence)).sum::<usize>(),
         least: frame(step),
         rank: if at < FIRST { Rank::Found } else { Rank::Plain },
     };
-    let needs: Vec<Need> = history.steps.iter().enumerate().map(need).collect();
+    let needs: Vec<Need> = steps.iter().enumerate().map(need).collect();
     let shares = share::out(room, &needs);
-    let mut shown: Vec<(u32, String)> = history
-        .steps
+    let mut shown: Vec<(u32, String)> = steps
         .iter()
         .zip(shares)
         .filter_map(|(step, share)| {
@@ -103,7 +159,7 @@ fn steps(history: &History, fence: &Fence<'_>, room: usize) -> (Vec<String>, usi
         })
         .collect();
     shown.sort_by_key(|(number, _)| *number);
-    let left_out = history.steps.len() - shown.len();
+    let left_out = steps.len() - shown.len();
     (shown.into_iter().map(|(_, element)| element).collect(), left_out)
 }
 
@@ -114,16 +170,33 @@ fn asked(history: &History, step: &Earlier) -> Option<u32> {
     request.filter(|_| spoke).map(|request| request.number)
 }
 
+/// What was seen in an earlier step and says something about this one. Personal data is everywhere.
+fn telling(step: &Earlier) -> impl Iterator<Item = &Noted> {
+    let telling = |noted: &&Noted| noted.severity >= Severity::Medium && noted.reason != ReasonCode::PersonalData;
+    step.noted.iter().filter(telling)
+}
+
 /// Tokens of everything of a step but its texts.
 fn frame(step: &Earlier) -> usize {
-    2 * ELEMENT + NOTED * step.noted.len()
+    2 * ELEMENT + NOTED * telling(step).count().min(MAX_NOTED)
+}
+
+fn line_needs(said: &Said, fence: &Fence<'_>) -> usize {
+    let frame = if is_line(said) { LINE } else { 2 * ELEMENT };
+    frame + needs(&said.text, fence)
+}
+
+/// Whether a text can stand on a line with its speaker.
+fn is_line(said: &Said) -> bool {
+    let text = &said.text;
+    text.cut == 0 && !text.head.contains(['\n', '\r']) && text.head.chars().nth(MAX_LINE).is_none()
 }
 
 fn step(step: &Earlier, asked: Option<u32>, fence: &Fence<'_>, share: usize) -> String {
-    let mut attributes = format!(
-        " n=\"{}\" method=\"{}\" kind=\"{}\"",
-        step.number, step.method, step.kind
-    );
+    let mut attributes = format!(" n=\"{}\" kind=\"{}\"", step.number, step.kind);
+    if matches!(step.kind, Kind::A2aRequest | Kind::A2aResponse) {
+        attributes.push_str(&format!(" method=\"{}\"", step.method));
+    }
     if let Some(tool) = &step.tool {
         attributes.push_str(&format!(" tool={}", fence.quoted(tool)));
     }
@@ -135,18 +208,31 @@ fn step(step: &Earlier, asked: Option<u32>, fence: &Fence<'_>, share: usize) -> 
     if step.times > 1 {
         attributes.push_str(&format!(" times=\"{}\" last=\"{}\"", step.times, step.last));
     }
-    let mut inner: Vec<String> = step.noted.iter().map(|noted| self::noted(noted, fence)).collect();
-    if let Some(number) = asked {
-        inner.push(format!("its words are the request r{number}"));
-        return fence.element("step", &attributes, &inner.join("\n"));
+    let mut rules: Vec<&str> = telling(step).map(|noted| noted.rule.as_str()).collect();
+    rules.dedup();
+    if !rules.is_empty() {
+        rules.truncate(MAX_NOTED);
+        attributes.push_str(&format!(" seen={}", fence.quoted(&rules.join(", "))));
     }
-    let room = share.saturating_sub(frame(step));
+    if let Some(number) = asked {
+        return fence.element("step", &attributes, &format!("its words are the request r{number}"));
+    }
+    let inner = texts(step, fence, share.saturating_sub(frame(step)));
+    fence.element("step", &attributes, &inner.join("\n"))
+}
+
+/// The texts of a step within so many tokens: short ones on a line, long ones in an element of their own.
+fn texts(step: &Earlier, fence: &Fence<'_>, room: usize) -> Vec<String> {
     let needs: Vec<Need> = step
         .said
         .iter()
         .map(|said| Need {
-            whole: ELEMENT + needs(&said.text, fence),
-            least: ELEMENT + LEAST,
+            whole: line_needs(said, fence),
+            least: if is_line(said) {
+                LINE + LEAST
+            } else {
+                2 * ELEMENT + LEAST
+            },
             rank: if said.origin.is_external() {
                 Rank::Found
             } else {
@@ -154,9 +240,13 @@ fn step(step: &Earlier, asked: Option<u32>, fence: &Fence<'_>, share: usize) -> 
             },
         })
         .collect();
+    let mut inner = Vec::new();
     let mut unsaid = step.unsaid;
     for (said, share) in step.said.iter().zip(share::out(room, &needs)) {
         match share {
+            Some(share) if is_line(said) && share >= line_needs(said, fence) => {
+                inner.push(line(said, step.kind, fence));
+            }
             Some(share) => inner.push(self::said(said, step.kind, fence, share)),
             None => unsaid += 1,
         }
@@ -164,18 +254,20 @@ fn step(step: &Earlier, asked: Option<u32>, fence: &Fence<'_>, share: usize) -> 
     if unsaid > 0 {
         inner.push(format!("⟦… {} texts not shown …⟧", fence::grouped(unsaid)));
     }
-    fence.element("step", &attributes, &inner.join("\n"))
+    inner
 }
 
-fn noted(noted: &Noted, fence: &Fence<'_>) -> String {
-    format!(
-        "seen then: {} ({}, {}, {} confidence) at {}",
-        fence.inline(&noted.rule),
-        fence.inline(noted.reason.as_str()),
-        noted.severity,
-        noted.confidence,
-        fence.quoted(noted.pointer.as_str())
-    )
+/// A short text of an earlier step, with its speaker. Line breaks are shown as escapes: no text can begin a line.
+fn line(said: &Said, kind: Kind, fence: &Fence<'_>) -> String {
+    let label = label(said, kind, fence);
+    format!("{}{label}: {}", said.origin, fence.inline(&said.text.head))
+}
+
+fn label(said: &Said, kind: Kind, fence: &Fence<'_>) -> String {
+    let named = said.label.as_ref().filter(|_| kind != Kind::UserMessage);
+    named
+        .map(|label| format!(" {}", fence.quoted(label)))
+        .unwrap_or_default()
 }
 
 /// A text of an earlier step. None of them has authority: what the user asked for is shown as a request.
@@ -188,7 +280,7 @@ fn said(said: &Said, kind: Kind, fence: &Fence<'_>, share: usize) -> String {
     fence.element(
         "said",
         &attributes,
-        &text(&said.text, fence, share.saturating_sub(ELEMENT)),
+        &text(&said.text, fence, share.saturating_sub(2 * ELEMENT)),
     )
 }
 
@@ -216,7 +308,7 @@ fn text(excerpt: &Excerpt, fence: &Fence<'_>, room: usize) -> String {
     let seen = eyes.see(&excerpt.head);
     let mut shown = String::new();
     let mut end = 0;
-    for part in window::parts(&seen, room, &[]) {
+    for part in window::parts(&seen, room, &[], None) {
         if part.start > end {
             shown.push_str(&fence::cut_mark(part.start - end));
         }

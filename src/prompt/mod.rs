@@ -8,24 +8,27 @@
 //! marks of the call, differ. **The user prompt** says what the kind of step is like, then shows the agent, the
 //! findings, and last the step.
 //!
-//! **The fence.** Every untrusted text stands in an element whose name ends in [`Marks::fence`], 128 bits that are fresh
-//! for every call. Characters that cannot be seen are shown as `⟨U+200B⟩`, text hidden in tag characters as
+//! **The fence.** Every untrusted text stands in an element whose name ends in [`Marks::fence`], which is fresh for every
+//! call; a text that holds it nevertheless is shown with it broken. Characters that cannot be seen are shown as `⟨U+200B⟩`, text hidden in tag characters as
 //! `⟨hidden:…⟩`, and the first character of anything that looks like a fence or like a turn in some model's own
 //! format is shown as such an escape too. [`as_written`] takes all that back, so that what a judge quotes can be found in
 //! the content. Templates get untrusted text only with its fence on; no content is ever parsed as a template.
 //!
 //! **What is shown.** The step's body always. Of its surroundings: the agent's name, description and instructions, the
-//! definition of the called tool, the names of the others, and whatever a finding points at. Member names that are plain
-//! identifiers are left out: pointers show them. Secrets are shown as they are: only so can the judge tell a credential
-//! from a placeholder and name it in an edit; the excerpt of a finding shows no more than four characters of one.
+//! definition of the called tool, the names of the others, what a protocol says of the step beside its texts
+//! ([`Step::particulars`]), and what a finding of weight points at. Member names that are plain identifiers, and empty texts,
+//! are left out. Secrets are shown as they are: only so can the judge tell a credential
+//! from a placeholder and name it in an edit; a finding quotes no more than four characters of one.
 //! Who must not send secrets to a judge masks them by policy before it is asked.
 //!
 //! **What happened before.** What the user asked for so far (`r1`, `r2`, …), and the most relevant of the earlier steps with what
-//! became of them. Requests are served first. Earlier steps have no authority, whoever speaks in them.
+//! became of them. Requests are served first, then the places where something of the step was read first
+//! ([`FirstRead`](crate::model::FirstRead)). Earlier steps have no authority, whoever speaks in them.
 //!
 //! **The budget** counts estimated tokens of both prompts. Short contents are shown whole; long ones share what is
-//! left and keep their head, their tail and windows around findings. What was cut is marked where it was cut, told to the
-//! judge, and returned in [`Rendered::cut`]. A budget too small for anything still shows a minimum of the step.
+//! left: windows around findings and around what was read before come first, then some of their head and tail, then what
+//! ranks highest ([`RankWindows`]). Or they are shown in [parts](Part), one prompt for each. What was cut is marked where it
+//! was cut, told to the judge, and returned in [`Rendered::cut`]. A budget too small for anything still shows a minimum of the step.
 
 mod compose;
 mod context;
@@ -36,6 +39,7 @@ mod gaps;
 mod history;
 mod layout;
 mod marks;
+mod rank;
 mod registry;
 mod reveal;
 mod sample;
@@ -50,7 +54,8 @@ use crate::model::{ContentId, Finding, History, Origin, Step};
 use crate::policy::Policy;
 
 pub use error::PromptError;
-pub use marks::Marks;
+pub use marks::{CANARY_DIGITS, FENCE_DIGITS, Marks};
+pub use rank::{Cues, RankWindows};
 pub use registry::{CheckedTemplate, Prompts};
 pub use shown::as_written;
 
@@ -72,6 +77,29 @@ pub struct PromptInput<'a> {
     pub budget_tokens: usize,
     /// Whether the agent's reasoning is shown.
     pub reasoning: Reasoning,
+    /// Who ranks the windows of texts that do not fit; [`Cues`] where nobody does.
+    pub ranks: Option<&'a dyn RankWindows>,
+    /// The part of the step's long texts that is shown; without one, what matters most of all of them is.
+    pub part: Option<Part>,
+}
+
+/// One of several parts of a step's long texts. The parts together show all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Which one, from 0.
+    pub index: usize,
+    /// How many there are; at least one.
+    pub of: usize,
+}
+
+impl Part {
+    /// What of so many things belongs to this part.
+    fn slice(self, length: usize) -> std::ops::Range<usize> {
+        let of = self.of.max(1);
+        let start = length.saturating_mul(self.index) / of;
+        let end = length.saturating_mul(self.index + 1) / of;
+        start.min(length)..end.min(length)
+    }
 }
 
 /// Whether contents of [`Origin::Reasoning`] are shown to the judge.
@@ -105,6 +133,8 @@ pub struct Rendered {
     pub cut: Vec<Cut>,
     /// Estimated tokens of both messages.
     pub tokens: usize,
+    /// In how many prompts the step's texts could be shown whole; 1 where this one shows them.
+    pub parts: usize,
 }
 
 /// The text stays out of logs.

@@ -2,7 +2,7 @@
 
 use super::Marks;
 use super::context::{
-    AgentContext, CallContext, CutContext, DeclaredContext, FindingContext, MaskContext, SessionContext, StepContext,
+    AgentContext, CallContext, CutContext, DeclaredContext, MaskContext, PartContext, SessionContext, StepContext,
 };
 use crate::model::Kind;
 
@@ -29,7 +29,7 @@ impl Needed {
 
 /// The marks of samples.
 pub(super) fn marks() -> Marks {
-    Marks::fixed("5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a", "c4c4c4c4c4c4c4c4c4c4c4c4c4c4c4c4")
+    Marks::fixed("5a5a5a5a5a5a", "c4c4c4c4c4c4c4c4c4c4c4c4c4c4c4c4")
 }
 
 /// What the system prompt cannot do without.
@@ -46,20 +46,26 @@ pub(super) fn needed_of_step() -> Vec<Needed> {
     vec![
         Needed::new("the step's contents", CONTENT),
         Needed::new("the agent's contents", AGENT),
-        Needed::new("the findings", EXCERPT),
+        Needed::new("the findings", FINDINGS),
+        Needed::new("what the protocol says of the step", PARTICULARS),
         Needed::new("the contents around the step", AROUND),
         Needed::new("the tool call", CALL),
         Needed::new("the step's data", DATA),
         Needed::new("the user's requests", REQUEST),
         Needed::new("the earlier steps", STEP),
+        Needed::new("where words of the step were read first", SOURCE),
         Needed::new("what was cut", "48,210"),
+        Needed::new("which part of long texts it is", "part 2 of 3"),
     ]
 }
 
 const CONTENT: &str = "<content-5a id=\"c2\">\nsample\n</content-5a>";
 const AGENT: &str = "<content-5a id=\"c1\">\nsample agent\n</content-5a>";
 const AROUND: &str = "<content-5a id=\"c9\">\nsample name\n</content-5a>";
-const EXCERPT: &str = "<excerpt-5a of=\"c2\">\nsample\n</excerpt-5a>";
+const FINDINGS: &str =
+    "<findings-5a>\nsample.rule (obfuscation, low, low confidence): sample | c2 \"sample\"\n</findings-5a>";
+const PARTICULARS: &str = "<about-5a>\nsample particular\n</about-5a>";
+const SOURCE: &str = "<source-5a step=\"1\">\nsample source\n</source-5a>";
 const CALL: &str = "<call-5a>\ntool c3: \"sample\"\n</call-5a>";
 const DATA: &str = "<data-5a>\nat=\"/sample\": {\"sample\":1}\n</data-5a>";
 const REQUEST: &str = "<request-5a id=\"r1\">\nsample request\n</request-5a>";
@@ -80,30 +86,24 @@ pub(super) fn full(kind: Kind) -> StepContext {
         session: SessionContext {
             requests: vec![REQUEST.to_owned()],
             more_requests: 1,
+            sources: vec![SOURCE.to_owned()],
             steps: vec![STEP.to_owned()],
             more_steps: 4,
+            denials: true,
             refused: false,
             gap: "",
         },
-        findings: vec![FindingContext {
-            rule: "sample.rule".to_owned(),
-            reason: "obfuscation".to_owned(),
-            severity: "low",
-            confidence: "low",
-            content: "c2".to_owned(),
-            view: "raw",
-            treatment: "evidence",
-            explanation: "\"sample\"".to_owned(),
-            excerpt: EXCERPT.to_owned(),
-        }],
+        findings: FINDINGS.to_owned(),
         more_findings: 3,
         around: vec![AROUND.to_owned()],
+        particulars: PARTICULARS.to_owned(),
         call: Some(CallContext {
             fenced: CALL.to_owned(),
             declared: DeclaredContext::No,
         }),
         data: vec![DATA.to_owned()],
         contents: vec![CONTENT.to_owned()],
+        part: Some(PartContext { number: 2, of: 3 }),
         cuts: vec![CutContext {
             content: "c2".to_owned(),
             bytes: "48,210".to_owned(),
@@ -124,12 +124,14 @@ pub(super) fn bare(kind: Kind) -> StepContext {
         mask: MaskContext::Placeholder,
         agent: AgentContext::default(),
         session: SessionContext::default(),
-        findings: Vec::new(),
+        findings: String::new(),
         more_findings: 0,
         around: Vec::new(),
+        particulars: String::new(),
         call: None,
         data: Vec::new(),
         contents: Vec::new(),
+        part: None,
         cuts: Vec::new(),
         more_cuts: 0,
     }

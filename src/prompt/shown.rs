@@ -24,8 +24,12 @@ const OPENERS: &[&str] = &[
     "</data-",
     "<values-",
     "</values-",
-    "<excerpt-",
-    "</excerpt-",
+    "<findings-",
+    "</findings-",
+    "<about-",
+    "</about-",
+    "<source-",
+    "</source-",
     "<call-",
     "</call-",
     "<tools-",
@@ -202,6 +206,13 @@ impl Seen<'_> {
         } else {
             tokens::price(c)
         }
+    }
+
+    /// What it costs to show a part of it, in tokens.
+    pub(super) fn tokens_of(&self, part: Range<usize>) -> usize {
+        let start = part.start;
+        let chars = self.text.get(part).unwrap_or_default().char_indices();
+        tokens::whole(chars.map(|(at, c)| self.price(start + at, c)).sum())
     }
 
     /// What it costs to show all of it, in tokens.

@@ -5,15 +5,15 @@ use std::collections::HashSet;
 
 use super::context::{CallContext, DeclaredContext};
 use super::fence::{self, Fence};
-use super::{Reasoning, tokens};
-use crate::model::{Argument, Content, Data, Form, Origin, Place, Step, Tool, ToolCall};
+use super::{Reasoning, layout, tokens};
+use crate::model::{Argument, Content, ContentId, Data, Form, Origin, Place, Step, Tool, ToolCall};
 
 /// Tool names that are listed.
 const MAX_TOOLS: usize = 80;
 /// Arguments of a call that are listed.
 const MAX_ARGUMENTS: usize = 48;
 /// Tokens of an element's own text, and of a mark for what it leaves out.
-const FRAME: usize = 48;
+const FRAME: usize = 36;
 /// Characters of an argument's JSON, or of data.
 const MAX_JSON: usize = 2_000;
 /// Characters of a string in there. It stands whole among the contents.
@@ -40,26 +40,49 @@ pub(super) enum Shelf {
     Nowhere,
 }
 
+/// A call as it is shown, and the contents whose text stands in it whole.
+pub(super) struct Called {
+    /// What the template is given.
+    pub(super) context: CallContext,
+    /// The contents that are shown there.
+    pub(super) shown: Vec<ContentId>,
+}
+
 /// Decides where contents are shown.
 pub(super) struct Shelves<'a> {
     reasoning: Reasoning,
+    /// Contents that the call shows.
+    in_call: &'a [ContentId],
     /// The pointers under which the called tool, and the arguments that the call gives, are defined.
     defined: HashSet<&'a str>,
     /// The pointer of the called tool's id in the call.
     called: Option<&'a str>,
+    /// The called tool.
+    tool: Option<&'a str>,
+    /// The pointers of what has a description.
+    described: HashSet<&'a str>,
 }
 
 impl<'a> Shelves<'a> {
-    /// For the contents of this step.
-    pub(super) fn of(step: &'a Step, reasoning: Reasoning) -> Self {
+    /// For the contents of this step, of which the call shows some already.
+    pub(super) fn of(step: &'a Step, reasoning: Reasoning, in_call: &'a [ContentId]) -> Self {
         let call = step.tool_call.as_ref();
+        let described = step.contents_of(Origin::ToolDescription);
+        let descriptions = described
+            .filter(|content| content.place == Place::Surroundings && !content.text.trim().is_empty())
+            .map(|content| split(content.pointer.as_str()))
+            .filter(|(_, last)| *last == "description")
+            .map(|(parent, _)| parent);
         Self {
             reasoning,
+            in_call,
             defined: call.map(|call| definitions(step, call)).unwrap_or_default(),
             called: call
                 .and_then(|call| call.content)
                 .and_then(|id| step.content(id))
                 .map(|content| content.pointer.as_str()),
+            tool: call.map(|call| call.tool.as_str()),
+            described: descriptions.collect(),
         }
     }
 
@@ -73,10 +96,19 @@ impl<'a> Shelves<'a> {
             let whole = content.text.chars().nth(fence::MAX_ATTRIBUTE).is_none();
             return if whole { Shelf::Nowhere } else { Shelf::Step };
         }
+        if self.in_call.contains(&content.id) {
+            return Shelf::Nowhere;
+        }
         match content.place {
-            Place::Body if is_plain_key(content) => Shelf::Around,
+            Place::Body if is_plain_key(content) || says_nothing(content) => Shelf::Around,
             Place::Body => Shelf::Step,
-            Place::Surroundings if self.is_of_tool(content) => Shelf::Tool,
+            Place::Surroundings if self.is_of_tool(content) => {
+                // An empty description, and the name that the call shows already, say nothing.
+                let (parent, last) = split(content.pointer.as_str());
+                let undescribed = last == "name" && !self.described.contains(parent);
+                let silent = content.text.trim().is_empty() || undescribed || self.tool == Some(content.text.as_str());
+                if silent { Shelf::Nowhere } else { Shelf::Tool }
+            }
             Place::Surroundings if !describes_agent(content) => Shelf::Around,
             Place::Surroundings if content.origin == Origin::Instructions => Shelf::Agent,
             Place::Surroundings if content.origin == Origin::RemoteAgent => Shelf::Remote,
@@ -93,13 +125,14 @@ impl<'a> Shelves<'a> {
 /// The call that a step makes: the tool, and every argument with its value or the content that holds it.
 ///
 /// Most numbers and booleans are no contents, but an amount is often what matters most.
-pub(super) fn call(step: &Step, fence: &Fence<'_>, room: usize) -> Option<CallContext> {
+pub(super) fn call(step: &Step, fence: &Fence<'_>, room: usize) -> Option<Called> {
     let call = step.tool_call.as_ref()?;
-    let id = call.content.map(|id| format!(" {id}")).unwrap_or_default();
-    let mut lines = vec![format!("tool{id}: {}", fence.quoted(&call.tool))];
+    let id = call.content.map(|id| format!("{id} ")).unwrap_or_default();
+    let mut lines = vec![format!("{id}tool: {}", fence.quoted(&call.tool))];
+    let mut shown: Vec<ContentId> = call.content.into_iter().collect();
     let mut left = room.saturating_sub(FRAME + tokens::estimate(lines.concat().as_str()));
     for (at, argument) in call.arguments.iter().enumerate() {
-        let line = self::argument(argument, step, fence);
+        let (line, held) = self::argument(argument, step, fence);
         let costs = tokens::estimate(&line) + 1;
         if costs > left || at >= MAX_ARGUMENTS {
             let hidden = call.arguments.iter().skip(at);
@@ -108,22 +141,30 @@ pub(super) fn call(step: &Step, fence: &Fence<'_>, room: usize) -> Option<CallCo
         }
         left -= costs;
         lines.push(line);
+        shown.extend(held);
     }
-    Some(CallContext {
-        fenced: fence.element("call", " authority=\"none\"", &lines.join("\n")),
+    let attributes = Fence::speaker(Origin::ToolArguments);
+    let context = CallContext {
+        fenced: fence.element("call", &attributes, &lines.join("\n")),
         declared: declared(step, call),
-    })
+    };
+    Some(Called { context, shown })
 }
 
-fn argument(argument: &Argument, step: &Step, fence: &Fence<'_>) -> String {
+/// An argument on a line, and the content whose text stands in it whole.
+fn argument(argument: &Argument, step: &Step, fence: &Fence<'_>) -> (String, Option<ContentId>) {
     let name = fence.quoted(&argument.name);
     let held = step
         .contents
         .iter()
         .find(|content| content.pointer == argument.pointer && !matches!(content.form, Form::Key | Form::Number));
     match held {
-        Some(content) => format!("argument {name}: {}", content.id),
-        None => format!("argument {name} = {}", json(&argument.json, fence)),
+        Some(content) if layout::is_short(content) => {
+            let line = format!("{} at={name}: {}", content.id, fence.inline(&content.text));
+            (line, Some(content.id))
+        }
+        Some(content) => (format!("{} at={name}: below", content.id), None),
+        None => (format!("at={name} = {}", json(&argument.json, fence)), None),
     }
 }
 
@@ -195,6 +236,28 @@ fn is_within(pointer: &str, these: &HashSet<&str>) -> bool {
     }
 }
 
+/// What stands around the body and tells what the step is, one on a line; fenced, or empty.
+pub(super) fn particulars(step: &Step, fence: &Fence<'_>, room: usize) -> String {
+    let mut left = room.saturating_sub(FRAME);
+    let mut lines = Vec::new();
+    for particular in &step.particulars {
+        let Some(content) = step.content(particular.content) else {
+            continue;
+        };
+        let line = format!("{}: {}", particular.what, fence.quoted(&content.text));
+        let costs = tokens::estimate(&line) + 1;
+        if costs > left {
+            break;
+        }
+        left -= costs;
+        lines.push(line);
+    }
+    match lines.as_slice() {
+        [] => String::new(),
+        lines => fence.element("about", "", &lines.join("\n")),
+    }
+}
+
 /// The names of the agent's tools, fenced; empty when it declares none.
 pub(super) fn tool_names(step: &Step, fence: &Fence<'_>, room: usize) -> String {
     let tools: &[Tool] = step.agent.as_ref().map_or(&[], |agent| &agent.tools);
@@ -213,7 +276,7 @@ pub(super) fn tool_names(step: &Step, fence: &Fence<'_>, room: usize) -> String 
         left -= costs;
         names.push(name);
     }
-    fence.element("tools", " authority=\"none\"", &names.join(", "))
+    fence.element("tools", "", &names.join(", "))
 }
 
 fn declared(step: &Step, call: &ToolCall) -> DeclaredContext {
@@ -268,6 +331,16 @@ fn describes_agent(content: &Content) -> bool {
 fn is_plain_key(content: &Content) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'$');
     content.form == Form::Key && content.text.len() <= MAX_PLAIN_KEY && content.text.bytes().all(plain)
+}
+
+/// An empty text, and the name of a JSON type in the definition of a tool.
+fn says_nothing(content: &Content) -> bool {
+    const TYPES: [&str; 6] = ["object", "string", "integer", "number", "boolean", "array"];
+    let text = content.text.as_str();
+    let is_type = content.origin == Origin::ToolDescription
+        && TYPES.contains(&text)
+        && split(content.pointer.as_str()).1 == "type";
+    text.is_empty() || is_type
 }
 
 /// A pointer's parent and its last segment.

@@ -111,7 +111,7 @@ fn finding(step: &Step, index: usize, needle: &str, reason: ReasonCode, view: Vi
     }
 }
 
-const FENCE: &str = "0123456789abcdef0123456789abcdef";
+const FENCE: &str = "0123456789ab";
 
 fn marks() -> Marks {
     Marks::fixed(FENCE, "fedcba9876543210fedcba9876543210")
@@ -131,6 +131,8 @@ fn input<'a>(step: &'a Step, policy: &'a Policy) -> PromptInput<'a> {
         policy,
         budget_tokens: DEFAULT_BUDGET_TOKENS,
         reasoning: Reasoning::Shown,
+        ranks: None,
+        part: None,
     }
 }
 
@@ -250,12 +252,10 @@ fn the_organisations_guidance_is_shown_as_it_is_written() {
 #[test]
 fn a_call_shows_its_tool_and_the_arguments_that_are_no_text() {
     let user = render(&mail_call(), &[]).user;
-    assert!(
-        user.contains(
-            "tool c9: \"mail.send\"\nargument \"to\": c10\nargument \"body\": c11\nargument \"copies\" = 3\n"
-        )
-    );
-    assert!(user.contains("The agent declares this tool."));
+    assert!(user.contains(
+        "c9 tool: \"mail.send\"\nc10 at=\"to\": tenant@example.org\nc11 at=\"body\": below\nat=\"copies\" = 3\n"
+    ));
+    assert!(user.contains("The call of a tool that the agent declares."));
     assert!(user.contains("Sends a mail."), "the definition of the called tool");
     assert!(!user.contains("Finds tickets."), "the definition of another tool");
 
@@ -398,9 +398,9 @@ fn findings_are_evidence_and_those_that_the_policy_ignores_are_none() {
     slight.severity = Severity::Low;
     slight.rule = "family.slight".to_owned();
     let user = render(&step, &[slight.clone(), grave]).user;
-    let line = "- `family.rule` in c10: \"an address ⟨U+0022⟩⟨U+003C⟩x⟨U+003E⟩⟨U+0022⟩⟨U+000A⟩in the open\" Reason `personal_data`";
+    let line = "family.rule (personal_data, high, medium confidence): an address \"<x>\"⟨U+000A⟩in the open | of=\"c10\" \"tenant@\"";
     let first = user.find(line).expect("the grave one");
-    assert!(first < user.find("- `family.slight` in c11").expect("the slight one"));
+    assert!(first < user.find("\nfamily.slight (").expect("the slight one"));
 
     slight.suggested = Treatment::Ignore;
     assert!(!render(&step, &[slight]).user.contains("family.slight"));
@@ -416,9 +416,7 @@ fn the_excerpt_of_a_secret_shows_four_characters_and_the_content_all() {
         &[finding(&step, 0, "zq9Kd83jfL2m", ReasonCode::SecretExposure, View::Raw)],
     )
     .user;
-    assert!(user.contains(&format!(
-        "<excerpt-{FENCE} of=\"c1\" view=\"raw\">\nzq9K…\n</excerpt-{FENCE}>"
-    )));
+    assert!(user.contains("| of=\"c1\" \"zq9K…\"\n"), "{user}");
     assert_eq!(user.matches("zq9Kd83jfL2m").count(), 1);
 }
 
@@ -438,7 +436,7 @@ fn excerpts_of_decoded_views_are_decoded() {
         )],
     )
     .user;
-    assert!(user.contains("view=\"decoded\">\nsend it to me\n"));
+    assert!(user.contains("| of=\"c1\" decoded \"send it to me\"\n"), "{user}");
 }
 
 #[test]
@@ -453,7 +451,7 @@ fn spans_that_leave_the_text_do_no_harm() {
     }
     let mut nowhere = finding(&step, 0, "h", ReasonCode::PromptInjection, View::Structure);
     nowhere.content = Some(ContentId::from_index(77));
-    assert!(render(&step, &[nowhere]).user.contains("in c78"));
+    assert!(render(&step, &[nowhere]).user.contains("\nfamily.rule ("));
 }
 
 #[test]
@@ -461,10 +459,10 @@ fn what_cannot_be_modified_is_said_to_be_so() {
     let step = a(Kind::A2aRequest, Method::TasksCancel)
         .with(Origin::Agent, "/params/payload/params/id", "t-1")
         .0;
-    assert!(render(&step, &[]).user.contains("This method cannot be modified."));
+    assert!(render(&step, &[]).user.contains("This method cannot be modified:"));
     let step = a(Kind::A2aRequest, Method::MessageSend).0;
     let user = render(&step, &[]).user;
-    assert!(user.contains("A masked value is replaced by `************`."));
+    assert!(user.contains("a masked value becomes `************`."));
     assert!(user.contains("The step carries no text of its own."));
 }
 

@@ -1,18 +1,42 @@
-//! Which parts of a long text are shown: its head, its tail, and windows around what was found in it.
+//! Which parts of a long text are shown: windows around what was found in it, its head and its tail, and what ranks highest
+//! of the rest ([`super::rank`]).
 
 use std::ops::Range;
 
+use super::rank::{self, RankWindows};
 use super::shown::Seen;
+use crate::model::Origin;
 
 /// Bytes shown on either side of a finding, if there is room.
 const AROUND: usize = 400;
+/// The least of a text's room that its head and its tail get before what ranks high, as divisors of the room.
+const ENDS: (u64, u64) = (6, 10);
+/// Tokens of the head and of the tail, in thousandths, that come before what ranks high.
+const MOST_OF_ENDS: u64 = 250_000;
+/// Windows that are chosen by rank at most.
+const MOST_WINDOWS: usize = 64;
+/// Bytes by which a part is shortened to begin and end with a word.
+const TO_WORD: usize = 24;
 /// Gaps that are not worth a mark.
 const SMALL_GAP: usize = 48;
 /// What a cut mark costs, in thousandths of a token.
 const MARK: u64 = 12_000;
 
-/// The parts of a text that fit into so many tokens, in order. Focus points come first, the most important first.
-pub(super) fn parts(seen: &Seen<'_>, room: usize, focus: &[Range<usize>]) -> Vec<Range<usize>> {
+/// By whom a text was written, and who ranks its windows.
+#[derive(Clone, Copy)]
+pub(super) struct Ranked<'r> {
+    pub(super) origin: Origin,
+    pub(super) ranks: &'r dyn RankWindows,
+}
+
+/// The parts of a text that fit into so many tokens, in order. Focus points come first, the most important first; then what
+/// ranks highest, where somebody ranks.
+pub(super) fn parts(
+    seen: &Seen<'_>,
+    room: usize,
+    focus: &[Range<usize>],
+    ranked: Option<Ranked<'_>>,
+) -> Vec<Range<usize>> {
     let text = seen.text();
     if text.is_empty() {
         return Vec::new();
@@ -45,11 +69,84 @@ pub(super) fn parts(seen: &Seen<'_>, room: usize, focus: &[Range<usize>]) -> Vec
         left = left.saturating_sub(before_costs + after_costs + MARK);
         parts.push(before..after);
     }
-    let (head, head_costs) = forward(seen, 0..text.len(), left / 5 * 3);
-    let (tail, _) = backward(seen, head..text.len(), left.saturating_sub(head_costs));
-    parts.push(0..head);
-    parts.push(tail..text.len());
-    joined(parts)
+    if let Some(ranked) = ranked {
+        let (head, head_costs) = forward(seen, 0..text.len(), (left / ENDS.0).min(MOST_OF_ENDS));
+        let (tail, tail_costs) = backward(seen, head..text.len(), (left / ENDS.1).min(MOST_OF_ENDS));
+        left = left.saturating_sub(head_costs + tail_costs);
+        parts.push(0..head);
+        parts.push(tail..text.len());
+        left = push_ranked(seen, ranked, left, &mut parts);
+        parts = joined(parts);
+    }
+    // What is left lengthens the head and the tail.
+    let begun = parts.first().filter(|part| part.start == 0).map_or(0, |part| part.end);
+    let ended = parts
+        .last()
+        .filter(|part| part.end == text.len() && part.start > begun)
+        .map_or(text.len(), |part| part.start);
+    let (head, head_costs) = forward(seen, begun..ended, left / 5 * 3);
+    let (tail, _) = backward(seen, head..ended, left.saturating_sub(head_costs));
+    parts.push(begun..head);
+    parts.push(tail..ended);
+    joined(parts).into_iter().map(|part| to_words(text, part)).collect()
+}
+
+/// Adds windows by their rank, as long as there is room; what is left of it.
+fn push_ranked(seen: &Seen<'_>, ranked: Ranked<'_>, room: u64, parts: &mut Vec<Range<usize>>) -> u64 {
+    let mut left = room;
+    let text = seen.text();
+    for window in rank::ranked(text, ranked.origin, ranked.ranks)
+        .into_iter()
+        .take(MOST_WINDOWS)
+    {
+        let known = |part: &Range<usize>| part.start <= window.start && window.end <= part.end;
+        if parts.iter().any(known) {
+            continue;
+        }
+        let (end, costs) = forward(seen, window.clone(), left.saturating_sub(MARK));
+        if end < window.end {
+            break;
+        }
+        left = left.saturating_sub(costs + MARK);
+        parts.push(window);
+    }
+    left
+}
+
+/// A part that begins and ends with a word, as far as words are short.
+fn to_words(text: &str, part: Range<usize>) -> Range<usize> {
+    let shown = text.get(part.clone()).unwrap_or_default();
+    let from = match shown.find(char::is_whitespace) {
+        Some(space) if part.start > 0 && space > 0 && space <= TO_WORD && within_word(text, part.start) => {
+            part.start + space
+        }
+        _ => part.start,
+    };
+    let to = match shown.rfind(char::is_whitespace) {
+        Some(space)
+            if part.end < text.len() && part.start + space + TO_WORD >= part.end && within_word(text, part.end) =>
+        {
+            part.start + space
+        }
+        _ => part.end,
+    };
+    if from < to { from..to } else { part }
+}
+
+/// Whether a word stands across this place.
+fn within_word(text: &str, at: usize) -> bool {
+    let before = text.get(..at).and_then(|before| before.chars().next_back());
+    let after = text.get(at..).and_then(|after| after.chars().next());
+    before.is_some_and(char::is_alphanumeric) && after.is_some_and(char::is_alphanumeric)
+}
+
+/// As much of a range as fits into so many tokens, from its start.
+pub(super) fn head_of(seen: &Seen<'_>, range: Range<usize>, room: usize) -> Vec<Range<usize>> {
+    let room = u64::try_from(room).unwrap_or(u64::MAX / 1000).saturating_mul(1000);
+    let (end, _) = forward(seen, range.clone(), room.saturating_sub(2 * MARK));
+    std::iter::once(range.start..end)
+        .filter(|part| !part.is_empty())
+        .collect()
 }
 
 /// All of a text.
@@ -131,10 +228,10 @@ mod tests {
     fn a_text_that_fits_is_shown_whole() {
         let eyes = Eyes::new("f").unwrap();
         assert_eq!(
-            parts(&eyes.see("hello"), 10, &[]),
+            parts(&eyes.see("hello"), 10, &[], None),
             std::iter::once(0..5).collect::<Vec<_>>()
         );
-        assert!(parts(&eyes.see(""), 10, &[]).is_empty());
+        assert!(parts(&eyes.see(""), 10, &[], None).is_empty());
     }
 
     #[test]
@@ -143,7 +240,7 @@ mod tests {
         let eyes = Eyes::new("f").unwrap();
         let seen = eyes.see(&text);
         let focus = 50_004..50_010;
-        let kept = parts(&seen, 1000, std::slice::from_ref(&focus));
+        let kept = parts(&seen, 1000, std::slice::from_ref(&focus), None);
         assert_eq!(kept.len(), 3);
         let shown: Vec<&str> = kept.iter().map(|part| text.get(part.clone()).unwrap()).collect();
         assert!(shown[0].starts_with("HEAD"));
@@ -159,7 +256,8 @@ mod tests {
             let eyes = Eyes::new("fence").unwrap();
             let seen = eyes.see(&text);
             let focus: Vec<Range<usize>> = at.iter().map(|at| { let at = floor(&text, *at); at..floor(&text, at + 9) }).collect();
-            let kept = parts(&seen, room, &focus);
+            let ranked = Ranked { origin: Origin::ToolOutput, ranks: &rank::Cues };
+            let kept = parts(&seen, room, &focus, Some(ranked).filter(|_| room % 2 == 0));
             let mut end = 0;
             let mut costs = 0;
             for part in &kept {

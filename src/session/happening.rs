@@ -3,8 +3,11 @@
 //! It is plain data and bounded, so that a store can send it elsewhere. What is quoted in it has lost what must not be
 //! repeated; the texts to learn from are whole, and no store keeps them.
 
+use std::ops::Range;
+
 use super::agent::{Digest, OfferedBy, TaintedMemory, ToolSeen};
 use super::deed::Deed;
+use super::source_text::{self, SourceText};
 use crate::model::{
     Content, Earlier, Excerpt, Finding, Form, Gap, Kind, Noted, Origin, Outcome, Place, Pointer, ReasonCode, Said,
     Severity, Step, Verdict, Withheld,
@@ -79,6 +82,8 @@ pub struct Happening {
     /// The texts to learn from. Of a denied step only those from outside: should its words turn up all the same, it is to
     /// be known where they came from.
     pub heard: Vec<Heard>,
+    /// Texts from outside as they may be shown again, without what must not be repeated.
+    pub sources: Vec<SourceText>,
     /// What it did, as the rules over a session see it.
     pub deed: Deed,
     /// Tools whose definitions came with it.
@@ -112,7 +117,7 @@ impl Happening {
                 reasons: settled.reasons.to_vec(),
                 said,
                 unsaid,
-                noted: noted(settled.findings),
+                noted: noted(step, settled.findings),
             },
             content: received.content,
             posting: received.posting,
@@ -120,6 +125,7 @@ impl Happening {
             seen: u32::MAX,
             request: request(step, settled),
             heard: heard(step, settled.outcome),
+            sources: sources(step, settled),
             deed: Deed::default(),
             tools,
             tainted_memories: Vec::new(),
@@ -204,9 +210,16 @@ fn quoted(step: &Step, withheld: &Withheld) -> (Vec<Said>, usize) {
             let name = Some(argument.name.as_str());
             (Origin::ToolArguments, &argument.pointer, name, argument.json.as_str())
         });
+    // So is a result that is nothing but numbers.
+    let wordless = !step.contents.iter().any(is_quotable);
+    let data = step
+        .data
+        .iter()
+        .filter(|data| wordless && step.tool_call.is_none() && data.json != "false" && data.json != "null")
+        .map(|data| (data.origin, &data.pointer, None, data.json.as_str()));
     let mut said = Vec::new();
     let (mut left, mut unsaid) = (MAX_QUOTED, 0);
-    for (origin, pointer, label, text) in strings.chain(bare) {
+    for (origin, pointer, label, text) in strings.chain(bare).chain(data) {
         if said.len() >= MAX_SAID || left < 64 {
             unsaid += 1;
             continue;
@@ -256,10 +269,16 @@ fn heard(step: &Step, outcome: Outcome) -> Vec<Heard> {
     heard
 }
 
-fn noted(findings: &[Finding]) -> Vec<Noted> {
+/// What was seen in a step. What was seen around it is the same at every step, and says nothing about this one.
+fn noted(step: &Step, findings: &[Finding]) -> Vec<Noted> {
+    let in_body = |finding: &&Finding| {
+        let content = finding.content.and_then(|id| step.content(id));
+        content.is_none_or(|content| content.place == Place::Body)
+    };
     let mut grave: Vec<&Finding> = findings
         .iter()
         .filter(|finding| finding.severity > Severity::Info)
+        .filter(in_body)
         .collect();
     grave.sort_by_key(|finding| std::cmp::Reverse((finding.severity, finding.confidence)));
     let told = grave.into_iter().take(MAX_NOTED).map(|finding| Noted {
@@ -270,6 +289,32 @@ fn noted(findings: &[Finding]) -> Vec<Noted> {
         pointer: finding.pointer.clone(),
     });
     told.collect()
+}
+
+/// The texts from outside as they may be shown again.
+fn sources(step: &Step, settled: Settled<'_>) -> Vec<SourceText> {
+    let mut left = source_text::MAX_STEP;
+    let mut sources = Vec::new();
+    let outside = |content: &&Content| {
+        let known = content.origin.is_external() && content.origin != Origin::Unknown;
+        known && is_quotable(content)
+    };
+    for content in step.contents.iter().filter(outside) {
+        if left < source_text::LEAST {
+            break;
+        }
+        let text = settled.withheld.without(&content.text);
+        // Where something was taken out, spans point elsewhere.
+        let findings = settled.findings.iter().filter(|_| text.len() == content.text.len());
+        let seen: Vec<Range<usize>> = findings
+            .filter(|finding| finding.content == Some(content.id) && finding.severity >= Severity::Medium)
+            .map(|finding| finding.span.clone())
+            .collect();
+        let source = SourceText::of(&content.pointer, &text, &seen, left);
+        left = left.saturating_sub(source.bytes());
+        sources.push(source);
+    }
+    sources
 }
 
 #[cfg(test)]

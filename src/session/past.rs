@@ -10,7 +10,7 @@ use super::happening::Identity;
 use super::intent::Intent;
 use super::rules::again;
 use super::trail::Trail;
-use super::{Authority, Digest, Happening, Settings, ToolSeen, approval, relevance, saved};
+use super::{Authority, Digest, Happening, Settings, ToolSeen, approval, first_read, relevance, saved};
 use crate::model::{Earlier, Gap, History, Kind, Origin, Outcome, Step};
 
 /// Steps before this one that are told where only a credential joins them.
@@ -180,8 +180,16 @@ impl Past {
     /// What a judge of a step may be told.
     pub fn history(&self, step: &Step) -> History {
         let echoes = self.trail.taint().look(step);
-        let sources: Vec<u32> = echoes.iter().map(|echo| echo.first.number).collect();
+        let first_read = first_read::of(&self.trail, step, &echoes);
+        let sources: Vec<u32> = echoes
+            .iter()
+            .map(|echo| echo.first.number)
+            .chain(first_read.iter().map(|read| read.step))
+            // What the user last said “yes” to.
+            .chain(self.authority.requests().last().and_then(|request| request.answers))
+            .collect();
         let mut history = relevance::history(self, &sources);
+        history.first_read = first_read;
         // Where only the credential stands for the session, many earlier steps belong to other work: told is where words of
         // this one came from, and what came just before.
         if step.session.is_none() {

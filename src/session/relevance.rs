@@ -41,6 +41,7 @@ pub(super) fn history(past: &Past, pointed_at: &[u32]) -> History {
     History {
         requests: authority.requests().to_vec(),
         more_requests: authority.forgotten(),
+        first_read: Vec::new(),
         more_steps: events.len() - steps.len() + past.forgotten() as usize,
         steps,
         voice: authority.voice(),

@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::Happening;
 use super::asks::{delegates, requests};
 use super::classes::{ClassSet, ToolClass};
 use super::deed::{Instructed, head};
+use super::source_text::KeptText;
 use super::taint::{Provenance, TaintIndex, plain, stem};
-use super::{approval, saved};
+use super::{Happening, Heard, approval, saved};
 use crate::model::{Confidence, Kind, Origin};
 
 /// Instructions that are remembered. The first ones stay, of the later ones the latest do.
@@ -39,6 +39,10 @@ const MAX_SAID: usize = 4 * 1024;
 const MAX_ENDS: usize = 12;
 /// Bytes of an end.
 const MAX_END: usize = 256;
+/// Bytes of texts that are kept.
+const MAX_SOURCES: usize = 160 * 1024;
+/// Texts that are kept.
+const MOST_SOURCES: usize = 400;
 
 /// What of a trail's room the taint index has.
 const TAINTS: usize = 5;
@@ -62,6 +66,11 @@ pub struct Instruction {
 }
 
 impl Instruction {
+    /// How many words it has, whatever their forms.
+    pub(super) fn distinct_words(&self) -> usize {
+        self.stems.len()
+    }
+
     /// Whether it uses any form of the word of this stem.
     pub(super) fn uses(&self, stem: u64) -> bool {
         self.stems.binary_search(&stem).is_ok()
@@ -113,6 +122,8 @@ pub struct Trail {
     calls: VecDeque<Arc<Called>>,
     files: VecDeque<Arc<Written>>,
     ends: VecDeque<End>,
+    #[serde(default)]
+    sources: VecDeque<Arc<KeptText>>,
     untrusted: Option<Arc<Provenance>>,
     sensitive: Option<Arc<Provenance>>,
     said: String,
@@ -163,6 +174,11 @@ impl Trail {
         self.ends.iter()
     }
 
+    /// Texts that were read, oldest first.
+    pub fn sources(&self) -> impl Iterator<Item = &KeptText> {
+        self.sources.iter().map(AsRef::as_ref)
+    }
+
     /// The first text that anybody may have written.
     pub fn untrusted(&self) -> Option<&Arc<Provenance>> {
         self.untrusted.as_ref()
@@ -199,7 +215,8 @@ impl Trail {
             .map(|call| call.tool.len() + call.id.as_ref().map_or(0, String::len) + 96)
             .sum();
         let ends: usize = self.ends.iter().map(|end| end.text.len() + end.place.bytes()).sum();
-        self.taint.bytes() + instructions + files + calls + self.said.len() + ends
+        let sources: usize = self.sources.iter().map(|kept| kept.bytes()).sum();
+        self.taint.bytes() + instructions + files + calls + self.said.len() + ends + sources
     }
 
     /// Takes in what happened in the step of this number; the trail may take so many bytes.
@@ -211,7 +228,10 @@ impl Trail {
 
     /// Makes room by what is worth least, if anything is left that is no taint.
     fn drops_least(&mut self) -> bool {
-        if self.requests.len() > FIRST_REQUESTS {
+        if self.sources.len() > 1 {
+            // They only show what is known already: everything else is worth more.
+            self.sources.pop_front().is_some()
+        } else if self.requests.len() > FIRST_REQUESTS {
             self.requests.remove(FIRST_REQUESTS).is_some()
         } else if self.files.len() > 1 {
             self.files.pop_front().is_some()
@@ -262,7 +282,7 @@ impl Trail {
                         origin,
                         pointer: heard.pointer.clone(),
                     });
-                    self.take_external(&place, &heard.text, &happening.deed.instructions, told.kind);
+                    self.take_external(&place, heard, happening);
                 }
                 _ => {}
             }
@@ -295,7 +315,24 @@ impl Trail {
         self.delegates |= delegates(text);
     }
 
-    fn take_external(&mut self, place: &Arc<Provenance>, text: &str, instructed: &[Instructed], kind: Kind) {
+    fn take_source(&mut self, kept: KeptText) {
+        self.sources.push_back(Arc::new(kept));
+        let mut bytes: usize = self.sources.iter().map(|kept| kept.bytes()).sum();
+        while bytes > MAX_SOURCES || self.sources.len() > MOST_SOURCES {
+            let Some(gone) = self.sources.pop_front() else { break };
+            bytes -= gone.bytes();
+        }
+    }
+
+    fn take_external(&mut self, place: &Arc<Provenance>, heard: &Heard, happening: &Happening) {
+        let (text, kind) = (heard.text.as_str(), happening.told.kind);
+        let (instructed, sources) = (&happening.deed.instructions, &happening.sources);
+        if let Some(source) = sources.iter().find(|source| source.pointer == place.pointer) {
+            self.take_source(KeptText {
+                place: Arc::clone(place),
+                text: source.clone(),
+            });
+        }
         let here: Vec<&Instructed> = instructed.iter().filter(|i| i.pointer == place.pointer).collect();
         let spans: Vec<Range<usize>> = here.iter().map(|i| i.span.clone()).collect();
         self.taint.learn(place, text, &spans);

@@ -10,6 +10,7 @@ use super::jsonrpc::{self, Envelope, RpcError};
 use super::leniency::Leniency;
 use super::method_names::{self, Named, Protocol};
 use super::original::Document;
+use super::particulars;
 use super::walk::{Walked, walk};
 use super::zone::{Shape, Zone};
 use super::{Call, Incoming, Item, Limits, Ping, a2a, aos, mcp};
@@ -209,6 +210,7 @@ fn assemble(
         },
         tool_call,
         announced_tools: draft.announced_tools,
+        particulars: particulars::of(&walked.contents),
         contents: walked.contents,
         data: walked.data,
         remarks,

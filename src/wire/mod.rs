@@ -29,6 +29,7 @@ mod mcp;
 mod method_names;
 mod original;
 mod part;
+mod particulars;
 mod walk;
 mod wrapping;
 mod zone;

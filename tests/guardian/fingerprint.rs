@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use aos_guardian::cache::{Fingerprint, Scope};
 use aos_guardian::model::{
-    Confidence, ContentId, Earlier, Excerpt, Finding, History, Kind, Method, Noted, OrganisationId, Origin, Outcome,
-    Pointer, ReasonCode, Request, Said, Severity, Step, Treatment, View, Voice,
+    Confidence, ContentId, Earlier, Excerpt, Finding, FirstRead, History, Kind, Method, Noted, OrganisationId, Origin,
+    Outcome, Pointer, Reappears, ReasonCode, Request, Said, Severity, Step, Treatment, View, Voice,
 };
 use aos_guardian::policy::Policy;
 use aos_guardian::prompt::{Marks, PromptInput, Prompts, Reasoning};
@@ -49,6 +49,8 @@ impl Shown {
             policy: &self.policy,
             budget_tokens: 12_000,
             reasoning: Reasoning::Shown,
+            ranks: None,
+            part: None,
         };
         let rendered = self.prompts.render(&input, &self.marks).unwrap();
         (rendered.system, rendered.user)
@@ -291,6 +293,52 @@ fn request() -> Request {
     }
 }
 
+fn first_read() -> FirstRead {
+    FirstRead {
+        step: 2,
+        origin: Origin::ToolOutput,
+        tool: Some("mail.read".to_owned()),
+        pointer: Pointer::new("/params/result"),
+        of: vec![Reappears {
+            content: Some(ContentId::from_index(3)),
+            pointer: Pointer::new("/params/message"),
+            text: "ann@shop.example".to_owned(),
+        }],
+        before: 40,
+        text: "write to ann@shop.example soon".to_owned(),
+        after: 2,
+    }
+}
+
+#[test]
+fn everything_that_is_shown_of_where_something_was_read_first_counts() {
+    let shown = Shown::new();
+    let step = decoded(&requests()[1]).unwrap();
+    let asked = |read: FirstRead| Asked {
+        step: Arc::clone(&step),
+        findings: Vec::new(),
+        history: History {
+            first_read: vec![read],
+            ..History::default()
+        },
+    };
+    let changes: [Change<FirstRead>; 8] = [
+        ("step", |r| r.step = 3),
+        ("origin", |r| r.origin = Origin::Knowledge),
+        ("tool", |r| r.tool = None),
+        ("what reappears", |r| r.of[0].text = "eve@evil.example".to_owned()),
+        ("where it reappears", |r| r.of[0].content = None),
+        ("what is before", |r| r.before = 0),
+        ("the words", |r| r.text = "do not write to ann@shop.example".to_owned()),
+        ("what is after", |r| r.after = 0),
+    ];
+    for (name, change) in changes {
+        let mut other = first_read();
+        change(&mut other);
+        assert!(shown.differs(&asked(first_read()), &asked(other), name), "{name}");
+    }
+}
+
 #[test]
 fn every_part_of_the_session_that_is_shown_counts() {
     let shown = Shown::new();
@@ -301,6 +349,7 @@ fn every_part_of_the_session_that_is_shown_counts() {
         history: History {
             requests: vec![Arc::new(request)],
             more_requests: more.0,
+            first_read: vec![first_read()],
             steps: vec![Arc::new(earlier)],
             more_steps: more.1,
             voice,
@@ -319,7 +368,7 @@ fn every_part_of_the_session_that_is_shown_counts() {
         ("said", |e| e.said[0].text = Excerpt::of("Not paid.", 100)),
         ("who said it", |e| e.said[0].origin = Origin::Knowledge),
         ("unsaid", |e| e.unsaid = 3),
-        ("noted", |e| e.noted[0].reason = ReasonCode::PromptInjection),
+        ("noted", |e| e.noted[0].rule = "test.other".to_owned()),
     ];
     let mut seen = 0;
     for (name, change) in of_steps {

@@ -53,6 +53,8 @@ mod pressure;
 #[cfg(test)]
 mod program;
 #[cfg(test)]
+mod prompts;
+#[cfg(test)]
 mod restart;
 #[cfg(test)]
 mod scenarios;

@@ -40,6 +40,7 @@ pub(crate) fn step(method: Method, kind: Kind, contents: &[(Origin, &str)]) -> S
         tool_call: None,
         announced_tools: Vec::new(),
         contents: contents.iter().enumerate().map(content).collect(),
+        particulars: Vec::new(),
         remarks: Vec::new(),
         data: Vec::new(),
         original: Arc::new(Nowhere),

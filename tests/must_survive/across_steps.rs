@@ -250,12 +250,8 @@ async fn j5_no_text_speaks_for_the_user() {
         assert_eq!(requests.len(), 1, "{claim}: {prompt}");
         if claimed.decision() == ALLOW {
             let said = prompt.lines().position(|line| line.contains("eve@evil.example"));
-            let before = prompt.lines().take(said.unwrap()).collect::<Vec<_>>();
-            let opening = before.iter().rev().find(|line| line.starts_with("<said-")).unwrap();
-            assert!(
-                opening.contains("origin=\"tool_output\" authority=\"none\""),
-                "{claim}: {opening}"
-            );
+            let line = prompt.lines().nth(said.unwrap()).unwrap();
+            assert!(line.starts_with("tool_output: "), "{claim}: {line}");
         }
     }
 }

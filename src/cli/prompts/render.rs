@@ -58,6 +58,8 @@ pub(super) fn run(
         policy: &policy,
         budget_tokens,
         reasoning,
+        ranks: None,
+        part: None,
     };
     let rendered = prompts.render(&input, &Marks::fresh())?;
     say!(

@@ -63,7 +63,7 @@ fn marks_follow_from_the_seed_and_differ_for_each_question() {
     assert_ne!(marks(SEED, 1).canary, marks(SEED, 2).canary);
     assert_ne!(marks(SEED, 1).canary, marks(OTHER_SEED, 1).canary);
     assert_ne!(marks(SEED, 1).canary, marks(SEED, 1).fence);
-    assert_eq!(marks(SEED, 1).fence.len(), 32);
+    assert_eq!(marks(SEED, 1).fence.len(), crate::prompt::FENCE_DIGITS);
     assert_ne!(fresh_seed(), fresh_seed());
 }
 

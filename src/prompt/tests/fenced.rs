@@ -48,7 +48,8 @@ proptest! {
     fn every_content_stands_in_one_fence_and_reads_back(
         texts in proptest::collection::vec(hostile(), 1..5), pointer in hostile(), label in hostile(),
     ) {
-        // Origins alternate, so that no two contents share an element.
+        // An empty text says nothing and is not shown. Origins alternate, so that no two contents share an element.
+        let texts: Vec<String> = texts.into_iter().map(|text| text + "·").collect();
         let mut build = a(Kind::ToolResult, Method::ToolCallResult);
         for (at, text) in texts.iter().enumerate() {
             let origin = if at % 2 == 0 { Origin::ToolOutput } else { Origin::Memory };
@@ -69,7 +70,8 @@ proptest! {
 
     #[test]
     fn values_on_lines_read_back(texts in proptest::collection::vec("[^\n\r]{0,40}", 2..6), extra in hostile()) {
-        let short = extra.replace(['\n', '\r'], "").chars().take(100).collect::<String>();
+        let short = extra.replace(['\n', '\r'], "").chars().take(100).collect::<String>() + "·";
+        let texts: Vec<String> = texts.into_iter().map(|text| text + "·").collect();
         let mut build = a(Kind::ToolResult, Method::ToolCallResult);
         for text in texts.iter().chain([&short]) {
             build = build.with(Origin::ToolOutput, "/r", text.clone());
@@ -98,10 +100,11 @@ proptest! {
         let mut found = finding(&step, 9, "tenant@", ReasonCode::PersonalData, View::Raw);
         found.explanation = step.contents[2].text.clone();
         let user = render(&step, &[found]).user;
-        let opened = user.matches(&format!("-{FENCE} ")).count();
+        let tags = |begin: &str| user.lines().filter(|line| line.starts_with(begin) && line.contains(FENCE)).count();
+        let opened = tags("<") - tags("</");
         prop_assert_eq!(user.to_lowercase().matches(FENCE).count(), 2 * opened);
-        prop_assert_eq!(user.matches(&format!("-{FENCE}>\n")).count(), opened);
-        // The call, the tools, one excerpt.
+        prop_assert_eq!(tags("</"), opened);
+        // The call, the tools, the findings.
         let elements = elements(&user, "content").len() + elements(&user, "values").len();
         prop_assert_eq!(opened - elements, 3);
     }

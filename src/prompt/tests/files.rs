@@ -90,7 +90,7 @@ fn a_template_that_names_what_there_is_not_is_named_with_its_line() {
     let text = format!("line one\n{{{{ step.secret }}}}\n{}", source("trigger.md.j2"));
     insta::assert_snapshot!(refusal(&[("trigger.md.j2", &text)]), @"`DIR/trigger.md.j2` line 2: undefined value in `step.secret`");
     let partial = format!("{}\n{{{{ nobody }}}}\n", source("_closing.md.j2"));
-    insta::assert_snapshot!(refusal(&[("_closing.md.j2", &partial)]), @"`DIR/_closing.md.j2` line 6: undefined value in `nobody`");
+    insta::assert_snapshot!(refusal(&[("_closing.md.j2", &partial)]), @"`DIR/_closing.md.j2` line 5: undefined value in `nobody`");
     insta::assert_snapshot!(
         refusal(&[("trigger.md.j2", "{% include \"/etc/passwd\" %}")]),
         @r#"`DIR/trigger.md.j2` line 1: template not found: tried to include non-existing template '/etc/passwd' in `include "/etc/passwd"`"#

@@ -21,6 +21,7 @@ mod echo;
 mod hash;
 mod index;
 mod layers;
+mod places;
 mod prints;
 mod provenance;
 mod values;
@@ -31,6 +32,7 @@ pub use index::TaintIndex;
 pub use provenance::Provenance;
 pub use values::ValueKind;
 
+pub(super) use places::{find_passage, find_value, find_words, places_of};
 pub(super) use prints::{keys_of, plain, stem, values_of, words_of};
 pub(super) use provenance::short;
 

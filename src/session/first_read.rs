@@ -1,0 +1,221 @@
+//! Where something in a step was read first, with the words around it, for whoever judges the step.
+//!
+//! Two things lead back to a text: a value or passage of the step that an index of what was read knows, and an instruction
+//! of nobody's that names what the step does. What the user said himself leads nowhere: the request is shown.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use super::source_text::KeptText;
+use super::taint::{
+    Echo, EchoKind, Provenance, Standing, ValueKind, find_passage, find_value, find_words, plain, stem,
+};
+use super::trail::{Instruction, Trail};
+use crate::model::{Confidence, FirstRead, Origin, Place, Reappears, Step};
+
+/// Windows that are shown.
+const MAX_WINDOWS: usize = 6;
+/// Echoes that are looked for in what was kept.
+const MAX_TRIED: usize = 24;
+/// Instructions that are shown.
+const MAX_INSTRUCTIONS: usize = 2;
+/// Words that a step and an instruction share, at least; and of a sentence that may ask anybody for anything, one of so many.
+const SHARED_WORDS: usize = 3;
+const SHARED_OF_ANY: usize = 3;
+/// Bytes on either side.
+const AROUND: usize = 180;
+/// Bytes of what stood there, at most.
+const MAX_FOUND: usize = 480;
+/// Bytes by which a window is shortened to end with a word.
+const TO_WORD: usize = 24;
+
+/// Where things of a step were read first; the most telling first.
+pub(super) fn of(trail: &Trail, step: &Step, echoes: &[Echo]) -> Vec<FirstRead> {
+    let mut found: Vec<FirstRead> = Vec::new();
+    for instruction in resembled(trail, step) {
+        if let Some((kept, part, span)) = stood_in(trail, instruction) {
+            add(&mut found, window(kept, part, &span, None));
+        }
+    }
+    let mut telling: Vec<&Echo> = echoes.iter().filter(|echo| tells(echo)).collect();
+    telling.sort_by_key(|echo| std::cmp::Reverse(weight(echo)));
+    for echo in telling.into_iter().take(MAX_TRIED) {
+        if found.len() >= MAX_WINDOWS {
+            break;
+        }
+        let Some(written) = written(step, echo) else { continue };
+        let stood = kept_at(trail, &echo.first).find_map(|kept| {
+            let parts = kept.text.parts.iter();
+            parts
+                .filter_map(|part| Some((part, find(echo, &part.1, written)?)))
+                .map(|(part, span)| (kept, part, span))
+                .next()
+        });
+        if let Some((kept, part, span)) = stood {
+            let reappears = Reappears {
+                content: echo.content,
+                pointer: echo.pointer.clone(),
+                text: head(written).to_owned(),
+            };
+            add(&mut found, window(kept, part, &span, Some(reappears)));
+        }
+    }
+    found
+}
+
+/// Whether somebody who judges the step learns something from where it stood.
+fn tells(echo: &Echo) -> bool {
+    let telling = match echo.kind {
+        EchoKind::Value(ValueKind::Number | ValueKind::Name) => echo.instructed,
+        EchoKind::Value(_) | EchoKind::Passage => true,
+    };
+    telling && echo.standing != Standing::User
+}
+
+/// What tells most: out of an instruction, then to where something goes, then passages.
+fn weight(echo: &Echo) -> (bool, bool, bool) {
+    let destination = matches!(echo.kind, EchoKind::Value(kind) if kind.is_destination());
+    (echo.instructed, destination, echo.standing == Standing::Stranger)
+}
+
+/// What stands in the step.
+fn written<'s>(step: &'s Step, echo: &Echo) -> Option<&'s str> {
+    if let Some(content) = echo.content.and_then(|id| step.content(id)) {
+        return content.text.get(echo.span.clone());
+    }
+    let mut arguments = step.tool_call.iter().flat_map(|call| &call.arguments);
+    let argument = arguments.find(|argument| argument.pointer == echo.pointer)?;
+    argument.json.get(echo.span.clone())
+}
+
+fn find(echo: &Echo, text: &str, written: &str) -> Option<Range<usize>> {
+    match echo.kind {
+        EchoKind::Value(_) => find_value(text, written),
+        EchoKind::Passage => find_passage(text, written),
+    }
+}
+
+fn kept_at<'p>(trail: &'p Trail, place: &'p Provenance) -> impl Iterator<Item = &'p KeptText> {
+    let kept = trail.sources();
+    kept.filter(move |kept| kept.place.number == place.number && kept.place.pointer == place.pointer)
+}
+
+/// The instructions of nobody's that share most words with what a step does, if any share enough.
+fn resembled<'p>(trail: &'p Trail, step: &Step) -> Vec<&'p Instruction> {
+    if !step.kind.acts() {
+        return Vec::new();
+    }
+    let stems: HashSet<u64> = does(step)
+        .split_whitespace()
+        .filter(|word| word.len() >= 3)
+        .map(stem)
+        .collect();
+    let mut resembled: Vec<(usize, Confidence, &Instruction)> = trail
+        .instructions()
+        .chain(trail.requests())
+        .map(|instruction| {
+            let shared = stems.iter().filter(|stem| instruction.uses(**stem)).count();
+            (shared, instruction.confidence, instruction.as_ref())
+        })
+        .filter(|(shared, confidence, instruction)| {
+            let close = *confidence > Confidence::Low || shared * SHARED_OF_ANY >= instruction.distinct_words();
+            *shared >= SHARED_WORDS && close
+        })
+        .collect();
+    resembled.sort_by_key(|(shared, confidence, _)| std::cmp::Reverse((*confidence, *shared)));
+    resembled
+        .into_iter()
+        .take(MAX_INSTRUCTIONS)
+        .map(|(.., instruction)| instruction)
+        .collect()
+}
+
+/// The words of what a step does: the tool and its arguments, or what is said.
+fn does(step: &Step) -> String {
+    /// Bytes that are looked at.
+    const MOST: usize = 4 * 1024;
+    let tool = step.tool_call.as_ref().map_or("", |call| call.tool.as_str());
+    let mut words = plain(&tool.replace('_', " "));
+    for content in &step.contents {
+        let own = matches!(content.origin, Origin::ToolArguments | Origin::Agent | Origin::Memory);
+        if own && content.place == Place::Body && words.len() < MOST {
+            words.push_str(&plain(
+                content
+                    .text
+                    .get(..content.text.floor_char_boundary(MOST))
+                    .unwrap_or_default(),
+            ));
+        }
+    }
+    words
+}
+
+fn stood_in<'p>(
+    trail: &'p Trail,
+    instruction: &'p Instruction,
+) -> Option<(&'p KeptText, &'p (usize, String), Range<usize>)> {
+    kept_at(trail, &instruction.place).find_map(|kept| {
+        let parts = kept.text.parts.iter();
+        parts
+            .filter_map(|part| Some((kept, part, find_words(&part.1, &instruction.words)?)))
+            .next()
+    })
+}
+
+/// The words around a place in a kept text.
+fn window(kept: &KeptText, (at, text): &(usize, String), span: &Range<usize>, of: Option<Reappears>) -> FirstRead {
+    let end = span.end.min(span.start + MAX_FOUND);
+    let start = text.ceil_char_boundary(span.start.saturating_sub(AROUND));
+    let end = text.floor_char_boundary(end.saturating_add(AROUND).min(text.len()));
+    let (start, end) = to_words(text, start, end.max(start));
+    FirstRead {
+        step: kept.place.number,
+        origin: kept.place.origin,
+        tool: kept.place.tool.clone(),
+        pointer: kept.place.pointer.clone(),
+        of: of.into_iter().collect(),
+        before: at + start,
+        text: text.get(start..end).unwrap_or_default().to_owned(),
+        after: kept.text.length.saturating_sub(at + end),
+    }
+}
+
+/// A window that begins and ends with a word, as far as words are short.
+fn to_words(text: &str, start: usize, end: usize) -> (usize, usize) {
+    let window = text.get(start..end).unwrap_or_default();
+    let from = match window.find(char::is_whitespace) {
+        Some(space) if start > 0 && space <= TO_WORD => start + space,
+        _ => start,
+    };
+    let to = match window.rfind(char::is_whitespace) {
+        Some(space) if end < text.len() && start + space + TO_WORD >= end => start + space,
+        _ => end,
+    };
+    if from < to { (from, to) } else { (start, end) }
+}
+
+/// Adds a window, or only what reappears where the window is there already.
+fn add(found: &mut Vec<FirstRead>, window: FirstRead) {
+    let covers = |known: &FirstRead| {
+        let same = known.step == window.step && known.pointer == window.pointer;
+        let reappears = window.of.iter().all(|of| known.text.contains(&of.text));
+        let overlaps = known.before <= window.before && window.before < known.before + known.text.len();
+        same && overlaps && reappears
+    };
+    let Some(known) = found.iter().position(covers).and_then(|at| found.get_mut(at)) else {
+        if found.len() < MAX_WINDOWS {
+            found.push(window);
+        }
+        return;
+    };
+    for of in window.of {
+        if !known.of.contains(&of) {
+            known.of.push(of);
+        }
+    }
+}
+
+/// The beginning of a value.
+fn head(text: &str) -> &str {
+    text.get(..text.floor_char_boundary(160)).unwrap_or_default()
+}
