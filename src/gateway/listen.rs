@@ -9,40 +9,13 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::any;
 use http::{Request, StatusCode};
 
+use super::error::GatewayError;
+use super::own::{self, Desk};
 use super::receive::{NotTaken, receive};
 use super::route::Route;
 use super::settings::{Listen, Protocol, Settings};
-use super::{a2a, agent_protocol, agentvault, own};
+use super::{a2a, agent_protocol, agentvault};
 use crate::pipeline::Guardian;
-
-/// Why a gateway cannot start.
-#[derive(Debug, thiserror::Error)]
-pub enum GatewayError {
-    /// Its settings cannot be used.
-    #[error("gateway `{gateway}`: {why}")]
-    Unusable {
-        /// Its name.
-        gateway: String,
-        /// What is wrong.
-        why: String,
-    },
-    /// Everybody could call it.
-    #[error(
-        "gateway `{0}`: refusing to be reached by others without keys: give `client_keys`, listen on a loopback address, or set \
-         `allow_unauthenticated = true`"
-    )]
-    Unprotected(String),
-    /// Its address cannot be listened on.
-    #[error("gateway `{gateway}`: cannot listen on {address}: {why}")]
-    Bind {
-        /// Its name.
-        gateway: String,
-        /// The address.
-        address: SocketAddr,
-        /// What the system said.
-        why: std::io::Error,
-    },
-}
 
 /// All gateways of a process.
 pub struct Gateways {
@@ -113,8 +86,9 @@ impl Gateways {
 
 fn routes(path: &str, route: Arc<Route>) -> Router {
     let prefix = path.to_owned();
+    let desk = Desk::new(route);
     let handler = move |request: Request<Body>| {
-        let (route, prefix) = (Arc::clone(&route), prefix.clone());
+        let (desk, prefix) = (desk.clone(), prefix.clone());
         async move {
             let rest = request
                 .uri()
@@ -122,7 +96,7 @@ fn routes(path: &str, route: Arc<Route>) -> Router {
                 .strip_prefix(prefix.as_str())
                 .unwrap_or_default()
                 .to_owned();
-            handle(route, rest, request).await
+            handle(desk, rest, request).await
         }
     };
     let router = Router::new()
@@ -136,7 +110,8 @@ fn routes(path: &str, route: Arc<Route>) -> Router {
     router.layer(tower_http::catch_panic::CatchPanicLayer::custom(panicked))
 }
 
-async fn handle(route: Arc<Route>, rest: String, request: Request<Body>) -> Response {
+async fn handle(desk: Desk, rest: String, request: Request<Body>) -> Response {
+    let route = Arc::clone(&desk.route);
     let received = match receive(&route, rest, request).await {
         Ok(received) => received,
         Err(NotTaken(status, message)) => {
@@ -145,7 +120,7 @@ async fn handle(route: Arc<Route>, rest: String, request: Request<Body>) -> Resp
         }
     };
     if route.upstream.is_none() {
-        return own::serve(route, received).await;
+        return own::serve(desk, received).await;
     }
     match route.settings.protocol {
         Protocol::A2a => a2a::serve(route, received).await,

@@ -29,6 +29,7 @@ mod agentvault;
 mod answer;
 mod body;
 mod denial;
+mod error;
 mod hold;
 mod joined;
 mod json;
@@ -45,6 +46,7 @@ mod upstream;
 mod verdicts;
 
 pub use addresses::Callable;
-pub use listen::{GatewayError, Gateways, Own};
+pub use error::GatewayError;
+pub use listen::{Gateways, Own};
 pub use probe::probe;
 pub use settings::{Direction, Listen, Protocol, RemoteGuardian, Settings, StreamMode};

@@ -8,9 +8,8 @@ use tokio::sync::Semaphore;
 use url::Url;
 
 use super::denial::Denial;
+use super::error::GatewayError;
 use super::json::{Bounds, Json, JsonFault, object};
-use super::listen::GatewayError;
-use super::own::Tasks;
 use super::push::Webhooks;
 use super::seen::{Known, Seen};
 use super::settings::{Direction, Listen, Settings};
@@ -30,8 +29,6 @@ pub(super) struct Route {
     pub(super) verdicts: Verdicts,
     pub(super) seen: Seen,
     pub(super) webhooks: Webhooks,
-    /// What the guardian itself is asked to judge.
-    pub(super) tasks: Tasks,
     pub(super) in_flight: Arc<Semaphore>,
     aside: Arc<Semaphore>,
 }
@@ -88,7 +85,6 @@ impl Route {
             verdicts,
             seen: Seen::default(),
             webhooks,
-            tasks: Tasks::default(),
             in_flight: Arc::new(Semaphore::new(settings.max_in_flight)),
             aside: Arc::new(Semaphore::new(ASIDE)),
             settings,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::exchange::cancel;
+use super::cancel::cancel;
 use super::shapes::{self, Form};
 use crate::gateway::denial::Denial;
 use crate::gateway::hold::Dialect;

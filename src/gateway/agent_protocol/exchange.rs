@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::response::Response;
 use bytes::Bytes;
-use http::{Method, StatusCode};
+use http::StatusCode;
 
 use super::Op;
 use super::events::Events;
@@ -13,10 +13,9 @@ use crate::gateway::answer::{Answer, events_response, is_event_stream, stream_re
 use crate::gateway::body::{self, Pulse, SSE_HEARTBEAT, Settled};
 use crate::gateway::denial::{Denial, Stage};
 use crate::gateway::hold::{self, judge_list};
-use crate::gateway::json::{Json, object};
+use crate::gateway::json::Json;
 use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
-use crate::gateway::seen;
 use crate::gateway::sse::Event;
 use crate::gateway::upstream::{Forward, UpstreamFault};
 use crate::gateway::verdicts::Ruling;
@@ -254,29 +253,4 @@ fn agent_of(rest: &str) -> String {
         .next()
         .unwrap_or_default()
         .to_owned()
-}
-
-/// Tells the agent behind the gateway that nobody is going to read the answer. The reference implementation knows no such request.
-pub(super) fn cancel(route: &Arc<Route>, received: &Arc<Received>, id: &str) {
-    if !seen::is_plain(id) {
-        return;
-    }
-    let before = ["/getevents", "/events", "/stream_request"]
-        .iter()
-        .find_map(|mark| received.rest.split_once(mark))
-        .map_or("", |(before, _)| before);
-    let (kept, received, rest) = (Arc::clone(route), Arc::clone(received), format!("{before}/process"));
-    let body = object([("type", "cancel_request".into()), ("request_id", id.into())]);
-    route.aside(async move {
-        let Some(upstream) = &kept.upstream else { return };
-        let forward = Forward {
-            method: Method::POST,
-            rest: &rest,
-            query: None,
-            headers: &received.headers,
-            body: Some(body.write()),
-        };
-        // It is a courtesy: the request may have ended long ago.
-        let _ = upstream.send(forward).await;
-    });
 }

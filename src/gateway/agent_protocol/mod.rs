@@ -4,6 +4,7 @@
 //! The two dialects share their paths. The draft's events name what they carry (`content`, `args`), those of the reference
 //! implementation have a `payload`, and its `stream_request` sends plain text.
 
+mod cancel;
 mod events;
 mod exchange;
 mod shapes;

@@ -6,6 +6,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use http::{Method, StatusCode};
 
+use super::cancel::cancel;
 use super::events::Events;
 use super::shapes::{self, Op};
 use super::tools;
@@ -13,7 +14,7 @@ use crate::gateway::answer::{Answer, RpcRequest, events_response, is_event_strea
 use crate::gateway::body::{self, JSON_HEARTBEAT, Pulse, SSE_HEARTBEAT, Settled};
 use crate::gateway::denial::{Denial, Stage};
 use crate::gateway::hold;
-use crate::gateway::json::{Json, object};
+use crate::gateway::json::Json;
 use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
 use crate::gateway::seen;
@@ -255,29 +256,4 @@ fn with_failed_task(mut answer: Json, denial: &Denial) -> Json {
         *task = shapes::failed_task(task, denial);
     }
     answer
-}
-
-/// Tells the agent behind the gateway that nobody is going to read the answer.
-pub(super) fn cancel(route: &Arc<Route>, received: &Arc<Received>, task: &str) {
-    if !seen::is_plain(task) {
-        return;
-    }
-    let request = RpcRequest {
-        id: uuid::Uuid::new_v4().to_string().into(),
-        name: "tasks/cancel".to_owned(),
-        params: object([("id", task.into())]),
-    };
-    let (kept, received) = (Arc::clone(route), Arc::clone(received));
-    route.aside(async move {
-        let Some(upstream) = &kept.upstream else { return };
-        let forward = Forward {
-            method: Method::POST,
-            rest: &received.rest,
-            query: None,
-            headers: &received.headers,
-            body: Some(request.message().write()),
-        };
-        // It is a courtesy: the task may have ended long ago.
-        let _ = upstream.send(forward).await;
-    });
 }

@@ -1,12 +1,10 @@
 //! The guardian as an agent of A2A 0.3 and 1.0, over JSON-RPC.
 
-use std::sync::Arc;
-
 use axum::response::Response;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::tasks::{Progress, Task, line};
+use super::tasks::{Desk, Progress, Task, line};
 use super::{DESCRIPTION, JUDGE_STEP, JUDGE_TRACE, NAME};
 use crate::gateway::answer::{Answer, RpcRequest, rpc_error, stream_response};
 use crate::gateway::body::{self, Chunks, JSON_HEARTBEAT, SSE_HEARTBEAT};
@@ -23,7 +21,7 @@ enum Version {
 }
 
 /// Answers a caller.
-pub(super) async fn serve(route: Arc<Route>, received: Received) -> Response {
+pub(super) async fn serve(route: Desk, received: Received) -> Response {
     let shows_card = ["/.well-known/agent-card.json", "/.well-known/agent.json"].contains(&received.rest.as_str());
     if received.method == Method::GET && shows_card {
         return Answer::json(StatusCode::OK, card(&route).to_string()).into_response();
@@ -143,7 +141,7 @@ pub(super) fn read_text(text: &str) -> Json {
     }
 }
 
-fn begin(route: &Arc<Route>, request: &RpcRequest) -> Result<Task, String> {
+fn begin(route: &Desk, request: &RpcRequest) -> Result<Task, String> {
     let message = request.params.get("message").ok_or("expected a message with parts")?;
     let context = message
         .str_of("contextId")
@@ -151,16 +149,16 @@ fn begin(route: &Arc<Route>, request: &RpcRequest) -> Result<Task, String> {
         .map(str::to_owned);
     route
         .tasks
-        .begin(route, &handed_in(message), context)
+        .begin(&route.route, &handed_in(message), context)
         .map_err(|error| error.to_string())
 }
 
-fn find(route: &Route, request: &RpcRequest) -> Option<Task> {
+fn find(route: &Desk, request: &RpcRequest) -> Option<Task> {
     route.tasks.find(request.params.str_of("id")?)
 }
 
 /// Begins a task and waits for its end, unless the caller does not want to.
-fn send(route: Arc<Route>, request: RpcRequest, version: Version) -> Response {
+fn send(route: Desk, request: RpcRequest, version: Version) -> Response {
     let task = match begin(&route, &request) {
         Ok(task) => task,
         Err(message) => return error(&request, -32602, &message),

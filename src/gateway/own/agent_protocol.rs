@@ -1,23 +1,20 @@
 //! The guardian as an agent of Agent Protocol: `GET /`, and under `/guardian` (or at once) the rest.
 
-use std::sync::Arc;
-
 use axum::response::Response;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::a2a::read_text;
-use super::tasks::{Progress, Task, line};
+use super::tasks::{Desk, Progress, Task, line};
 use super::{DESCRIPTION, NAME};
 use crate::gateway::answer::{Answer, stream_response};
 use crate::gateway::body::{self, Chunks, SSE_HEARTBEAT};
 use crate::gateway::json::Json;
 use crate::gateway::receive::Received;
-use crate::gateway::route::Route;
 use crate::gateway::sse::Event;
 
 /// Answers a caller.
-pub(super) async fn serve(route: Arc<Route>, received: Received) -> Response {
+pub(super) async fn serve(route: Desk, received: Received) -> Response {
     let path = received.rest.trim_matches('/');
     let path = path
         .strip_prefix("guardian")
@@ -88,7 +85,7 @@ fn descriptor() -> Value {
 type Refused = (StatusCode, &'static str);
 
 /// Begins a request, or cancels one.
-fn process(route: &Arc<Route>, body: &[u8]) -> Result<Task, Refused> {
+fn process(route: &Desk, body: &[u8]) -> Result<Task, Refused> {
     let unreadable = (
         StatusCode::UNPROCESSABLE_ENTITY,
         "expected a JSON object with `input`, `prompt`, `aos` or `messages`",
@@ -100,7 +97,10 @@ fn process(route: &Arc<Route>, body: &[u8]) -> Result<Task, Refused> {
         .map(read_text)
         .or_else(|| body.get("aos").or_else(|| body.get("messages")).map(|_| body.clone()));
     match (handed_in, body.str_of("request_id")) {
-        (Some(handed_in), _) => route.tasks.begin(route, &[handed_in], None).map_err(|_| unreadable),
+        (Some(handed_in), _) => route
+            .tasks
+            .begin(&route.route, &[handed_in], None)
+            .map_err(|_| unreadable),
         (None, Some(id)) => {
             let task = route.tasks.find(id).ok_or((StatusCode::NOT_FOUND, "no such request"))?;
             task.cancel();

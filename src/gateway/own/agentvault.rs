@@ -1,13 +1,11 @@
 //! The guardian as an agent of AgentVault.
 
-use std::sync::Arc;
-
 use axum::response::Response;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::a2a::read_text;
-use super::tasks::{Progress, Task, line};
+use super::tasks::{Desk, Progress, Task, line};
 use super::{DESCRIPTION, JUDGE_STEP, JUDGE_TRACE, NAME};
 use crate::gateway::answer::{Answer, RpcRequest, events_response, rpc_error, stream_response};
 use crate::gateway::body::{self, Chunks, SSE_HEARTBEAT};
@@ -17,7 +15,7 @@ use crate::gateway::route::Route;
 use crate::gateway::sse::Event;
 
 /// Answers a caller.
-pub(super) async fn serve(route: Arc<Route>, received: Received) -> Response {
+pub(super) async fn serve(route: Desk, received: Received) -> Response {
     if received.method == Method::GET && received.rest == "/agent-card.json" {
         return Answer::json(StatusCode::OK, card(&route).to_string()).into_response();
     }
@@ -70,7 +68,7 @@ fn card(route: &Route) -> Value {
     })
 }
 
-fn send(route: &Arc<Route>, request: &RpcRequest) -> Response {
+fn send(route: &Desk, request: &RpcRequest) -> Response {
     let parts = request.params.at(&["message", "parts"]).map_or(&[][..], Json::items);
     let handed_in: Vec<Json> = parts
         .iter()
@@ -79,7 +77,7 @@ fn send(route: &Arc<Route>, request: &RpcRequest) -> Response {
             content => Some(content.clone()),
         })
         .collect();
-    match route.tasks.begin(route, &handed_in, None) {
+    match route.tasks.begin(&route.route, &handed_in, None) {
         Ok(task) => result(request, &json!({"id": task.id})),
         Err(why) => error(request, -32602, &why.to_string()),
     }

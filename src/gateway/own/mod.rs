@@ -8,15 +8,12 @@ mod agentvault;
 mod tasks;
 mod trace;
 
-use std::sync::Arc;
-
 use axum::response::Response;
 
 use super::receive::Received;
-use super::route::Route;
 use super::settings::Protocol;
 
-pub(super) use tasks::Tasks;
+pub(super) use tasks::Desk;
 
 const NAME: &str = "Guardian";
 const DESCRIPTION: &str = "Judges what agents are about to do, or have received: allow, modify or deny, with reasons.";
@@ -25,7 +22,7 @@ const JUDGE_TRACE: &str =
     "Judges a trace: {\"aos\": [AOS requests]}, or {\"messages\": [messages as OpenAI or Anthropic write them]}.";
 
 /// Answers a caller.
-pub(super) async fn serve(route: Arc<Route>, received: Received) -> Response {
+pub(super) async fn serve(route: Desk, received: Received) -> Response {
     match route.settings.protocol {
         Protocol::A2a => a2a::serve(route, received).await,
         Protocol::AgentVault => agentvault::serve(route, received).await,

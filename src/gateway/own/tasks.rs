@@ -1,5 +1,6 @@
 //! Judging as a task: it begins when something is handed in, goes on step by step, and ends with a verdict.
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -67,8 +68,33 @@ impl Task {
     }
 }
 
+/// A route on which the guardian itself is asked, and what it was asked there.
+#[derive(Clone)]
+pub(in crate::gateway) struct Desk {
+    pub(in crate::gateway) route: Arc<Route>,
+    pub(super) tasks: Arc<Tasks>,
+}
+
+impl Desk {
+    /// Of a route on which nothing was asked yet.
+    pub(in crate::gateway) fn new(route: Arc<Route>) -> Self {
+        Self {
+            route,
+            tasks: Arc::default(),
+        }
+    }
+}
+
+impl Deref for Desk {
+    type Target = Route;
+
+    fn deref(&self) -> &Route {
+        &self.route
+    }
+}
+
 /// The tasks of one route.
-pub(in crate::gateway) struct Tasks {
+pub(super) struct Tasks {
     kept: Cache<String, Task>,
     under_way: Arc<Semaphore>,
 }
