@@ -6,6 +6,7 @@
 
 #![allow(
     clippy::expect_used,
+    clippy::indexing_slicing,
     clippy::print_stdout,
     clippy::print_stderr,
     reason = "a benchmark that cannot be set up has nothing to measure, and its table is what it is for"
