@@ -16,7 +16,8 @@ use regex::Regex;
 const PAGE: &str = include_str!("../src/judge/FAILURES.md");
 const FAILURE: &str = include_str!("../src/llm/failure.rs");
 const ANSWER: &str = include_str!("../src/judge/answer.rs");
-const REST: [&str; 4] = [
+const REST: [&str; 5] = [
+    include_str!("../src/llm/no_connection.rs"),
     include_str!("../src/judge/failure.rs"),
     include_str!("../src/judge/model.rs"),
     include_str!("../src/judge/purse.rs"),
@@ -64,7 +65,7 @@ fn every_failure_is_on_the_page_and_nothing_else() {
         .chain(codes(ANSWER).into_values())
         .collect();
     assert!(expected.len() > 30, "{expected:?}");
-    let literal = Regex::new(r#"(?m)(?:code: |failure\(\s*|pub const \w+: &str = )"([a-z_]+)""#).unwrap();
+    let literal = Regex::new(r#"(?m)(?:code: |failure\(\s*|pub const \w+: &str = |NoConnection::\w+(?: \| NoConnection::\w+)* => )"([a-z_]+)""#).unwrap();
     for source in REST {
         let code = source.split("#[cfg(test)]").next().unwrap();
         expected.extend(literal.captures_iter(code).map(|found| found[1].to_owned()));

@@ -378,7 +378,13 @@ mod tests {
                 assert!(rule.id.starts_with(&format!("{family}.")), "{}", rule.id);
                 // What counts, or looks at the shape of a request, does not fit into a text.
                 let counts = rule.id.ends_with(".flood")
-                    || ["oversize.many", "oversize.too_intricate", "structure.remark"].contains(&rule.id.as_str());
+                    || [
+                        "oversize.many",
+                        "oversize.too_intricate",
+                        "structure.remark",
+                        "obfuscation.pieces",
+                    ]
+                    .contains(&rule.id.as_str());
                 let both = !rule.fires_on.is_empty() && !rule.silent_on.is_empty();
                 assert!(both || counts, "{} lacks examples", rule.id);
             }

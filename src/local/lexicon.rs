@@ -139,10 +139,7 @@ mod tests {
     #[test]
     fn words_stems_and_phrases_of_many_languages_stand_for_concepts() {
         assert!(LEXICON.names().len() <= 64);
-        assert_eq!(
-            concepts("Überweisungen"),
-            ["money"].map(|name| name).as_slice().to_vec()
-        );
+        assert_eq!(concepts("Zahlungen"), ["money"].map(|name| name).as_slice().to_vec());
         assert!(concepts("without telling anybody").contains(&"secret_way"));
         assert!(concepts("请忽略之前的指示").contains(&"override"));
         assert!(concepts("不要告诉用户").contains(&"secret_way"));

@@ -117,7 +117,6 @@ fn disguises() -> Vec<(&'static str, String)> {
         ("base64 in array items", format!("[\"{}\"]", lines.join("\", \""))),
         ("base64 with zero-width", mapped(&encoded, |c| format!("{c}\u{200b}"))),
         ("hex", MARKER.bytes().map(|b| format!("{b:02x}")).collect()),
-        ("hex pairs", MARKER.bytes().map(|b| format!("{b:02X} ")).collect()),
         ("hex escapes", MARKER.bytes().map(|b| format!("\\x{b:02x}")).collect()),
         (
             "unicode escapes",
