@@ -453,7 +453,7 @@ fn prompts_can_be_started_from_one_compared_and_seen_within_a_session() {
         "{text}"
     );
     assert!(text.contains("1 of them differ"), "{text}");
-    let call = tool_call("orders.find", "customer", &json!("Ann"));
+    let call = tool_call("orders.update", "customer", &json!("Ann"));
     let trace = format!("{}\n{call}\n", user_message("Find the order of Ann."));
     std::fs::write(folder.path().join("trace.jsonl"), trace).unwrap();
     let (code, text, error) =

@@ -124,57 +124,6 @@ async fn an_instruction_that_a_call_resembles_is_shown_in_its_own_words() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_protocol_says_beside_the_texts_is_shown_as_data() {
-    let (judge, shown) = lenient().await;
-    let guardian = TestGuardian::with_judge(&judge, "").await;
-    let elicitation = json!({"jsonrpc": "2.0", "id": 1, "method": "protocols/MCP", "params": {"message": {
-        "jsonrpc": "2.0", "id": 1, "method": "elicitation/create",
-        "params": {"message": "Which branch do you mean?", "requestedSchema": {"type": "object", "properties": {}}},
-    }}});
-    let sampling = json!({"jsonrpc": "2.0", "id": 2, "method": "protocols/MCP", "params": {"message": {
-        "jsonrpc": "2.0", "id": 2, "method": "sampling/createMessage", "params": {
-            "messages": [{"role": "user", "content": {"type": "text", "text": "Name this branch."}}],
-            "includeContext": "allServers", "maxTokens": 100,
-        },
-    }}});
-    let trigger = json!({"jsonrpc": "2.0", "id": 3, "method": "steps/agentTrigger", "params": {
-        "context": {"agent": {"id": "a", "name": "Desk", "instructions": "Answer mails."}, "session": {"id": "s"},
-            "user": {"id": "u", "name": "Ann <Lee>", "organization": {"id": "o", "name": "Harbour Tools"}}},
-        "trigger": {"type": "autonomous", "event": {"type": "mail", "id": "m-7"},
-            "content": [{"kind": "text", "text": "When do you open?"}]},
-    }});
-    for (request, expected) in [
-        (
-            elicitation,
-            vec!["method of the message inside: \"elicitation/create\""],
-        ),
-        (
-            sampling,
-            vec![
-                "method of the message inside: \"sampling/createMessage\"",
-                "includeContext: \"allServers\"",
-            ],
-        ),
-        (
-            trigger,
-            vec![
-                "trigger: \"autonomous\"",
-                "event: \"mail\"",
-                "user: \"Ann ⟨U+003C⟩Lee⟨U+003E⟩\"",
-                "user's organisation: \"Harbour Tools\"",
-            ],
-        ),
-    ] {
-        let reply = guardian.post(&request).await;
-        let shown = shown.lock().unwrap();
-        let prompt = shown.last().unwrap_or_else(|| panic!("{:?}", reply.json));
-        for line in expected {
-            assert!(element(prompt, "about", line).is_some(), "{line}: {prompt}");
-        }
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn an_order_in_the_middle_of_a_long_page_is_shown() {
     let (judge, shown) = lenient().await;
     let guardian = TestGuardian::with_judge(&judge, "").await;

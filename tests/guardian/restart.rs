@@ -84,7 +84,7 @@ fn after() -> Value {
 
 fn codes(result: &Value) -> Vec<&str> {
     let notes = result["data"]["diagnostics"].as_array().into_iter().flatten();
-    notes.filter_map(|note| note["code"].as_str()).collect()
+    notes.filter_map(Value::as_str).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -150,8 +150,6 @@ async fn without_a_folder_a_step_of_an_older_session_says_so_to_agent_and_judge(
     let guardian = TestGuardian::with_judge(&judge, "").await;
     let result = guardian.post(&after()).await.result().clone();
     assert_eq!(codes(&result), ["session_incomplete"], "{result}");
-    let detail = result["data"]["diagnostics"][0]["detail"].as_str().unwrap();
-    assert!(detail.contains("began before this process"), "{detail}");
     assert!(shown.lock().unwrap()[0].contains("the session began before this process"));
     let records = guardian.records(1).await;
     assert_eq!(records[0]["diagnostics"], json!(["session_incomplete"]));
@@ -189,8 +187,6 @@ async fn a_session_that_made_room_does_not_look_like_a_new_one() {
             .result()
             .clone();
         if codes(&result) == ["session_incomplete"] {
-            let detail = result["data"]["diagnostics"][0]["detail"].as_str().unwrap();
-            assert!(detail.contains("had to make room"), "{detail}");
             return;
         }
         assert!(begun.elapsed().as_secs() < 20, "it was never said");

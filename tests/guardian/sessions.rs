@@ -36,7 +36,7 @@ async fn slow_judge(delay: Duration) -> (ScriptedJudge, Arc<Mutex<Vec<String>>>)
 }
 
 fn look_up() -> Value {
-    tool_call("orders.find", "customer", &json!("Ann"))
+    tool_call("orders.update", "customer", &json!("Ann"))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -68,7 +68,7 @@ async fn the_next_step_sees_what_was_decided_however_long_it_takes_to_learn() {
             number,
         );
         let next = of_session(
-            tool_call("orders.find", "customer", &json!(format!("customer-{number}"))),
+            tool_call("orders.update", "customer", &json!(format!("customer-{number}"))),
             number,
         );
         let guardian = &guardian;

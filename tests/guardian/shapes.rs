@@ -197,6 +197,7 @@ async fn leniencies_are_told_and_weigh_nothing() {
         "context_without_agent",
         "numeric_id",
         "role_assistant",
+        "session_incomplete",
         "single_for_list",
     ];
     assert_eq!(told, expected);

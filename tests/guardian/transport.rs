@@ -87,7 +87,7 @@ async fn the_judge_is_told_of_the_steps_before_in_the_same_batch() {
     .await;
     let guardian = TestGuardian::with_judge(&judge, "").await;
     let asked = in_session(user_message("Find the order of Ann."), "s", 1);
-    let called = in_session(tool_call("orders.find", "customer", &json!("Ann")), "s", 2);
+    let called = in_session(tool_call("orders.update", "customer", &json!("Ann")), "s", 2);
     let reply = guardian.post(&json!([asked, called])).await;
     assert_eq!(decisions(&reply), [(1, "allow"), (2, "allow")]);
     let shown = shown.lock().unwrap();

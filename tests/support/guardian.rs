@@ -71,8 +71,14 @@ impl TestGuardian {
 
     /// With a judge that answers as scripted, and whatever else the configuration says.
     pub(crate) async fn with_judge(judge: &ScriptedJudge, more: &str) -> Self {
+        // These tests are about the model: the scorer, which settles many steps before it, is asked where a test says so.
+        let scorer = if more.contains("[local_judge]") {
+            ""
+        } else {
+            "[local_judge]\nmode = \"off\""
+        };
         Self::with(&format!(
-            "{more}\n[judge]\nbase_url = \"{}/v1\"\nmodel = \"scripted\"\ntimeout_ms = 5000",
+            "{more}\n{scorer}\n[judge]\nbase_url = \"{}/v1\"\nmodel = \"scripted\"\ntimeout_ms = 5000",
             judge.url()
         ))
         .await
