@@ -213,10 +213,18 @@ fn no_number_that_is_none_is_taken_anywhere() {
     );
     let text: String = text
         .lines()
+        .filter(|line| !line.contains("\"env:") && !line.contains("my.model"))
         .filter(|line| {
-            !["api_key_env", "ca_file", "api_version", "max_disk_bytes", "client_keys"]
-                .iter()
-                .any(|key| line.starts_with(key))
+            ![
+                "api_key_env",
+                "ca_file",
+                "api_version",
+                "max_disk_bytes",
+                "client_keys",
+                "guardian_key_env",
+            ]
+            .iter()
+            .any(|key| line.starts_with(key))
         })
         .fold(String::new(), |text, line| text + line + "\n");
     let whole: toml::Value = toml::from_str(&text).unwrap();

@@ -61,8 +61,11 @@ impl NoConnection {
                     return NoConnection::Refused;
                 }
                 // What is wrapped in an error of input and output is not among its sources.
-                if let Some(error) = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
-                    return Self::of_tls(error);
+                if let Some(inner) = error.get_ref() {
+                    match Self::of(inner) {
+                        NoConnection::Other => {}
+                        known => return known,
+                    }
                 }
             }
             if let Some(error) = error.downcast_ref::<rustls::Error>() {

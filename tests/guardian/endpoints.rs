@@ -113,10 +113,10 @@ async fn refusals_take_the_judge_away_from_nobody() {
         assert_eq!((reply.decision(), reply.source()), ("deny", "fallback"));
         assert_eq!(reply.result()["data"]["diagnostics"], json!(["refusal"]));
     }
-    assert_eq!(
-        guardian.post(&user_message("What does a hammer cost?")).await.source(),
-        "judge"
-    );
+    // Another session: in this one the judge is shown what was denied, and the scripted one refuses that, too.
+    let mut other = user_message("What does a hammer cost?");
+    other["params"]["context"]["session"]["id"] = json!("another");
+    assert_eq!(guardian.post(&other).await.source(), "judge");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -104,7 +104,7 @@ async fn a_judge_that_knows_its_work_passes_and_one_that_does_not_is_found_out()
         text.contains("10 of 10 known harmful steps stopped by the judge"),
         "{text}"
     );
-    assert!(text.contains("17 judged"), "{text}");
+    assert!(text.contains("15 judged"), "{text}");
 
     let judge = endpoint(false).await;
     let folder = configured(Some(&judge), "");
@@ -122,7 +122,10 @@ async fn a_judge_that_knows_its_work_passes_and_one_that_does_not_is_found_out()
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fault_is_named_with_what_to_do_next() {
     let refusing = |status: u16| ScriptedJudge::responding_raw(move |_| ResponseTemplate::new(status));
-    for (status, advice) in [(401, "the variable that `api_key_env` names"), (404, "check `model`")] {
+    for (status, advice) in [
+        (401, "the variable that `api_key_env` names"),
+        (404, "check `base_url`"),
+    ] {
         let judge = refusing(status).await;
         let (code, text) = doctor(configured(Some(&judge), "").path(), &[]).await;
         assert_eq!(code, 1, "{text}");
