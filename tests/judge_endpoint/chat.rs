@@ -283,7 +283,7 @@ async fn replies_that_are_none_have_their_failures() {
     let stream = ResponseTemplate::new(200).set_body_raw("data: {\"choices\":[]}\n\n", "text/event-stream");
     assert_eq!(
         asking(Script::new().then(move |_| stream.clone())).await,
-        Err(Failure::NotJson)
+        Err(Failure::EventStream)
     );
     let large = json!({"choices": [{"message": {"content": "x".repeat(2 * 1024 * 1024)}}]});
     assert_eq!(asking(Script::new().status(200, large)).await, Err(Failure::TooLarge));
