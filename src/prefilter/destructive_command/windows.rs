@@ -14,7 +14,7 @@ use crate::prefilter::locations::{Breadth, Location, Secret};
 use crate::text::expression::expressions;
 use crate::text::keywords::{Keywords, Word};
 
-/// Words behind which deletions, readers and senders are looked for, in the order of [`Search`].
+/// Words behind which deletions, readers and senders are looked for, in the order of `Search`.
 const DELETING: &[&str] = &["remove-item", "del ", "del/", "erase ", "rd ", "rmdir", "ri ", "rm -r"];
 const TAKING: &[&str] = &[":\\", "$env:", "%userprofile%", "~\\", "env:"];
 

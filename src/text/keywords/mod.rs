@@ -25,7 +25,7 @@ pub enum Case {
 pub enum Before {
     /// Anything.
     Anything,
-    /// No letter, digit or underscore, unless they end an escape ([`stands_free`]).
+    /// No letter, digit or underscore, unless they end an escape (`stands_free`).
     NoWord,
 }
 
