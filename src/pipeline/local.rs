@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use super::draft::{Draft, message};
 use super::examiner::Examiner;
+use super::lean::Lean;
 use super::mask::Cleared;
 use super::screen::Screened;
 use crate::local::{GroundKind, Leaning, Listener, Mode, Score, Sight, Sketch, Unmask};
@@ -15,17 +16,6 @@ use crate::model::{
 use crate::session::{Past, Snapshot};
 use crate::telemetry::names;
 use crate::text::views;
-
-/// What a scorer makes of a step, and what is made of that.
-pub(super) struct Lean {
-    pub(super) opinion: Opinion,
-    /// What settles the step where a judge can be asked.
-    pub(super) leaning: Leaning,
-    /// What follows where nobody else can be asked: never `Unsure`.
-    pub(super) alone: Leaning,
-    /// The passage that speaks most for harm, as evidence for a judge.
-    pub(super) hint: Option<Finding>,
-}
 
 impl Examiner {
     /// Asks the scorer, where there is one and the organisation wants it.
@@ -256,15 +246,20 @@ fn opinion(
     }
 }
 
-/// The gravest passage, as evidence that weighs nothing by itself: it tells a judge where to look.
+/// The gravest passage, as a finding that tells a model where to look. Only a model is shown it, and only where the scorer would
+/// deny the step alone: so it ranks before findings that are no more than information, which a long list leaves out.
 fn hint(score: &Score, step: &Step) -> Option<Finding> {
     let told = score.passages.first()?;
     let content = step.content(told.content)?;
     Some(Finding {
         rule: "local.passage".to_owned(),
         reason: ReasonCode::PolicyViolation,
-        severity: Severity::Info,
-        confidence: Confidence::Low,
+        severity: Severity::Medium,
+        confidence: match score.probability {
+            sure if sure >= 0.8 => Confidence::High,
+            likely if likely >= 0.5 => Confidence::Medium,
+            _ => Confidence::Low,
+        },
         content: Some(told.content),
         pointer: content.pointer.clone(),
         span: told.span.clone(),

@@ -1,6 +1,6 @@
 //! Which contents are run, and which look as if they were.
 
-use super::recipe::is_recipe;
+use super::recipe::{is_recipe, is_unit};
 use crate::model::{Origin, ToolClass};
 use crate::prefilter::Subject;
 use crate::prefilter::engine::{is_command_label, is_target_label};
@@ -50,7 +50,7 @@ fn is_listed(label: &str, list: &[&str]) -> bool {
 
 /// Whether the call writes what it is given to a file that is run by itself: at login, at boot, on a timer, by a hook.
 fn runs_where_written(subject: &Subject<'_>) -> bool {
-    let mut targets = subject.called.targets.iter();
+    let mut targets = subject.called.targets.iter().filter(|target| !is_unit(target));
     targets.any(|target| {
         matches!(
             Location::of(target).steering(),
