@@ -7,15 +7,15 @@ use super::draft::{Draft, message};
 use super::examiner::Examiner;
 use super::lean::Lean;
 use super::mask::Cleared;
+use super::plainly::Plainly;
 use super::screen::Screened;
-use crate::local::{GroundKind, Leaning, Listener, Mode, Score, Sight, Sketch, Unmask};
+use crate::local::{GroundKind, Leaning, Mode, Score, Sight, Sketch};
 use crate::model::{
-    Confidence, Content, Coverage, Decision, Finding, Moved, Opinion, ReasonCode, Screening, Severity, Source,
-    Standing, Step, Treatment, View,
+    Confidence, Decision, Finding, Moved, Opinion, ReasonCode, Screening, Severity, Source, Standing, Step, Treatment,
+    View,
 };
 use crate::session::{Past, Snapshot};
 use crate::telemetry::names;
-use crate::text::views;
 
 impl Examiner {
     /// Asks the scorer, where there is one and the organisation wants it.
@@ -24,7 +24,9 @@ impl Examiner {
         let scorer = self.scorer.as_ref().filter(|_| mode != Mode::Off)?;
         let (policy, step) = (self.policy(), &screened.step);
         let Screening { findings, coverage } = screened.screening();
-        let score = scorer.model.score(step, past, findings, policy, &Plainly { coverage });
+        let score = scorer
+            .model
+            .score(step, past, findings, policy, &Plainly { coverage, findings });
         let thresholds = policy.local_judge.thresholds.of(step.kind);
         let head = scorer.model.head(score.part);
         let sight = Sight::of(step, findings, coverage, policy);
@@ -58,7 +60,9 @@ impl Examiner {
         }
         let (policy, step) = (self.policy(), &modified.step);
         let Screening { findings, coverage } = modified.screening();
-        let score = scorer.model.score(step, past, findings, policy, &Plainly { coverage });
+        let score = scorer
+            .model
+            .score(step, past, findings, policy, &Plainly { coverage, findings });
         let thresholds = policy.local_judge.thresholds.of(step.kind);
         let head = scorer.model.head(score.part);
         let sure = Leaning::of(score.probability, thresholds, head, Sight::Barred) == Leaning::Deny;
@@ -82,7 +86,7 @@ impl Examiner {
             recalled.past(),
             findings,
             self.policy(),
-            &Plainly { coverage },
+            &Plainly { coverage, findings },
         )
     }
 }
@@ -270,36 +274,4 @@ fn hint(score: &Score, step: &Step) -> Option<Finding> {
             score.probability
         ),
     })
-}
-
-/// Takes the disguise off texts, where screening found that they wear any.
-struct Plainly<'a> {
-    coverage: &'a Coverage,
-}
-
-impl Unmask for Plainly<'_> {
-    fn unmask(&self, content: &Content, each: &mut Listener<'_>) {
-        let examined = self.coverage.examined.get(content.id.index());
-        let plain = examined
-            .filter(|examined| examined.pointer == content.pointer)
-            .is_some_and(|examined| {
-                examined
-                    .views
-                    .iter()
-                    .all(|view| matches!(view, View::Raw | View::Folded))
-            });
-        if plain {
-            each(&content.text, &|span| span);
-            return;
-        }
-        let views = views::read(content);
-        let mut texts: Vec<_> = views.as_written().collect();
-        // The plainest first: what normalisation leaves of the text itself.
-        if texts.get(1).is_some_and(|view| view.view() == View::Normalized) {
-            texts.remove(0);
-        }
-        for view in texts {
-            each(view.text(), &|span| view.raw_span(span));
-        }
-    }
 }

@@ -1,5 +1,6 @@
 //! Which contents are run, and which look as if they were.
 
+use super::beside::is_behind_program;
 use super::recipe::{is_recipe, is_unit};
 use crate::model::{Origin, ToolClass};
 use crate::prefilter::Subject;
@@ -25,6 +26,9 @@ pub(super) fn role(subject: &Subject<'_>) -> Option<Role> {
         return None;
     }
     let label = content.label.as_deref().unwrap_or_default();
+    if is_behind_program(subject) {
+        return Some(Role::Likely);
+    }
     if is_command_label(label) {
         return Some(Role::Command);
     }
