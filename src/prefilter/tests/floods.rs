@@ -302,14 +302,6 @@ fn a_flood_of_different_small_contents_ends_at_what_its_size_allows() {
     );
 }
 
-#[test]
-fn what_is_said_again_costs_no_second_look() {
-    let same: Vec<(&str, &str)> = vec![("args", "a%252525252525252541b"); 12_000];
-    let screening = screened(&tool_call("shell", &same));
-    let rules = rules(&screening);
-    assert!(rules.contains(&"obfuscation.layers") && !rules.contains(&"oversize.too_intricate"));
-}
-
 /// A text of 64 KiB that says something else in each line.
 fn lines_of(line: impl Fn(usize) -> String) -> String {
     let mut text = String::new();

@@ -123,8 +123,13 @@ fn write(list: &[Code<'_>], writer: &mut Writer) {
         (10, |digits| digits.len() <= 3 && digits.iter().all(u8::is_ascii_digit)),
         (16, |digits| matches!(digits.len(), 2 | 4)),
     ];
-    for (base, fits) in bases {
-        let list = without_strangers(list, fits);
+    let has_digit = |digits: &[u8]| digits.iter().any(u8::is_ascii_digit);
+    let readings = bases.into_iter().flat_map(|(base, fits)| {
+        // A word such as `be` is a code, too, and ends a list of codes.
+        let narrow = without_strangers(list, |digits| fits(digits) && has_digit(digits));
+        [(base, fits, without_strangers(list, fits)), (base, fits, narrow)]
+    });
+    for (base, fits, list) in readings {
         let read = list.iter().map(|(place, digits)| {
             let number = std::str::from_utf8(digits).ok().filter(|_| fits(digits))?;
             let code = u32::from_str_radix(number, base).ok()?;
@@ -149,7 +154,7 @@ fn write(list: &[Code<'_>], writer: &mut Writer) {
 }
 
 /// A list without the few words at its ends that are no codes of this base.
-fn without_strangers<'l, 't>(list: &'l [Code<'t>], fits: fn(&[u8]) -> bool) -> &'l [Code<'t>] {
+fn without_strangers<'l, 't>(list: &'l [Code<'t>], fits: impl Fn(&[u8]) -> bool) -> &'l [Code<'t>] {
     let strange = |code: &&Code<'_>| !fits(code.1);
     let head = list.iter().take(MOST_STRANGERS).take_while(strange).count();
     let tail = list.iter().rev().take(MOST_STRANGERS).take_while(strange).count();

@@ -152,25 +152,8 @@ fn disguises() -> Vec<(&'static str, String)> {
         ("calls of chr", numbers(|byte| format!("chr({byte})"), "+")),
         ("code points", numbers(|byte| format!("U+{byte:04X}"), " ")),
         ("turned by three", mapped(MARKER, |c| further(c, 3).to_string())),
-        (
-            "mirrored",
-            mapped(MARKER, |c| {
-                if c == ' ' { c } else { char::from(b'a' + b'z' - c as u8) }.to_string()
-            }),
-        ),
-        ("backwards", MARKER.chars().rev().collect()),
-        ("groups of five", in_groups(&encoded, 5, "*")),
-        ("groups of four", in_groups(&encoded, 4, " ")),
         ("joined strings", in_groups(&encoded, 16, "\" + \"")),
         ("quoted lines", in_groups(&encoded, 16, "\n> ")),
-        (
-            "base64 backwards",
-            STANDARD_NO_PAD.encode(MARKER).chars().rev().collect(),
-        ),
-        (
-            "base64 turned",
-            mapped(&STANDARD_NO_PAD.encode(MARKER), |c| further(c, 13).to_string()),
-        ),
         (
             "compressed",
             STANDARD.encode(miniz_oxide::deflate::compress_to_vec_zlib(MARKER.as_bytes(), 6)),
