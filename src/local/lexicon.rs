@@ -57,7 +57,11 @@ impl Lexicon {
     }
 
     fn add(&mut self, entry: &str, bit: Concepts) {
-        if let Some(stem) = entry.strip_suffix('*') {
+        let stem = entry.strip_suffix('*');
+        let mut said = Vec::new();
+        words::read(&stem.unwrap_or(entry).replace('_', " "), &mut said);
+        // A stem is the beginning of one word; of several, the star says nothing.
+        if let Some(stem) = stem.filter(|_| said.len() == 1) {
             let hash = words::folded(stem).fold(words::SEED, words::step);
             self.longest_stem = self.longest_stem.max(words::folded(stem).count());
             *self.stems.entry(hash).or_default() |= bit;
@@ -66,8 +70,6 @@ impl Lexicon {
             }
             return;
         }
-        let mut said = Vec::new();
-        words::read(&entry.replace('_', " "), &mut said);
         let mut whole = None;
         for (at, word) in said.iter().take(LONGEST).enumerate() {
             let hash = whole.map_or(word.hash, |before| join(before, word.hash));
@@ -164,9 +166,14 @@ mod tests {
                     let first = letters.next().into_iter().flat_map(char::to_uppercase);
                     first.chain(letters).collect()
                 };
-                for word in [stem.to_owned(), capital, stem.to_uppercase(), format!("{stem}en")] {
+                let mut said = Vec::new();
+                words::read(&stem.replace('_', " "), &mut said);
+                let is_word = said.len() == 1;
+                let ending = if is_word { "en" } else { "" };
+                for word in [stem, &capital, &stem.to_uppercase(), &format!("{stem}{ending}")] {
+                    let word = word.replace('_', " ");
                     // Letters that have no capital of one letter, such as ß, come back as others.
-                    if word.to_lowercase().starts_with(stem) {
+                    if word.to_lowercase().starts_with(&stem.replace('_', " ")) {
                         assert!(concepts(&word).contains(&name), "{word} for {name}");
                     }
                 }
