@@ -45,10 +45,6 @@ type Disguise = (&'static str, fn(&str) -> String);
 
 const DISGUISES: &[Disguise] = &[
     ("wide spaces", |text| text.replace(' ', " \u{2003} ")),
-    ("letters with gaps", |text| {
-        let spaced = |word: &str| word.chars().map(String::from).collect::<Vec<_>>().join(" ");
-        text.split(' ').map(spaced).collect::<Vec<_>>().join("  ")
-    }),
     ("look-alikes", |text| {
         text.replace('a', "\u{430}")
             .replace('e', "\u{435}")
