@@ -15,7 +15,8 @@ use super::own::{self, Desk};
 use super::receive::{METHODS, NotTaken, Received, receive};
 use super::route::Route;
 use super::settings::{Listen, Protocol, Settings};
-use super::tokens::{self, TOKEN_PATH};
+use super::token_endpoint;
+use super::tokens::TOKEN_PATH;
 use super::{a2a, agent_protocol, agentvault};
 use crate::pipeline::Guardian;
 
@@ -236,7 +237,7 @@ async fn handle(desk: Desk, rest: String, request: Request<Body>) -> Response {
         }
     };
     if is_token_request(&route, &received) {
-        return tokens::answer(&route, &received);
+        return token_endpoint::answer(&route, &received);
     }
     if route.upstream.is_none() {
         return own::serve(desk, received).await;

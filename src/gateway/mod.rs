@@ -11,7 +11,7 @@
 //! | file | what it does |
 //! |---|---|
 //! | `receive.rs` | who calls, and what; within bounds |
-//! | `tokens.rs` | tokens for callers that ask for one with their key (OAuth 2.0 client credentials) |
+//! | `tokens.rs`, `token_endpoint.rs` | tokens for callers that ask for one with their key (OAuth 2.0 client credentials) |
 //! | `json.rs`, `query.rs` | reads strictly; what is forwarded is written from the value that was judged |
 //! | `verdicts.rs` | asks the guardian, here or elsewhere; without an answer the message is stopped |
 //! | `joined.rs` | texts in several parts are judged also as what they make together |
@@ -49,6 +49,7 @@ mod route;
 mod seen;
 mod settings;
 mod sse;
+mod token_endpoint;
 mod tokens;
 mod upstream;
 mod verdicts;
