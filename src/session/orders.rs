@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use serde::Deserialize;
 
 /// Bytes of a text that are read.
@@ -280,10 +280,13 @@ impl Words {
                 words.push(Word { sign, whole });
             }
         }
-        Some(Self {
-            search: AhoCorasick::new(&patterns).ok()?,
-            words,
-        })
+        // A table of all states takes a fifth of the instructions for each byte, and long to build without optimisation.
+        let kind = match cfg!(debug_assertions) {
+            true => AhoCorasickKind::ContiguousNFA,
+            false => AhoCorasickKind::DFA,
+        };
+        let search = AhoCorasick::builder().kind(Some(kind)).build(&patterns).ok()?;
+        Some(Self { search, words })
     }
 
     fn signs_of(&self, sentence: &str) -> Signs {
