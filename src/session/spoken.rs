@@ -5,12 +5,26 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, MatchKind};
 use serde::Deserialize;
 
+use super::words::WordsError;
 use crate::tools::ToolClass;
 
-static SPOKEN: LazyLock<Spoken> = LazyLock::new(|| toml::from_str(include_str!("spoken.toml")).unwrap_or_default());
+static READ: LazyLock<Result<Spoken, WordsError>> = LazyLock::new(|| {
+    toml::from_str(include_str!("spoken.toml")).map_err(|error| WordsError::new("spoken.toml", &error))
+});
+
+/// The words. INVARIANT: whoever starts the program has called [`check`].
+static SPOKEN: LazyLock<&'static Spoken> = LazyLock::new(|| {
+    static NONE: LazyLock<Spoken> = LazyLock::new(Spoken::default);
+    READ.as_ref().unwrap_or(&NONE)
+});
+
+/// Reads the words.
+pub(super) fn check() -> Result<(), WordsError> {
+    READ.as_ref().map(|_| ()).map_err(Clone::clone)
+}
 
 /// The phrases of a list, each between spaces, as [`super::taint::plain`] writes texts.
 fn phrases(list: &[String]) -> Vec<String> {
@@ -28,7 +42,9 @@ static ASKING: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     };
     let shouted = |phrase: &String| format!("{} ", phrase.to_uppercase());
     let written = |phrase| [format!("{phrase} "), capital(phrase), shouted(phrase)];
-    AhoCorasick::new(SPOKEN.asking.iter().flat_map(written)).ok()
+    let mut search = AhoCorasick::builder();
+    search.match_kind(MatchKind::LeftmostFirst);
+    search.build(SPOKEN.asking.iter().flat_map(written)).ok()
 });
 
 static OPENING: LazyLock<HashSet<&'static str>> = LazyLock::new(|| SPOKEN.opening.iter().map(String::as_str).collect());
