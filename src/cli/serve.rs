@@ -35,7 +35,6 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     start_logging(&config, Quiet::No)?;
     telemetry::metrics_handle();
     let guardian = Arc::new(app::guardian(&config, &audit::Settings::Stderr)?);
-    guardian.warm_up();
     let server = Server::bind(
         config.server.clone(),
         config.wire,

@@ -115,27 +115,48 @@ pub(super) fn values(text: &str, found: &mut Vec<Value>) {
 
 /// The words between spaces, quotes and brackets, as byte ranges.
 pub(super) fn tokens(text: &str) -> impl Iterator<Item = Range<usize>> {
-    let is_break = |c: char| {
-        c.is_whitespace()
-            || c.is_control()
-            || matches!(
-                c,
-                '"' | '\'' | '`' | '<' | '>' | '(' | ')' | '[' | ']' | '{' | '}' | ',' | ';' | '|' | '*'
-            )
-    };
+    let bytes = text.as_bytes();
     let mut at = 0;
-    text.split(is_break).filter_map(move |token| {
-        // INVARIANT: parts of a split follow each other with one character between them.
-        let start = at;
-        at += token.len()
-            + text
-                .get(at + token.len()..)
-                .and_then(|rest| rest.chars().next())
-                .map_or(0, char::len_utf8);
-        (2..=LONGEST_TOKEN)
-            .contains(&token.len())
-            .then_some(start..start + token.len())
+    std::iter::from_fn(move || {
+        while at < bytes.len() {
+            let start = at;
+            let mut break_length = 0;
+            while let Some(byte) = bytes.get(at) {
+                match *byte {
+                    byte if byte.is_ascii() => {
+                        if is_break(char::from(byte)) {
+                            break_length = 1;
+                            break;
+                        }
+                        at += 1;
+                    }
+                    _ => {
+                        let c = text.get(at..)?.chars().next()?;
+                        if is_break(c) {
+                            break_length = c.len_utf8();
+                            break;
+                        }
+                        at += c.len_utf8();
+                    }
+                }
+            }
+            let token = start..at;
+            at += break_length;
+            if (2..=LONGEST_TOKEN).contains(&token.len()) {
+                return Some(token);
+            }
+        }
+        None
     })
+}
+
+/// Whether a character stands between tokens.
+#[inline]
+fn is_break(c: char) -> bool {
+    matches!(
+        c,
+        '\0'..=' ' | '\x7f' | '"' | '\'' | '`' | '<' | '>' | '(' | ')' | '[' | ']' | '{' | '}' | ',' | ';' | '|' | '*'
+    ) || !c.is_ascii() && (c.is_whitespace() || c.is_control())
 }
 
 fn of_token(text: &str, token: Range<usize>, found: &mut Vec<Value>) {
@@ -223,7 +244,7 @@ fn of_part(text: &str, range: Range<usize>, found: &mut Vec<Value>) {
     }
     if is_file(part) {
         push(ValueKind::File, span);
-    } else if is_host(part) {
+    } else if is_host(part) && !is_called(text, &span) {
         push(ValueKind::Host, span);
     } else if is_account(bytes) {
         push(ValueKind::Account, span);
@@ -317,6 +338,11 @@ fn wide_to_plain(c: char) -> char {
         wide @ 0xff01..=0xff5e => char::from_u32(wide - 0xfee0).unwrap_or(c),
         _ => c,
     }
+}
+
+/// Whether it is a function of a program that is called: `Math.round(`.
+fn is_called(text: &str, span: &Range<usize>) -> bool {
+    text.get(span.end..).is_some_and(|behind| behind.starts_with('('))
 }
 
 fn is_host(text: &str) -> bool {
@@ -474,6 +500,7 @@ mod tests {
             "On 2026-03-01 at 10:30 we met 12 people; 100ml of 1st class tea, 1000 EUR.",
             "It costs 50 or 2000, e.g. in the year 2026.",
             "a/b or and/or x",
+            "Math.round(x) and rows.push(y)",
             "",
         ] {
             assert_eq!(seen(text), [], "{text}");
