@@ -19,6 +19,7 @@ pub(crate) struct TestGuardian {
     pub(crate) url: String,
     pub(crate) address: std::net::SocketAddr,
     pub(crate) control: Control,
+    #[allow(dead_code, reason = "only the tests of gateways change them")]
     pub(crate) gateways: Reload,
     http: reqwest::Client,
     folder: TempDir,
