@@ -95,7 +95,7 @@ pub enum PolicyChoice {
 }
 
 impl Config {
-    /// Whether what only a start puts into effect is the same: everything but organisations.
+    /// Whether what only a start puts into effect is the same: everything but organisations and gateways.
     pub fn starts_like(&self, other: &Self) -> bool {
         let fixed = |config: &Self| {
             let Self {
@@ -114,13 +114,13 @@ impl Config {
                 audit_on_failure,
                 log,
                 organisations: _,
-                gateways,
+                gateways: _,
                 says_policy: _,
                 missing_keys: _,
             } = config;
             format!(
                 "{server:?} {wire:?} {judge:?} {local_judge:?} {canaries:?} {pipeline:?} {work:?} {limits:?} {cache:?} \
-                 {sessions:?} {audit:?} {audit_on_failure:?} {log:?} {gateways:?}"
+                 {sessions:?} {audit:?} {audit_on_failure:?} {log:?}"
             )
         };
         fixed(self) == fixed(other)
