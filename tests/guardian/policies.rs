@@ -154,10 +154,9 @@ async fn a_look_at_a_task_carries_nothing_but_ids() {
     let guardian = TestGuardian::with_judge(&judge, "").await;
     let look = |method: &str, id: &str, more: &serde_json::Value| {
         let mut params = json!({"id": id});
-        let (Some(params_object), Some(more)) = (params.as_object_mut(), more.as_object()) else {
-            unreachable!()
-        };
-        params_object.extend(more.clone());
+        for (name, value) in more.as_object().unwrap() {
+            params[name] = value.clone();
+        }
         json!({"jsonrpc": "2.0", "id": 4, "method": method, "params": {"payload":
             {"jsonrpc": "2.0", "id": 43, "method": method, "params": params}}})
     };
