@@ -42,6 +42,9 @@ pub enum AppError {
     /// The built-in rules cannot be used.
     #[error("the built-in rules: {0}")]
     Rules(#[from] RuleError),
+    /// The built-in rules over a session cannot be used.
+    #[error("the built-in rules: {0}")]
+    SessionRules(#[from] session::WordsError),
     /// The judge's settings cannot be used.
     #[error("judge: {0}")]
     Judge(judge::SettingsError),
@@ -263,6 +266,7 @@ fn with_organisations(
     organisations: Organisations,
     audit: &audit::Settings,
 ) -> Result<Guardian, AppError> {
+    session::check()?;
     let judge = match &config.judge {
         Some(settings) => Some(Judge::new(settings.clone()).map_err(AppError::Judge)?),
         None => None,

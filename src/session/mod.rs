@@ -50,6 +50,7 @@ mod spoken;
 mod store;
 pub mod taint;
 mod trail;
+mod words;
 
 pub use agent::{AgentPast, Digest, OfferedBy, TaintedMemory, ToolSeen};
 pub use authority::Authority;
@@ -65,6 +66,7 @@ pub use past::{Event, Past};
 pub use source_text::{KeptText, SourceText};
 pub use store::{Clock, Kept, LocalSessions, SessionStore, Settings, StoreFailure};
 pub use trail::{Called, End, Instruction, Trail, Written};
+pub use words::{WordsError, check};
 
 #[cfg(test)]
 mod tests;

@@ -47,6 +47,8 @@ pub fn lower(past: &Past, step: &Step, findings: &mut [Finding]) {
     if !calls || past.authority().voice() != Voice::Heard {
         return;
     }
+    let mut orders = past.trail().instructions();
+    let ordered = orders.any(|order| order.confidence > Confidence::Low);
     for finding in findings {
         if !may_be_lowered(finding) {
             continue;
@@ -77,6 +79,9 @@ pub fn lower(past: &Past, step: &Step, findings: &mut [Finding]) {
                 "{}; the address stands in what the user told the agent to follow",
                 finding.explanation
             );
+        } else if is_administration(&finding.rule) && !ordered {
+            finding.suggested = finding.suggested.min(Treatment::Evidence);
+            finding.confidence = finding.confidence.min(Confidence::Medium);
         }
     }
 }
@@ -103,6 +108,19 @@ fn may_be_lowered(finding: &Finding) -> bool {
 /// Rules over a session that look at one call alone.
 fn is_about_arguments(rule: &str) -> bool {
     matches!(rule, "session.program_call" | "session.deletes_all")
+}
+
+/// What people ask their agents for as often as attackers do: jobs that run later, accounts, containers with rights, tables that
+/// are dropped. Where no text without authority has told anybody to do anything, it is not certain that it does harm.
+fn is_administration(rule: &str) -> bool {
+    matches!(
+        rule,
+        "destructive_command.persistence"
+            | "destructive_command.accounts"
+            | "destructive_command.container_escape"
+            | "destructive_command.defence_off"
+            | "session.program_call"
+    ) || rule.starts_with("sql.")
 }
 
 fn object_of(rule: &str) -> Object {

@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use super::select::is_plain_select;
+use super::words::WordsError;
 use super::{OfferedBy, Past, ToolSeen};
 use crate::model::{Confidence, Content, Kind, Method, Origin, Outcome, Place, Step, Voice};
 use crate::policy::Policy;
@@ -36,7 +37,20 @@ struct File {
     kinds: Vec<Obvious>,
 }
 
-static FILE: LazyLock<File> = LazyLock::new(|| toml::from_str(include_str!("obvious.toml")).unwrap_or_default());
+static READ: LazyLock<Result<File, WordsError>> = LazyLock::new(|| {
+    toml::from_str(include_str!("obvious.toml")).map_err(|error| WordsError::new("obvious.toml", &error))
+});
+
+/// The kinds. INVARIANT: whoever starts the program has called [`check`].
+static FILE: LazyLock<&'static File> = LazyLock::new(|| {
+    static NONE: LazyLock<File> = LazyLock::new(File::default);
+    READ.as_ref().unwrap_or(&NONE)
+});
+
+/// Reads the kinds.
+pub(super) fn check() -> Result<(), WordsError> {
+    READ.as_ref().map(|_| ()).map_err(Clone::clone)
+}
 
 /// Every kind of obvious step.
 pub fn kinds() -> &'static [Obvious] {

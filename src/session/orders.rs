@@ -9,6 +9,8 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 use serde::Deserialize;
 
+use super::words::WordsError;
+
 /// Bytes of a text that are read.
 const MOST_BYTES: usize = 256 * 1024;
 /// Bytes of a sentence; a longer one is read in parts.
@@ -18,7 +20,13 @@ const PASSAGE: usize = 3;
 /// Passages that are told of one text.
 const MOST_PASSAGES: usize = 8;
 
-static WORDS: LazyLock<Option<Words>> = LazyLock::new(|| Words::load(include_str!("orders.toml")));
+/// The words. INVARIANT: whoever starts the program has called [`check`].
+static WORDS: LazyLock<Result<Words, WordsError>> = LazyLock::new(|| Words::load(include_str!("orders.toml")));
+
+/// Reads the words.
+pub(super) fn check() -> Result<(), WordsError> {
+    WORDS.as_ref().map(|_| ()).map_err(Clone::clone)
+}
 
 /// What a sentence shows of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,7 +154,7 @@ pub(super) fn speaks_to_software(rule: &str) -> bool {
 
 /// The passages of a text that show something of an order to software, in order; they do not overlap.
 pub(super) fn passages(text: &str) -> Vec<Passage> {
-    let Some(words) = &*WORDS else { return Vec::new() };
+    let Ok(words) = &*WORDS else { return Vec::new() };
     let text = text.get(..text.floor_char_boundary(MOST_BYTES)).unwrap_or_default();
     let seen: Vec<(Range<usize>, Signs)> = sentences(text)
         .map(|span| {
@@ -197,9 +205,7 @@ pub(super) fn passages(text: &str) -> Vec<Passage> {
 /// Whether a text tells of attacks, rather than being one.
 pub(super) fn tells_of_attacks(text: &str) -> bool {
     let head = text.get(..text.floor_char_boundary(MOST_BYTES)).unwrap_or_default();
-    WORDS
-        .as_ref()
-        .is_some_and(|words| words.signs_of(head).has(Sign::About))
+    WORDS.as_ref().is_ok_and(|words| words.signs_of(head).has(Sign::About))
 }
 
 /// The sentences of a text: up to a full stop of any script, or to the end of a line.
@@ -259,8 +265,8 @@ struct Words {
 }
 
 impl Words {
-    fn load(file: &str) -> Option<Self> {
-        let file: File = toml::from_str(file).ok()?;
+    fn load(file: &str) -> Result<Self, WordsError> {
+        let file: File = toml::from_str(file).map_err(|error| WordsError::new("orders.toml", &error))?;
         let lists = [
             (Sign::Addressee, file.addressees),
             (Sign::Quiet, file.quiet),
@@ -280,8 +286,8 @@ impl Words {
                 words.push(Word { sign, whole });
             }
         }
-        Some(Self {
-            search: AhoCorasick::new(&patterns).ok()?,
+        Ok(Self {
+            search: AhoCorasick::new(&patterns).map_err(|error| WordsError::new("orders.toml", &error))?,
             words,
         })
     }

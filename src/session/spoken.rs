@@ -7,9 +7,23 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use super::words::WordsError;
 use crate::tools::ToolClass;
 
-static SPOKEN: LazyLock<Spoken> = LazyLock::new(|| toml::from_str(include_str!("spoken.toml")).unwrap_or_default());
+static READ: LazyLock<Result<Spoken, WordsError>> = LazyLock::new(|| {
+    toml::from_str(include_str!("spoken.toml")).map_err(|error| WordsError::new("spoken.toml", &error))
+});
+
+/// The words. INVARIANT: whoever starts the program has called [`check`].
+static SPOKEN: LazyLock<&'static Spoken> = LazyLock::new(|| {
+    static NONE: LazyLock<Spoken> = LazyLock::new(Spoken::default);
+    READ.as_ref().unwrap_or(&NONE)
+});
+
+/// Reads the words.
+pub(super) fn check() -> Result<(), WordsError> {
+    READ.as_ref().map(|_| ()).map_err(Clone::clone)
+}
 
 /// The phrases of a list, each between spaces, as [`super::taint::plain`] writes texts.
 fn phrases(list: &[String]) -> Vec<String> {

@@ -3,7 +3,7 @@
 use super::hijack::{is_said, of_echo};
 use super::scene::Scene;
 use super::{Sighting, finding};
-use crate::model::{Finding, Kind, ToolClass};
+use crate::model::{Finding, Kind, Origin, ToolClass};
 use crate::session::taint::{Echo, EchoKind, Standing, Sureness, ValueKind};
 
 pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
@@ -98,7 +98,11 @@ fn leaving<'a>(scene: &'a Scene<'_>) -> Option<(&'static str, &'a Echo)> {
             && echo.first.classes.has(ToolClass::ReadsSensitive)
     })?;
     let unasked = !scene.user_asked_to_send();
-    let elsewhere = destination.is_some_and(|destination| destination.first.number != private.first.number);
+    // A memory, a list of contacts: where people keep addresses. An order there is another matter.
+    let elsewhere = destination.is_some_and(|destination| {
+        let kept = destination.first.origin == Origin::Memory && !destination.instructed;
+        destination.first.number != private.first.number && !kept
+    });
     Some(if unasked && elsewhere {
         ("exfiltration", private)
     } else {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::act::{Act, Doing};
 use super::scene::{Role, Scene};
 use super::{Sighting, finding};
-use crate::model::{Confidence, ContentId, Finding, Kind, Pointer, ToolClass, Treatment, Voice};
+use crate::model::{Confidence, ContentId, Finding, Kind, Method, Pointer, ToolClass, Treatment, Voice};
 use crate::session::deed::head;
 use crate::session::taint::{Echo, EchoKind, Standing, ValueKind, plain};
 use crate::session::trail::Instruction;
@@ -81,7 +81,7 @@ fn call(scene: &Scene<'_>, found: &mut Vec<Finding>) {
         .max_by_key(|(score, matched)| (*score, matched.instruction.confidence));
     let Some((score, matched)) = best else { return };
     let rule = match score {
-        FOLLOWS.. if acts || addressed || matched.instruction.confidence == Confidence::High => "follows_instruction",
+        FOLLOWS.. if says_what(scene, &matched) => "follows_instruction",
         RESEMBLES.. => "resembles_instruction",
         _ => return,
     };
@@ -97,6 +97,19 @@ fn call(scene: &Scene<'_>, found: &mut Vec<Finding>) {
         told
     });
     found.extend(told);
+}
+
+/// Whether a call and an instruction agree in more than what is done: in a value or an argument that the call acts upon, or
+/// in a tool that the instruction names. Who tells somebody else of an instruction repeats its words in what is said.
+fn says_what(scene: &Scene<'_>, matched: &Match<'_>) -> bool {
+    let runs = scene.has(ToolClass::Executes);
+    let value = matched.value.is_some_and(|echo| runs || !is_said(scene, echo));
+    let phrase = matched
+        .phrase
+        .is_some_and(|phrase| runs || scene.role(&phrase.pointer, Some(phrase.content)) == Role::Other);
+    let tool = matched.names_tool || matched.act == Act::Exact;
+    let reads_on = !is_grave(scene) && scene.classified.reads;
+    tool || ((value || phrase) && !reads_on)
 }
 
 /// Whether the call does what nobody does on a stranger's word: it sends, pays, grants, deletes or executes.
@@ -262,7 +275,9 @@ fn is_of(scene: &Scene<'_>, echo: &Echo, instruction: &Instruction) -> bool {
             echo.instructed && !echo.plain && (there || echo.first == instruction.place)
         }
     };
-    only_there && echo.standing != Standing::User && (echo.instructed || !echo.author)
+    // What the agent stored, in a step that was let happen, is its own.
+    let own = echo.first.method == Method::MemoryStore;
+    only_there && !own && echo.standing != Standing::User && (echo.instructed || !echo.author)
 }
 
 fn tell(rule: &str, scene: &Scene<'_>, matched: &Match<'_>) -> Option<Finding> {

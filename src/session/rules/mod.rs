@@ -37,6 +37,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use super::Past;
+use super::words::WordsError;
 use crate::model::{Confidence, ContentId, Finding, Origin, Pointer, ReasonCode, Severity, Step, Treatment, View};
 use crate::policy::Policy;
 use scene::Scene;
@@ -44,7 +45,18 @@ use scene::Scene;
 /// The family's name: the first part of its rule ids.
 pub const FAMILY: &str = "session";
 
-static RULES: LazyLock<Vec<SessionRule>> = LazyLock::new(|| load(include_str!("session.toml")).unwrap_or_default());
+static READ: LazyLock<Result<Vec<SessionRule>, WordsError>> =
+    LazyLock::new(|| load(include_str!("session.toml")).map_err(|why| WordsError::new("rules/session.toml", &why)));
+
+/// The rules. INVARIANT: whoever starts the program has called [`check`].
+fn rules() -> &'static [SessionRule] {
+    READ.as_deref().unwrap_or_default()
+}
+
+/// Reads the rules.
+pub(super) fn check() -> Result<(), WordsError> {
+    READ.as_ref().map(|_| ()).map_err(Clone::clone)
+}
 
 /// One rule over a session, as documented and as listed by `guardian rules`.
 #[derive(Clone, Debug)]
@@ -77,7 +89,7 @@ pub trait Experts {
 
 /// Every rule over a session.
 pub fn catalogue() -> &'static [SessionRule] {
-    &RULES
+    rules()
 }
 
 /// What the rules see in a step, in the light of what happened before it.
@@ -111,7 +123,7 @@ struct Sighting<'a> {
 
 /// A finding of the rule of this name.
 fn finding(rule: &str, scene: &Scene<'_>, sighting: Sighting<'_>) -> Option<Finding> {
-    let rule = RULES
+    let rule = rules()
         .iter()
         .find(|known| known.id.strip_prefix("session.") == Some(rule))?;
     let explanation = rule

@@ -54,8 +54,11 @@ pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, experts: &dyn Experts, 
     }
 }
 
+/// Whether it is a credential by its own form: what only a word before it makes one continues by chance.
 fn is_secret(finding: &Finding) -> bool {
-    finding.reason == ReasonCode::SecretExposure && finding.confidence >= Confidence::Medium
+    finding.reason == ReasonCode::SecretExposure
+        && finding.confidence >= Confidence::Medium
+        && !finding.rule.starts_with("secret.labelled_")
 }
 
 /// Texts that come in, or go out in a call.

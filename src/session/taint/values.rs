@@ -223,7 +223,7 @@ fn of_part(text: &str, range: Range<usize>, found: &mut Vec<Value>) {
     }
     if is_file(part) {
         push(ValueKind::File, span);
-    } else if is_host(part) {
+    } else if is_host(part) && !is_called(text, &span) {
         push(ValueKind::Host, span);
     } else if is_account(bytes) {
         push(ValueKind::Account, span);
@@ -317,6 +317,11 @@ fn wide_to_plain(c: char) -> char {
         wide @ 0xff01..=0xff5e => char::from_u32(wide - 0xfee0).unwrap_or(c),
         _ => c,
     }
+}
+
+/// Whether it is a function of a program that is called: `Math.round(`.
+fn is_called(text: &str, span: &Range<usize>) -> bool {
+    text.get(span.end..).is_some_and(|behind| behind.starts_with('('))
 }
 
 fn is_host(text: &str) -> bool {
@@ -474,6 +479,7 @@ mod tests {
             "On 2026-03-01 at 10:30 we met 12 people; 100ml of 1st class tea, 1000 EUR.",
             "It costs 50 or 2000, e.g. in the year 2026.",
             "a/b or and/or x",
+            "Math.round(x) and rows.push(y)",
             "",
         ] {
             assert_eq!(seen(text), [], "{text}");

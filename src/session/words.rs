@@ -1,0 +1,32 @@
+//! The data of the rules over a session (`*.toml` beside the files that read them): what does not load stops the start.
+
+use super::{obvious, orders, rules, spoken};
+
+/// Why such a file cannot be used.
+#[derive(Clone, Debug, thiserror::Error)]
+#[error("session/{file}: {reason}")]
+pub struct WordsError {
+    file: &'static str,
+    reason: String,
+}
+
+impl WordsError {
+    pub(super) fn new(file: &'static str, reason: &dyn std::fmt::Display) -> Self {
+        Self {
+            file,
+            reason: reason.to_string(),
+        }
+    }
+}
+
+/// Reads every file.
+///
+/// # Errors
+///
+/// When one of them cannot be used.
+pub fn check() -> Result<(), WordsError> {
+    spoken::check()?;
+    obvious::check()?;
+    orders::check()?;
+    rules::check()
+}
