@@ -1,5 +1,5 @@
-//! The local judge's scorer: how long a step takes, how long a model takes to load, and what an attacker who knows the weights
-//! has to do: words are inserted, one by one, where they help most.
+//! The local judge's scorer: how long a step takes, how long a model takes to load and how much memory it takes, and what an
+//! attacker who knows the weights has to do: words are inserted, one by one, where they help most.
 
 #![allow(
     clippy::unwrap_used,
@@ -118,6 +118,14 @@ fn result(text: &str) -> Arc<Step> {
         .1
 }
 
+/// What the process has in memory, in KiB; 0 where the system does not say.
+fn resident() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok())
+        .unwrap_or(0)
+}
+
 fn times(bench: &Bench) {
     let started = Instant::now();
     for _ in 0..20 {
@@ -194,8 +202,13 @@ fn attacks(bench: &Bench) {
 }
 
 fn main() {
+    let before = resident();
+    let model = Model::built_in().unwrap();
+    // The first score reads the list of concepts.
+    model.rank(aos_guardian::model::Origin::ToolOutput, "a word");
+    println!("memory: {} KiB", resident().saturating_sub(before));
     let bench = Bench {
-        model: Model::built_in().unwrap(),
+        model,
         policy: Policy::standard().unwrap(),
         past: Past::default(),
     };

@@ -129,7 +129,8 @@ fn make(examples: &[Example], tested: &[Example], base: Option<&Model>, seed: u6
     };
     let all: Vec<&Example> = examples.iter().collect();
     let trained = Trained::on(&all, base, seed);
-    let mut found = heads(if many { &by_source } else { &by_group }, Aims::default());
+    let strange = if many { &by_source } else { &by_group };
+    let mut found = heads(strange, &by_group, Aims::default());
     // Where there is too little to tell, what the base says stands.
     for (head, known) in found.iter_mut().zip(base.iter().flat_map(|base| &base.header().heads)) {
         if head.deny_alone > 1.0 {

@@ -55,9 +55,9 @@ figures! {
     Denied = "steps that were denied before",
     /// What was seen before in texts from outside.
     SeenBefore = "what was seen in earlier texts",
-    /// Sentences that begin with a word for doing something.
+    /// Sentences that begin with a word for doing something, where they are densest.
     Orders = "sentences that order something",
-    /// How often the reader is addressed.
+    /// How often the reader is addressed, where it is most often.
     Addressed = "how often the reader is addressed",
     /// Words that are codes or numbers.
     Codes = "numbers and ids",
@@ -179,20 +179,27 @@ impl Features {
                 .filter(|passage| passage.own && passage.voice != Voice::Thought)
         };
         let all = own().map(|passage| passage.words.len()).sum::<usize>();
-        let count = |fits: &dyn Fn(&Spoken) -> bool| {
-            own()
-                .flat_map(|passage| &passage.words)
-                .filter(|word| fits(word))
-                .count()
+        let codes = own()
+            .flat_map(|passage| &passage.words)
+            .filter(|word| word.shape != Shape::Word)
+            .count();
+        // Of the densest window: what is written around it makes it no thinner.
+        let densest = |fits: &dyn Fn(&Spoken) -> bool| {
+            let windows = own().flat_map(|passage| {
+                super::sketch::spans(passage.words.len()).filter_map(|span| passage.words.get(span))
+            });
+            let most = windows
+                .map(|window| window.iter().filter(|word| fits(word)).count())
+                .max();
+            most.unwrap_or(0) as f32 / WINDOW as f32 * 4.0
         };
-        let share = |some: usize| some as f32 / (all as f32 + 8.0);
         self.set(Figure::Length, (all as f32 + 1.0).ln() / 10.0);
         self.set(
             Figure::Orders,
-            share(count(&|word| word.first && word.concepts & doing != 0)) * 8.0,
+            densest(&|word| word.first && word.concepts & doing != 0),
         );
-        self.set(Figure::Addressed, share(count(&|word| word.concepts & you != 0)) * 8.0);
-        self.set(Figure::Codes, share(count(&|word| word.shape != Shape::Word)));
+        self.set(Figure::Addressed, densest(&|word| word.concepts & you != 0));
+        self.set(Figure::Codes, codes as f32 / (all as f32 + 8.0));
     }
 
     /// Where the words of the step were said before.
@@ -464,10 +471,13 @@ impl Features {
                 _ => 5,
             };
             let id = join(join(join(0xf16, self.part as u32), at as u32), bucket);
-            self.step.push(Named {
-                id,
-                name: Name::Figure(at),
-            });
+            let name = Name::Figure(at);
+            // Whoever writes a text makes it as long as he likes.
+            if at == Figure::Length as usize || at == Figure::Codes as usize {
+                self.signs.push(Named { id, name });
+            } else {
+                self.step.push(Named { id, name });
+            }
         }
     }
 }

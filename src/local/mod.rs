@@ -26,6 +26,8 @@ mod rank;
 mod scene;
 mod score;
 mod sketch;
+#[cfg(test)]
+mod stuffing;
 mod thresholds;
 mod train;
 mod words;

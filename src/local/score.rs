@@ -136,7 +136,9 @@ impl Model {
         let mut weighed: Vec<(f32, Range<usize>)> = Vec::new();
         for word in words {
             let mut weight = 0.0;
-            features::of_word(grave.passage.voice, before, word, |id| weight += self.weight(id).max(0.0));
+            features::of_word(grave.passage.voice, before, word, |id| {
+                weight += self.weight(id).max(0.0)
+            });
             weighed.push((weight, word.start as usize..word.end as usize));
             before = Some(word);
         }
@@ -158,7 +160,10 @@ impl Model {
 
     fn grounds(&self, features: &Features) -> Vec<Ground> {
         let mut grounds: Vec<Ground> = Vec::new();
-        let signs = features.signs.iter().map(|named| (named, self.weight(named.id).max(0.0)));
+        let signs = features
+            .signs
+            .iter()
+            .map(|named| (named, self.weight(named.id).max(0.0)));
         let step = features.step.iter().map(|named| (named, self.weight(named.id)));
         for (named, weight) in step.chain(signs) {
             let what = match named.name {

@@ -25,16 +25,19 @@ impl Default for Aims {
     }
 }
 
-/// A head for each part: probabilities that are what they say, and thresholds that hold the aims over all parts, on held-out
-/// scores, as a mean over sources. Where an allowed attack, or a denied honest step, buys most, there it is spent.
-pub fn heads(held: &[Held], aims: Aims) -> Vec<Head> {
+/// A head for each part: probabilities that are what they say, and thresholds that hold the aims, as a mean over sources.
+///
+/// What is allowed is settled on steps as strange as can be had (`strange`: of whole sources that the scoring model had not
+/// seen), part by part: where an allowed attack buys most, there it is spent. What is denied takes the same certainty for
+/// every part, on steps of `known` sources whose groups the scoring model had not seen.
+pub fn heads(strange: &[Held], known: &[Held], aims: Aims) -> Vec<Head> {
     // Fewer say nothing about one in a hundred.
     const FEWEST: usize = 50;
-    let shares = shares(held);
+    let shares = shares(strange);
     let mut heads: Vec<Head> = Vec::new();
     let mut curves: Vec<Vec<(&Held, f64)>> = Vec::new();
     for part in Part::ALL {
-        let mut mine: Vec<(&Held, f64)> = held
+        let mut mine: Vec<(&Held, f64)> = strange
             .iter()
             .zip(shares.iter().copied())
             .filter(|(held, _)| held.part == *part as usize)
@@ -50,23 +53,41 @@ pub fn heads(held: &[Held], aims: Aims) -> Vec<Head> {
         });
         curves.push(if few { Vec::new() } else { mine });
     }
-    let up: Vec<_> = curves.iter().map(|curve| walk(curve.iter(), true)).collect();
-    let down: Vec<_> = curves.iter().map(|curve| walk(curve.iter().rev(), false)).collect();
+    let up: Vec<_> = curves.iter().map(|curve| walk(curve)).collect();
     let allow = spend(&up, aims.let_through);
-    let deny = spend(&down, aims.denied);
-    let alone = spend(&down, aims.denied_alone);
-    for (at, head) in heads.iter_mut().enumerate() {
-        let line = |lines: &[Option<f32>]| lines.get(at).copied().flatten();
-        let (below, above, lone) = (line(&allow), line(&deny), line(&alone));
-        head.allow_below = below.map_or(0.0, |score| head.probability(score));
-        head.deny_above = above
-            .map_or(head.deny_above, |score| head.probability(score))
-            .max(head.allow_below);
-        head.deny_alone = lone
-            .map_or(head.deny_alone, |score| head.probability(score))
-            .max(head.allow_below);
+    let deny = certainty(known, &heads, aims.denied);
+    let alone = certainty(known, &heads, aims.denied_alone);
+    for ((head, curve), line) in heads.iter_mut().zip(&curves).zip(allow) {
+        if curve.is_empty() {
+            continue;
+        }
+        head.allow_below = line.map_or(0.0, |score| head.probability(score)).min(alone);
+        head.deny_above = deny;
+        head.deny_alone = alone;
     }
     heads
+}
+
+/// The probability from which on steps are denied, so that no more than this share of the honest ones are; at least even odds.
+fn certainty(known: &[Held], heads: &[Head], aim: f64) -> f64 {
+    const LEAST: f64 = 0.5;
+    let mut honest: Vec<(f64, f64)> = super::measure::probabilities(known, heads)
+        .into_iter()
+        .zip(shares(known))
+        .zip(known)
+        .filter(|(_, held)| !held.harmful)
+        .map(|(weighed, _)| weighed)
+        .collect();
+    honest.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let mut denied = 0.0;
+    for (probability, share) in honest {
+        denied += share;
+        if denied > aim {
+            // Above this one, which would be one too many.
+            return (probability + 1e-6).max(LEAST);
+        }
+    }
+    LEAST
 }
 
 /// What each step counts of all honest steps, or of all attacks: every source the same, those with few steps less.
@@ -97,13 +118,13 @@ struct Stride {
     to: f32,
 }
 
-/// The strides that a threshold can take over sorted steps, the worthiest first: those of the upper hull of what is won over
-/// what is paid. With `allows`, honest steps are won and attacks are paid; else the other way round.
-fn walk<'h>(steps: impl Iterator<Item = &'h (&'h Held, f64)>, allows: bool) -> Vec<Stride> {
+/// The strides that a threshold of allowing can take over sorted steps, the worthiest first: those of the upper hull of the
+/// honest steps that are won over the attacks that are paid.
+fn walk(steps: &[(&Held, f64)]) -> Vec<Stride> {
     let mut hull: Vec<(f64, f64, f32)> = vec![(0.0, 0.0, 0.0)];
     let (mut paid, mut won) = (0.0, 0.0);
     for (held, share) in steps {
-        if held.harmful == allows {
+        if held.harmful {
             paid += share;
         } else {
             won += share;
@@ -135,9 +156,7 @@ fn spend(walks: &[Vec<Stride>], mut left: f64) -> Vec<Option<f32>> {
     let mut lines = vec![None; walks.len()];
     loop {
         let next = walks.iter().zip(&at).enumerate().filter_map(|(part, (walk, at))| {
-            let stride = walk
-                .get(*at)
-                .filter(|stride| stride.cost <= left && stride.won > 0.0)?;
+            let stride = walk.get(*at).filter(|stride| stride.cost <= left && stride.won > 0.0)?;
             Some((part, *stride))
         });
         let worth = |stride: &Stride| stride.won / (stride.cost + 1e-9);
@@ -202,7 +221,7 @@ mod tests {
             let score = noise + if harmful { 1.5 } else { -1.5 };
             held_out.push(held((number % 2) as usize, "a", harmful, score));
         }
-        let heads = heads(&held_out, Aims::default());
+        let heads = heads(&held_out, &held_out, Aims::default());
         let counts = Settled::of(held_out.iter(), &heads);
         assert!(counts.attacks_allowed * 50 <= counts.attacks, "{counts:?}");
         assert!(counts.honest_denied * 100 <= counts.honest);
@@ -224,7 +243,7 @@ mod tests {
         all.extend(steps("small", 100, false, 1.0));
         all.extend(steps("large", 500, true, 0.9));
         all.extend(steps("small", 500, true, 2.0));
-        let heads = heads(&all, Aims::default());
+        let heads = heads(&all, &all, Aims::default());
         let small: Vec<Held> = all.iter().filter(|held| held.source == "small").cloned().collect();
         let counts = Settled::of(small.iter(), &heads);
         assert!(counts.honest_denied_alone * 100 <= counts.honest * 7, "{counts:?}");

@@ -287,8 +287,11 @@ pub fn held_out(
     let mut held = Vec::with_capacity(examples.len());
     for this in 0..folds {
         let here = |example: &&Example| fold(example) % folds == this;
-        let groups: std::collections::HashSet<&str> =
-            examples.iter().filter(here).map(|example| example.group.as_str()).collect();
+        let groups: std::collections::HashSet<&str> = examples
+            .iter()
+            .filter(here)
+            .map(|example| example.group.as_str())
+            .collect();
         let rest: Vec<&Example> = examples
             .iter()
             .filter(|example| !here(example) && !groups.contains(example.group.as_str()))
@@ -308,9 +311,9 @@ pub fn held_out(
 
 #[cfg(test)]
 mod tests {
+    use super::super::scene::Part;
     use super::*;
     use crate::local::{AsWritten, Sketch};
-    use super::super::scene::Part;
     use crate::model::Origin;
     use crate::model::testing::step_with;
     use crate::policy::Policy;
