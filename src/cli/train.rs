@@ -222,12 +222,14 @@ fn fold(group: &str) -> usize {
     usize::from(hash.as_bytes().first().copied().unwrap_or_default())
 }
 
-/// The command, by file names alone: where they lay says nothing to anybody else.
+/// The command; of files that are named from the root, the names alone: where they lay says nothing to anybody else.
 fn command(arguments: &Arguments) -> String {
     let names = |paths: &[PathBuf]| -> Vec<String> {
-        let name = |path: &PathBuf| {
-            path.file_name()
-                .map_or(String::new(), |name| name.to_string_lossy().into_owned())
+        let name = |path: &PathBuf| match path.is_relative() {
+            true => path.display().to_string(),
+            false => path
+                .file_name()
+                .map_or(String::new(), |name| name.to_string_lossy().into_owned()),
         };
         paths.iter().map(name).collect()
     };
