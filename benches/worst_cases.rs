@@ -48,7 +48,6 @@ fn main() {
         Prefilters::standard().expect("the built-in rules"),
         Policy::standard().expect("the built-in profile"),
     );
-    prefilters.warm_up(&policy);
     let clock = Clock::new();
     let time = |step: &Step, little: Duration| {
         let mut fastest = Duration::MAX;

@@ -188,21 +188,21 @@ pub fn chosen_policy(choice: &PolicyChoice) -> Result<Policy, PolicyError> {
         PolicyChoice::Profile(name) => (Policy::profile(name)?, format!("profile `{name}`")),
         PolicyChoice::File(path) => (Policy::load(path)?, path.display().to_string()),
     };
-    let ids = RULE_IDS.as_ref().map_err(|error| PolicyError::Unreadable {
+    let prefilters = prefilters().map_err(|error| PolicyError::Unreadable {
         file: "the built-in rules".to_owned(),
         why: error.to_string(),
     })?;
-    policy.hold_rules(&file, ids.iter().map(String::as_str))?;
+    let over_sessions = session::rules::catalogue().iter().map(|rule| &rule.id);
+    let ids = prefilters.rules().map(|rule| &rule.id).chain(over_sessions);
+    policy.hold_rules(&file, ids.map(String::as_str))?;
     Ok(policy)
 }
 
-/// The ids of all rules; making the prefilters takes too long to do it again for each organisation.
-static RULE_IDS: LazyLock<Result<Vec<String>, RuleError>> = LazyLock::new(|| {
-    let prefilters = Prefilters::standard()?;
-    let over_sessions = session::rules::catalogue().iter().map(|rule| &rule.id);
-    let ids = prefilters.rules().map(|rule| &rule.id).chain(over_sessions);
-    Ok(ids.cloned().collect())
-});
+/// The built-in rules, read once a process: every guardian in it shares them.
+fn prefilters() -> Result<Arc<Prefilters>, RuleError> {
+    static READ: LazyLock<Result<Arc<Prefilters>, RuleError>> = LazyLock::new(|| Prefilters::standard().map(Arc::new));
+    READ.clone()
+}
 
 /// The prompts of an organisation.
 ///
@@ -272,7 +272,7 @@ fn with_organisations(
         None => None,
     };
     Ok(Guardian::new(Parts {
-        prefilters: Prefilters::standard()?,
+        prefilters: prefilters()?,
         organisations,
         judge,
         scorer: scorer(config)?,

@@ -137,7 +137,6 @@ async fn run_suites(arguments: &RunArguments) -> anyhow::Result<Ended> {
         answers.check_cases(cases.iter().map(|case| case.id.as_str()))?;
     }
     let guardian = app::guardian_with_profiles(&config, &audit::Settings::Off)?;
-    guardian.warm_up();
     let history = if arguments.without_history {
         History::LeftOut
     } else {

@@ -46,7 +46,6 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     let input = input::requests(&arguments.file)?;
     let documents = documents(&input)?;
     let guardian = Arc::new(app::guardian(&config, &audit::Settings::Off)?);
-    guardian.warm_up();
     let organisation = arguments.organisation.of(&config)?.id.clone();
     let caller = Caller {
         organisation,

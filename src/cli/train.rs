@@ -69,7 +69,6 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     keep_apart(&cases, &tests)?;
 
     let guardian = app::guardian_with_profiles(&config, &audit::Settings::Off)?;
-    guardian.warm_up();
     let mut limits = config.wire;
     limits.max_body_bytes = usize::MAX;
     let runner = Runner {

@@ -92,7 +92,7 @@ impl Default for Settings {
 /// What a guardian is made of.
 pub struct Parts {
     /// The prefilters.
-    pub prefilters: Prefilters,
+    pub prefilters: Arc<Prefilters>,
     /// The organisations it serves.
     pub organisations: Organisations,
     /// The judge; without one, the local judge decides from findings alone.
@@ -155,7 +155,7 @@ impl Guardian {
         };
         Self {
             open_postures: ArcSwap::from_pointee(open_postures),
-            prefilters: Arc::new(parts.prefilters),
+            prefilters: parts.prefilters,
             organisations: ArcSwap::from_pointee(parts.organisations),
             judge: parts.judge.map(Arc::new),
             judge_check: ArcSwapOption::empty(),
@@ -318,14 +318,6 @@ impl Guardian {
     /// Where steps happen about which no judge could decide: one line for each organisation whose posture is open.
     pub fn open_postures(&self) -> Arc<Vec<String>> {
         self.open_postures.load_full()
-    }
-
-    /// Compiles what would otherwise be compiled for the first step.
-    pub fn warm_up(&self) {
-        let organisations = self.organisations.load();
-        if let Some(organisation) = organisations.ids().next().and_then(|id| organisations.get(id)) {
-            self.prefilters.warm_up(&organisation.policy);
-        }
     }
 
     /// The judge, where a model judges.

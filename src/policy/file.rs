@@ -421,6 +421,7 @@ impl PolicyFile {
         Ok(Policy {
             name: self.name.unwrap_or_else(|| "unnamed".to_owned()),
             version,
+            looks_for_people: treatments.iter().any(TreatmentEntry::names_people),
             treatments,
             harmless,
             tools,

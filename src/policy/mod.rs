@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use crate::model::{Method, Posture};
 
 pub use file::{PolicyError, PolicyFile};
-pub use harmless::{HarmlessEntry, is_id};
+pub use harmless::{HarmlessEntry, has_proper_ids, is_id};
 pub use judging::{ConfidenceRules, FirstStageRules, JudgeRules, LongTexts, OwnCode, StrictnessTable};
 pub use local_lines::{ThresholdTable, Thresholds};
 pub use mask::MaskStyle;
@@ -43,6 +43,8 @@ pub struct Policy {
     pub version: String,
     /// What is made of findings: the first entry that fits decides.
     treatments: Vec<TreatmentEntry>,
+    /// Whether people and postal addresses are looked for by their form alone: where a treatment names these rules.
+    pub looks_for_people: bool,
     /// What needs no judge when nothing was seen in it.
     harmless: Vec<HarmlessEntry>,
     /// Which tools may be called.

@@ -1,76 +1,69 @@
 //! Patterns for names: `*` stands for any characters, `?` for one.
 
-use regex::{RegexSet, RegexSetBuilder};
-
-/// A set of name patterns, compiled.
+/// A set of name patterns.
 #[derive(Clone, Debug)]
 pub struct NamePatterns {
-    set: RegexSet,
     written: Vec<String>,
 }
 
 impl NamePatterns {
-    /// Compiles patterns. Names are compared exactly, letter case included.
+    /// Takes patterns. Names are compared exactly, letter case included.
     ///
     /// # Errors
     ///
-    /// When a pattern is empty or too large to compile.
+    /// When a pattern is empty.
     pub fn new(patterns: &[String]) -> Result<Self, String> {
-        let expressions = patterns
-            .iter()
-            .map(|pattern| Self::expression(pattern))
-            .collect::<Result<Vec<_>, _>>()?;
-        let set = RegexSetBuilder::new(expressions)
-            .build()
-            .map_err(|error| error.to_string())?;
+        if patterns.iter().any(String::is_empty) {
+            return Err("expected a name pattern, found an empty string".to_owned());
+        }
         Ok(Self {
-            set,
             written: patterns.to_vec(),
         })
     }
 
     /// Whether any pattern fits the whole name.
     pub fn matches(&self, name: &str) -> bool {
-        self.set.is_match(name)
+        self.written.iter().any(|pattern| fits(pattern, name))
     }
 
     /// The patterns that fit none of these names: misspelled ones, most likely.
-    pub fn fitting_none<'n>(&self, names: impl Iterator<Item = &'n str>) -> Vec<&str> {
-        let mut unused: Vec<bool> = vec![true; self.written.len()];
-        for name in names {
-            for index in self.set.matches(name) {
-                if let Some(unused) = unused.get_mut(index) {
-                    *unused = false;
-                }
-            }
-        }
-        self.written
-            .iter()
-            .zip(unused)
-            .filter(|(_, unused)| *unused)
-            .map(|(pattern, _)| pattern.as_str())
-            .collect()
+    pub fn fitting_none<'n>(&self, names: impl Iterator<Item = &'n str> + Clone) -> Vec<&str> {
+        let unused = |pattern: &&str| !names.clone().any(|name| fits(pattern, name));
+        self.written.iter().map(String::as_str).filter(unused).collect()
     }
 
     /// Whether there is no pattern at all.
     pub fn is_empty(&self) -> bool {
-        self.set.is_empty()
+        self.written.is_empty()
     }
+}
 
-    fn expression(pattern: &str) -> Result<String, String> {
-        if pattern.is_empty() {
-            return Err("expected a name pattern, found an empty string".to_owned());
+/// Whether a pattern fits a whole name. Only the latest star is tried again, so that this takes at most the product of the two
+/// lengths.
+fn fits(pattern: &str, name: &str) -> bool {
+    let (mut pattern, mut name) = (pattern.chars(), name.chars());
+    // What stands behind the latest star, and the part of the name that it was last tried on.
+    let mut star = None;
+    while let Some(found) = name.clone().next() {
+        match pattern.clone().next() {
+            Some('*') => {
+                pattern.next();
+                star = Some((pattern.clone(), name.clone()));
+            }
+            Some(wanted) if wanted == '?' || wanted == found => {
+                pattern.next();
+                name.next();
+            }
+            _ => {
+                let Some((behind, tried)) = &mut star else {
+                    return false;
+                };
+                tried.next();
+                (pattern, name) = (behind.clone(), tried.clone());
+            }
         }
-        let body: String = pattern
-            .chars()
-            .map(|c| match c {
-                '*' => ".*".to_owned(),
-                '?' => ".".to_owned(),
-                other => regex::escape(other.encode_utf8(&mut [0; 4])),
-            })
-            .collect();
-        Ok(format!("(?s)^{body}$"))
     }
+    pattern.all(|c| c == '*')
 }
 
 #[cfg(test)]
@@ -85,6 +78,18 @@ mod tests {
         }
         for no in ["mailXsend", "xmail.send", "rad", "aab", "READ"] {
             assert!(!patterns.matches(no), "{no}");
+        }
+        for (pattern, name, fits) in [
+            ("*", "", true),
+            ("a*b*c", "aXbYbZc", true),
+            ("a*b*c", "aXbYbZ", false),
+            ("**x", "x", true),
+            ("?", "ä", true),
+            ("?", "", false),
+            ("ab*", "ab", true),
+        ] {
+            let patterns = NamePatterns::new(&[pattern.into()]).unwrap();
+            assert_eq!(patterns.matches(name), fits, "{pattern} {name}");
         }
         assert!(NamePatterns::new(&[String::new()]).is_err());
         assert_eq!(patterns.fitting_none(["read", "mail.send"].into_iter()), ["a+b"]);

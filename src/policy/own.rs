@@ -229,7 +229,7 @@ impl OwnRules {
     }
 
     /// Every rule, in the order of the policy.
-    pub fn iter(&self) -> impl Iterator<Item = &OwnRule> {
+    pub fn iter(&self) -> impl Iterator<Item = &OwnRule> + Clone {
         self.rules.iter()
     }
 

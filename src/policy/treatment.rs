@@ -35,7 +35,16 @@ pub enum Going {
     Nowhere,
 }
 
+/// The rules that know people and postal addresses by their form alone. They are wrong too often to be evidence, and looked
+/// for only where somebody wants them masked.
+const OF_PEOPLE: [&str; 2] = ["personal_data.person", "personal_data.postal_address"];
+
 impl TreatmentEntry {
+    /// Whether it names the rules about people.
+    pub(super) fn names_people(&self) -> bool {
+        OF_PEOPLE.iter().any(|rule| self.rules.matches(rule))
+    }
+
     fn fits(&self, finding: &Finding, step: &Step, going: Going) -> bool {
         let origin = finding
             .content

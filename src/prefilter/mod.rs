@@ -21,7 +21,6 @@ mod tables;
 mod throwaway;
 mod tool;
 mod untrusted_destination;
-mod warm_up;
 mod words;
 
 pub use crate::text::keywords::{Case, KeywordHits, Keywords, Seen, Word};

@@ -11,13 +11,13 @@ mod surroundings;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use regex::bytes::{Regex, RegexBuilder};
 use serde::Deserialize;
 use toml::Value;
 
 use super::{Rule, RuleError, ScanContext, Work};
 use crate::prefilter::engine::RuleFile;
 use crate::prefilter::engine::rules;
+use crate::text::expression::ByteExpression;
 use crate::text::keywords::{Keywords, Seen, Word};
 use crate::text::views::fold_pattern;
 use needs::Needs;
@@ -85,7 +85,7 @@ enum Told {
 #[derive(Debug)]
 struct Pattern {
     kind: usize,
-    regex: Regex,
+    expression: ByteExpression,
     /// What else must stand near for it to fit.
     needs: Needs,
     weight: u32,
@@ -142,7 +142,7 @@ pub(super) struct Cluster {
     pub(super) kinds: Vec<usize>,
 }
 
-/// The compiled signals of one file.
+/// The signals of one file.
 #[derive(Debug)]
 pub(super) struct Signals {
     kinds: Vec<Rule>,
@@ -172,8 +172,8 @@ const TOGETHER: usize = 900;
 pub(super) const HALVES: u32 = 2;
 
 impl Signals {
-    /// Reads and compiles a rule file.
-    pub(super) fn compile(file: &RuleFile) -> Result<Self, RuleError> {
+    /// Reads a rule file and parses its expressions.
+    pub(super) fn load(file: &RuleFile) -> Result<Self, RuleError> {
         let read = rules::read::<Data>(file)?;
         let fragments = Value::Table(read.beside).try_into::<Beside>();
         let fragments = fragments.map_err(|error| file.wrong("fragments", error))?.fragments;
@@ -184,16 +184,12 @@ impl Signals {
             let wrong = |why: String| file.wrong(&rule.id, why);
             for pattern in &entry.patterns {
                 let index = patterns.len();
-                let expression = expand(&pattern.re, &fragments);
+                let (expression, parsed) = ByteExpression::parse(expand(&pattern.re, &fragments)).map_err(wrong)?;
                 let gate: Vec<String> = pattern.gate.iter().map(|word| fold_pattern(word)).collect();
                 patterns.push(Pattern {
                     kind: kinds.len(),
-                    needs: Needs::of(&expression, &gate),
-                    regex: RegexBuilder::new(&expression)
-                        .unicode(false)
-                        .size_limit(4 << 20)
-                        .build()
-                        .map_err(|error| wrong(error.to_string()))?,
+                    needs: Needs::of(&parsed, &gate),
+                    expression,
                     weight: pattern.weight.unwrap_or(entry.weight) * HALVES,
                     part: entry.part,
                     told: if pattern.alone.unwrap_or(entry.alone) {
@@ -228,6 +224,18 @@ impl Signals {
     /// The rule of every kind of signal, in the order of the file.
     pub(super) fn kinds(&self) -> &[Rule] {
         &self.kinds
+    }
+
+    /// The rules that have a pattern which does not compile; for the test that holds that all do.
+    #[cfg(test)]
+    pub(super) fn broken(&self) -> Vec<&str> {
+        let broken = self
+            .patterns
+            .iter()
+            .filter(|pattern| pattern.expression.regex().is_none());
+        broken
+            .filter_map(|pattern| Some(self.kinds.get(pattern.kind)?.id.as_str()))
+            .collect()
     }
 
     /// The words that open its patterns.
@@ -294,7 +302,10 @@ impl Signals {
             if pattern.needs.may_be_met(within) {
                 // The byte before a window must be seen, or the window's edge would pass for that of a word.
                 let mut at = window.start;
-                while let Some(found) = bytes.get(..window.end).and_then(|text| pattern.regex.find_at(text, at)) {
+                let Some(regex) = pattern.expression.regex() else {
+                    continue;
+                };
+                while let Some(found) = bytes.get(..window.end).and_then(|text| regex.find_at(text, at)) {
                     let span = found.start()..found.end();
                     if pattern.is_something_else(folded, &span) {
                         at = span.end.max(at + 1);

@@ -39,9 +39,13 @@ pub(crate) fn screened(step: &Step) -> Screening {
 
 /// What a family sees in one text of this origin.
 pub(crate) fn seen(family: &dyn Prefilter, origin: Origin, text: &str) -> Vec<Finding> {
-    let policy = Policy::standard().unwrap();
+    seen_under(family, origin, text, &Policy::standard().unwrap())
+}
+
+/// What a family sees in one text of this origin, under a policy.
+pub(crate) fn seen_under(family: &dyn Prefilter, origin: Origin, text: &str, policy: &Policy) -> Vec<Finding> {
     let step = step([(origin, text.to_owned())]);
-    let found = seen_in_contents(family, &step, &policy);
+    let found = seen_in_contents(family, &step, policy);
     for finding in &found {
         assert!(
             text.get(finding.span.clone()).is_some(),

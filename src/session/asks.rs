@@ -41,7 +41,7 @@ pub(super) fn requests(text: &str) -> impl Iterator<Item = &str> {
                         .is_some_and(|word| is_verb(&word) || spoken::class_of(&word).is_some())
             };
             let begins = std::iter::once(0).chain(behind_labels).find(asks);
-            let says = spoken::asking().iter().filter_map(|said| sentence.find(said)).min();
+            let says = spoken::asks_at(sentence);
             if let Some(start) = [begins, says].into_iter().flatten().min() {
                 return sentence.get(start..);
             }

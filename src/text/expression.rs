@@ -1,12 +1,20 @@
-//! Expressions whose search takes the same time in every script, declared once and checked at the start.
+//! Regular expressions, declared once, checked at the start, compiled when first needed.
+//!
+//! Some hundred expressions stand behind keywords, and most of them are never needed: compiled at the start, they took
+//! seconds of processor time and tens of MiB. So the start parses each (what does not parse stops it), and the first text
+//! that needs one compiles it. Tests compile all of them.
 //!
 //! A border of words as Unicode has it (`\b`) makes the automaton give up at the first letter beyond ASCII, and the search
 //! goes on ten to fifty times slower. What our expressions name is written in ASCII, so that a border of ASCII words says
 //! the same of it.
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
+use regex::bytes;
 use regex::{CaptureMatches, Matches, Regex};
+use regex_syntax::ParserBuilder;
+use regex_syntax::hir::Hir;
 
 /// An expression that does not compile.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -17,11 +25,11 @@ pub struct ExpressionError {
     why: String,
 }
 
-/// An expression in the code: compiled when it is checked, or first used.
+/// An expression over text: checked at the start, compiled when first used.
 #[derive(Debug)]
 pub(crate) struct Expression {
     name: &'static str,
-    text: &'static str,
+    text: Cow<'static, str>,
     regex: OnceLock<Option<Regex>>,
 }
 
@@ -30,21 +38,38 @@ impl Expression {
     pub(crate) const fn new(name: &'static str, text: &'static str) -> Self {
         Self {
             name,
-            text,
+            text: Cow::Borrowed(text),
             regex: OnceLock::new(),
         }
     }
 
-    /// Compiles it.
-    pub(crate) fn check(&self, file: &'static str) -> Result<(), ExpressionError> {
-        let compiled = compile_of(file, self.name, self.text)?;
-        self.regex.get_or_init(|| Some(compiled));
-        Ok(())
+    /// An expression that a file holds under some name.
+    pub(crate) fn of_file(file: &'static str, name: &'static str, text: String) -> Result<Self, ExpressionError> {
+        let expression = Self {
+            name,
+            text: Cow::Owned(text),
+            regex: OnceLock::new(),
+        };
+        expression.check(file)?;
+        Ok(expression)
     }
 
-    fn regex(&self) -> Option<&Regex> {
-        // INVARIANT: whoever screens has called `check` at the start, so that there is always one.
-        self.regex.get_or_init(|| compile(self.text).ok()).as_ref()
+    /// Parses it.
+    pub(crate) fn check(&self, file: &'static str) -> Result<(), ExpressionError> {
+        let parsed = ParserBuilder::new().build().parse(&with_plain_borders(&self.text));
+        parsed.map(drop).map_err(|error| ExpressionError {
+            file,
+            name: self.name,
+            why: error.to_string(),
+        })
+    }
+
+    /// The compiled expression. There is always one: whoever screens has called `check` at the start, and a test compiles
+    /// every expression.
+    pub(crate) fn regex(&self) -> Option<&Regex> {
+        self.regex
+            .get_or_init(|| Regex::new(&with_plain_borders(&self.text)).ok())
+            .as_ref()
     }
 
     /// Whether it fits anywhere.
@@ -77,35 +102,57 @@ impl Expression {
     }
 }
 
-/// Declares the expressions of a file, and `check_expressions`, which compiles all of them.
+/// Declares the expressions of a file, `check_expressions`, which parses all of them, and a test that compiles them.
 macro_rules! expressions {
     ($($(#[$doc:meta])* static $name:ident = $text:expr;)+) => {
         $($(#[$doc])* static $name: $crate::text::expression::Expression =
             $crate::text::expression::Expression::new(stringify!($name), $text);)+
 
-        /// Compiles the expressions of this file.
+        /// Parses the expressions of this file.
         pub(crate) fn check_expressions() -> Result<(), $crate::text::expression::ExpressionError> {
             $($name.check(file!())?;)+
             Ok(())
+        }
+
+        #[cfg(test)]
+        #[test]
+        fn every_expression_compiles() {
+            $(assert!($name.regex().is_some(), stringify!($name));)+
         }
     };
 }
 pub(crate) use expressions;
 
-/// Compiles an expression of a table, which a file holds under some name.
-pub(crate) fn compile_of(file: &'static str, name: &'static str, text: &str) -> Result<Regex, ExpressionError> {
-    compile(text).map_err(|error| ExpressionError {
-        file,
-        name,
-        why: error.to_string(),
-    })
+/// An expression over bytes, without the classes of Unicode: parsed when it is read, compiled when first used.
+#[derive(Debug)]
+pub(crate) struct ByteExpression {
+    text: String,
+    regex: OnceLock<Option<bytes::Regex>>,
 }
 
-/// Compiles an expression with the borders of ASCII words.
-fn compile(text: &str) -> Result<Regex, regex::Error> {
-    Regex::new(&with_plain_borders(text))
+impl ByteExpression {
+    /// What compiled expressions may take, each.
+    const MOST_BYTES: usize = 4 << 20;
+
+    /// Parses an expression; what it consists of is told as well.
+    pub(crate) fn parse(text: String) -> Result<(Self, Hir), String> {
+        let mut parser = ParserBuilder::new().unicode(false).utf8(false).build();
+        let parsed = parser.parse(&text).map_err(|error| error.to_string())?;
+        let regex = OnceLock::new();
+        Ok((Self { text, regex }, parsed))
+    }
+
+    /// The compiled expression. There is always one: it was parsed, and tests compile every expression.
+    pub(crate) fn regex(&self) -> Option<&bytes::Regex> {
+        let compile = || {
+            let mut builder = bytes::RegexBuilder::new(&self.text);
+            builder.unicode(false).size_limit(Self::MOST_BYTES).build().ok()
+        };
+        self.regex.get_or_init(compile).as_ref()
+    }
 }
 
+/// The expression with the borders of ASCII words.
 fn with_plain_borders(text: &str) -> String {
     let mut plain = String::with_capacity(text.len() + 32);
     let mut rest = text.chars();

@@ -2,12 +2,11 @@
 //!
 //! An expression is tried only where one of its needles stands in the text.
 
-use regex::Regex;
 use serde::Deserialize;
 
 use super::{Danger, Seen};
 use crate::prefilter::engine::{RuleError, RuleKey};
-use crate::text::expression::compile_of;
+use crate::text::expression::Expression;
 use crate::text::keywords::{Keywords, Word};
 
 #[derive(Deserialize)]
@@ -27,7 +26,7 @@ struct Data {
 
 struct Pattern {
     danger: Danger,
-    regex: Regex,
+    expression: Expression,
     what: String,
 }
 
@@ -38,7 +37,7 @@ pub(super) struct Patterns {
 }
 
 impl Patterns {
-    /// Reads a file and compiles its expressions.
+    /// Reads a file and parses its expressions.
     pub(super) fn load(name: &'static str, text: &str, needle: fn(&str) -> Word) -> Result<Self, RuleError> {
         let malformed = |why: String| RuleError::Malformed { file: name, why };
         let file: File = toml::from_str(text).map_err(|error| malformed(error.to_string()))?;
@@ -50,7 +49,7 @@ impl Patterns {
             needles.push(data.needles.iter().map(|text| needle(text)).collect());
             patterns.push(Pattern {
                 danger: *danger,
-                regex: compile_of(name, "expression", &data.expression)?,
+                expression: Expression::of_file(name, "expression", data.expression)?,
                 what: data.what,
             });
         }
@@ -65,7 +64,7 @@ impl Patterns {
         let hits = self.needles.hits(text);
         for (index, pattern) in self.patterns.iter().enumerate() {
             if hits.of(index).next().is_some()
-                && let Some(hit) = pattern.regex.find(text)
+                && let Some(hit) = pattern.expression.find(text)
             {
                 seen.add_at(pattern.danger, hit.range(), pattern.what.clone());
             }

@@ -108,7 +108,7 @@ impl Prefilters {
     }
 
     /// Every rule of every family.
-    pub fn rules(&self) -> impl Iterator<Item = &Rule> {
+    pub fn rules(&self) -> impl Iterator<Item = &Rule> + Clone {
         self.families.iter().flat_map(|family| family.rules())
     }
 

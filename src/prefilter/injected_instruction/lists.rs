@@ -80,7 +80,7 @@ pub(super) struct Lists {
 
 static LISTS: LazyLock<Result<Lists, RuleError>> = LazyLock::new(Lists::load);
 
-/// The lists, compiled once.
+/// The lists, read once.
 pub(super) fn lists() -> Result<&'static Lists, RuleError> {
     LISTS.as_ref().map_err(Clone::clone)
 }
@@ -89,14 +89,14 @@ impl Lists {
     fn load() -> Result<Self, RuleError> {
         let together = RuleTable::load(&TOGETHER)?;
         let external = List {
-            signals: Signals::compile(&EXTERNAL)?,
+            signals: Signals::load(&EXTERNAL)?,
             likely: Together::Likely,
             strong: Together::Strong,
             enough: STRONG,
         };
-        let disguised = Signals::compile(&DISGUISED)?;
+        let disguised = Signals::load(&DISGUISED)?;
         let user = List {
-            signals: Signals::compile(&JAILBREAK)?,
+            signals: Signals::load(&JAILBREAK)?,
             likely: Together::JailbreakLikely,
             strong: Together::Jailbreak,
             enough: STRONG_OF_USER,

@@ -190,7 +190,11 @@ impl Prefilter for PersonalData {
             if view.kinds().has(ByteClasses::DIGIT) {
                 subject.context.work(Work::Digit, view.text().len());
             }
-            let mut hits = hits(view.text(), view.kinds(), subject.hits(view), &name);
+            let sought = Sought {
+                name: &name,
+                people: subject.policy.looks_for_people,
+            };
+            let mut hits = hits(view.text(), view.kinds(), subject.hits(view), sought);
             if view.view() == View::Raw {
                 hits.extend(by_name(subject, &name));
                 hits = best(hits);
@@ -210,8 +214,17 @@ impl Prefilter for PersonalData {
     }
 }
 
+/// What is looked for in a text.
+#[derive(Clone, Copy)]
+struct Sought<'n> {
+    /// The name under which it stands, in plain words.
+    name: &'n str,
+    /// Whether people and postal addresses count that are known by their form alone.
+    people: bool,
+}
+
 /// Everything personal in a text, in its order, without overlaps.
-fn hits(text: &str, kinds: ByteClasses, words: impl Iterator<Item = Seen>, name: &str) -> Vec<Hit> {
+fn hits(text: &str, kinds: ByteClasses, words: impl Iterator<Item = Seen>, sought: Sought<'_>) -> Vec<Hit> {
     /// The words before people's names come first.
     static PEOPLE: LazyLock<usize> = LazyLock::new(|| people::words().count());
     let mut hits = Vec::new();
@@ -219,7 +232,9 @@ fn hits(text: &str, kinds: ByteClasses, words: impl Iterator<Item = Seen>, name:
     let words = words.filter_map(|seen| match seen.word.checked_sub(*PEOPLE) {
         Some(word) => Some(Seen { word, ..seen }),
         None => {
-            people::find(text, seen.word, seen.span.start, seen.span.end, &mut people);
+            if sought.people {
+                people::find(text, seen.word, seen.span.start, seen.span.end, &mut people);
+            }
             None
         }
     });
@@ -230,10 +245,12 @@ fn hits(text: &str, kinds: ByteClasses, words: impl Iterator<Item = Seen>, name:
     }
     if kinds.has(ByteClasses::DIGIT) {
         let digits = Digits(text.as_bytes());
-        addresses::ips(text, digits, name, &mut hits);
-        numbers::find(text, name, &mut hits);
-        tokens::find(text, digits, name, &mut hits);
-        streets::find(text, digits, &mut hits);
+        addresses::ips(text, digits, sought.name, &mut hits);
+        numbers::find(text, sought.name, &mut hits);
+        tokens::find(text, digits, sought.name, &mut hits);
+        if sought.people {
+            streets::find(text, digits, &mut hits);
+        }
     }
     let hits = best(hits);
     if hits.len() > MOST_HITS {

@@ -4,29 +4,47 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::model::Origin;
+use crate::policy::Policy;
 use crate::prefilter::testing;
 
 static PERSONAL: LazyLock<PersonalData> = LazyLock::new(|| PersonalData::new().unwrap());
 
 #[test]
 fn every_rule_fires_on_its_examples_and_is_silent_on_its_twins() {
+    let policy = Policy::profile("redact").unwrap();
+    let seen = |text: &str| testing::seen_under(&*PERSONAL, Origin::ToolOutput, text, &policy);
     let mut wrong = Vec::new();
     for rule in PERSONAL.rules() {
         for text in &rule.fires_on {
-            let found = testing::seen(&*PERSONAL, Origin::ToolOutput, text);
+            let found = seen(text);
             if !found.iter().any(|finding| finding.rule == rule.id) {
                 let instead: Vec<&str> = found.iter().map(|finding| finding.rule.as_str()).collect();
                 wrong.push(format!("{} is silent on {text:?}; found {instead:?}", rule.id));
             }
         }
         for text in &rule.silent_on {
-            let found = testing::seen(&*PERSONAL, Origin::ToolOutput, text);
+            let found = seen(text);
             if found.iter().any(|finding| finding.rule == rule.id) {
                 wrong.push(format!("{} fires on {text:?}", rule.id));
             }
         }
     }
     assert!(wrong.is_empty(), "{}\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[test]
+fn people_known_by_their_form_alone_are_looked_for_where_a_policy_names_the_rule() {
+    let text = "Dear Nina Falk, we moved to 350 Fifth Avenue, New York.";
+    let rules = |policy: &str| {
+        let policy = Policy::profile(policy).unwrap();
+        let found = testing::seen_under(&*PERSONAL, Origin::ToolOutput, text, &policy);
+        found.into_iter().map(|finding| finding.rule).collect::<Vec<_>>()
+    };
+    assert_eq!(rules("default"), Vec::<String>::new());
+    assert_eq!(
+        rules("redact"),
+        ["personal_data.person", "personal_data.postal_address"]
+    );
 }
 
 fn spans(text: &str) -> Vec<(String, String)> {

@@ -1,14 +1,12 @@
 //! One known format: its expression, where in a text it is tried, and what a match must still pass.
 
 use std::ops::Range;
-use std::sync::OnceLock;
-
-use regex::bytes::{Regex, RegexBuilder};
 
 use super::check::{Check, Opinion};
 use super::data::{Entry, KeywordPlace, Shape};
 use super::value;
 use crate::model::Confidence;
+use crate::text::expression::ByteExpression;
 use crate::text::keywords::stands_free;
 
 /// A secret in one text.
@@ -71,10 +69,9 @@ impl CostMeter {
 
 /// A known format.
 pub(super) struct Format {
-    rule: usize,
+    pub(super) rule: usize,
     pub(super) form: Form,
-    pub(super) expression: String,
-    compiled: OnceLock<Option<Regex>>,
+    expression: ByteExpression,
     before: usize,
     reach: usize,
     entropy: Option<f64>,
@@ -97,7 +94,8 @@ pub(super) enum Form {
 }
 
 impl Format {
-    pub(super) fn of(rule: usize, entry: &Entry) -> Option<Self> {
+    /// The format of a rule; none where a name alone makes a value a secret.
+    pub(super) fn of(rule: usize, entry: &Entry) -> Result<Option<Self>, String> {
         let expression = match &entry.shape {
             Shape::Token(token) => match entry.keywords_at {
                 KeywordPlace::Start => format!(r"\A({token})(?:[^A-Za-z0-9_]|$)"),
@@ -107,9 +105,10 @@ impl Format {
                 r#"(?:^|[^A-Za-z])(?i:{names})[A-Za-z0-9 _.\-]{{0,25}}(?:\\?["'`\])>]){{0,2}}\s{{0,3}}(?:=|:|,|>|\||\(|\bis\b|\s){{1,4}}\s{{0,4}}(?:\\?["'`<]){{0,3}}(?i:invoker |basic |token |ssws |apikey |token=)?({value})(?:[^A-Za-z0-9_]|$)"#
             ),
             Shape::Pattern(pattern) => pattern.clone(),
-            Shape::Labelled => return None,
+            Shape::Labelled => return Ok(None),
         };
-        Some(Self {
+        let (expression, _) = ByteExpression::parse(expression)?;
+        Ok(Some(Self {
             rule,
             form: match (&entry.shape, entry.keywords_at) {
                 (Shape::Token(_), KeywordPlace::Start) => Form::TokenAtKeyword,
@@ -118,14 +117,13 @@ impl Format {
                 (Shape::Pattern(_) | Shape::Labelled, _) => Form::Pattern,
             },
             expression,
-            compiled: OnceLock::new(),
             before: entry.before,
             reach: entry.reach,
             entropy: entry.entropy,
             runs: entry.runs,
             check: entry.check,
             confidence: entry.rule.confidence,
-        })
+        }))
     }
 
     pub(super) fn is_self_evident(&self) -> bool {
@@ -133,10 +131,10 @@ impl Format {
         (token || self.check == Check::Pem) && self.confidence == Confidence::High
     }
 
-    pub(super) fn regex(&self) -> Option<&Regex> {
-        self.compiled
-            .get_or_init(|| RegexBuilder::new(&self.expression).unicode(false).build().ok())
-            .as_ref()
+    /// Whether its expression compiles; for the test that holds that all do.
+    #[cfg(test)]
+    pub(super) fn compiles(&self) -> bool {
+        self.expression.regex().is_some()
     }
 
     /// Adds the surroundings of a keyword to the windows, which are in the order of the text.
@@ -155,7 +153,7 @@ impl Format {
         if !stands_free(bytes, start) {
             return;
         }
-        let Some(regex) = self.regex() else { return };
+        let Some(regex) = self.expression.regex() else { return };
         let mut end = bytes.len().min(start.saturating_add(self.reach));
         while let Some(seen) = bytes.get(start..end) {
             effort.spend(seen.len());
@@ -175,7 +173,7 @@ impl Format {
 
     /// Reads a window.
     pub(super) fn read_window(&self, text: &str, window: Range<usize>, effort: &mut CostMeter, hits: &mut Vec<Hit>) {
-        let Some(regex) = self.regex() else { return };
+        let Some(regex) = self.expression.regex() else { return };
         let bytes = text.as_bytes();
         let (mut from, mut end) = (window.start, window.end);
         while from < end && !effort.is_exhausted() {

@@ -19,7 +19,7 @@ use crate::prefilter::tables::Tables;
 use crate::prefilter::{Keywords, Rule, RuleError, Seen, Word};
 use crate::text::keywords::Before;
 
-/// Every rule of the family, compiled.
+/// Every rule of the family.
 pub(super) struct Table {
     rules: Vec<Rule>,
     formats: Vec<Format>,
@@ -58,7 +58,7 @@ enum Target {
 }
 
 impl Table {
-    /// Reads and compiles the rule data.
+    /// Reads the rule data and parses its expressions.
     pub(super) fn load() -> Result<Self, RuleError> {
         let entries = data::read()?;
         let position = |id: &str| {
@@ -78,7 +78,12 @@ impl Table {
         let mut formats: Vec<Format> = Vec::with_capacity(entries.len());
         let mut keywords: Vec<(Word, Target)> = Vec::new();
         for (rule, entry) in entries.into_iter().enumerate() {
-            if let Some(format) = Format::of(rule, &entry) {
+            let format = Format::of(rule, &entry).map_err(|why| RuleError::Rule {
+                file: "secret/",
+                rule: entry.rule.id.clone(),
+                why,
+            })?;
+            if let Some(format) = format {
                 let index = formats.len();
                 keywords.extend(entry.keywords.iter().map(|keyword| {
                     // A keyword with capital letters counts only as written.
@@ -279,13 +284,12 @@ impl Table {
         }
     }
 
-    /// Compiles every pattern; for the test that holds that all do.
+    /// The rules whose patterns do not compile; for the test that holds that all do.
     #[cfg(test)]
-    pub(super) fn broken_patterns(&self) -> Vec<String> {
-        self.formats
-            .iter()
-            .filter(|format| format.regex().is_none())
-            .map(|format| format.expression.clone())
+    pub(super) fn broken_patterns(&self) -> Vec<&str> {
+        let broken = self.formats.iter().filter(|format| !format.compiles());
+        broken
+            .filter_map(|format| Some(self.rules.get(format.rule)?.id.as_str()))
             .collect()
     }
 }

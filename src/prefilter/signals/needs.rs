@@ -39,13 +39,8 @@ struct Need {
 
 impl Needs {
     /// What an expression needs besides the words that open it; nothing when that cannot be told, or would spare nothing.
-    pub(super) fn of(expression: &str, gate: &[String]) -> Self {
-        let parsed = regex_syntax::ParserBuilder::new()
-            .unicode(false)
-            .utf8(false)
-            .build()
-            .parse(expression);
-        let mut sets = parsed.map_or_else(|_| Vec::new(), |hir| needed(&hir, gate));
+    pub(super) fn of(expression: &Hir, gate: &[String]) -> Self {
+        let mut sets = needed(expression, gate);
         sets.retain(|pieces| expected(pieces) <= EXPECTED);
         sets.sort_by_key(expected);
         sets.dedup();

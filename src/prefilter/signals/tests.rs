@@ -1,8 +1,8 @@
 use super::*;
 use crate::model::{ReasonCode, Treatment};
 
-fn compile(text: &str) -> Result<Signals, RuleError> {
-    Signals::compile(&RuleFile {
+fn load(text: &str) -> Result<Signals, RuleError> {
+    Signals::load(&RuleFile {
         name: "test",
         text: Box::leak(text.to_owned().into_boxed_str()),
         family: "test",
@@ -39,7 +39,7 @@ const FILE: &str = r#"
 
 #[test]
 fn weights_of_different_signals_close_together_are_added() {
-    let signals = compile(FILE).unwrap();
+    let signals = load(FILE).unwrap();
     let near = "hello *there*, hello\nyou, bye";
     let hits = signals.hits(near);
     assert_eq!(hits.len(), 3);
@@ -53,7 +53,7 @@ fn weights_of_different_signals_close_together_are_added() {
 
 #[test]
 fn a_quotation_weighs_half() {
-    let signals = compile(FILE).unwrap();
+    let signals = load(FILE).unwrap();
     let weight = |text: &str| signals.hits(text)[0].weight;
     assert_eq!(weight("hello there"), 6);
     assert_eq!(weight("people say \"hello there\" a lot"), 3);
@@ -66,7 +66,7 @@ fn a_quotation_weighs_half() {
 
 #[test]
 fn what_a_manual_or_a_test_shows_weighs_a_quarter() {
-    let signals = compile(FILE).unwrap();
+    let signals = load(FILE).unwrap();
     let weight = |text: &str| signals.hits(text)[0].weight;
     assert_eq!(
         weight("try it:\n```text\n/check hello there\n```\nthis is found by the scanner."),
@@ -86,20 +86,20 @@ fn another_word_nearby_makes_it_something_else() {
         "gate = [\"hello\"]",
         "gate = [\"hello\"]\n        unless = [\"customer:\"]",
     );
-    let signals = compile(&file).unwrap();
+    let signals = load(&file).unwrap();
     assert_eq!(signals.hits("hello there").len(), 1);
     assert!(signals.hits("customer: ok\nhello there").is_empty());
 }
 
 #[test]
 fn windows_do_not_invent_word_borders() {
-    let signals = compile(FILE).unwrap();
+    let signals = load(FILE).unwrap();
     let text = format!("{}bye{}", "x".repeat(BEFORE), " ");
     assert!(signals.hits(&text).is_empty());
 }
 
 #[test]
 fn a_bad_file_is_told_with_its_rule() {
-    let error = compile(&FILE.replace("severity = \"low\"", "severity = \"awful\"")).unwrap_err();
+    let error = load(&FILE.replace("severity = \"low\"", "severity = \"awful\"")).unwrap_err();
     assert_eq!(error.to_string(), "rules/test: rule `greeting`: `awful` is no severity");
 }

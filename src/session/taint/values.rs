@@ -115,27 +115,48 @@ pub(super) fn values(text: &str, found: &mut Vec<Value>) {
 
 /// The words between spaces, quotes and brackets, as byte ranges.
 pub(super) fn tokens(text: &str) -> impl Iterator<Item = Range<usize>> {
-    let is_break = |c: char| {
-        c.is_whitespace()
-            || c.is_control()
-            || matches!(
-                c,
-                '"' | '\'' | '`' | '<' | '>' | '(' | ')' | '[' | ']' | '{' | '}' | ',' | ';' | '|' | '*'
-            )
-    };
+    let bytes = text.as_bytes();
     let mut at = 0;
-    text.split(is_break).filter_map(move |token| {
-        // INVARIANT: parts of a split follow each other with one character between them.
-        let start = at;
-        at += token.len()
-            + text
-                .get(at + token.len()..)
-                .and_then(|rest| rest.chars().next())
-                .map_or(0, char::len_utf8);
-        (2..=LONGEST_TOKEN)
-            .contains(&token.len())
-            .then_some(start..start + token.len())
+    std::iter::from_fn(move || {
+        while at < bytes.len() {
+            let start = at;
+            let mut break_length = 0;
+            while let Some(byte) = bytes.get(at) {
+                match *byte {
+                    byte if byte.is_ascii() => {
+                        if is_break(char::from(byte)) {
+                            break_length = 1;
+                            break;
+                        }
+                        at += 1;
+                    }
+                    _ => {
+                        let c = text.get(at..)?.chars().next()?;
+                        if is_break(c) {
+                            break_length = c.len_utf8();
+                            break;
+                        }
+                        at += c.len_utf8();
+                    }
+                }
+            }
+            let token = start..at;
+            at += break_length;
+            if (2..=LONGEST_TOKEN).contains(&token.len()) {
+                return Some(token);
+            }
+        }
+        None
     })
+}
+
+/// Whether a character stands between tokens.
+#[inline]
+fn is_break(c: char) -> bool {
+    matches!(
+        c,
+        '\0'..=' ' | '\x7f' | '"' | '\'' | '`' | '<' | '>' | '(' | ')' | '[' | ']' | '{' | '}' | ',' | ';' | '|' | '*'
+    ) || !c.is_ascii() && (c.is_whitespace() || c.is_control())
 }
 
 fn of_token(text: &str, token: Range<usize>, found: &mut Vec<Value>) {

@@ -22,26 +22,46 @@ pub(super) struct Word {
 
 /// The words of a text, small letters. A character of a script that puts no spaces between words is a word.
 pub(super) fn words(text: &str) -> impl Iterator<Item = Word> {
-    let mut chars = text.char_indices().peekable();
+    let mut at = 0;
     std::iter::from_fn(move || {
-        let (start, first) = chars.find(|(_, c)| is_letter(*c))?;
+        let first = loop {
+            let c = char_at(text, at)?;
+            if is_letter(c) {
+                break c;
+            }
+            at += c.len_utf8();
+        };
         let mut hasher = Hasher::new(TAG);
         hasher.letter(first);
-        let mut end = start + first.len_utf8();
+        let start = at;
+        at += first.len_utf8();
         if !stands_alone(first) {
-            while let Some((at, c)) = chars.next_if(|(_, c)| (is_letter(*c) && !stands_alone(*c)) || is_invisible(*c)) {
-                if !is_invisible(c) {
+            while let Some(c) = char_at(text, at) {
+                let is_part = is_letter(c) && !stands_alone(c);
+                if is_part {
                     hasher.letter(c);
+                } else if !is_invisible(c) {
+                    break;
                 }
-                end = at + c.len_utf8();
+                at += c.len_utf8();
             }
         }
         Some(Word {
             start,
-            end,
+            end: at,
             hash: hasher.finish(),
         })
     })
+}
+
+/// The character that begins at a byte; of ASCII, as most are, without decoding.
+#[inline]
+fn char_at(text: &str, at: usize) -> Option<char> {
+    let byte = *text.as_bytes().get(at)?;
+    match byte.is_ascii() {
+        true => Some(char::from(byte)),
+        false => text.get(at..)?.chars().next(),
+    }
 }
 
 /// The fingerprint of one word.

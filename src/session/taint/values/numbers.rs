@@ -12,11 +12,15 @@ pub(super) fn numbers(text: &str, found: &mut Vec<Value>) {
     let mut at = 0;
     while at < bytes.len() {
         let byte = get(at);
+        if !byte.is_ascii_digit() && !byte.is_ascii_uppercase() {
+            at += 1;
+            continue;
+        }
         let before = |back: usize| at.checked_sub(back).map_or(0, get);
         let inside = before(1).is_ascii_alphanumeric()
             || before(1) == b'_'
             || before(1) == b'-' && before(2).is_ascii_alphabetic();
-        if inside || !byte.is_ascii_alphanumeric() {
+        if inside {
             at += 1;
             continue;
         }
@@ -32,10 +36,6 @@ pub(super) fn numbers(text: &str, found: &mut Vec<Value>) {
                 }
                 continue;
             }
-            at += 1;
-            continue;
-        }
-        if !byte.is_ascii_digit() {
             at += 1;
             continue;
         }
