@@ -38,6 +38,7 @@ mod room;
 mod screen;
 mod settle;
 mod trust;
+mod windows;
 mod witness;
 
 use std::sync::Arc;

@@ -72,6 +72,8 @@ mod support;
 #[cfg(test)]
 mod tls;
 #[cfg(test)]
+mod training;
+#[cfg(test)]
 mod transport;
 #[cfg(test)]
 mod unconfigured;
