@@ -122,23 +122,20 @@ pub(super) fn tokens(text: &str) -> impl Iterator<Item = Range<usize>> {
             let start = at;
             let mut break_length = 0;
             while let Some(byte) = bytes.get(at) {
-                match *byte {
-                    byte if byte.is_ascii() => {
-                        if is_break(char::from(byte)) {
-                            break_length = 1;
-                            break;
-                        }
-                        at += 1;
+                if byte.is_ascii() {
+                    if is_break(*byte) {
+                        break_length = 1;
+                        break;
                     }
-                    _ => {
-                        let c = text.get(at..)?.chars().next()?;
-                        if is_break(c) {
-                            break_length = c.len_utf8();
-                            break;
-                        }
-                        at += c.len_utf8();
-                    }
+                    at += 1;
+                    continue;
                 }
+                let c = text.get(at..)?.chars().next()?;
+                if c.is_whitespace() || c.is_control() {
+                    break_length = c.len_utf8();
+                    break;
+                }
+                at += c.len_utf8();
             }
             let token = start..at;
             at += break_length;
@@ -150,13 +147,29 @@ pub(super) fn tokens(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Whether a character stands between tokens.
-#[inline]
-fn is_break(c: char) -> bool {
+/// Whether a character of ASCII stands between tokens: control characters, spaces, quotes, brackets and some signs.
+#[inline(always)]
+const fn is_break(byte: u8) -> bool {
     matches!(
-        c,
-        '\0'..=' ' | '\x7f' | '"' | '\'' | '`' | '<' | '>' | '(' | ')' | '[' | ']' | '{' | '}' | ',' | ';' | '|' | '*'
-    ) || !c.is_ascii() && (c.is_whitespace() || c.is_control())
+        byte,
+        0..=b' '
+            | 0x7f
+            | b'"'
+            | b'\''
+            | b'`'
+            | b'<'
+            | b'>'
+            | b'('
+            | b')'
+            | b'['
+            | b']'
+            | b'{'
+            | b'}'
+            | b','
+            | b';'
+            | b'|'
+            | b'*'
+    )
 }
 
 fn of_token(text: &str, token: Range<usize>, found: &mut Vec<Value>) {
