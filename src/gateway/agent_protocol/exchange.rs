@@ -146,15 +146,7 @@ async fn open(route: Arc<Route>, mut call: Call, received: Arc<Received>, stream
     }
     let Ok(answer) = route.parse(&body) else {
         route.count("fault");
-        let status = if status.is_success() {
-            StatusCode::BAD_GATEWAY
-        } else {
-            status
-        };
-        return Opened::Whole(refusal(
-            status,
-            "the agent behind the gateway gave an answer that is not JSON",
-        ));
+        return Opened::Whole(not_json(status));
     };
     let list_of_events = call.op == Op::Events && status.is_success();
     match answer {
@@ -168,6 +160,16 @@ async fn open(route: Arc<Route>, mut call: Call, received: Arc<Received>, stream
         }
         answer => Opened::Whole(pulse.while_held(finish(&route, &call, answer, status)).await),
     }
+}
+
+/// What is answered where the agent's answer cannot be read.
+fn not_json(status: StatusCode) -> Answer {
+    let status = if status.is_success() {
+        StatusCode::BAD_GATEWAY
+    } else {
+        status
+    };
+    refusal(status, "the agent behind the gateway gave an answer that is not JSON")
 }
 
 /// Judges a request.
