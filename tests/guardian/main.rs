@@ -29,6 +29,8 @@ mod documents;
 #[cfg(test)]
 mod doors;
 #[cfg(test)]
+mod edits;
+#[cfg(test)]
 mod endpoints;
 #[cfg(test)]
 mod evaluation;
@@ -60,6 +62,8 @@ mod prompts;
 mod restart;
 #[cfg(test)]
 mod scenarios;
+#[cfg(test)]
+mod leaving;
 #[cfg(test)]
 mod selftest;
 #[cfg(test)]
