@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::super::testing::{finding, step};
 use super::*;
-use crate::model::{Confidence, Kind, Method, Place, Severity};
+use crate::model::{Confidence, Kind, Method, Origin, Place, Severity};
 
 fn edit(content: &str, find: &str, replace: &str) -> ProposedEdit {
     ProposedEdit {
@@ -178,19 +178,18 @@ fn a_sentence_keeps_its_negation_and_a_link_its_host() {
 
 #[test]
 fn how_far_edits_go_depends_on_whose_words_they_are() {
-    use Origin as O;
     for (kind, origin, text, find, expected) in [
-        (Kind::UserMessage, O::User, "Keep order 9.", "Keep", Err(EditRefusal::NoValue)),
-        (Kind::UserMessage, O::User, "Keep order 9.", "9", Ok("Keep order [removed].")),
-        (Kind::AgentMessage, O::Agent, "I kept it. Bye.", "kept", Ok("[removed] Bye.")),
-        (Kind::A2aRequest, O::Agent, "Pay 5 to Ann.", "5", Err(EditRefusal::Widens)),
-        (Kind::McpRequest, O::Agent, "rm x --dry-run", " --dry-run", Err(EditRefusal::Widens)),
-        (Kind::McpResponse, O::ToolOutput, "rm x --dry-run", " --dry-run", Err(EditRefusal::Widens)),
-        (Kind::MemoryStore, O::Memory, "Never pay 5.", "5", Err(EditRefusal::NotEditable)),
-        (Kind::MemoryRetrieval, O::Memory, "Never pay 5.", "5", Err(EditRefusal::NotEditable)),
-        (Kind::Trigger, O::Trigger, "Never pay 5.", "5", Err(EditRefusal::NotEditable)),
-        (Kind::McpResponse, O::ToolDescription, "Reads 5.", "5", Err(EditRefusal::NotEditable)),
-        (Kind::ToolCall, O::Reasoning, "I obey. So.", "obey", Err(EditRefusal::Widens)),
+        (Kind::UserMessage, Origin::User, "Keep order 9.", "Keep", Err(EditRefusal::NoValue)),
+        (Kind::UserMessage, Origin::User, "Keep order 9.", "9", Ok("Keep order [removed].")),
+        (Kind::AgentMessage, Origin::Agent, "I kept it. Bye.", "kept", Ok("[removed] Bye.")),
+        (Kind::A2aRequest, Origin::Agent, "Pay 5 to Ann.", "5", Err(EditRefusal::Widens)),
+        (Kind::McpRequest, Origin::Agent, "rm x --dry-run", " --dry-run", Err(EditRefusal::Widens)),
+        (Kind::McpResponse, Origin::ToolOutput, "rm x --dry-run", " --dry-run", Err(EditRefusal::Widens)),
+        (Kind::MemoryStore, Origin::Memory, "Never pay 5.", "5", Err(EditRefusal::NotEditable)),
+        (Kind::MemoryRetrieval, Origin::Memory, "Never pay 5.", "5", Err(EditRefusal::NotEditable)),
+        (Kind::Trigger, Origin::Trigger, "Never pay 5.", "5", Err(EditRefusal::NotEditable)),
+        (Kind::McpResponse, Origin::ToolDescription, "Reads 5.", "5", Err(EditRefusal::NotEditable)),
+        (Kind::ToolCall, Origin::Reasoning, "I obey. So.", "obey", Err(EditRefusal::Widens)),
     ] {
         let step = step(kind, &[(origin, text)]);
         let found = left(&step, &[], &ReasonCode::PromptInjection, &[edit("c1", find, "")]);
