@@ -7,15 +7,15 @@ use clap::Args;
 
 use super::{ConfigArgument, Ended, Quiet, start_logging};
 use crate::config::Config;
-use crate::gateway::{Gateways, Own};
+use crate::gateway::{self, Gateways, Own};
 use crate::pipeline::{Guardian, Organisations};
 use crate::server::{Authentication, Control, Server, parse_listen};
 use crate::{app, audit, telemetry};
 
 /// Answer steps over HTTP.
 ///
-/// Prints `listening on http://ADDR` on standard error when ready. SIGHUP reads organisations, policies and prompts
-/// again (a broken file keeps the old ones) and opens the audit file again; SIGTERM and SIGINT finish what is under way and stop.
+/// Prints `listening on http://ADDR` on standard error when ready. SIGHUP reads organisations, policies, prompts
+/// and gateways again (a broken file keeps the old ones; a gateway at a new place waits for a start) and opens the audit file again; SIGTERM and SIGINT finish what is under way and stop.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
@@ -50,6 +50,7 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     );
     let gateways = Gateways::bind(&config.gateways, server.address(), &guardian)?;
     let server = server.besides(gateways.router());
+    let reload = gateways.reload();
     let gateways: Vec<_> = gateways
         .into_own()
         .into_iter()
@@ -62,7 +63,14 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     }
     eprintln!("listening on http://{}", server.address());
     let canaries = canaries(&config, &guardian)?;
-    let signals = tokio::spawn(heed_signals(source, config, Arc::clone(&guardian), server.control()));
+    let parts = Reloaded {
+        source,
+        started_with: config,
+        guardian: Arc::clone(&guardian),
+        control: server.control(),
+        gateways: reload,
+    };
+    let signals = tokio::spawn(heed_signals(parts));
     let ended = server.run().await;
     for gateway in gateways {
         // It has been told to stop, and ends by itself in its time.
@@ -125,8 +133,17 @@ fn canaries(config: &Config, guardian: &Arc<Guardian>) -> anyhow::Result<Option<
     Ok(Some(tokio::spawn(canaries.watch(Arc::clone(guardian)))))
 }
 
+/// What signals have an effect on.
+struct Reloaded {
+    source: ConfigArgument,
+    started_with: Config,
+    guardian: Arc<Guardian>,
+    control: Control,
+    gateways: gateway::Reload,
+}
+
 #[cfg(unix)]
-async fn heed_signals(source: ConfigArgument, started_with: Config, guardian: Arc<Guardian>, control: Control) {
+async fn heed_signals(parts: Reloaded) {
     use tokio::signal::unix::{SignalKind, signal};
     let (Ok(mut hangup), Ok(mut terminate), Ok(mut interrupt)) = (
         signal(SignalKind::hangup()),
@@ -139,45 +156,50 @@ async fn heed_signals(source: ConfigArgument, started_with: Config, guardian: Ar
     loop {
         tokio::select! {
             _ = hangup.recv() => {
-                guardian.reopen_audit();
-                reload(&source, &started_with, &guardian, &control);
+                parts.guardian.reopen_audit();
+                parts.reload();
             }
             _ = terminate.recv() => break,
             _ = interrupt.recv() => break,
         }
     }
     tracing::info!("stopping: finishing what is under way");
-    control.stop();
+    parts.control.stop();
 }
 
 #[cfg(not(unix))]
-async fn heed_signals(_source: ConfigArgument, _started_with: Config, _guardian: Arc<Guardian>, control: Control) {
+async fn heed_signals(parts: Reloaded) {
     if tokio::signal::ctrl_c().await.is_ok() {
-        control.stop();
+        parts.control.stop();
     }
 }
 
-/// Reads organisations, policies, prompts and keys again. All are in order and take effect together, or none does.
 #[cfg(unix)]
-fn reload(source: &ConfigArgument, started_with: &Config, guardian: &Guardian, control: &Control) {
-    let read = source
-        .load()
-        .and_then(|config| Ok((app::organisations(&config)?, app::keyring(&config), config)));
-    match read {
-        Ok((organisations, keyring, config)) => match control.replace_keyring(keyring) {
-            Ok(()) => {
-                keep_policies(&config, &organisations);
-                guardian.replace_organisations(organisations);
-                for posture in guardian.open_postures().iter() {
-                    tracing::warn!("open posture: {posture}");
-                }
-                tracing::info!("organisations, policies, prompts and keys were read again");
-                if !config.starts_like(started_with) {
-                    tracing::warn!("other settings have changed too: they take effect with the next start");
-                }
-            }
-            Err(error) => tracing::error!("not reloaded, the old configuration stays: {error}"),
-        },
-        Err(error) => tracing::error!("not reloaded, the old configuration stays: {error:#}"),
+impl Reloaded {
+    /// Reads organisations, policies, prompts, keys and gateways again. All are in order and take effect together, or none does.
+    fn reload(&self) {
+        let read = self.source.load().and_then(|config| {
+            let gateways = self.gateways.prepare(&config.gateways)?;
+            Ok((app::organisations(&config)?, app::keyring(&config), gateways, config))
+        });
+        let (organisations, keyring, gateways, config) = match read {
+            Ok(read) => read,
+            Err(error) => return tracing::error!("not reloaded, the old configuration stays: {error:#}"),
+        };
+        if let Err(error) = self.control.replace_keyring(keyring) {
+            return tracing::error!("not reloaded, the old configuration stays: {error}");
+        }
+        keep_policies(&config, &organisations);
+        self.guardian.replace_organisations(organisations);
+        for posture in self.guardian.open_postures().iter() {
+            tracing::warn!("open posture: {posture}");
+        }
+        for gateway in gateways.put_in_force() {
+            tracing::warn!(gateway, "a gateway at a new place: it begins with the next start");
+        }
+        tracing::info!("organisations, policies, prompts, keys and gateways were read again");
+        if !config.starts_like(&self.started_with) {
+            tracing::warn!("other settings have changed too: they take effect with the next start");
+        }
     }
 }

@@ -202,7 +202,7 @@ pub(super) struct AuditSection {
 #[serde(deny_unknown_fields, default)]
 pub(super) struct MetricsSection {
     pub(super) listen: Option<String>,
-    pub(super) api_keys: Vec<String>,
+    pub(super) api_keys: Option<Vec<String>>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -236,10 +236,13 @@ pub(super) struct GatewaySection {
     pub(super) direction: Option<String>,
     pub(super) stream_mode: Option<String>,
     pub(super) hold_bytes: Option<usize>,
+    pub(super) deny_style: Option<String>,
     pub(super) public_url: Option<String>,
     pub(super) organisation: Option<String>,
-    pub(super) client_keys: Vec<String>,
+    pub(super) client_keys: Option<Vec<String>>,
+    pub(super) client_auth: Option<String>,
     pub(super) allow_unauthenticated: bool,
+    pub(super) oauth2: Option<GatewayOAuth2Section>,
     pub(super) headers: BTreeMap<String, String>,
     pub(super) pass_auth: bool,
     pub(super) pass_headers: Vec<String>,
@@ -249,6 +252,16 @@ pub(super) struct GatewaySection {
     pub(super) max_message_bytes: Option<usize>,
     pub(super) max_in_flight: Option<usize>,
     pub(super) push_hosts: Vec<String>,
+}
+
+/// What a gateway shows to get tokens for the agent behind it.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct GatewayOAuth2Section {
+    pub(super) token_url: Option<String>,
+    pub(super) client_id: Option<String>,
+    pub(super) client_secret: Option<String>,
+    pub(super) scope: Option<String>,
 }
 
 impl ConfigFile {

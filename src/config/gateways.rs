@@ -8,8 +8,11 @@ use url::Url;
 
 use super::file::GatewaySection;
 use super::settings::Reader;
-use super::{ApiKey, ConfigError, Keys};
-use crate::gateway::{Callable, Direction, Listen, Protocol, RemoteGuardian, Settings, StreamMode};
+use super::{ConfigError, Keys};
+use crate::gateway::{
+    Callable, ClientAuth, ClientCredentials, DenyStyle, Direction, Listen, Protocol, RemoteGuardian, Settings,
+    StreamMode,
+};
 use crate::model::OrganisationId;
 use crate::{pipeline, server};
 
@@ -25,6 +28,9 @@ const MODES: &[(&str, StreamMode)] = &[
     ("window", StreamMode::Window),
     ("observe", StreamMode::Observe),
 ];
+
+const DENY_STYLES: &[(&str, DenyStyle)] = &[("error", DenyStyle::Error), ("task", DenyStyle::Task)];
+const CLIENT_AUTHS: &[(&str, ClientAuth)] = &[("key", ClientAuth::Key), ("oauth2", ClientAuth::OAuth2)];
 
 /// What the guardian itself answers under.
 const TAKEN: &[&str] = &["/", "/aos", "/healthz", "/readyz", "/metrics"];
@@ -111,11 +117,12 @@ impl One<'_> {
                 return Err(self.wrong("direction", format!("is needed: {what}")));
             }
         };
+        let protocol = self.reader.one_of(&self.key("protocol"), protocol, PROTOCOLS)?;
         let mode = section.stream_mode.as_deref().unwrap_or("hold");
         let within = |key: &str, value, least, most| self.reader.within(&self.key(key), value, least, most);
         Ok(Settings {
             name: self.name(&listen)?,
-            protocol: self.reader.one_of(&self.key("protocol"), protocol, PROTOCOLS)?,
+            protocol,
             listen,
             upstream,
             direction,
@@ -126,6 +133,7 @@ impl One<'_> {
                 1_024,
                 16 * 1024 * 1024,
             )?,
+            deny_style: self.deny_style(protocol)?,
             public_url: section
                 .public_url
                 .as_deref()
@@ -133,8 +141,10 @@ impl One<'_> {
                 .transpose()?,
             organisation: self.organisation(organisations)?,
             client_keys: self.client_keys()?,
+            client_auth: self.client_auth(protocol)?,
             allow_unauthenticated: section.allow_unauthenticated,
             headers: self.headers()?,
+            oauth2: self.oauth2()?,
             pass_auth: section.pass_auth,
             pass_headers: self.pass_headers()?,
             guardian: self.guardian()?,
@@ -224,28 +234,97 @@ impl One<'_> {
     }
 
     fn client_keys(&self) -> Result<Vec<[u8; 32]>, ConfigError> {
-        let keys = self.section.client_keys.iter().enumerate().map(|(index, text)| {
-            let key = ApiKey::parse(text, variable);
-            key.map(|key| *key.digest())
-                .map_err(|why| self.wrong(&format!("client_keys[{index}]"), why))
-        });
-        keys.collect()
+        let given = self
+            .reader
+            .some_keys(&self.key("client_keys"), self.section.client_keys.as_ref())?;
+        let mut keys = Vec::new();
+        for (index, text) in given.iter().enumerate() {
+            let key = self.reader.api_key(text, &self.key(&format!("client_keys[{index}]")))?;
+            keys.extend(key.map(|key| *key.digest()));
+        }
+        Ok(keys)
+    }
+
+    fn deny_style(&self, protocol: Protocol) -> Result<DenyStyle, ConfigError> {
+        let text = self.section.deny_style.as_deref().unwrap_or("error");
+        let style = self.reader.one_of(&self.key("deny_style"), text, DENY_STYLES)?;
+        match (style, protocol) {
+            (DenyStyle::Task, Protocol::AgentVault) => Err(self.wrong(
+                "deny_style",
+                "`task` is for `a2a` and `agent-protocol`; AgentVault's clients show errors",
+            )),
+            (DenyStyle::Task | DenyStyle::Error, _) => Ok(style),
+        }
+    }
+
+    fn client_auth(&self, protocol: Protocol) -> Result<ClientAuth, ConfigError> {
+        let text = self.section.client_auth.as_deref().unwrap_or("key");
+        let auth = self.reader.one_of(&self.key("client_auth"), text, CLIENT_AUTHS)?;
+        let why = match auth {
+            ClientAuth::Key => return Ok(auth),
+            ClientAuth::OAuth2 if protocol != Protocol::AgentVault => "`oauth2` is for `agentvault`",
+            ClientAuth::OAuth2 if self.section.client_keys.is_none() => {
+                "tokens are given out for keys: give `client_keys` too"
+            }
+            ClientAuth::OAuth2 if self.section.pass_auth => {
+                "the gateway's own tokens would go on to the agent: leave `pass_auth` out"
+            }
+            ClientAuth::OAuth2 => return Ok(auth),
+        };
+        Err(self.wrong("client_auth", why))
+    }
+
+    /// What the gateway shows to get tokens for the agent behind it.
+    fn oauth2(&self) -> Result<Option<ClientCredentials>, ConfigError> {
+        let Some(section) = &self.section.oauth2 else {
+            return Ok(None);
+        };
+        if self.section.pass_auth {
+            return Err(self.wrong(
+                "oauth2",
+                "credentials of callers go on to the agent: leave `pass_auth` out",
+            ));
+        }
+        let token_url = self.needed(
+            "oauth2.token_url",
+            section.token_url.as_ref(),
+            "where tokens are given out",
+        )?;
+        let client_id = self.needed(
+            "oauth2.client_id",
+            section.client_id.as_ref(),
+            "who the gateway is there",
+        )?;
+        let secret = self.needed(
+            "oauth2.client_secret",
+            section.client_secret.as_ref(),
+            "such as `env:NAME`",
+        )?;
+        Ok(Some(ClientCredentials {
+            token_url: self.url("oauth2.token_url", token_url)?,
+            client_id: client_id.to_owned(),
+            client_secret: self.secret("oauth2.client_secret", secret)?.into(),
+            scope: section.scope.clone(),
+        }))
+    }
+
+    /// A value that may stand in a variable: `env:NAME`.
+    fn secret(&self, key: &str, text: &str) -> Result<String, ConfigError> {
+        let Some(name) = text.strip_prefix("env:") else {
+            return Ok(text.to_owned());
+        };
+        match (variable(name), self.reader.keys) {
+            (Some(value), _) => Ok(value),
+            (None, Keys::Unneeded) => Ok(String::new()),
+            (None, Keys::Needed) => Err(self.wrong(key, format!("the variable `{name}` is not set"))),
+        }
     }
 
     /// Headers for the agent behind the gateway; `env:NAME` for those that hold a secret.
     fn headers(&self) -> Result<Vec<(HeaderName, HeaderValue)>, ConfigError> {
         let read = |(name, text): (&String, &String)| {
             let key = format!("headers.{name}");
-            let value = match text.strip_prefix("env:") {
-                Some(variable_name) => match (variable(variable_name), self.reader.keys) {
-                    (Some(value), _) => value,
-                    (None, Keys::Unneeded) => String::new(),
-                    (None, Keys::Needed) => {
-                        return Err(self.wrong(&key, format!("the variable `{variable_name}` is not set")));
-                    }
-                },
-                None => text.clone(),
-            };
+            let value = self.secret(&key, text)?;
             let name = HeaderName::try_from(name.as_str()).map_err(|_| self.wrong(&key, "is no name of a header"))?;
             let mut value =
                 HeaderValue::try_from(value.trim()).map_err(|_| self.wrong(&key, "cannot be sent in a header"))?;

@@ -95,7 +95,7 @@ pub enum PolicyChoice {
 }
 
 impl Config {
-    /// Whether what only a start puts into effect is the same: everything but organisations.
+    /// Whether what only a start puts into effect is the same: everything but organisations and gateways.
     pub fn starts_like(&self, other: &Self) -> bool {
         let fixed = |config: &Self| {
             let Self {
@@ -114,13 +114,13 @@ impl Config {
                 audit_on_failure,
                 log,
                 organisations: _,
-                gateways,
+                gateways: _,
                 says_policy: _,
                 missing_keys: _,
             } = config;
             format!(
                 "{server:?} {wire:?} {judge:?} {local_judge:?} {canaries:?} {pipeline:?} {work:?} {limits:?} {cache:?} \
-                 {sessions:?} {audit:?} {audit_on_failure:?} {log:?} {gateways:?}"
+                 {sessions:?} {audit:?} {audit_on_failure:?} {log:?}"
             )
         };
         fixed(self) == fixed(other)
@@ -263,6 +263,19 @@ impl Reader<'_> {
                 });
                 Ok(None)
             }
+        }
+    }
+
+    /// A list of keys, none where it is left out. An empty list is refused: whoever writes one means nobody, and would get
+    /// everybody.
+    pub(super) fn some_keys<'s>(&self, at: &str, keys: Option<&'s Vec<String>>) -> Result<&'s [String], ConfigError> {
+        match keys {
+            Some(keys) if keys.is_empty() => Err(self.wrong(
+                at,
+                "expected at least one key, found none: leave it out where everybody may",
+            )),
+            Some(keys) => Ok(keys),
+            None => Ok(&[]),
         }
     }
 

@@ -31,7 +31,7 @@ impl Callable {
         let public = match host {
             Host::Ipv4(address) => is_public(IpAddr::V4(address)),
             Host::Ipv6(address) => is_public(IpAddr::V6(address)),
-            Host::Domain(name) => name.contains('.') && !is_local_name(name),
+            Host::Domain(name) => !is_local_name(name),
         };
         if public {
             Ok(url)
@@ -92,16 +92,18 @@ impl Resolve for PublicOnly {
 
 fn is_local_name(name: &str) -> bool {
     let name = name.trim_end_matches('.').to_ascii_lowercase();
-    [
-        ".localhost",
-        ".local",
-        ".internal",
-        ".lan",
-        ".home.arpa",
-        ".in-addr.arpa",
-    ]
-    .iter()
-    .any(|end| name.ends_with(end))
+    let is_one_word = !name.contains('.');
+    is_one_word
+        || [
+            ".localhost",
+            ".local",
+            ".internal",
+            ".lan",
+            ".home.arpa",
+            ".in-addr.arpa",
+        ]
+        .iter()
+        .any(|end| name.ends_with(end))
 }
 
 /// Whether an address can be one of the public network (RFC 6890 and what it lists as special).
@@ -160,6 +162,8 @@ mod tests {
             "https://[2002:7f00:1::]/",
             "https://localhost/",
             "https://db.internal./",
+            "https://localhost./",
+            "https://intranet./",
             "https://user:key@hooks.example.com/",
             "ftp://hooks.example.com/",
             "file:///etc/passwd",

@@ -3,17 +3,20 @@
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 
+use arc_swap::ArcSwapOption;
 use axum::Router;
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
-use http::{Request, StatusCode};
+use http::{HeaderValue, Request, StatusCode};
 
 use super::error::GatewayError;
 use super::own::{self, Desk};
-use super::receive::{NotTaken, receive};
+use super::receive::{METHODS, NotTaken, Received, receive};
 use super::route::Route;
 use super::settings::{Listen, Protocol, Settings};
+use super::token_endpoint;
+use super::tokens::TOKEN_PATH;
 use super::{a2a, agent_protocol, agentvault};
 use crate::pipeline::Guardian;
 
@@ -21,6 +24,7 @@ use crate::pipeline::Guardian;
 pub struct Gateways {
     router: Router,
     own: Vec<Own>,
+    reload: Reload,
 }
 
 /// A gateway at an address of its own: bound, and to be served.
@@ -35,6 +39,21 @@ pub struct Own {
     pub router: Router,
 }
 
+/// Takes other settings while gateways are at work.
+#[derive(Clone)]
+pub struct Reload {
+    guardian: Arc<Guardian>,
+    served_at: SocketAddr,
+    slots: Arc<[Slot]>,
+}
+
+/// A place where a gateway is reached, and the gateway that is there now; `None` after it was taken out of the configuration.
+struct Slot {
+    listen: Listen,
+    address: SocketAddr,
+    desk: Arc<ArcSwapOption<Desk>>,
+}
+
 impl Gateways {
     /// Puts gateways together, and binds those that have addresses of their own. `served_at` is where the guardian itself listens.
     ///
@@ -44,38 +63,48 @@ impl Gateways {
     pub fn bind(settings: &[Settings], served_at: SocketAddr, guardian: &Arc<Guardian>) -> Result<Self, GatewayError> {
         let mut router = Router::new();
         let mut own = Vec::new();
+        let mut slots = Vec::new();
         for settings in settings {
-            if settings.is_unprotected(served_at) {
-                return Err(GatewayError::Unprotected(settings.name.clone()));
-            }
-            let route = |at: SocketAddr| Route::new(settings.clone(), &format!("http://{at}"), Arc::clone(guardian));
-            match &settings.listen {
-                Listen::Path(path) => router = router.merge(routes(path, Arc::new(route(served_at)?))),
-                Listen::Address(address) => {
-                    let failed = |why| GatewayError::Bind {
-                        gateway: settings.name.clone(),
-                        address: *address,
-                        why,
-                    };
-                    let listener = TcpListener::bind(address).map_err(failed)?;
-                    listener.set_nonblocking(true).map_err(failed)?;
-                    let address = listener.local_addr().map_err(failed)?;
-                    let router = routes("", Arc::new(route(address)?));
-                    own.push(Own {
-                        name: settings.name.clone(),
-                        listener,
-                        address,
-                        router,
-                    });
-                }
+            let listener = bound(settings)?;
+            let address = match &listener {
+                Some((_, address)) => *address,
+                None => served_at,
+            };
+            let desk = Arc::new(ArcSwapOption::from_pointee(desk(
+                settings, served_at, address, guardian, None,
+            )?));
+            slots.push(Slot {
+                listen: settings.listen.clone(),
+                address,
+                desk: Arc::clone(&desk),
+            });
+            match (&settings.listen, listener) {
+                (Listen::Path(path), _) => router = router.merge(routes(path, desk)),
+                (Listen::Address(_), None) => {}
+                (Listen::Address(_), Some((listener, address))) => own.push(Own {
+                    name: settings.name.clone(),
+                    listener,
+                    address,
+                    router: routes("", desk),
+                }),
             }
         }
-        Ok(Self { router, own })
+        let reload = Reload {
+            guardian: Arc::clone(guardian),
+            served_at,
+            slots: slots.into(),
+        };
+        Ok(Self { router, own, reload })
     }
 
     /// The routes of those that are reached under the guardian's own address.
     pub fn router(&self) -> Router {
         self.router.clone()
+    }
+
+    /// To change them while they are at work.
+    pub fn reload(&self) -> Reload {
+        self.reload.clone()
     }
 
     /// Those at addresses of their own.
@@ -84,19 +113,107 @@ impl Gateways {
     }
 }
 
-fn routes(path: &str, route: Arc<Route>) -> Router {
+/// Settings that are in order, and not in force yet.
+pub struct Renewed {
+    slots: Arc<[Slot]>,
+    desks: Vec<Option<Desk>>,
+    waiting: Vec<String>,
+}
+
+impl Reload {
+    /// Looks whether these settings can be put in force.
+    ///
+    /// # Errors
+    ///
+    /// The first gateway that cannot be used.
+    pub fn prepare(&self, settings: &[Settings]) -> Result<Renewed, GatewayError> {
+        let renewed = |slot: &Slot| {
+            let settings = settings.iter().find(|settings| settings.listen == slot.listen);
+            let before = slot.desk.load_full();
+            settings
+                .map(|settings| {
+                    desk(
+                        settings,
+                        self.served_at,
+                        slot.address,
+                        &self.guardian,
+                        before.as_deref(),
+                    )
+                })
+                .transpose()
+        };
+        let desks = self.slots.iter().map(renewed).collect::<Result<_, _>>()?;
+        let has_place = |settings: &&Settings| self.slots.iter().any(|slot| slot.listen == settings.listen);
+        let waiting = settings.iter().filter(|settings| !has_place(settings));
+        Ok(Renewed {
+            slots: Arc::clone(&self.slots),
+            desks,
+            waiting: waiting.map(|settings| settings.name.clone()).collect(),
+        })
+    }
+}
+
+impl Renewed {
+    /// Puts them in force; exchanges that are under way end as they began. Gives the names of gateways that have to wait for a start,
+    /// because nobody listens where they are to be reached.
+    pub fn put_in_force(self) -> Vec<String> {
+        for (slot, desk) in self.slots.iter().zip(self.desks) {
+            slot.desk.store(desk.map(Arc::new));
+        }
+        self.waiting
+    }
+}
+
+/// The socket of a gateway that has an address of its own.
+fn bound(settings: &Settings) -> Result<Option<(TcpListener, SocketAddr)>, GatewayError> {
+    let Listen::Address(address) = &settings.listen else {
+        return Ok(None);
+    };
+    let failed = |why| GatewayError::Bind {
+        gateway: settings.name.clone(),
+        address: *address,
+        why,
+    };
+    let listener = TcpListener::bind(address).map_err(failed)?;
+    listener.set_nonblocking(true).map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    Ok(Some((listener, address)))
+}
+
+fn desk(
+    settings: &Settings,
+    served_at: SocketAddr,
+    address: SocketAddr,
+    guardian: &Arc<Guardian>,
+    before: Option<&Desk>,
+) -> Result<Desk, GatewayError> {
+    if settings.is_unprotected(served_at) {
+        return Err(GatewayError::Unprotected(settings.name.clone()));
+    }
+    let route = Route::new(
+        settings.clone(),
+        &format!("http://{address}"),
+        Arc::clone(guardian),
+        before.map(|before| &*before.route),
+    )?;
+    Ok(Desk::new(Arc::new(route), before))
+}
+
+fn routes(path: &str, slot: Arc<ArcSwapOption<Desk>>) -> Router {
     let prefix = path.to_owned();
-    let desk = Desk::new(route);
     let handler = move |request: Request<Body>| {
-        let (desk, prefix) = (desk.clone(), prefix.clone());
+        let (desk, prefix) = (slot.load_full(), prefix.clone());
         async move {
+            let Some(desk) = desk else {
+                return refuse(StatusCode::NOT_FOUND, "this gateway was closed");
+            };
             let rest = request
                 .uri()
                 .path()
                 .strip_prefix(prefix.as_str())
                 .unwrap_or_default()
                 .to_owned();
-            handle(desk, rest, request).await
+            handle(Desk::clone(&desk), rest, request).await
         }
     };
     let router = Router::new()
@@ -119,6 +236,9 @@ async fn handle(desk: Desk, rest: String, request: Request<Body>) -> Response {
             return refuse(status, message);
         }
     };
+    if is_token_request(&route, &received) {
+        return token_endpoint::answer(&route, &received);
+    }
     if route.upstream.is_none() {
         return own::serve(desk, received).await;
     }
@@ -129,6 +249,10 @@ async fn handle(desk: Desk, rest: String, request: Request<Body>) -> Response {
     }
 }
 
+fn is_token_request(route: &Route, received: &Received) -> bool {
+    route.gives_tokens() && received.rest == TOKEN_PATH && received.method == http::Method::POST
+}
+
 /// A refusal before any protocol is known: readable for clients of all of them.
 fn refuse(status: StatusCode, message: &str) -> Response {
     let message = format!("[guardian] {message}");
@@ -137,12 +261,15 @@ fn refuse(status: StatusCode, message: &str) -> Response {
     });
     let mut response = (status, body.to_string()).into_response();
     let headers = response.headers_mut();
-    headers.insert(
-        http::header::CONTENT_TYPE,
-        http::HeaderValue::from_static("application/json"),
-    );
-    if status == StatusCode::UNAUTHORIZED {
-        headers.insert(http::header::WWW_AUTHENTICATE, http::HeaderValue::from_static("Bearer"));
+    headers.insert(http::header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    match status {
+        StatusCode::UNAUTHORIZED => {
+            headers.insert(http::header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        StatusCode::METHOD_NOT_ALLOWED => {
+            headers.insert(http::header::ALLOW, HeaderValue::from_static(METHODS));
+        }
+        _ => {}
     }
     response
 }

@@ -11,12 +11,15 @@
 //! | file | what it does |
 //! |---|---|
 //! | `receive.rs` | who calls, and what; within bounds |
-//! | `json.rs` | reads strictly; what is forwarded is written from the value that was judged |
+//! | `tokens.rs`, `token_endpoint.rs` | tokens for callers that ask for one with their key (OAuth 2.0 client credentials) |
+//! | `json.rs`, `query.rs` | reads strictly; what is forwarded is written from the value that was judged |
 //! | `verdicts.rs` | asks the guardian, here or elsewhere; without an answer the message is stopped |
 //! | `joined.rs` | texts in several parts are judged also as what they make together |
-//! | `upstream.rs` | sends on: own credentials, few headers, no redirects |
+//! | `upstream.rs`, `credentials.rs` | sends on: own credentials, few headers, no redirects |
+//! | `opened.rs` | hands answers back, at once or after heartbeats |
 //! | `hold.rs`, `sse.rs` | streams: events are held, judged, released |
 //! | `body.rs` | heartbeats while a message is held; the work ends with its reader |
+//! | `courtesy.rs` | cancels what nobody is going to read |
 //! | `seen.rs` | later views show what earlier ones showed |
 //! | `push.rs`, `addresses.rs` | webhooks, and which addresses may be called |
 //! | `own` | the guardian itself as an agent |
@@ -28,25 +31,32 @@ mod agent_protocol;
 mod agentvault;
 mod answer;
 mod body;
+mod courtesy;
+mod credentials;
 mod denial;
 mod error;
 mod hold;
 mod joined;
 mod json;
 mod listen;
+mod opened;
 mod own;
 mod probe;
 mod push;
+mod query;
 mod receive;
 mod route;
 mod seen;
 mod settings;
 mod sse;
+mod token_endpoint;
+mod tokens;
 mod upstream;
 mod verdicts;
 
 pub use addresses::Callable;
+pub use credentials::ClientCredentials;
 pub use error::GatewayError;
-pub use listen::{Gateways, Own};
+pub use listen::{Gateways, Own, Reload, Renewed};
 pub use probe::probe;
-pub use settings::{Direction, Listen, Protocol, RemoteGuardian, Settings, StreamMode};
+pub use settings::{ClientAuth, DenyStyle, Direction, Listen, Protocol, RemoteGuardian, Settings, StreamMode};

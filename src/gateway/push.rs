@@ -33,6 +33,14 @@ impl Webhooks {
         })
     }
 
+    /// The same webhooks, where others may be called from now on.
+    pub(super) fn renewed(&self, callable: &Callable) -> Result<Self, reqwest::Error> {
+        Ok(Self {
+            known: self.known.clone(),
+            ..Self::new(callable)?
+        })
+    }
+
     /// Puts a webhook behind an id that nobody can guess.
     pub(super) fn register(&self, url: &str) -> Result<String, &'static str> {
         let url = self.callable.check(url)?;

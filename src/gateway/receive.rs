@@ -1,10 +1,12 @@
 //! Receive: who calls, and what; within bounds of size and time, before anything is understood.
 
+use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
+use flate2::read::MultiGzDecoder;
 use futures_util::StreamExt;
 use http::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_LENGTH, HOST, ORIGIN};
 use http::{HeaderMap, Method, Request, StatusCode};
@@ -12,52 +14,110 @@ use sha2::{Digest, Sha256};
 use tokio::sync::OwnedSemaphorePermit;
 use url::Url;
 
+use super::push::PUSH_PATH;
+use super::query::Query;
 use super::route::Route;
+use super::settings::Protocol;
+use super::tokens::TOKEN_PATH;
+use crate::telemetry::names;
 
 /// A request as it arrived.
 pub(super) struct Received {
     pub(super) method: Method,
     /// What follows the gateway's own path.
     pub(super) rest: String,
-    pub(super) query: Option<String>,
+    pub(super) query: Query,
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
+    /// The hash of the key that the caller showed, or got a token for.
+    pub(super) caller: Option<[u8; 32]>,
     /// A place among the exchanges under way.
-    _permit: OwnedSemaphorePermit,
+    _place: Place,
 }
 
 /// A request that is not taken: the status and a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NotTaken(pub(super) StatusCode, pub(super) &'static str);
 
+/// A place among the exchanges under way, counted as long as it is held.
+struct Place {
+    _permit: OwnedSemaphorePermit,
+    gauge: metrics::Gauge,
+}
+
+impl Place {
+    fn take(route: &Route) -> Result<Self, NotTaken> {
+        let permit = Arc::clone(&route.in_flight)
+            .try_acquire_owned()
+            .map_err(|_| NotTaken(StatusCode::SERVICE_UNAVAILABLE, "too many requests are under way"))?;
+        let gauge = metrics::gauge!(names::GATEWAY_UNDER_WAY, "gateway" => route.settings.name.clone());
+        gauge.increment(1);
+        Ok(Self { _permit: permit, gauge })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.gauge.decrement(1);
+    }
+}
+
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The HTTP methods that some protocol uses.
+pub(super) const METHODS: &str = "GET, HEAD, POST, DELETE";
 
 /// Reads a request of this route.
 pub(super) async fn receive(route: &Route, rest: String, request: Request<Body>) -> Result<Received, NotTaken> {
     let (head, body) = request.into_parts();
+    let method = match head.method {
+        // The server leaves the body of its answer out.
+        Method::HEAD => Method::GET,
+        method @ (Method::GET | Method::POST | Method::DELETE) => method,
+        _ => {
+            let message = "expected GET, HEAD, POST or DELETE";
+            return Err(NotTaken(StatusCode::METHOD_NOT_ALLOWED, message));
+        }
+    };
     check_origin(route, &head.headers)?;
-    check_key(route, &head.headers)?;
-    if head
-        .headers
-        .get(CONTENT_ENCODING)
-        .is_some_and(|encoding| encoding != "identity")
-    {
-        return Err(NotTaken(
-            StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            "expected a body without `Content-Encoding`",
-        ));
-    }
-    let permit = Arc::clone(&route.in_flight)
-        .try_acquire_owned()
-        .map_err(|_| NotTaken(StatusCode::SERVICE_UNAVAILABLE, "too many requests are under way"))?;
+    let query = Query::read(head.uri.query());
+    let query = query.ok_or(NotTaken(
+        StatusCode::BAD_REQUEST,
+        "expected each name once in the query",
+    ))?;
+    let caller = match known_caller(route, &head.headers) {
+        None if !is_open(route, &method, &rest) => {
+            return Err(NotTaken(
+                StatusCode::UNAUTHORIZED,
+                "an API key of this gateway is needed",
+            ));
+        }
+        caller => caller,
+    };
+    let packed = is_packed(&head.headers)?;
+    let place = Place::take(route)?;
     let most = route.settings.max_message_bytes;
-    let too_large = NotTaken(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large");
-    let declared = head
-        .headers
+    let body = read(body, &head.headers, most).await?;
+    let body = if packed { unpack(&body, most)? } else { body };
+    Ok(Received {
+        method,
+        rest,
+        query,
+        headers: head.headers,
+        body,
+        caller,
+        _place: place,
+    })
+}
+
+const TOO_LARGE: NotTaken = NotTaken(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large");
+
+async fn read(body: Body, headers: &HeaderMap, most: usize) -> Result<Bytes, NotTaken> {
+    let declared = headers
         .get(CONTENT_LENGTH)
         .and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
     if declared.is_some_and(|length| length > most) {
-        return Err(too_large);
+        return Err(TOO_LARGE);
     }
     let reading = async {
         let mut whole = BytesMut::new();
@@ -65,23 +125,44 @@ pub(super) async fn receive(route: &Route, rest: String, request: Request<Body>)
         while let Some(chunk) = chunks.next().await {
             let chunk = chunk.map_err(|_| NotTaken(StatusCode::BAD_REQUEST, "the body broke off"))?;
             if whole.len() + chunk.len() > most {
-                return Err(too_large);
+                return Err(TOO_LARGE);
             }
             whole.extend_from_slice(&chunk);
         }
         Ok(whole.freeze())
     };
-    let body = tokio::time::timeout(BODY_TIMEOUT, reading)
+    tokio::time::timeout(BODY_TIMEOUT, reading)
         .await
-        .map_err(|_| NotTaken(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time"))??;
-    Ok(Received {
-        method: head.method,
-        rest,
-        query: head.uri.query().map(str::to_owned),
-        headers: head.headers,
-        body,
-        _permit: permit,
-    })
+        .map_err(|_| NotTaken(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time"))?
+}
+
+/// Whether the body is compressed with gzip.
+fn is_packed(headers: &HeaderMap) -> Result<bool, NotTaken> {
+    let mut encodings = headers.get_all(CONTENT_ENCODING).iter();
+    let (encoding, more) = (encodings.next(), encodings.next());
+    let name = encoding.map_or(b"".as_slice(), |encoding| encoding.as_bytes());
+    match name.trim_ascii().to_ascii_lowercase().as_slice() {
+        b"" | b"identity" if more.is_none() => Ok(false),
+        b"gzip" | b"x-gzip" if more.is_none() => Ok(true),
+        _ => Err(NotTaken(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "expected a body without `Content-Encoding`, or with gzip",
+        )),
+    }
+}
+
+/// The body without its compression, of at most so many bytes: a small body may unfold to a thousand times its size.
+fn unpack(packed: &[u8], most: usize) -> Result<Bytes, NotTaken> {
+    let mut body = Vec::new();
+    let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
+    MultiGzDecoder::new(packed)
+        .take(limit)
+        .read_to_end(&mut body)
+        .map_err(|_| NotTaken(StatusCode::BAD_REQUEST, "the body is not gzip, although it says so"))?;
+    if body.len() > most {
+        return Err(TOO_LARGE);
+    }
+    Ok(body.into())
 }
 
 /// Without keys, pages of other sites must not reach a gateway through somebody's browser.
@@ -114,11 +195,24 @@ fn check_origin(route: &Route, headers: &HeaderMap) -> Result<(), NotTaken> {
     }
 }
 
-fn check_key(route: &Route, headers: &HeaderMap) -> Result<(), NotTaken> {
+/// What may be asked without a key: cards, which say that one is needed; tokens, which are asked for with a key in the form; and
+/// notifications, whose address nobody can guess.
+fn is_open(route: &Route, method: &Method, rest: &str) -> bool {
+    let card = match route.settings.protocol {
+        Protocol::A2a => rest.ends_with("/.well-known/agent-card.json") || rest.ends_with("/.well-known/agent.json"),
+        Protocol::AgentVault => rest.ends_with("/agent-card.json"),
+        Protocol::AgentProtocol => false,
+    };
+    let notification = route.settings.protocol == Protocol::A2a && rest.starts_with(PUSH_PATH);
+    let token = route.settings.protocol == Protocol::AgentVault && rest == TOKEN_PATH && route.gives_tokens();
+    route.settings.client_keys.is_empty()
+        || (*method == Method::GET && card)
+        || (*method == Method::POST && (notification || token))
+}
+
+/// The hash of the key that a caller shows.
+fn known_caller(route: &Route, headers: &HeaderMap) -> Option<[u8; 32]> {
     let keys = &route.settings.client_keys;
-    if keys.is_empty() {
-        return Ok(());
-    }
     let bearer = headers.get(AUTHORIZATION).and_then(|value| {
         let (scheme, key) = value.as_bytes().split_at_checked("bearer ".len())?;
         scheme.eq_ignore_ascii_case(b"bearer ").then_some(key)
@@ -126,14 +220,11 @@ fn check_key(route: &Route, headers: &HeaderMap) -> Result<(), NotTaken> {
     let own = headers.get("x-guardian-key").map(http::HeaderValue::as_bytes);
     let key = own
         .or_else(|| headers.get("x-api-key").map(http::HeaderValue::as_bytes))
-        .or(bearer);
-    let digest: [u8; 32] = Sha256::digest(key.unwrap_or_default().trim_ascii()).into();
-    if key.is_some() && keys.contains(&digest) {
-        Ok(())
-    } else {
-        Err(NotTaken(
-            StatusCode::UNAUTHORIZED,
-            "an API key of this gateway is needed",
-        ))
+        .or(bearer)?
+        .trim_ascii();
+    let digest: [u8; 32] = Sha256::digest(key).into();
+    if keys.contains(&digest) {
+        return Some(digest);
     }
+    route.tokens.key_of(key, keys).filter(|_| route.gives_tokens()).copied()
 }

@@ -12,7 +12,8 @@ use super::error::GatewayError;
 use super::json::{Bounds, Json, JsonFault, object};
 use super::push::Webhooks;
 use super::seen::{Known, Seen};
-use super::settings::{Direction, Listen, Settings};
+use super::settings::{ClientAuth, Direction, Listen, Protocol, Settings};
+use super::tokens::Tokens;
 use super::upstream::{Upstream, client};
 use super::verdicts::{Question, Ruling, Verdicts};
 use crate::model::Caller;
@@ -29,6 +30,7 @@ pub(super) struct Route {
     pub(super) verdicts: Verdicts,
     pub(super) seen: Seen,
     pub(super) webhooks: Webhooks,
+    pub(super) tokens: Tokens,
     pub(super) in_flight: Arc<Semaphore>,
     aside: Arc<Semaphore>,
 }
@@ -38,7 +40,13 @@ const ASIDE: usize = 64;
 const ASIDE_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Route {
-    pub(super) fn new(settings: Settings, served_at: &str, guardian: Arc<Guardian>) -> Result<Self, GatewayError> {
+    /// `before` is the same gateway under its settings until now: what is remembered there is remembered here.
+    pub(super) fn new(
+        settings: Settings,
+        served_at: &str,
+        guardian: Arc<Guardian>,
+        before: Option<&Self>,
+    ) -> Result<Self, GatewayError> {
         let failed = |why: String| GatewayError::Unusable {
             gateway: settings.name.clone(),
             why,
@@ -78,17 +86,30 @@ impl Route {
                 Verdicts::here(guardian, caller, settings.decision_timeout, limits)
             }
         };
-        let webhooks = Webhooks::new(&settings.callable).map_err(|error| failed(error.to_string()))?;
+        let webhooks = match before {
+            Some(before) => before.webhooks.renewed(&settings.callable),
+            None => Webhooks::new(&settings.callable),
+        };
+        let webhooks = webhooks.map_err(|error| failed(error.to_string()))?;
         Ok(Self {
             base,
             upstream,
             verdicts,
-            seen: Seen::default(),
+            seen: before.map(|before| before.seen.renewed()).unwrap_or_default(),
             webhooks,
+            tokens: before.map(|before| before.tokens.clone()).unwrap_or_default(),
             in_flight: Arc::new(Semaphore::new(settings.max_in_flight)),
             aside: Arc::new(Semaphore::new(ASIDE)),
             settings,
         })
+    }
+
+    /// Whether callers can get tokens here.
+    pub(super) fn gives_tokens(&self) -> bool {
+        let settings = &self.settings;
+        settings.client_auth == ClientAuth::OAuth2
+            && settings.protocol == Protocol::AgentVault
+            && !settings.client_keys.is_empty()
     }
 
     /// Reads JSON within the bounds of this gateway.

@@ -24,6 +24,15 @@ enum Kept {
 pub(super) struct Seen {
     units: Cache<[u8; 32], Kept>,
     denied: Cache<String, Arc<Denial>>,
+    rejected: Cache<String, Arc<Rejected>>,
+}
+
+/// A task that the gateway made up to tell of a refusal: the agent behind it knows nothing of it.
+pub(super) struct Rejected {
+    /// Its conversation.
+    pub(super) context: String,
+    /// Why.
+    pub(super) denial: Denial,
 }
 
 /// What is known of a message.
@@ -44,6 +53,7 @@ impl Default for Seen {
         Self {
             units: Cache::builder().max_capacity(UNITS).time_to_live(KEPT_FOR).build(),
             denied: Cache::builder().max_capacity(DENIED).time_to_idle(KEPT_FOR).build(),
+            rejected: Cache::builder().max_capacity(DENIED).time_to_idle(KEPT_FOR).build(),
         }
     }
 }
@@ -81,6 +91,29 @@ impl Seen {
             };
             self.units.insert(key(scope, unit), kept);
         });
+    }
+
+    /// For a route under other settings: what was stopped stays so; what was allowed is asked about again.
+    pub(super) fn renewed(&self) -> Self {
+        Self {
+            denied: self.denied.clone(),
+            rejected: self.rejected.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// Makes up a task that tells of a refusal; gives its id.
+    pub(super) fn reject(&self, context: String, denial: &Denial) -> String {
+        let id = uuid::Uuid::new_v4().to_string();
+        self.deny(&id, denial);
+        let denial = denial.clone();
+        self.rejected.insert(id.clone(), Arc::new(Rejected { context, denial }));
+        id
+    }
+
+    /// A task that the gateway made up.
+    pub(super) fn rejected(&self, task: &str) -> Option<Arc<Rejected>> {
+        self.rejected.get(task)
     }
 
     /// Remembers that a task was stopped.

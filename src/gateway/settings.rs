@@ -8,6 +8,7 @@ use secrecy::SecretString;
 use url::Url;
 
 use super::addresses::Callable;
+use super::credentials::ClientCredentials;
 use crate::model::OrganisationId;
 
 /// The protocol that a gateway speaks.
@@ -73,6 +74,24 @@ pub enum StreamMode {
     Observe,
 }
 
+/// How a refused request is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DenyStyle {
+    /// As an error.
+    Error,
+    /// As a task that was rejected (A2A), or a request whose events say so (Agent Protocol).
+    Task,
+}
+
+/// How callers show who they are, where keys are needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClientAuth {
+    /// With a key.
+    Key,
+    /// With a token that they get for a key. Keys are taken as well.
+    OAuth2,
+}
+
 /// An AOS server that is asked in place of this process.
 #[derive(Clone, Debug)]
 pub struct RemoteGuardian {
@@ -99,16 +118,22 @@ pub struct Settings {
     pub stream_mode: StreamMode,
     /// Bytes of events that one stream may hold.
     pub hold_bytes: usize,
+    /// How refused requests are told.
+    pub deny_style: DenyStyle,
     /// The address under which others reach it, where that is not the one it listens on.
     pub public_url: Option<Url>,
     /// Whose policy applies.
     pub organisation: OrganisationId,
     /// Hashes of the keys that callers need; empty: none is asked for.
     pub client_keys: Vec<[u8; 32]>,
+    /// What cards ask callers for.
+    pub client_auth: ClientAuth,
     /// Anybody who can reach its address may call, without a key.
     pub allow_unauthenticated: bool,
     /// Headers that it sends to the agent behind it: its own credentials.
     pub headers: Vec<(HeaderName, HeaderValue)>,
+    /// What it shows to get tokens for that agent.
+    pub oauth2: Option<ClientCredentials>,
     /// Credentials of callers go on to the agent behind it.
     pub pass_auth: bool,
     /// Further headers of callers that go on.

@@ -8,6 +8,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use reqwest::Response;
 use url::Url;
 
+use super::credentials::Credentials;
 use super::settings::Settings;
 
 /// Why there is no answer.
@@ -28,6 +29,9 @@ pub(super) enum UpstreamFault {
     /// It sends its callers elsewhere.
     #[error("the agent behind the gateway answers with a redirect, and those are not followed")]
     Redirect,
+    /// It wants a token, and none could be had.
+    #[error("no token could be had for the agent behind the gateway")]
+    NoToken,
     /// The path cannot be sent on.
     #[error("the path of the request cannot be sent on")]
     Path,
@@ -41,6 +45,7 @@ impl UpstreamFault {
             UpstreamFault::Unreachable
             | UpstreamFault::Broken
             | UpstreamFault::TooLarge(_)
+            | UpstreamFault::NoToken
             | UpstreamFault::Redirect => StatusCode::BAD_GATEWAY,
         }
     }
@@ -61,6 +66,7 @@ pub(super) struct Upstream {
     http: reqwest::Client,
     pub(super) base: Url,
     own: Vec<(HeaderName, HeaderValue)>,
+    credentials: Option<Credentials>,
     pass: Vec<HeaderName>,
     timeout: Duration,
     most: usize,
@@ -85,8 +91,11 @@ impl Upstream {
         if settings.pass_auth {
             pass.extend([AUTHORIZATION, COOKIE, named("x-api-key")]);
         }
+        let http = client().build()?;
+        let credentials = settings.oauth2.clone();
         Ok(Self {
-            http: client().build()?,
+            credentials: credentials.map(|shown| Credentials::new(http.clone(), shown)),
+            http,
             base,
             own: settings.headers.clone(),
             pass,
@@ -99,7 +108,7 @@ impl Upstream {
     pub(super) async fn send(&self, forward: Forward<'_>) -> Result<Response, UpstreamFault> {
         let mut url = self.url(forward.rest).ok_or(UpstreamFault::Path)?;
         url.set_query(forward.query);
-        let response = self.once(&forward, url.clone()).await?;
+        let response = self.admitted(&forward, url.clone()).await?;
         if !response.status().is_redirection() || response.status() == StatusCode::NOT_MODIFIED {
             return Ok(response);
         }
@@ -115,7 +124,7 @@ impl Upstream {
         match to {
             Some(to) if keeps_method && differs_in_slash(&url, &to) => {
                 url.set_path(to.path());
-                let again = self.once(&forward, url).await?;
+                let again = self.admitted(&forward, url).await?;
                 if again.status().is_redirection() {
                     Err(UpstreamFault::Redirect)
                 } else {
@@ -126,7 +135,27 @@ impl Upstream {
         }
     }
 
-    async fn once(&self, forward: &Forward<'_>, url: Url) -> Result<Response, UpstreamFault> {
+    /// Sends once with a token, where one is needed, and once more with another where that was refused.
+    async fn admitted(&self, forward: &Forward<'_>, url: Url) -> Result<Response, UpstreamFault> {
+        let Some(credentials) = &self.credentials else {
+            return self.once(forward, url, None).await;
+        };
+        let token = credentials.header().await.ok_or(UpstreamFault::NoToken)?;
+        let response = self.once(forward, url.clone(), Some(&token)).await?;
+        if response.status() != StatusCode::UNAUTHORIZED {
+            return Ok(response);
+        }
+        credentials.forget(&token).await;
+        let token = credentials.header().await.ok_or(UpstreamFault::NoToken)?;
+        self.once(forward, url, Some(&token)).await
+    }
+
+    async fn once(
+        &self,
+        forward: &Forward<'_>,
+        url: Url,
+        token: Option<&HeaderValue>,
+    ) -> Result<Response, UpstreamFault> {
         let mut request = self.http.request(forward.method.clone(), url);
         for name in &self.pass {
             for value in forward.headers.get_all(name) {
@@ -136,6 +165,9 @@ impl Upstream {
         let mut own = HeaderMap::new();
         for (name, value) in &self.own {
             own.insert(name.clone(), value.clone());
+        }
+        if let Some(token) = token {
+            own.insert(AUTHORIZATION, token.clone());
         }
         if let Some(body) = &forward.body {
             let json = HeaderValue::from_static("application/json");

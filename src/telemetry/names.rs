@@ -57,8 +57,10 @@ pub const LOG_LOST: &str = "guardian_log_lines_lost_total";
 pub const IN_FLIGHT: &str = "guardian_steps_in_flight";
 
 /// Exchanges of gateways, by `gateway`, `protocol`, `direction` and `outcome`: `relayed`, `denied_request`, `denied_response`,
-/// `refused` (never understood), `fault` (the agent behind it gave no answer that could be used).
+/// `refused` (never understood), `fault` (the agent behind it gave no answer that could be used), `token` (a token was given out).
 pub const GATEWAY_EXCHANGES: &str = "guardian_gateway_exchanges_total";
+/// Exchanges of gateways that are under way, streams included, by `gateway`.
+pub const GATEWAY_UNDER_WAY: &str = "guardian_gateway_under_way";
 /// Events of streams that are only observed and went on without ever being judged, by `gateway`.
 pub const GATEWAY_UNOBSERVED: &str = "guardian_gateway_unobserved_total";
 
@@ -75,6 +77,7 @@ pub fn describe() {
         GATEWAY_EXCHANGES,
         "Exchanges of gateways, by gateway, protocol, direction and outcome."
     );
+    metrics::describe_gauge!(GATEWAY_UNDER_WAY, "Exchanges of gateways under way, by gateway.");
     metrics::describe_counter!(GATEWAY_UNOBSERVED, "Observed events that were not judged, by gateway.");
     metrics::describe_counter!(DECISIONS, "Verdicts given, by decision, source and method.");
     metrics::describe_histogram!(

@@ -1,4 +1,5 @@
 // Calls the weather agent with @a2a-js/sdk, through the gateway.
+import { Role } from '@a2a-js/sdk';
 import { ClientFactory } from '@a2a-js/sdk/client';
 import { randomUUID } from 'node:crypto';
 
@@ -6,7 +7,7 @@ const base = `${process.argv[2].replace(/\/$/, "")}/`;
 const client = await new ClientFactory().createFromUrl(base);
 const request = (text) => ({
   message: {
-    kind: 'message', messageId: randomUUID(), role: process.argv[3] === '1.0' ? 'ROLE_USER' : 'user',
+    kind: 'message', messageId: randomUUID(), role: Role.ROLE_USER,
     parts: [{ kind: 'text', text, content: { $case: 'text', value: text } }],
   },
 });

@@ -346,7 +346,7 @@ async fn the_other_binding_is_guarded_too() {
     assert_eq!(status, 403, "{text}");
     let answer: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(answer["error"]["status"], "PERMISSION_DENIED");
-    assert_eq!(answer["error"]["details"][0]["reason"], "POLICY_DENIED");
+    assert_eq!(answer["error"]["details"][1]["reason"], "POLICY_DENIED");
     let (_, text) = caller.get("/tasks/task-7").await;
     assert!(!text.contains("id_rsa"), "{text}");
     assert_eq!(caller.get("/docs").await.0, 404);

@@ -11,6 +11,7 @@ use axum::response::Response;
 use futures_util::{StreamExt, stream};
 use http::{HeaderMap, Request};
 use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::guardian::{ScriptedJudge, TestGuardian};
 
@@ -37,6 +38,10 @@ pub(crate) enum Answers {
     Json(Value),
     Status(u16, &'static [(&'static str, &'static str)], String),
     Events(Vec<String>),
+    /// A whole answer of these bytes, with these headers.
+    Bytes(&'static [(&'static str, &'static str)], Vec<u8>),
+    /// Events, and then the connection breaks.
+    EventsThenBreak(Vec<String>),
     /// Events, and then silence.
     EventsThenSilence(Vec<String>),
 }
@@ -115,6 +120,25 @@ async fn answer(State(shared): State<Arc<Shared>>, request: Request<Body>) -> Re
             response
                 .header("content-type", "text/event-stream")
                 .body(Body::from_stream(events))
+                .unwrap()
+        }
+        Answers::Bytes(headers, body) => {
+            let mut response = response.header("content-type", "application/json");
+            for (name, value) in headers {
+                response = response.header(*name, *value);
+            }
+            response.body(Body::from(body)).unwrap()
+        }
+        Answers::EventsThenBreak(events) => {
+            let events = stream::iter(events.into_iter().map(|event| Ok(Bytes::from(event))));
+            let end = stream::once(async {
+                // What was said before has left by then.
+                tokio::time::sleep(Duration::from_millis(200)).await;
+                Err(std::io::Error::other("the agent is gone"))
+            });
+            response
+                .header("content-type", "text/event-stream")
+                .body(Body::from_stream(events.chain(end)))
                 .unwrap()
         }
         Answers::EventsThenSilence(events) => {
@@ -226,4 +250,40 @@ pub(crate) async fn eventually(what: &str, is_so: impl Fn() -> bool) {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     panic!("it never happened: {what}");
+}
+
+/// An agent that takes one request after the other and answers with these bytes, whatever they are.
+pub(crate) async fn raw_agent(answer: impl Into<Vec<u8>>) -> String {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let (url, answer) = (format!("http://{}", listener.local_addr().unwrap()), answer.into());
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            let mut asked = vec![0; 65_536];
+            // One read takes a small request whole.
+            let _ = socket.read(&mut asked).await;
+            let _ = socket.write_all(&answer).await;
+            let _ = socket.shutdown().await;
+        }
+    });
+    url
+}
+
+/// What a gateway counts as under way.
+pub(crate) async fn under_way(guardian: &TestGuardian, gateway: &str) -> Option<f64> {
+    let (_, metrics) = guardian.get("metrics").await;
+    let line = metrics
+        .lines()
+        .find(|line| line.starts_with("guardian_gateway_under_way") && line.contains(&format!("\"{gateway}\"")))?;
+    line.rsplit(' ').next()?.parse().ok()
+}
+
+/// Waits until nothing is under way at a gateway that had something to do.
+pub(crate) async fn settled(guardian: &TestGuardian, gateway: &str) {
+    for _ in 0..500 {
+        if under_way(guardian, gateway).await == Some(0.0) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("still under way: {:?}", under_way(guardian, gateway).await);
 }

@@ -23,8 +23,24 @@ mod agentvault;
 #[allow(dead_code)]
 mod guardian;
 #[cfg(test)]
+mod hostile;
+#[cfg(test)]
+mod kills;
+#[cfg(test)]
+mod matrix;
+#[cfg(test)]
 mod notifications;
 #[cfg(test)]
 mod own;
 #[cfg(test)]
+mod own_bindings;
+#[cfg(test)]
+mod own_runs;
+#[cfg(test)]
+mod reload;
+#[cfg(test)]
 mod streams;
+#[cfg(test)]
+mod tokens;
+#[cfg(test)]
+mod whose_words;

@@ -116,9 +116,20 @@ async fn agentvault_and_agent_protocol_get_the_same_verdict() {
         .await;
     let events = data_of(&stream);
     assert_eq!(events.last().unwrap()["finish_reason"], "success", "{events:?}");
-    let verdict: Value = serde_json::from_str(events[1]["content"].as_str().unwrap()).unwrap();
+    let kinds: Vec<&str> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
+    let expected = [
+        "request_started",
+        "tool_result",
+        "tool_result",
+        "tool_result",
+        "text_output",
+        "artifact_generated",
+        "request_completed",
+    ];
+    assert_eq!(kinds, expected);
+    let verdict: Value = serde_json::from_str(events[4]["content"].as_str().unwrap()).unwrap();
     assert_eq!(verdict["decision"], "deny", "{verdict}");
-    let (_, list) = caller.get(&format!("/getevents?request_id={id}&since=2")).await;
+    let (_, list) = caller.get(&format!("/getevents?request_id={id}&since=6")).await;
     assert_eq!(
         serde_json::from_str::<Value>(&list).unwrap().as_array().unwrap().len(),
         1

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use aos_guardian::config::ConfigFile;
-use aos_guardian::gateway::Gateways;
+use aos_guardian::gateway::{Gateways, Reload};
 use aos_guardian::server::{Control, Server};
 use aos_guardian::{app, audit};
 use serde_json::{Value, json};
@@ -19,6 +19,8 @@ pub(crate) struct TestGuardian {
     pub(crate) url: String,
     pub(crate) address: std::net::SocketAddr,
     pub(crate) control: Control,
+    #[allow(dead_code, reason = "only the tests of gateways change them")]
+    pub(crate) gateways: Reload,
     http: reqwest::Client,
     folder: TempDir,
 }
@@ -86,6 +88,8 @@ impl TestGuardian {
 
     /// With this configuration; audit records go to a file.
     pub(crate) async fn with(toml: &str) -> Self {
+        // What is counted before somebody looks counts too.
+        aos_guardian::telemetry::metrics_handle();
         let folder = tempfile::tempdir().unwrap();
         let mut config = ConfigFile::parse(toml, "test")
             .unwrap()
@@ -109,12 +113,13 @@ impl TestGuardian {
         .unwrap();
         let (address, control) = (server.address(), server.control());
         let gateways = Gateways::bind(&config.gateways, address, &guardian).unwrap();
-        let server = server.besides(gateways.router());
+        let (server, gateways) = (server.besides(gateways.router()), gateways.reload());
         tokio::spawn(server.run());
         Self {
             url: format!("http://{address}/"),
             address,
             control,
+            gateways,
             http: client(),
             folder,
         }

@@ -5,27 +5,97 @@ use http::{HeaderValue, StatusCode};
 use serde_json::{Value, json};
 
 use super::call::{Binding, Call};
-use super::methods::Version;
+use super::methods::{Op, Version};
 use crate::gateway::answer::{Answer, rpc_error};
-use crate::gateway::denial::Denial;
-use crate::gateway::json::Json;
+use crate::gateway::denial::{Denial, Stage};
+use crate::gateway::json::{Json, object};
+use crate::gateway::route::Route;
+use crate::gateway::settings::DenyStyle;
 use crate::gateway::sse::Event;
 
 /// The JSON-RPC code of a refusal: outside of every reserved range, and shown by all published clients.
 pub(super) const DENIED: i64 = 4030;
 const DOMAIN: &str = "guardian.aos";
 
+/// A refused call: as an error, or as the configuration wants it.
+pub(super) fn denied_call(route: &Route, call: &Call, denial: &Denial) -> Answer {
+    let begins = matches!(call.op, Op::Send | Op::Stream) && call.begins_conversation();
+    if route.settings.deny_style == DenyStyle::Task && begins {
+        let (task, wrapped) = rejected_task(route, call, denial);
+        let body = match &call.binding {
+            Binding::Rpc { id, .. } => {
+                let result = if call.version == Version::V0 { task } else { wrapped };
+                object([("jsonrpc", "2.0".into()), ("id", id.clone()), ("result", result)])
+            }
+            Binding::Rest => wrapped,
+        };
+        return Answer::json(StatusCode::OK, body.write());
+    }
+    denied(route, call, denial)
+}
+
 /// A refusal, where a whole answer is expected.
-pub(super) fn denied(call: &Call, denial: &Denial) -> Answer {
+pub(super) fn denied(route: &Route, call: &Call, denial: &Denial) -> Answer {
     match &call.binding {
         Binding::Rpc { id, .. } => Answer::json(StatusCode::OK, denied_rpc(id, call.version, denial).write()),
-        Binding::Rest => rest_error(
-            StatusCode::FORBIDDEN,
-            "PERMISSION_DENIED",
-            &denial.text(),
-            &denial.decision_id,
-        ),
+        Binding::Rest => {
+            let mut answer = rest_error(
+                StatusCode::FORBIDDEN,
+                "PERMISSION_DENIED",
+                &denial.text(),
+                &denied_details(denial),
+            );
+            answer.in_band = Some(in_band(route, call, denial).unwrap_or_else(|| answer.body.clone()));
+            answer
+        }
     }
+}
+
+/// What tells of a refusal where the status is given away: a task that failed, for calls that are answered with a task.
+fn in_band(route: &Route, call: &Call, denial: &Denial) -> Option<String> {
+    match call.op {
+        Op::Send => Some(rejected_task(route, call, denial).1.write()),
+        Op::Get | Op::Cancel => {
+            let task: Json = json!({"id": call.task(), "contextId": ""}).into();
+            Some(failed_task(call, &task, denial).write())
+        }
+        Op::Stream
+        | Op::List
+        | Op::Subscribe
+        | Op::PushSet
+        | Op::PushGet
+        | Op::PushList
+        | Op::PushDelete
+        | Op::Card
+        | Op::Unknown => None,
+    }
+}
+
+/// A task that only the gateway knows, which tells of a refusal; alone, and as the answer to a message.
+fn rejected_task(route: &Route, call: &Call, denial: &Denial) -> (Json, Json) {
+    let context = uuid::Uuid::new_v4().to_string();
+    let id = route.seen.reject(context.clone(), denial);
+    let task = rejected(call, &id, &context, denial);
+    (task.clone(), object([("task", task)]))
+}
+
+fn rejected(call: &Call, id: &str, context: &str, denial: &Denial) -> Json {
+    stopped_task(call, (id, context), "rejected", denial)
+}
+
+/// The answer to a call about a task that only the gateway knows.
+pub(super) fn of_rejected(route: &Route, call: &Call) -> Option<Answer> {
+    if call.op != Op::Get {
+        return None;
+    }
+    let id = call.task()?;
+    let known = route.seen.rejected(&id)?;
+    let task = rejected(call, &id, &known.context, &known.denial);
+    let body = match &call.binding {
+        Binding::Rpc { id, .. } => object([("jsonrpc", "2.0".into()), ("id", id.clone()), ("result", task)]),
+        Binding::Rest => task,
+    };
+    Some(Answer::json(StatusCode::OK, body.write()))
 }
 
 /// A refusal, as an event of a stream.
@@ -51,14 +121,21 @@ fn error_info(reason: &str, decision_id: &str) -> Value {
     })
 }
 
-fn rest_error(status: StatusCode, name: &str, message: &str, decision_id: &str) -> Answer {
-    let reason = if name == "PERMISSION_DENIED" {
-        "POLICY_DENIED"
-    } else {
-        name
+/// The published client shows the message of an error only where its first detail is one that A2A defines.
+fn denied_details(denial: &Denial) -> Value {
+    let known = match denial.stage {
+        Stage::Request => "INVALID_REQUEST",
+        Stage::Response => "INVALID_AGENT_RESPONSE",
     };
+    json!([
+        {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": known, "domain": "a2a-protocol.org"},
+        error_info("POLICY_DENIED", &denial.decision_id),
+    ])
+}
+
+fn rest_error(status: StatusCode, name: &str, message: &str, details: &Value) -> Answer {
     let body = json!({"error": {
-        "code": status.as_u16(), "status": name, "message": message, "details": [error_info(reason, decision_id)],
+        "code": status.as_u16(), "status": name, "message": message, "details": details,
     }});
     let mut answer = Answer::json(status, body.to_string());
     answer
@@ -68,8 +145,9 @@ fn rest_error(status: StatusCode, name: &str, message: &str, decision_id: &str) 
 }
 
 /// Something went wrong before or behind the gateway.
-pub(super) fn fault(call: &Call, status: StatusCode, message: &str) -> Answer {
-    let message = format!("[guardian] {message}");
+pub(super) fn fault(route: &Route, call: &Call, status: StatusCode, message: &str) -> Answer {
+    let denial = Denial::undecided(Stage::Response, "fault", message);
+    let message = denial.text();
     match &call.binding {
         Binding::Rpc { id, .. } => {
             let body = rpc_error(id, -32603, &message, None).write();
@@ -77,7 +155,14 @@ pub(super) fn fault(call: &Call, status: StatusCode, message: &str) -> Answer {
             answer.in_band = Some(body);
             answer
         }
-        Binding::Rest => rest_error(status, "UNAVAILABLE", &message, ""),
+        Binding::Rest => {
+            let details = json!([
+                {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "INTERNAL_ERROR", "domain": "a2a-protocol.org"},
+            ]);
+            let mut answer = rest_error(status, "UNAVAILABLE", &message, &details);
+            answer.in_band = Some(in_band(route, call, &denial).unwrap_or_else(|| answer.body.clone()));
+            answer
+        }
     }
 }
 
@@ -102,7 +187,7 @@ fn failed_event(
         ids.1.as_deref().unwrap_or_default(),
     );
     let mut update = json!({
-        "taskId": task, "contextId": context, "status": rest_status(version, ids, text),
+        "taskId": task, "contextId": context, "status": rest_status(version, (task, context), "failed", text),
         "metadata": denial.map_or(json!({}), Denial::data),
     });
     if let (Version::V0, Some(update)) = (version, update.as_object_mut()) {
@@ -111,13 +196,13 @@ fn failed_event(
     json!({"statusUpdate": update})
 }
 
-fn rest_status(version: Version, ids: &(Option<String>, Option<String>), text: &str) -> Value {
+fn rest_status(version: Version, (task, context): (&str, &str), state: &str, text: &str) -> Value {
     let parts = if version == Version::V0 { "content" } else { "parts" };
     json!({
-        "state": "TASK_STATE_FAILED", "timestamp": jiff::Timestamp::now().to_string(),
+        "state": format!("TASK_STATE_{}", state.to_ascii_uppercase()), "timestamp": jiff::Timestamp::now().to_string(),
         "message": {
             "messageId": uuid::Uuid::new_v4().to_string(), "role": "ROLE_AGENT", parts: [{"text": text}],
-            "taskId": ids.0.as_deref().unwrap_or_default(), "contextId": ids.1.as_deref().unwrap_or_default(),
+            "taskId": task, "contextId": context,
         },
     })
 }
@@ -126,11 +211,15 @@ fn rest_status(version: Version, ids: &(Option<String>, Option<String>), text: &
 pub(super) fn failed_task(call: &Call, task: &Json, denial: &Denial) -> Json {
     let id = task.str_of("id").unwrap_or_default();
     let context = task.str_of("contextId").unwrap_or_default();
+    stopped_task(call, (id, context), "failed", denial)
+}
+
+fn stopped_task(call: &Call, (id, context): (&str, &str), state: &str, denial: &Denial) -> Json {
     let is_v0_rpc = call.version == Version::V0 && call.binding != Binding::Rest;
     if is_v0_rpc {
         return json!({
             "kind": "task", "id": id, "contextId": context,
-            "status": {"state": "failed", "timestamp": jiff::Timestamp::now().to_string(), "message": {
+            "status": {"state": state, "timestamp": jiff::Timestamp::now().to_string(), "message": {
                 "kind": "message", "role": "agent", "messageId": uuid::Uuid::new_v4().to_string(),
                 "taskId": id, "contextId": context, "parts": [{"kind": "text", "text": denial.text()}],
             }},
@@ -138,9 +227,8 @@ pub(super) fn failed_task(call: &Call, task: &Json, denial: &Denial) -> Json {
         })
         .into();
     }
-    let ids = (Some(id.to_owned()), Some(context.to_owned()));
     json!({
-        "id": id, "contextId": context, "status": rest_status(call.version, &ids, &denial.text()),
+        "id": id, "contextId": context, "status": rest_status(call.version, (id, context), state, &denial.text()),
         "metadata": denial.data(),
     })
     .into()

@@ -3,6 +3,7 @@
 use super::methods::{Op, Version};
 use crate::gateway::denial::Stage;
 use crate::gateway::json::{Json, object};
+use crate::gateway::query::Query;
 use crate::gateway::route::Route;
 use crate::gateway::verdicts::Question;
 
@@ -25,7 +26,7 @@ pub(super) struct Call {
     pub(super) params: Json,
     /// The path after the gateway's own, and the query, as they go on.
     pub(super) rest: String,
-    pub(super) query: Option<String>,
+    pub(super) query: Query,
 }
 
 impl Call {
@@ -36,6 +37,15 @@ impl Call {
         let in_message = self.params.at(&["message", "taskId"]).and_then(Json::as_str);
         let in_path = Op::task_of_path(&self.rest).filter(|_| self.binding == Binding::Rest);
         in_path.or(in_message).or(named).map(str::to_owned)
+    }
+
+    /// Whether a message belongs to no task and no conversation yet.
+    pub(super) fn begins_conversation(&self) -> bool {
+        let belongs = |name| {
+            let value = self.params.at(&["message", name]).and_then(Json::as_str);
+            value.is_some_and(|id| !id.is_empty())
+        };
+        !belongs("taskId") && !belongs("contextId")
     }
 
     /// Everything that the caller says.
@@ -51,10 +61,13 @@ impl Call {
             {
                 params.set("id", task);
             }
-            for (name, value) in url::form_urlencoded::parse(self.query.as_deref().unwrap_or_default().as_bytes()) {
-                if params.get(&name).is_none() {
-                    params.set(&name, value.into_owned());
-                }
+            for (name, value) in self.query.pairs() {
+                // What the query says beside a body that says the same is looked at too.
+                let place = match params.get(name) {
+                    None => name.to_owned(),
+                    Some(_) => format!("query {name}"),
+                };
+                params.set(&place, value);
             }
         }
         params

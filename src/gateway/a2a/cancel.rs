@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use http::Method;
-
 use super::call::{Binding, Call};
 use super::methods::{Op, Version};
+use crate::gateway::courtesy;
 use crate::gateway::json::object;
+use crate::gateway::query::Query;
 use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
-use crate::gateway::upstream::Forward;
 
 /// Tells the agent behind the gateway that nobody is going to read the answer.
 pub(super) fn cancel(route: &Arc<Route>, call: &Call, received: &Arc<Received>, task: &str) {
@@ -34,21 +33,9 @@ pub(super) fn cancel(route: &Arc<Route>, call: &Call, received: &Arc<Received>, 
             Binding::Rpc { .. } => call.rest.clone(),
             Binding::Rest => rest_of_task(&call.rest, task),
         },
-        query: None,
+        query: Query::default(),
     };
-    let (kept, received) = (Arc::clone(route), Arc::clone(received));
-    route.aside(async move {
-        let Some(upstream) = &kept.upstream else { return };
-        let forward = Forward {
-            method: Method::POST,
-            rest: &cancelling.rest,
-            query: None,
-            headers: &received.headers,
-            body: cancelling.body(),
-        };
-        // It is a courtesy: the task may have ended long ago.
-        let _ = upstream.send(forward).await;
-    });
+    courtesy::tell(route, received, cancelling.rest.clone(), cancelling.body());
 }
 
 fn rest_of_task(rest: &str, task: &str) -> String {

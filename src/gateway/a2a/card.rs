@@ -13,6 +13,7 @@ use super::call::{Binding, Call};
 use super::methods::{Op, Version};
 use crate::gateway::answer::Answer;
 use crate::gateway::json::Json;
+use crate::gateway::query::Query;
 use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
 use crate::gateway::upstream::Forward;
@@ -30,7 +31,7 @@ pub(super) async fn show(route: &Arc<Route>, received: Received) -> Response {
         binding: Binding::Rest,
         params: Json::Null,
         rest: received.rest.clone(),
-        query: None,
+        query: Query::default(),
     };
     match card(route, &call, &received).await {
         Ok((card, headers)) => with_etag(card, headers, &received.headers),
@@ -41,7 +42,7 @@ pub(super) async fn show(route: &Arc<Route>, received: Received) -> Response {
 async fn card(route: &Arc<Route>, call: &Call, received: &Received) -> Result<(Json, HeaderMap), Answer> {
     let fault = |status, message: &str| {
         route.count("fault");
-        answers::fault(call, status, message)
+        answers::fault(route, call, status, message)
     };
     let Some(upstream) = &route.upstream else {
         return Err(fault(StatusCode::NOT_FOUND, "there is no agent behind this gateway"));
@@ -83,7 +84,7 @@ async fn card(route: &Arc<Route>, call: &Call, received: &Received) -> Result<(J
         }
         Err(denial) => {
             route.count("denied_response");
-            Err(answers::denied(call, &denial))
+            Err(answers::denied(route, call, &denial))
         }
     }
 }

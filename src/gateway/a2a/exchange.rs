@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use axum::response::Response;
-use bytes::Bytes;
 use http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderMap, StatusCode};
 
@@ -14,83 +13,40 @@ use super::events::{Events, scope};
 use super::methods::Op;
 use super::views::{each_task, has_tasks, overlaid};
 use super::{card, webhooks};
-use crate::gateway::answer::{Answer, is_event_stream, stream_response};
-use crate::gateway::body::{self, JSON_HEARTBEAT, Pulse, SSE_HEARTBEAT, Settled};
+use crate::gateway::answer::{Answer, is_event_stream};
+use crate::gateway::body::Pulse;
 use crate::gateway::denial::Denial;
-use crate::gateway::hold;
 use crate::gateway::json::Json;
+use crate::gateway::opened::{Awaited, respond};
 use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
+use crate::gateway::sse::Event;
 use crate::gateway::upstream::{Forward, Upstream, UpstreamFault};
 use crate::gateway::verdicts::Ruling;
 
-/// What a call led to.
-enum Opened {
-    /// A whole answer.
-    Whole(Answer),
-    /// A stream of events.
-    Stream(reqwest::Response, Box<Events>),
-}
+type Opened = crate::gateway::opened::Opened<Events>;
 
 /// Answers a call.
 pub(super) async fn answer(route: Arc<Route>, call: Call, received: Received) -> Response {
-    let streams = call.op.streams();
-    let is_rpc = call.binding != Binding::Rest;
+    let awaited = if call.op.streams() {
+        let call = call.clone();
+        Awaited::Events(Box::new(move |answer| vec![late_event(&call, answer)]))
+    } else {
+        let (route, call) = (Arc::clone(&route), call.clone());
+        let message = "the agent behind the gateway answered with a stream that nobody asked for";
+        Awaited::Whole(Box::new(move || {
+            answers::fault(&route, &call, StatusCode::BAD_GATEWAY, message)
+        }))
+    };
     let pulse = Pulse::new();
-    let received = Arc::new(received);
-    let opening = open(Arc::clone(&route), call.clone(), received, pulse.clone());
-    match body::settle(&pulse, opening).await {
-        Settled::Done(Opened::Whole(answer)) => answer.into_response(),
-        Settled::Done(Opened::Stream(response, events)) => stream_response(body::worked(SSE_HEARTBEAT, |out| {
-            hold::relay(route, response, *events, out)
-        })),
-        Settled::Holding(opening) if streams => {
-            stream_response(body::worked(SSE_HEARTBEAT, |out| async move {
-                if out.send(Bytes::from_static(SSE_HEARTBEAT)).await.is_err() {
-                    return;
-                }
-                match opening.await {
-                    Opened::Stream(response, events) => hold::relay(route, response, *events, out).await,
-                    Opened::Whole(answer) => {
-                        let event = late_event(&call, answer);
-                        // Who has gone away reads nothing any more.
-                        let _ = out.send(event.to_bytes().into()).await;
-                    }
-                }
-            }))
-        }
-        Settled::Holding(opening) if is_rpc => {
-            let body = body::worked(JSON_HEARTBEAT, |out| async move {
-                if out.send(Bytes::from_static(JSON_HEARTBEAT)).await.is_err() {
-                    return;
-                }
-                let text = whole(&call, opening.await).late_body();
-                let _ = out.send(text.into()).await;
-            });
-            let mut response = Answer::json(StatusCode::OK, String::new()).into_response();
-            *response.body_mut() = body;
-            response
-        }
-        // HTTP+JSON tells refusals by the status, which is not known yet.
-        Settled::Holding(opening) => whole(&call, opening.await).into_response(),
-    }
+    let opening = open(Arc::clone(&route), call, Arc::new(received), pulse.clone());
+    respond(route, &pulse, opening, awaited).await
 }
 
-fn whole(call: &Call, opened: Opened) -> Answer {
-    match opened {
-        Opened::Whole(answer) => answer,
-        Opened::Stream(..) => answers::fault(
-            call,
-            StatusCode::BAD_GATEWAY,
-            "the agent behind the gateway answered with a stream that nobody asked for",
-        ),
-    }
-}
-
-fn late_event(call: &Call, answer: Answer) -> crate::gateway::sse::Event {
+fn late_event(call: &Call, answer: Answer) -> Event {
     match &call.binding {
-        Binding::Rpc { .. } => crate::gateway::sse::Event::of(answer.late_body()),
-        Binding::Rest if answer.status.is_success() => crate::gateway::sse::Event::of(answer.body),
+        Binding::Rpc { .. } => Event::of(answer.late_body()),
+        Binding::Rest if answer.status.is_success() => Event::of(answer.late_body()),
         Binding::Rest => {
             let error = serde_json::from_str::<serde_json::Value>(&answer.body).unwrap_or_default();
             let message = error.pointer("/error/message").and_then(|message| message.as_str());
@@ -103,18 +59,23 @@ fn late_event(call: &Call, answer: Answer) -> crate::gateway::sse::Event {
 async fn open(route: Arc<Route>, mut call: Call, received: Arc<Received>, pulse: Pulse) -> Opened {
     let Some(upstream) = &route.upstream else {
         return Opened::Whole(answers::fault(
+            &route,
             &call,
             StatusCode::NOT_FOUND,
             "there is no agent behind this gateway",
         ));
     };
+    if let Some(answer) = answers::of_rejected(&route, &call) {
+        route.count("denied_response");
+        return Opened::Whole(answer);
+    }
     if let Err(denial) = pulse.while_held(admit(&route, &mut call)).await {
         route.count("denied_request");
-        return Opened::Whole(refused(&call, &denial));
+        return Opened::Whole(refused(&route, &call, &denial));
     }
     let fault = |fault: &UpstreamFault| {
         route.count("fault");
-        Opened::Whole(answers::fault(&call, fault.status(), &fault.to_string()))
+        Opened::Whole(answers::fault(&route, &call, fault.status(), &fault.to_string()))
     };
     let mut response = match send(upstream, &call, &received).await {
         Ok(response) => response,
@@ -147,7 +108,7 @@ async fn open(route: Arc<Route>, mut call: Call, received: Arc<Received>, pulse:
             } else {
                 status
             };
-            return Opened::Whole(answers::fault(&call, status, &message));
+            return Opened::Whole(answers::fault(&route, &call, status, &message));
         }
     };
     Opened::Whole(
@@ -158,11 +119,11 @@ async fn open(route: Arc<Route>, mut call: Call, received: Arc<Received>, pulse:
 }
 
 /// A refused call. Who follows a task that was stopped is told so in the form of an event.
-fn refused(call: &Call, denial: &Denial) -> Answer {
-    let mut answer = answers::denied(call, denial);
-    let is_rpc = call.binding != Binding::Rest;
-    if is_rpc && call.op.streams() {
-        let event = answers::denied_event(call, &(call.task(), None), denial);
+fn refused(route: &Route, call: &Call, denial: &Denial) -> Answer {
+    let mut answer = answers::denied_call(route, call, denial);
+    let told_as_event = call.op.streams() && (call.binding != Binding::Rest || answer.status.is_success());
+    if told_as_event {
+        let event = Event::of(answer.body.clone());
         answer.in_band = Some(answer.body);
         answer.body = String::from_utf8_lossy(&event.to_bytes()).into_owned();
         answer.headers.insert(
@@ -196,10 +157,11 @@ async fn admit(route: &Route, call: &mut Call) -> Result<(), Denial> {
 }
 
 async fn send(upstream: &Upstream, call: &Call, received: &Received) -> Result<reqwest::Response, UpstreamFault> {
+    let query = call.query.write();
     let forward = Forward {
         method: received.method.clone(),
         rest: &call.rest,
-        query: call.query.as_deref(),
+        query: query.as_deref(),
         headers: &received.headers,
         body: call.body(),
     };
@@ -293,7 +255,7 @@ async fn finish(
                     return whole_answer(status, headers, view);
                 }
             }
-            answers::denied(call, &denial)
+            answers::denied(route, call, &denial)
         }
     }
 }

@@ -4,7 +4,7 @@ use http::Method;
 
 /// What a caller asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Op {
+pub(in crate::gateway) enum Op {
     Send,
     Stream,
     Get,
@@ -22,7 +22,7 @@ pub(super) enum Op {
 
 /// The revision whose names and shapes a caller uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Version {
+pub(in crate::gateway) enum Version {
     /// 0.2 and 0.3.
     V0,
     /// 1.0.
@@ -31,7 +31,7 @@ pub(super) enum Version {
 
 impl Op {
     /// The operation of a JSON-RPC method.
-    pub(super) fn of_rpc(name: &str) -> (Op, Version) {
+    pub(in crate::gateway) fn of_rpc(name: &str) -> (Op, Version) {
         let op = match name {
             "message/send" | "SendMessage" => Op::Send,
             "message/stream" | "SendStreamingMessage" => Op::Stream,
@@ -55,7 +55,7 @@ impl Op {
     }
 
     /// The operation of an HTTP+JSON request; `None` for paths that A2A does not define.
-    pub(super) fn of_rest(method: &Method, path: &str) -> Option<(Op, Version)> {
+    pub(in crate::gateway) fn of_rest(method: &Method, path: &str) -> Option<(Op, Version)> {
         let segments: Vec<&str> = path.trim_start_matches('/').split('/').collect();
         let version = if segments.first() == Some(&"v1") {
             Version::V0
@@ -86,7 +86,7 @@ impl Op {
     }
 
     /// The task that the path of an HTTP+JSON request names.
-    pub(super) fn task_of_path(path: &str) -> Option<&str> {
+    pub(in crate::gateway) fn task_of_path(path: &str) -> Option<&str> {
         let (_, rest) = path.split_once("/tasks/")?;
         let id = rest.split('/').next()?;
         let id = id.split(':').next()?;

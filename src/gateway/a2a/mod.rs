@@ -15,12 +15,14 @@ use std::sync::Arc;
 use axum::response::Response;
 use http::{Method, StatusCode};
 
+pub(super) use methods::{Op, Version};
+
 use call::{Binding, Call};
-use methods::Op;
 
 use super::answer::{Answer, RpcRequest, rpc_error};
 use super::json::Json;
 use super::push::PUSH_PATH;
+use super::query::Query;
 use super::receive::Received;
 use super::route::Route;
 
@@ -65,6 +67,10 @@ fn read_rest(route: &Route, received: &Received) -> Result<Json, Answer> {
 }
 
 fn read_rpc(route: &Route, received: &Received) -> Result<Call, Answer> {
+    // Words in the path would go on without having been judged.
+    if !received.rest.split('/').all(super::seen::is_plain) {
+        return Err(refusal(StatusCode::NOT_FOUND, -32601, "there is nothing here"));
+    }
     let RpcRequest { id, name, params } = RpcRequest::read(route, &received.body)?;
     let (op, version) = Op::of_rpc(&name);
     Ok(Call {
@@ -73,7 +79,7 @@ fn read_rpc(route: &Route, received: &Received) -> Result<Call, Answer> {
         binding: Binding::Rpc { id, name },
         params,
         rest: received.rest.clone(),
-        query: None,
+        query: Query::default(),
     })
 }
 

@@ -13,6 +13,7 @@ use crate::gateway::answer::{Answer, rpc_error};
 use crate::gateway::denial::{Denial, Stage};
 use crate::gateway::json::Json;
 use crate::gateway::push::PUSH_PATH;
+use crate::gateway::query::Query;
 use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
 
@@ -150,7 +151,7 @@ pub(super) async fn notify(route: &Arc<Route>, received: Received) -> Response {
         binding: Binding::Rest,
         params: Json::Null,
         rest: String::new(),
-        query: None,
+        query: Query::default(),
     };
     let ids = call::ids(&notification);
     let denied = ids

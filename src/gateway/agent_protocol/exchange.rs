@@ -3,19 +3,21 @@
 use std::sync::Arc;
 
 use axum::response::Response;
-use bytes::Bytes;
 use http::StatusCode;
 
 use super::Op;
+use super::cancel::cancel;
 use super::events::Events;
 use super::shapes::{self, denied, refusal};
-use crate::gateway::answer::{Answer, events_response, is_event_stream, stream_response};
-use crate::gateway::body::{self, Pulse, SSE_HEARTBEAT, Settled};
+use crate::gateway::answer::{Answer, is_event_stream};
+use crate::gateway::body::Pulse;
 use crate::gateway::denial::{Denial, Stage};
-use crate::gateway::hold::{self, judge_list};
+use crate::gateway::hold::judge_list;
 use crate::gateway::json::Json;
+use crate::gateway::opened::{Awaited, respond};
 use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
+use crate::gateway::settings::DenyStyle;
 use crate::gateway::sse::Event;
 use crate::gateway::upstream::{Forward, UpstreamFault};
 use crate::gateway::verdicts::Ruling;
@@ -30,61 +32,29 @@ pub(super) struct Call {
     pub(super) body: Json,
 }
 
-/// What a call led to.
-enum Opened {
-    /// A whole answer.
-    Whole(Answer),
-    /// Events that are all there are.
-    Last(Vec<Event>),
-    /// A stream of events.
-    Stream(reqwest::Response, Box<Events>),
-}
+type Opened = crate::gateway::opened::Opened<Events>;
 
 /// Answers a call.
 pub(super) async fn answer(route: Arc<Route>, call: Call, received: Received) -> Response {
-    let query = received.query.clone().unwrap_or_default().to_ascii_lowercase();
-    let wants_stream = query.contains("stream=true") || query.contains("stream=1");
+    let wants_stream = received.query.says("stream") == Some(true);
     let streams = call.op == Op::StreamRequest || (call.op == Op::Events && wants_stream);
+    let awaited = if streams {
+        Awaited::Events(Box::new(as_events))
+    } else {
+        let message = "the agent behind the gateway answered with a stream that nobody asked for";
+        Awaited::Whole(Box::new(move || refusal(StatusCode::BAD_GATEWAY, message)))
+    };
     let pulse = Pulse::new();
     let opening = open(Arc::clone(&route), call, Arc::new(received), streams, pulse.clone());
-    match body::settle(&pulse, opening).await {
-        Settled::Done(Opened::Whole(answer)) => answer.into_response(),
-        Settled::Done(Opened::Last(events)) => events_response(&events),
-        Settled::Done(Opened::Stream(response, events)) => stream_response(body::worked(SSE_HEARTBEAT, |out| {
-            hold::relay(route, response, *events, out)
-        })),
-        Settled::Holding(opening) if streams => stream_response(body::worked(SSE_HEARTBEAT, |out| async move {
-            if out.send(Bytes::from_static(SSE_HEARTBEAT)).await.is_err() {
-                return;
-            }
-            let events = match opening.await {
-                Opened::Stream(response, events) => return hold::relay(route, response, *events, out).await,
-                Opened::Last(events) => events,
-                Opened::Whole(answer) => {
-                    let body = serde_json::from_str::<serde_json::Value>(&answer.body).unwrap_or_default();
-                    let said = body.get("detail").and_then(|detail| detail.as_str());
-                    shapes::Form::Snake.last_words(
-                        None,
-                        "guardian",
-                        said.unwrap_or("[guardian] the agent gave no stream"),
-                    )
-                }
-            };
-            for event in events {
-                if out.send(event.to_bytes().into()).await.is_err() {
-                    return;
-                }
-            }
-        })),
-        // Refusals are told by the status, which is not known yet.
-        Settled::Holding(opening) => match opening.await {
-            Opened::Whole(answer) => answer.into_response(),
-            Opened::Last(events) => events_response(&events),
-            Opened::Stream(response, events) => stream_response(body::worked(SSE_HEARTBEAT, |out| {
-                hold::relay(route, response, *events, out)
-            })),
-        },
-    }
+    respond(route, &pulse, opening, awaited).await
+}
+
+/// A whole answer where events are expected.
+fn as_events(answer: Answer) -> Vec<Event> {
+    let body = serde_json::from_str::<serde_json::Value>(&answer.body).unwrap_or_default();
+    let said = body.get("detail").and_then(|detail| detail.as_str());
+    let said = said.unwrap_or("[guardian] the agent gave no stream");
+    shapes::Form::Snake.last_words(None, "guardian", said)
 }
 
 async fn open(route: Arc<Route>, mut call: Call, received: Arc<Received>, streams: bool, pulse: Pulse) -> Opened {
@@ -107,21 +77,23 @@ async fn open(route: Arc<Route>, mut call: Call, received: Arc<Received>, stream
             Op::Events if streams => Opened::Last(last_words(&call, &received, &denial)),
             Op::Events => Opened::Whole(list(&last_words(&call, &received, &denial))),
             Op::Status | Op::Show => Opened::Whole(status_of_denied(&call, &denial)),
-            Op::Process | Op::StreamRequest => Opened::Whole(denied(&denial)),
+            Op::Process | Op::StreamRequest => Opened::Whole(refused(&route, &call, &denial)),
         };
     }
     if let Err(denial) = pulse.while_held(admit(&route, &mut call)).await {
         route.count("denied_request");
-        return Opened::Whole(denied(&denial));
+        return Opened::Whole(refused(&route, &call, &denial));
     }
+    let op = call.op;
     let fault = |why: &UpstreamFault| {
         route.count("fault");
-        Opened::Whole(refusal(why.status(), &why.to_string()))
+        Opened::Whole(faulty(&route, op, why.status(), &why.to_string()))
     };
+    let query = received.query.write();
     let forward = Forward {
         method: received.method.clone(),
         rest: &received.rest,
-        query: received.query.as_deref(),
+        query: query.as_deref(),
         headers: &received.headers,
         body: (call.body != Json::Null).then(|| call.body.write()),
     };
@@ -151,10 +123,8 @@ async fn open(route: Arc<Route>, mut call: Call, received: Arc<Received>, stream
         } else {
             status
         };
-        return Opened::Whole(refusal(
-            status,
-            "the agent behind the gateway gave an answer that is not JSON",
-        ));
+        let message = "the agent behind the gateway gave an answer that is not JSON";
+        return Opened::Whole(faulty(&route, op, status, message));
     };
     let list_of_events = call.op == Op::Events && status.is_success();
     match answer {
@@ -166,7 +136,7 @@ async fn open(route: Arc<Route>, mut call: Call, received: Arc<Received>, stream
             route.count("relayed");
             Opened::Whole(list(&shown))
         }
-        answer => Opened::Whole(pulse.while_held(finish(&route, &call, answer, status)).await),
+        answer => Opened::Whole(pulse.while_held(finish(&route, &call, &received, answer, status)).await),
     }
 }
 
@@ -194,7 +164,7 @@ async fn admit(route: &Route, call: &mut Call) -> Result<(), Denial> {
 }
 
 /// Judges a whole answer.
-async fn finish(route: &Arc<Route>, call: &Call, answer: Json, status: StatusCode) -> Answer {
+async fn finish(route: &Arc<Route>, call: &Call, received: &Arc<Received>, answer: Json, status: StatusCode) -> Answer {
     let id = call.id.clone().or_else(|| shapes::id_of(&answer));
     let denied_before = id.as_deref().and_then(|id| route.seen.denied(id));
     if let (Some(denial), Op::Status | Op::Show) = (denied_before, call.op) {
@@ -214,18 +184,41 @@ async fn finish(route: &Arc<Route>, call: &Call, answer: Json, status: StatusCod
             route.count("denied_response");
             if let Some(id) = &id {
                 route.seen.deny(id, &denial);
+                cancel(route, received, id);
             }
-            denied(&denial)
+            with_in_band(route, call.op, denied(&denial), &denial)
         }
     }
 }
 
+/// A refused request: as an error, or as the configuration wants it.
+fn refused(route: &Route, call: &Call, denial: &Denial) -> Answer {
+    let answer = with_in_band(route, call.op, denied(denial), denial);
+    match (route.settings.deny_style, call.op, &answer.in_band) {
+        (DenyStyle::Task, Op::Process, Some(in_band)) => Answer::json(StatusCode::OK, in_band.clone()),
+        (DenyStyle::Task | DenyStyle::Error, ..) => answer,
+    }
+}
+
+fn faulty(route: &Route, op: Op, status: StatusCode, message: &str) -> Answer {
+    let denial = Denial::undecided(Stage::Response, "fault", message);
+    with_in_band(route, op, refusal(status, message), &denial)
+}
+
+/// Where the status is given away, a refused request begins one all the same: its events say what became of it.
+fn with_in_band(route: &Route, op: Op, answer: Answer, denial: &Denial) -> Answer {
+    let in_band = match op {
+        Op::Process => {
+            let id = route.seen.reject(String::new(), denial);
+            Some(shapes::started(&id).to_string())
+        }
+        Op::StreamRequest | Op::Events | Op::Status | Op::Show => None,
+    };
+    Answer { in_band, ..answer }
+}
+
 fn last_words(call: &Call, received: &Received, denial: &Denial) -> Vec<Event> {
-    let agentic = call.op == Op::Events
-        && received
-            .query
-            .as_deref()
-            .is_some_and(|query| query.contains("request_id="));
+    let agentic = call.op == Op::Events && received.query.get("request_id").is_some();
     let form = if agentic {
         shapes::Form::Agentic
     } else {

@@ -66,16 +66,12 @@ pub(super) async fn serve(route: Arc<Route>, received: Received) -> Response {
     let Some((op, named)) = Op::of(&received.method, &received.rest) else {
         return refuse(StatusCode::NOT_FOUND, "there is nothing here");
     };
-    let query = url::form_urlencoded::parse(received.query.as_deref().unwrap_or_default().as_bytes());
-    let mut id = named;
-    for (name, value) in query {
-        if !super::seen::is_plain(&name) || !super::seen::is_plain(&value) {
-            return refuse(StatusCode::BAD_REQUEST, "expected plain words and numbers in the query");
-        }
-        if matches!(name.as_ref(), "request_id" | "run_id") && id.is_none() {
-            id = Some(value.into_owned());
-        }
+    let is_plain = |(name, value)| super::seen::is_plain(name) && super::seen::is_plain(value);
+    if !received.query.pairs().all(is_plain) {
+        return refuse(StatusCode::BAD_REQUEST, "expected plain words and numbers in the query");
     }
+    let asked = received.query.get("request_id").or(received.query.get("run_id"));
+    let id = named.or(asked.map(str::to_owned));
     if !received.rest.split('/').all(super::seen::is_plain) {
         return refuse(StatusCode::BAD_REQUEST, "expected plain words in the path");
     }

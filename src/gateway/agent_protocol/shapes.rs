@@ -105,6 +105,14 @@ pub(super) fn denied(denial: &Denial) -> Answer {
     Answer::json(StatusCode::FORBIDDEN, body.to_string())
 }
 
+/// The answer to a request that begins and goes no further: whoever asks for its events is told why.
+pub(super) fn started(id: &str) -> Value {
+    json!({
+        "type": "request_started", "id": 1, "run_id": id, "request_id": id, "thread_id": id, "agent": "guardian",
+        "role": "system", "depth": 0, "timestamp": jiff::Timestamp::now().to_string(),
+    })
+}
+
 /// The form in which a stream's events come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Form {

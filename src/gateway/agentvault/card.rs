@@ -13,6 +13,7 @@ use crate::gateway::answer::{Answer, RpcRequest};
 use crate::gateway::json::{Json, object};
 use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
+use crate::gateway::tokens::TOKEN_PATH;
 use crate::gateway::upstream::{Forward, UpstreamFault};
 
 /// Shows the card of the agent behind the gateway. Cards may stand under any path.
@@ -97,12 +98,7 @@ fn turn(route: &Route, card: &mut Json) -> Option<()> {
         .filter(|rest| rest.is_empty() || rest.starts_with('/'))?;
     card.set("url", public(&route.here(rest)));
     if !route.settings.pass_auth {
-        let schemes = if route.settings.client_keys.is_empty() {
-            json!([{"scheme": "none"}])
-        } else {
-            json!([{"scheme": "apiKey", "service_identifier": route.settings.name, "description": "The gateway's key."}])
-        };
-        card.set("authSchemes", schemes);
+        card.set("authSchemes", auth_schemes(route));
         return Some(());
     }
     if let Some(Json::Array(schemes)) = card.get_mut("authSchemes") {
@@ -117,8 +113,25 @@ fn turn(route: &Route, card: &mut Json) -> Option<()> {
     Some(())
 }
 
+/// How callers show who they are at this gateway. The published client takes `apiKey` before `oauth2` and cannot use `bearer`.
+pub(in crate::gateway) fn auth_schemes(route: &Route) -> serde_json::Value {
+    let service = &route.settings.name;
+    let bearer = json!({"scheme": "bearer", "description": "A key of this gateway as a bearer token."});
+    if route.gives_tokens() {
+        let token_url = public(&route.here(TOKEN_PATH));
+        json!([{
+            "scheme": "oauth2", "tokenUrl": token_url, "scopes": [], "service_identifier": service,
+            "description": "Client credentials: the name of the gateway, and one of its keys.",
+        }, bearer])
+    } else if route.settings.client_keys.is_empty() {
+        json!([{"scheme": "none"}])
+    } else {
+        json!([{"scheme": "apiKey", "service_identifier": service, "description": "A key of this gateway."}, bearer])
+    }
+}
+
 /// The published client takes `https://` and `http://localhost`, and no other spelling of this machine.
-fn public(url: &str) -> String {
+pub(in crate::gateway) fn public(url: &str) -> String {
     url.replacen("http://127.0.0.1", "http://localhost", 1)
 }
 

@@ -3,18 +3,17 @@
 use std::sync::Arc;
 
 use axum::response::Response;
-use bytes::Bytes;
 use http::{Method, StatusCode};
 
 use super::cancel::cancel;
 use super::events::Events;
 use super::shapes::{self, Op};
 use super::tools;
-use crate::gateway::answer::{Answer, RpcRequest, events_response, is_event_stream, stream_response};
-use crate::gateway::body::{self, JSON_HEARTBEAT, Pulse, SSE_HEARTBEAT, Settled};
+use crate::gateway::answer::{Answer, RpcRequest, is_event_stream};
+use crate::gateway::body::Pulse;
 use crate::gateway::denial::{Denial, Stage};
-use crate::gateway::hold;
 use crate::gateway::json::Json;
+use crate::gateway::opened::{Awaited, respond};
 use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
 use crate::gateway::seen;
@@ -22,59 +21,23 @@ use crate::gateway::sse::Event;
 use crate::gateway::upstream::{Forward, UpstreamFault};
 use crate::gateway::verdicts::Ruling;
 
-/// What a call led to.
-enum Opened {
-    /// A whole answer.
-    Whole(Answer),
-    /// Events that are all there are.
-    Last(Vec<Event>),
-    /// A stream of events.
-    Stream(reqwest::Response, Box<Events>),
-}
+type Opened = crate::gateway::opened::Opened<Events>;
 
 /// Answers a call.
 pub(super) async fn answer(route: Arc<Route>, request: RpcRequest, received: Received) -> Response {
-    let streams = Op::of(&request.name) == Op::Subscribe;
+    let awaited = match Op::of(&request.name) {
+        Op::Subscribe => Awaited::Events(Box::new(|answer| as_events(&answer.late_body()))),
+        Op::Send | Op::Get | Op::Cancel | Op::Unknown => {
+            let message = "the agent behind the gateway answered with a stream that nobody asked for";
+            let request = request.clone();
+            Awaited::Whole(Box::new(move || {
+                shapes::fault(&request, StatusCode::BAD_GATEWAY, message)
+            }))
+        }
+    };
     let pulse = Pulse::new();
     let opening = open(Arc::clone(&route), request, Arc::new(received), pulse.clone());
-    match body::settle(&pulse, opening).await {
-        Settled::Done(Opened::Whole(answer)) => answer.into_response(),
-        Settled::Done(Opened::Last(events)) => events_response(&events),
-        Settled::Done(Opened::Stream(response, events)) => stream_response(body::worked(SSE_HEARTBEAT, |out| {
-            hold::relay(route, response, *events, out)
-        })),
-        Settled::Holding(opening) if streams => stream_response(body::worked(SSE_HEARTBEAT, |out| async move {
-            if out.send(Bytes::from_static(SSE_HEARTBEAT)).await.is_err() {
-                return;
-            }
-            let events = match opening.await {
-                Opened::Stream(response, events) => return hold::relay(route, response, *events, out).await,
-                Opened::Last(events) => events,
-                Opened::Whole(answer) => as_events(&answer.late_body()),
-            };
-            for event in events {
-                if out.send(event.to_bytes().into()).await.is_err() {
-                    return;
-                }
-            }
-        })),
-        Settled::Holding(opening) => {
-            let body = body::worked(JSON_HEARTBEAT, |out| async move {
-                if out.send(Bytes::from_static(JSON_HEARTBEAT)).await.is_err() {
-                    return;
-                }
-                let text = match opening.await {
-                    Opened::Whole(answer) => answer.late_body(),
-                    Opened::Last(_) | Opened::Stream(..) => String::new(),
-                };
-                // Who has gone away reads nothing any more.
-                let _ = out.send(text.into()).await;
-            });
-            let mut response = Answer::json(StatusCode::OK, String::new()).into_response();
-            *response.body_mut() = body;
-            response
-        }
-    }
+    respond(route, &pulse, opening, awaited).await
 }
 
 /// An error in place of a stream: clients see nothing of it unless it is an event.

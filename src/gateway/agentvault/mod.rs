@@ -13,6 +13,8 @@ use axum::response::Response;
 use http::header::CONTENT_TYPE;
 use http::{Method, StatusCode};
 
+pub(super) use card::{auth_schemes, public};
+
 use super::answer::{Answer, RpcRequest, rpc_error};
 use super::json::Json;
 use super::receive::Received;
@@ -34,6 +36,12 @@ pub(super) async fn serve(route: Arc<Route>, received: Received) -> Response {
         .is_some_and(|kind| kind.as_bytes().starts_with(b"application/x-www-form-urlencoded"));
     if form {
         return card::token(&route, received).await;
+    }
+    // Words in the path would go on without having been judged.
+    if !received.rest.split('/').all(super::seen::is_plain) {
+        route.count("refused");
+        let body = rpc_error(&Json::Null, -32601, "[guardian] there is nothing here", None).write();
+        return Answer::json(StatusCode::NOT_FOUND, body).into_response();
     }
     match RpcRequest::read(&route, &received.body) {
         Ok(request) => exchange::answer(route, request, received).await,

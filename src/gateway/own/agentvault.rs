@@ -4,9 +4,10 @@ use axum::response::Response;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::a2a::read_text;
-use super::tasks::{Desk, Progress, Task, line};
-use super::{DESCRIPTION, JUDGE_STEP, JUDGE_TRACE, NAME};
+use super::tasks::{Desk, Names, Phase, Task};
+use super::verdict::line;
+use super::{DESCRIPTION, JUDGE_STEP, JUDGE_TRACE, NAME, read_text};
+use crate::gateway::agentvault::{auth_schemes, public};
 use crate::gateway::answer::{Answer, RpcRequest, events_response, rpc_error, stream_response};
 use crate::gateway::body::{self, Chunks, SSE_HEARTBEAT};
 use crate::gateway::json::Json;
@@ -27,48 +28,42 @@ pub(super) async fn serve(route: Desk, received: Received) -> Response {
         Ok(request) => request,
         Err(answer) => return answer.into_response(),
     };
-    let task = request.params.str_of("id").and_then(|id| route.tasks.find(id));
+    let id = request.params.str_of("id");
+    let task = id.and_then(|id| route.tasks.find(&received, id));
     match (request.name.as_str(), task) {
-        ("tasks/send", _) => send(&route, &request),
+        ("tasks/send", None) if id.is_none() => send(&route, &received, &request),
+        // Everything there is to judge is handed in at once.
+        ("tasks/send", Some(_)) => error(&request, -32004, "This task takes no further messages"),
         ("tasks/get", Some(task)) => result(&request, &whole(&task)),
         ("tasks/cancel", Some(task)) => {
             let stopped = task.cancel();
             let message = if stopped { "Canceled." } else { "It has ended already." };
             result(&request, &json!({"success": stopped, "message": message}))
         }
-        ("tasks/sendSubscribe", Some(task)) => follow(task),
+        ("tasks/sendSubscribe", Some(task)) => follow(received, task),
         // Its client shows nothing of an answer that is no event.
         ("tasks/sendSubscribe", None) => {
             let error = json!({"error": "task_not_found", "message": "Task not found"});
             events_response(&[Event::named("error", error.to_string())])
         }
-        ("tasks/get" | "tasks/cancel", None) => error(&request, -32001, "Task not found"),
+        ("tasks/send" | "tasks/get" | "tasks/cancel", None) => error(&request, -32001, "Task not found"),
         (_, _) => error(&request, -32601, "Method not found"),
     }
 }
 
 fn card(route: &Route) -> Value {
-    // The published client takes no other spelling of this machine.
-    let url = route.here("").replacen("http://127.0.0.1", "http://localhost", 1);
-    let scheme = if route.settings.client_keys.is_empty() {
-        json!([{"scheme": "none"}])
-    } else {
-        json!([
-            {"scheme": "apiKey", "service_identifier": "guardian", "description": "A key of this gateway."},
-            {"scheme": "bearer", "description": "The same key as a bearer token."},
-        ])
-    };
+    let url = public(&route.here(""));
     let skill = |id: &str, name: &str, description: &str| json!({"id": id, "name": name, "description": description});
     json!({
         "schemaVersion": "1.0", "humanReadableId": "aos/guardian", "agentVersion": env!("CARGO_PKG_VERSION"), "name": NAME,
         "description": DESCRIPTION, "url": url, "provider": {"name": "AOS guardian"},
         "capabilities": {"a2aVersion": "1.0", "supportsPushNotifications": false, "supportedMessageParts": ["text", "data"]},
-        "authSchemes": scheme, "tags": ["security", "guardrails"],
+        "authSchemes": auth_schemes(route), "tags": ["security", "guardrails"],
         "skills": [skill("judge-step", "Judge a step", JUDGE_STEP), skill("judge-trace", "Judge a trace", JUDGE_TRACE)],
     })
 }
 
-fn send(route: &Desk, request: &RpcRequest) -> Response {
+fn send(route: &Desk, received: &Received, request: &RpcRequest) -> Response {
     let parts = request.params.at(&["message", "parts"]).map_or(&[][..], Json::items);
     let handed_in: Vec<Json> = parts
         .iter()
@@ -77,7 +72,7 @@ fn send(route: &Desk, request: &RpcRequest) -> Response {
             content => Some(content.clone()),
         })
         .collect();
-    match route.tasks.begin(&route.route, &handed_in, None) {
+    match route.tasks.begin(&route.route, received, &handed_in, Names::default()) {
         Ok(task) => result(request, &json!({"id": task.id})),
         Err(why) => error(request, -32602, &why.to_string()),
     }
@@ -95,20 +90,24 @@ fn artifact(verdict: &Value) -> Value {
 }
 
 fn whole(task: &Task) -> Value {
-    let (state, messages, artifacts) = match task.progress() {
-        Progress::Working(..) => ("WORKING", json!([]), json!([])),
-        Progress::Judged(verdict) => ("COMPLETED", json!([message(&verdict)]), json!([artifact(&verdict)])),
-        Progress::Canceled => ("CANCELED", json!([]), json!([])),
+    let progress = task.progress();
+    let (state, messages, artifacts) = match progress.phase {
+        Phase::Waiting => ("SUBMITTED", json!([]), json!([])),
+        Phase::Working => ("WORKING", json!([]), json!([])),
+        Phase::Judged(verdict) => ("COMPLETED", json!([message(&verdict)]), json!([artifact(&verdict)])),
+        Phase::Canceled => ("CANCELED", json!([]), json!([])),
     };
     json!({
-        "id": task.id, "state": state, "createdAt": task.begun, "updatedAt": jiff::Timestamp::now().to_string(),
+        "id": task.id, "state": state, "createdAt": task.begun.to_string(), "updatedAt": progress.at.to_string(),
         "messages": messages, "artifacts": artifacts, "metadata": null,
     })
 }
 
 /// Tells how a task goes on, to its end.
-fn follow(task: Task) -> Response {
+fn follow(received: Received, task: Task) -> Response {
     stream_response(body::worked(SSE_HEARTBEAT, |out: Chunks| async move {
+        // It counts among the exchanges under way as long as it is read.
+        let _received = received;
         let now = || jiff::Timestamp::now().to_string();
         let send = async |name: &str, mut data: Value| {
             if let Some(members) = data.as_object_mut() {
@@ -122,15 +121,14 @@ fn follow(task: Task) -> Response {
         let mut progress = task.follow();
         loop {
             let now = progress.borrow_and_update().clone();
-            match &now {
-                Progress::Working(done, count) => {
-                    let said = format!("{done} of {count} steps judged");
-                    let working = json!({"state": "WORKING", "message": said});
+            match &now.phase {
+                Phase::Waiting | Phase::Working => {
+                    let working = json!({"state": "WORKING", "message": now.said()});
                     if !send("task_status", working).await || progress.changed().await.is_err() {
                         return;
                     }
                 }
-                Progress::Judged(verdict) => {
+                Phase::Judged(verdict) => {
                     if send("task_message", json!({"message": message(verdict)})).await
                         && send("task_artifact", json!({"artifact": artifact(verdict)})).await
                     {
@@ -138,7 +136,7 @@ fn follow(task: Task) -> Response {
                     }
                     return;
                 }
-                Progress::Canceled => {
+                Phase::Canceled => {
                     send("task_status", json!({"state": "CANCELED", "message": null})).await;
                     return;
                 }

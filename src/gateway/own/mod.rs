@@ -7,9 +7,11 @@ mod agent_protocol;
 mod agentvault;
 mod tasks;
 mod trace;
+mod verdict;
 
 use axum::response::Response;
 
+use super::json::{Bounds, Json};
 use super::receive::Received;
 use super::settings::Protocol;
 
@@ -27,5 +29,17 @@ pub(super) async fn serve(route: Desk, received: Received) -> Response {
         Protocol::A2a => a2a::serve(route, received).await,
         Protocol::AgentVault => agentvault::serve(route, received).await,
         Protocol::AgentProtocol => agent_protocol::serve(route, received).await,
+    }
+}
+
+/// JSON in a text is what it says; everything else is a message.
+fn read_text(text: &str) -> Json {
+    let bounds = Bounds {
+        depth: 64,
+        values: 50_000,
+    };
+    match Json::parse(text.as_bytes(), &bounds) {
+        Ok(value @ (Json::Object(_) | Json::Array(_))) => value,
+        Ok(_) | Err(_) => Json::text(text),
     }
 }

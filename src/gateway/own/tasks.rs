@@ -2,36 +2,78 @@
 
 use std::ops::Deref;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use jiff::Timestamp;
 use moka::sync::Cache;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::{Semaphore, watch};
 
-use super::trace::{self, NoTrace};
+use super::trace::{self, MOST_STEPS, NoTrace, Under};
+use super::verdict::{Judged, verdict};
 use crate::gateway::json::Json;
+use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
-use crate::gateway::verdicts::StepVerdict;
 
 /// How far a task is.
+#[derive(Clone, Debug)]
+pub(super) struct Progress {
+    pub(super) phase: Phase,
+    /// What was found about each step that is judged.
+    pub(super) judged: Vec<Arc<Value>>,
+    /// How many steps there are.
+    pub(super) count: usize,
+    /// Whether its caller was asked for something.
+    pub(super) asked: bool,
+    /// When it got here.
+    pub(super) at: Timestamp,
+}
+
+/// What a task is doing.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Progress {
-    /// So many of so many steps are judged.
-    Working(usize, usize),
-    /// All are.
+pub(super) enum Phase {
+    /// It waits for something to judge.
+    Waiting,
+    /// It judges.
+    Working,
+    /// It has judged; this is the verdict.
     Judged(Arc<Value>),
     /// Nobody waits for it any more.
     Canceled,
+}
+
+impl Progress {
+    pub(super) fn has_ended(&self) -> bool {
+        match self.phase {
+            Phase::Waiting | Phase::Working => false,
+            Phase::Judged(_) | Phase::Canceled => true,
+        }
+    }
+
+    /// In words.
+    pub(super) fn said(&self) -> String {
+        format!("{} of {} steps judged", self.judged.len(), self.count)
+    }
 }
 
 /// A task.
 #[derive(Clone)]
 pub(super) struct Task {
     pub(super) id: String,
+    /// The conversation or run that it belongs to.
     pub(super) context: String,
-    pub(super) begun: String,
+    pub(super) begun: Timestamp,
+    /// Events of its run before it.
+    pub(super) offset: usize,
+    /// Events that its caller was given when it asked without saying since when.
+    pub(super) polled: Arc<AtomicUsize>,
+    owner: Owner,
     progress: Arc<watch::Sender<Progress>>,
 }
+
+/// Whose a task is: the hash of the key with which it was asked for.
+type Owner = Option<[u8; 32]>;
 
 impl Task {
     /// How far it is now.
@@ -46,25 +88,25 @@ impl Task {
 
     /// Stops it, unless it has ended; whether it was stopped.
     pub(super) fn cancel(&self) -> bool {
+        self.go_on(|progress| progress.phase = Phase::Canceled)
+    }
+
+    /// Changes its progress, unless it has ended; whether it was changed.
+    fn go_on(&self, change: impl FnOnce(&mut Progress)) -> bool {
         self.progress.send_if_modified(|progress| {
-            let stops = matches!(progress, Progress::Working(..));
-            if stops {
-                *progress = Progress::Canceled;
+            let goes_on = !progress.has_ended();
+            if goes_on {
+                change(progress);
+                progress.at = Timestamp::now();
             }
-            stops
+            goes_on
         })
     }
 
     /// Waits until it has ended.
-    pub(super) async fn ended(&self) -> Progress {
-        let mut progress = self.follow();
-        match progress
-            .wait_for(|progress| !matches!(progress, Progress::Working(..)))
-            .await
-        {
-            Ok(ended) => ended.clone(),
-            Err(_) => Progress::Canceled,
-        }
+    pub(super) async fn ended(&self) {
+        // It cannot go away while this task is held.
+        let _ = self.follow().wait_for(Progress::has_ended).await;
     }
 }
 
@@ -76,11 +118,11 @@ pub(in crate::gateway) struct Desk {
 }
 
 impl Desk {
-    /// Of a route on which nothing was asked yet.
-    pub(in crate::gateway) fn new(route: Arc<Route>) -> Self {
+    /// Of a route; with the tasks of the same route under other settings.
+    pub(in crate::gateway) fn new(route: Arc<Route>, before: Option<&Self>) -> Self {
         Self {
             route,
-            tasks: Arc::default(),
+            tasks: before.map(|before| Arc::clone(&before.tasks)).unwrap_or_default(),
         }
     }
 }
@@ -95,13 +137,24 @@ impl Deref for Desk {
 
 /// The tasks of one route.
 pub(super) struct Tasks {
-    kept: Cache<String, Task>,
+    kept: Cache<(Owner, String), Task>,
+    runs: Cache<(Owner, String), Arc<Run>>,
     under_way: Arc<Semaphore>,
+}
+
+/// What the tasks of a conversation share.
+#[derive(Default)]
+struct Run {
+    session: String,
+    instructions: arc_swap::ArcSwap<String>,
+    events: AtomicUsize,
 }
 
 const KEPT: u64 = 2_000;
 const KEPT_FOR: Duration = Duration::from_secs(60 * 60);
 const UNDER_WAY: usize = 128;
+/// Events of a task beside one for each step.
+const FURTHER_EVENTS: usize = 8;
 
 /// Why a task does not begin.
 #[derive(Debug, thiserror::Error)]
@@ -112,15 +165,27 @@ pub(super) enum NoTask {
     /// Too many are under way.
     #[error("too many traces are being judged; try again later")]
     Overloaded,
+    /// There is one of this id already.
+    #[error("there is a request of this id already")]
+    Taken,
 }
 
 impl Default for Tasks {
     fn default() -> Self {
+        let runs = Cache::builder().max_capacity(KEPT).time_to_idle(KEPT_FOR);
         Self {
             kept: Cache::builder().max_capacity(KEPT).time_to_live(KEPT_FOR).build(),
+            runs: runs.build(),
             under_way: Arc::new(Semaphore::new(UNDER_WAY)),
         }
     }
+}
+
+/// The names that a caller gives to what it begins; made up where it gives none.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Names {
+    pub(super) task: Option<String>,
+    pub(super) context: Option<String>,
 }
 
 impl Tasks {
@@ -128,100 +193,138 @@ impl Tasks {
     pub(super) fn begin(
         &self,
         route: &Arc<Route>,
+        received: &Received,
         handed_in: &[Json],
-        context: Option<String>,
+        names: Names,
     ) -> Result<Task, NoTask> {
-        let steps = trace::steps(handed_in)?;
+        let task = self.waiting(received, names)?;
+        self.judge(route, &task, handed_in)?;
+        Ok(self.keep(task))
+    }
+
+    /// Begins a task that waits for something to judge.
+    pub(super) fn begin_waiting(&self, received: &Received, names: Names) -> Result<Task, NoTask> {
+        let task = self.waiting(received, names)?;
+        task.go_on(|progress| progress.asked = true);
+        Ok(self.keep(task))
+    }
+
+    /// Gives a task that waits what it waits for.
+    pub(super) fn resume(&self, route: &Arc<Route>, task: &Task, handed_in: &[Json]) -> Result<(), NoTask> {
+        match task.progress().phase {
+            Phase::Waiting => self.judge(route, task, handed_in),
+            Phase::Working | Phase::Judged(_) | Phase::Canceled => Err(NoTask::Taken),
+        }
+    }
+
+    fn waiting(&self, received: &Received, names: Names) -> Result<Task, NoTask> {
+        let made_up = || uuid::Uuid::new_v4().to_string();
+        let id = names.task.unwrap_or_else(made_up);
+        if self.kept.contains_key(&(received.caller, id.clone())) {
+            return Err(NoTask::Taken);
+        }
+        let now = Timestamp::now();
+        Ok(Task {
+            id,
+            context: names.context.unwrap_or_else(made_up),
+            begun: now,
+            offset: 0,
+            polled: Arc::default(),
+            owner: received.caller,
+            progress: Arc::new(watch::Sender::new(Progress {
+                phase: Phase::Waiting,
+                judged: Vec::new(),
+                count: 0,
+                asked: false,
+                at: now,
+            })),
+        })
+    }
+
+    fn keep(&self, mut task: Task) -> Task {
+        let run = self.run(task.owner, &task.context);
+        let progress = task.progress();
+        // What it is going to be given to judge is not known yet.
+        let steps = if progress.asked { MOST_STEPS } else { progress.count };
+        task.offset = run.events.fetch_add(steps + FURTHER_EVENTS, Ordering::Relaxed);
+        self.kept.insert((task.owner, task.id.clone()), task.clone());
+        task
+    }
+
+    fn run(&self, owner: Owner, context: &str) -> Arc<Run> {
+        self.runs.get_with((owner, context.to_owned()), || {
+            Arc::new(Run {
+                session: uuid::Uuid::new_v4().to_string(),
+                ..Run::default()
+            })
+        })
+    }
+
+    /// Sets the instructions of the agent whose steps are judged in a run from now on.
+    pub(super) fn instruct(&self, received: &Received, context: &str, instructions: &str) {
+        let run = self.run(received.caller, context);
+        run.instructions.store(Arc::new(instructions.to_owned()));
+    }
+
+    fn judge(&self, route: &Arc<Route>, task: &Task, handed_in: &[Json]) -> Result<(), NoTask> {
+        let run = self.run(task.owner, &task.context);
+        let under = Under {
+            session: run.session.clone(),
+            instructions: String::clone(&run.instructions.load()),
+        };
+        let steps = trace::steps(handed_in, &under)?;
         let permit = Arc::clone(&self.under_way)
             .try_acquire_owned()
             .map_err(|_| NoTask::Overloaded)?;
-        let task = Task {
-            id: uuid::Uuid::new_v4().to_string(),
-            context: context.unwrap_or_else(|| uuid::Uuid::new_v4().to_string()),
-            begun: jiff::Timestamp::now().to_string(),
-            progress: Arc::new(watch::Sender::new(Progress::Working(0, steps.len()))),
-        };
-        self.kept.insert(task.id.clone(), task.clone());
+        task.go_on(|progress| {
+            progress.phase = Phase::Working;
+            progress.count = steps.len();
+        });
         let (route, working) = (Arc::clone(route), task.clone());
         tokio::spawn(async move {
-            judge(&route, &working, steps).await;
+            tokio::select! {
+                () = judge(&route, &working, steps) => {}
+                () = working.ended() => {}
+            }
             drop(permit);
         });
-        Ok(task)
+        Ok(())
     }
 
-    /// The task of this id. Ids cannot be guessed: whoever knows one was told it.
-    pub(super) fn find(&self, id: &str) -> Option<Task> {
-        self.kept.get(id)
+    /// The task of this id, where it is this caller's.
+    pub(super) fn find(&self, received: &Received, id: &str) -> Option<Task> {
+        self.kept.get(&(received.caller, id.to_owned()))
+    }
+
+    /// All tasks of this caller, the latest change first.
+    pub(super) fn all(&self, received: &Received) -> Vec<Task> {
+        let mine = self.kept.iter().filter(|(key, _)| key.0 == received.caller);
+        let mut tasks: Vec<(Timestamp, Task)> = mine.map(|(_, task)| (task.progress().at, task)).collect();
+        tasks.sort_by(|(at, task), (other_at, other)| other_at.cmp(at).then_with(|| task.id.cmp(&other.id)));
+        tasks.into_iter().map(|(_, task)| task).collect()
+    }
+
+    /// The tasks of a run, the first one first.
+    pub(super) fn of_run(&self, received: &Received, context: &str) -> Vec<Task> {
+        let mut tasks = self.all(received);
+        tasks.retain(|task| task.context == context);
+        tasks.sort_by_key(|task| task.offset);
+        tasks
     }
 }
 
 async fn judge(route: &Route, task: &Task, steps: Vec<Json>) {
-    let count = steps.len();
-    let mut judged = Vec::with_capacity(count);
+    let mut judged = Vec::with_capacity(steps.len());
     for (index, step) in steps.into_iter().enumerate() {
-        if task.progress() == Progress::Canceled {
-            return;
-        }
-        judged.push((
-            step.str_of("method").unwrap_or_default().to_owned(),
-            route.verdicts.judge(step).await,
-        ));
-        task.progress.send_if_modified(|progress| {
-            let goes_on = matches!(progress, Progress::Working(..));
-            if goes_on {
-                *progress = Progress::Working(index + 1, count);
-            }
-            goes_on
-        });
+        let method = step.str_of("method").unwrap_or_default().to_owned();
+        let one = Judged {
+            method,
+            verdict: route.verdicts.judge(step).await,
+        };
+        let found = Arc::new(one.to_json(index));
+        judged.push(one);
+        task.go_on(|progress| progress.judged.push(found));
     }
     let verdict = Arc::new(verdict(&judged));
-    task.progress.send_if_modified(|progress| {
-        let goes_on = matches!(progress, Progress::Working(..));
-        if goes_on {
-            *progress = Progress::Judged(verdict);
-        }
-        goes_on
-    });
-}
-
-/// The strictest decision, with what led to it.
-fn verdict(judged: &[(String, StepVerdict)]) -> Value {
-    let rank = |verdict: &StepVerdict| match verdict.decision.as_str() {
-        "allow" => 0,
-        "modify" => 1,
-        _ => 2,
-    };
-    let strictest = judged
-        .iter()
-        .map(|(_, verdict)| verdict)
-        .max_by_key(|verdict| rank(verdict));
-    let mut codes: Vec<&str> = judged
-        .iter()
-        .flat_map(|(_, verdict)| verdict.reason_codes.iter().map(String::as_str))
-        .collect();
-    codes.sort_unstable();
-    codes.dedup();
-    let steps: Vec<Value> = judged
-        .iter()
-        .enumerate()
-        .map(|(index, (method, verdict))| {
-            json!({
-                "index": index, "method": method, "decision": verdict.decision, "message": verdict.message,
-                "reasonCode": verdict.reason_codes, "decisionId": verdict.decision_id,
-            })
-        })
-        .collect();
-    json!({
-        "decision": strictest.map(|verdict| verdict.decision.as_str()),
-        "message": strictest.map(|verdict| verdict.message.as_str()),
-        "reasoning": strictest.map(|verdict| verdict.reasoning.as_str()),
-        "reasonCode": codes, "steps": steps,
-    })
-}
-
-/// One line of a verdict.
-pub(super) fn line(verdict: &Value) -> String {
-    let text = |name: &str| verdict.get(name).and_then(Value::as_str).unwrap_or_default();
-    format!("{}: {}", text("decision"), text("message"))
+    task.go_on(|progress| progress.phase = Phase::Judged(verdict));
 }

@@ -18,16 +18,24 @@ pub(super) enum NoTrace {
     TooMany(usize),
 }
 
+/// What everything that is handed in together belongs to.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Under {
+    /// The session of those steps that name none.
+    pub(super) session: String,
+    /// The instructions of the agent that is judged, where what is handed in has none.
+    pub(super) instructions: String,
+}
+
 /// The steps of what was handed in: AOS requests without `id` where they have none.
 ///
 /// # Errors
 ///
 /// When there are none, or too many.
-pub(super) fn steps(handed_in: &[Json]) -> Result<Vec<Json>, NoTrace> {
-    let session = uuid::Uuid::new_v4().to_string();
+pub(super) fn steps(handed_in: &[Json], under: &Under) -> Result<Vec<Json>, NoTrace> {
     let mut steps = Vec::new();
     for one in handed_in {
-        read(one, &session, &mut steps);
+        read(one, under, &mut steps);
     }
     match steps.len() {
         0 => Err(NoTrace::Empty),
@@ -36,23 +44,24 @@ pub(super) fn steps(handed_in: &[Json]) -> Result<Vec<Json>, NoTrace> {
     }
 }
 
-fn read(one: &Json, session: &str, steps: &mut Vec<Json>) {
+fn read(one: &Json, under: &Under, steps: &mut Vec<Json>) {
+    let plain = |text: &str| message(&under.session, "user", text, &under.instructions);
     match one {
         Json::Text(text) if text.trim().is_empty() => {}
-        Json::Text(text) => steps.push(message(session, "user", text.as_str(), "")),
-        Json::Array(items) => items.iter().for_each(|item| read(item, session, steps)),
+        Json::Text(text) => steps.push(plain(text)),
+        Json::Array(items) => items.iter().for_each(|item| read(item, under, steps)),
         Json::Object(_) if one.str_of("method").is_some() => steps.push(one.clone()),
         Json::Object(_) => {
             if let Some(requests) = one.get("aos") {
-                read(requests, session, steps);
+                read(requests, under, steps);
             } else if let Some(messages) = one.get("messages") {
-                read_messages(one.get("system"), messages.items(), session, steps);
+                read_messages(one.get("system"), messages.items(), under, steps);
             } else if one.str_of("role").is_some() {
-                read_messages(None, std::slice::from_ref(one), session, steps);
+                read_messages(None, std::slice::from_ref(one), under, steps);
             } else if let Some(text) = one.str_of("text").or_else(|| one.str_of("input")) {
-                read(&Json::text(text), session, steps);
+                read(&Json::text(text), under, steps);
             } else {
-                steps.push(message(session, "user", one.write().as_str(), ""));
+                steps.push(plain(&one.write()));
             }
         }
         Json::Null | Json::Bool(_) | Json::Number(_) => {}
@@ -60,8 +69,9 @@ fn read(one: &Json, session: &str, steps: &mut Vec<Json>) {
 }
 
 /// Messages in the forms of OpenAI and Anthropic.
-fn read_messages(system: Option<&Json>, messages: &[Json], session: &str, steps: &mut Vec<Json>) {
-    let mut instructions = system.map(text_of).unwrap_or_default();
+fn read_messages(system: Option<&Json>, messages: &[Json], under: &Under, steps: &mut Vec<Json>) {
+    let session = under.session.as_str();
+    let mut instructions = system.map_or_else(|| under.instructions.clone(), text_of);
     for one in messages {
         let content = one.get("content").unwrap_or(&Json::Null);
         match one.str_of("role").unwrap_or_default() {
@@ -187,7 +197,7 @@ mod tests {
     use super::*;
 
     fn methods(value: serde_json::Value) -> Vec<String> {
-        let steps = steps(&[value.into()]).unwrap();
+        let steps = steps(&[value.into()], &Under::default()).unwrap();
         steps
             .iter()
             .map(|step| step.str_of("method").unwrap().to_owned())
@@ -226,7 +236,8 @@ mod tests {
             "steps/toolCallResult",
         ];
         assert_eq!(methods(anthropic), expected);
-        assert_eq!(steps(&[Json::text(" ")]), Err(NoTrace::Empty));
-        assert_eq!(steps(&vec![Json::text("x"); 300]), Err(NoTrace::TooMany(300)));
+        assert_eq!(steps(&[Json::text(" ")], &Under::default()), Err(NoTrace::Empty));
+        let many = vec![Json::text("x"); 300];
+        assert_eq!(steps(&many, &Under::default()), Err(NoTrace::TooMany(300)));
     }
 }

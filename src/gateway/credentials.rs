@@ -1,0 +1,121 @@
+//! The gateway's credentials at the agent behind it, where that asks for tokens (OAuth 2.0 client credentials).
+
+use std::time::Duration;
+
+use http::header::ACCEPT;
+use http::{HeaderValue, StatusCode};
+use secrecy::{ExposeSecret, SecretString};
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+use url::Url;
+
+use super::json::{Bounds, Json};
+
+/// What a gateway shows to get a token.
+#[derive(Clone, Debug)]
+pub struct ClientCredentials {
+    /// Where tokens are given out.
+    pub token_url: Url,
+    /// Who it is.
+    pub client_id: String,
+    /// Its secret.
+    pub client_secret: SecretString,
+    /// What it asks for, where it has to say so.
+    pub scope: Option<String>,
+}
+
+impl ClientCredentials {
+    fn form(&self) -> String {
+        let mut form = url::form_urlencoded::Serializer::new(String::new());
+        form.append_pair("grant_type", "client_credentials")
+            .append_pair("client_id", &self.client_id)
+            .append_pair("client_secret", self.client_secret.expose_secret());
+        if let Some(scope) = &self.scope {
+            form.append_pair("scope", scope);
+        }
+        form.finish()
+    }
+}
+
+/// Gets tokens, and keeps each as long as it is good.
+pub(super) struct Credentials {
+    http: reqwest::Client,
+    shown: ClientCredentials,
+    kept: Mutex<Option<Token>>,
+}
+
+struct Token {
+    header: HeaderValue,
+    good_until: Instant,
+}
+
+/// A token is renewed this long before it ends.
+const BEFORE_ITS_END: Duration = Duration::from_secs(30);
+/// Where nothing is said, RFC 6749 leaves it to us.
+const UNSAID_LIFETIME: Duration = Duration::from_secs(300);
+const TIMEOUT: Duration = Duration::from_secs(10);
+const MOST_BYTES: usize = 64 * 1024;
+
+impl Credentials {
+    pub(super) fn new(http: reqwest::Client, shown: ClientCredentials) -> Self {
+        let kept = Mutex::default();
+        Self { http, shown, kept }
+    }
+
+    /// The value of `Authorization`; `None` where no token could be had. Callers that come together wait for one token.
+    pub(super) async fn header(&self) -> Option<HeaderValue> {
+        let mut kept = self.kept.lock().await;
+        if let Some(token) = kept.as_ref().filter(|token| Instant::now() < token.good_until) {
+            return Some(token.header.clone());
+        }
+        let fresh = tokio::time::timeout(TIMEOUT, self.fetch()).await.ok().flatten();
+        if fresh.is_none() {
+            tracing::warn!("no token could be had from {}", self.shown.token_url);
+        }
+        let header = fresh.as_ref().map(|token| token.header.clone());
+        *kept = fresh;
+        header
+    }
+
+    /// Forgets a token that was refused.
+    pub(super) async fn forget(&self, refused: &HeaderValue) {
+        let mut kept = self.kept.lock().await;
+        if kept.as_ref().is_some_and(|token| token.header == *refused) {
+            *kept = None;
+        }
+    }
+
+    async fn fetch(&self) -> Option<Token> {
+        let request = self
+            .http
+            .post(self.shown.token_url.clone())
+            .header(ACCEPT, "application/json")
+            .header(http::header::CONTENT_TYPE, "application/x-www-form-urlencoded")
+            .body(self.shown.form());
+        let mut response = request
+            .send()
+            .await
+            .ok()
+            .filter(|response| response.status() == StatusCode::OK)?;
+        let mut body = Vec::new();
+        while let Some(chunk) = response.chunk().await.ok()? {
+            if body.len() + chunk.len() > MOST_BYTES {
+                return None;
+            }
+            body.extend_from_slice(&chunk);
+        }
+        let bounds = Bounds { depth: 8, values: 100 };
+        let answer = Json::parse(&body, &bounds).ok()?;
+        let mut header = HeaderValue::try_from(format!("Bearer {}", answer.str_of("access_token")?)).ok()?;
+        header.set_sensitive(true);
+        let lifetime = match answer.get("expires_in") {
+            Some(Json::Number(seconds)) => Duration::from_secs(seconds.parse().ok()?),
+            Some(_) | None => UNSAID_LIFETIME,
+        };
+        let good_for = lifetime.min(Duration::from_secs(86_400)).saturating_sub(BEFORE_ITS_END);
+        Some(Token {
+            header,
+            good_until: Instant::now() + good_for,
+        })
+    }
+}
