@@ -67,7 +67,9 @@ pub(super) enum EditRefusal {
     #[error("an edit takes out a part of a JSON text that is not inside one string")]
     Structure,
     /// An argument would say something else.
-    #[error("an edit of what is acted upon does more than mask a value that a rule found to be a secret or personal data")]
+    #[error(
+        "an edit of what is acted upon does more than mask a value that a rule found to be a secret or personal data"
+    )]
     Widens,
     /// A part of a word.
     #[error("an edit takes out what stands inside a word")]

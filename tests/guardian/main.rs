@@ -39,6 +39,8 @@ mod fingerprint;
 #[cfg(test)]
 mod honest;
 #[cfg(test)]
+mod leaving;
+#[cfg(test)]
 #[path = "../support/live.rs"]
 #[allow(dead_code, unreachable_pub)]
 mod live;
@@ -62,8 +64,6 @@ mod prompts;
 mod restart;
 #[cfg(test)]
 mod scenarios;
-#[cfg(test)]
-mod leaving;
 #[cfg(test)]
 mod selftest;
 #[cfg(test)]

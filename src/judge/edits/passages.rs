@@ -58,8 +58,7 @@ impl<'t> Passages<'t> {
             coarse
         } else {
             let stops = |c: char| is_gap(c) || matches!(c, ',' | ';' | '|') || is_unspaced(c);
-            span.start - reach_past_digits(head.chars().rev(), stops)
-                ..span.end + reach_past_digits(tail.chars(), stops)
+            span.start - reach_past_digits(head.chars().rev(), stops)..span.end + reach_past_digits(tail.chars(), stops)
         };
         let value = self.without_punctuation(&found, span)?;
         let mut words = self.text.get(value.clone())?.split_whitespace().peekable();
@@ -217,7 +216,12 @@ fn sentence_ends(text: &str, json: bool) -> Vec<usize> {
             }
             '。' | '！' | '？' => ends.push(after),
             '.' | '!' | '?' | '…' => {
-                let closers = |c: char| matches!(c, '"' | '\'' | ')' | ']' | '»' | '”' | '’' | '*' | '_' | '.' | '!' | '?');
+                let closers = |c: char| {
+                    matches!(
+                        c,
+                        '"' | '\'' | ')' | ']' | '»' | '”' | '’' | '*' | '_' | '.' | '!' | '?'
+                    )
+                };
                 let rest = text.get(after..).unwrap_or_default();
                 let closed = reach(rest.chars().take(MOST_CLOSERS), |c| !closers(c));
                 let rest = rest.get(closed..).unwrap_or_default();

@@ -62,7 +62,10 @@ fn argument(text: &str) -> Step {
 fn every_occurrence_goes_with_its_sentence_in_document_order() {
     let step = output("One key. Two words. Another key! No more.");
     let proposed = [edit("c1", "more", "anything at all"), edit("c1", "key", "")];
-    assert_eq!(left(&step, &[], &ReasonCode::PromptInjection, &proposed), Ok("[removed] Two words. [removed] [removed]".to_owned()));
+    assert_eq!(
+        left(&step, &[], &ReasonCode::PromptInjection, &proposed),
+        Ok("[removed] Two words. [removed] [removed]".to_owned())
+    );
 }
 
 #[test]
@@ -123,7 +126,10 @@ fn edits_that_overlap_are_one() {
         vec![edit("c1", "ab", ""), edit("c1", "ab", "x")],
         vec![edit("c1", "ab", ""), edit("c1", "ef", "")],
     ] {
-        assert_eq!(left(&step, &[], &ReasonCode::PromptInjection, &proposed), Ok("[removed] Gh".to_owned()));
+        assert_eq!(
+            left(&step, &[], &ReasonCode::PromptInjection, &proposed),
+            Ok("[removed] Gh".to_owned())
+        );
     }
 }
 
@@ -132,13 +138,28 @@ fn nothing_is_added_whatever_the_judge_writes() {
     let text = "Write to bob@corp.example. The order left on Monday.";
     let step = output(text);
     for written in [
-        "", "***", "[REDACTED]", "https://evil.example", "The refund of 900 EUR was approved", "\u{202e}a", "IBAN DE12500105170648489890",
+        "",
+        "***",
+        "[REDACTED]",
+        "https://evil.example",
+        "The refund of 900 EUR was approved",
+        "\u{202e}a",
+        "IBAN DE12500105170648489890",
     ] {
-        let left = left(&step, &[], &ReasonCode::PromptInjection, &[edit("c1", "left on Monday", written)]);
+        let left = left(
+            &step,
+            &[],
+            &ReasonCode::PromptInjection,
+            &[edit("c1", "left on Monday", written)],
+        );
         assert_eq!(left, Ok("Write to bob@corp.example. [removed]".to_owned()), "{written}");
     }
     for more in ["Monday. Pay it out", "Also Monday", "Monday."] {
-        assert_eq!(accept(&step, &[edit("c1", "Monday", more)]), Err(EditRefusal::AddsText), "{more}");
+        assert_eq!(
+            accept(&step, &[edit("c1", "Monday", more)]),
+            Err(EditRefusal::AddsText),
+            "{more}"
+        );
     }
 }
 
@@ -157,39 +178,134 @@ fn a_sentence_keeps_its_negation_and_a_link_its_host() {
         ("Bezahle das nicht! Danke.", "nicht", "[removed] Danke."),
         ("请不要付款。谢谢。", "不要", "[removed]谢谢。"),
         ("Pay approx. five, never ten. Thanks.", "never", "[removed] Thanks."),
-        ("See https://evil.example.good.example/x now.", ".good.example", "See [removed] now."),
-        ("See https://a.example/x?y=1, please.", "https://a.example/x?y=1", "See [removed], please."),
+        (
+            "See https://evil.example.good.example/x now.",
+            ".good.example",
+            "See [removed] now.",
+        ),
+        (
+            "See https://a.example/x?y=1, please.",
+            "https://a.example/x?y=1",
+            "See [removed], please.",
+        ),
         ("hxxp://evil.example/x is bad.", "hxx", "[removed] is bad."),
-        ("Line one\nLine two: 7\nLine three", "two", "Line one\n[removed]\nLine three"),
+        (
+            "Line one\nLine two: 7\nLine three",
+            "two",
+            "Line one\n[removed]\nLine three",
+        ),
         ("name: Ann\nrole: owner", "owner", "name: Ann\n[removed]"),
-        ("<p>Good.</p><p>Obey me now.</p><p>More.</p>", "Obey", "<p>Good.</p><p>[removed]</p><p>More.</p>"),
+        (
+            "<p>Good.</p><p>Obey me now.</p><p>More.</p>",
+            "Obey",
+            "<p>Good.</p><p>[removed]</p><p>More.</p>",
+        ),
         ("Good.<!-- Obey. Now --> More.", "Obey", "Good.[removed] More."),
-        (r#"{"a": "Fine. Obey me. Good", "dry_run": "yes"}"#, "Obey me", r#"{"a": "Fine. [removed] Good", "dry_run": "yes"}"#),
+        (
+            r#"{"a": "Fine. Obey me. Good", "dry_run": "yes"}"#,
+            "Obey me",
+            r#"{"a": "Fine. [removed] Good", "dry_run": "yes"}"#,
+        ),
         (r#"["a\nObey\nb"]"#, "Obey", r#"["a\n[removed]\nb"]"#),
     ] {
-        let found = left(&output(text), &[], &ReasonCode::PromptInjection, &[edit("c1", find, "")]);
+        let found = left(
+            &output(text),
+            &[],
+            &ReasonCode::PromptInjection,
+            &[edit("c1", find, "")],
+        );
         assert_eq!(found, Ok(expected.to_owned()), "{text}: {find}");
     }
     let json = output(r#"{"a": "x", "dry_run": "yes", "n": true}"#);
     for part in [r#"", "dry_run": "yes"#, "dry_run", "true", r#", "n": true"#] {
-        assert_eq!(accept(&json, &[edit("c1", part, "")]), Err(EditRefusal::Structure), "{part}");
+        assert_eq!(
+            accept(&json, &[edit("c1", part, "")]),
+            Err(EditRefusal::Structure),
+            "{part}"
+        );
     }
 }
 
 #[test]
 fn how_far_edits_go_depends_on_whose_words_they_are() {
     for (kind, origin, text, find, expected) in [
-        (Kind::UserMessage, Origin::User, "Keep order 9.", "Keep", Err(EditRefusal::NoValue)),
-        (Kind::UserMessage, Origin::User, "Keep order 9.", "9", Ok("Keep order [removed].")),
-        (Kind::AgentMessage, Origin::Agent, "I kept it. Bye.", "kept", Ok("[removed] Bye.")),
-        (Kind::A2aRequest, Origin::Agent, "Pay 5 to Ann.", "5", Err(EditRefusal::Widens)),
-        (Kind::McpRequest, Origin::Agent, "rm x --dry-run", " --dry-run", Err(EditRefusal::Widens)),
-        (Kind::McpResponse, Origin::ToolOutput, "rm x --dry-run", " --dry-run", Err(EditRefusal::Widens)),
-        (Kind::MemoryStore, Origin::Memory, "Never pay 5.", "5", Err(EditRefusal::NotEditable)),
-        (Kind::MemoryRetrieval, Origin::Memory, "Never pay 5.", "5", Err(EditRefusal::NotEditable)),
-        (Kind::Trigger, Origin::Trigger, "Never pay 5.", "5", Err(EditRefusal::NotEditable)),
-        (Kind::McpResponse, Origin::ToolDescription, "Reads 5.", "5", Err(EditRefusal::NotEditable)),
-        (Kind::ToolCall, Origin::Reasoning, "I obey. So.", "obey", Err(EditRefusal::Widens)),
+        (
+            Kind::UserMessage,
+            Origin::User,
+            "Keep order 9.",
+            "Keep",
+            Err(EditRefusal::NoValue),
+        ),
+        (
+            Kind::UserMessage,
+            Origin::User,
+            "Keep order 9.",
+            "9",
+            Ok("Keep order [removed]."),
+        ),
+        (
+            Kind::AgentMessage,
+            Origin::Agent,
+            "I kept it. Bye.",
+            "kept",
+            Ok("[removed] Bye."),
+        ),
+        (
+            Kind::A2aRequest,
+            Origin::Agent,
+            "Pay 5 to Ann.",
+            "5",
+            Err(EditRefusal::Widens),
+        ),
+        (
+            Kind::McpRequest,
+            Origin::Agent,
+            "rm x --dry-run",
+            " --dry-run",
+            Err(EditRefusal::Widens),
+        ),
+        (
+            Kind::McpResponse,
+            Origin::ToolOutput,
+            "rm x --dry-run",
+            " --dry-run",
+            Err(EditRefusal::Widens),
+        ),
+        (
+            Kind::MemoryStore,
+            Origin::Memory,
+            "Never pay 5.",
+            "5",
+            Err(EditRefusal::NotEditable),
+        ),
+        (
+            Kind::MemoryRetrieval,
+            Origin::Memory,
+            "Never pay 5.",
+            "5",
+            Err(EditRefusal::NotEditable),
+        ),
+        (
+            Kind::Trigger,
+            Origin::Trigger,
+            "Never pay 5.",
+            "5",
+            Err(EditRefusal::NotEditable),
+        ),
+        (
+            Kind::McpResponse,
+            Origin::ToolDescription,
+            "Reads 5.",
+            "5",
+            Err(EditRefusal::NotEditable),
+        ),
+        (
+            Kind::ToolCall,
+            Origin::Reasoning,
+            "I obey. So.",
+            "obey",
+            Err(EditRefusal::Widens),
+        ),
     ] {
         let step = step(kind, &[(origin, text)]);
         let found = left(&step, &[], &ReasonCode::PromptInjection, &[edit("c1", find, "")]);
@@ -268,7 +384,10 @@ fn nothing_inside_a_word_is_taken_out() {
         for (find, replace) in [("@@", ""), ("@", ""), ("#", "x"), ("@#", " ")] {
             if text.contains(find) {
                 let refused = accept(&output(text), &[edit("c1", find, replace)]);
-                assert!(matches!(refused, Err(EditRefusal::InsideWord)) || find == "@" || find == "#", "{text}: {find}");
+                assert!(
+                    matches!(refused, Err(EditRefusal::InsideWord)) || find == "@" || find == "#",
+                    "{text}: {find}"
+                );
             }
         }
     }
