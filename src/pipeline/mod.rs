@@ -21,6 +21,7 @@
 //! fail: what went wrong inside is in the verdict's diagnostics and its source.
 
 mod admission;
+mod departure;
 mod draft;
 mod examine;
 mod examiner;
