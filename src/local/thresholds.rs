@@ -132,7 +132,7 @@ fn walk(steps: &[(&Held, f64)]) -> Vec<Stride> {
         }
         // INVARIANT: a threshold takes all steps of one score or none of them, so that none is paid for that it lets through.
         let same = |next: &&(&Held, f64)| next.0.score.total_cmp(&held.score).is_eq();
-        if steps.peek().is_some_and(|next| same(next)) {
+        if steps.peek().is_some_and(same) {
             continue;
         }
         let next = (paid, won, held.score);
