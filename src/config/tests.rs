@@ -216,6 +216,7 @@ fn no_number_that_is_none_is_taken_anywhere() {
         let hash = format!("sha256:{}", blake3::hash(variable.as_bytes()).to_hex());
         text = replaced_once(&text, &format!("env:{variable}"), &hash);
     }
+    text = replaced_once(&text, "env:WEATHER_CLIENT_SECRET", "made-up");
     // What only a variable or a file outside the configuration, or another key, would make right.
     for line in [
         "api_key_env = \"OPENAI_API_KEY\"",
