@@ -72,7 +72,8 @@ fn closed(text: &str, gap: char) -> (String, Vec<usize>) {
     let mut start = 0;
     let mut was_letter = false;
     for piece in text.split(gap) {
-        if !(was_letter && is_alone(piece.chars())) && !closed.is_empty() {
+        let goes_on = was_letter && is_alone(piece.chars());
+        if !goes_on && !closed.is_empty() {
             closed.push(' ');
             places.push(start);
         }
