@@ -21,6 +21,7 @@
 //! fail: what went wrong inside is in the verdict's diagnostics and its source.
 
 mod admission;
+mod departure;
 mod draft;
 mod examine;
 mod examiner;
@@ -38,6 +39,7 @@ mod room;
 mod screen;
 mod settle;
 mod trust;
+mod windows;
 mod witness;
 
 use std::sync::Arc;
@@ -221,16 +223,16 @@ impl Guardian {
         let finished = match (examined, judge) {
             (Ok(Examined::Finished(finished)), _) => Ok(finished),
             (Ok(Examined::Open(open, question)), Some(judge)) => {
-                let draft = self
-                    .judge(
-                        judge,
-                        admitted,
-                        &open.cleared,
-                        question,
-                        room.deadline,
-                        ticket.decision_id(),
-                    )
-                    .await;
+                // On the heap: most steps ask nobody, and need no room for it.
+                let asking = self.judge(
+                    judge,
+                    admitted,
+                    &open.cleared,
+                    question,
+                    room.deadline,
+                    ticket.decision_id(),
+                );
+                let draft = Box::pin(asking).await;
                 let examiner = examiner.clone();
                 room.run_after(SETTLING, move || Box::new(examiner.close(*open, draft)))
                     .await

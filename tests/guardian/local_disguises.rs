@@ -70,6 +70,10 @@ const DISGUISES: &[Disguise] = &[
     ("entities", |text| {
         text.chars().map(|c| format!("&#{};", u32::from(c))).collect()
     }),
+    ("ten thousand harmless words around it", |text| {
+        let words = "weather garden lunch minutes museum chapter meeting total thanks regards ".repeat(500);
+        format!("{words}\n{text}\n{words}")
+    }),
     ("pages around it", |text| {
         format!("{}\n{text}\n{}", PAGE.repeat(10), PAGE.repeat(10))
     }),

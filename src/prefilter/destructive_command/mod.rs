@@ -281,6 +281,18 @@ fn can_call(text: &str) -> bool {
     !text.bytes().all(says_nothing)
 }
 
+/// Whether a text, read as a shell would read it, hands data to another machine: `curl -d`, `wget --post-data`, `nc`, `mail`.
+pub fn sends_by_command(text: &str) -> bool {
+    if text.len() > LONGEST_COMMAND || !can_call(text) || !outflow::may_send(text) {
+        return false;
+    }
+    let reading = shell::read(text, secrets::found_key);
+    reading
+        .calls
+        .iter()
+        .any(|call| outflow::is_sender(call) && !does_nothing(call))
+}
+
 /// Looks at a text that is run.
 fn look(text: &str, seen: &mut Seen) {
     if text.len() > LONGEST_COMMAND {
