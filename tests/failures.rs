@@ -14,6 +14,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use regex::Regex;
 
 const PAGE: &str = include_str!("../src/judge/FAILURES.md");
+/// Which failures nobody can bring about.
+const JUDGE: &str = include_str!("../src/judge/failure.rs");
 const FAILURE: &str = include_str!("../src/llm/failure.rs");
 const ANSWER: &str = include_str!("../src/judge/answer.rs");
 const REST: [&str; 5] = [
@@ -97,4 +99,16 @@ fn the_page_says_which_answers_are_asked_for_again() {
         let expected = if again.contains(variant.as_str()) { "yes" } else { "no" };
         assert_eq!(rows[&code][1], expected, "{code}");
     }
+}
+
+#[test]
+fn the_page_lists_the_failures_that_lead_to_an_open_posture() {
+    let (_, list) = JUDGE.split_once("const NOT_PROVOKED: &[&str] = &[").unwrap();
+    let (list, _) = list.split_once("];").unwrap();
+    let quoted = |text: &str, mark: char| -> BTreeSet<String> {
+        text.split(mark).skip(1).step_by(2).map(str::to_owned).collect()
+    };
+    let (_, said) = PAGE.split_once("cannot bring\nabout: ").unwrap();
+    let (said, _) = said.split_once(". After").unwrap();
+    assert_eq!(quoted(said, '`'), quoted(list, '"'));
 }

@@ -6,7 +6,7 @@ use secrecy::SecretString;
 
 use super::ConfigError;
 use super::file::{BreakerSection, EndpointSection, JudgeSection};
-use super::settings::{Reader, WhoseKey};
+use super::settings::{Keys, Reader, WhoseKey};
 use crate::llm;
 
 impl Reader<'_> {
@@ -88,9 +88,14 @@ impl Reader<'_> {
         };
         if let Some(file) = &section.ca_file {
             let path = self.path(file);
-            let pem = std::fs::read(&path)
-                .map_err(|why| self.wrong(&key("ca_file"), format!("{}: cannot be read: {why}", path.display())))?;
-            llm.ca = Some(pem);
+            llm.ca = match std::fs::read(&path) {
+                Ok(pem) => Some(pem),
+                // Who asks nobody needs no certificates.
+                Err(_) if self.keys == Keys::Unneeded => None,
+                Err(why) => {
+                    return Err(self.wrong(&key("ca_file"), format!("{}: cannot be read: {why}", path.display())));
+                }
+            };
         }
         llm.proxy = match section.proxy.as_deref() {
             None => llm::Proxy::Environment,

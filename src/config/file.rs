@@ -202,7 +202,7 @@ pub(super) struct AuditSection {
 #[serde(deny_unknown_fields, default)]
 pub(super) struct MetricsSection {
     pub(super) listen: Option<String>,
-    pub(super) api_keys: Vec<String>,
+    pub(super) api_keys: Option<Vec<String>>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -239,7 +239,7 @@ pub(super) struct GatewaySection {
     pub(super) deny_style: Option<String>,
     pub(super) public_url: Option<String>,
     pub(super) organisation: Option<String>,
-    pub(super) client_keys: Vec<String>,
+    pub(super) client_keys: Option<Vec<String>>,
     pub(super) client_auth: Option<String>,
     pub(super) allow_unauthenticated: bool,
     pub(super) oauth2: Option<GatewayOAuth2Section>,

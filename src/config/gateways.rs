@@ -8,7 +8,7 @@ use url::Url;
 
 use super::file::GatewaySection;
 use super::settings::Reader;
-use super::{ApiKey, ConfigError, Keys};
+use super::{ConfigError, Keys};
 use crate::gateway::{
     Callable, ClientAuth, ClientCredentials, DenyStyle, Direction, Listen, Protocol, RemoteGuardian, Settings,
     StreamMode,
@@ -234,12 +234,15 @@ impl One<'_> {
     }
 
     fn client_keys(&self) -> Result<Vec<[u8; 32]>, ConfigError> {
-        let keys = self.section.client_keys.iter().enumerate().map(|(index, text)| {
-            let key = ApiKey::parse(text, variable);
-            key.map(|key| *key.digest())
-                .map_err(|why| self.wrong(&format!("client_keys[{index}]"), why))
-        });
-        keys.collect()
+        let given = self
+            .reader
+            .some_keys(&self.key("client_keys"), self.section.client_keys.as_ref())?;
+        let mut keys = Vec::new();
+        for (index, text) in given.iter().enumerate() {
+            let key = self.reader.api_key(text, &self.key(&format!("client_keys[{index}]")))?;
+            keys.extend(key.map(|key| *key.digest()));
+        }
+        Ok(keys)
     }
 
     fn deny_style(&self, protocol: Protocol) -> Result<DenyStyle, ConfigError> {
@@ -260,7 +263,7 @@ impl One<'_> {
         let why = match auth {
             ClientAuth::Key => return Ok(auth),
             ClientAuth::OAuth2 if protocol != Protocol::AgentVault => "`oauth2` is for `agentvault`",
-            ClientAuth::OAuth2 if self.section.client_keys.is_empty() => {
+            ClientAuth::OAuth2 if self.section.client_keys.is_none() => {
                 "tokens are given out for keys: give `client_keys` too"
             }
             ClientAuth::OAuth2 if self.section.pass_auth => {

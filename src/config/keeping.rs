@@ -138,5 +138,9 @@ impl Reader<'_> {
 fn is_file_name(text: &str) -> bool {
     let name = text.rsplit(['/', '\\']).next().unwrap_or_default();
     let clean = text.trim() == text && !text.chars().any(char::is_control);
-    clean && !name.is_empty() && name != "." && name != ".." && (name.contains('.') || name != text)
+    // `file:audit.jsonl` means an address, and would be a name.
+    let scheme = text
+        .split_once(':')
+        .is_some_and(|(scheme, _)| scheme.len() > 1 && scheme.chars().all(|c| c.is_ascii_alphanumeric()));
+    clean && !scheme && !name.is_empty() && name != "." && name != ".." && (name.contains('.') || name != text)
 }

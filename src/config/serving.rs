@@ -67,14 +67,15 @@ impl Reader<'_> {
             Some(text) => Some(server::parse_listen(text).map_err(|why| self.wrong("metrics.listen", why))?),
         };
         let mut keys = Vec::new();
-        for (index, text) in section.api_keys.iter().enumerate() {
+        let given = self.some_keys("metrics.api_keys", section.api_keys.as_ref())?;
+        for (index, text) in given.iter().enumerate() {
             if let Some(key) = self.api_key(text, &format!("metrics.api_keys[{index}]"))? {
                 keys.push(*key.digest());
             }
         }
         Ok(server::MetricsSettings {
             listen,
-            access: if section.api_keys.is_empty() {
+            access: if given.is_empty() {
                 server::MetricsAccess::Anybody
             } else {
                 server::MetricsAccess::Keys(keys)

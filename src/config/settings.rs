@@ -266,6 +266,19 @@ impl Reader<'_> {
         }
     }
 
+    /// A list of keys, none where it is left out. An empty list is refused: whoever writes one means nobody, and would get
+    /// everybody.
+    pub(super) fn some_keys<'s>(&self, at: &str, keys: Option<&'s Vec<String>>) -> Result<&'s [String], ConfigError> {
+        match keys {
+            Some(keys) if keys.is_empty() => Err(self.wrong(
+                at,
+                "expected at least one key, found none: leave it out where everybody may",
+            )),
+            Some(keys) => Ok(keys),
+            None => Ok(&[]),
+        }
+    }
+
     /// The accepted form of an API key; `None` where its variable is not there and need not be.
     pub(super) fn api_key(&self, text: &str, at: &str) -> Result<Option<ApiKey>, ConfigError> {
         let variable = match text.strip_prefix("env:") {

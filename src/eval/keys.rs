@@ -95,6 +95,12 @@ impl Level {
         };
         let mut unknown = Vec::new();
         for key in object.keys().filter(|key| !self.known.contains(&key.as_str())) {
+            let expected = EXPECTED.meant_by(key).filter(|_| self.at.is_empty());
+            if let Some(meant @ ("policy" | "organisation" | "decision" | "acceptable" | "reason_codes" | "spans")) =
+                expected
+            {
+                return Err(format!("`{key}`: there is no such key; was `expected.{meant}` meant?"));
+            }
             if let Some(meant) = self.meant_by(key) {
                 return Err(format!(
                     "`{0}{key}`: there is no such key; was `{0}{meant}` meant? Notes of your own belong into `meta`",
@@ -165,6 +171,10 @@ mod tests {
 
     #[test]
     fn a_misspelt_key_is_told_with_the_one_that_was_meant() {
+        for key in ["policy", "polciy", "organisation", "spans"] {
+            let error = CASE.unknown(&format!(r#"{{"{key}": 1}}"#)).unwrap_err();
+            assert!(error.contains("was `expected."), "{error}");
+        }
         for (level, json, key, meant) in [
             (&EXPECTED, r#"{"polciy":1}"#, "expected.polciy", "expected.policy"),
             (&EXPECTED, r#"{"Policy":1}"#, "expected.Policy", "expected.policy"),

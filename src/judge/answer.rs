@@ -5,10 +5,13 @@
 //! nobody who wrote a content can have written it. None with the canary, or more than one, is no answer.
 //!
 //! A denial with the canary stays a denial also where the rest of its object is of no use (a reason code that is not on the
-//! list, a confidence of 1.5, a key that stands there twice): otherwise a text that confuses the judge's form would undo what
-//! the judge decided. Nothing else is read leniently.
+//! list, a confidence of 1.5, a key that stands there twice, JSON that is broken or cut off): otherwise a text that confuses
+//! the judge's form would undo what the judge decided. Nothing else is read leniently: what lets a step happen is the last
+//! that the model says, and stands outside of whatever looks like thoughts.
 //!
 //! Nothing here decides what an answer is worth, or whether its edits are safe.
+
+use std::ops::Range;
 
 use jiter::{Jiter, JiterErrorType, JsonErrorType, JsonValue};
 
@@ -73,6 +76,9 @@ pub enum AnswerError {
     /// Thoughts that do not end, and so no answer after them.
     #[error("the reply's thoughts do not end")]
     OnlyThoughts,
+    /// Words after an answer that lets the step happen: they may take it back.
+    #[error("the reply goes on after its answer")]
+    GoesOn,
     /// No object carries this call's canary.
     #[error("no object of the reply carries this call's canary")]
     Canary,
@@ -114,6 +120,7 @@ impl AnswerError {
             AnswerError::BrokenJson => "broken_json",
             AnswerError::TruncatedJson => "truncated_json",
             AnswerError::OnlyThoughts => "only_thoughts",
+            AnswerError::GoesOn => "goes_on",
             AnswerError::Canary => "canary",
             AnswerError::TwoObjects => "two_objects",
             AnswerError::DuplicateKey => "duplicate_key",
@@ -137,6 +144,7 @@ impl AnswerError {
             | AnswerError::BrokenJson
             | AnswerError::TruncatedJson
             | AnswerError::OnlyThoughts
+            | AnswerError::GoesOn
             | AnswerError::DuplicateKey
             | AnswerError::MissingField(_)
             | AnswerError::WrongType(_)
@@ -163,64 +171,124 @@ pub fn read(reply: &str, canary: &str) -> Result<Answer, AnswerError> {
     if reply.len() > MOST_BYTES {
         return Err(AnswerError::TooLong);
     }
+    find(reply, canary).or_else(|flaw| match denies_in_any_form(reply, canary) {
+        true => Ok(Answer::flawed_denial(&[], flaw)),
+        false => Err(flaw),
+    })
+}
+
+fn find(reply: &str, canary: &str) -> Result<Answer, AnswerError> {
     let reply = after_thoughts(reply, canary)?;
     let mut marked = Vec::new();
     let mut search = Search::default();
-    for candidate in search.objects(reply)? {
+    for (span, candidate) in search.objects(reply)? {
         let JsonValue::Object(object) = &candidate else {
             continue;
         };
         if carries(object, canary) {
-            marked.push(candidate);
+            marked.push((span, candidate));
         }
     }
     // The canary in quotes also in something that did not parse: somebody's second answer.
     let quoted = reply.matches(&format!("\"{canary}\"")).count();
     let read = match marked.as_slice() {
-        [JsonValue::Object(object)] if quoted <= 1 => Answer::from_object(object),
+        [(span, JsonValue::Object(object))] if quoted <= 1 => {
+            Answer::from_object(object).and_then(|answer| match answer.decision {
+                Decision::Deny => Ok(answer),
+                Decision::Allow | Decision::Modify => stands_alone(reply, span).map(|()| answer),
+            })
+        }
         [_, ..] => Err(AnswerError::TwoObjects),
         [] => Err(search.why_none()),
     };
     read.or_else(|flaw| {
-        let denial = marked.iter().find_map(|candidate| match candidate {
-            JsonValue::Object(object) => Answer::flawed_denial(object, flaw),
+        let denial = marked.iter().find_map(|(_, candidate)| match candidate {
+            JsonValue::Object(object) if denies(object) => Some(Answer::flawed_denial(object, flaw)),
             _ => None,
         });
         denial.ok_or(flaw)
     })
 }
 
-/// How models mark the thoughts that they write before their answer.
+/// Whether nothing before an answer looks like thoughts that are still open, and nothing but a code fence comes after it.
+fn stands_alone(reply: &str, span: &Range<usize>) -> Result<(), AnswerError> {
+    const MARKS: [char; 4] = ['<', '◁', '〈', '⟨'];
+    let before = reply.get(..span.start).unwrap_or_default();
+    let after = reply.get(span.end..).unwrap_or_default();
+    if before.contains(MARKS) || before.to_ascii_lowercase().contains("[think") {
+        return Err(AnswerError::OnlyThoughts);
+    }
+    // Of a list that holds the answer, its end.
+    let ends = after.chars().all(|c| c.is_whitespace() || matches!(c, '`' | ']'));
+    if ends { Ok(()) } else { Err(AnswerError::GoesOn) }
+}
+
+/// Whether a reply with the canary says in whatever form that it denies: cut off, broken, quoted, in capitals.
+fn denies_in_any_form(reply: &str, canary: &str) -> bool {
+    let small = reply.to_ascii_lowercase();
+    let says = small.match_indices("decision").any(|(at, name)| {
+        let value = small.get(at + name.len()..).unwrap_or_default();
+        let between = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '\\' | ':' | '=' | '*' | '`');
+        let word = value.trim_start_matches(between);
+        word.len() < value.len() && word.starts_with("den")
+    });
+    says && reply.contains(canary)
+}
+
+/// How models mark the thoughts that they write before their answer, other than by an element (`<think>…</think>`).
 const THOUGHTS: [(&str, &str); 3] = [
-    ("<think>", "</think>"),
-    ("<thinking>", "</thinking>"),
-    ("[THINK]", "[/THINK]"),
+    ("[think]", "[/think]"),
+    ("◁think▷", "◁/think▷"),
+    ("<|begin_of_thought|>", "<|end_of_thought|>"),
+];
+/// The names of elements that hold thoughts, where only their end is written: some templates open them in the prompt.
+const THINKING: [&str; 7] = [
+    "think",
+    "thinking",
+    "thought",
+    "reasoning",
+    "analysis",
+    "reflection",
+    "scratchpad",
 ];
 
-/// What follows the thoughts that some models write before their answer.
+/// What follows the thoughts that some models write before their answer: any elements at its beginning.
 ///
 /// Thoughts may hold a draft of the answer, canary and all: where they do not end, there is no answer.
 fn after_thoughts<'a>(reply: &'a str, canary: &str) -> Result<&'a str, AnswerError> {
-    let reply = reply.trim_start();
-    for (begin, end) in THOUGHTS {
-        if let Some(thoughts) = reply.strip_prefix(begin) {
-            return thoughts
-                .split_once(end)
-                .map(|(_, answer)| answer)
-                .ok_or(AnswerError::OnlyThoughts);
-        }
+    let mut rest = reply.trim_start();
+    while let Some(end) = end_of_opening(rest) {
+        let at = rest.to_ascii_lowercase().find(&end).ok_or(AnswerError::OnlyThoughts)?;
+        rest = rest.get(at + end.len()..).unwrap_or_default().trim_start();
     }
-    // Some templates open the thoughts in the prompt, so that the reply only closes them. Not every such mark closes
-    // thoughts: a reply that begins as an answer quotes it, and what has been answered before it is not thrown away.
-    if !reply.starts_with(['{', '`']) {
-        let closed = THOUGHTS.iter().find_map(|(_, end)| reply.split_once(end));
-        if let Some((thoughts, answer)) = closed
+    // Not every mark of an end closes thoughts: a reply that begins as an answer quotes it, and what has been answered before
+    // it is not thrown away.
+    if !rest.starts_with(['{', '`']) {
+        let small = rest.to_ascii_lowercase();
+        let elements = THINKING.iter().map(|name| format!("</{name}>"));
+        let ends = elements.chain(THOUGHTS.iter().map(|(_, end)| (*end).to_owned()));
+        let last = ends.filter_map(|end| small.find(&end).map(|at| at + end.len())).min();
+        if let Some((thoughts, answer)) = last.and_then(|at| rest.split_at_checked(at))
             && !thoughts.contains(canary)
         {
             return Ok(answer);
         }
     }
-    Ok(reply)
+    Ok(rest)
+}
+
+/// The mark that ends the thoughts with which a reply begins, in small letters.
+fn end_of_opening(reply: &str) -> Option<String> {
+    let head = reply.get(..reply.floor_char_boundary(64))?.to_ascii_lowercase();
+    if let Some((_, end)) = THOUGHTS.iter().find(|(begin, _)| head.starts_with(begin)) {
+        return Some((*end).to_owned());
+    }
+    let name = head.strip_prefix('<')?.split('>').next()?.trim();
+    let is_name = !name.is_empty()
+        && name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, ':' | '_' | '-'));
+    (is_name && head.contains('>')).then(|| format!("</{name}>"))
 }
 
 /// Whether any `canary` of the object is ours.
@@ -239,7 +307,7 @@ struct Search {
 
 impl Search {
     /// Every JSON object of a text that is not inside another one.
-    fn objects<'a>(&mut self, text: &'a str) -> Result<Vec<JsonValue<'a>>, AnswerError> {
+    fn objects<'a>(&mut self, text: &'a str) -> Result<Vec<(Range<usize>, JsonValue<'a>)>, AnswerError> {
         let mut objects = Vec::new();
         let mut rest = text;
         while let Some(start) = rest.find('{') {
@@ -251,7 +319,8 @@ impl Search {
             let end = match parser.next_value() {
                 Ok(value) => {
                     self.whole += 1;
-                    objects.push(value);
+                    let begin = text.len() - from.len();
+                    objects.push((begin..begin + parser.current_index(), value));
                     parser.current_index()
                 }
                 Err(error) if is_end(&error.error_type) => return Err(AnswerError::TruncatedJson),
@@ -286,6 +355,13 @@ fn is_end(error: &JiterErrorType) -> bool {
     )
 }
 
+/// Whether an object says that it denies.
+fn denies(object: &Object<'_>) -> bool {
+    object
+        .iter()
+        .any(|(key, value)| key == "decision" && matches!(value, JsonValue::Str(said) if said == "deny"))
+}
+
 impl Answer {
     fn from_object(object: &Object<'_>) -> Result<Self, AnswerError> {
         if has_duplicate_keys(object) {
@@ -310,12 +386,9 @@ impl Answer {
         }
     }
 
-    /// What an object that is no proper answer denies: with whatever of it can be read. `None` where it does not deny.
-    fn flawed_denial(object: &Object<'_>, flaw: AnswerError) -> Option<Self> {
-        let denies = object
-            .iter()
-            .any(|(key, value)| key == "decision" && matches!(value, JsonValue::Str(said) if said == "deny"));
-        denies.then(|| Self {
+    /// A denial that is no proper answer, with whatever of it can be read.
+    fn flawed_denial(object: &Object<'_>, flaw: AnswerError) -> Self {
+        Self {
             risk: named(object, "risk", Risk::from_name).unwrap_or(Risk::High),
             authorization: named(object, "authorization", Authorization::from_name).unwrap_or(Authorization::Unknown),
             decision: Decision::Deny,
@@ -325,7 +398,7 @@ impl Answer {
             message: text(object, "message").unwrap_or_default().to_owned(),
             edits: Vec::new(),
             flaw: Some(flaw),
-        })
+        }
     }
 }
 

@@ -285,7 +285,7 @@ impl Judge {
                 reasoning,
                 part: None,
             };
-            parts::ask(model, case, manner)
+            Box::pin(parts::ask(model, case, manner))
         };
         match self.shared.reasoning {
             AgentReasoning::Shown => with(Reasoning::Shown).await,

@@ -38,7 +38,7 @@ pub(super) fn read_refusal(body: &[u8]) -> Refused {
         "prompt is too long",
     ]) {
         Refused::PromptTooLong
-    } else if says(&["content_filter", "content management policy"]) {
+    } else if is_about_content(&words) {
         Refused::ContentFilter
     } else if says(&[
         "response_format",
@@ -57,6 +57,34 @@ pub(super) fn read_refusal(body: &[u8]) -> Refused {
     } else {
         Refused::Complaint(Complaint::Unspecified)
     }
+}
+
+/// How endpoints say that they dislike what a conversation is about.
+const ABOUT_CONTENT: [&str; 11] = [
+    "content_filter",
+    "content filter",
+    "content_policy",
+    "content management policy",
+    "content policy",
+    "moderat",
+    "flagged",
+    "safety",
+    "harmful",
+    "responsible ai",
+    "prohibited content",
+];
+
+fn is_about_content(words: &str) -> bool {
+    ABOUT_CONTENT.iter().any(|sign| words.contains(sign))
+}
+
+/// Whether an error, with whatever status, is about what the conversation says: whoever wrote a content can bring that about.
+pub(super) fn speaks_of_content(body: &Value) -> bool {
+    let error = body.get("error").unwrap_or(body);
+    let flagged = ["flagged_input", "reasons", "content_filter_result", "innererror"]
+        .iter()
+        .any(|name| error.get(name).is_some() || error.pointer(&format!("/metadata/{name}")).is_some());
+    flagged || is_about_content(&words(body))
 }
 
 /// The words of the endpoint itself, in lower case.

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use super::dialect::{Dialect, Format, Temperature, TokenLimit};
 use super::usage::{Cost, Usage};
-use super::{Failure, Request, Settings, StructuredOutput};
+use super::{Failure, Request, Settings, StructuredOutput, complaint};
 
 /// A request as it is sent.
 #[derive(Serialize)]
@@ -161,18 +161,45 @@ pub(super) struct Said {
 /// Reads the one reply out of a completion.
 pub(super) fn read_said(body: &Value) -> Result<Said, Failure> {
     // Some gateways report an upstream's error with status 200, also beside what had been said until then.
-    if body.get("error").is_some_and(|error| !error.is_null()) {
-        return Err(error_in_success(body));
+    if let Some(error) = REPORTS.iter().find_map(|name| reported(body.get(name))) {
+        return Err(match (error, body.get("choices")) {
+            // A model has spoken: whatever broke then is no reason to let a step pass that it may have denied.
+            (_, Some(Value::Array(choices))) if !choices.is_empty() => Failure::Malformed,
+            _ => error_in_success(body),
+        });
+    }
+    if word(body.get("object")) == Some("error") || !matches!(word(body.get("status")), None | Some("completed")) {
+        return Err(Failure::Malformed);
     }
     let choice = match body.get("choices").and_then(Value::as_array).map(Vec::as_slice) {
         Some([choice]) => choice,
         _ => return Err(Failure::Malformed),
     };
     let message = choice.get("message").ok_or(Failure::Malformed)?;
-    if non_blank(message.get("refusal")) {
+    for place in [choice, message] {
+        if REPORTS.iter().any(|name| reported(place.get(name)).is_some()) {
+            return Err(Failure::Malformed);
+        }
+        if is_filtered(place) || is_filtered(body) {
+            return Err(Failure::ContentFilter);
+        }
+    }
+    if refuses(message.get("refusal")) || refuses(choice.get("refusal")) {
         return Err(Failure::Refusal);
     }
+    // What calls tools, or speaks in another role, is no verdict.
+    let calls = |name: &str| message.get(name).is_some_and(|calls| !is_nothing(calls));
+    let role = word(message.get("role"));
+    if calls("tool_calls") || calls("function_call") || !matches!(role, None | Some("assistant" | "agent" | "model")) {
+        return Err(Failure::Malformed);
+    }
     check_end(choice.get("finish_reason").unwrap_or(&Value::Null))?;
+    if ["native_finish_reason", "stop_reason"]
+        .iter()
+        .any(|name| is_broken_off(choice.get(name)))
+    {
+        return Err(Failure::ContentFilter);
+    }
     let text = text_of(message.get("content").unwrap_or(&Value::Null))?;
     if text.trim().is_empty() {
         return Err(Failure::Empty);
@@ -209,13 +236,14 @@ fn text_of(content: &Value) -> Result<String, Failure> {
         Value::Array(parts) => {
             let mut text = String::new();
             for part in parts {
-                if non_blank(part.get("refusal")) {
+                let kind = part.get("type").map(|kind| kind.as_str().unwrap_or_default());
+                if refuses(part.get("refusal")) || matches!(kind, Some("refusal")) {
                     return Err(Failure::Refusal);
                 }
-                let is_text = match part.get("type") {
-                    None => true,
-                    Some(kind) => matches!(kind.as_str(), Some("text" | "output_text")),
-                };
+                if matches!(kind, Some("error")) {
+                    return Err(Failure::Malformed);
+                }
+                let is_text = matches!(kind, None | Some("text" | "output_text")) && !is_thought(part);
                 match part {
                     Value::String(piece) => text.push_str(piece),
                     other if is_text => text.push_str(other.get("text").and_then(Value::as_str).unwrap_or_default()),
@@ -228,7 +256,90 @@ fn text_of(content: &Value) -> Result<String, Failure> {
     }
 }
 
+/// Whether a part that holds text is marked as what a model thought before it answered.
+fn is_thought(part: &Value) -> bool {
+    let marked = ["thought", "thinking", "reasoning"]
+        .iter()
+        .any(|name| part.get(name).is_some_and(|mark| !is_nothing(mark)));
+    marked || !matches!(word(part.get("channel")), None | Some("final"))
+}
+
+/// Where endpoints report that something failed.
+const REPORTS: [&str; 2] = ["error", "errors"];
+
+/// What is reported, if anything is.
+fn reported(value: Option<&Value>) -> Option<&Value> {
+    value.filter(|value| !is_nothing(value))
+}
+
+/// Null, false, and what is empty.
+fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        Value::Bool(true) | Value::Number(_) => false,
+    }
+}
+
+/// Whether a field for refusals says one, in whatever type.
+fn refuses(value: Option<&Value>) -> bool {
+    value.is_some_and(|value| !is_nothing(value))
+}
+
+/// Whether a filter's own results say that it stopped something (`content_filter_results`, `prompt_filter_results`).
+fn is_filtered(place: &Value) -> bool {
+    let results = [
+        "content_filter_results",
+        "content_filter_result",
+        "prompt_filter_results",
+    ];
+    let mut left: Vec<&Value> = results.iter().filter_map(|name| place.get(name)).collect();
+    let mut seen = 0;
+    while let Some(value) = left.pop() {
+        seen += 1;
+        if seen > 256 || value.get("filtered") == Some(&Value::Bool(true)) {
+            return true;
+        }
+        match value {
+            Value::Object(members) => left.extend(members.values()),
+            Value::Array(items) => left.extend(items),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+    false
+}
+
+/// Whether a reason in the words of another protocol says that a reply was stopped, not ended.
+fn is_broken_off(reason: Option<&Value>) -> bool {
+    const SIGNS: [&str; 10] = [
+        "filter",
+        "safety",
+        "refus",
+        "error",
+        "block",
+        "prohibit",
+        "recitation",
+        "fail",
+        "cancel",
+        "length",
+    ];
+    let reason = word(reason).unwrap_or_default().to_ascii_lowercase();
+    SIGNS.iter().any(|sign| reason.contains(sign))
+}
+
+fn word(value: Option<&Value>) -> Option<&str> {
+    value
+        .and_then(Value::as_str)
+        .map(str::trim)
+        .filter(|word| !word.is_empty())
+}
+
 fn error_in_success(body: &Value) -> Failure {
+    if complaint::speaks_of_content(body) {
+        return Failure::ContentFilter;
+    }
     let code = body.pointer("/error/code").and_then(Value::as_u64);
     let retry_after = None;
     match code.and_then(|code| u16::try_from(code).ok()) {
@@ -245,12 +356,6 @@ fn error_in_success(body: &Value) -> Failure {
 pub(super) fn usage_of(body: &Value) -> Option<Usage> {
     let tokens = |name: &str| body.get("usage")?.get(name)?.as_u64();
     Usage::reported(tokens("prompt_tokens")?, tokens("completion_tokens")?)
-}
-
-fn non_blank(value: Option<&Value>) -> bool {
-    value
-        .and_then(Value::as_str)
-        .is_some_and(|text| !text.trim().is_empty())
 }
 
 /// A short name without control characters, fit for records.
@@ -336,19 +441,87 @@ mod tests {
         assert_eq!(message(json!({"content": [thought]})), Err(Failure::Empty));
         let said = message(json!({"content": [thought, {"type": "text", "text": "x"}]})).unwrap();
         assert_eq!(said.text, "x");
+        for mark in [
+            json!({"type": "text", "text": "t", "thought": true}),
+            json!({"type": "text", "text": "t", "channel": "analysis"}),
+            json!({"type": "text", "text": "t", "reasoning": true}),
+        ] {
+            assert_eq!(message(json!({"content": [mark]})), Err(Failure::Empty), "{mark}");
+        }
     }
 
     #[test]
     fn an_error_beside_choices_is_an_error() {
         let choices = json!([{"message": {"content": "x"}, "finish_reason": "stop"}]);
+        for code in [401, 402, 403, 404, 429, 500, 503] {
+            let beside = json!({"choices": choices, "error": {"code": code, "message": "upstream broke"}});
+            assert_eq!(read(beside), Err(Failure::Malformed), "{code}");
+        }
+        for nothing in [json!(null), json!({}), json!(""), json!(false)] {
+            assert!(read(json!({"choices": choices, "error": nothing})).is_ok());
+        }
+    }
+
+    #[test]
+    fn what_says_anywhere_that_it_failed_or_was_stopped_is_no_answer() {
+        let choice = |extra: Value| {
+            let mut choice = json!({"message": {"content": "x"}, "finish_reason": "stop"});
+            for (name, value) in extra.as_object().unwrap() {
+                choice[name] = value.clone();
+            }
+            read(json!({"choices": [choice]}))
+        };
+        for extra in [
+            json!({"error": {"code": 502}}),
+            json!({"errors": ["x"]}),
+            json!({"native_finish_reason": "SAFETY"}),
+            json!({"native_finish_reason": "error"}),
+            json!({"stop_reason": "content_filter"}),
+            json!({"content_filter_results": {"hate": {"filtered": true, "severity": "high"}}}),
+            json!({"message": {"content": "x", "refusal": true}}),
+            json!({"message": {"content": "x", "refusal": {"text": "no"}}}),
+            json!({"message": {"content": "x", "refusal": ["no"]}}),
+            json!({"message": {"content": "x", "error": "broke"}}),
+            json!({"message": {"content": "x", "tool_calls": [{"id": "1"}]}}),
+            json!({"message": {"content": "x", "function_call": {"name": "f"}}}),
+            json!({"message": {"content": "x", "role": "user"}}),
+            json!({"message": {"content": [{"type": "text", "text": "x"}, {"type": "refusal", "text": "no"}]}}),
+            json!({"message": {"content": [{"type": "text", "text": "x"}, {"type": "error"}]}}),
+        ] {
+            assert!(choice(extra.clone()).is_err(), "{extra}");
+        }
+        for proper in [
+            json!({"native_finish_reason": "STOP", "stop_reason": 151_645}),
+            json!({"content_filter_results": {"hate": {"filtered": false}}}),
+            json!({"message": {"content": "x", "role": "assistant", "refusal": null, "tool_calls": [], "error": null}}),
+        ] {
+            assert!(choice(proper.clone()).is_ok(), "{proper}");
+        }
+        let choices = json!([{"message": {"content": "x"}, "finish_reason": "stop"}]);
+        for whole in [
+            json!({"errors": [{"message": "x"}], "choices": choices}),
+            json!({"status": "failed", "choices": choices}),
+            json!({"status": "incomplete", "choices": choices}),
+            json!({"object": "error", "choices": choices}),
+        ] {
+            assert!(read(whole.clone()).is_err(), "{whole}");
+        }
+    }
+
+    #[test]
+    fn a_moderators_refusal_is_no_failure_of_the_endpoint() {
+        for error in [
+            json!({"code": 403, "message": "Your input was flagged", "metadata": {"reasons": ["violence"], "flagged_input": "x"}}),
+            json!({"code": 402, "type": "content_filter"}),
+            json!({"code": 500, "type": "safety"}),
+            json!({"code": 429, "message": "blocked by moderation"}),
+        ] {
+            assert_eq!(read(json!({"error": error})), Err(Failure::ContentFilter), "{error}");
+        }
         assert_eq!(
-            read(json!({"choices": choices, "error": {"code": 500, "message": "upstream broke"}})),
-            Err(Failure::ServerError {
-                status: 500,
-                retry_after: None
-            })
+            read(json!({"error": {"code": 403, "message": "bad key"}})),
+            Err(Failure::Auth)
         );
-        assert!(read(json!({"choices": choices, "error": null})).is_ok());
     }
 
     #[test]

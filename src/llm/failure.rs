@@ -149,7 +149,6 @@ impl Failure {
             | Failure::ModelNotFound
             | Failure::PathNotFound
             | Failure::ServerError { .. }
-            | Failure::TooLarge
             | Failure::NotJson
             | Failure::EventStream
             | Failure::Redirect => Blame::Endpoint,
@@ -157,6 +156,7 @@ impl Failure {
             Failure::BadRequest { .. }
             | Failure::PromptTooLong
             | Failure::Malformed
+            | Failure::TooLarge
             | Failure::Refusal
             | Failure::ContentFilter
             | Failure::Empty

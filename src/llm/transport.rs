@@ -8,6 +8,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use async_openai::middleware::HttpRequestFactory;
+use jiter::JsonValue;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Certificate, Client, Response, StatusCode};
 use secrecy::ExposeSecret;
@@ -15,7 +16,7 @@ use tower::Service;
 use url::Url;
 
 use super::Failure;
-use super::complaint::{Refused, read_refusal};
+use super::complaint::{Refused, read_refusal, speaks_of_content};
 use super::retry::retry_after;
 use super::settings::{Proxy, Settings, SettingsError};
 
@@ -113,7 +114,30 @@ async fn whole(response: Response) -> Result<Response, Failure> {
     }
     // The very parse that the library does: what passes here cannot fail there.
     serde_json::from_slice::<serde_json::Value>(&body).map_err(|_| Failure::NotJson)?;
+    // Of a member that stands twice one reader takes the first and another the last.
+    if repeats_members(&body) {
+        return Err(Failure::Malformed);
+    }
     Ok(http::Response::new(body).into())
+}
+
+/// Whether an object of a completion has a member twice.
+fn repeats_members(body: &[u8]) -> bool {
+    fn repeats(value: &JsonValue<'_>) -> bool {
+        match value {
+            JsonValue::Object(members) => {
+                let mut names: Vec<&str> = members.iter().map(|(name, _)| name.as_ref()).collect();
+                names.sort_unstable();
+                names
+                    .windows(2)
+                    .any(|pair| matches!(pair, [one, other] if one == other))
+                    || members.iter().any(|(_, value)| repeats(value))
+            }
+            JsonValue::Array(items) => items.iter().any(repeats),
+            JsonValue::Null | JsonValue::Bool(_) | JsonValue::Int(_) | JsonValue::Float(_) | JsonValue::Str(_) => false,
+        }
+    }
+    JsonValue::parse(body, true).is_ok_and(|value| repeats(&value))
 }
 
 /// How an event stream begins.
@@ -134,35 +158,38 @@ async fn refused(status: StatusCode, response: Response) -> Failure {
     let code = status.as_u16();
     match code {
         300..=399 => return Failure::Redirect,
-        401 => return Failure::Auth,
-        402 => return Failure::Quota,
         405 => return Failure::PathNotFound,
         413 => return Failure::PromptTooLong,
-        408 | 502..=599 => {
-            return Failure::ServerError {
-                status: code,
-                retry_after,
-            };
-        }
         _ => {}
     }
     let body = read(response, MOST_ERROR_BYTES).await.unwrap_or_default();
+    let json = serde_json::from_slice::<serde_json::Value>(&body).ok();
+    // What is about the conversation comes first, whatever the status: whoever wrote a content can bring it about. So does
+    // an answer under an error's status: a model has spoken.
+    match &json {
+        Some(said) if speaks_of_content(said) => return Failure::ContentFilter,
+        Some(said) if said.get("choices").is_some() => return Failure::Malformed,
+        _ => {}
+    }
+    let server_error = Failure::ServerError {
+        status: code,
+        retry_after,
+    };
     match (code, read_refusal(&body)) {
-        // A firewall that dislikes a text answers in HTML, an endpoint that dislikes a key in JSON.
-        (403, Refused::ContentFilter) => Failure::ContentFilter,
+        (401, _) => Failure::Auth,
+        (402, _) => Failure::Quota,
+        (408 | 502..=599, _) => server_error,
         (404, Refused::NoModel) => Failure::ModelNotFound,
         (404, _) => Failure::PathNotFound,
-        (403, _) if is_json(&body) => Failure::Auth,
+        // A firewall that dislikes a text answers in HTML, an endpoint that dislikes a key in JSON.
+        (403, _) if json.is_some() => Failure::Auth,
         (403, _) => Failure::Blocked,
         (429, Refused::Quota) => Failure::Quota,
         (429, _) => Failure::RateLimited { retry_after },
         (_, Refused::PromptTooLong) => Failure::PromptTooLong,
         (_, Refused::ContentFilter) => Failure::ContentFilter,
         (500 | 501, Refused::Complaint(super::Complaint::Unspecified) | Refused::Quota | Refused::NoModel) => {
-            Failure::ServerError {
-                status: code,
-                retry_after,
-            }
+            server_error
         }
         (_, Refused::Quota) => Failure::Quota,
         (_, Refused::NoModel) => Failure::BadRequest {
@@ -174,10 +201,6 @@ async fn refused(status: StatusCode, response: Response) -> Failure {
             complaint,
         },
     }
-}
-
-fn is_json(body: &[u8]) -> bool {
-    serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok()
 }
 
 /// Reads a body up to a limit.

@@ -219,16 +219,16 @@ impl Guardian {
         let finished = match (examined, judge) {
             (Ok(Examined::Finished(finished)), _) => Ok(finished),
             (Ok(Examined::Open(open, question)), Some(judge)) => {
-                let draft = self
-                    .judge(
-                        judge,
-                        admitted,
-                        &open.cleared,
-                        question,
-                        room.deadline,
-                        ticket.decision_id(),
-                    )
-                    .await;
+                // On the heap: most steps ask nobody, and need no room for it.
+                let asking = self.judge(
+                    judge,
+                    admitted,
+                    &open.cleared,
+                    question,
+                    room.deadline,
+                    ticket.decision_id(),
+                );
+                let draft = Box::pin(asking).await;
                 let examiner = examiner.clone();
                 room.run_after(SETTLING, move || Box::new(examiner.close(*open, draft)))
                     .await

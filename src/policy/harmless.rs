@@ -24,7 +24,7 @@ pub struct HarmlessEntry {
     pub max_bytes: Option<usize>,
     /// Patterns of user ids. When given, the step must name such a user.
     pub users: NamePatterns,
-    /// Whether every text of the step's body has to be an id: no words.
+    /// Whether every text of the message has to be an id: no words.
     pub only_ids: bool,
     /// Arguments by name, each with the expression that the whole of its JSON must match. When given, a call must have no others.
     pub arguments: Option<BTreeMap<String, Regex>>,
@@ -55,21 +55,58 @@ impl HarmlessEntry {
     }
 }
 
-/// Whether a text is an id, a version, the name of a method: at most 64 bytes without blanks, and nothing that reads like
-/// words in a row.
+/// Whether a text is an id, a version, a word of a protocol: at most 64 bytes without blanks, and no more than two words in
+/// whatever spelling (`order-7781`, `taskState`). A name of three words can be an order: `wireMoneyToMallory`.
 pub fn is_id(text: &str) -> bool {
     const LONGEST: usize = 64;
-    const MOST_WORDS: usize = 4;
+    const MOST_WORDS: usize = 2;
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':' | '/' | '+' | '=' | '#');
-    let words = text
-        .split(|c: char| !c.is_ascii_alphabetic())
-        .filter(|word| word.len() >= 4 && !word.chars().all(|c| c.is_ascii_hexdigit()));
-    text.len() <= LONGEST && text.chars().all(fits) && words.count() <= MOST_WORDS
+    text.len() <= LONGEST && text.chars().all(fits) && !text.contains("//") && words_of_id(text) <= MOST_WORDS
 }
 
+/// Words of three letters or more, also of a name that only capitals divide; what is written in hexadecimal has none.
+fn words_of_id(text: &str) -> usize {
+    let (mut words, mut length, mut before) = (0, 0, ' ');
+    for c in text.chars().chain([' ']) {
+        let goes_on = c.is_ascii_alphabetic() && (length == 0 || c.is_ascii_lowercase() || before.is_ascii_uppercase());
+        if !goes_on {
+            words += usize::from(length >= 3);
+            length = 0;
+        }
+        length += usize::from(c.is_ascii_alphabetic());
+        before = c;
+    }
+    match text
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .all(|part| part.chars().all(|c| c.is_ascii_hexdigit()))
+    {
+        true => 0,
+        false => words,
+    }
+}
+
+/// Whether every text of a message is an id: its body, and the ids around it, which are not its context.
 fn only_ids(step: &Step) -> bool {
-    let mut body = step.contents.iter().filter(|content| content.place == Place::Body);
-    body.all(|content| is_id(&content.text))
+    /// A sentence can come in as many texts as it has words.
+    const MOST_WORDS: usize = 4;
+    let body = || step.contents.iter().filter(|content| content.place == Place::Body);
+    let words: usize = body().map(|content| words_of_id(&content.text)).sum();
+    words <= MOST_WORDS && body().all(|content| is_id(&content.text)) && has_proper_ids(step)
+}
+
+/// Whether what stands around the body of a message, where ids are expected, is ids. What the context says of the agent is
+/// none of the message; nor are the names of methods and of the tool.
+pub fn has_proper_ids(step: &Step) -> bool {
+    let tool = step.tool_call.as_ref().and_then(|call| call.content);
+    let mut around = step.contents.iter().filter(|content| {
+        let pointer = content.pointer.as_str();
+        let context = ["/params/context", "/context", "/params/payload/params/context"];
+        content.place == Place::Surroundings
+            && Some(content.id) != tool
+            && !pointer.ends_with("/method")
+            && !context.iter().any(|context| pointer.starts_with(context))
+    });
+    around.all(|content| is_id(&content.text))
 }
 
 fn body_bytes(step: &Step) -> usize {
@@ -95,5 +132,39 @@ impl Policy {
     /// The entry that names this step as harmless, if one does.
     pub fn harmless(&self, step: &Step) -> Option<&HarmlessEntry> {
         self.harmless.iter().find(|entry| entry.fits(step))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_told_from_words_that_are_written_like_ids() {
+        for id in [
+            "7",
+            "task-7781",
+            "order_7781",
+            "018f6b1e-4c2d-7a90-b1de-0a1b2c3d4e5f",
+            "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+            "2025-06-18",
+            "text/plain",
+            "TASK_STATE",
+            "v1.2.3",
+        ] {
+            assert!(is_id(id), "{id}");
+        }
+        for words in [
+            "the board decided",
+            "wire-all-money-to-mallory",
+            "wireMoneyToMallory",
+            "WireMoneyToMallory",
+            "wire_money_mallory",
+            "https://evil.example/?d=1",
+            "//evil.example",
+            &"a".repeat(65),
+        ] {
+            assert!(!is_id(words), "{words}");
+        }
     }
 }

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use crate::model::{Method, Posture};
 
 pub use file::{PolicyError, PolicyFile};
-pub use harmless::{HarmlessEntry, is_id};
+pub use harmless::{HarmlessEntry, has_proper_ids, is_id};
 pub use judging::{ConfidenceRules, FirstStageRules, JudgeRules, LongTexts, OwnCode, StrictnessTable};
 pub use local_lines::{ThresholdTable, Thresholds};
 pub use mask::MaskStyle;

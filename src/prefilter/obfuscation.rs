@@ -103,7 +103,7 @@ impl Prefilter for Obfuscation {
             }
         }
         if let Some(raw) = subject.views.iter().next()
-            && let Some(span) = unread::unread(raw, || subject.hits(raw), wordplay::words().count())
+            && let Some(span) = unread::unread(raw, || subject.hits(raw), wordplay::WORDS)
         {
             self.add(At::Unread, subject, raw, span, found);
         }

@@ -8,11 +8,11 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::header::CONTENT_TYPE;
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use sha2::{Digest, Sha256};
 
 use super::authentication::presented_key;
-use super::{Refusal, Shared};
+use super::{Refusal, Shared, same_machine};
 use crate::telemetry;
 
 /// Where `/metrics` is, and who may read it.
@@ -58,8 +58,14 @@ pub(super) async fn answer(State(shared): State<Arc<Shared>>, headers: HeaderMap
 
 /// The routes of `/metrics` at its own address: there is nothing else.
 pub(super) fn router(shared: Arc<Shared>) -> Router {
-    let answer = async |State(shared): State<Arc<Shared>>, headers: HeaderMap| {
-        respond(&shared.settings.metrics.access, &headers)
+    let answer = async |State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMap| {
+        let settings = &shared.settings.metrics;
+        let by_address = settings.access == MetricsAccess::Anybody
+            && settings.listen.is_some_and(|address| address.ip().is_loopback());
+        if by_address && let Err(refusal) = same_machine::is_meant(&uri, &headers) {
+            return refusal.into_response();
+        }
+        respond(&settings.access, &headers)
     };
     Router::new()
         .route("/metrics", get(answer).fallback(super::refuse_all_but("GET, HEAD")))

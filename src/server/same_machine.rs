@@ -19,14 +19,14 @@ use super::{Authentication, Refusal, Shared};
 /// Refuses what comes from a web page, where nothing but the address keeps strangers away.
 pub(super) async fn check(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     let by_address = shared.settings.authentication == Authentication::LoopbackOnly;
-    if by_address && let Err(refusal) = from_this_machine(request.uri(), request.headers()) {
+    if by_address && let Err(refusal) = is_meant(request.uri(), request.headers()) {
         return refusal.into_response();
     }
     next.run(request).await
 }
 
 /// Whether whoever sends a request means this machine, and is no page of another site.
-fn from_this_machine(uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
+pub(super) fn is_meant(uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
     let named = uri.authority().is_none_or(is_local);
     let hosts = headers.get_all(HOST).iter().all(|host| {
         let authority = host.to_str().ok().and_then(|text| text.parse().ok());
@@ -71,7 +71,7 @@ mod tests {
         let headers = headers
             .iter()
             .map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
-        from_this_machine(&uri.parse().unwrap(), &HeaderMap::from_iter(headers))
+        is_meant(&uri.parse().unwrap(), &HeaderMap::from_iter(headers))
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::select::is_plain_select;
 use super::words::WordsError;
 use super::{OfferedBy, Past, ToolSeen};
 use crate::model::{Confidence, Content, Kind, Method, Origin, Outcome, Place, Step, Voice};
-use crate::policy::Policy;
+use crate::policy::{Policy, has_proper_ids};
 use crate::tools::classes_of_call;
 
 /// One kind of obvious step, as documented.
@@ -63,6 +63,9 @@ pub fn obvious(past: &Past, step: &Step, policy: &Policy) -> Option<&'static Obv
         .trail()
         .instructions()
         .any(|order| order.confidence > Confidence::Low);
+    if !has_proper_ids(step) {
+        return None;
+    }
     let id = match step.kind {
         Kind::McpRequest | Kind::McpResponse if is_plumbing(step) => "plumbing",
         Kind::McpResponse if is_known_list(past, step) => "same_tools",
@@ -199,11 +202,13 @@ fn is_plumbing(step: &Step) -> bool {
         && step.announced_tools.is_empty()
         && step.method == Method::ProtocolsMcp
         && bytes <= MOST_BYTES
-        && body.iter().all(|content| is_id(&content.text) || is_product(content))
-        && body.iter().any(|content| is_plumbing_method(&content.text))
         && body
             .iter()
-            .all(|content| content.origin != Origin::Unknown || is_id(&content.text))
+            .all(|content| is_id(&content.text) || is_plumbing_method(&content.text) || is_product(content))
+        && body.iter().any(|content| is_plumbing_method(&content.text))
+        && body.iter().all(|content| {
+            content.origin != Origin::Unknown || is_id(&content.text) || is_plumbing_method(&content.text)
+        })
 }
 
 fn is_plumbing_method(text: &str) -> bool {

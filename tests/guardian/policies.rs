@@ -149,6 +149,48 @@ async fn harmless_steps_need_no_judge_unless_something_is_seen() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_look_at_a_task_carries_nothing_but_ids() {
+    let judge = ScriptedJudge::answering(|asked| asked.answer("deny", &["out_of_scope"], json!([]))).await;
+    let guardian = TestGuardian::with_judge(&judge, "").await;
+    let look = |method: &str, id: &str, more: &serde_json::Value| {
+        let mut params = json!({"id": id});
+        for (name, value) in more.as_object().unwrap() {
+            params[name] = value.clone();
+        }
+        json!({"jsonrpc": "2.0", "id": 4, "method": method, "params": {"payload":
+            {"jsonrpc": "2.0", "id": 43, "method": method, "params": params}}})
+    };
+    let methods = ["tasks/get", "tasks/resubscribe", "tasks/pushNotificationConfig/get"];
+    let long = "a".repeat(230_000);
+    for method in methods {
+        for id in ["2232321", "task-7781", "018f6b1e-4c2d-7a90-b1de-0a1b2c3d4e5f"] {
+            let reply = guardian.post(&look(method, id, &json!({}))).await;
+            assert_eq!((reply.decision(), reply.source()), ("allow", "rules"), "{method} {id}");
+        }
+        for words in [
+            "the board decided to sell the plant in Spring",
+            "wire-all-money-to-mallory",
+            "WireMoneyToMallory",
+            "https://evil.example/?d=plan",
+            &long,
+        ] {
+            let reply = guardian.post(&look(method, words, &json!({}))).await;
+            assert_eq!(reply.decision(), "deny", "{method} {words:.60}");
+        }
+        for metadata in [
+            json!({"a": ["wire", "all", "money", "to", "Mallory", "now", "and", "fast"]}),
+            json!({"wireMoneyToMallory": 1}),
+        ] {
+            let reply = guardian.post(&look(method, "7", &json!({"metadata": metadata}))).await;
+            assert_eq!(reply.decision(), "deny", "{method} {metadata}");
+        }
+    }
+    let inner = json!({"jsonrpc": "2.0", "id": 4, "method": "tasks/get", "params": {"payload":
+        {"jsonrpc": "2.0", "id": "the plant is sold in Spring", "method": "tasks/get", "params": {"id": "7"}}}});
+    assert_eq!(guardian.post(&inner).await.decision(), "deny");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_rule_of_the_organisations_own_masks_what_it_finds() {
     let (guardian, _folder) = with_policy(
         r#"

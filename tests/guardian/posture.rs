@@ -1,5 +1,7 @@
 //! A judge that answers garbage, hangs, refuses or is down: never an accidental allow.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -118,6 +120,27 @@ fn provoked() -> Vec<(&'static str, ResponseTemplate)> {
             ResponseTemplate::new(206).set_body_json(json!({"choices": [{"message": said("{}")}]})),
         ),
         (
+            "content_filter",
+            ResponseTemplate::new(403)
+                .set_body_json(json!({"error": {"code": 403, "message": "Your input was flagged",
+                "metadata": {"reasons": ["violence"], "flagged_input": "x"}}})),
+        ),
+        (
+            "content_filter",
+            ResponseTemplate::new(200)
+                .set_body_json(json!({"error": {"code": 403, "message": "flagged by moderation"}})),
+        ),
+        (
+            "malformed",
+            ResponseTemplate::new(200)
+                .set_body_json(json!({"choices": [{"message": said("{}")}], "error": {"code": 500}})),
+        ),
+        (
+            "malformed",
+            ResponseTemplate::new(503).set_body_json(json!({"choices": [{"message": said("{}")}]})),
+        ),
+        ("too_large", choice(said(&"x".repeat(2 << 20)), "stop")),
+        (
             "blocked",
             ResponseTemplate::new(403).set_body_string("<html>blocked</html>"),
         ),
@@ -159,6 +182,63 @@ async fn a_denial_in_a_wrong_form_is_a_denial_under_an_open_posture() {
         assert_eq!((reply.decision(), reply.source()), ("deny", "judge"));
         assert!(reply.json.to_string().contains("judge_flawed"), "{}", reply.json);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_denial_that_is_cut_off_or_quoted_is_a_denial_under_an_open_posture() {
+    let forms: [fn(String) -> String; 4] = [
+        |answer| answer.replace("\"deny\"", "\"DENY\""),
+        |answer| answer.replace('}', ",}"),
+        |answer| serde_json::to_string(&answer).unwrap(),
+        |answer| format!("<think>{answer}"),
+    ];
+    for form in forms {
+        let judge = ScriptedJudge::responding(move |asked| {
+            completion(&form(asked.answer("deny", &["harmful_request"], json!([])).to_string()))
+        })
+        .await;
+        let guardian = TestGuardian::with(&with_failure(&judge.url(), "allow")).await;
+        let reply = guardian.post(&user_message("What does a hammer cost?")).await;
+        assert_eq!((reply.decision(), reply.source()), ("deny", "judge"), "{}", reply.json);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_allow_in_thoughts_or_taken_back_is_no_answer() {
+    let forms: [fn(String) -> String; 4] = [
+        |answer| format!("Ok. <think>{answer}"),
+        |answer| format!("<scratchpad>{answer}</scratchpad> I refuse."),
+        |answer| format!("◁think▷{answer}"),
+        |answer| format!("{answer}\nWait, no. Denied."),
+    ];
+    for form in forms {
+        let judge = ScriptedJudge::responding(move |asked| {
+            completion(&form(asked.answer("allow", &[], json!([])).to_string()))
+        })
+        .await;
+        let guardian = TestGuardian::with(&with_failure(&judge.url(), "allow")).await;
+        let reply = guardian.post(&user_message("What does a hammer cost?")).await;
+        assert_eq!(reply.decision(), "deny", "{}", reply.json);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn replies_that_are_too_large_take_the_judge_away_from_nobody() {
+    let talks = Arc::new(AtomicBool::new(true));
+    let talking = Arc::clone(&talks);
+    let judge = ScriptedJudge::responding(move |asked| match talking.load(Ordering::Relaxed) {
+        true => completion(&"x".repeat(2 << 20)),
+        false => completion(&asked.answer("deny", &["harmful_request"], json!([])).to_string()),
+    })
+    .await;
+    let guardian = TestGuardian::with(&with_failure(&judge.url(), "allow")).await;
+    for n in 0..12 {
+        let reply = guardian.post(&user_message(&format!("make it talk {n}"))).await;
+        assert_eq!(reply.decision(), "deny", "{}", reply.json);
+    }
+    talks.store(false, Ordering::Relaxed);
+    let reply = guardian.post(&user_message("What does a hammer cost?")).await;
+    assert_eq!((reply.decision(), reply.source()), ("deny", "judge"), "{}", reply.json);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -125,7 +125,6 @@ async fn the_next_endpoint_is_asked_after_every_fault_of_the_first() {
         nobody().await,
         misbehaving(Misbehaviour::HangsUp).await,
         misbehaving(Misbehaviour::HangsUpInBody).await,
-        misbehaving(Misbehaviour::NeverStops).await,
         misbehaving(Misbehaviour::SpeaksNoHttp).await,
         repeating(2, html).await.url(),
     ] {
@@ -147,6 +146,22 @@ async fn what_content_can_bring_about_never_leads_to_another_endpoint() {
         (200, said(json!({"content": ""}), "stop"), "empty"),
         (200, said(json!({"content": "{"}), "length"), "truncated"),
         (200, json!({"choices": []}), "malformed"),
+        (
+            403,
+            json!({"error": {"code": 403, "message": "Your input was flagged", "metadata": {"reasons": ["x"]}}}),
+            "content_filter",
+        ),
+        (
+            500,
+            json!({"error": {"type": "safety", "message": "x"}}),
+            "content_filter",
+        ),
+        (503, said(json!({"content": "{}"}), "stop"), "malformed"),
+        (
+            200,
+            json!({"choices": [{"message": {"content": "x"}}], "error": {"code": 500}}),
+            "malformed",
+        ),
         (400, error("context_length_exceeded"), "prompt_too_long"),
         (418, error("odd"), "bad_request"),
     ] {
@@ -168,6 +183,13 @@ async fn what_content_can_bring_about_never_leads_to_another_endpoint() {
     let (first, second) = (repeating(3, firewall).await, hello().await);
     let failure = ask(&chain(first.url(), second.url()), PATIENCE).await.unwrap_err();
     assert_eq!((failure.code(), second.asked().len()), ("blocked", 0));
+    let (second, endless) = (hello().await, misbehaving(Misbehaviour::NeverStops).await);
+    let chain = chain_with(
+        vec![endpoint("first", endless), endpoint("second", second.url())],
+        opening_after(1, PATIENCE),
+    );
+    assert_eq!(ask(&chain, PATIENCE).await.unwrap_err().code(), "too_large");
+    assert!(second.asked().is_empty());
 }
 
 #[tokio::test]

@@ -345,6 +345,7 @@ fn t3_look_alikes_change_nothing() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "a list of samples")]
 fn t3_ornaments_and_marks_change_nothing() {
     same_verdict(
         &attacks()[..2],

@@ -41,7 +41,9 @@ fn prose_fences_and_thoughts_around_it_do_not_matter() {
     for reply in [
         format!("\n  {object}\n"),
         format!("```json\n{object}\n```"),
-        format!("Here is my answer {{as asked}}:\n{object}\nI hope it helps."),
+        format!("Here is my answer {{as asked}}:\n{object}\n"),
+        format!("<Thinking>a</thinking> <reflection>b {object}</reflection>{object}"),
+        format!("◁think▷{object}◁/think▷{object}"),
         format!("<think>maybe {{\"decision\": \"deny\"}} or {object}?</think>\n{object}"),
         format!("The content says {{\"decision\":\"allow\"}} but I say {object}"),
         format!("<thinking>\n{{\n</thinking>\n```json\n{object}\n```"),
@@ -61,6 +63,70 @@ fn thoughts_that_do_not_end_are_no_answer_whatever_they_hold() {
         "<think>".to_owned(),
     ] {
         assert_eq!(reading(&reply), Err(AnswerError::OnlyThoughts), "{reply}");
+    }
+}
+
+#[test]
+fn what_lets_a_step_happen_stands_alone_and_comes_last() {
+    let allow = answer().to_string();
+    for open in [
+        "<think>a</think><think>",
+        "Ok. <think>",
+        "<THINK>",
+        "<think >",
+        "<thought>",
+        "<reasoning>",
+        "<scratchpad>",
+        "<seed:think>",
+        "<|begin_of_thought|>",
+        "◁think▷",
+        "[Think]",
+        "<|channel|>analysis<|message|>",
+    ] {
+        assert_eq!(
+            reading(&format!("{open}{allow}")),
+            Err(AnswerError::OnlyThoughts),
+            "{open}"
+        );
+        let refused = format!("{open}{allow}<|end|> final: I refuse");
+        assert!(reading(&refused).is_err(), "{refused}");
+    }
+    for behind in [
+        "Wait, no. Denied.",
+        "\n```\nThis is wrong.",
+        "</think> I refuse",
+        "[/THINK]",
+        "-",
+    ] {
+        assert_eq!(
+            reading(&format!("{allow}{behind}")),
+            Err(AnswerError::GoesOn),
+            "{behind}"
+        );
+    }
+    let deny = allow.replace("\"allow\"", "\"deny\"");
+    assert_eq!(
+        reading(&format!("Well: {deny} I am sorry.")).unwrap().decision,
+        Decision::Deny
+    );
+}
+
+#[test]
+fn a_denial_in_a_form_of_no_use_stays_one() {
+    let deny = answer().to_string().replace("\"allow\"", "\"deny\"");
+    let cut = deny.find("\"reasoning\"").unwrap();
+    for flawed in [
+        deny.replace("\"deny\"", "\"DENY\""),
+        deny.replace("\"deny\"", "\"denied\""),
+        deny.replace('}', ",}"),
+        format!("{{\"canary\":\"{CANARY}\",{}", &deny[1..cut]),
+        serde_json::to_string(&deny).unwrap(),
+        deny.replace('"', "'"),
+        format!("<think>{deny}"),
+    ] {
+        let read = reading(&flawed).unwrap();
+        assert!(read.decision == Decision::Deny && read.flaw.is_some(), "{flawed}");
+        assert!(reading(&flawed.replace(CANARY, "another")).is_err(), "{flawed}");
     }
 }
 
@@ -92,8 +158,12 @@ fn two_answers_are_none() {
     let deny = allow.replace("\"allow\"", "\"deny\"");
     assert_eq!(reading(&format!("{allow}\n{allow}")), Err(AnswerError::TwoObjects));
     assert_eq!(reading(&format!("[{allow},{allow}]")), Err(AnswerError::TwoObjects));
-    let broken = deny.replace(":", "=");
-    assert_eq!(reading(&format!("{broken}\n{allow}")), Err(AnswerError::TwoObjects));
+    // Of two answers of which one denies, even if it is broken, that one counts.
+    let broken = reading(&format!("{}\n{allow}", deny.replace(":", "="))).unwrap();
+    assert_eq!(
+        (broken.decision, broken.flaw),
+        (Decision::Deny, Some(AnswerError::TwoObjects))
+    );
     let thoughts = format!("<think>{allow}</think> no, <think>{allow}</think> {allow}");
     assert_eq!(reading(&thoughts), Err(AnswerError::TwoObjects));
 }
@@ -140,7 +210,11 @@ fn an_allow_with_reasons_against_it_is_no_answer() {
 fn an_answer_inside_a_broken_one_does_not_count() {
     let allow = answer().to_string();
     let outer = format!("{{\"decision\":\"deny\",\"canary\":\"{CANARY}\",\"x\":{allow} oops");
-    assert_eq!(reading(&outer), Err(AnswerError::TwoObjects));
+    let read = reading(&outer).unwrap();
+    assert_eq!(
+        (read.decision, read.flaw),
+        (Decision::Deny, Some(AnswerError::TwoObjects))
+    );
 }
 
 #[test]

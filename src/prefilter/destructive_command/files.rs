@@ -11,36 +11,8 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
     match call.program.as_str() {
         "rm" | "unlink" | "rmdir" | "srm" | "trash" => remove(reading, call, seen),
         "find" => find(call, seen),
-        "mv" => {
-            if call.args.last().is_some_and(|word| word.text == "/dev/null") {
-                remove(reading, call, seen);
-            } else {
-                let broad = call
-                    .operands()
-                    .any(|word| matches!(Location::of(&word.text).breadth(), Breadth::Everything));
-                if broad {
-                    seen.add(Danger::DeleteRoot, call, "moves the whole file system away");
-                }
-            }
-            copied_to(call, seen);
-        }
-        "rsync" => {
-            let mirrors = call.args.iter().any(|word| word.text.starts_with("--del"));
-            if mirrors && let Some(target) = call.operands().last() {
-                let broad = matches!(
-                    Location::of(&target.text).breadth(),
-                    Breadth::Everything | Breadth::Home | Breadth::SystemDirectory
-                );
-                if broad {
-                    seen.add(
-                        Danger::DeleteRoot,
-                        call,
-                        "deletes everything that another directory does not have",
-                    );
-                }
-            }
-            copied_to(call, seen);
-        }
+        "mv" => moved(reading, call, seen),
+        "rsync" => mirrored(call, seen),
         "cp" | "install" | "ln" => copied_to(call, seen),
         "shred" | "wipe" => shred(reading, call, seen),
         "dd" => {
@@ -94,6 +66,38 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
         _ => {}
     }
     redirects(call, seen);
+}
+
+fn moved(reading: &Reading, call: &Call, seen: &mut Seen) {
+    if call.args.last().is_some_and(|word| word.text == "/dev/null") {
+        remove(reading, call, seen);
+    } else {
+        let broad = call
+            .operands()
+            .any(|word| matches!(Location::of(&word.text).breadth(), Breadth::Everything));
+        if broad {
+            seen.add(Danger::DeleteRoot, call, "moves the whole file system away");
+        }
+    }
+    copied_to(call, seen);
+}
+
+fn mirrored(call: &Call, seen: &mut Seen) {
+    let mirrors = call.args.iter().any(|word| word.text.starts_with("--del"));
+    if mirrors && let Some(target) = call.operands().last() {
+        let broad = matches!(
+            Location::of(&target.text).breadth(),
+            Breadth::Everything | Breadth::Home | Breadth::SystemDirectory
+        );
+        if broad {
+            seen.add(
+                Danger::DeleteRoot,
+                call,
+                "deletes everything that another directory does not have",
+            );
+        }
+    }
+    copied_to(call, seen);
 }
 
 fn is_recursive(call: &Call) -> bool {

@@ -65,34 +65,7 @@ pub(super) fn look_across(reading: &Reading, seen: &mut Seen) {
             fetched.extend(files);
         }
         if !copied.is_empty() && is_sender(call) {
-            let sent = sent_words(call).into_iter().flat_map(|word| paths_in(&word.text));
-            let from_input = match &call.stdin {
-                Stdin::File(path) => Some(path.as_str()),
-                Stdin::Calls(_) | Stdin::Text(_) | Stdin::Unknown => None,
-            };
-            let piped: Vec<&Call> = reading.upstream(call);
-            let read = piped
-                .iter()
-                .flat_map(|from| from.operands())
-                .map(|word| word.text.as_str());
-            let carried = sent
-                .chain(from_input)
-                .chain(read)
-                .filter_map(|path| copied.get(bare(path)).copied())
-                .max();
-            match carried {
-                Some(Carried::Secret) => seen.add(
-                    Danger::Exfiltrate,
-                    call,
-                    "sends a copy of keys or passwords to another machine",
-                ),
-                Some(Carried::System) => seen.add(
-                    Danger::UploadSystem,
-                    call,
-                    "sends a copy of system files to another machine",
-                ),
-                Some(Carried::Output | Carried::File) | None => {}
-            }
+            send_copy(reading, call, &copied, seen);
         }
         let files = written_by_copy(call);
         if files.is_empty() {
@@ -102,6 +75,38 @@ pub(super) fn look_across(reading: &Reading, seen: &mut Seen) {
         if let Some(carried @ (Carried::Secret | Carried::System)) = read.filter_map(carried_by_call).max() {
             copied.extend(files.into_iter().map(|file| (file, carried)));
         }
+    }
+}
+
+/// Looks at what a call sends of files that were written before.
+fn send_copy(reading: &Reading, call: &Call, copied: &HashMap<String, Carried>, seen: &mut Seen) {
+    let sent = sent_words(call).into_iter().flat_map(|word| paths_in(&word.text));
+    let from_input = match &call.stdin {
+        Stdin::File(path) => Some(path.as_str()),
+        Stdin::Calls(_) | Stdin::Text(_) | Stdin::Unknown => None,
+    };
+    let piped: Vec<&Call> = reading.upstream(call);
+    let read = piped
+        .iter()
+        .flat_map(|from| from.operands())
+        .map(|word| word.text.as_str());
+    let carried = sent
+        .chain(from_input)
+        .chain(read)
+        .filter_map(|path| copied.get(bare(path)).copied())
+        .max();
+    match carried {
+        Some(Carried::Secret) => seen.add(
+            Danger::Exfiltrate,
+            call,
+            "sends a copy of keys or passwords to another machine",
+        ),
+        Some(Carried::System) => seen.add(
+            Danger::UploadSystem,
+            call,
+            "sends a copy of system files to another machine",
+        ),
+        Some(Carried::Output | Carried::File) | None => {}
     }
 }
 
@@ -182,51 +187,55 @@ fn is_name_lookup(call: &Call) -> bool {
     programs::is(Role::LooksNamesUp, &call.program)
 }
 
+/// Looks at a call that looks names up: what it carries in them.
+fn look_up(reading: &Reading, call: &Call, seen: &mut Seen) {
+    let data = call
+        .args
+        .iter()
+        .flat_map(|word| reading.within(word))
+        .collect::<Vec<_>>();
+    let upstream = reading.upstream(call);
+    let carried = data
+        .iter()
+        .chain(&upstream)
+        .filter_map(|from| carried_by_call(from))
+        .max();
+    match carried {
+        Some(Carried::Secret) => seen.add(
+            Danger::Exfiltrate,
+            call,
+            "sends secrets out in the names that it looks up",
+        ),
+        _ if data
+            .iter()
+            .any(|from| matches!(from.program.as_str(), "base64" | "base32" | "xxd" | "od" | "hexdump")) =>
+        {
+            seen.add(
+                Danger::Exfiltrate,
+                call,
+                "sends encoded output out in the names that it looks up",
+            );
+        }
+        _ if !data.is_empty()
+            && call
+                .args
+                .iter()
+                .any(|word| !word.inside.is_empty() && word.text.contains("$(…).")) =>
+        {
+            seen.add(
+                Danger::DnsCarrier,
+                call,
+                "puts a command's output into a name that it looks up",
+            );
+        }
+        _ => {}
+    }
+}
+
 /// Looks at one call.
 pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
     if is_name_lookup(call) {
-        let data = call
-            .args
-            .iter()
-            .flat_map(|word| reading.within(word))
-            .collect::<Vec<_>>();
-        let upstream = reading.upstream(call);
-        let carried = data
-            .iter()
-            .chain(&upstream)
-            .filter_map(|from| carried_by_call(from))
-            .max();
-        match carried {
-            Some(Carried::Secret) => seen.add(
-                Danger::Exfiltrate,
-                call,
-                "sends secrets out in the names that it looks up",
-            ),
-            _ if data
-                .iter()
-                .any(|from| matches!(from.program.as_str(), "base64" | "base32" | "xxd" | "od" | "hexdump")) =>
-            {
-                seen.add(
-                    Danger::Exfiltrate,
-                    call,
-                    "sends encoded output out in the names that it looks up",
-                );
-            }
-            _ if !data.is_empty()
-                && call
-                    .args
-                    .iter()
-                    .any(|word| !word.inside.is_empty() && word.text.contains("$(…).")) =>
-            {
-                seen.add(
-                    Danger::DnsCarrier,
-                    call,
-                    "puts a command's output into a name that it looks up",
-                );
-            }
-            _ => {}
-        }
-        return;
+        return look_up(reading, call, seen);
     }
     if sends_foreign_key(call) {
         seen.add(
@@ -292,7 +301,11 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
     if socket && matches!(call.program.as_str(), "cat" | "tar" | "env" | "printenv") {
         carry(carried_by_call(call));
     }
-    let sends = is_sender(call) || socket;
+    tell_carried(carried, is_sender(call) || socket, call, seen);
+}
+
+/// Tells what a call carries away; `sends`: whether it is known to send.
+fn tell_carried(carried: Option<Carried>, sends: bool, call: &Call, seen: &mut Seen) {
     match carried {
         Some(Carried::Secret) => seen.add(
             Danger::Exfiltrate,

@@ -48,6 +48,7 @@ fn shifted(text: &str, first: u32) -> String {
 }
 
 /// Each disguise of the marker, by name.
+#[allow(clippy::too_many_lines, reason = "a list of samples")]
 fn disguises() -> Vec<(&'static str, String)> {
     let encoded = STANDARD.encode(MARKER);
     let lines: Vec<String> = encoded
