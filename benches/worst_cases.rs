@@ -259,6 +259,7 @@ fn tower(layers: usize, encode: impl Fn(&str) -> String) -> String {
 /// An input, made when it is wanted.
 type Make = Box<dyn Fn() -> String>;
 
+#[allow(clippy::too_many_lines, reason = "a list of samples")]
 fn inputs(prefilters: &Prefilters) -> Vec<(String, Make)> {
     let mut inputs: Vec<(String, Make)> = Vec::new();
     let mut add = |name: String, make: Make| inputs.push((name, make));

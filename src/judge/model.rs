@@ -168,7 +168,7 @@ impl AskedModel {
             policy: case.policy,
             budget_tokens: self.budget_tokens,
             reasoning: manner.reasoning,
-            ranks: None,
+            ranks: case.ranks,
             part: manner.part,
         }
     }
@@ -187,7 +187,7 @@ impl AskedModel {
         };
         let most = self.most(&request);
         case.purse.reserve(most).await?;
-        let exchanged = self.exchange(request, &marks, case.deadline, manner.tape).await;
+        let exchanged = Box::pin(self.exchange(request, &marks, case.deadline, manner.tape)).await;
         let lost = exchanged.lost();
         let mut reply = match exchanged.reply {
             Ok(reply) => reply,

@@ -169,7 +169,7 @@ impl Shared {
             deadline,
             patience,
         ));
-        client.chat().create_byot(body).await.map_err(Failure::from)
+        Box::pin(client.chat().create_byot(body)).await.map_err(Failure::from)
     }
 
     /// What was said, with what it cost. A reply that is none has cost as much.

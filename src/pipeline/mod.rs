@@ -7,7 +7,7 @@
 //! | admit | `admission.rs` | [`Admitted`]: a caller, its organisation as it stands now, within its limits |
 //! | recall | `recall.rs` | what happened in the session before |
 //! | screen | `screen.rs` | `Screened`: findings, and what the policy makes of each |
-//! | local | `local.rs` | a `Lean`: what the local judge's trained scorer makes of it |
+//! | local | `local.rs`, `plainly.rs`, `lean.rs` | a `Lean`: what the local judge's trained scorer makes of it |
 //! | mask | `mask.rs` | `Cleared`: the step without what the policy masks; no judge ever sees that |
 //! | judge | `judging.rs`, `purse.rs` | a `Draft`: from the cache, a model, the local judge, or the posture |
 //! | settle | `settle.rs` | the [`Verdict`]: edits applied, decoded and screened again |
@@ -27,16 +27,19 @@ mod examine;
 mod examiner;
 mod experts;
 mod judging;
+mod lean;
 mod lesson;
 mod local;
 mod mask;
 mod organisation;
+mod plainly;
 mod purse;
 mod recall;
 mod room;
 mod screen;
 mod settle;
 mod trust;
+mod windows;
 mod witness;
 
 use std::sync::Arc;
@@ -220,16 +223,16 @@ impl Guardian {
         let finished = match (examined, judge) {
             (Ok(Examined::Finished(finished)), _) => Ok(finished),
             (Ok(Examined::Open(open, question)), Some(judge)) => {
-                let draft = self
-                    .judge(
-                        judge,
-                        admitted,
-                        &open.cleared,
-                        question,
-                        room.deadline,
-                        ticket.decision_id(),
-                    )
-                    .await;
+                // On the heap: most steps ask nobody, and need no room for it.
+                let asking = self.judge(
+                    judge,
+                    admitted,
+                    &open.cleared,
+                    question,
+                    room.deadline,
+                    ticket.decision_id(),
+                );
+                let draft = Box::pin(asking).await;
                 let examiner = examiner.clone();
                 room.run_after(SETTLING, move || Box::new(examiner.close(*open, draft)))
                     .await

@@ -41,11 +41,15 @@ async fn received(shared: &Arc<Shared>, request: Request<Body>) -> Refused<Vec<u
     let permits = Arc::new(permits);
     let deadline = Instant::now() + shared.settings.longest_wait;
     // Until here a client that hangs up leaves nothing behind: it gives up its place in the queue.
-    let slot = slot(shared, &caller, Size::of(body.len()), deadline).await?;
+    let size = Size::of(body.len());
+    let slot = slot(shared, &caller, size, deadline).await?;
     let limits = shared.limits;
-    let (slot, decoded) = slot
-        .finish_with(move || wire::decode_received(&body, &limits, &leniencies))
-        .await;
+    let decode = move || wire::decode_received(&body, &limits, &leniencies);
+    let (slot, decoded) = match size {
+        // It takes less than to wake another thread for it.
+        Size::Small => (slot, decode()),
+        Size::Large => slot.finish_with(decode).await,
+    };
     match decoded {
         Err(error) => Ok(refused_body(None, &error)),
         Ok(Incoming::One(item)) => answer_item(shared, &caller, item, slot, permits).await,

@@ -66,7 +66,19 @@ pub use past::{Event, Past};
 pub use source_text::{KeptText, SourceText};
 pub use store::{Clock, Kept, LocalSessions, SessionStore, Settings, StoreFailure};
 pub use trail::{Called, End, Instruction, Trail, Written};
-pub use words::{WordsError, check};
+pub use words::WordsError;
+
+/// Reads every file of words and rules over a session.
+///
+/// # Errors
+///
+/// When one of them cannot be used.
+pub fn check() -> Result<(), WordsError> {
+    spoken::check()?;
+    obvious::check()?;
+    orders::check()?;
+    rules::check()
+}
 
 #[cfg(test)]
 mod tests;

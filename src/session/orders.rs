@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use aho_corasick::AhoCorasick;
 use serde::Deserialize;
 
 use super::words::WordsError;
@@ -286,13 +286,7 @@ impl Words {
                 words.push(Word { sign, whole });
             }
         }
-        // A table of all states takes a fifth of the instructions for each byte, and long to build without optimisation.
-        let kind = match cfg!(debug_assertions) {
-            true => AhoCorasickKind::ContiguousNFA,
-            false => AhoCorasickKind::DFA,
-        };
-        let search = AhoCorasick::builder().kind(Some(kind)).build(&patterns);
-        let search = search.map_err(|error| WordsError::new("orders.toml", &error))?;
+        let search = AhoCorasick::new(&patterns).map_err(|error| WordsError::new("orders.toml", &error))?;
         Ok(Self { search, words })
     }
 

@@ -1,7 +1,5 @@
 //! The data of the rules over a session (`*.toml` beside the files that read them): what does not load stops the start.
 
-use super::{obvious, orders, rules, spoken};
-
 /// Why such a file cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("session/{file}: {reason}")]
@@ -17,16 +15,4 @@ impl WordsError {
             reason: reason.to_string(),
         }
     }
-}
-
-/// Reads every file.
-///
-/// # Errors
-///
-/// When one of them cannot be used.
-pub fn check() -> Result<(), WordsError> {
-    spoken::check()?;
-    obvious::check()?;
-    orders::check()?;
-    rules::check()
 }

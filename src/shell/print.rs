@@ -3,9 +3,9 @@
 use base64::Engine as _;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
+use super::Call;
 use super::run::{LONGEST_VALUE, MOST_FIELDS, Shell};
 use super::syntax::{self, Direction};
-use super::{Call, Word};
 use crate::text::views::from_base32;
 
 /// Marks a text that was encoded here; what it would spell is of no use, that it was encoded is.
@@ -21,62 +21,9 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 impl Shell {
     /// What a call prints, when it only prints or decodes what is known.
     pub(super) fn printed(&self, call: &Call, stdin: Option<&str>) -> Option<String> {
-        let joined = |words: &[&Word]| {
-            words
-                .iter()
-                .map(|word| word.text.as_str())
-                .collect::<Vec<_>>()
-                .join(" ")
-        };
         match call.program.as_str() {
-            "echo" => {
-                let words: Vec<&Word> = call
-                    .args
-                    .iter()
-                    .skip_while(|word| matches!(word.text.as_str(), "-n" | "-e" | "-ne" | "-en" | "-E"))
-                    .collect();
-                let text = joined(&words);
-                Some(
-                    if call
-                        .args
-                        .iter()
-                        .any(|word| matches!(word.text.as_str(), "-e" | "-ne" | "-en"))
-                    {
-                        unescaped(&text)
-                    } else {
-                        text
-                    },
-                )
-            }
-            "printf" => {
-                let (format, values) = call.args.split_first()?;
-                let mut values = values.iter();
-                let mut text = String::new();
-                let mut rest = format.text.as_str();
-                while let Some((before, after)) = rest.split_once('%') {
-                    text.push_str(before);
-                    let kind = after.chars().next();
-                    match kind {
-                        // Its octal numbers begin with a zero of their own.
-                        Some('b') => text.push_str(&values.next().map_or("", |word| &word.text).replace("\\0", "\\")),
-                        Some('s' | 'd' | 'c' | 'q') => {
-                            text.push_str(values.next().map_or("", |word| &word.text));
-                        }
-                        Some('%') => text.push('%'),
-                        Some(other) => {
-                            text.push('%');
-                            text.push(other);
-                        }
-                        None => {}
-                    }
-                    rest = after.get(kind.map_or(0, char::len_utf8)..).unwrap_or_default();
-                }
-                text.push_str(rest);
-                for value in values {
-                    text.push_str(&value.text);
-                }
-                Some(unescaped(&text))
-            }
+            "echo" => Some(echoed(call)),
+            "printf" => formatted(call),
             "cat" | "tac" => {
                 let mut operands = call.operands().peekable();
                 if operands.peek().is_none() {
@@ -107,26 +54,7 @@ impl Shell {
             "openssl" if call.has("base64") && call.has("-d") => decode_base64(stdin?),
             "xxd" if call.has_short(&['r']) || call.has("-r") => decode_hex(stdin?),
             "base64" | "gzip" | "bzip2" | "xz" | "zstd" | "xxd" => stdin.map(|text| format!("{ENCODED}{text}")),
-            "tr" => {
-                let (from, to) = (call.args.first()?, call.args.get(1)?);
-                let stdin = stdin?;
-                match (from.text.as_str(), to.text.as_str()) {
-                    ("-d", remove) => {
-                        let removed = letter_set(remove);
-                        Some(stdin.chars().filter(|c| !removed.contains(c)).collect())
-                    }
-                    (from, _) if from.starts_with('-') => None,
-                    (from, to) => {
-                        let (from, to) = (letter_set(from), letter_set(to));
-                        let last = to.last().copied()?;
-                        let replaced = |c: char| match from.iter().position(|known| *known == c) {
-                            Some(at) => to.get(at).copied().unwrap_or(last),
-                            None => c,
-                        };
-                        Some(stdin.chars().map(replaced).collect())
-                    }
-                }
-            }
+            "tr" => translated(call, stdin?),
             _ => None,
         }
     }
@@ -156,6 +84,72 @@ impl Shell {
                     written.push('\n');
                 }
             }
+        }
+    }
+}
+
+/// What `echo` prints.
+fn echoed(call: &Call) -> String {
+    let words = call
+        .args
+        .iter()
+        .skip_while(|word| matches!(word.text.as_str(), "-n" | "-e" | "-ne" | "-en" | "-E"));
+    let text = words.map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
+    let escapes = call
+        .args
+        .iter()
+        .any(|word| matches!(word.text.as_str(), "-e" | "-ne" | "-en"));
+    if escapes { unescaped(&text) } else { text }
+}
+
+/// What `printf` prints.
+fn formatted(call: &Call) -> Option<String> {
+    let (format, values) = call.args.split_first()?;
+    let mut values = values.iter();
+    let mut text = String::new();
+    let mut rest = format.text.as_str();
+    while let Some((before, after)) = rest.split_once('%') {
+        text.push_str(before);
+        let kind = after.chars().next();
+        match kind {
+            // Its octal numbers begin with a zero of their own.
+            Some('b') => text.push_str(&values.next().map_or("", |word| &word.text).replace("\\0", "\\")),
+            Some('s' | 'd' | 'c' | 'q') => {
+                text.push_str(values.next().map_or("", |word| &word.text));
+            }
+            Some('%') => text.push('%'),
+            Some(other) => {
+                text.push('%');
+                text.push(other);
+            }
+            None => {}
+        }
+        rest = after.get(kind.map_or(0, char::len_utf8)..).unwrap_or_default();
+    }
+    text.push_str(rest);
+    for value in values {
+        text.push_str(&value.text);
+    }
+    Some(unescaped(&text))
+}
+
+/// What `tr` makes of what is fed in.
+fn translated(call: &Call, stdin: &str) -> Option<String> {
+    let (from, to) = (call.args.first()?, call.args.get(1)?);
+    match (from.text.as_str(), to.text.as_str()) {
+        ("-d", remove) => {
+            let removed = letter_set(remove);
+            Some(stdin.chars().filter(|c| !removed.contains(c)).collect())
+        }
+        (from, _) if from.starts_with('-') => None,
+        (from, to) => {
+            let (from, to) = (letter_set(from), letter_set(to));
+            let last = to.last().copied()?;
+            let replaced = |c: char| match from.iter().position(|known| *known == c) {
+                Some(at) => to.get(at).copied().unwrap_or(last),
+                None => c,
+            };
+            Some(stdin.chars().map(replaced).collect())
         }
     }
 }

@@ -234,34 +234,7 @@ impl Shell {
             directory: self.directory.clone(),
             ..template.clone()
         };
-        if matches!(
-            call.program.as_str(),
-            "export" | "declare" | "local" | "readonly" | "typeset" | "set" | "alias"
-        ) {
-            for word in args {
-                if let Some((name, value)) = word.text.split_once('=') {
-                    self.assign(name, value);
-                }
-            }
-        }
-        if matches!(call.program.as_str(), "cd" | "pushd") {
-            let target = call.operands().next().map_or("~", |word| &word.text);
-            let absolute = target.starts_with(['/', '~', '$']);
-            self.directory = match &self.directory {
-                Some(directory) if !absolute => Some(format!("{directory}/{target}")),
-                _ => Some(target.to_owned()),
-            };
-        }
-        match call.program.as_str() {
-            "unset" => {
-                for word in args {
-                    self.variables.remove(&word.text);
-                }
-            }
-            "read" | "mapfile" | "readarray" => self.take_input(&call, stdin),
-            "set" | "shift" => self.renumber(&call, frame),
-            _ => {}
-        }
+        self.change_state(&call, stdin, frame);
         let body = self.functions.get(&program.text).cloned();
         if let Some((syntax, body)) = body
             && frame.depth < DEEPEST
@@ -286,18 +259,7 @@ impl Shell {
             .any(|redirect| matches!(redirect.direction, Direction::Out | Direction::Append));
         call.output = call.prints.clone().filter(|_| !kept);
         self.note_written_files(&call);
-        // `bash <(…)` reads a command's output as if it were fed in; so does a variable that names a file to read first.
-        let startup = call.environment.iter().find(|(name, _)| name == "BASH_ENV");
-        let rules = call
-            .args
-            .first()
-            .filter(|word| word.text == "-f")
-            .and_then(|_| call.args.get(1));
-        let from_file = startup.map(|(_, word)| word).or(rules).or_else(|| call.args.first());
-        let processed = from_file
-            .filter(|word| word.text.starts_with("<(…)"))
-            .and_then(|word| word.inside.first())
-            .and_then(|range| self.known_output(range));
+        let processed = self.substituted_file(&call);
         let inner = wrappers::peel(&call, processed.as_deref().or(stdin), &self.files, self.found_file);
         let span = call.span.clone();
         let decoded = matches!(&call.stdin, Stdin::Calls(range) if self.reading.range(range).any(is_decoder))
@@ -338,6 +300,52 @@ impl Shell {
                 }),
             }
         }
+    }
+
+    /// What a call of the shell itself changes: variables, parameters, the directory.
+    fn change_state(&mut self, call: &Call, stdin: Option<&str>, frame: &Frame) {
+        match call.program.as_str() {
+            "export" | "declare" | "local" | "readonly" | "typeset" | "set" | "alias" => {
+                for word in &call.args {
+                    if let Some((name, value)) = word.text.split_once('=') {
+                        self.assign(name, value);
+                    }
+                }
+            }
+            "cd" | "pushd" => {
+                let target = call.operands().next().map_or("~", |word| &word.text);
+                let absolute = target.starts_with(['/', '~', '$']);
+                self.directory = match &self.directory {
+                    Some(directory) if !absolute => Some(format!("{directory}/{target}")),
+                    _ => Some(target.to_owned()),
+                };
+            }
+            "unset" => {
+                for word in &call.args {
+                    self.variables.remove(&word.text);
+                }
+            }
+            "read" | "mapfile" | "readarray" => self.take_input(call, stdin),
+            _ => {}
+        }
+        if matches!(call.program.as_str(), "set" | "shift") {
+            self.renumber(call, frame);
+        }
+    }
+
+    /// `bash <(…)` reads a command's output as if it were fed in; so does a variable that names a file to read first.
+    fn substituted_file(&self, call: &Call) -> Option<String> {
+        let startup = call.environment.iter().find(|(name, _)| name == "BASH_ENV");
+        let rules = call
+            .args
+            .first()
+            .filter(|word| word.text == "-f")
+            .and_then(|_| call.args.get(1));
+        let from_file = startup.map(|(_, word)| word).or(rules).or_else(|| call.args.first());
+        from_file
+            .filter(|word| word.text.starts_with("<(…)"))
+            .and_then(|word| word.inside.first())
+            .and_then(|range| self.known_output(range))
     }
 
     /// `read` and its kin: variables get what is fed in, where that is known.

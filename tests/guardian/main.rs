@@ -76,6 +76,8 @@ mod support;
 #[cfg(test)]
 mod tls;
 #[cfg(test)]
+mod training;
+#[cfg(test)]
 mod transport;
 #[cfg(test)]
 mod unconfigured;

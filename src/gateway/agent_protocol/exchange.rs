@@ -118,13 +118,7 @@ async fn open(route: Arc<Route>, mut call: Call, received: Arc<Received>, stream
     }
     let Ok(answer) = route.parse(&body) else {
         route.count("fault");
-        let status = if status.is_success() {
-            StatusCode::BAD_GATEWAY
-        } else {
-            status
-        };
-        let message = "the agent behind the gateway gave an answer that is not JSON";
-        return Opened::Whole(faulty(&route, op, status, message));
+        return Opened::Whole(not_json(&route, op, status));
     };
     let list_of_events = call.op == Op::Events && status.is_success();
     match answer {
@@ -198,6 +192,17 @@ fn refused(route: &Route, call: &Call, denial: &Denial) -> Answer {
         (DenyStyle::Task, Op::Process, Some(in_band)) => Answer::json(StatusCode::OK, in_band.clone()),
         (DenyStyle::Task | DenyStyle::Error, ..) => answer,
     }
+}
+
+/// What is answered where the agent's answer cannot be read.
+fn not_json(route: &Route, op: Op, status: StatusCode) -> Answer {
+    let status = if status.is_success() {
+        StatusCode::BAD_GATEWAY
+    } else {
+        status
+    };
+    let message = "the agent behind the gateway gave an answer that is not JSON";
+    faulty(route, op, status, message)
 }
 
 fn faulty(route: &Route, op: Op, status: StatusCode, message: &str) -> Answer {

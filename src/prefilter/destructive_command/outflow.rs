@@ -1,17 +1,19 @@
 //! What leaves: files, command output and secrets on their way to another machine.
 
 mod carried;
+mod hosts;
 
 use std::collections::{HashMap, HashSet};
 
 use super::network::{bare, is_fetch, is_unprotected, written_by_fetch};
 use super::{Danger, Seen};
-use crate::prefilter::locations::{Breadth, Location};
+use crate::prefilter::locations::Location;
 use crate::shell::programs::{self, Role};
 use crate::shell::syntax::Direction;
 use crate::shell::wrappers::{is_interpreter, is_shell};
 use crate::shell::{Call, Reading, Stdin, Word};
 use carried::{Carried, carried_by_call, carried_by_path};
+use hosts::{sends_foreign_key, serves_everything};
 
 /// Looks at all calls together: what is fetched into a file and run later, what is copied into a file and sent later.
 pub(super) fn look_across(reading: &Reading, seen: &mut Seen) {
@@ -65,34 +67,7 @@ pub(super) fn look_across(reading: &Reading, seen: &mut Seen) {
             fetched.extend(files);
         }
         if !copied.is_empty() && is_sender(call) {
-            let sent = sent_words(call).into_iter().flat_map(|word| paths_in(&word.text));
-            let from_input = match &call.stdin {
-                Stdin::File(path) => Some(path.as_str()),
-                Stdin::Calls(_) | Stdin::Text(_) | Stdin::Unknown => None,
-            };
-            let piped: Vec<&Call> = reading.upstream(call);
-            let read = piped
-                .iter()
-                .flat_map(|from| from.operands())
-                .map(|word| word.text.as_str());
-            let carried = sent
-                .chain(from_input)
-                .chain(read)
-                .filter_map(|path| copied.get(bare(path)).copied())
-                .max();
-            match carried {
-                Some(Carried::Secret) => seen.add(
-                    Danger::Exfiltrate,
-                    call,
-                    "sends a copy of keys or passwords to another machine",
-                ),
-                Some(Carried::System) => seen.add(
-                    Danger::UploadSystem,
-                    call,
-                    "sends a copy of system files to another machine",
-                ),
-                Some(Carried::Output | Carried::File) | None => {}
-            }
+            send_copy(reading, call, &copied, seen);
         }
         let files = written_by_copy(call);
         if files.is_empty() {
@@ -102,6 +77,38 @@ pub(super) fn look_across(reading: &Reading, seen: &mut Seen) {
         if let Some(carried @ (Carried::Secret | Carried::System)) = read.filter_map(carried_by_call).max() {
             copied.extend(files.into_iter().map(|file| (file, carried)));
         }
+    }
+}
+
+/// Looks at what a call sends of files that were written before.
+fn send_copy(reading: &Reading, call: &Call, copied: &HashMap<String, Carried>, seen: &mut Seen) {
+    let sent = sent_words(call).into_iter().flat_map(|word| paths_in(&word.text));
+    let from_input = match &call.stdin {
+        Stdin::File(path) => Some(path.as_str()),
+        Stdin::Calls(_) | Stdin::Text(_) | Stdin::Unknown => None,
+    };
+    let piped: Vec<&Call> = reading.upstream(call);
+    let read = piped
+        .iter()
+        .flat_map(|from| from.operands())
+        .map(|word| word.text.as_str());
+    let carried = sent
+        .chain(from_input)
+        .chain(read)
+        .filter_map(|path| copied.get(bare(path)).copied())
+        .max();
+    match carried {
+        Some(Carried::Secret) => seen.add(
+            Danger::Exfiltrate,
+            call,
+            "sends a copy of keys or passwords to another machine",
+        ),
+        Some(Carried::System) => seen.add(
+            Danger::UploadSystem,
+            call,
+            "sends a copy of system files to another machine",
+        ),
+        Some(Carried::Output | Carried::File) | None => {}
     }
 }
 
@@ -193,51 +200,55 @@ fn is_name_lookup(call: &Call) -> bool {
     programs::is(Role::LooksNamesUp, &call.program)
 }
 
+/// Looks at a call that looks names up: what it carries in them.
+fn look_up(reading: &Reading, call: &Call, seen: &mut Seen) {
+    let data = call
+        .args
+        .iter()
+        .flat_map(|word| reading.within(word))
+        .collect::<Vec<_>>();
+    let upstream = reading.upstream(call);
+    let carried = data
+        .iter()
+        .chain(&upstream)
+        .filter_map(|from| carried_by_call(from))
+        .max();
+    match carried {
+        Some(Carried::Secret) => seen.add(
+            Danger::Exfiltrate,
+            call,
+            "sends secrets out in the names that it looks up",
+        ),
+        _ if data
+            .iter()
+            .any(|from| matches!(from.program.as_str(), "base64" | "base32" | "xxd" | "od" | "hexdump")) =>
+        {
+            seen.add(
+                Danger::Exfiltrate,
+                call,
+                "sends encoded output out in the names that it looks up",
+            );
+        }
+        _ if !data.is_empty()
+            && call
+                .args
+                .iter()
+                .any(|word| !word.inside.is_empty() && word.text.contains("$(…).")) =>
+        {
+            seen.add(
+                Danger::DnsCarrier,
+                call,
+                "puts a command's output into a name that it looks up",
+            );
+        }
+        _ => {}
+    }
+}
+
 /// Looks at one call.
 pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
     if is_name_lookup(call) {
-        let data = call
-            .args
-            .iter()
-            .flat_map(|word| reading.within(word))
-            .collect::<Vec<_>>();
-        let upstream = reading.upstream(call);
-        let carried = data
-            .iter()
-            .chain(&upstream)
-            .filter_map(|from| carried_by_call(from))
-            .max();
-        match carried {
-            Some(Carried::Secret) => seen.add(
-                Danger::Exfiltrate,
-                call,
-                "sends secrets out in the names that it looks up",
-            ),
-            _ if data
-                .iter()
-                .any(|from| matches!(from.program.as_str(), "base64" | "base32" | "xxd" | "od" | "hexdump")) =>
-            {
-                seen.add(
-                    Danger::Exfiltrate,
-                    call,
-                    "sends encoded output out in the names that it looks up",
-                );
-            }
-            _ if !data.is_empty()
-                && call
-                    .args
-                    .iter()
-                    .any(|word| !word.inside.is_empty() && word.text.contains("$(…).")) =>
-            {
-                seen.add(
-                    Danger::DnsCarrier,
-                    call,
-                    "puts a command's output into a name that it looks up",
-                );
-            }
-            _ => {}
-        }
-        return;
+        return look_up(reading, call, seen);
     }
     if sends_foreign_key(call) {
         seen.add(
@@ -303,7 +314,11 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
     if socket && matches!(call.program.as_str(), "cat" | "tar" | "env" | "printenv") {
         carry(carried_by_call(call));
     }
-    let sends = is_sender(call) || socket;
+    tell_carried(carried, is_sender(call) || socket, call, seen);
+}
+
+/// Tells what a call carries away; `sends`: whether it is known to send.
+fn tell_carried(carried: Option<Carried>, sends: bool, call: &Call, seen: &mut Seen) {
     match carried {
         Some(Carried::Secret) => seen.add(
             Danger::Exfiltrate,
@@ -323,72 +338,6 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
         Some(Carried::File) if sends => seen.add(Danger::Upload, call, "sends a file to another machine"),
         Some(Carried::Output | Carried::File) | None => {}
     }
-}
-
-/// Keys in variables, and a part of the names of the hosts that they belong to.
-const KEYS_OF_HOSTS: &[(&str, &[&str])] = &[
-    ("AWS_SECRET_ACCESS_KEY", &["amazonaws"]),
-    ("AWS_SESSION_TOKEN", &["amazonaws"]),
-    ("GITHUB_TOKEN", &["github", "ghcr"]),
-    ("GH_TOKEN", &["github", "ghcr"]),
-    ("GITLAB_TOKEN", &["gitlab"]),
-    ("NPM_TOKEN", &["npm", "registry"]),
-    ("STRIPE_SECRET_KEY", &["stripe"]),
-    ("DATABASE_URL", &["\0"]),
-];
-
-/// Whether a request carries a key in a variable to a named host that is neither its own nor a local one.
-fn sends_foreign_key(call: &Call) -> bool {
-    if !matches!(call.program.as_str(), "curl" | "wget") {
-        return false;
-    }
-    let line = call.line();
-    let Some((_, rest)) = line.split_once("://") else {
-        return false;
-    };
-    let host = rest.split(['/', '?', '#', ' ']).next().unwrap_or_default();
-    let near = !host.contains('.')
-        || ["localhost", "127.", "10.", "192.168."]
-            .iter()
-            .any(|start| host.starts_with(start))
-        || host.ends_with(".internal")
-        || host.ends_with(".local");
-    !near
-        && KEYS_OF_HOSTS.iter().any(|(name, hosts)| {
-            let used = line
-                .match_indices(name)
-                .any(|(at, _)| line.get(..at).is_some_and(|head| head.ends_with(['$', '{'])));
-            // A host in a variable may be its own.
-            used && !host.contains('$') && !hosts.iter().any(|own| host.contains(own))
-        })
-}
-
-/// Whether a call starts a file server over the whole system or somebody's home.
-fn serves_everything(call: &Call) -> bool {
-    let has = |word: &str| call.has(word);
-    let (serves, named) = match call.program.as_str() {
-        "python" | "python3" => (
-            has("http.server") || has("SimpleHTTPServer"),
-            &["--directory", "-d"][..],
-        ),
-        "php" => (has("-S"), &["-t"][..]),
-        "ruby" => (has("httpd"), &["httpd"][..]),
-        "busybox" => (has("httpd"), &["-h"][..]),
-        "httpd" => (true, &["-h"][..]),
-        _ => return false,
-    };
-    let place = call
-        .values(named)
-        .next()
-        .map_or_else(|| call.directory.clone(), |(_, place)| Some(place.to_owned()));
-    let broad = |place: String| {
-        place != "."
-            && matches!(
-                Location::of(&place).breadth(),
-                Breadth::Everything | Breadth::Home | Breadth::SystemDirectory
-            )
-    };
-    serves && place.is_some_and(broad)
 }
 
 /// The arguments that carry data: not a key that only opens the connection.

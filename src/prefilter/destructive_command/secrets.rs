@@ -59,6 +59,12 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
     if !programs::is(Role::Reads, program) {
         return unforeseen(call, input, seen);
     }
+    read_by(call, input, seen);
+}
+
+/// What a program reads that is known for showing or copying files.
+fn read_by(call: &Call, input: Option<&str>, seen: &mut Seen) {
+    let program = call.program.as_str();
     let only_source = matches!(program, "cp" | "mv" | "install" | "rsync" | "scp" | "copy" | "xcopy");
     // `scp -i KEY` opens the connection with it.
     let identity = call

@@ -28,6 +28,9 @@ const ENOUGH_WORDS: usize = 3;
 /// What is written for the gaps of a phrase.
 const SIGNS: [&str; 5] = ["", "_", ".", "|", "*"];
 
+/// How many keywords there are.
+pub(super) const WORDS: usize = PHRASES.len() * SIGNS.len();
+
 /// Every phrase as it is written without gaps or with another sign for them.
 fn run_together_words() -> impl Iterator<Item = String> {
     PHRASES.iter().flat_map(|phrase| SIGNS.map(|sign| phrase.join(sign)))

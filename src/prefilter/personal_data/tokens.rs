@@ -1,5 +1,7 @@
 //! Numbers of people that mix letters and digits: IBAN, and national numbers with letters.
 
+use std::ops::Range;
+
 use super::checksum;
 use super::context::Context;
 use super::values::is_checked_wallet;
@@ -56,43 +58,13 @@ pub(super) fn find(text: &str, digits: Digits<'_>, name: &str, hits: &mut Vec<Hi
             continue;
         }
         if is_checked_wallet(word) {
-            let words = &[
-                "wallet", "bitcoin", "btc", "litecoin", "ltc", "crypto", "address", "send", "pay", "transfer",
-            ];
-            let said = Context::of(text, &(start..at), name).says(words);
-            hits.push(Hit {
-                datum: Datum::CryptoWallet,
-                span: start..at,
-                confidence: if said { Medium } else { Low },
-            });
+            hits.push(wallet(text, start..at, name));
             continue;
         }
-        if let Some(end) = iban_end(bytes, start) {
-            let number: Vec<u8> = bytes
-                .get(start..end)
-                .unwrap_or_default()
-                .iter()
-                .copied()
-                .filter(u8::is_ascii_alphanumeric)
-                .collect();
-            if checksum::iban(&number) {
-                hits.push(Hit {
-                    datum: Datum::Iban,
-                    span: start..end,
-                    confidence: High,
-                });
-                at = end;
-                continue;
-            }
-            if Context::of(text, &(start..end), name).says(&["iban"]) {
-                hits.push(Hit {
-                    datum: Datum::Iban,
-                    span: start..end,
-                    confidence: Medium,
-                });
-                at = end;
-                continue;
-            }
+        if let Some(iban) = iban(text, start, name) {
+            at = iban.span.end;
+            hits.push(iban);
+            continue;
         }
         let end = at;
         if let Some((datum, end, unsaid, words)) = national(bytes, start, end) {
@@ -105,6 +77,37 @@ pub(super) fn find(text: &str, digits: Digits<'_>, name: &str, hits: &mut Vec<Hi
             at = end;
         }
     }
+}
+
+/// The address of a wallet whose check sum fits.
+fn wallet(text: &str, span: Range<usize>, name: &str) -> Hit {
+    let words = &[
+        "wallet", "bitcoin", "btc", "litecoin", "ltc", "crypto", "address", "send", "pay", "transfer",
+    ];
+    let said = Context::of(text, &span, name).says(words);
+    Hit {
+        datum: Datum::CryptoWallet,
+        span,
+        confidence: if said { Medium } else { Low },
+    }
+}
+
+/// The IBAN that begins here: by its check digits, or by what the text calls it.
+fn iban(text: &str, start: usize, name: &str) -> Option<Hit> {
+    let bytes = text.as_bytes();
+    let span = start..iban_end(bytes, start)?;
+    let number = bytes.get(span.clone())?.iter().copied();
+    let number: Vec<u8> = number.filter(u8::is_ascii_alphanumeric).collect();
+    let confidence = match checksum::iban(&number) {
+        true => High,
+        false if Context::of(text, &span, name).says(&["iban"]) => Medium,
+        false => return None,
+    };
+    Some(Hit {
+        datum: Datum::Iban,
+        span,
+        confidence,
+    })
 }
 
 /// Where an IBAN that begins here ends, by the length of its country; groups of four may stand apart.

@@ -85,21 +85,8 @@ impl Table {
             })?;
             if let Some(format) = format {
                 let index = formats.len();
-                keywords.extend(entry.keywords.iter().map(|keyword| {
-                    // A keyword with capital letters counts only as written.
-                    let exact = keyword.bytes().any(|b| b.is_ascii_uppercase());
-                    let word = if exact {
-                        Word::exact(keyword)
-                    } else {
-                        Word::any_case(keyword)
-                    };
-                    // A token is read where its keyword does not stand inside a word.
-                    let word = match format.form {
-                        Form::TokenAtKeyword => word.free(),
-                        Form::Named | Form::TokenNearKeyword | Form::Pattern => word,
-                    };
-                    (word, Target::Format(index))
-                }));
+                let words = entry.keywords.iter().map(|keyword| gate_word(keyword, format.form));
+                keywords.extend(words.map(|word| (word, Target::Format(index))));
                 formats.push(format);
             }
             rules.push(entry.rule);
@@ -291,6 +278,22 @@ impl Table {
         broken
             .filter_map(|format| Some(self.rules.get(format.rule)?.id.as_str()))
             .collect()
+    }
+}
+
+/// The word of the gate for a keyword of a format.
+fn gate_word(keyword: &str, form: Form) -> Word {
+    // A keyword with capital letters counts only as written.
+    let exact = keyword.bytes().any(|b| b.is_ascii_uppercase());
+    let word = if exact {
+        Word::exact(keyword)
+    } else {
+        Word::any_case(keyword)
+    };
+    // A token is read where its keyword does not stand inside a word.
+    match form {
+        Form::TokenAtKeyword => word.free(),
+        Form::Named | Form::TokenNearKeyword | Form::Pattern => word,
     }
 }
 

@@ -4,6 +4,22 @@ use super::bare::without_comments;
 use crate::prefilter::words::sql_recognised::{SQL_LABELS, STARTS};
 use crate::tools::Field;
 
+/// What a statement drops.
+const DROPPED: [&str; 12] = [
+    "table",
+    "database",
+    "schema",
+    "view",
+    "index",
+    "user",
+    "role",
+    "column",
+    "function",
+    "owned by",
+    "keyspace",
+    "all objects",
+];
+
 /// Whether an argument of this name holds SQL.
 pub(super) fn is_sql_label(label: &str) -> bool {
     SQL_LABELS.iter().any(|known| known.eq_ignore_ascii_case(label))
@@ -44,22 +60,7 @@ pub(super) fn is_sql(label: &str, text: &str, field: Field) -> bool {
                 || rest.starts_with(|c: char| c.is_ascii_digit() || c == '*' || c == '\'')
         }
         "update" => rest.contains(" set "),
-        "drop" => [
-            "table",
-            "database",
-            "schema",
-            "view",
-            "index",
-            "user",
-            "role",
-            "column",
-            "function",
-            "owned by",
-            "keyspace",
-            "all objects",
-        ]
-        .iter()
-        .any(|kind| rest.trim_start().starts_with(kind)),
+        "drop" => DROPPED.iter().any(|kind| rest.trim_start().starts_with(kind)),
         "alter" => ["table", "user", "role", "database", "system", "schema"]
             .iter()
             .any(|kind| rest.trim_start().starts_with(kind)),

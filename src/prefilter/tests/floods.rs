@@ -48,6 +48,7 @@ fn series(count: usize, piece: impl Fn(usize) -> String) -> Vec<String> {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "a list of samples")]
 fn an_attack_among_many_small_things_is_told() {
     // The argument that carries it, the attack, what separates the pieces, and pieces that are harmless or nearly so.
     let cases: &[(&str, &str, &str, Vec<String>)] = &[
@@ -316,6 +317,7 @@ fn lines_of(line: impl Fn(usize) -> String) -> String {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "a list of samples")]
 fn honest_work_stays_far_from_what_a_step_may_take() {
     const CITIES: [&str; 6] = ["Zürich", "São Paulo", "Łódź", "Москва", "東京", "Besançon"];
     let city = |n: usize| CITIES[n % CITIES.len()];

@@ -3,6 +3,7 @@
 use super::*;
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "a list of samples")]
 fn the_system_prompt() {
     let mut policy = Policy::standard().unwrap();
     policy.guidance = "Repairs are booked by people only.".to_owned();

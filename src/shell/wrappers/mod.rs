@@ -97,14 +97,7 @@ fn run_by(call: &Call, stdin: Option<&str>, files: &HashMap<String, String>) -> 
         )))],
         "tmux" | "screen" => carried::in_terminal(call),
         "ansible" | "salt" | "pssh" | "parallel-ssh" | "pdsh" | "clush" => carried::on_many_hosts(call),
-        "rails" => {
-            let at = call
-                .args
-                .iter()
-                .position(|word| matches!(word.text.as_str(), "runner" | "r"));
-            let code = at.and_then(|at| call.args.get(at + 1));
-            code.map(|word| Inner::Code(word.text.clone())).into_iter().collect()
-        }
+        "rails" => rails_runner(call),
         "nsenter" => inner_call(after_double_dash(&call.args), false),
         "cmd" => command_prompt(call),
         "source" | "." => {
@@ -116,20 +109,7 @@ fn run_by(call: &Call, stdin: Option<&str>, files: &HashMap<String, String>) -> 
             };
             known.map(here).into_iter().collect()
         }
-        "start-stop-daemon" => call
-            .values(&["--exec", "-x", "--startas", "-a"])
-            .next()
-            .map(|(program, _)| {
-                std::iter::once(program.clone())
-                    .chain(after_double_dash(&call.args).to_vec())
-                    .collect()
-            })
-            .map(|words| Inner::Call {
-                words,
-                fed_arguments: false,
-            })
-            .into_iter()
-            .collect(),
+        "start-stop-daemon" => daemon(call),
         "at" | "batch" => stdin.map(|text| here(text.to_owned())).into_iter().collect(),
         "awk" | "gawk" | "mawk" | "nawk" | "vim" | "vi" | "nvim" | "rvim" | "ex" | "view" | "emacs" | "sed"
         | "make" | "gmake" => carried::in_own_language(call, stdin),
@@ -138,6 +118,31 @@ fn run_by(call: &Call, stdin: Option<&str>, files: &HashMap<String, String>) -> 
             None => unforeseen(call),
         },
     }
+}
+
+fn daemon(call: &Call) -> Vec<Inner> {
+    let program = call.values(&["--exec", "-x", "--startas", "-a"]).next();
+    let words = program.map(|(program, _)| {
+        std::iter::once(program.clone())
+            .chain(after_double_dash(&call.args).to_vec())
+            .collect()
+    });
+    words
+        .map(|words| Inner::Call {
+            words,
+            fed_arguments: false,
+        })
+        .into_iter()
+        .collect()
+}
+
+fn rails_runner(call: &Call) -> Vec<Inner> {
+    let at = call
+        .args
+        .iter()
+        .position(|word| matches!(word.text.as_str(), "runner" | "r"));
+    let code = at.and_then(|at| call.args.get(at + 1));
+    code.map(|word| Inner::Code(word.text.clone())).into_iter().collect()
 }
 
 fn environment(call: &Call) -> Vec<Inner> {

@@ -186,6 +186,20 @@ pub struct Keywords {
 impl Keywords {
     /// Compiles the words of each vocabulary; words are reported by their places in these lists.
     pub fn of(vocabularies: impl IntoIterator<Item = Vec<Word>>) -> Self {
+        Self::compiled(vocabularies, None)
+    }
+
+    /// The same as a table of all states, for the one gate that reads every text: many times the memory, a fifth of the
+    /// instructions. Without optimisation it takes long to build.
+    pub(crate) fn table(vocabularies: impl IntoIterator<Item = Vec<Word>>) -> Self {
+        let kind = match cfg!(debug_assertions) {
+            true => AhoCorasickKind::ContiguousNFA,
+            false => AhoCorasickKind::DFA,
+        };
+        Self::compiled(vocabularies, Some(kind))
+    }
+
+    fn compiled(vocabularies: impl IntoIterator<Item = Vec<Word>>, kind: Option<AhoCorasickKind>) -> Self {
         let mut words: Vec<Listed> = Vec::new();
         let mut known: HashMap<(String, Case, Before), usize> = HashMap::new();
         for (vocabulary, listed) in (0_u16..).zip(vocabularies) {
@@ -207,7 +221,12 @@ impl Keywords {
                 }
             }
         }
-        let automaton = automaton(&words);
+        // It fails only where there are more words than it can number.
+        let automaton = AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .kind(kind)
+            .build(words.iter().map(|listed| &listed.word.text))
+            .ok();
         Self { words, automaton }
     }
 
@@ -255,22 +274,6 @@ impl Keywords {
             }));
         }
     }
-}
-
-/// The automaton for these words; it fails only where there are more of them than it can number.
-fn automaton(words: &[Listed]) -> Option<AhoCorasick> {
-    // Fewer words than this are searched for by what the library finds fastest; more of them by a table of all states, which
-    // takes long to build without optimisation.
-    const FEW: usize = 512;
-    let mut builder = AhoCorasick::builder();
-    builder.ascii_case_insensitive(true);
-    if words.len() >= FEW {
-        builder.kind(Some(match cfg!(debug_assertions) {
-            true => AhoCorasickKind::ContiguousNFA,
-            false => AhoCorasickKind::DFA,
-        }));
-    }
-    builder.build(words.iter().map(|listed| &listed.word.text)).ok()
 }
 
 #[cfg(test)]

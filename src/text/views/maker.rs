@@ -118,47 +118,14 @@ impl<'a> Maker<'a, '_> {
                     children.push(maker.derive(source, view, how, derived));
                 }
             };
-        if !received.kinds.is_ascii() {
-            let text = received.text();
-            add(
-                self,
-                received,
-                View::Hidden,
-                Some(Layer::Tags),
-                hidden::tags(text, self.room),
-            );
-            add(
-                self,
-                received,
-                View::Hidden,
-                Some(Layer::Selectors),
-                hidden::selectors(text, self.room),
-            );
-            let digits = invisible_digits::decode(text, self.room);
-            add(self, received, View::Hidden, Some(Layer::InvisibleDigits), digits);
-            add(
-                self,
-                received,
-                View::Decoded,
-                Some(Layer::Override),
-                hidden::shown_order(text, self.room),
-            );
-            let plain = letters::plain(cleaned.text(), text, self.room);
-            add(self, cleaned, View::Normalized, None, plain);
-        }
-        // What was taken out may have stood for spaces.
-        if cleaned.view() == View::Normalized {
-            let spaced = hidden::fillers_as_spaces(received.text(), self.room);
-            add(self, received, View::Hidden, Some(Layer::Fillers), spaced);
-        }
-        if received.kinds.has(ByteClasses::ODD_CONTROL) {
-            add(
-                self,
-                received,
-                View::Hidden,
-                Some(Layer::Terminal),
-                hidden::terminal_strings(received.text(), self.room),
-            );
+        for (how, reveal) in reveals(received, cleaned) {
+            let (view, source) = match how {
+                None => (View::Normalized, cleaned),
+                Some(Layer::Override) => (View::Decoded, received),
+                Some(_) => (View::Hidden, received),
+            };
+            let derived = reveal(received.text(), cleaned.text(), self.room);
+            add(self, source, view, how, derived);
         }
         let has_codes = cleaned.kinds.has(ByteClasses::CODE);
         if let Some(inside) = has_codes.then(|| json::inside(cleaned.text(), self.room)).flatten() {
@@ -229,4 +196,33 @@ impl<'a> Maker<'a, '_> {
             layers,
         }
     }
+}
+
+/// Reads what cannot be seen in a text, given the text as received, the cleaned one and the room that is left.
+type Reveal = fn(&str, &str, usize) -> Option<Derived>;
+
+/// What is tried on a text that may hide something, each with where it was hidden, or `None` for look-alikes.
+fn reveals(received: &ViewText<'_>, cleaned: &ViewText<'_>) -> Vec<(Option<Layer>, Reveal)> {
+    let mut reveals: Vec<(Option<Layer>, Reveal)> = Vec::new();
+    if !received.kinds.is_ascii() {
+        reveals.push((Some(Layer::Tags), |text, _, room| hidden::tags(text, room)));
+        reveals.push((Some(Layer::Selectors), |text, _, room| hidden::selectors(text, room)));
+        reveals.push((Some(Layer::InvisibleDigits), |text, _, room| {
+            invisible_digits::decode(text, room)
+        }));
+        reveals.push((Some(Layer::Override), |text, _, room| hidden::shown_order(text, room)));
+        reveals.push((None, |text, cleaned, room| letters::plain(cleaned, text, room)));
+    }
+    // What was taken out may have stood for spaces.
+    if cleaned.view() == View::Normalized {
+        reveals.push((Some(Layer::Fillers), |text, _, room| {
+            hidden::fillers_as_spaces(text, room)
+        }));
+    }
+    if received.kinds.has(ByteClasses::ODD_CONTROL) {
+        reveals.push((Some(Layer::Terminal), |text, _, room| {
+            hidden::terminal_strings(text, room)
+        }));
+    }
+    reveals
 }

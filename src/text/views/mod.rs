@@ -67,7 +67,7 @@ pub(crate) const OF_FAMILIES: usize = 1;
 
 /// The keywords of the views themselves and, behind them, of each of these vocabularies.
 pub(crate) fn keywords(vocabularies: impl Iterator<Item = Vec<Word>>) -> Keywords {
-    Keywords::of(std::iter::once(caesar::words()).chain(vocabularies))
+    Keywords::table(std::iter::once(caesar::words()).chain(vocabularies))
 }
 
 /// The gate of the views alone, for those who only want to know what is encoded.

@@ -49,105 +49,141 @@ fn is_of_other(member: Member<'_, '_>) -> bool {
     role.is_some_and(|role| !matches!(role.as_ref(), "agent" | "assistant" | "ROLE_AGENT"))
 }
 
+/// Members that hold objects of A2A.
+const OBJECTS: &[&str] = &[
+    "message",
+    "messages",
+    "history",
+    "status",
+    "artifact",
+    "artifacts",
+    "task",
+    "tasks",
+    "statusUpdate",
+    "artifactUpdate",
+    "configuration",
+    "pushNotificationConfig",
+    "taskPushNotificationConfig",
+    "config",
+    "configs",
+    "authentication",
+    "capabilities",
+    "provider",
+    "skills",
+    "additionalInterfaces",
+    "supportedInterfaces",
+    "signatures",
+    "authSchemes",
+    "extendedAgentCard",
+    "list",
+    "extensions",
+];
+
+/// Members that only tie or qualify.
+const ASIDE: &[&str] = &[
+    "id",
+    "taskId",
+    "contextId",
+    "messageId",
+    "artifactId",
+    "sessionId",
+    "referenceTaskIds",
+    "pushNotificationConfigId",
+    "kind",
+    "type",
+    "role",
+    "state",
+    "timestamp",
+    "createdAt",
+    "updatedAt",
+    "lastUpdated",
+    "statusTimestampAfter",
+    "mimeType",
+    "mediaType",
+    "acceptedOutputModes",
+    "defaultInputModes",
+    "defaultOutputModes",
+    "inputModes",
+    "outputModes",
+    "protocolVersion",
+    "preferredTransport",
+    "transport",
+    "protocolBinding",
+    "pageToken",
+    "nextPageToken",
+    "tenant",
+    "schemaVersion",
+    "agentVersion",
+    "a2aVersion",
+    "mcpVersion",
+    "schemes",
+    "scheme",
+    "version",
+];
+
+/// Members with texts, documents, flags and counts, by names that are A2A's own.
+const FREE: &[&str] = &[
+    "text",
+    "content",
+    "name",
+    "description",
+    "url",
+    "uri",
+    "token",
+    "credentials",
+    "filename",
+    "tags",
+    "examples",
+    "code",
+    "reason",
+    "documentationUrl",
+    "iconUrl",
+    "organization",
+    "humanReadableId",
+    "webhookUrl",
+    "tokenUrl",
+    "privacyPolicyUrl",
+    "termsOfServiceUrl",
+    "support_contact",
+    "service_identifier",
+    "scopes",
+    "protected",
+    "signature",
+    "data",
+    "securitySchemes",
+    "security",
+    "securityRequirements",
+    "header",
+    "input_schema",
+    "output_schema",
+    "teeDetails",
+    "historyLength",
+    "blocking",
+    "returnImmediately",
+    "final",
+    "append",
+    "lastChunk",
+    "success",
+    "error",
+    "streaming",
+    "pushNotifications",
+    "stateTransitionHistory",
+    "supportsAuthenticatedExtendedCard",
+    "supportsPushNotifications",
+    "pageSize",
+    "totalSize",
+    "includeArtifacts",
+    "required",
+    "supportedMessageParts",
+];
+
 fn object_member(zone: Zone, key: &str, inside: Shape) -> Option<Zone> {
     Some(match key {
         "parts" => PartShape::parts(zone),
-        "message"
-        | "messages"
-        | "history"
-        | "status"
-        | "artifact"
-        | "artifacts"
-        | "task"
-        | "tasks"
-        | "statusUpdate"
-        | "artifactUpdate"
-        | "configuration"
-        | "pushNotificationConfig"
-        | "taskPushNotificationConfig"
-        | "config"
-        | "configs"
-        | "authentication"
-        | "capabilities"
-        | "provider"
-        | "skills"
-        | "additionalInterfaces"
-        | "supportedInterfaces"
-        | "signatures"
-        | "authSchemes"
-        | "extendedAgentCard"
-        | "list"
-        | "extensions" => zone.shaped(inside),
-        "id"
-        | "taskId"
-        | "contextId"
-        | "messageId"
-        | "artifactId"
-        | "sessionId"
-        | "referenceTaskIds"
-        | "pushNotificationConfigId"
-        | "kind"
-        | "type"
-        | "role"
-        | "state"
-        | "timestamp"
-        | "createdAt"
-        | "updatedAt"
-        | "lastUpdated"
-        | "statusTimestampAfter"
-        | "mimeType"
-        | "mediaType"
-        | "acceptedOutputModes"
-        | "defaultInputModes"
-        | "defaultOutputModes"
-        | "inputModes"
-        | "outputModes"
-        | "protocolVersion"
-        | "preferredTransport"
-        | "transport"
-        | "protocolBinding"
-        | "pageToken"
-        | "nextPageToken"
-        | "tenant"
-        | "schemaVersion"
-        | "agentVersion"
-        | "a2aVersion"
-        | "mcpVersion"
-        | "schemes"
-        | "scheme"
-        | "version" => zone.aside(),
-        "text" | "content" | "name" | "description" | "url" | "uri" | "token" | "credentials" | "filename" | "tags"
-        | "examples" | "code" | "reason" | "documentationUrl" | "iconUrl" | "organization" | "humanReadableId"
-        | "webhookUrl" | "tokenUrl" | "privacyPolicyUrl" | "termsOfServiceUrl" | "support_contact"
-        | "service_identifier" | "scopes" | "protected" | "signature" => zone.free(),
-        "data"
-        | "securitySchemes"
-        | "security"
-        | "securityRequirements"
-        | "header"
-        | "input_schema"
-        | "output_schema"
-        | "teeDetails" => zone.free(),
-        // Flags and counts: no strings, but names that are A2A's own.
-        "historyLength"
-        | "blocking"
-        | "returnImmediately"
-        | "final"
-        | "append"
-        | "lastChunk"
-        | "success"
-        | "error"
-        | "streaming"
-        | "pushNotifications"
-        | "stateTransitionHistory"
-        | "supportsAuthenticatedExtendedCard"
-        | "supportsPushNotifications"
-        | "pageSize"
-        | "totalSize"
-        | "includeArtifacts"
-        | "required"
-        | "supportedMessageParts" => zone.free(),
         "metadata" => zone.decoration(),
+        _ if OBJECTS.contains(&key) => zone.shaped(inside),
+        _ if ASIDE.contains(&key) => zone.aside(),
+        _ if FREE.contains(&key) => zone.free(),
         _ => return None,
     })
 }

@@ -120,14 +120,7 @@ impl AosShape {
                 _ => None,
             },
             AosShape::Inputs => None,
-            AosShape::Identity => match key {
-                "id" | "name" | "email" | "signatures" | "header" | "protected" | "signature" => {
-                    Some(zone.shaped(aos(AosShape::Identity)))
-                }
-                "organization" => Some(zone.shaped(aos(AosShape::Entity))),
-                "metadata" => Some(zone.decoration()),
-                _ => None,
-            },
+            AosShape::Identity => identity_member(zone, key),
             AosShape::Input => match key {
                 "name" | "id" => Some(zone.aside()),
                 "value" => Some(zone.shaped(Shape::ArgumentValue)),
@@ -157,6 +150,17 @@ impl AosShape {
             }
             _ => zone.decoration(),
         }
+    }
+}
+
+fn identity_member(zone: Zone, key: &str) -> Option<Zone> {
+    match key {
+        "id" | "name" | "email" | "signatures" | "header" | "protected" | "signature" => {
+            Some(zone.shaped(aos(AosShape::Identity)))
+        }
+        "organization" => Some(zone.shaped(aos(AosShape::Entity))),
+        "metadata" => Some(zone.decoration()),
+        _ => None,
     }
 }
 

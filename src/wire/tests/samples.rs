@@ -202,6 +202,7 @@ fn a2a_task() -> Value {
         "metadata": { "k": "v" } })
 }
 
+#[allow(clippy::too_many_lines, reason = "a list of samples")]
 fn a2a() -> Vec<Sample> {
     let out = |name, method: &str, params: Value| {
         let payload = a2a_request(method, params);
@@ -362,6 +363,7 @@ fn a2a() -> Vec<Sample> {
     ]
 }
 
+#[allow(clippy::too_many_lines, reason = "a list of samples")]
 fn mcp() -> Vec<Sample> {
     let wrap = |message: Value| request("protocols/MCP", json!({ "message": message, "reasoning": "needed" }));
     let call =

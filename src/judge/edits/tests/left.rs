@@ -62,6 +62,7 @@ fn a_sentence_keeps_its_negation_and_a_link_its_host() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "a list of samples")]
 fn how_far_edits_go_depends_on_whose_words_they_are() {
     for (kind, origin, text, find, expected) in [
         (

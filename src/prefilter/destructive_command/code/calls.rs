@@ -86,40 +86,7 @@ impl Calls {
             Effect::List => self.lists.extend(
                 value(first, constants, 0).filter(|path| path.len() <= LONGEST_PATH && self.lists.len() < MOST_LISTS),
             ),
-            Effect::Open => {
-                let Some(path) = value(first, constants, 0) else {
-                    let writes = arguments.iter().skip(1).any(|mode| {
-                        let mode = mode.trim_start_matches("mode=").trim_matches([' ', '\'', '"']);
-                        mode.len() <= 3 && mode.starts_with('w')
-                    });
-                    self.overwrites_unknown = self.overwrites_unknown.take().or_else(|| writes.then(|| span.clone()));
-                    return;
-                };
-                let mode = arguments
-                    .iter()
-                    .skip(1)
-                    .find(|argument| !argument.contains("encoding"))
-                    .map(|argument| {
-                        argument
-                            .trim_start_matches("mode=")
-                            .trim_matches([' ', '\'', '"'])
-                            .to_owned()
-                    })
-                    .unwrap_or_default();
-                let flags = arguments.get(1).map_or("", String::as_str);
-                if ["O_WRONLY", "O_RDWR"].iter().any(|flag| flags.contains(flag)) {
-                    written(&path, Written::Replaced, &call, seen);
-                } else if mode.len() <= 3 && mode.contains(['w', 'a', 'x', '+']) {
-                    let how = if mode.contains('a') {
-                        Written::Extended
-                    } else {
-                        Written::Replaced
-                    };
-                    written(&path, how, &call, seen);
-                } else {
-                    self.read(&path, &call, seen);
-                }
-            }
+            Effect::Open => self.open(place, &call, seen),
             Effect::Read => {
                 // Reading a web address that is made of something carries it there.
                 if first.contains("://") && first.contains('(') {
@@ -143,18 +110,7 @@ impl Calls {
                 }
             }
             Effect::Send => {
-                let carries = match callee {
-                    "urlopen(" => arguments.len() > 1,
-                    "Request(" | "urllib.request.Request(" => arguments
-                        .iter()
-                        .skip(1)
-                        .any(|argument| !argument.trim_start().starts_with("headers")),
-                    "fetch(" => arguments
-                        .iter()
-                        .any(|argument| argument.to_ascii_lowercase().contains("post") || argument.contains("body")),
-                    _ => true,
-                };
-                if carries {
+                if carries(callee, arguments) {
                     self.sends = Some(span.clone());
                 }
             }
@@ -172,6 +128,40 @@ impl Calls {
                     seen.add(Danger::OpenPermissions, &call, "lets everybody write a system file");
                 }
             }
+        }
+    }
+
+    /// A file is opened: to be read, or as its mode says.
+    fn open(&mut self, place: &Place<'_>, call: &Call, seen: &mut Seen) {
+        let modes = || place.arguments.iter().skip(1);
+        let bare = |mode: &str| {
+            mode.trim_start_matches("mode=")
+                .trim_matches([' ', '\'', '"'])
+                .to_owned()
+        };
+        let first = place.arguments.first().map_or("", String::as_str);
+        let Some(path) = value(first, place.constants, 0) else {
+            let writes = modes()
+                .map(|mode| bare(mode))
+                .any(|mode| mode.len() <= 3 && mode.starts_with('w'));
+            let known = self.overwrites_unknown.take();
+            self.overwrites_unknown = known.or_else(|| writes.then(|| place.span.clone()));
+            return;
+        };
+        let mode = modes().find(|argument| !argument.contains("encoding"));
+        let mode = mode.map(|mode| bare(mode)).unwrap_or_default();
+        let flags = place.arguments.get(1).map_or("", String::as_str);
+        if ["O_WRONLY", "O_RDWR"].iter().any(|flag| flags.contains(flag)) {
+            written(&path, Written::Replaced, call, seen);
+        } else if mode.len() <= 3 && mode.contains(['w', 'a', 'x', '+']) {
+            let how = if mode.contains('a') {
+                Written::Extended
+            } else {
+                Written::Replaced
+            };
+            written(&path, how, call, seen);
+        } else {
+            self.read(&path, call, seen);
         }
     }
 
@@ -265,9 +255,34 @@ impl Calls {
     }
 }
 
+/// Whether a request carries something.
+fn carries(callee: &str, arguments: &[String]) -> bool {
+    match callee {
+        "urlopen(" => arguments.len() > 1,
+        "Request(" | "urllib.request.Request(" => arguments
+            .iter()
+            .skip(1)
+            .any(|argument| !argument.trim_start().starts_with("headers")),
+        "fetch(" => arguments
+            .iter()
+            .any(|argument| argument.to_ascii_lowercase().contains("post") || argument.contains("body")),
+        _ => true,
+    }
+}
+
 /// Whether an argument puts a text together from pieces or numbers, so that its words do not stand in the code.
 fn is_built(argument: &str) -> bool {
-    SIGNS.iter().any(|sign| argument.contains(sign))
+    SIGNS.iter().any(|sign| argument.contains(sign)) || fills_in_literals(argument)
+}
+
+/// Whether a text is filled with words that stand in the code as well, so that they could have been written at once:
+/// `'{} -rf'.format('rm')`.
+fn fills_in_literals(argument: &str) -> bool {
+    const QUOTES: &[char] = &['\'', '"'];
+    [".format(", " % (", " % "].iter().any(|sign| {
+        let parts = argument.split_once(sign);
+        parts.is_some_and(|(text, filling)| text.starts_with(QUOTES) && filling.starts_with(QUOTES))
+    })
 }
 
 fn evaluate(

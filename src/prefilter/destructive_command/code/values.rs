@@ -108,19 +108,7 @@ fn joined_value(expression: &str, constants: &HashMap<String, String>, depth: us
             return Some(joined);
         }
     }
-    if matches!(
-        expression,
-        "Path.home()"
-            | "os.homedir()"
-            | "homedir()"
-            | "pathlib.Path.home()"
-            | "require('os').homedir()"
-            | "os.environ['HOME']"
-            | "os.environ[\"HOME\"]"
-            | "os.getenv('HOME')"
-            | "os.getenv(\"HOME\")"
-            | "process.env.HOME"
-    ) {
+    if is_home(expression) {
         return Some("~".to_owned());
     }
     if let Some((text, rest)) = literal(expression) {
@@ -155,6 +143,23 @@ fn joined_value(expression: &str, constants: &HashMap<String, String>, depth: us
         }
     }
     None
+}
+
+/// Whether an expression is the directory of whoever runs the code.
+fn is_home(expression: &str) -> bool {
+    matches!(
+        expression,
+        "Path.home()"
+            | "os.homedir()"
+            | "homedir()"
+            | "pathlib.Path.home()"
+            | "require('os').homedir()"
+            | "os.environ['HOME']"
+            | "os.environ[\"HOME\"]"
+            | "os.getenv('HOME')"
+            | "os.getenv(\"HOME\")"
+            | "process.env.HOME"
+    )
 }
 
 /// A string literal at the head of a text, and what follows it.

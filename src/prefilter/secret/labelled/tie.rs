@@ -9,6 +9,15 @@ pub(super) enum Tie {
     Said,
 }
 
+/// Words that say what a name is.
+const SAYING: [&str; 16] = [
+    "is: ", "is ", "was ", "was: ", "are ", "of ", "will be ", "set to ", "ist ", "lautet ", "war ", "es ", "est ",
+    "è ", "é ", "era ",
+];
+
+/// The same where words are not set apart.
+const UNSPACED: [&str; 7] = ["：", "是", "は", "는 ", "은 ", "هي ", "היא "];
+
 /// What stands between a name and its value: how many bytes, and how it ties them.
 pub(super) fn tie(rest: &str, flag: bool, opening: Option<u8>) -> Option<(usize, Tie)> {
     let mut at = 0;
@@ -45,10 +54,7 @@ pub(super) fn tie(rest: &str, flag: bool, opening: Option<u8>) -> Option<(usize,
     }
     let operator = rest.get(at..)?;
     // What ties a name to its value where words are not told apart by blanks.
-    if let Some(word) = ["：", "是", "は", "는 ", "은 ", "هي ", "היא "]
-        .iter()
-        .find(|word| operator.starts_with(**word))
-    {
+    if let Some(word) = UNSPACED.iter().find(|word| operator.starts_with(**word)) {
         let after = at + word.len();
         return Some((after + spaces(after, 4), Tie::Said));
     }
@@ -78,12 +84,7 @@ pub(super) fn tie(rest: &str, flag: bool, opening: Option<u8>) -> Option<(usize,
         if flag {
             return Some((at, Tie::Assigned));
         }
-        let said = [
-            "is: ", "is ", "was ", "was: ", "are ", "of ", "will be ", "set to ", "ist ", "lautet ", "war ", "es ",
-            "est ", "è ", "é ", "era ",
-        ]
-        .iter()
-        .find(|word| operator.starts_with(**word));
+        let said = SAYING.iter().find(|word| operator.starts_with(**word));
         return said
             .map(|word| (at + word.len() + spaces(at + word.len(), 4), Tie::Said))
             .or_else(|| said_of(operator).map(|skipped| (at + skipped, Tie::Said)))

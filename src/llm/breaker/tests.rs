@@ -1,0 +1,136 @@
+use std::sync::LazyLock;
+
+use super::*;
+
+const FAULT: Sign = Sign::Fault("server_error");
+
+struct Tested {
+    state: State,
+    settings: Settings,
+    now: Instant,
+}
+
+fn opening_after(faults: usize) -> Tested {
+    static BEGUN: LazyLock<Instant> = LazyLock::new(Instant::now);
+    Tested {
+        state: State::closed(),
+        settings: Settings {
+            faults,
+            ..Settings::default()
+        },
+        now: *BEGUN,
+    }
+}
+
+impl Tested {
+    fn calls(&mut self, sign: Sign, count: usize) {
+        for _ in 0..count {
+            let errand = self.state.admit(self.now).expect("a call is let through");
+            self.state.record(self.now, errand, sign, &self.settings);
+        }
+    }
+
+    fn wait(&mut self, millis: u64) {
+        self.now += Duration::from_millis(millis);
+    }
+
+    fn shown(&self) -> BreakerState {
+        self.state.shown(self.now)
+    }
+}
+
+#[test]
+fn it_opens_probes_and_closes() {
+    let mut breaker = opening_after(3);
+    breaker.calls(FAULT, 3);
+    assert_eq!(breaker.shown(), BreakerState::Open);
+    assert!(breaker.state.admit(breaker.now).is_none() && !breaker.state.would_admit(breaker.now));
+
+    breaker.wait(1_000);
+    assert!(breaker.state.would_admit(breaker.now));
+    assert_eq!(breaker.state.admit(breaker.now), Some(Errand::Probe));
+    assert_eq!(breaker.state.admit(breaker.now), None, "one call probes");
+    assert!(!breaker.state.would_admit(breaker.now));
+    breaker
+        .state
+        .record(breaker.now, Errand::Probe, FAULT, &breaker.settings);
+    breaker.wait(1_500);
+    assert_eq!(breaker.shown(), BreakerState::Open, "the second rest is twice as long");
+
+    breaker.wait(500);
+    breaker.calls(Sign::Works, 1);
+    assert_eq!(breaker.shown(), BreakerState::Closed);
+    breaker.calls(FAULT, 2);
+    assert_eq!(breaker.shown(), BreakerState::Closed, "it starts anew");
+}
+
+#[test]
+fn rests_end_however_often_probes_fail() {
+    let mut breaker = opening_after(1);
+    for _ in 0..80 {
+        breaker.calls(FAULT, 1);
+        assert_eq!(breaker.shown(), BreakerState::Open);
+        breaker.wait(30_000);
+    }
+}
+
+#[test]
+fn a_few_faults_among_many_calls_do_not_open_it() {
+    let mut breaker = opening_after(3);
+    for _ in 0..200 {
+        breaker.calls(FAULT, 1);
+        breaker.calls(Sign::Works, 2);
+    }
+    assert_eq!(breaker.shown(), BreakerState::Closed);
+}
+
+#[test]
+fn old_faults_are_forgotten() {
+    let mut breaker = opening_after(3);
+    for _ in 0..20 {
+        breaker.calls(FAULT, 2);
+        breaker.wait(31_000);
+    }
+    assert_eq!(breaker.shown(), BreakerState::Closed);
+}
+
+#[test]
+fn what_says_nothing_changes_nothing() {
+    let mut breaker = opening_after(2);
+    breaker.calls(Sign::Nothing, 50);
+    assert_eq!(breaker.shown(), BreakerState::Closed);
+    breaker.calls(FAULT, 2);
+    breaker.wait(1_000);
+    breaker.calls(Sign::Nothing, 1);
+    assert_eq!(
+        breaker.state.admit(breaker.now),
+        Some(Errand::Probe),
+        "a probe that was given up is made by the next call"
+    );
+}
+
+#[test]
+fn late_calls_from_before_do_not_count() {
+    let mut breaker = opening_after(1);
+    breaker.calls(FAULT, 1);
+    let late = breaker
+        .state
+        .record(breaker.now, Errand::Ordinary, Sign::Works, &breaker.settings);
+    assert_eq!((late, breaker.shown()), (None, BreakerState::Open));
+}
+
+#[test]
+fn a_call_that_is_given_up_gives_its_pass_back() {
+    let settings = Settings {
+        faults: 1,
+        rest: Duration::ZERO,
+        ..Settings::default()
+    };
+    let breaker = Breaker::new(&"e".into(), settings);
+    breaker.admit().unwrap().record(FAULT);
+    let probe = breaker.admit().unwrap();
+    assert!(breaker.admit().is_none());
+    drop(probe);
+    breaker.admit().unwrap().record(Sign::Works);
+    assert_eq!(breaker.state(), BreakerState::Closed);
+}
