@@ -459,7 +459,7 @@ fn what_cannot_be_modified_is_said_to_be_so() {
     let step = a(Kind::A2aRequest, Method::TasksCancel)
         .with(Origin::Agent, "/params/payload/params/id", "t-1")
         .0;
-    assert!(render(&step, &[]).user.contains("This method cannot be modified:"));
+    assert!(render(&step, &[]).user.contains("This step cannot be modified:"));
     let step = a(Kind::A2aRequest, Method::MessageSend).0;
     let user = render(&step, &[]).user;
     assert!(user.contains("a masked value becomes `************`."));
