@@ -1,5 +1,5 @@
-//! The local judge's scorer: how long a step takes, how long a model takes to load, and what an attacker who knows the weights
-//! has to do: words are inserted, one by one, where they help most.
+//! The local judge's scorer: how long a step takes, how long a model takes to load and how much memory it takes, and what an
+//! attacker who knows the weights has to do: words are inserted, one by one, where they help most.
 
 #![allow(
     clippy::unwrap_used,
@@ -13,9 +13,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use aos_guardian::local::{AsWritten, Leaning, Model, Score};
+use aos_guardian::local::{AsWritten, Model, Score};
 use aos_guardian::model::Step;
-use aos_guardian::policy::{Policy, Thresholds};
+use aos_guardian::policy::Policy;
 use aos_guardian::session::Past;
 use aos_guardian::wire;
 
@@ -101,10 +101,6 @@ impl Bench {
     fn of_text(&self, text: &str) -> Score {
         self.score(&result(text))
     }
-
-    fn denies(&self, score: &Score) -> bool {
-        Leaning::alone(score.probability, Thresholds::default(), self.model.head(score.part)) == Leaning::Deny
-    }
 }
 
 fn result(text: &str) -> Arc<Step> {
@@ -116,6 +112,14 @@ fn result(text: &str) -> Arc<Step> {
     wire::decode_step(request.to_string().as_bytes(), &wire::Limits::default())
         .unwrap()
         .1
+}
+
+/// What the process has in memory, in KiB; 0 where the system does not say.
+fn resident() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok())
+        .unwrap_or(0)
 }
 
 fn times(bench: &Bench) {
@@ -146,56 +150,55 @@ fn times(bench: &Bench) {
     }
 }
 
-/// Inserts the harmless word that helps most, at the place where it helps most, until the step passes.
-fn insert(bench: &Bench, attack: &str, most: usize) -> Option<usize> {
-    let mut words: Vec<&str> = attack.split(' ').collect();
-    for inserted in 0..most {
-        if !bench.denies(&bench.of_text(&words.join(" "))) {
-            return Some(inserted);
-        }
-        let mut best = (f64::MAX, 0, "");
-        for place in (0..=words.len()).step_by(1 + words.len() / 12) {
-            for word in HARMLESS {
-                let mut tried = words.clone();
-                tried.insert(place, word);
-                let probability = bench.of_text(&tried.join(" ")).probability;
-                if probability < best.0 {
-                    best = (probability, place, word);
-                }
+/// The words with the harmless one more, at the place, that helps most.
+fn insert(bench: &Bench, words: &[&'static str]) -> Vec<&'static str> {
+    let mut best: (f64, Vec<&'static str>) = (f64::MAX, Vec::new());
+    for place in (0..=words.len()).step_by(1 + words.len() / 24) {
+        for word in HARMLESS {
+            let mut tried = words.to_vec();
+            tried.insert(place, word);
+            let probability = bench.of_text(&tried.join(" ")).probability;
+            if probability < best.0 {
+                best = (probability, tried);
             }
         }
-        words.insert(best.1, best.2);
     }
-    (!bench.denies(&bench.of_text(&words.join(" ")))).then_some(most)
+    best.1
 }
 
+/// What words take off an attack that nothing else speaks against: no rule, no session.
 fn attacks(bench: &Bench) {
-    let (mut denied, mut stuffed_through) = (0, 0);
-    let mut needed = Vec::new();
-    for attack in ATTACKS {
-        let score = bench.of_text(attack);
-        if !bench.denies(&score) {
-            println!("not denied as it is ({:.3}): {attack}", score.probability);
-            continue;
-        }
-        denied += 1;
-        let padding: Vec<&str> = HARMLESS.iter().copied().cycle().take(5_000).collect();
-        let stuffed = format!("{} {attack} {}", padding.join(" "), padding.join(" "));
-        stuffed_through += usize::from(!bench.denies(&bench.of_text(&stuffed)));
-        needed.push(insert(bench, attack, 60));
-    }
-    let passed: Vec<usize> = needed.iter().flatten().copied().collect();
-    println!("attacks denied as they are: {denied} of {}", ATTACKS.len());
-    println!("of them let through with 10,000 harmless words around: {stuffed_through}");
     println!(
-        "of them let through with up to 60 words inserted greedily, by somebody who knows the weights: {}; words needed: {passed:?}",
-        passed.len()
+        "probability as it is, with 10,000 harmless words around, and with 1, 3, 10, 30 words inserted where they help most:"
     );
+    for attack in ATTACKS {
+        let padding: Vec<&str> = HARMLESS.iter().copied().cycle().take(5_000).collect();
+        let stuffed = format!("{}. {attack} {}", padding.join(" "), padding.join(" "));
+        let mut words: Vec<&'static str> = attack.split(' ').collect();
+        let mut after = Vec::new();
+        for inserted in 1..=30 {
+            words = insert(bench, &words);
+            if matches!(inserted, 1 | 3 | 10 | 30) {
+                after.push(format!("{:.2}", bench.of_text(&words.join(" ")).probability));
+            }
+        }
+        println!(
+            "{:.2}  {:.2}  {}  {attack}",
+            bench.of_text(attack).probability,
+            bench.of_text(&stuffed).probability,
+            after.join("  ")
+        );
+    }
 }
 
 fn main() {
+    let before = resident();
+    let model = Model::built_in().unwrap();
+    // The first score reads the list of concepts.
+    model.rank(aos_guardian::model::Origin::ToolOutput, "a word");
+    println!("memory: {} KiB", resident().saturating_sub(before));
     let bench = Bench {
-        model: Model::built_in().unwrap(),
+        model,
         policy: Policy::standard().unwrap(),
         past: Past::default(),
     };

@@ -175,8 +175,6 @@ const PURE: &[(&str, &[&str])] = &[
 /// be added, and none may grow.
 const KNOWN_CIRCLES: &[(&str, &[&str])] = &[
     ("llm", &["retry", "transport"]),
-    ("pipeline", &["local", "mask"]),
-    ("policy", &["file", "judge_lines", "local_lines", "own", "treatment"]),
     ("prefilter", &["hidden_text", "injected_instruction"]),
     ("session", &["agent", "happening"]),
     ("session", &["past", "relevance", "rules", "store"]),

@@ -33,7 +33,7 @@ pub(super) struct Arguments {
 pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     let mut table = Table { worst: Health::Fine };
     let loaded = if arguments.offline {
-        arguments.config.load_to_ask_nobody()
+        arguments.config.load_without_keys()
     } else {
         arguments.config.load()
     };

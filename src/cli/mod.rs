@@ -88,9 +88,14 @@ impl ConfigArgument {
         Ok(crate::config::load(self.config.as_deref())?)
     }
 
+    /// The configuration as a server would use it, but for the keys: those whose variables are not set are left out.
+    fn load_without_keys(&self) -> anyhow::Result<Config> {
+        Ok(crate::config::load_with(self.config.as_deref(), Keys::Unneeded)?)
+    }
+
     /// The configuration for a command that asks no endpoint and records nothing: keys may be missing.
     fn load_to_ask_nobody(&self) -> anyhow::Result<Config> {
-        let mut config = crate::config::load_with(self.config.as_deref(), Keys::Unneeded)?;
+        let mut config = self.load_without_keys()?;
         config.audit = Some(audit::Settings::Off);
         config.sessions = config.sessions.map(session::Settings::in_process);
         Ok(config)

@@ -128,7 +128,8 @@ fn make(examples: &[Example], tested: &[Example], base: Option<&Model>, seed: u6
     };
     let all: Vec<&Example> = examples.iter().collect();
     let trained = Trained::on(&all, base, seed);
-    let mut found = heads(if many { &by_source } else { &by_group }, Aims::default());
+    let strange = if many { &by_source } else { &by_group };
+    let mut found = heads(strange, &by_group, Aims::default());
     // Where there is too little to tell, what the base says stands.
     for (head, known) in found.iter_mut().zip(base.iter().flat_map(|base| &base.header().heads)) {
         if head.deny_alone > 1.0 {
@@ -220,12 +221,14 @@ fn fold(group: &str) -> usize {
     usize::from(hash.as_bytes().first().copied().unwrap_or_default())
 }
 
-/// The command, by file names alone: where they lay says nothing to anybody else.
+/// The command; of files that are named from the root, the names alone: where they lay says nothing to anybody else.
 fn command(arguments: &Arguments) -> String {
     let names = |paths: &[PathBuf]| -> Vec<String> {
-        let name = |path: &PathBuf| {
-            path.file_name()
-                .map_or(String::new(), |name| name.to_string_lossy().into_owned())
+        let name = |path: &PathBuf| match path.is_relative() {
+            true => path.display().to_string(),
+            false => path
+                .file_name()
+                .map_or(String::new(), |name| name.to_string_lossy().into_owned()),
         };
         paths.iter().map(name).collect()
     };

@@ -1,35 +1,34 @@
 //! The judge's edits: from "replace this text by that" to spans, and only where nothing is widened.
 //!
-//! A judge reads hostile text and may be led by it. So an edit can take away and mask, and little else:
+//! A judge reads hostile text and may be led by it. So an edit can take something out, and nothing else:
 //!
-//! - it edits a content that the prompt showed and that belongs to the step's body;
-//! - what it replaces stands there, letter for letter; every occurrence is replaced;
-//! - what it puts there is hardly longer, holds no invisible or control characters, and names no address, host, path,
-//!   recipient or long number that the content does not name already;
-//! - what it takes away joins no two words to a new one (`Ig@@nore`);
-//! - in the arguments of a call, it only masks values that a rule found to be secrets or personal data (`arguments.rs`).
+//! - it edits a content that the prompt showed, and only as far as the content gives [`Leeway`];
+//! - what it takes out stands there, letter for letter; every occurrence goes;
+//! - what stands there afterwards is a fixed mark, whatever the judge wrote: the policy's mask, or [`REMOVED`]. So nothing new
+//!   can be written, and no two words become one;
+//! - a value goes with its whole token, other words with their whole sentence, line, comment or JSON string (`passages.rs`),
+//!   so that a sentence does not lose its negation, nor a link half of its host;
+//! - in what is acted upon, only values that a rule found to be secrets or personal data go (`arguments.rs`);
+//! - every host and address of the result stands in the original.
 //!
 //! If any edit is refused, all are: half a modification is none.
 
 mod arguments;
+mod hosts;
+mod passages;
 
-use std::collections::HashSet;
 use std::ops::Range;
 
-use unicode_normalization::UnicodeNormalization;
-
+use self::passages::Passages;
 use super::answer::ProposedEdit;
-use super::speech::is_invisible;
-use crate::model::{Content, ContentId, Edit, Finding, Origin, ReasonCode, Step};
+use crate::model::{Content, ContentId, Edit, Finding, Leeway, ReasonCode, Step};
 use crate::policy::MaskStyle;
 use crate::prompt::as_written;
 
-/// How many bytes a replacement may be longer than what it replaces.
-const MOST_GROWTH: usize = 64;
-/// The most occurrences that are replaced, over all edits.
+/// What stands in the place of a passage that was taken out.
+pub(super) const REMOVED: &str = "[removed]";
+/// The most occurrences that are taken out, over all edits.
 const MOST_SPANS: usize = 1_000;
-/// A word with this many digits is a number that names something: an account, a phone, an id.
-const LONG_NUMBER: usize = 6;
 
 /// Why edits are refused. It quotes neither content nor answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -44,7 +43,7 @@ pub(super) enum EditRefusal {
     #[error("an edit names a content that was not shown")]
     UnknownContent,
     /// A content that cannot be edited.
-    #[error("an edit changes what surrounds the step")]
+    #[error("an edit changes what cannot be edited: what surrounds a step, a memory, an event, a list of tools")]
     NotEditable,
     /// The text does not stand in the content.
     #[error("an edit replaces text that is not there")]
@@ -52,24 +51,29 @@ pub(super) enum EditRefusal {
     /// Nothing would change.
     #[error("the edits change nothing")]
     NoChange,
-    /// Too long, or too many.
-    #[error("an edit adds too much")]
+    /// Too many.
+    #[error("an edit takes out too much at once")]
     TooLong,
-    /// Control or invisible characters.
-    #[error("an edit adds characters that nobody sees")]
-    Invisible,
-    /// An address, host, path, recipient or number that was not there.
-    #[error("an edit adds a destination or an identifier")]
-    AddsDestination,
+    /// Text beside what is there.
+    #[error("an edit only adds text")]
+    AddsText,
+    /// A host or address that was not there.
+    #[error("what the edits leave names an address that was not there")]
+    AddsAddress,
+    /// Words where only values may go.
+    #[error("an edit takes out words where only values may go")]
+    NoValue,
+    /// A part of JSON that is no string.
+    #[error("an edit takes out a part of a JSON text that is not inside one string")]
+    Structure,
     /// An argument would say something else.
-    #[error("an edit of an argument does more than mask a value that a rule found to be a secret or personal data")]
+    #[error(
+        "an edit of what is acted upon does more than mask a value that a rule found to be a secret or personal data"
+    )]
     Widens,
-    /// Two words would become one.
-    #[error("an edit takes away what stands between two words, so that they become another one")]
-    JoinsWords,
-    /// Two edits of the same text.
-    #[error("two edits overlap")]
-    Overlap,
+    /// A part of a word.
+    #[error("an edit takes out what stands inside a word")]
+    InsideWord,
 }
 
 impl EditRefusal {
@@ -83,11 +87,12 @@ impl EditRefusal {
             EditRefusal::NotFound => "edit_not_found",
             EditRefusal::NoChange => "edit_changes_nothing",
             EditRefusal::TooLong => "edit_too_long",
-            EditRefusal::Invisible => "edit_adds_invisible",
-            EditRefusal::AddsDestination => "edit_adds_destination",
+            EditRefusal::AddsText => "edit_adds_text",
+            EditRefusal::AddsAddress => "edit_adds_destination",
+            EditRefusal::NoValue => "edit_no_value",
+            EditRefusal::Structure => "edit_structure",
             EditRefusal::Widens => "edit_widens",
-            EditRefusal::JoinsWords => "edit_joins_words",
-            EditRefusal::Overlap => "edit_overlap",
+            EditRefusal::InsideWord => "edit_joins_words",
         }
     }
 }
@@ -119,19 +124,19 @@ impl Bounds<'_> {
         for edit in proposed {
             self.accept_one(edit, &mut edits)?;
         }
-        edits.sort_by_key(|edit| (edit.content, edit.span.start, edit.span.end));
-        edits.dedup();
-        let overlaps = edits.windows(2).any(|pair| match pair {
-            [a, b] => a.content == b.content && b.span.start < a.span.end,
-            _ => false,
-        });
-        if overlaps {
-            Err(EditRefusal::Overlap)
-        } else if edits.is_empty() {
-            Err(EditRefusal::NoChange)
-        } else {
-            Ok(edits)
+        let edits = merged(edits);
+        if edits.is_empty() {
+            return Err(EditRefusal::NoChange);
         }
+        for content in &self.step.contents {
+            let first = edits.partition_point(|edit| edit.content < content.id);
+            let behind = edits.partition_point(|edit| edit.content <= content.id);
+            let of_content = edits.get(first..behind).unwrap_or_default();
+            if !of_content.is_empty() && hosts::adds(&content.text, of_content) {
+                return Err(EditRefusal::AddsAddress);
+            }
+        }
+        Ok(edits)
     }
 
     fn accept_one(&self, proposed: &ProposedEdit, edits: &mut Vec<Edit>) -> Result<(), EditRefusal> {
@@ -140,7 +145,8 @@ impl Bounds<'_> {
         if !self.shown.contains(&id) {
             return Err(EditRefusal::UnknownContent);
         }
-        if !content.is_editable() {
+        let leeway = self.step.leeway(content);
+        if leeway == Leeway::Nothing {
             return Err(EditRefusal::NotEditable);
         }
         if proposed.find.is_empty() {
@@ -149,7 +155,6 @@ impl Bounds<'_> {
         // The prompt shows some characters as escapes; what it shows is taken back to what stands there.
         let find = as_written(&proposed.find);
         let replace = as_written(&proposed.replace);
-        check_replacement(content, &find, &replace)?;
         let spans = occurrences(&content.text, &find);
         if spans.is_empty() {
             return Err(EditRefusal::NotFound);
@@ -160,46 +165,84 @@ impl Bounds<'_> {
         if replace == find {
             return Ok(());
         }
+        if leeway == Leeway::Data {
+            return spans
+                .into_iter()
+                .try_for_each(|span| self.mask_argument(content, span, &find, &replace, edits));
+        }
+        if replace.len() > find.len() && replace.contains(find.as_ref()) {
+            return Err(EditRefusal::AddsText);
+        }
+        // Where the judge repeated what stands around a mask, only what it masked goes.
+        let whole = || std::iter::once(0..find.len()).collect();
+        let stretches = arguments::masked_stretches(&find, &replace).unwrap_or_else(whole);
+        let passages = Passages::of(&content.text);
         for span in spans {
-            if content.origin == Origin::ToolArguments {
-                self.mask_argument(content, span, &find, &replace, edits)?;
-                continue;
+            for stretch in &stretches {
+                let stretch = span.start + stretch.start..span.start + stretch.end;
+                edits.push(self.take_out(content, &passages, stretch, leeway)?);
             }
-            if replace.is_empty() && joins_words(&content.text, &span) {
-                return Err(EditRefusal::JoinsWords);
-            }
-            edits.push(Edit {
-                content: id,
-                span,
-                replacement: replace.clone().into_owned(),
-                reason: self.reason.clone(),
-            });
         }
         Ok(())
     }
+
+    /// The edit that takes out these bytes, with all that belongs to them.
+    fn take_out(
+        &self,
+        content: &Content,
+        passages: &Passages<'_>,
+        span: Range<usize>,
+        leeway: Leeway,
+    ) -> Result<Edit, EditRefusal> {
+        let edit = |span, replacement, reason: &ReasonCode| Edit {
+            content: content.id,
+            span,
+            replacement,
+            reason: reason.clone(),
+        };
+        if let Some(finding) = self.data_at(content, &span) {
+            let text = content.text.get(finding.span.clone()).unwrap_or_default();
+            let mark = self.mask.stand_in(finding, text);
+            return Ok(edit(finding.span.clone(), mark, &finding.reason));
+        }
+        if is_inside_word(&content.text, &span) {
+            return Err(EditRefusal::InsideWord);
+        }
+        let mark = if self.reason.is_data() {
+            self.mask.stand_in_for(self.reason)
+        } else {
+            REMOVED.to_owned()
+        };
+        match passages.value(&span) {
+            Some(value) => Ok(edit(value, mark, self.reason)),
+            None if leeway < Leeway::Passages => Err(EditRefusal::NoValue),
+            None => {
+                let passage = passages.passage(&span).ok_or(EditRefusal::Structure)?;
+                Ok(edit(passage, mark, self.reason))
+            }
+        }
+    }
 }
 
-/// Whether a content may hold this in the place of that.
-fn check_replacement(content: &Content, find: &str, replace: &str) -> Result<(), EditRefusal> {
-    if replace.len() > find.len() + MOST_GROWTH {
-        return Err(EditRefusal::TooLong);
+/// The edits in document order; those that touch or overlap are one.
+fn merged(mut edits: Vec<Edit>) -> Vec<Edit> {
+    edits.sort_by_key(|edit| (edit.content, edit.span.start, edit.span.end));
+    let mut merged: Vec<Edit> = Vec::new();
+    for edit in edits {
+        match merged.last_mut() {
+            Some(last) if last.content == edit.content && edit.span.start <= last.span.end => {
+                last.span.end = last.span.end.max(edit.span.end);
+            }
+            _ => merged.push(edit),
+        }
     }
-    if replace
-        .chars()
-        .any(|c| (c.is_control() && c != '\n' && c != '\t') || is_invisible(c))
-    {
-        return Err(EditRefusal::Invisible);
-    }
-    // In an argument nothing that the judge wrote is put in the place: the policy's own word is.
-    if content.origin != Origin::ToolArguments && adds_destination(&content.text, replace) {
-        return Err(EditRefusal::AddsDestination);
-    }
-    Ok(())
+    merged
 }
 
-/// Whether the letters before and behind a stretch of text become one word without it.
-fn joins_words(text: &str, span: &Range<usize>) -> bool {
-    let is_letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+/// Whether letters or digits stand right before and right behind a stretch of text. Scripts without spaces are let pass: there
+/// the whole sentence goes.
+fn is_inside_word(text: &str, span: &Range<usize>) -> bool {
+    let is_letter = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() && !passages::is_unspaced(c));
     let before = text.get(..span.start).and_then(|text| text.chars().next_back());
     let after = text.get(span.end..).and_then(|text| text.chars().next());
     is_letter(before) && is_letter(after)
@@ -210,41 +253,6 @@ fn occurrences(text: &str, find: &str) -> Vec<Range<usize>> {
         .take(MOST_SPANS + 1)
         .map(|(start, found)| start..start + found.len())
         .collect()
-}
-
-/// Whether a replacement names what could be a destination and the content does not name it already.
-fn adds_destination(text: &str, replacement: &str) -> bool {
-    // Compatibility forms fold first: a full-width `＠` or `．` makes an address all the same.
-    let folded: String = replacement.nfkc().collect();
-    let mut added = words(&folded).filter(|word| is_destination(word)).peekable();
-    if added.peek().is_none() {
-        return false;
-    }
-    let there: HashSet<&str> = words(text).collect();
-    added.any(|word| !there.contains(word))
-}
-
-/// The words of a text, in the sense of addresses: what holds together around dots, slashes, at signs and the like.
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !(c.is_alphanumeric() || "._-+@:/\\%~$=&?#".contains(c)))
-        .map(|word| word.trim_matches(|c| ".:?-=&#".contains(c)))
-        .filter(|word| !word.is_empty())
-}
-
-fn is_destination(word: &str) -> bool {
-    word.contains(['@', '/', '\\', '~', '$'])
-        || has_inner_dot(word)
-        || word.chars().filter(|c| c.is_numeric()).count() >= LONG_NUMBER
-}
-
-/// A dot with letters or digits on both sides, as in a host name or a file name.
-fn has_inner_dot(word: &str) -> bool {
-    let joined = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-    word.match_indices('.').any(|(at, dot)| {
-        let before = word.get(..at).and_then(|text| text.chars().next_back());
-        let after = word.get(at + dot.len()..).and_then(|text| text.chars().next());
-        joined(before) && joined(after)
-    })
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ use tokio::time::Instant;
 use crate::llm::{self, Chain, Cost, Usage};
 use crate::model::{Decision, Diagnostic, Finding, History, Origin, Stage, Step};
 use crate::policy::{FirstStageRules, Policy};
-use crate::prompt::{Prompts, Reasoning};
+use crate::prompt::{Prompts, RankWindows, Reasoning};
 use crate::telemetry::names::JUDGE_STAGES;
 
 use model::{AskedModel, Manner};
@@ -135,6 +135,8 @@ pub struct Case<'a> {
     pub deadline: Instant,
     /// Who pays for the calls.
     pub purse: &'a dyn Purse,
+    /// Who ranks the windows of texts that are too long to be shown whole, where somebody knows better than the prompt.
+    pub ranks: Option<&'a dyn RankWindows>,
 }
 
 /// A judged case.

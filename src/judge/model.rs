@@ -168,7 +168,7 @@ impl AskedModel {
             policy: case.policy,
             budget_tokens: self.budget_tokens,
             reasoning: manner.reasoning,
-            ranks: None,
+            ranks: case.ranks,
             part: manner.part,
         }
     }

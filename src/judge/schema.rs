@@ -47,8 +47,8 @@ pub const ANSWER_SCHEMA: &str = r#"{
         "required": ["content", "find", "replace"],
         "properties": {
           "content": { "type": "string", "description": "The id of a content, such as c3." },
-          "find": { "type": "string", "description": "Exact text of that content. Every occurrence is replaced." },
-          "replace": { "type": "string", "description": "What stands there afterwards." }
+          "find": { "type": "string", "description": "Exact text of that content. Every occurrence is taken out." },
+          "replace": { "type": "string", "description": "Empty: a fixed mark takes its place." }
         }
       }
     },

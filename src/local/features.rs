@@ -7,8 +7,8 @@ use crate::policy::Policy;
 use crate::tools::{ToolClass, classes_of_call};
 
 /// Words of a window, and between the beginnings of two.
-pub(super) const WINDOW: usize = 40;
-pub(super) const STRIDE: usize = 20;
+pub(super) const WINDOW: usize = 24;
+pub(super) const STRIDE: usize = 12;
 
 /// A hashed feature, before it is given a place in a table.
 pub(super) type Id = u32;
@@ -55,9 +55,9 @@ figures! {
     Denied = "steps that were denied before",
     /// What was seen before in texts from outside.
     SeenBefore = "what was seen in earlier texts",
-    /// Sentences that begin with a word for doing something.
+    /// Sentences that begin with a word for doing something, where they are densest.
     Orders = "sentences that order something",
-    /// How often the reader is addressed.
+    /// How often the reader is addressed, where it is most often.
     Addressed = "how often the reader is addressed",
     /// Words that are codes or numbers.
     Codes = "numbers and ids",
@@ -76,6 +76,8 @@ pub(super) struct Features {
     pub(super) figures: Vec<f32>,
     /// Of the step as a whole.
     pub(super) step: Vec<Named>,
+    /// Of its words as a whole; they can only speak for harm.
+    pub(super) signs: Vec<Named>,
 }
 
 /// A feature of the step as a whole, with what it is called when a verdict is explained.
@@ -102,6 +104,7 @@ impl Features {
             part: scene.part() as usize,
             figures: vec![0.0; FIGURES.len()],
             step: Vec::new(),
+            signs: Vec::new(),
         };
         features.shape(scene);
         features.texts(scene);
@@ -147,7 +150,7 @@ impl Features {
                 let bit = concepts.trailing_zeros();
                 concepts &= concepts - 1;
                 let id = join(join(join(0x51ed, self.part as u32), *voice as u32), bit);
-                self.step.push(Named { id, name: Name::Shape });
+                self.signs.push(Named { id, name: Name::Shape });
             }
         }
     }
@@ -176,20 +179,27 @@ impl Features {
                 .filter(|passage| passage.own && passage.voice != Voice::Thought)
         };
         let all = own().map(|passage| passage.words.len()).sum::<usize>();
-        let count = |fits: &dyn Fn(&Spoken) -> bool| {
-            own()
-                .flat_map(|passage| &passage.words)
-                .filter(|word| fits(word))
-                .count()
+        let codes = own()
+            .flat_map(|passage| &passage.words)
+            .filter(|word| word.shape != Shape::Word)
+            .count();
+        // Of the densest window: what is written around it makes it no thinner.
+        let densest = |fits: &dyn Fn(&Spoken) -> bool| {
+            let windows = own().flat_map(|passage| {
+                super::sketch::spans(passage.words.len()).filter_map(|span| passage.words.get(span))
+            });
+            let most = windows
+                .map(|window| window.iter().filter(|word| fits(word)).count())
+                .max();
+            most.unwrap_or(0) as f32 / WINDOW as f32 * 4.0
         };
-        let share = |some: usize| some as f32 / (all as f32 + 8.0);
         self.set(Figure::Length, (all as f32 + 1.0).ln() / 10.0);
         self.set(
             Figure::Orders,
-            share(count(&|word| word.first && word.concepts & doing != 0)) * 8.0,
+            densest(&|word| word.first && word.concepts & doing != 0),
         );
-        self.set(Figure::Addressed, share(count(&|word| word.concepts & you != 0)) * 8.0);
-        self.set(Figure::Codes, share(count(&|word| word.shape != Shape::Word)));
+        self.set(Figure::Addressed, densest(&|word| word.concepts & you != 0));
+        self.set(Figure::Codes, codes as f32 / (all as f32 + 8.0));
     }
 
     /// Where the words of the step were said before.
@@ -260,23 +270,21 @@ impl Features {
         while here != 0 && heard {
             let bit = here.trailing_zeros();
             here &= here - 1;
-            let seed = if scene.asked_about & (1 << bit) != 0 {
-                0xa50
+            let name = Name::Figure(Figure::Asked as usize);
+            if scene.asked_about & (1 << bit) != 0 {
+                let id = join(join(0xa50, part), bit);
+                self.step.push(Named { id, name });
             } else {
-                0xa60
-            };
-            let id = join(join(seed, part), bit);
-            self.step.push(Named {
-                id,
-                name: Name::Figure(Figure::Asked as usize),
-            });
+                let id = join(join(0xa60, part), bit);
+                self.signs.push(Named { id, name });
+            }
         }
         if scene.part() == Part::Says {
             let opening = own()
                 .next()
                 .map(|passage| passage.words.iter().take(15).fold(0, |all, word| all | word.concepts));
             pairs(opening.unwrap_or_default(), 1, |bit, _| {
-                self.step.push(Named {
+                self.signs.push(Named {
                     id: join(0x0e4, bit),
                     name: Name::Shape,
                 });
@@ -463,10 +471,13 @@ impl Features {
                 _ => 5,
             };
             let id = join(join(join(0xf16, self.part as u32), at as u32), bucket);
-            self.step.push(Named {
-                id,
-                name: Name::Figure(at),
-            });
+            let name = Name::Figure(at);
+            // Whoever writes a text makes it as long as he likes.
+            if at == Figure::Length as usize || at == Figure::Codes as usize {
+                self.signs.push(Named { id, name });
+            } else {
+                self.step.push(Named { id, name });
+            }
         }
     }
 }
@@ -495,9 +506,9 @@ pub(super) fn of_word(voice: Voice, before: Option<&Spoken>, word: &Spoken, mut 
 }
 
 /// The features of a window as a whole: concepts that meet in it or follow each other, how it begins its sentences, and how
-/// much it belongs to the rest.
+/// much it belongs to the rest ([`Scene::belonging`]).
 #[inline]
-pub(super) fn of_window(scene: &Scene<'_>, voice: Voice, words: &[Spoken], mut each: impl FnMut(Id)) {
+pub(super) fn of_window(belonging: u32, voice: Voice, words: &[Spoken], mut each: impl FnMut(Id)) {
     let seed = 0x3a7 + voice as u32;
     let (mut concepts, mut orders, mut before) = (0u64, 0u32, 0u64);
     for word in words {
@@ -510,7 +521,6 @@ pub(super) fn of_window(scene: &Scene<'_>, voice: Voice, words: &[Spoken], mut e
             before = word.concepts;
         }
     }
-    let belonging = scene.belonging(words);
     each(join(seed ^ 0xbe00, belonging));
     each(join(seed ^ 0xbe10, belonging * 4 + orders.min(3)));
     let mut first = concepts;

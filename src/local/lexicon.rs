@@ -10,8 +10,8 @@ pub(super) static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::parse(i
 
 /// Words of the longest phrase.
 const LONGEST: usize = 4;
-/// The shortest stem, in bytes, and the longest.
-const STEMS: std::ops::RangeInclusive<usize> = 3..=14;
+/// The shortest stem, in bytes.
+const SHORTEST_STEM: usize = 3;
 
 /// A set of concepts: bit `n` is the concept of line `n`.
 pub(super) type Concepts = u64;
@@ -24,6 +24,8 @@ pub(super) struct Lexicon {
     stems: HashMap<u32, Concepts, foldhash::fast::FixedState>,
     /// Which hashes may be stems: most beginnings of words are none.
     maybe: Vec<u64>,
+    /// The longest stem, in bytes.
+    longest_stem: usize,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,16 +57,19 @@ impl Lexicon {
     }
 
     fn add(&mut self, entry: &str, bit: Concepts) {
-        if let Some(stem) = entry.strip_suffix('*') {
-            let hash = words::hash(stem);
+        let stem = entry.strip_suffix('*');
+        let mut said = Vec::new();
+        words::read(&stem.unwrap_or(entry).replace('_', " "), &mut said);
+        // A stem is the beginning of one word; of several, the star says nothing.
+        if let Some(stem) = stem.filter(|_| said.len() == 1) {
+            let hash = words::folded(stem).fold(words::SEED, words::step);
+            self.longest_stem = self.longest_stem.max(words::folded(stem).count());
             *self.stems.entry(hash).or_default() |= bit;
             if let Some(word) = self.maybe.get_mut((hash >> 6) as usize & 1023) {
                 *word |= 1 << (hash & 63);
             }
             return;
         }
-        let mut said = Vec::new();
-        words::read(&entry.replace('_', " "), &mut said);
         let mut whole = None;
         for (at, word) in said.iter().take(LONGEST).enumerate() {
             let hash = whole.map_or(word.hash, |before| join(before, word.hash));
@@ -100,20 +105,18 @@ impl Lexicon {
         found
     }
 
+    /// The concepts of every stem with which a word begins, whatever the case of its letters, ASCII or not.
     fn stem(&self, text: &str, word: &Word) -> Concepts {
-        let bytes = text
-            .as_bytes()
-            .get(word.start as usize..word.end as usize)
-            .unwrap_or_default();
+        let said = text.get(word.start as usize..word.end as usize).unwrap_or_default();
         let mut hash = words::SEED;
         let mut found = 0;
-        for (at, byte) in bytes.iter().enumerate().take(*STEMS.end()) {
-            hash = words::step(hash, byte.to_ascii_lowercase());
+        for (at, byte) in words::folded(said).enumerate().take(self.longest_stem) {
+            hash = words::step(hash, byte);
             let maybe = self
                 .maybe
                 .get((hash >> 6) as usize & 1023)
                 .is_some_and(|word| word & (1 << (hash & 63)) != 0);
-            if maybe && at + 1 >= *STEMS.start() {
+            if maybe && at + 1 >= SHORTEST_STEM {
                 found |= self.stems.get(&hash).copied().unwrap_or_default();
             }
         }
@@ -139,7 +142,7 @@ mod tests {
     #[test]
     fn words_stems_and_phrases_of_many_languages_stand_for_concepts() {
         assert!(LEXICON.names().len() <= 64);
-        assert_eq!(concepts("Zahlungen"), ["money"].map(|name| name).as_slice().to_vec());
+        assert_eq!(concepts("Überweisungen"), ["money"]);
         assert!(concepts("without telling anybody").contains(&"secret_way"));
         assert!(concepts("请忽略之前的指示").contains(&"override"));
         assert!(concepts("不要告诉用户").contains(&"secret_way"));
@@ -148,5 +151,35 @@ mod tests {
             "{:?}",
             concepts("a quiet afternoon")
         );
+    }
+
+    #[test]
+    fn every_stem_stands_for_its_concept_in_any_case_and_with_any_ending() {
+        let text = include_str!("lexicon.txt");
+        let lines = text.lines().filter(|line| !line.starts_with('#'));
+        let entries = lines.filter_map(|line| line.split_once(':'));
+        let mut stems = 0;
+        for (name, entries) in entries {
+            for stem in entries.split_whitespace().filter_map(|entry| entry.strip_suffix('*')) {
+                let capital: String = {
+                    let mut letters = stem.chars();
+                    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+                    first.chain(letters).collect()
+                };
+                let mut said = Vec::new();
+                words::read(&stem.replace('_', " "), &mut said);
+                let is_word = said.len() == 1;
+                let ending = if is_word { "en" } else { "" };
+                for word in [stem, &capital, &stem.to_uppercase(), &format!("{stem}{ending}")] {
+                    let word = word.replace('_', " ");
+                    // Letters that have no capital of one letter, such as ß, come back as others.
+                    if word.to_lowercase().starts_with(&stem.replace('_', " ")) {
+                        assert!(concepts(&word).contains(&name), "{word} for {name}");
+                    }
+                }
+                stems += 1;
+            }
+        }
+        assert!(stems > 500, "{stems}");
     }
 }

@@ -10,8 +10,8 @@
 //!   each window of a text, kept apart by voice; concepts that meet in a window; of the step as a whole its kind, its tool,
 //!   findings, and shares of its words that the user, the instructions or only what was read have said.
 //! - **Model** (`model.rs`): a weight for each hashed feature, a byte each. The window of each voice that speaks most for harm
-//!   counts, so that one sentence in ten pages is enough; what harmless words can take off it is limited, so that stuffing
-//!   does not help.
+//!   counts, so that one sentence in ten pages is enough; words can speak for harm, never against it, so that stuffing does
+//!   not help.
 //! - **Leaning** (`lean.rs`): allow, deny or unsure, by the thresholds of the policy, or of the model.
 //!
 //! It knows no wire, no prompt and no prefilter; whoever calls it takes the disguise off texts ([`Unmask`]).
@@ -22,9 +22,13 @@ mod lean;
 mod lexicon;
 mod measure;
 mod model;
+mod rank;
 mod scene;
 mod score;
 mod sketch;
+#[cfg(test)]
+mod stuffing;
+mod thresholds;
 mod train;
 mod words;
 
@@ -38,7 +42,8 @@ pub use model::{Head, Header, Model, ModelError};
 pub use scene::{AsWritten, Listener, Part, Unmask, Voice};
 pub use score::{Ground, GroundKind, Score, Told};
 pub use sketch::{Sketch, WindowSketch};
-pub use train::{Aims, Dice, Example, Held, Trained, heads, held_out};
+pub use thresholds::{Aims, heads};
+pub use train::{Dice, Example, Held, Trained, held_out};
 
 /// What an organisation makes of the scorer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -11,7 +11,7 @@ use super::words;
 /// What a model file begins with.
 const MAGIC: &[u8; 8] = b"AOSLOCAL";
 /// The format, which also stands for how features are made.
-pub(super) const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 2;
 /// A model has at most two to the power of this many weights.
 const MOST_BITS: u32 = 22;
 /// The longest header, in bytes.
@@ -73,8 +73,6 @@ pub struct Header {
     pub step_share: f32,
     /// What a feature of a window counts.
     pub window_share: f32,
-    /// The most that harmless words of a window can take off.
-    pub most_relief: f32,
     /// One head for each part: asks, says, acts, reads.
     pub heads: Vec<Head>,
     /// What it was trained on: source, steps, attacks.
@@ -230,7 +228,7 @@ impl Header {
                 self.bits
             ));
         }
-        let figures = [self.scale, self.step_share, self.window_share, self.most_relief];
+        let figures = [self.scale, self.step_share, self.window_share];
         let heads = self.heads.iter().flat_map(|head| [head.slope, head.offset]);
         if figures.into_iter().chain(heads).any(|figure| !figure.is_finite()) || self.heads.len() != Part::ALL.len() {
             return Err("its figures are no numbers, or its heads are not one for each part".to_owned());

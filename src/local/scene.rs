@@ -40,7 +40,7 @@ impl Voice {
         Voice::Outside,
     ];
 
-    const fn of(origin: Origin) -> Option<Self> {
+    pub(super) const fn of(origin: Origin) -> Option<Self> {
         match origin {
             Origin::User => Some(Voice::User),
             Origin::Agent => Some(Voice::Agent),
@@ -315,15 +315,12 @@ impl Part {
 /// Letters, in bytes, of what long words are known by.
 const STEM: usize = 5;
 
-fn spoken(text: &str, read: &[Word], back: &dyn Fn(Range<usize>) -> Range<usize>) -> Vec<Spoken> {
+/// The words of a text with what they stand for, with the way back to the content's own text.
+pub(super) fn spoken(text: &str, read: &[Word], back: &dyn Fn(Range<usize>) -> Range<usize>) -> Vec<Spoken> {
     let each = read.iter().enumerate().map(|(at, word)| {
-        let bytes = text
-            .as_bytes()
-            .get(word.start as usize..word.end as usize)
-            .unwrap_or_default();
-        let head = bytes.iter().take(STEM);
-        let stem = if bytes.len() > STEM {
-            head.fold(words::SEED, |hash, byte| words::step(hash, byte.to_ascii_lowercase()))
+        let said = text.get(word.start as usize..word.end as usize).unwrap_or_default();
+        let stem = if said.len() > STEM {
+            words::folded(said).take(STEM).fold(words::SEED, words::step)
         } else {
             word.hash
         };

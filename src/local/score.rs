@@ -66,8 +66,10 @@ impl Model {
     pub fn score(&self, step: &Step, past: &Past, findings: &[Finding], policy: &Policy, unmask: &dyn Unmask) -> Score {
         let scene = Scene::of(step, past, unmask);
         let features = Features::of(&scene, findings, policy);
-        let mut score: f32 =
-            features.step.iter().map(|named| self.weight(named.id)).sum::<f32>() * self.header.step_share;
+        let step: f32 = features.step.iter().map(|named| self.weight(named.id)).sum();
+        // INVARIANT: what a text says is no evidence against harm, whoever adds to it.
+        let signs: f32 = features.signs.iter().map(|named| self.weight(named.id).max(0.0)).sum();
+        let mut score = (step + signs) * self.header.step_share;
         let mut passages = Vec::new();
         for voice in Voice::ALL {
             let best = scene
@@ -97,38 +99,35 @@ impl Model {
 
     /// The window of a text that speaks most for harm.
     fn gravest<'p>(&self, scene: &Scene<'_>, passage: &'p Passage) -> Option<Grave<'p>> {
-        let mut sums = Vec::with_capacity(passage.words.len() + 1);
-        let (mut for_harm, mut against) = (0.0f32, 0.0f32);
-        sums.push((0.0, 0.0));
+        let gravest = self.gravest_window(passage.voice, &passage.words, |words| scene.belonging(words));
+        gravest.map(|(weight, range)| Grave { passage, range, weight })
+    }
+
+    /// The window of these words that speaks most for harm, with what it adds to the score.
+    pub(super) fn gravest_window(
+        &self,
+        voice: Voice,
+        words: &[Spoken],
+        belonging: impl Fn(&[Spoken]) -> u32,
+    ) -> Option<(f32, Range<usize>)> {
+        let mut sums = Vec::with_capacity(words.len() + 1);
+        let mut sum = 0.0f32;
+        sums.push(sum);
         let mut before = None;
-        for word in &passage.words {
-            features::of_word(passage.voice, before, word, |id| {
-                let weight = self.weight(id);
-                for_harm += weight.max(0.0);
-                against -= weight.min(0.0);
-            });
-            sums.push((for_harm, against));
+        for word in words {
+            features::of_word(voice, before, word, |id| sum += self.weight(id).max(0.0));
+            sums.push(sum);
             before = Some(word);
         }
-        spans(passage.words.len())
+        spans(words.len())
             .filter_map(|range| {
-                let words = passage.words.get(range.clone())?;
-                let ((p0, n0), (p1, n1)) = (sums.get(range.start)?, sums.get(range.end)?);
-                let (mut harm, mut relief) = (p1 - p0, n1 - n0);
-                features::of_window(scene, passage.voice, words, |id| {
-                    let weight = self.weight(id);
-                    harm += weight.max(0.0);
-                    relief -= weight.min(0.0);
-                });
-                let share = self.header.window_share;
-                Some(Grave {
-                    passage,
-                    range,
-                    // INVARIANT: harmless words take off no more than this, however many there are.
-                    weight: harm * share - (relief * share).min(self.header.most_relief),
-                })
+                let window = words.get(range.clone())?;
+                let mut harm = sums.get(range.end)? - sums.get(range.start)?;
+                features::of_window(belonging(window), voice, window, |id| harm += self.weight(id).max(0.0));
+                // INVARIANT: no word of a window takes anything off it.
+                Some((harm * self.header.window_share, range))
             })
-            .max_by(|a, b| a.weight.total_cmp(&b.weight))
+            .max_by(|a, b| a.0.total_cmp(&b.0))
     }
 
     fn tell(&self, grave: &Grave<'_>) -> Told {
@@ -137,7 +136,9 @@ impl Model {
         let mut weighed: Vec<(f32, Range<usize>)> = Vec::new();
         for word in words {
             let mut weight = 0.0;
-            features::of_word(grave.passage.voice, before, word, |id| weight += self.weight(id));
+            features::of_word(grave.passage.voice, before, word, |id| {
+                weight += self.weight(id).max(0.0)
+            });
             weighed.push((weight, word.start as usize..word.end as usize));
             before = Some(word);
         }
@@ -159,7 +160,12 @@ impl Model {
 
     fn grounds(&self, features: &Features) -> Vec<Ground> {
         let mut grounds: Vec<Ground> = Vec::new();
-        for named in &features.step {
+        let signs = features
+            .signs
+            .iter()
+            .map(|named| (named, self.weight(named.id).max(0.0)));
+        let step = features.step.iter().map(|named| (named, self.weight(named.id)));
+        for (named, weight) in step.chain(signs) {
             let what = match named.name {
                 Name::Finding(at) => GroundKind::Finding(at),
                 Name::Figure(at) => match FIGURES.get(at) {
@@ -168,7 +174,7 @@ impl Model {
                 },
                 Name::Shape => continue,
             };
-            let weight = self.weight(named.id) * self.header.step_share;
+            let weight = weight * self.header.step_share;
             match grounds.iter_mut().find(|ground| ground.what == what) {
                 Some(ground) => ground.weight += weight,
                 None => grounds.push(Ground { what, weight }),

@@ -20,6 +20,8 @@ pub struct Sketch {
     pub figures: Vec<f32>,
     /// Hashed features of the step as a whole.
     pub step: Vec<u32>,
+    /// Hashed features of the step that can only speak for harm: what its words stand for.
+    pub signs: Vec<u32>,
     /// Windows of its texts.
     pub windows: Vec<WindowSketch>,
 }
@@ -52,8 +54,15 @@ impl Sketch {
             part: features.part,
             figures: features.figures,
             step: features.step.iter().map(|named| named.id).collect(),
+            signs: features.signs.iter().map(|named| named.id).collect(),
             windows,
         }
+    }
+
+    /// Every feature.
+    pub(super) fn ids(&self) -> impl Iterator<Item = u32> {
+        let windows = self.windows.iter().flat_map(|window| &window.ids);
+        self.step.iter().chain(&self.signs).chain(windows).copied()
     }
 }
 
@@ -66,7 +75,7 @@ fn sketch(scene: &Scene<'_>, passage: &Passage, windows: &mut Vec<WindowSketch>)
             features::of_word(passage.voice, before, word, |id| ids.push(id));
             before = Some(word);
         }
-        features::of_window(scene, passage.voice, words, |id| ids.push(id));
+        features::of_window(scene.belonging(words), passage.voice, words, |id| ids.push(id));
         let start = words.first().map_or(0, |word| word.start as usize);
         windows.push(WindowSketch {
             voice: passage.voice as usize,

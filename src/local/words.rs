@@ -53,6 +53,15 @@ pub(super) fn hash(text: &str) -> u32 {
     text.bytes().fold(SEED, step)
 }
 
+/// The bytes of a text in small letters, ASCII or not.
+pub(super) fn folded(text: &str) -> impl Iterator<Item = u8> {
+    text.chars().flat_map(char::to_lowercase).flat_map(|c| {
+        let mut utf8 = [0; 4];
+        let length = c.encode_utf8(&mut utf8).len();
+        utf8.into_iter().take(length)
+    })
+}
+
 /// The words of a text, in order, into a list.
 pub(super) fn read(text: &str, words: &mut Vec<Word>) {
     let mut reader = Reader {

@@ -10,6 +10,7 @@ use super::examiner::Examiner;
 use super::judging::{Question, alone};
 use super::mask::Cleared;
 use super::screen::Screened;
+use super::windows::ByScorer;
 use crate::audit::{StepLines, Texts};
 use crate::cache::{Fingerprint, Scope};
 use crate::judge::Judge;
@@ -131,11 +132,14 @@ impl Examiner {
 
     fn question(&self, cleared: &Cleared, recalled: &Recalled, judge: &Judge) -> Question {
         let organisation = &self.organisation;
+        // What is shown of a long text is what the scorer ranks highest.
+        let ranks = ByScorer::of(self.scorer.as_ref(), organisation);
+        let shown_by = ranks.as_ref().map_or("", ByScorer::version);
         let scope = Scope {
             organisation: &organisation.id,
             policy_version: &organisation.policy.version,
             prompt_version: organisation.prompts.version(),
-            judge: judge.identity(),
+            judge: &format!("{} {shown_by}", judge.identity()),
         };
         let history = recalled.history(&cleared.step);
         let fingerprint = Fingerprint::of(&scope, &cleared.step, &cleared.shown_evidence(), &history);

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use super::draft::{Draft, message};
 use super::mask::Cleared;
 use super::purse::CallersPurse;
+use super::windows::ByScorer;
 use super::{Admitted, Guardian};
 use crate::cache::{Fingerprint, Served, Unanswered};
 use crate::judge::{Assessment, Case, Judge, JudgeFailure, Judged, local};
 use crate::model::{Decision, Diagnostic, Finding, History, Judging, Posture, ReasonCode, Source, Step, Treatment};
 use crate::policy::Policy;
+use crate::prompt::RankWindows;
 
 /// What a model is asked about a cleared step.
 pub(super) struct Question {
@@ -84,6 +86,7 @@ impl Guardian {
     ) -> impl Future<Output = Result<Judged, JudgeFailure>> + Send + 'static {
         let (judge, limits) = (Arc::clone(judge), Arc::clone(&self.limits));
         let (admitted, step, evidence) = (admitted.clone(), Arc::clone(&cleared.step), cleared.shown_evidence());
+        let ranks = ByScorer::of(self.scorer.as_ref(), &admitted.organisation);
         let decision: Arc<str> = decision_id.into();
         async move {
             let purse = CallersPurse::new(limits, admitted.clone(), deadline);
@@ -96,6 +99,7 @@ impl Guardian {
                 prompts: &organisation.prompts,
                 deadline,
                 purse: &purse,
+                ranks: ranks.as_ref().map(|ranks| ranks as &dyn RankWindows),
             };
             let mut judged = judge.assess(case).await?;
             judged.decision = Some(decision);

@@ -5,27 +5,17 @@ use std::sync::atomic::Ordering;
 
 use super::draft::{Draft, message};
 use super::examiner::Examiner;
+use super::lean::Lean;
 use super::mask::Cleared;
+use super::plainly::Plainly;
 use super::screen::Screened;
-use crate::local::{GroundKind, Leaning, Listener, Mode, Score, Sight, Sketch, Unmask};
+use crate::local::{GroundKind, Leaning, Mode, Score, Sight, Sketch};
 use crate::model::{
-    Confidence, Content, Coverage, Decision, Finding, Moved, Opinion, ReasonCode, Screening, Severity, Source,
-    Standing, Step, Treatment, View,
+    Confidence, Decision, Finding, Moved, Opinion, ReasonCode, Screening, Severity, Source, Standing, Step, Treatment,
+    View,
 };
 use crate::session::{Past, Snapshot};
 use crate::telemetry::names;
-use crate::text::views;
-
-/// What a scorer makes of a step, and what is made of that.
-pub(super) struct Lean {
-    pub(super) opinion: Opinion,
-    /// What settles the step where a judge can be asked.
-    pub(super) leaning: Leaning,
-    /// What follows where nobody else can be asked: never `Unsure`.
-    pub(super) alone: Leaning,
-    /// The passage that speaks most for harm, as evidence for a judge.
-    pub(super) hint: Option<Finding>,
-}
 
 impl Examiner {
     /// Asks the scorer, where there is one and the organisation wants it.
@@ -34,7 +24,9 @@ impl Examiner {
         let scorer = self.scorer.as_ref().filter(|_| mode != Mode::Off)?;
         let (policy, step) = (self.policy(), &screened.step);
         let Screening { findings, coverage } = screened.screening();
-        let score = scorer.model.score(step, past, findings, policy, &Plainly { coverage });
+        let score = scorer
+            .model
+            .score(step, past, findings, policy, &Plainly { coverage, findings });
         let thresholds = policy.local_judge.thresholds.of(step.kind);
         let head = scorer.model.head(score.part);
         let sight = Sight::of(step, findings, coverage, policy);
@@ -68,7 +60,9 @@ impl Examiner {
         }
         let (policy, step) = (self.policy(), &modified.step);
         let Screening { findings, coverage } = modified.screening();
-        let score = scorer.model.score(step, past, findings, policy, &Plainly { coverage });
+        let score = scorer
+            .model
+            .score(step, past, findings, policy, &Plainly { coverage, findings });
         let thresholds = policy.local_judge.thresholds.of(step.kind);
         let head = scorer.model.head(score.part);
         let sure = Leaning::of(score.probability, thresholds, head, Sight::Barred) == Leaning::Deny;
@@ -92,7 +86,7 @@ impl Examiner {
             recalled.past(),
             findings,
             self.policy(),
-            &Plainly { coverage },
+            &Plainly { coverage, findings },
         )
     }
 }
@@ -256,15 +250,20 @@ fn opinion(
     }
 }
 
-/// The gravest passage, as evidence that weighs nothing by itself: it tells a judge where to look.
+/// The gravest passage, as a finding that tells a model where to look. Only a model is shown it, and only where the scorer would
+/// deny the step alone: so it ranks before findings that are no more than information, which a long list leaves out.
 fn hint(score: &Score, step: &Step) -> Option<Finding> {
     let told = score.passages.first()?;
     let content = step.content(told.content)?;
     Some(Finding {
         rule: "local.passage".to_owned(),
         reason: ReasonCode::PolicyViolation,
-        severity: Severity::Info,
-        confidence: Confidence::Low,
+        severity: Severity::Medium,
+        confidence: match score.probability {
+            sure if sure >= 0.8 => Confidence::High,
+            likely if likely >= 0.5 => Confidence::Medium,
+            _ => Confidence::Low,
+        },
         content: Some(told.content),
         pointer: content.pointer.clone(),
         span: told.span.clone(),
@@ -275,36 +274,4 @@ fn hint(score: &Score, step: &Step) -> Option<Finding> {
             score.probability
         ),
     })
-}
-
-/// Takes the disguise off texts, where screening found that they wear any.
-struct Plainly<'a> {
-    coverage: &'a Coverage,
-}
-
-impl Unmask for Plainly<'_> {
-    fn unmask(&self, content: &Content, each: &mut Listener<'_>) {
-        let examined = self.coverage.examined.get(content.id.index());
-        let plain = examined
-            .filter(|examined| examined.pointer == content.pointer)
-            .is_some_and(|examined| {
-                examined
-                    .views
-                    .iter()
-                    .all(|view| matches!(view, View::Raw | View::Folded))
-            });
-        if plain {
-            each(&content.text, &|span| span);
-            return;
-        }
-        let views = views::read(content);
-        let mut texts: Vec<_> = views.as_written().collect();
-        // The plainest first: what normalisation leaves of the text itself.
-        if texts.get(1).is_some_and(|view| view.view() == View::Normalized) {
-            texts.remove(0);
-        }
-        for view in texts {
-            each(view.text(), &|span| view.raw_span(span));
-        }
-    }
 }

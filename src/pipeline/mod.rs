@@ -7,7 +7,7 @@
 //! | admit | `admission.rs` | [`Admitted`]: a caller, its organisation as it stands now, within its limits |
 //! | recall | `recall.rs` | what happened in the session before |
 //! | screen | `screen.rs` | `Screened`: findings, and what the policy makes of each |
-//! | local | `local.rs` | a `Lean`: what the local judge's trained scorer makes of it |
+//! | local | `local.rs`, `plainly.rs`, `lean.rs` | a `Lean`: what the local judge's trained scorer makes of it |
 //! | mask | `mask.rs` | `Cleared`: the step without what the policy masks; no judge ever sees that |
 //! | judge | `judging.rs`, `purse.rs` | a `Draft`: from the cache, a model, the local judge, or the posture |
 //! | settle | `settle.rs` | the [`Verdict`]: edits applied, decoded and screened again |
@@ -21,21 +21,25 @@
 //! fail: what went wrong inside is in the verdict's diagnostics and its source.
 
 mod admission;
+mod departure;
 mod draft;
 mod examine;
 mod examiner;
 mod experts;
 mod judging;
+mod lean;
 mod lesson;
 mod local;
 mod mask;
 mod organisation;
+mod plainly;
 mod purse;
 mod recall;
 mod room;
 mod screen;
 mod settle;
 mod trust;
+mod windows;
 mod witness;
 
 use std::sync::Arc;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::Organisation;
+use super::departure::Departure;
 use super::draft::Draft;
 use super::examiner::Examiner;
 use crate::model::{
-    Decision, Diagnostic, Finding, Kind, Method, Origin, Place, ReasonCode, Screening, Step, ToolClass, Treatment,
-    Verdict, Withheld,
+    Decision, Diagnostic, Finding, Method, Origin, Place, ReasonCode, Screening, Step, Treatment, Verdict, Withheld,
 };
 use crate::policy::{Going, Policy};
 use crate::prefilter::Prefilters;
@@ -36,11 +36,14 @@ impl Screened {
         let across_steps = rules::screen(past, &step, policy, prefilters);
         screening.findings.extend(across_steps);
         session::lower(past, &step, &mut screening.findings);
-        let going = going(&step, policy);
+        let going = match screening.findings.as_slice() {
+            [] => Departure::None,
+            _ => Departure::of(&step, policy),
+        };
         let treatments: Vec<Treatment> = screening
             .findings
             .iter()
-            .map(|finding| treatment(finding, &step, policy, going))
+            .map(|finding| treatment(finding, &step, policy, going.of_finding(finding, &step)))
             .collect();
         let obvious = session::obvious(past, &step, policy).filter(|_| screening.coverage.cut.is_empty());
         Self {
@@ -150,17 +153,6 @@ impl Screened {
         verdict.diagnostics.extend(leniencies);
         verdict
     }
-}
-
-/// Whether a step hands what it carries to somebody else.
-fn going(step: &Step, policy: &Policy) -> Going {
-    let sends = step.kind == Kind::A2aRequest
-        || step.tool_call.as_ref().is_some_and(|call| {
-            crate::tools::classes_of_call(step, call, policy)
-                .set
-                .has(ToolClass::SendsOut)
-        });
-    if sends { Going::Out } else { Going::Nowhere }
 }
 
 /// The policy's treatment, with two exceptions. What surrounds a step — the agent's own instructions, ids — is never masked;

@@ -6,48 +6,16 @@ use std::path::Path;
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
-use super::judge_lines;
+use super::error::PolicyError;
+use super::judge_lines::{self, CodeLine, JudgeLines};
 use super::local_lines::LocalJudgeLines;
 use super::own::{OwnRuleLine, OwnRules};
+use super::values::{all_named, named, one_of};
 use super::{
     DestinationRules, Disclosure, HarmlessEntry, MaskStyle, NamePatterns, Policy, PostureTable, RecordRules,
     ToolClassRules, ToolRules, TreatmentEntry, Undeclared,
 };
 use crate::model::{Confidence, Kind, Method, Origin, Posture, ReasonCode, Severity, Treatment};
-
-/// Why a policy could not be used: the file, the key, what was expected, what was found.
-#[derive(Debug, thiserror::Error)]
-pub enum PolicyError {
-    /// The file could not be read.
-    #[error("{file}: cannot be read: {why}")]
-    Unreadable {
-        /// The file.
-        file: String,
-        /// What the system said.
-        why: String,
-    },
-    /// It is no TOML, or has a key that no policy has.
-    #[error("{file}: {why}")]
-    Malformed {
-        /// The file.
-        file: String,
-        /// Line, column and what was expected.
-        why: String,
-    },
-    /// A value is none of the possible ones.
-    #[error("{file}: `{key}`: {why}")]
-    Invalid {
-        /// The file.
-        file: String,
-        /// The key, with its place.
-        key: String,
-        /// What was expected and what was found.
-        why: String,
-    },
-    /// `extends` names no built-in profile.
-    #[error("there is no built-in profile `{0}`; there are {list}", list = super::PROFILE_NAMES.join(", "))]
-    UnknownProfile(String),
-}
 
 /// A policy file as it is written. Every key may be left out; what is left out comes from the profile that it extends.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
@@ -124,7 +92,7 @@ pub struct TreatmentLine {
 
 impl TreatmentLine {
     /// What is made of one rule's findings.
-    pub(super) fn of_rule(id: String, treatment: String) -> Self {
+    fn of_rule((id, treatment): (String, String)) -> Self {
         Self {
             rules: vec![id],
             treatment,
@@ -186,42 +154,6 @@ pub struct MaskLines {
     /// For the style `hash`: the name of the variable that holds the key.
     #[serde(skip_serializing_if = "Option::is_none")]
     key_env: Option<String>,
-}
-
-/// `[judge]`.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct JudgeLines {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) min_confidence: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) min_confidence_acting: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) long_texts: Option<String>,
-    pub(super) table: BTreeMap<String, BTreeMap<String, String>>,
-    pub(super) first: FirstStageLines,
-}
-
-/// `[judge.first]`.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
-#[serde(deny_unknown_fields, default)]
-pub(super) struct FirstStageLines {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) min_confidence: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) escalate_risk: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) escalate: Option<Vec<String>>,
-}
-
-/// The meaning of a reason code; or, as TOML reads a name with dots, of all that begin so.
-#[derive(Clone, Debug, Deserialize, Serialize)]
-#[serde(untagged, expecting = "expected a sentence in quotes that says what the code means")]
-pub enum CodeLine {
-    /// The meaning.
-    Meaning(String),
-    /// What follows the next dot.
-    Further(BTreeMap<String, CodeLine>),
 }
 
 /// `[disclosure]`.
@@ -325,7 +257,12 @@ impl PolicyFile {
             treatments: self
                 .treatments
                 .into_iter()
-                .chain(self.rules.iter().filter_map(OwnRuleLine::treatment))
+                .chain(
+                    self.rules
+                        .iter()
+                        .filter_map(OwnRuleLine::treatment)
+                        .map(TreatmentLine::of_rule),
+                )
                 .chain(base.treatments)
                 .collect(),
             rules: self.rules.into_iter().chain(base.rules).collect(),
@@ -594,34 +531,4 @@ fn posture_table(lines: &BTreeMap<String, String>) -> Result<PostureTable, (Stri
         }
     }
     Ok(table)
-}
-
-fn one_of<T: Copy>(name: &str, table: &[(&str, T)]) -> Result<T, String> {
-    table
-        .iter()
-        .find(|(known, _)| *known == name)
-        .map(|(_, value)| *value)
-        .ok_or_else(|| {
-            format!(
-                "expected one of {}, found `{name}`",
-                list(table.iter().map(|(known, _)| *known))
-            )
-        })
-}
-
-pub(super) fn named<T: Copy>(name: &str, all: &[T], as_str: fn(T) -> &'static str) -> Result<T, String> {
-    all.iter().copied().find(|value| as_str(*value) == name).ok_or_else(|| {
-        format!(
-            "expected one of {}, found `{name}`",
-            list(all.iter().map(|value| as_str(*value)))
-        )
-    })
-}
-
-pub(super) fn all_named<T: Copy>(names: &[String], all: &[T], as_str: fn(T) -> &'static str) -> Result<Vec<T>, String> {
-    names.iter().map(|name| named(name, all, as_str)).collect()
-}
-
-fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }

@@ -2,14 +2,52 @@
 
 use std::collections::BTreeMap;
 
-use super::file::{CodeLine, FirstStageLines, JudgeLines, all_named, named};
+use serde::{Deserialize, Serialize};
+
 use super::judging::{ConfidenceRules, FirstStageRules, JudgeRules, LongTexts, OwnCode, StrictnessTable};
+use super::values::{all_named, named};
 use crate::model::{Authorization, Decision, ReasonCode, Risk};
 
 /// The most codes of its own that an organisation has.
 const MOST_CODES: usize = 64;
 /// The longest meaning of a code, in characters.
 const LONGEST_MEANING: usize = 200;
+
+/// `[judge]`.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct JudgeLines {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    min_confidence: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    min_confidence_acting: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    long_texts: Option<String>,
+    table: BTreeMap<String, BTreeMap<String, String>>,
+    first: FirstStageLines,
+}
+
+/// `[judge.first]`.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+struct FirstStageLines {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    min_confidence: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    escalate_risk: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    escalate: Option<Vec<String>>,
+}
+
+/// The meaning of a reason code; or, as TOML reads a name with dots, of all that begin so.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(untagged, expecting = "expected a sentence in quotes that says what the code means")]
+pub enum CodeLine {
+    /// The meaning.
+    Meaning(String),
+    /// What follows the next dot.
+    Further(BTreeMap<String, CodeLine>),
+}
 
 /// The key and what is wrong with it.
 type Wrong = (String, String);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::LocalJudgeRules;
-use super::file::named;
+use super::values::named;
 use crate::model::Kind;
 
 /// `[local_judge]`.

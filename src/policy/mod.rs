@@ -4,6 +4,7 @@
 //! compiled, given a version (a hash of what it says), and never changes afterwards; a reload makes a new one.
 //! This module knows no clock and no network, and no prefilter by name: rules are matched by pattern.
 
+mod error;
 mod file;
 mod harmless;
 mod judge_lines;
@@ -15,12 +16,14 @@ mod own;
 mod profiles;
 mod tool_classes;
 mod treatment;
+mod values;
 
 use std::collections::BTreeMap;
 
 use crate::model::{Method, Posture};
 
-pub use file::{PolicyError, PolicyFile};
+pub use error::PolicyError;
+pub use file::PolicyFile;
 pub use harmless::{HarmlessEntry, has_proper_ids, is_id};
 pub use judging::{ConfidenceRules, FirstStageRules, JudgeRules, LongTexts, OwnCode, StrictnessTable};
 pub use local_lines::{ThresholdTable, Thresholds};

@@ -13,7 +13,7 @@ use regex::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
 
 use super::OwnCode;
-use super::file::{TreatmentLine, all_named, named};
+use super::values::{all_named, named};
 use crate::model::{Confidence, Origin, ReasonCode, Severity, Treatment};
 use meeting::Walk;
 
@@ -267,10 +267,10 @@ impl OwnRules {
 }
 
 impl OwnRuleLine {
-    /// What the rule says is to be made of its findings, if it does.
-    pub(super) fn treatment(&self) -> Option<TreatmentLine> {
+    /// The id under which the rule is reported and what it says is to be made of its findings, if it does.
+    pub(super) fn treatment(&self) -> Option<(String, String)> {
         let treatment = self.treatment.clone()?;
-        Some(TreatmentLine::of_rule(format!("{OWN_FAMILY}.{}", self.id), treatment))
+        Some((format!("{OWN_FAMILY}.{}", self.id), treatment))
     }
 
     fn has_id(&self) -> bool {

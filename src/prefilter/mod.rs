@@ -26,6 +26,7 @@ mod words;
 pub use crate::text::keywords::{Case, KeywordHits, Keywords, Seen, Word};
 pub use crate::text::views::{ViewText, Views};
 pub use custom_rules::own_rules;
+pub use destructive_command::sends_by_command;
 pub use engine::{
     CalledTool, Prefilter, Prefilters, Rule, RuleError, ScanContext, StepKeywords, Subject, Unremarkable, Work,
 };

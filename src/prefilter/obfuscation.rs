@@ -10,7 +10,7 @@ mod wordplay;
 use std::ops::Range;
 
 use super::{Prefilter, Rule, Subject, Unremarkable, ViewText, Word, disguise};
-use crate::model::{Content, Finding, Origin, ReasonCode, Treatment, View};
+use crate::model::{Content, Finding, Form, Origin, ReasonCode, ToolClass, Treatment, View};
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 use crate::text::bytes::ByteClasses;
 
@@ -73,7 +73,10 @@ impl Prefilter for Obfuscation {
     }
 
     fn heeds_unremarkable(&self, plain: Unremarkable<'_>) -> bool {
-        plain.may_act() && plain.label.is_some_and(is_piece_label)
+        plain.may_act()
+            && plain
+                .label
+                .is_some_and(|label| is_piece_label(label) || stem(label).is_some())
     }
 
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
@@ -128,17 +131,40 @@ impl Prefilter for Obfuscation {
     }
 }
 
-/// Whether a content is the first of the arguments whose names number them as pieces of one text. What they say together is
-/// not put together here.
+/// Whether a content is the first of the arguments whose names number them as pieces of one text; of a tool that runs what it is
+/// given, whatever is numbered. What they say together is not put together here.
 fn is_piece(subject: &Subject<'_>) -> bool {
     const MOST: usize = 64;
-    let label = |content: &Content| content.label.as_deref().is_some_and(is_piece_label);
-    if subject.content.origin != Origin::ToolArguments || !label(subject.content) {
+    let runs = subject.called.classes.set.has(ToolClass::Executes);
+    let series = |content: &Content| -> Option<String> {
+        let label = content.label.as_deref()?;
+        match is_piece_label(label) {
+            true => Some("piece".to_owned()),
+            false => stem(label)
+                .filter(|_| runs && content.form == Form::Text)
+                .map(|stem| format!("{stem}…")),
+        }
+    };
+    if subject.content.origin != Origin::ToolArguments {
         return false;
     }
+    let Some(own) = series(subject.content) else {
+        return false;
+    };
     let arguments = subject.step.contents_of(Origin::ToolArguments).take(MOST);
-    let mut pieces = arguments.filter(|content| label(content));
+    let mut pieces = arguments.filter(|content| series(content).as_ref() == Some(&own));
     pieces.next().is_some_and(|first| first.id == subject.content.id) && pieces.next().is_some()
+}
+
+/// What stands before the number of a numbered name, `line` of `line2`; of one letter alone, nothing.
+fn stem(label: &str) -> Option<&str> {
+    let stem = label.trim_end_matches(|c: char| c.is_ascii_digit());
+    let is_letter = label.len() == 1 && stem == label;
+    match label.len() - stem.len() {
+        0 if is_letter => Some(""),
+        1 | 2 => Some(stem.trim_end_matches(['_', '-', ' '])),
+        _ => None,
+    }
 }
 
 /// Whether a name is that of a numbered piece: `part1`, `chunk_b`.

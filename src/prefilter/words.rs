@@ -83,7 +83,7 @@ word_lists! {
     ;
     "obfuscation.toml", OBFUSCATION:
     obfuscation_gaps = "gaps" { COMPACT }
-    obfuscation_unread = "unread" { NAMES, ENCIPHERED }
+    obfuscation_unread = "unread" { NAMES, ENCIPHERED, FORMS }
     ;
     "personal_data.toml", PERSONAL_DATA:
     personal_data_addresses = "addresses" { FILE_ENDS }

@@ -10,7 +10,7 @@ use super::layout::{self, Items, Layout, Manner};
 use super::rank::Cues;
 use super::surroundings::{self, Called, Shelf, Shelves};
 use super::{Cut, PromptInput, history, tokens};
-use crate::model::{Content, ContentId, Place};
+use crate::model::{Content, ContentId, Leeway, Place};
 use crate::policy::MaskStyle;
 
 /// Tokens for contents, however small the budget is.
@@ -51,7 +51,8 @@ pub(super) fn compose(input: &PromptInput<'_>, fence: &Fence<'_>, room: usize) -
     let context = StepContext {
         method: step.method.as_str(),
         kind: step.kind.as_str(),
-        modifiable: step.method.allows_modification(),
+        modifiable: step.most_leeway() > Leeway::Nothing,
+        edits: step.most_leeway().as_str(),
         mask: match input.policy.mask {
             MaskStyle::Stars | MaskStyle::LastFour => MaskContext::Stars,
             MaskStyle::Placeholder | MaskStyle::Hash { .. } => MaskContext::Placeholder,

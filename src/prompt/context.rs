@@ -34,8 +34,10 @@ pub(super) struct StepContext {
     pub(super) method: &'static str,
     /// The kind of step.
     pub(super) kind: &'static str,
-    /// Whether the protocol lets the step be modified.
+    /// Whether the step can be modified.
     pub(super) modifiable: bool,
+    /// What edits may take out: `nothing`, `data`, `values` or `passages`.
+    pub(super) edits: &'static str,
     /// What stands in the place of masked text.
     pub(super) mask: MaskContext,
     /// What is said about the step, fenced; empty when nothing is.

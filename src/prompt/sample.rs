@@ -110,6 +110,7 @@ pub(super) fn full(kind: Kind) -> StepContext {
         }],
         more_cuts: 2,
         modifiable: true,
+        edits: "passages",
         mask: MaskContext::Stars,
         ..bare(kind)
     }
@@ -121,6 +122,7 @@ pub(super) fn bare(kind: Kind) -> StepContext {
         method: "steps/message",
         kind: kind.as_str(),
         modifiable: false,
+        edits: "nothing",
         mask: MaskContext::Placeholder,
         facts: String::new(),
         agent: AgentContext::default(),

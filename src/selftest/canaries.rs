@@ -153,6 +153,7 @@ impl Canaries {
             deadline: tokio::time::Instant::now() + self.settings.timeout,
             // Nobody's allowance: whoever configures canaries pays for them.
             purse: &judge::BottomlessPurse,
+            ranks: None,
         };
         match judge.assess(question).await {
             Ok(judged) if case.expected.acceptable.contains(&judged.assessment.decision) => Answer::Right,

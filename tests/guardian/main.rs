@@ -29,6 +29,8 @@ mod documents;
 #[cfg(test)]
 mod doors;
 #[cfg(test)]
+mod edits;
+#[cfg(test)]
 mod endpoints;
 #[cfg(test)]
 mod evaluation;
@@ -36,6 +38,8 @@ mod evaluation;
 mod fingerprint;
 #[cfg(test)]
 mod honest;
+#[cfg(test)]
+mod leaving;
 #[cfg(test)]
 #[path = "../support/live.rs"]
 #[allow(dead_code, unreachable_pub)]
@@ -71,6 +75,8 @@ mod shapes;
 mod support;
 #[cfg(test)]
 mod tls;
+#[cfg(test)]
+mod training;
 #[cfg(test)]
 mod transport;
 #[cfg(test)]

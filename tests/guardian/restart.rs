@@ -151,6 +151,10 @@ async fn without_a_folder_a_step_of_an_older_session_says_so_to_agent_and_judge(
     let result = guardian.post(&after()).await.result().clone();
     assert_eq!(codes(&result), ["session_incomplete"], "{result}");
     assert!(shown.lock().unwrap()[0].contains("the session began before this process"));
+    assert!(
+        !result.to_string().contains("began before"),
+        "a client is told the code alone: {result}"
+    );
     let records = guardian.records(1).await;
     assert_eq!(records[0]["diagnostics"], json!(["session_incomplete"]));
     // So can all that follow: what was before is not known to them either.
@@ -169,7 +173,14 @@ async fn without_a_folder_a_step_of_an_older_session_says_so_to_agent_and_judge(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_that_made_room_does_not_look_like_a_new_one() {
-    let guardian = TestGuardian::with("[sessions]\nmax_sessions = 1\norganisation_share = 1.0").await;
+    let shown = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let kept = std::sync::Arc::clone(&shown);
+    let judge = ScriptedJudge::responding(move |asked| {
+        kept.lock().unwrap().push(asked.user.clone());
+        completion(&asked.answer("allow", &[], json!([])).to_string())
+    })
+    .await;
+    let guardian = TestGuardian::with_judge(&judge, "[sessions]\nmax_sessions = 1\norganisation_share = 1.0").await;
     let of = |session: &str, step: Value| {
         let mut step = step;
         step["params"]["context"]["session"]["id"] = json!(session);
@@ -187,6 +198,13 @@ async fn a_session_that_made_room_does_not_look_like_a_new_one() {
             .result()
             .clone();
         if codes(&result) == ["session_incomplete"] {
+            let prompts = shown.lock().unwrap();
+            assert!(
+                prompts
+                    .last()
+                    .unwrap()
+                    .contains("the session had to make room for others")
+            );
             return;
         }
         assert!(begun.elapsed().as_secs() < 20, "it was never said");

@@ -232,8 +232,8 @@ async fn numbers_of_any_size_are_accepted_and_come_back_as_they_were_written() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_judge_is_shown_who_asks_and_which_method_it_is_as_data() {
-    let shown = Arc::new(Mutex::new(Vec::new()));
-    let kept = Arc::clone(&shown);
+    let prompts = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&prompts);
     let judge = ScriptedJudge::responding(move |asked| {
         kept.lock().unwrap().push(asked.user.clone());
         completion(&asked.answer("allow", &[], json!([])).to_string())
@@ -251,7 +251,7 @@ async fn the_judge_is_shown_who_asks_and_which_method_it_is_as_data() {
     guardian
         .post(&request("protocols/MCP", json!({ "message": sampling })))
         .await;
-    let shown = shown.lock().unwrap().clone();
+    let shown = prompts.lock().unwrap().clone();
     let line = shown[0]
         .lines()
         .find(|line| line.starts_with("user: "))
@@ -270,4 +270,28 @@ async fn the_judge_is_shown_who_asks_and_which_method_it_is_as_data() {
     asked["params"]["context"]["user"]["name"] = json!("Bea");
     guardian.post(&asked).await;
     assert_eq!(judge.asked(), 3);
+    let elicitation = inner(
+        "elicitation/create",
+        json!({ "message": "Which branch do you mean?", "requestedSchema": { "type": "object", "properties": {} } }),
+    );
+    guardian
+        .post(&request("protocols/MCP", json!({ "message": elicitation })))
+        .await;
+    let trigger = json!({ "type": "autonomous", "event": { "type": "mail", "id": "m-7" },
+        "content": [{ "kind": "text", "text": "When do you open?" }] });
+    let context = asked["params"]["context"].clone();
+    guardian
+        .post(&request(
+            "steps/agentTrigger",
+            json!({ "context": context, "trigger": trigger }),
+        ))
+        .await;
+    let shown = prompts.lock().unwrap().clone();
+    for (prompt, line) in [
+        (&shown[3], "MCP method: \"elicitation/create\""),
+        (&shown[4], "trigger: \"autonomous\""),
+        (&shown[4], "event: \"mail\""),
+    ] {
+        assert!(prompt.lines().any(|shown| shown == line), "{line}: {prompt}");
+    }
 }

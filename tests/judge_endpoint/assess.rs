@@ -52,6 +52,7 @@ async fn judge_at(url: String, step: &Step, budget_tokens: usize) -> Result<Judg
             prompts: &prompts,
             deadline: Instant::now() + Duration::from_secs(20),
             purse: &BottomlessPurse,
+            ranks: None,
         })
         .await
 }
@@ -384,6 +385,7 @@ async fn a_call_that_lost_against_its_hedge_is_paid_for_and_told() {
             prompts: &prompts,
             deadline: Instant::now() + patience,
             purse: &ledger,
+            ranks: None,
         })
         .await
         .unwrap();

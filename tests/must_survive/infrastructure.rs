@@ -309,10 +309,7 @@ async fn c6_batches_are_judged_step_by_step() {
     );
 }
 
-#[allow(
-    dead_code,
-    reason = "not run: it holds what was removed or decided otherwise, and has to be rewritten"
-)]
+#[tokio::test(flavor = "multi_thread")]
 async fn c3_an_organisation_that_has_spent_its_money_has_rules_and_the_posture() {
     let judge = ScriptedJudge::answering(|asked| asked.answer(ALLOW, &[], json!([]))).await;
     let order =
@@ -322,6 +319,7 @@ async fn c3_an_organisation_that_has_spent_its_money_has_rules_and_the_posture()
         Door::with(&format!(
             "[limits]\nqueue_ms = 0\n{limits}\n[cache]\nmax_bytes = 0\n\
              [judge]\nbase_url = \"{url}/v1\"\nmodel = \"m\"\non_failure = \"{on_failure}\"\n\
+             price_in = 1000000\nprice_out = 1000000\n\
              [judge.first]\nmodel = \"small\"\nprice_in = 1000000\nprice_out = 1000000",
             url = judge.url()
         ))

@@ -4,7 +4,10 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
-use crate::harness::{ALLOW, Cases, Door, MODIFY, allowed, answer_to, denied, flagged, masked, not_denied, refused};
+use crate::harness::{
+    ALLOW, Cases, DENY, Door, MODIFY, allowed, answer_to, answer_to_text, denied, flagged, masked, not_denied, refused,
+    short,
+};
 use crate::steps::{
     a2a_answer, agent_message, document, fetch, mcp_call, mcp_result, memory, read, remember, shell, sql, step,
     tool_call, tool_outputs, tool_result, trigger, user_message, write,
@@ -65,10 +68,7 @@ fn s1_keys_that_are_there_twice_are_refused() {
     denied([request]);
 }
 
-#[allow(
-    dead_code,
-    reason = "not run: it holds what was removed or decided otherwise, and has to be rewritten"
-)]
+#[test]
 fn s2_documents_out_of_bounds_are_refused() {
     let message = |text: &str| user_message("@").to_string().replace("\"@\"", text).into_bytes();
     let nested = |levels: usize, open: &str, close: &str| message(&(open.repeat(levels) + "1" + &close.repeat(levels)));
@@ -79,11 +79,6 @@ fn s2_documents_out_of_bounds_are_refused() {
             ("objects", nested(200, "{\"a\":", "}")),
             ("very deep arrays", nested(100_000, "[", "]")),
             ("many values", message(&format!("[{}1]", "1,".repeat(300_000)))),
-            ("a number beyond a double", message("1e999")),
-            (
-                "a number with more digits than a double",
-                message("12345678901234567890123456789"),
-            ),
         ],
     );
     refused(
@@ -141,6 +136,29 @@ fn s2_documents_out_of_bounds_are_refused() {
             ),
         ],
     );
+}
+
+/// Moved from a refusal: JSON knows no largest number. What stands beside it is read all the same.
+#[test]
+fn s2_numbers_that_a_double_cannot_hold_are_accepted() {
+    let digits = "7".repeat(5_000);
+    let beside = |number: &str, text: &str| {
+        let data = json!([{"kind": "data", "data": {"count": "@", "note": text}}]);
+        tool_outputs(data).to_string().replace("\"@\"", number)
+    };
+    let mut cases = Cases::new();
+    for number in [
+        "1e999",
+        "-1E+4000",
+        "1e-999",
+        "12345678901234567890123456789",
+        "0.1000000000000000055511151231257827",
+        digits.as_str(),
+    ] {
+        let named = short(number);
+        cases.answered(&named, ALLOW, &answer_to_text(beside(number, "as ordered")));
+        cases.answered(&named, DENY, &answer_to_text(beside(number, ORDER)));
+    }
 }
 
 #[test]

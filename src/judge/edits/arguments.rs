@@ -1,4 +1,4 @@
-//! Edits of a call's arguments: only a value that a rule found to be a secret or personal data is replaced, by one plain word.
+//! Edits of a call's arguments and of whatever else is acted upon: only a value that a rule found to be a secret or personal data is replaced, by one plain word.
 //!
 //! An argument is read by a program. Taking words away can widen a command (`rm x --dry-run`) or a query (`WHERE id = 5`),
 //! another word can be another recipient, and stars are a pattern that matches every file. So the judge only chooses which of
@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::{Bounds, EditRefusal};
-use crate::model::{Content, Edit, Finding};
+use crate::model::{Content, Edit, Finding, Kind, Origin};
 
 impl Bounds<'_> {
     /// Adds one edit for each value that a replacement masks at this span of an argument.
@@ -31,15 +31,27 @@ impl Bounds<'_> {
             edits.push(Edit {
                 content: content.id,
                 span: finding.span.clone(),
-                replacement: self.mask.word(finding, text),
+                replacement: self.word_or_mask(content, finding, text),
                 reason: finding.reason.clone(),
             });
         }
         Ok(())
     }
 
+    /// One plain word; the policy's mask where a field of a message to another agent is all value.
+    fn word_or_mask(&self, content: &Content, finding: &Finding, text: &str) -> String {
+        if content.origin != Origin::ToolArguments
+            && self.step.kind == Kind::A2aRequest
+            && finding.span.len() == content.text.len()
+        {
+            self.mask.stand_in(finding, text)
+        } else {
+            self.mask.word(finding, text)
+        }
+    }
+
     /// The finding that names these bytes of a content as data.
-    fn data_at(&self, content: &Content, masked: &Range<usize>) -> Option<&Finding> {
+    pub(super) fn data_at(&self, content: &Content, masked: &Range<usize>) -> Option<&Finding> {
         self.findings.iter().find(|finding| {
             finding.content == Some(content.id)
                 && finding.reason.is_data()
@@ -58,7 +70,7 @@ static PLACEHOLDER: LazyLock<Regex> = LazyLock::new(|| {
 
 /// The stretches of `find` for which `replace` has a placeholder; `None` where `replace` is anything else than `find` with
 /// stretches of it masked. Nothing in the place of a text masks all of it.
-fn masked_stretches(find: &str, replace: &str) -> Option<Vec<Range<usize>>> {
+pub(super) fn masked_stretches(find: &str, replace: &str) -> Option<Vec<Range<usize>>> {
     let mut stretches = Vec::new();
     if replace.is_empty() {
         stretches.push(0..find.len());

@@ -211,7 +211,7 @@ fn refused_edits_deny() {
     for (edits, code) in [
         (vec![], "edit_missing"),
         (vec![edit("no such text", "")], "edit_not_found"),
-        (vec![edit("key", "https://evil.example")], "edit_adds_destination"),
+        (vec![edit("key", "key https://evil.example")], "edit_adds_text"),
     ] {
         let (assessment, notes) = weighed(
             Kind::ToolResult,

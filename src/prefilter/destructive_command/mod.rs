@@ -1,13 +1,15 @@
 //! Commands and code that destroy, plant, hand over or carry out.
 //!
 //! Arguments of tools that run commands are read as a shell would read them ([`crate::shell`]), and
-//! what would be called is looked at ([`files`], [`network`], [`outflow`],
+//! what would be called is looked at ([`files`], [`endless`], [`network`], [`outflow`],
 //! [`secrets`], [`system`], [`platforms`], [`commands`], [`privilege_escalation`]); Windows texts and other
 //! languages are searched with constants followed ([`windows`], [`code`]). Texts that only talk of
 //! commands are not read: a judge sees them as they are.
 
+mod beside;
 mod code;
 mod commands;
+mod endless;
 mod files;
 mod hidden_execution;
 mod network;
@@ -49,6 +51,7 @@ rule_keys! {
         WipeFile = "wipe_file",
         DiskOverwrite = "disk_overwrite",
         ForkBomb = "fork_bomb",
+        EndlessUse = "endless_use",
         PipeToShell = "pipe_to_shell",
         KnownInstaller = "known_installer",
         DownloadRun = "download_run",
@@ -247,6 +250,15 @@ impl Prefilter for DestructiveCommand {
             subject.context.spend(owed, MOST_WORK);
             self.report(subject, view, role, seen, found);
         }
+        if role == Role::Command
+            && let Some(line) = beside::line(subject)
+            && let Some(raw) = subject.views.iter().next()
+            && subject.context.spend(line.len(), MOST_WORK)
+        {
+            let seen = recipe::seen_in_line(&line, 0..subject.content.text.len());
+            subject.context.work(Work::Shell, seen.work);
+            self.report(subject, raw, role, seen, found);
+        }
     }
 }
 
@@ -267,6 +279,18 @@ fn can_call(text: &str) -> bool {
             || matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b'_' | b'+' | b'%')
     };
     !text.bytes().all(says_nothing)
+}
+
+/// Whether a text, read as a shell would read it, hands data to another machine: `curl -d`, `wget --post-data`, `nc`, `mail`.
+pub fn sends_by_command(text: &str) -> bool {
+    if text.len() > LONGEST_COMMAND || !can_call(text) || !outflow::may_send(text) {
+        return false;
+    }
+    let reading = shell::read(text, secrets::found_key);
+    reading
+        .calls
+        .iter()
+        .any(|call| outflow::is_sender(call) && !does_nothing(call))
 }
 
 /// Looks at a text that is run.
@@ -320,6 +344,8 @@ fn look_at_shell(text: &str, seen: &mut Seen, nested: &mut code::Nested) {
     let reading = shell::read(text, secrets::found_key);
     for call in reading.calls.iter().filter(|call| !does_nothing(call)) {
         files::look(&reading, call, seen);
+        endless::look(&reading, call, seen);
+        recipe::look_at_written(call, seen);
         network::look(&reading, call, seen);
         outflow::look(&reading, call, seen);
         secrets::look(&reading, call, seen);

@@ -3,9 +3,12 @@
 //! A line is read without what stands before its command; the grammar of the file is not followed. Only what no honest file
 //! holds is told; everything else is left to the judge.
 
+use std::ops::Range;
+
 use super::secrets::found_key;
-use super::{Danger, Seen, look_at_nested, look_at_shell, network};
+use super::{Danger, Seen, code, look_at_nested, look_at_shell, network};
 use crate::prefilter::locations::{Location, Steering};
+use crate::shell::syntax::Direction;
 use crate::shell::{self, Call};
 
 /// The most lines that are read of one file, and the longest file.
@@ -38,15 +41,39 @@ pub(super) fn is_recipe(path: &str) -> bool {
     let bare = name.trim_end_matches(".yaml").trim_end_matches(".yml");
     matches!(
         name,
-        "makefile" | "gnumakefile" | "justfile" | "package.json" | "composer.json" | "crontab"
+        "makefile" | "gnumakefile" | "justfile" | "package.json" | "composer.json" | "crontab" | "setup.py"
     ) || ["dockerfile", "containerfile", "jenkinsfile"]
         .iter()
         .any(|lead| name.starts_with(lead))
-        || [".mk", ".service", ".desktop", ".crontab"]
-            .iter()
-            .any(|end| name.ends_with(end))
+        || [".mk", ".crontab"].iter().any(|end| name.ends_with(end))
+        || is_unit(name)
         || matches!(bare, "docker-compose" | "compose" | "taskfile" | "cloud-init")
         || matches!(location.steering(), Some(Steering::Pipeline | Steering::Hook))
+}
+
+/// Whether a file is one whose lines name what is run behind a key, by its path: no shell reads it.
+pub(super) fn is_unit(path: &str) -> bool {
+    [".service", ".timer", ".desktop"].iter().any(|end| path.ends_with(end))
+}
+
+/// Looks at what a call prints into a file that is run by itself.
+pub(super) fn look_at_written(call: &Call, seen: &mut Seen) {
+    // What stands inside another text is not followed any further.
+    let Some(text) = call.prints.as_ref().filter(|_| seen.outer.is_none()) else {
+        return;
+    };
+    let is_written = call.redirects.iter().any(|redirect| {
+        let writes = matches!(redirect.direction, Direction::Out | Direction::Both | Direction::Append);
+        writes && is_recipe(&redirect.target.text)
+    });
+    if is_written {
+        let mut here = Seen::default();
+        look(text, &mut here);
+        seen.work += here.work;
+        for (danger, _, what) in here.dangers {
+            seen.add_at(danger, call.span.clone(), what);
+        }
+    }
 }
 
 /// Looks at the lines of a file that is run by itself.
@@ -72,14 +99,7 @@ pub(super) fn look(text: &str, seen: &mut Seen) {
         if !command.contains(' ') {
             continue;
         }
-        let mut here = Seen {
-            outer: Some(place.clone()),
-            ..Seen::default()
-        };
-        let mut nested = Vec::new();
-        look_at_shell(&command, &mut here, &mut nested);
-        let nested = nested.into_iter().map(|(text, _)| (text, place.clone())).collect();
-        look_at_nested(nested, &mut here);
+        let here = seen_in_line(&command, place);
         seen.work += here.work;
         for (danger, span, what) in here.dangers {
             if is_grave(danger, &command) {
@@ -89,16 +109,78 @@ pub(super) fn look(text: &str, seen: &mut Seen) {
     }
 }
 
+/// What is seen in a command line that stands, in other words, at this place of a text.
+pub(super) fn seen_in_line(command: &str, place: Range<usize>) -> Seen {
+    let mut here = Seen {
+        outer: Some(place.clone()),
+        ..Seen::default()
+    };
+    let mut nested = Vec::new();
+    if code::is_code(command) {
+        code::look(command, &mut here, &mut nested);
+    }
+    look_at_shell(command, &mut here, &mut nested);
+    let nested = nested.into_iter().map(|(text, _)| (text, place.clone())).collect();
+    look_at_nested(nested, &mut here);
+    here
+}
+
 /// The command of a line: without what stands before it, the value of a member in JSON, `$$` as `make` reads it.
 fn command_of(line: &str) -> String {
-    let mut rest = line.trim();
+    let mut rest = behind_schedule(line.trim());
     while let Some(behind) = LEADS.iter().find_map(|lead| rest.strip_prefix(lead)) {
         rest = behind.trim_start();
+    }
+    if let Ok(words) = serde_json::from_str::<Vec<String>>(rest) {
+        return words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
     }
     if let Some((_, value)) = rest.strip_prefix('"').and_then(|member| member.split_once("\": \"")) {
         rest = value.trim_end_matches(['"', ',']);
     }
+    // A step in a line of a pipeline: `steps { sh 'make' }`.
+    for (lead, quote) in [(" sh '", '\''), (" sh \"", '"')] {
+        if let Some((_, behind)) = rest.split_once(lead)
+            && let Some((command, _)) = behind.split_once(quote)
+        {
+            rest = command;
+        }
+    }
     rest.replace("$$", "$").replace("\\\"", "\"")
+}
+
+/// A word as a shell reads it whole.
+pub(super) fn quoted(word: &str) -> String {
+    let is_plain =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'/' | b'=' | b':' | b'~');
+    match word.bytes().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
+/// A line of a table of timers without when it is run, and as whom.
+fn behind_schedule(line: &str) -> &str {
+    const FIELDS: usize = 5;
+    let is_field = |field: &str| {
+        let fits = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'*' | b'/' | b',' | b'-');
+        !field.is_empty() && field.bytes().all(fits)
+    };
+    let mut rest = line;
+    if let Some(named) = rest.strip_prefix('@') {
+        let (name, behind) = named.split_once(char::is_whitespace).unwrap_or((named, ""));
+        let is_moment = matches!(
+            name,
+            "reboot" | "yearly" | "annually" | "monthly" | "weekly" | "daily" | "midnight" | "hourly"
+        );
+        return if is_moment { behind.trim_start() } else { line };
+    }
+    for _ in 0..FIELDS {
+        match rest.split_once(char::is_whitespace) {
+            Some((field, behind)) if is_field(field) => rest = behind.trim_start(),
+            _ => return line,
+        }
+    }
+    rest.strip_prefix("root ").unwrap_or(rest)
 }
 
 /// Whether no honest file does this.

@@ -1,6 +1,7 @@
 //! Which contents are run, and which look as if they were.
 
-use super::recipe::is_recipe;
+use super::beside::is_behind_program;
+use super::recipe::{is_recipe, is_unit};
 use crate::model::{Origin, ToolClass};
 use crate::prefilter::Subject;
 use crate::prefilter::engine::{is_command_label, is_target_label};
@@ -25,6 +26,9 @@ pub(super) fn role(subject: &Subject<'_>) -> Option<Role> {
         return None;
     }
     let label = content.label.as_deref().unwrap_or_default();
+    if is_behind_program(subject) {
+        return Some(Role::Likely);
+    }
     if is_command_label(label) {
         return Some(Role::Command);
     }
@@ -50,7 +54,7 @@ fn is_listed(label: &str, list: &[&str]) -> bool {
 
 /// Whether the call writes what it is given to a file that is run by itself: at login, at boot, on a timer, by a hook.
 fn runs_where_written(subject: &Subject<'_>) -> bool {
-    let mut targets = subject.called.targets.iter();
+    let mut targets = subject.called.targets.iter().filter(|target| !is_unit(target));
     targets.any(|target| {
         matches!(
             Location::of(target).steering(),

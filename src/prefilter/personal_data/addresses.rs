@@ -34,9 +34,9 @@ pub(super) fn emails(text: &str, hits: &mut Vec<Hit>) {
         let (Some(local_text), Some(domain_text)) = (head.get(head.len() - local..), tail.get(..domain)) else {
             continue;
         };
-        let trimmed_local = local_text.trim_start_matches(['.', '-', '\'', '=', '&', '%', '+']);
-        // `user=name@…` in a query is a name with a value.
-        let trimmed_local = trimmed_local.rsplit(['=', '&']).next().unwrap_or_default();
+        // `user=name@…` in a query is a name with a value, and what opens the value is no part of it: `email='name@…'`.
+        let trimmed_local = local_text.rsplit(['=', '&']).next().unwrap_or_default();
+        let trimmed_local = trimmed_local.trim_start_matches(['.', '-', '\'', '%', '+']);
         let trimmed_domain = domain_text.trim_end_matches(['.', '-']);
         if trimmed_local.is_empty() || !is_mail_domain(trimmed_domain) || word.is_user_info(text, at - local) {
             continue;

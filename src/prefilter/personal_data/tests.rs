@@ -195,6 +195,24 @@ fn pieces() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
+    fn what_opens_and_closes_a_value_is_no_part_of_it(
+        local in "[a-z][a-z0-9]{0,6}([._+-][a-z0-9]{1,5}){0,2}",
+        name in "[a-z]{0,8}",
+        sign in "(=|:|: | |<>|==|&x=|=%)",
+        quotes in proptest::sample::select(vec![("'", "'"), ("\"", "\""), ("`", "`"), ("(", ")"), ("['", "']"), ("<", ">"), ("('", "')"), ("\\\"", "\\\""), ("{", "}")]),
+    ) {
+        let (open, close) = quotes;
+        let mail = format!("{local}@example.com");
+        let text = format!("{name}{sign}{open}{mail}{close} AND id=5");
+        for finding in testing::seen(&*PERSONAL, Origin::ToolOutput, &text) {
+            if finding.rule == "personal_data.email" {
+                prop_assert_eq!(&text[finding.span], mail.as_str(), "in {}", text);
+            }
+        }
+    }
+
+
+    #[test]
     fn any_text_is_survived_and_spans_are_on_borders(parts in proptest::collection::vec(pieces(), 0..12)) {
         // `seen` asserts that every span can be cut out of the text.
         testing::seen(&*PERSONAL, Origin::ToolOutput, &parts.concat());

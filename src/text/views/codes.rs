@@ -10,6 +10,8 @@ use crate::text::bytes::hex_number;
 const FEWEST: usize = 8;
 /// The most that stands between two codes.
 const WIDEST_GAP: usize = 8;
+/// The most words of such letters at each end of a list that are no codes: `a 69 67 6e`.
+const MOST_STRANGERS: usize = 2;
 
 /// One code: where it stands, and its digits.
 type Code<'t> = (Range<usize>, &'t [u8]);
@@ -29,10 +31,27 @@ pub(super) fn decode(bytes: &[u8], writer: &mut Writer) {
         let start = block - before.iter().rev().take_while(|byte| belongs(**byte)).count();
         let end = start + bytes.iter().skip(start).take_while(|byte| belongs(**byte)).count();
         looked_until = end;
-        for list in lists(bytes, start..end) {
+        for list in lists(bytes, whole_words(bytes, start..end)) {
             write(&list, writer);
         }
     }
+}
+
+/// A range without what belongs to words that begin before it or end behind it.
+fn whole_words(bytes: &[u8], range: Range<usize>) -> Range<usize> {
+    let is_letter = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii());
+    let within = bytes.get(range.clone()).unwrap_or_default();
+    let letters = |byte: &&u8| byte.is_ascii_alphanumeric();
+    let before = range.start.checked_sub(1).and_then(|at| bytes.get(at));
+    let head = match is_letter(before) {
+        true => within.iter().take_while(letters).count(),
+        false => 0,
+    };
+    let tail = match is_letter(bytes.get(range.end)) {
+        true => within.iter().rev().take_while(letters).count(),
+        false => 0,
+    };
+    range.start + head..range.end.saturating_sub(tail).max(range.start + head)
 }
 
 /// The lists of codes in a range: rows of digits with little between them.
@@ -49,6 +68,16 @@ fn lists(bytes: &[u8], range: Range<usize>) -> Vec<Vec<Code<'_>>> {
         if digits.is_empty() {
             continue;
         }
+        if is_row_of_bits(digits) {
+            let begin = place.end - digits.len();
+            let bytes = digits.chunks_exact(BITS).enumerate();
+            lists.push(
+                bytes
+                    .map(|(at, byte)| (begin + at * BITS..begin + (at + 1) * BITS, byte))
+                    .collect(),
+            );
+            continue;
+        }
         let last = list.last().map_or(place.start, |(last, _)| last.end);
         if digits.len() > 8 || hex_number(digits).is_none() || place.start - last > WIDEST_GAP {
             lists.push(std::mem::take(&mut list));
@@ -62,6 +91,16 @@ fn lists(bytes: &[u8], range: Range<usize>) -> Vec<Vec<Code<'_>>> {
     lists
 }
 
+/// Digits of one code in a row of bits.
+const BITS: usize = 8;
+
+/// Whether digits are the bits of several letters without a gap.
+fn is_row_of_bits(digits: &[u8]) -> bool {
+    digits.len() >= FEWEST * BITS
+        && digits.len().is_multiple_of(BITS)
+        && digits.iter().all(|digit| matches!(digit, b'0' | b'1'))
+}
+
 /// The digits of a code, what marks it as one left out.
 fn digits_of(token: &[u8]) -> &[u8] {
     match token {
@@ -73,20 +112,26 @@ fn digits_of(token: &[u8]) -> &[u8] {
 
 /// Writes a list, read in the first base in which it is a text.
 fn write(list: &[Code<'_>], writer: &mut Writer) {
-    let all = |is: fn(&[u8]) -> bool| list.iter().all(|(_, digits)| is(digits));
-    let is_bits = |digits: &[u8]| digits.len() >= 7 && digits.iter().all(|digit| matches!(digit, b'0' | b'1'));
-    let is_octal = |digits: &[u8]| digits.len() == 3 && digits.iter().all(|digit| (b'0'..=b'7').contains(digit));
-    let is_decimal = |digits: &[u8]| digits.len() <= 3 && digits.iter().all(u8::is_ascii_digit);
-    let is_hex = |digits: &[u8]| matches!(digits.len(), 2 | 4);
-    let bases = [
-        (2, all(is_bits)),
-        (8, all(is_octal)),
-        (10, all(is_decimal)),
-        (16, all(is_hex)),
+    type Fits = fn(&[u8]) -> bool;
+    let bases: [(u32, Fits); 4] = [
+        (2, |digits| {
+            digits.len() >= 7 && digits.iter().all(|digit| matches!(digit, b'0' | b'1'))
+        }),
+        (8, |digits| {
+            matches!(digits.len(), 2 | 3) && digits.iter().all(|digit| (b'0'..=b'7').contains(digit))
+        }),
+        (10, |digits| digits.len() <= 3 && digits.iter().all(u8::is_ascii_digit)),
+        (16, |digits| matches!(digits.len(), 2 | 4)),
     ];
-    for (base, _) in bases.into_iter().filter(|(_, fits)| *fits) {
+    let has_digit = |digits: &[u8]| digits.iter().any(u8::is_ascii_digit);
+    let readings = bases.into_iter().flat_map(|(base, fits)| {
+        // A word such as `be` is a code, too, and ends a list of codes.
+        let narrow = without_strangers(list, |digits| fits(digits) && has_digit(digits));
+        [(base, fits, without_strangers(list, fits)), (base, fits, narrow)]
+    });
+    for (base, fits, list) in readings {
         let read = list.iter().map(|(place, digits)| {
-            let number = std::str::from_utf8(digits).ok()?;
+            let number = std::str::from_utf8(digits).ok().filter(|_| fits(digits))?;
             let code = u32::from_str_radix(number, base).ok()?;
             Some((place.clone(), u8::try_from(code).ok()?))
         });
@@ -106,6 +151,14 @@ fn write(list: &[Code<'_>], writer: &mut Writer) {
         writer.put(end..end, "\n");
         return;
     }
+}
+
+/// A list without the few words at its ends that are no codes of this base.
+fn without_strangers<'l, 't>(list: &'l [Code<'t>], fits: impl Fn(&[u8]) -> bool) -> &'l [Code<'t>] {
+    let strange = |code: &&Code<'_>| !fits(code.1);
+    let head = list.iter().take(MOST_STRANGERS).take_while(strange).count();
+    let tail = list.iter().rev().take(MOST_STRANGERS).take_while(strange).count();
+    list.get(head..list.len().saturating_sub(tail)).unwrap_or_default()
 }
 
 /// Whether a byte may stand in a list of codes.

@@ -118,6 +118,10 @@ fn disguises() -> Vec<(&'static str, String)> {
         ("base64 in array items", format!("[\"{}\"]", lines.join("\", \""))),
         ("base64 with zero-width", mapped(&encoded, |c| format!("{c}\u{200b}"))),
         ("hex", MARKER.bytes().map(|b| format!("{b:02x}")).collect()),
+        ("hex pairs", MARKER.bytes().map(|b| format!("{b:02X} ")).collect()),
+        ("hex with colons", numbers(|byte| format!("{byte:02x}"), ":")),
+        ("hex with commas", numbers(|byte| format!("0x{byte:02x}"), ", ")),
+        ("hex with dashes", numbers(|byte| format!("{byte:02X}"), "-")),
         ("hex escapes", MARKER.bytes().map(|b| format!("\\x{b:02x}")).collect()),
         (
             "unicode escapes",
@@ -149,25 +153,8 @@ fn disguises() -> Vec<(&'static str, String)> {
         ("calls of chr", numbers(|byte| format!("chr({byte})"), "+")),
         ("code points", numbers(|byte| format!("U+{byte:04X}"), " ")),
         ("turned by three", mapped(MARKER, |c| further(c, 3).to_string())),
-        (
-            "mirrored",
-            mapped(MARKER, |c| {
-                if c == ' ' { c } else { char::from(b'a' + b'z' - c as u8) }.to_string()
-            }),
-        ),
-        ("backwards", MARKER.chars().rev().collect()),
-        ("groups of five", in_groups(&encoded, 5, "*")),
-        ("groups of four", in_groups(&encoded, 4, " ")),
         ("joined strings", in_groups(&encoded, 16, "\" + \"")),
         ("quoted lines", in_groups(&encoded, 16, "\n> ")),
-        (
-            "base64 backwards",
-            STANDARD_NO_PAD.encode(MARKER).chars().rev().collect(),
-        ),
-        (
-            "base64 turned",
-            mapped(&STANDARD_NO_PAD.encode(MARKER), |c| further(c, 13).to_string()),
-        ),
         (
             "compressed",
             STANDARD.encode(miniz_oxide::deflate::compress_to_vec_zlib(MARKER.as_bytes(), 6)),
@@ -223,21 +210,22 @@ fn planted(before: &str, disguised: &str, after: &str) -> (String, Range<usize>)
     (text, before.len()..before.len() + disguised.len())
 }
 
-#[allow(
-    dead_code,
-    reason = "not run: it holds decoders that were removed, and has to be rewritten"
-)]
+#[test]
 fn the_marker_is_found_under_every_disguise_and_the_span_covers_it() {
+    let mut lost = Vec::new();
     for (name, disguised) in disguises() {
         for (before, after) in [
             ("", ""),
             ("Some words: ", " and more."),
             ("Grüße (", ")"),
             ("line\n", "\nline"),
+            ("hide ", " be"),
         ] {
             let (text, place) = planted(before, &disguised, after);
             let spans = found(&text);
-            assert!(!spans.is_empty(), "{name}: {text:?}");
+            if spans.is_empty() {
+                lost.push(format!("{name}: {text:?}"));
+            }
             for span in spans {
                 // A disguise may begin or end with characters that show nothing, or with padding.
                 let core = text.get(span.clone()).unwrap();
@@ -249,6 +237,7 @@ fn the_marker_is_found_under_every_disguise_and_the_span_covers_it() {
             }
         }
     }
+    assert!(lost.is_empty(), "{}", lost.join("\n"));
 }
 
 #[test]

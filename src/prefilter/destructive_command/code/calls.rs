@@ -272,7 +272,17 @@ fn carries(callee: &str, arguments: &[String]) -> bool {
 
 /// Whether an argument puts a text together from pieces or numbers, so that its words do not stand in the code.
 fn is_built(argument: &str) -> bool {
-    SIGNS.iter().any(|sign| argument.contains(sign))
+    SIGNS.iter().any(|sign| argument.contains(sign)) || fills_in_literals(argument)
+}
+
+/// Whether a text is filled with words that stand in the code as well, so that they could have been written at once:
+/// `'{} -rf'.format('rm')`.
+fn fills_in_literals(argument: &str) -> bool {
+    const QUOTES: &[char] = &['\'', '"'];
+    [".format(", " % (", " % "].iter().any(|sign| {
+        let parts = argument.split_once(sign);
+        parts.is_some_and(|(text, filling)| text.starts_with(QUOTES) && filling.starts_with(QUOTES))
+    })
 }
 
 fn evaluate(

@@ -1,0 +1,113 @@
+//! Plainly: the texts of a step without their disguises, as the trained scorer reads them.
+
+use crate::local::{Listener, Unmask};
+use crate::model::{Content, Coverage, Finding, View};
+use crate::text::views;
+
+/// The rule that finds letters with gaps between them.
+const GAPS: &str = "obfuscation.gaps";
+
+/// Takes the disguise off texts, where screening found that they wear any.
+pub(super) struct Plainly<'a> {
+    pub(super) coverage: &'a Coverage,
+    pub(super) findings: &'a [Finding],
+}
+
+impl Unmask for Plainly<'_> {
+    fn unmask(&self, content: &Content, each: &mut Listener<'_>) {
+        let examined = self.coverage.examined.get(content.id.index());
+        let plain = examined
+            .filter(|examined| examined.pointer == content.pointer)
+            .is_some_and(|examined| {
+                examined
+                    .views
+                    .iter()
+                    .all(|view| matches!(view, View::Raw | View::Folded))
+            });
+        if plain {
+            each(&content.text, &|span| span);
+            self.close_gaps(content, each);
+            return;
+        }
+        let views = views::read(content);
+        let mut texts: Vec<_> = views.as_written().collect();
+        // The plainest first: what normalisation leaves of the text itself.
+        if texts.get(1).is_some_and(|view| view.view() == View::Normalized) {
+            texts.remove(0);
+        }
+        // Of all texts that are hidden in a content the scorer hears only so many.
+        let mut texts = texts.into_iter();
+        let show = |view: &views::ViewText<'_>, each: &mut Listener<'_>| {
+            each(view.text(), &|span| view.raw_span(span));
+        };
+        texts.by_ref().take(1).for_each(|view| show(view, each));
+        self.close_gaps(content, each);
+        texts.for_each(|view| show(view, each));
+    }
+}
+
+impl Plainly<'_> {
+    /// Shows a text whose letters stand apart once more, put together. Rules tell that as evidence; a judge should be able to read
+    /// it, and the scorer is one.
+    fn close_gaps(&self, content: &Content, each: &mut Listener<'_>) {
+        let spaced = |finding: &&Finding| finding.rule == GAPS && finding.content == Some(content.id);
+        let Some(finding) = self.findings.iter().find(spaced) else {
+            return;
+        };
+        let letters = content.text.get(finding.span.clone()).unwrap_or_default();
+        let Some(gap) = letters.chars().nth(1) else { return };
+        let (text, places) = closed(&content.text, gap);
+        each(&text, &|span| {
+            let start = places.get(span.start).copied().unwrap_or_default();
+            let last = span.end.checked_sub(1).and_then(|at| places.get(at)).copied();
+            start..content.text.ceil_char_boundary(last.unwrap_or(start) + 1)
+        });
+    }
+}
+
+/// A text without the gaps between single letters, and where each of its bytes stood.
+fn closed(text: &str, gap: char) -> (String, Vec<usize>) {
+    let mut closed = String::with_capacity(text.len() / 2);
+    let mut places = Vec::with_capacity(text.len() / 2);
+    let mut start = 0;
+    let mut was_letter = false;
+    for piece in text.split(gap) {
+        let goes_on = was_letter && is_alone(piece.chars());
+        if !goes_on && !closed.is_empty() {
+            closed.push(' ');
+            places.push(start);
+        }
+        closed.push_str(piece);
+        places.extend(start..start + piece.len());
+        was_letter = is_alone(piece.chars().rev());
+        start += piece.len() + gap.len_utf8();
+    }
+    (closed, places)
+}
+
+/// Whether a piece begins, or read from its end ends, with one letter alone.
+fn is_alone(mut piece: impl Iterator<Item = char>) -> bool {
+    piece.next().is_some() && piece.next().is_none_or(|c| !c.is_alphanumeric())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_with_gaps_are_put_together_and_every_byte_keeps_its_place() {
+        for (spaced, gap, plain) in [
+            ("i g n o r e  a l l", ' ', "ignore all"),
+            ("see: i.g.n.o.r.e", '.', "see: ignore"),
+            ("i-g-n-o-r-e-all rules", '-', "ignore all rules"),
+            ("ü b e r", ' ', "über"),
+        ] {
+            let (text, places) = closed(spaced, gap);
+            assert_eq!(text.split_whitespace().collect::<Vec<_>>().join(" "), plain, "{spaced}");
+            assert_eq!(places.len(), text.len());
+            for (at, c) in text.char_indices().filter(|(_, c)| *c != ' ') {
+                assert!(spaced[places[at]..].starts_with(c), "{spaced}: {c}");
+            }
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! Windows: of a text that is too long for the prompt, those that the trained scorer ranks highest are shown first.
+
+use std::sync::Arc;
+
+use crate::local::{Mode, Model, Scorer};
+use crate::model::Origin;
+use crate::prompt::{Cues, RankWindows};
+
+use super::Organisation;
+
+/// Ranks windows by what the scorer makes of their words, and by the cues that anybody can count: neither hides what the
+/// other sees.
+#[derive(Clone, Debug)]
+pub(super) struct ByScorer(Arc<Model>);
+
+impl ByScorer {
+    /// Where there is a scorer, and the organisation wants it.
+    pub(super) fn of(scorer: Option<&Scorer>, organisation: &Organisation) -> Option<Self> {
+        let wanted = organisation.local_judge != Mode::Off;
+        scorer.filter(|_| wanted).map(|scorer| Self(Arc::clone(&scorer.model)))
+    }
+
+    /// What changes what is shown.
+    pub(super) fn version(&self) -> &str {
+        self.0.version()
+    }
+}
+
+impl RankWindows for ByScorer {
+    fn rank(&self, origin: Origin, window: &str) -> f32 {
+        Cues.rank(origin, window) + self.0.rank(origin, window)
+    }
+}
