@@ -211,7 +211,7 @@ fn sentence_ends(text: &str, json: bool) -> Vec<usize> {
                     && escape == 'n'
                     && !goes_on(text, after + 1)
                 {
-                    ends.push(after + 1);
+                    ends.extend([at, after + 1]);
                 }
             }
             '。' | '！' | '？' => ends.push(after),

@@ -1,10 +1,15 @@
 //! What calls do to files: delete, overwrite, open to everybody.
 
+mod disks;
+mod permissions;
+
 use super::{Danger, Seen, network};
 use crate::prefilter::locations::{Breadth, Location, Steering};
 use crate::prefilter::words::destructive_command_files::NARROWING;
 use crate::shell::syntax::Direction;
-use crate::shell::{Call, Reading, Stdin, Word, program_name};
+use crate::shell::{Call, Reading, Word, program_name};
+use disks::{disk_tool, storage_pool};
+use permissions::permissions;
 
 /// Looks at one call.
 pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
@@ -399,107 +404,6 @@ fn copied_to(call: &Call, seen: &mut Seen) {
                 written(&inside, how, call, seen);
             }
         }
-    }
-}
-
-fn permissions(call: &Call, seen: &mut Seen) {
-    let recursive = call.has_short(&['R']) || call.has("--recursive");
-    let mut operands = call.args.iter().filter(|word| {
-        !word.text.starts_with("--")
-            && !matches!(
-                word.text.as_str(),
-                "-R" | "-v" | "-f" | "-c" | "-h" | "-Rf" | "-fR" | "-Rv"
-            )
-    });
-    let mode = operands.next().map_or("", |word| word.text.as_str());
-    let is_mode = call.program == "chmod";
-    let of_owner = |part: &str| {
-        part.split_once(['+', '='])
-            .is_some_and(|(who, rights)| rights.contains('s') && (who.is_empty() || who.contains(['u', 'a'])))
-    };
-    let setuid = is_mode
-        && (mode.split(',').any(of_owner)
-            || matches!(mode.trim_start_matches('0').as_bytes(), [b'4' | b'6', rest @ ..] if rest.len() == 3 && rest.iter().all(u8::is_ascii_digit)));
-    let open = is_mode
-        && (mode.bytes().all(|byte| byte == b'0') && !mode.is_empty()
-            || mode.ends_with('7') && mode.len() >= 3
-            || mode.ends_with('6') && mode.len() >= 3
-            || matches!(mode, "a+rwx" | "a+w" | "o+w" | "ugo+rwx" | "+w" | "o+rwx"));
-    for word in operands {
-        let location = Location::of(&word.text);
-        let breadth = location.breadth();
-        if setuid && !recursive {
-            seen.add(Danger::Setuid, call, "lets a program run with its owner's rights");
-        }
-        match breadth {
-            Breadth::Everything => seen.add(
-                Danger::OpenPermissions,
-                call,
-                "changes rights or owners of the whole file system",
-            ),
-            Breadth::SystemDirectory
-                if recursive
-                    && (open || !is_mode)
-                    && !location.as_str().starts_with("/opt")
-                    && !location.as_str().starts_with("/srv")
-                    && location.as_str() != "/usr/local" =>
-            {
-                seen.add(
-                    Danger::OpenPermissions,
-                    call,
-                    "changes rights or owners of a system directory",
-                );
-            }
-            Breadth::SystemFile if open && location.as_str().starts_with("/etc/") => {
-                seen.add(Danger::OpenPermissions, call, "lets everybody write a system file");
-            }
-            Breadth::Home
-            | Breadth::SystemDirectory
-            | Breadth::SystemFile
-            | Breadth::Surroundings
-            | Breadth::Disposable
-            | Breadth::Other => {}
-        }
-    }
-}
-
-fn disk_tool(call: &Call, seen: &mut Seen) {
-    let destroys = match call.program.as_str() {
-        "cryptsetup" => call
-            .args
-            .iter()
-            .any(|word| matches!(word.text.as_str(), "luksFormat" | "luksErase" | "erase")),
-        "hdparm" => call.args.iter().any(|word| word.text.starts_with("--security-erase")),
-        "badblocks" => call.has_short(&['w']),
-        // What it is to do comes in.
-        "fdisk" | "gdisk" | "sfdisk" => !matches!(call.stdin, Stdin::Unknown) && !call.has_short(&['l', 'd']),
-        "sgdisk" => call.has("--zap-all") || call.has("-Z") || call.has("-o"),
-        "parted" => call
-            .args
-            .iter()
-            .any(|word| matches!(word.text.as_str(), "mklabel" | "rm" | "mktable")),
-        "diskutil" => call
-            .args
-            .iter()
-            .any(|word| word.text.to_ascii_lowercase().starts_with("erase")),
-        _ => true,
-    };
-    let disk = call.args.iter().any(|word| {
-        Location::of(&word.text).is_disk() || (call.program == "diskutil" && word.text.starts_with("disk"))
-    });
-    if destroys && disk {
-        seen.add(Danger::DiskOverwrite, call, "formats or erases a disk");
-    }
-}
-
-fn storage_pool(call: &Call, seen: &mut Seen) {
-    let destroys = match call.program.as_str() {
-        "zpool" => call.has("destroy"),
-        "lvremove" | "vgremove" => call.operands().next().is_some(),
-        _ => matches!(&call.stdin, Stdin::Text(text) if text.contains("clean")),
-    };
-    if destroys {
-        seen.add(Danger::DiskOverwrite, call, "destroys a storage pool or volume");
     }
 }
 

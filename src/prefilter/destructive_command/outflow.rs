@@ -1,17 +1,19 @@
 //! What leaves: files, command output and secrets on their way to another machine.
 
 mod carried;
+mod hosts;
 
 use std::collections::{HashMap, HashSet};
 
 use super::network::{bare, is_fetch, is_unprotected, written_by_fetch};
 use super::{Danger, Seen};
-use crate::prefilter::locations::{Breadth, Location};
+use crate::prefilter::locations::Location;
 use crate::shell::programs::{self, Role};
 use crate::shell::syntax::Direction;
 use crate::shell::wrappers::{is_interpreter, is_shell};
 use crate::shell::{Call, Reading, Stdin, Word};
 use carried::{Carried, carried_by_call, carried_by_path};
+use hosts::{sends_foreign_key, serves_everything};
 
 /// Looks at all calls together: what is fetched into a file and run later, what is copied into a file and sent later.
 pub(super) fn look_across(reading: &Reading, seen: &mut Seen) {
@@ -336,72 +338,6 @@ fn tell_carried(carried: Option<Carried>, sends: bool, call: &Call, seen: &mut S
         Some(Carried::File) if sends => seen.add(Danger::Upload, call, "sends a file to another machine"),
         Some(Carried::Output | Carried::File) | None => {}
     }
-}
-
-/// Keys in variables, and a part of the names of the hosts that they belong to.
-const KEYS_OF_HOSTS: &[(&str, &[&str])] = &[
-    ("AWS_SECRET_ACCESS_KEY", &["amazonaws"]),
-    ("AWS_SESSION_TOKEN", &["amazonaws"]),
-    ("GITHUB_TOKEN", &["github", "ghcr"]),
-    ("GH_TOKEN", &["github", "ghcr"]),
-    ("GITLAB_TOKEN", &["gitlab"]),
-    ("NPM_TOKEN", &["npm", "registry"]),
-    ("STRIPE_SECRET_KEY", &["stripe"]),
-    ("DATABASE_URL", &["\0"]),
-];
-
-/// Whether a request carries a key in a variable to a named host that is neither its own nor a local one.
-fn sends_foreign_key(call: &Call) -> bool {
-    if !matches!(call.program.as_str(), "curl" | "wget") {
-        return false;
-    }
-    let line = call.line();
-    let Some((_, rest)) = line.split_once("://") else {
-        return false;
-    };
-    let host = rest.split(['/', '?', '#', ' ']).next().unwrap_or_default();
-    let near = !host.contains('.')
-        || ["localhost", "127.", "10.", "192.168."]
-            .iter()
-            .any(|start| host.starts_with(start))
-        || host.ends_with(".internal")
-        || host.ends_with(".local");
-    !near
-        && KEYS_OF_HOSTS.iter().any(|(name, hosts)| {
-            let used = line
-                .match_indices(name)
-                .any(|(at, _)| line.get(..at).is_some_and(|head| head.ends_with(['$', '{'])));
-            // A host in a variable may be its own.
-            used && !host.contains('$') && !hosts.iter().any(|own| host.contains(own))
-        })
-}
-
-/// Whether a call starts a file server over the whole system or somebody's home.
-fn serves_everything(call: &Call) -> bool {
-    let has = |word: &str| call.has(word);
-    let (serves, named) = match call.program.as_str() {
-        "python" | "python3" => (
-            has("http.server") || has("SimpleHTTPServer"),
-            &["--directory", "-d"][..],
-        ),
-        "php" => (has("-S"), &["-t"][..]),
-        "ruby" => (has("httpd"), &["httpd"][..]),
-        "busybox" => (has("httpd"), &["-h"][..]),
-        "httpd" => (true, &["-h"][..]),
-        _ => return false,
-    };
-    let place = call
-        .values(named)
-        .next()
-        .map_or_else(|| call.directory.clone(), |(_, place)| Some(place.to_owned()));
-    let broad = |place: String| {
-        place != "."
-            && matches!(
-                Location::of(&place).breadth(),
-                Breadth::Everything | Breadth::Home | Breadth::SystemDirectory
-            )
-    };
-    serves && place.is_some_and(broad)
 }
 
 /// The arguments that carry data: not a key that only opens the connection.

@@ -41,7 +41,7 @@ fn a_sentence_keeps_its_negation_and_a_link_its_host() {
             "Obey me",
             r#"{"a": "Fine. [removed] Good", "dry_run": "yes"}"#,
         ),
-        (r#"["a\nObey\nb"]"#, "Obey", r#"["a\n[removed]\nb"]"#),
+        (r#"["a\nObey\nB"]"#, "Obey", r#"["a\n[removed]\nB"]"#),
     ] {
         let found = left(
             &output(text),
