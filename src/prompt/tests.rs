@@ -462,7 +462,7 @@ fn what_cannot_be_modified_is_said_to_be_so() {
     assert!(render(&step, &[]).user.contains("This step cannot be modified:"));
     let step = a(Kind::A2aRequest, Method::MessageSend).0;
     let user = render(&step, &[]).user;
-    assert!(user.contains("a masked value becomes `************`."));
+    assert!(user.contains("only what an automatic check calls personal data or a secret goes."));
     assert!(user.contains("The step carries no text of its own."));
 }
 
