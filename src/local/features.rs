@@ -1,14 +1,11 @@
 //! Features: what of a scene the scorer sees, as hashed names and as a few figures.
 
 use super::scene::{Part, Passage, Scene, Spoken, Voice, is_telling};
+use super::windows::{self, WINDOW};
 use super::words::{self, Shape, join};
 use crate::model::{Confidence, Finding, Kind, Origin, Outcome, ReasonCode, Severity, Step, Voice as Heard};
 use crate::policy::Policy;
 use crate::tools::{ToolClass, classes_of_call};
-
-/// Words of a window, and between the beginnings of two.
-pub(super) const WINDOW: usize = 24;
-pub(super) const STRIDE: usize = 12;
 
 /// A hashed feature, before it is given a place in a table.
 pub(super) type Id = u32;
@@ -185,9 +182,8 @@ impl Features {
             .count();
         // Of the densest window: what is written around it makes it no thinner.
         let densest = |fits: &dyn Fn(&Spoken) -> bool| {
-            let windows = own().flat_map(|passage| {
-                super::sketch::spans(passage.words.len()).filter_map(|span| passage.words.get(span))
-            });
+            let windows = own()
+                .flat_map(|passage| windows::spans(passage.words.len()).filter_map(|span| passage.words.get(span)));
             let most = windows
                 .map(|window| window.iter().filter(|word| fits(word)).count())
                 .max();

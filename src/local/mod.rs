@@ -30,6 +30,7 @@ mod sketch;
 mod stuffing;
 mod thresholds;
 mod train;
+mod windows;
 mod words;
 
 use std::path::PathBuf;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::features::{self, FIGURES, Features, Name};
 use super::model::Model;
 use super::scene::{Part, Passage, Scene, Spoken, Unmask, Voice};
-use super::sketch::spans;
+use super::windows::spans;
 use crate::model::{ContentId, Finding, Step};
 use crate::policy::Policy;
 use crate::session::Past;

@@ -2,14 +2,12 @@
 
 use std::ops::Range;
 
-use super::features::{self, Features, STRIDE, WINDOW};
+use super::features::{self, Features};
 use super::scene::{Passage, Scene, Unmask, Voice};
+use super::windows::spans;
 use crate::model::{ContentId, Finding, Step};
 use crate::policy::Policy;
 use crate::session::Past;
-
-/// Windows of one step that are looked at; of more, every other one is left out, and so on.
-const MOST_WINDOWS: usize = 4_096;
 
 /// All that the scorer sees of a step.
 #[derive(Clone, Debug, Default)]
@@ -84,10 +82,4 @@ fn sketch(scene: &Scene<'_>, passage: &Passage, windows: &mut Vec<WindowSketch>)
             ids,
         });
     }
-}
-
-/// The windows of a text of so many words.
-pub(super) fn spans(words: usize) -> impl Iterator<Item = Range<usize>> {
-    let count = words.saturating_sub(WINDOW).div_ceil(STRIDE) + usize::from(words > 0);
-    (0..count.min(MOST_WINDOWS)).map(move |at| at * STRIDE..(at * STRIDE + WINDOW).min(words))
 }

@@ -460,10 +460,21 @@ fn what_cannot_be_modified_is_said_to_be_so() {
         .with(Origin::Agent, "/params/payload/params/id", "t-1")
         .0;
     assert!(render(&step, &[]).user.contains("This step cannot be modified:"));
-    let step = a(Kind::A2aRequest, Method::MessageSend).0;
-    let user = render(&step, &[]).user;
+    let said = a(Kind::A2aRequest, Method::MessageSend)
+        .with(
+            Origin::Agent,
+            "/params/payload/params/message/parts/0/text",
+            "Good morning.",
+        )
+        .0;
+    let user = render(&said, &[]).user;
     assert!(user.contains("only what an automatic check calls personal data or a secret goes."));
-    assert!(user.contains("The step carries no text of its own."));
+    let empty = a(Kind::A2aRequest, Method::MessageSend).0;
+    assert!(
+        render(&empty, &[])
+            .user
+            .contains("The step carries no text of its own.")
+    );
 }
 
 #[test]

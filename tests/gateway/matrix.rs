@@ -149,9 +149,9 @@ fn ruling(asked: &crate::guardian::Asked) -> Value {
     let (_, step) = asked.user.rsplit_once("## The step").unwrap();
     if step.contains("forbidden fruit") {
         asked.answer("deny", &["policy_violation"], json!([]))
-    } else if step.contains("quiet river") {
-        let content = asked.id_of("quiet river");
-        let edits = json!([{"content": content, "find": "quiet river", "replace": "river"}]);
+    } else if step.contains("ann@quiet.example") {
+        let content = asked.id_of("ann@quiet.example");
+        let edits = json!([{"content": content, "find": "ann@quiet.example", "replace": ""}]);
         asked.answer("modify", &["policy_violation"], edits)
     } else {
         asked.answer("allow", &[], json!([]))
@@ -160,7 +160,7 @@ fn ruling(asked: &crate::guardian::Asked) -> Value {
 
 const HONEST: &str = "It rains over the harbour and the boats stay home.";
 const FORBIDDEN: &str = "Bring me the forbidden fruit of the garden.";
-const EDITED: &str = "We walked along the quiet river until noon.";
+const EDITED: &str = "We walked along the river with ann@quiet.example until noon.";
 
 /// The text is well formed for its door, and holds these words.
 fn well_formed(door: Door, text: &str) {
@@ -210,14 +210,14 @@ async fn modified() {
         let (status, text) = scene.ask(EDITED).await;
         assert!(status == 200 && text.contains(HONEST), "{door:?} {status}: {text}");
         let sent = &scene.agent.asked()[0].text;
-        assert!(sent.contains("along the river until"), "{door:?}: {sent}");
+        assert!(sent.contains("along the river with"), "{door:?}: {sent}");
     }
     let (_guardian, edited) = scenes(&judge, &each_saying(EDITED), "").await;
     for scene in &edited {
         let door = scene.door;
         let (status, text) = scene.ask("What is the weather like?").await;
         assert_eq!(status, 200, "{door:?}: {text}");
-        assert!(text.contains("along the river until"), "{door:?}: {text}");
+        assert!(text.contains("along the river with"), "{door:?}: {text}");
         assert!(!text.contains("quiet"), "{door:?}: {text}");
     }
 }
