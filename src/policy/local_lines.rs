@@ -169,10 +169,7 @@ mod tests {
         assert_eq!(table.of(Kind::ToolResult).deny_above, None);
         // The profile's own thresholds stay where nothing is said of them, and only there.
         assert_eq!(table.of(Kind::ToolResult).deny_alone, Some(0.5));
-        assert_eq!(
-            rules("").unwrap().thresholds.of(Kind::ToolResult).deny_alone,
-            Some(0.75)
-        );
+        assert_eq!(rules("").unwrap().thresholds.of(Kind::ToolResult).deny_alone, Some(0.7));
     }
 
     #[test]
