@@ -26,7 +26,7 @@ impl Examiner {
         let Screening { findings, coverage } = screened.screening();
         let score = scorer
             .model
-            .score(step, past, findings, policy, &Plainly { coverage, findings });
+            .score(step, past, findings, policy, &Plainly::of(coverage, findings));
         let thresholds = policy.local_judge.thresholds.of(step.kind);
         let head = scorer.model.head(score.part);
         let sight = Sight::of(step, findings, coverage, policy);
@@ -62,7 +62,7 @@ impl Examiner {
         let Screening { findings, coverage } = modified.screening();
         let score = scorer
             .model
-            .score(step, past, findings, policy, &Plainly { coverage, findings });
+            .score(step, past, findings, policy, &Plainly::of(coverage, findings));
         let thresholds = policy.local_judge.thresholds.of(step.kind);
         let head = scorer.model.head(score.part);
         let sure = Leaning::of(score.probability, thresholds, head, Sight::Barred) == Leaning::Deny;
@@ -86,7 +86,7 @@ impl Examiner {
             recalled.past(),
             findings,
             self.policy(),
-            &Plainly { coverage, findings },
+            &Plainly::of(coverage, findings),
         )
     }
 }

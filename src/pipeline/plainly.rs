@@ -1,7 +1,9 @@
 //! Plainly: the texts of a step without their disguises, as the trained scorer reads them.
 
+use std::collections::HashMap;
+
 use crate::local::{Listener, Unmask};
-use crate::model::{Content, Coverage, Finding, View};
+use crate::model::{Content, ContentId, Coverage, Finding, View};
 use crate::text::views;
 
 /// The rule that finds letters with gaps between them.
@@ -9,8 +11,21 @@ const GAPS: &str = "obfuscation.gaps";
 
 /// Takes the disguise off texts, where screening found that they wear any.
 pub(super) struct Plainly<'a> {
-    pub(super) coverage: &'a Coverage,
-    pub(super) findings: &'a [Finding],
+    coverage: &'a Coverage,
+    /// Of each content the first finding of letters with gaps.
+    gaps: HashMap<ContentId, &'a Finding>,
+}
+
+impl<'a> Plainly<'a> {
+    pub(super) fn of(coverage: &'a Coverage, findings: &'a [Finding]) -> Self {
+        let mut gaps = HashMap::new();
+        for finding in findings.iter().filter(|finding| finding.rule == GAPS) {
+            if let Some(content) = finding.content {
+                gaps.entry(content).or_insert(finding);
+            }
+        }
+        Self { coverage, gaps }
+    }
 }
 
 impl Unmask for Plainly<'_> {
@@ -50,8 +65,7 @@ impl Plainly<'_> {
     /// Shows a text whose letters stand apart once more, put together. Rules tell that as evidence; a judge should be able to read
     /// it, and the scorer is one.
     fn close_gaps(&self, content: &Content, each: &mut Listener<'_>) {
-        let spaced = |finding: &&Finding| finding.rule == GAPS && finding.content == Some(content.id);
-        let Some(finding) = self.findings.iter().find(spaced) else {
+        let Some(finding) = self.gaps.get(&content.id) else {
             return;
         };
         let letters = content.text.get(finding.span.clone()).unwrap_or_default();

@@ -3,14 +3,15 @@
 //! It is plain data and bounded, so that a store can send it elsewhere. What is quoted in it has lost what must not be
 //! repeated; the texts to learn from are whole, and no store keeps them.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::agent::{Digest, OfferedBy, TaintedMemory, ToolSeen};
 use super::deed::Deed;
 use super::source_text::{self, SourceText};
 use crate::model::{
-    Content, Earlier, Excerpt, Finding, Form, Gap, Kind, Noted, Origin, Outcome, Place, Pointer, ReasonCode, Said,
-    Severity, Step, Verdict, Withheld,
+    Content, ContentId, Earlier, Excerpt, Finding, Form, Gap, Kind, Noted, Origin, Outcome, Place, Pointer, ReasonCode,
+    Said, Severity, Step, Verdict, Withheld,
 };
 
 /// Bytes that are quoted of one text.
@@ -299,18 +300,25 @@ fn sources(step: &Step, settled: Settled<'_>) -> Vec<SourceText> {
         let known = content.origin.is_external() && content.origin != Origin::Unknown;
         known && is_quotable(content)
     };
+    let mut seen: HashMap<ContentId, Vec<Range<usize>>> = HashMap::new();
+    for finding in settled
+        .findings
+        .iter()
+        .filter(|finding| finding.severity >= Severity::Medium)
+    {
+        if let Some(content) = finding.content {
+            seen.entry(content).or_default().push(finding.span.clone());
+        }
+    }
     for content in step.contents.iter().filter(outside) {
         if left < source_text::LEAST {
             break;
         }
         let text = settled.withheld.without(&content.text);
         // Where something was taken out, spans point elsewhere.
-        let findings = settled.findings.iter().filter(|_| text.len() == content.text.len());
-        let seen: Vec<Range<usize>> = findings
-            .filter(|finding| finding.content == Some(content.id) && finding.severity >= Severity::Medium)
-            .map(|finding| finding.span.clone())
-            .collect();
-        let source = SourceText::of(&content.pointer, &text, &seen, left);
+        let whole = text.len() == content.text.len();
+        let seen = seen.get(&content.id).filter(|_| whole).map(Vec::as_slice);
+        let source = SourceText::of(&content.pointer, &text, seen.unwrap_or_default(), left);
         left = left.saturating_sub(source.bytes());
         sources.push(source);
     }

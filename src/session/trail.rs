@@ -3,7 +3,7 @@
 //! Pure data, bounded, the same for the same steps: where values were read first ([`TaintIndex`]), which stretches of what
 //! was read were instructions, which tools were called and what they do, which files were written. It takes no decision.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::asks::{delegates, requests};
 use super::deed::{Instructed, head};
-use super::source_text::KeptText;
+use super::source_text::{KeptText, SourceText};
 use super::taint::{Provenance, TaintIndex, plain, stem};
 use super::{Happening, Heard, approval, saved};
 use crate::model::{Confidence, Kind, Origin};
@@ -133,6 +133,29 @@ pub struct Trail {
     heard: u32,
 }
 
+/// What was noted of the texts of a step, by where they stand: a step may have tens of thousands.
+struct Notes<'a> {
+    sources: HashMap<&'a str, &'a SourceText>,
+    instructed: HashMap<&'a str, Vec<&'a Instructed>>,
+}
+
+impl<'a> Notes<'a> {
+    fn of(happening: &'a Happening) -> Self {
+        let mut notes = Self {
+            sources: HashMap::new(),
+            instructed: HashMap::new(),
+        };
+        for source in &happening.sources {
+            notes.sources.entry(source.pointer.as_str()).or_insert(source);
+        }
+        for instructed in &happening.deed.instructions {
+            let here = notes.instructed.entry(instructed.pointer.as_str()).or_default();
+            here.push(instructed);
+        }
+        notes
+    }
+}
+
 impl Trail {
     /// Where values and passages were read first.
     pub fn taint(&self) -> &TaintIndex {
@@ -252,6 +275,7 @@ impl Trail {
             Kind::ToolResult | Kind::McpResponse => self.call_of(happening.call.as_deref()),
             _ => None,
         };
+        let notes = Notes::of(happening);
         for heard in &happening.heard {
             match heard.origin {
                 Origin::Instructions => self.take_own_instructions(&heard.text),
@@ -282,7 +306,7 @@ impl Trail {
                         origin,
                         pointer: heard.pointer.clone(),
                     });
-                    self.take_external(&place, heard, happening);
+                    self.take_external(&place, heard, told.kind, &notes);
                 }
                 _ => {}
             }
@@ -324,16 +348,19 @@ impl Trail {
         }
     }
 
-    fn take_external(&mut self, place: &Arc<Provenance>, heard: &Heard, happening: &Happening) {
-        let (text, kind) = (heard.text.as_str(), happening.told.kind);
-        let (instructed, sources) = (&happening.deed.instructions, &happening.sources);
-        if let Some(source) = sources.iter().find(|source| source.pointer == place.pointer) {
+    fn take_external(&mut self, place: &Arc<Provenance>, heard: &Heard, kind: Kind, notes: &Notes<'_>) {
+        let text = heard.text.as_str();
+        if let Some(source) = notes.sources.get(place.pointer.as_str()) {
             self.take_source(KeptText {
                 place: Arc::clone(place),
-                text: source.clone(),
+                text: (*source).clone(),
             });
         }
-        let here: Vec<&Instructed> = instructed.iter().filter(|i| i.pointer == place.pointer).collect();
+        let here = notes
+            .instructed
+            .get(place.pointer.as_str())
+            .map(Vec::as_slice)
+            .unwrap_or_default();
         let spans: Vec<Range<usize>> = here.iter().map(|i| i.span.clone()).collect();
         self.taint.learn(place, text, &spans);
         for instruction in here {
