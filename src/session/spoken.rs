@@ -23,7 +23,8 @@ static SPOKEN: LazyLock<&'static Spoken> = LazyLock::new(|| {
 
 /// Reads the words.
 pub(super) fn check() -> Result<(), WordsError> {
-    READ.as_ref().map(|_| ()).map_err(Clone::clone)
+    READ.as_ref().map_err(Clone::clone)?;
+    ASKING.as_ref().map(|_| ()).map_err(Clone::clone)
 }
 
 /// The phrases of a list, each between spaces, as [`super::taint::plain`] writes texts.
@@ -34,7 +35,7 @@ fn phrases(list: &[String]) -> Vec<String> {
 static DELEGATING: LazyLock<Vec<String>> = LazyLock::new(|| phrases(&SPOKEN.delegating));
 
 /// As sentences write them, in small letters and with a capital; with what may not be part of a longer word behind them.
-static ASKING: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
+static ASKING: LazyLock<Result<AhoCorasick, WordsError>> = LazyLock::new(|| {
     let capital = |phrase: &String| {
         let mut chars = phrase.chars();
         let first: String = chars.next().into_iter().flat_map(char::to_uppercase).collect();
@@ -44,7 +45,9 @@ static ASKING: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| {
     let written = |phrase| [format!("{phrase} "), capital(phrase), shouted(phrase)];
     let mut search = AhoCorasick::builder();
     search.match_kind(MatchKind::LeftmostFirst);
-    search.build(SPOKEN.asking.iter().flat_map(written)).ok()
+    search
+        .build(SPOKEN.asking.iter().flat_map(written))
+        .map_err(|error| WordsError::new("spoken.toml", &error))
 });
 
 static OPENING: LazyLock<HashSet<&'static str>> = LazyLock::new(|| SPOKEN.opening.iter().map(String::as_str).collect());
@@ -76,7 +79,7 @@ pub(super) fn delegating() -> &'static [String] {
 /// Where a sentence first says, by one of the phrases for that, that it asks for something. One search for all phrases: one for
 /// each took half of the processor time of a step.
 pub(super) fn asks_at(sentence: &str) -> Option<usize> {
-    Some(ASKING.as_ref()?.find(sentence)?.start())
+    Some(ASKING.as_ref().ok()?.find(sentence)?.start())
 }
 
 /// Whether a word may stand before the verb of a sentence that asks for something.
@@ -115,7 +118,7 @@ mod tests {
 
     #[test]
     fn the_words_are_read_and_written_as_texts_are() {
-        assert!(ASKING.is_some() && !DELEGATING.is_empty() && !OPENING.is_empty() && !VERBS.is_empty());
+        assert!(check().is_ok() && !DELEGATING.is_empty() && !OPENING.is_empty() && !VERBS.is_empty());
         for class in SPOKEN.verbs.keys() {
             assert!(ToolClass::ALL.iter().any(|known| known.as_str() == class), "{class}");
         }

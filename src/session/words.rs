@@ -1,4 +1,4 @@
-//! The data of the rules over a session (`*.toml` beside the files that read them): what does not load stops the start.
+//! Why a data file of this module (`*.toml`) cannot be used. It stops the start: see [`check`](super::check).
 
 /// Why such a file cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]

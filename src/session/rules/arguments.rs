@@ -61,14 +61,7 @@ fn program(scene: &Scene<'_>, policy: &Policy, experts: &dyn Experts) -> Option<
         .into_iter()
         .filter(is_harm)
         .max_by_key(|seen| (seen.severity, seen.confidence))?;
-    let sighting = Sighting {
-        content: Some(first.id),
-        pointer: first.pointer.clone(),
-        span: 0..first.text.len(),
-        what: &worst.explanation,
-        place: "",
-    };
-    let mut told = finding("program_call", scene, sighting)?;
+    let mut told = finding("program_call", scene, Sighting::of(first, &worst.explanation, ""))?;
     (told.reason, told.severity, told.confidence) = (worst.reason, worst.severity, worst.confidence);
     Some(told)
 }
@@ -123,14 +116,7 @@ fn deletes_all(scene: &Scene<'_>) -> Option<Finding> {
         })
     };
     let content = everything.or_else(many)?;
-    let sighting = Sighting {
-        content: Some(content.id),
-        pointer: content.pointer.clone(),
-        span: 0..content.text.len(),
-        what: "the statement",
-        place: "",
-    };
-    finding("deletes_all", scene, sighting)
+    finding("deletes_all", scene, Sighting::of(content, "the statement", ""))
 }
 
 /// A statement that changes data, of an agent whose instructions say that it only reads.
@@ -160,14 +146,11 @@ fn writes_where_only_reading(scene: &Scene<'_>) -> Option<Finding> {
             _ => false,
         }
     })?;
-    let sighting = Sighting {
-        content: Some(content.id),
-        pointer: content.pointer.clone(),
-        span: 0..content.text.len(),
-        what: "the statement",
-        place: "",
-    };
-    finding("writes_where_only_reading", scene, sighting)
+    finding(
+        "writes_where_only_reading",
+        scene,
+        Sighting::of(content, "the statement", ""),
+    )
 }
 
 /// Data that runs, or fetches, when a lenient reader takes it in; not where a text tells of attacks.
@@ -191,14 +174,7 @@ fn runs_when_read(scene: &Scene<'_>) -> Option<Finding> {
             && active
             && !orders::tells_of_attacks(text)
     })?;
-    let sighting = Sighting {
-        content: Some(content.id),
-        pointer: content.pointer.clone(),
-        span: 0..content.text.len(),
-        what: "the data",
-        place: "",
-    };
-    finding("runs_when_read", scene, sighting)
+    finding("runs_when_read", scene, Sighting::of(content, "the data", ""))
 }
 
 /// Programs after which tools are named, and whose options do harm.

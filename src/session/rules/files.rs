@@ -135,12 +135,6 @@ fn taint(scene: &Scene<'_>, content: &Content, written: &Written) -> Option<Find
 }
 
 fn tell(rule: &str, scene: &Scene<'_>, content: &Content, written: &Written, place: &str) -> Option<Finding> {
-    let sighting = Sighting {
-        content: Some(content.id),
-        pointer: content.pointer.clone(),
-        span: 0..content.text.len(),
-        what: &format!("the file `{}`", crate::session::taint::short(&written.name)),
-        place,
-    };
-    finding(rule, scene, sighting)
+    let file = format!("the file `{}`", crate::session::taint::short(&written.name));
+    finding(rule, scene, Sighting::of(content, &file, place))
 }

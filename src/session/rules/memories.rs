@@ -18,13 +18,7 @@ pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
             Some(tool) => format!("the output of `{}`", short(tool)),
             None => format!("a text of the origin `{}`", memory.origin),
         };
-        let sighting = Sighting {
-            content: Some(content.id),
-            pointer: content.pointer.clone(),
-            span: 0..content.text.len(),
-            what: "the memory",
-            place: &place,
-        };
+        let sighting = Sighting::of(content, "the memory", &place);
         found.extend(finding("memory_from_outside", scene, sighting));
     }
 }

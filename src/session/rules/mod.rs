@@ -38,7 +38,9 @@ use serde::Deserialize;
 
 use super::Past;
 use super::words::WordsError;
-use crate::model::{Confidence, ContentId, Finding, Origin, Pointer, ReasonCode, Severity, Step, Treatment, View};
+use crate::model::{
+    Confidence, Content, ContentId, Finding, Origin, Pointer, ReasonCode, Severity, Step, Treatment, View,
+};
 use crate::policy::Policy;
 use scene::Scene;
 
@@ -119,6 +121,19 @@ struct Sighting<'a> {
     span: Range<usize>,
     what: &'a str,
     place: &'a str,
+}
+
+impl<'a> Sighting<'a> {
+    /// Of a content as a whole.
+    fn of(content: &Content, what: &'a str, place: &'a str) -> Self {
+        Self {
+            content: Some(content.id),
+            pointer: content.pointer.clone(),
+            span: 0..content.text.len(),
+            what,
+            place,
+        }
+    }
 }
 
 /// A finding of the rule of this name.
