@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
@@ -137,15 +138,21 @@ async fn written(folder: &Path) {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn without_a_folder_a_step_of_an_older_session_says_so_to_agent_and_judge() {
-    let shown = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
-    let kept = std::sync::Arc::clone(&shown);
+/// A judge that allows everything, and the prompts that it was shown.
+async fn recording() -> (ScriptedJudge, Arc<Mutex<Vec<String>>>) {
+    let shown = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&shown);
     let judge = ScriptedJudge::responding(move |asked| {
         kept.lock().unwrap().push(asked.user.clone());
         completion(&asked.answer("allow", &[], json!([])).to_string())
     })
     .await;
+    (judge, shown)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_folder_a_step_of_an_older_session_says_so_to_agent_and_judge() {
+    let (judge, shown) = recording().await;
     // The first step that this process sees cannot be the first of its session.
     let guardian = TestGuardian::with_judge(&judge, "").await;
     let result = guardian.post(&after()).await.result().clone();
@@ -173,13 +180,7 @@ async fn without_a_folder_a_step_of_an_older_session_says_so_to_agent_and_judge(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_that_made_room_does_not_look_like_a_new_one() {
-    let shown = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
-    let kept = std::sync::Arc::clone(&shown);
-    let judge = ScriptedJudge::responding(move |asked| {
-        kept.lock().unwrap().push(asked.user.clone());
-        completion(&asked.answer("allow", &[], json!([])).to_string())
-    })
-    .await;
+    let (judge, shown) = recording().await;
     let guardian = TestGuardian::with_judge(&judge, "[sessions]\nmax_sessions = 1\norganisation_share = 1.0").await;
     let of = |session: &str, step: Value| {
         let mut step = step;
