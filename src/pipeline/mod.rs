@@ -7,7 +7,7 @@
 //! | admit | `admission.rs` | [`Admitted`]: a caller, its organisation as it stands now, within its limits |
 //! | recall | `recall.rs`, `observe.rs` | what happened in the session before |
 //! | screen | `screen.rs`, `egress.rs` | `Screened`: findings, and what the policy makes of each |
-//! | local | `local.rs`, `deobfuscate.rs`, `local_opinion.rs` | a `LocalOpinion`: what the local judge's trained scorer makes of it |
+//! | local | `local.rs`, `deobfuscate.rs`, `local_opinion.rs`, `local_draft.rs` | a `LocalOpinion`: what the local judge's trained scorer makes of it |
 //! | mask | `mask.rs` | `Cleared`: the step without what the policy masks; no judge ever sees that |
 //! | judge | `judging.rs`, `spend_budget.rs` | a `Draft`: from the cache, a model, the local judge, or the posture |
 //! | settle | `settle.rs` | the [`Verdict`]: edits applied, decoded and screened again |
@@ -28,6 +28,7 @@ mod examine;
 mod examiner;
 mod judging;
 mod local;
+mod local_draft;
 mod local_opinion;
 mod mask;
 mod observe;
