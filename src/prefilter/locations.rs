@@ -62,6 +62,13 @@ pub(super) enum Breadth {
     Other,
 }
 
+impl Breadth {
+    /// Whether a machine or a person loses everything there.
+    pub(super) fn is_vital(self) -> bool {
+        matches!(self, Breadth::Everything | Breadth::Home | Breadth::SystemDirectory)
+    }
+}
+
 /// What kind of secret a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Secret {
@@ -84,20 +91,6 @@ pub(super) enum Secret {
 }
 
 impl Secret {
-    /// What it is, for an explanation.
-    pub(super) const fn describe(self) -> &'static str {
-        match self {
-            Secret::PasswordHashes => "password hashes",
-            Secret::PrivateKey => "private keys",
-            Secret::Credentials => "stored credentials",
-            Secret::Vault => "saved passwords, cookies or wallets",
-            Secret::Memory => "the memory or the variables of a process",
-            Secret::Environment => "environment variables, where keys are kept",
-            Secret::History => "a command history",
-            Secret::Accounts => "the list of accounts",
-        }
-    }
-
     /// What a file with it is, for an explanation.
     pub(super) const fn describe_path(self) -> &'static str {
         match self {

@@ -104,6 +104,11 @@ impl Call {
         self.args.iter().any(|word| word.text == flag)
     }
 
+    /// Whether any argument is one of these.
+    pub(crate) fn has_any(&self, texts: &[&str]) -> bool {
+        self.args.iter().any(|word| texts.contains(&word.text.as_str()))
+    }
+
     /// Whether any of these short flags is given, alone or bundled.
     pub(crate) fn has_short(&self, flags: &[char]) -> bool {
         self.args.iter().any(|word| {

@@ -25,7 +25,7 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
         }
     };
     if writes {
-        seen.add(Danger::EndlessUse, call, "writes without end, until the disk is full");
+        seen.add(Danger::EndlessUse, call);
     }
 }
 

@@ -81,7 +81,7 @@ fn moved(reading: &Reading, call: &Call, seen: &mut Seen) {
             .operands()
             .any(|word| matches!(Location::of(&word.text).breadth(), Breadth::Everything));
         if broad {
-            seen.add(Danger::DeleteRoot, call, "moves the whole file system away");
+            seen.add(Danger::DeleteRoot, call);
         }
     }
     copied_to(call, seen);
@@ -90,16 +90,9 @@ fn moved(reading: &Reading, call: &Call, seen: &mut Seen) {
 fn mirrored(call: &Call, seen: &mut Seen) {
     let mirrors = call.args.iter().any(|word| word.text.starts_with("--del"));
     if mirrors && let Some(target) = call.operands().last() {
-        let broad = matches!(
-            Location::of(&target.text).breadth(),
-            Breadth::Everything | Breadth::Home | Breadth::SystemDirectory
-        );
+        let broad = Location::of(&target.text).breadth().is_vital();
         if broad {
-            seen.add(
-                Danger::DeleteRoot,
-                call,
-                "deletes everything that another directory does not have",
-            );
+            seen.add(Danger::DeleteRoot, call);
         }
     }
     copied_to(call, seen);
@@ -112,11 +105,7 @@ fn is_recursive(call: &Call) -> bool {
 fn remove(reading: &Reading, call: &Call, seen: &mut Seen) {
     let recursive = is_recursive(call);
     if call.has("--no-preserve-root") {
-        seen.add(
-            Danger::DeleteRoot,
-            call,
-            "deletes with the protection of the root switched off",
-        );
+        seen.add(Danger::DeleteRoot, call);
         return;
     }
     let targets = call
@@ -173,41 +162,31 @@ pub(super) fn deleted(path: &str, depth: Depth, call: &Call, seen: &mut Seen) {
     let location = Location::of(&call.place(&path));
     let wildcard = path.contains('*');
     if is_log(&location) {
-        seen.add(Danger::LogWipe, call, "deletes logs or a command history");
+        seen.add(Danger::LogWipe, call);
         return;
     }
     if location.secret().is_some_and(|secret| secret.is_key_material()) {
-        seen.add(Danger::DeleteSystem, call, "deletes keys or password files");
+        seen.add(Danger::DeleteSystem, call);
         return;
     }
     match (location.breadth(), depth) {
-        (Breadth::Everything, Depth::Recursive) => seen.add(Danger::DeleteRoot, call, "deletes the whole file system"),
-        (Breadth::Home, Depth::Recursive) => seen.add(Danger::DeleteRoot, call, "deletes a whole home directory"),
-        (Breadth::SystemDirectory, Depth::Recursive) => {
-            seen.add(Danger::DeleteRoot, call, "deletes a directory that the system lives in")
-        }
+        (Breadth::Everything, Depth::Recursive) => seen.add(Danger::DeleteRoot, call),
+        (Breadth::Home, Depth::Recursive) => seen.add(Danger::DeleteRoot, call),
+        (Breadth::SystemDirectory, Depth::Recursive) => seen.add(Danger::DeleteRoot, call),
         (Breadth::SystemFile, _) | (Breadth::SystemDirectory, Depth::Flat) => {
-            seen.add(Danger::DeleteSystem, call, "deletes files that belong to the system");
+            seen.add(Danger::DeleteSystem, call);
         }
         (Breadth::Everything | Breadth::Home, Depth::Flat) => {
             if wildcard {
-                seen.add(
-                    Danger::DeleteBroad,
-                    call,
-                    "deletes all files of the root or of a home directory",
-                );
+                seen.add(Danger::DeleteBroad, call);
             }
         }
         (Breadth::Surroundings, Depth::Recursive) => {
-            seen.add(
-                Danger::DeleteBroad,
-                call,
-                "deletes everything around, or the version history",
-            );
+            seen.add(Danger::DeleteBroad, call);
         }
         (Breadth::Surroundings, Depth::Flat) if !wildcard => {}
         (Breadth::Surroundings, Depth::Flat) | (Breadth::Other, Depth::Recursive) => {
-            seen.add(Danger::DeleteFiles, call, "deletes a directory, or all files here");
+            seen.add(Danger::DeleteFiles, call);
         }
         (Breadth::Disposable, _) | (Breadth::Other, Depth::Flat) => {}
     }
@@ -262,11 +241,7 @@ fn find(call: &Call, seen: &mut Seen) {
         if !narrowed {
             deleted(root, Depth::Recursive, call, seen);
         } else if Location::of(root).breadth() == Breadth::Everything {
-            seen.add(
-                Danger::DeleteFiles,
-                call,
-                "deletes matching files anywhere in the file system",
-            );
+            seen.add(Danger::DeleteFiles, call);
         }
     }
 }
@@ -276,17 +251,13 @@ fn shred(reading: &Reading, call: &Call, seen: &mut Seen) {
     for word in call.operands() {
         let location = Location::of(&word.text);
         if location.is_disk() {
-            seen.add(Danger::DiskOverwrite, call, "overwrites a disk");
+            seen.add(Danger::DiskOverwrite, call);
         } else if is_log(&location) {
-            seen.add(Danger::LogWipe, call, "overwrites logs or a command history");
+            seen.add(Danger::LogWipe, call);
         } else if location.is_system() {
-            seen.add(Danger::DeleteSystem, call, "overwrites files that belong to the system");
+            seen.add(Danger::DeleteSystem, call);
         } else {
-            seen.add(
-                Danger::WipeFile,
-                call,
-                "overwrites files so that they cannot be restored",
-            );
+            seen.add(Danger::WipeFile, call);
         }
     }
 }
@@ -313,11 +284,11 @@ pub(super) fn written(path: &str, how: Written, call: &Call, seen: &mut Seen) {
         return;
     }
     if location.is_disk() {
-        seen.add(Danger::DiskOverwrite, call, "writes over a disk");
+        seen.add(Danger::DiskOverwrite, call);
         return;
     }
     if text.starts_with("/proc/sysrq-trigger") {
-        seen.add(Danger::StopEverything, call, "makes the kernel stop or restart at once");
+        seen.add(Danger::StopEverything, call);
         return;
     }
     if [
@@ -328,7 +299,7 @@ pub(super) fn written(path: &str, how: Written, call: &Call, seen: &mut Seen) {
     .iter()
     .any(|place| text.starts_with(place))
     {
-        seen.add(Danger::DefenceOff, call, "changes how the system protects itself");
+        seen.add(Danger::DefenceOff, call);
         return;
     }
     // An application's own log, one directory further down, is emptied when it is full.
@@ -341,45 +312,29 @@ pub(super) fn written(path: &str, how: Written, call: &Call, seen: &mut Seen) {
                 .any(|kept| below.starts_with(kept))
     });
     if how == Written::Emptied && is_log(&location) && !own_log {
-        seen.add(Danger::LogWipe, call, "empties logs or a command history");
+        seen.add(Danger::LogWipe, call);
         return;
     }
     match location.steering() {
-        Some(Steering::Login) => seen.add(Danger::Persistence, call, "changes who may log in"),
-        Some(Steering::Privilege) => seen.add(
-            Danger::Accounts,
-            call,
-            "changes accounts or who may become administrator",
-        ),
+        Some(Steering::Login) => seen.add(Danger::Persistence, call),
+        Some(Steering::Privilege) => seen.add(Danger::Accounts, call),
         Some(Steering::Startup)
             if text.starts_with('~') && !text.contains("/.config/") && !text.contains("/launch") =>
         {
-            seen.add(Danger::ShellStartup, call, "changes what runs when a shell starts");
+            seen.add(Danger::ShellStartup, call);
         }
-        Some(Steering::Startup) => seen.add(
-            Danger::Persistence,
-            call,
-            "installs something that runs at boot, at login or on a timer",
-        ),
+        Some(Steering::Startup) => seen.add(Danger::Persistence, call),
         Some(Steering::Agent | Steering::Hook | Steering::Pipeline) => {
-            seen.add(
-                Danger::SteeringWrite,
-                call,
-                "changes a file that agents, hooks or build servers obey",
-            );
+            seen.add(Danger::SteeringWrite, call);
         }
         None if how == Written::Changed && is_log(&location) => {
-            seen.add(Danger::LogWipe, call, "changes what logs say");
+            seen.add(Danger::LogWipe, call);
         }
         // Data of services is emptied for reasons; what the system itself reads is not.
         None if how == Written::Emptied && location.is_system() && !text.starts_with("/var/") => {
-            seen.add(Danger::DeleteSystem, call, "empties a file that belongs to the system");
+            seen.add(Danger::DeleteSystem, call);
         }
-        None if location.is_system() => seen.add(
-            Danger::SystemWrite,
-            call,
-            "writes into a directory that belongs to the system",
-        ),
+        None if location.is_system() => seen.add(Danger::SystemWrite, call),
         None => {}
     }
 }

@@ -6,7 +6,6 @@
 //! languages are searched with constants followed ([`windows`], [`code`]). Texts that only talk of
 //! commands are not read: a judge sees them as they are.
 
-mod beside;
 mod code;
 mod commands;
 mod endless;
@@ -17,6 +16,7 @@ mod outflow;
 mod patterns;
 mod platforms;
 mod privilege_escalation;
+mod program_arguments;
 mod recipe;
 mod role;
 mod secrets;
@@ -25,7 +25,6 @@ mod system;
 mod tests;
 mod windows;
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use super::engine::{RuleError, RuleFile, RuleTable, rule_keys};
@@ -115,7 +114,7 @@ const RULES: RuleFile = RuleFile {
 /// What was seen in one text.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
-    dangers: Vec<(Danger, Range<usize>, Cow<'static, str>)>,
+    dangers: Vec<(Danger, Range<usize>)>,
     /// What looking cost, as if bytes had been read.
     work: usize,
     /// Set while a text that stands inside another is looked at: the span of the outer one.
@@ -123,33 +122,27 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    fn add(&mut self, danger: Danger, call: &Call, what: impl Into<Cow<'static, str>>) {
-        self.add_at(danger, call.span.clone(), what);
+    fn add(&mut self, danger: Danger, call: &Call) {
+        self.add_at(danger, call.span.clone());
     }
 
     /// Adds what a statement takes away that a call hands to a database.
     fn add_statement(&mut self, statement: &str, call: &Call) {
         match sql::loss(statement) {
-            Some(sql::Loss::Data) => self.add(Danger::DatabaseLoss, call, "deletes data of a database"),
-            Some(sql::Loss::Minor) => self.add(
-                Danger::DestroyTrial,
-                call,
-                "drops what can be made anew, or what its name calls temporary or a trial",
-            ),
+            Some(sql::Loss::Data) => self.add(Danger::DatabaseLoss, call),
+            Some(sql::Loss::Minor) => self.add(Danger::DestroyTrial, call),
             None => {}
         }
     }
 
-    fn add_at(&mut self, danger: Danger, span: Range<usize>, what: impl Into<Cow<'static, str>>) {
+    fn add_at(&mut self, danger: Danger, span: Range<usize>) {
         /// Of one danger: many small ones must not keep a great one from being told.
         const MOST: usize = 16;
         let span = self.outer.clone().unwrap_or(span);
-        let same = self.dangers.iter().filter(|(seen, _, _)| *seen == danger);
-        let known = same
-            .clone()
-            .any(|(_, at, _)| at.start <= span.end && span.start <= at.end);
+        let same = self.dangers.iter().filter(|(seen, _)| *seen == danger);
+        let known = same.clone().any(|(_, at)| at.start <= span.end && span.start <= at.end);
         if !known && same.count() < MOST {
-            self.dangers.push((danger, span, what.into()));
+            self.dangers.push((danger, span));
         }
     }
 }
@@ -173,20 +166,17 @@ impl DestructiveCommand {
     }
 
     fn report(&self, subject: &Subject<'_>, view: &ViewText<'_>, role: Role, seen: Seen, found: &mut Vec<Finding>) {
-        for (danger, span, what) in seen.dangers {
+        let what = match role {
+            Role::Command => "Command",
+            Role::Likely => "What looks like a command",
+            Role::Recipe => "A command in a file that is run by itself",
+        };
+        for (danger, span) in seen.dangers {
             let rule = self.rules.rule(danger);
-            let explanation = match role {
-                Role::Command => format!("the command {what}"),
-                Role::Likely => format!("what looks like a command {what}"),
-                Role::Recipe => format!("a command in a file that is run by itself {what}"),
-            };
-            let mut finding = rule.at(subject, view, span, explanation);
-            match role {
-                Role::Command | Role::Recipe => {}
-                Role::Likely => {
-                    finding.confidence = finding.confidence.min(Confidence::Medium);
-                    finding.suggested = Treatment::Evidence;
-                }
+            let mut finding = rule.at(subject, view, span, format!("{what}: {}", rule.title));
+            if role == Role::Likely {
+                finding.confidence = finding.confidence.min(Confidence::Medium);
+                finding.suggested = Treatment::Evidence;
             }
             let known = found.iter().any(|other| {
                 other.rule == finding.rule
@@ -242,8 +232,7 @@ impl Prefilter for DestructiveCommand {
                 subject.context.work(Work::CommandByte, view.text().len());
                 look(view.text(), &mut seen);
             } else {
-                let what = "stands in a step that is too intricate to be followed to its end";
-                seen.add_at(Danger::NotExamined, 0..view.text().len().min(1), what);
+                seen.add_at(Danger::NotExamined, 0..view.text().len().min(1));
             }
             subject.context.work(Work::Shell, seen.work);
             let owed = seen.work.saturating_sub(WORK_PER_BYTE * view.text().len());
@@ -251,7 +240,7 @@ impl Prefilter for DestructiveCommand {
             self.report(subject, view, role, seen, found);
         }
         if role == Role::Command
-            && let Some(line) = beside::line(subject)
+            && let Some(line) = program_arguments::line(subject)
             && let Some(raw) = subject.views.iter().next()
             && subject.context.spend(line.len(), MOST_WORK)
         {
@@ -296,7 +285,7 @@ pub fn sends_by_command(text: &str) -> bool {
 /// Looks at a text that is run.
 fn look(text: &str, seen: &mut Seen) {
     if text.len() > LONGEST_COMMAND {
-        seen.add_at(Danger::NotExamined, 0..1, "is too long to be followed to its end");
+        seen.add_at(Danger::NotExamined, 0..1);
         return;
     }
     if !can_call(text) {
@@ -321,11 +310,7 @@ fn look_at_nested(nested: code::Nested, seen: &mut Seen) {
     while let Some((text, span, depth)) = open.pop() {
         turns += 1;
         if depth > DEEPEST_NESTING || turns > MOST || text.len() > LONGEST_COMMAND {
-            seen.add_at(
-                Danger::NotExamined,
-                span,
-                "is nested too deeply to be followed to its end",
-            );
+            seen.add_at(Danger::NotExamined, span);
             break;
         }
         seen.outer = Some(span.clone());
@@ -356,26 +341,18 @@ fn look_at_shell(text: &str, seen: &mut Seen, nested: &mut code::Nested) {
     }
     outflow::look_across(&reading, seen);
     for span in &reading.decoded_runs {
-        seen.add_at(Danger::DecodedRun, span.clone(), "decodes a text and runs it");
+        seen.add_at(Danger::DecodedRun, span.clone());
     }
     for span in &reading.fork_bombs {
-        seen.add_at(Danger::ForkBomb, span.clone(), "starts copies of itself without end");
+        seen.add_at(Danger::ForkBomb, span.clone());
     }
     let encoded = reading.encoded_files.iter();
     for (span, _) in encoded.filter(|(_, text)| code::is_code(text)) {
-        seen.add_at(
-            Danger::EncodedPayload,
-            span.clone(),
-            "hides code in an encoding and writes it to a file",
-        );
+        seen.add_at(Danger::EncodedPayload, span.clone());
     }
     seen.work += reading.work;
     if reading.is_cut() {
-        seen.add_at(
-            Danger::NotExamined,
-            0..text.len().min(1),
-            "is too deep to be followed to its end",
-        );
+        seen.add_at(Danger::NotExamined, 0..text.len().min(1));
     }
     for embedded in &reading.embedded {
         privilege_escalation::look_at_code(embedded, seen);
@@ -414,11 +391,7 @@ fn planted(text: &str, call: &Call, seen: &mut Seen, nested: &mut code::Nested) 
             .any(hidden_execution::in_shared_directory)
     });
     if starts_hidden {
-        seen.add(
-            Danger::Persistence,
-            call,
-            "makes a program from a directory that everybody may write start by itself",
-        );
+        seen.add(Danger::Persistence, call);
     }
     nested.push((text.to_owned(), call.span.clone()));
 }

@@ -6,7 +6,7 @@ mod hosts;
 use std::collections::{HashMap, HashSet};
 
 use super::network::{bare, is_fetch, is_unprotected, written_by_fetch};
-use super::{Danger, Seen};
+use super::{Danger, Seen, commands};
 use crate::prefilter::locations::Location;
 use crate::shell::programs::{self, Role};
 use crate::shell::syntax::Direction;
@@ -33,11 +33,7 @@ pub(super) fn look_across(reading: &Reading, seen: &mut Seen) {
             && (is_name_lookup(call) || is_sender(call))
             && takes_variable()
         {
-            seen.add(
-                Danger::Exfiltrate,
-                call,
-                "sends a file of the system to another machine, line by line",
-            );
+            seen.add(Danger::Exfiltrate, call);
         }
         let runs_text =
             is_shell(&call.program) || is_interpreter(&call.program) || matches!(call.program.as_str(), "source" | ".");
@@ -48,17 +44,9 @@ pub(super) fn look_across(reading: &Reading, seen: &mut Seen) {
                     .next()
                     .is_some_and(|word| fetched.contains(bare(&word.text))));
         if !fetched.is_empty() && runs_file {
-            seen.add(
-                Danger::DownloadRun,
-                call,
-                "runs a file that was fetched from the network just before",
-            );
+            seen.add(Danger::DownloadRun, call);
             if unprotected {
-                seen.add(
-                    Danger::UnprotectedRun,
-                    call,
-                    "runs a file that came without encryption or from a host without a name",
-                );
+                seen.add(Danger::UnprotectedRun, call);
             }
         }
         if is_fetch(call) {
@@ -98,16 +86,8 @@ fn send_copy(reading: &Reading, call: &Call, copied: &HashMap<String, Carried>, 
         .filter_map(|path| copied.get(bare(path)).copied())
         .max();
     match carried {
-        Some(Carried::Secret) => seen.add(
-            Danger::Exfiltrate,
-            call,
-            "sends a copy of keys or passwords to another machine",
-        ),
-        Some(Carried::System) => seen.add(
-            Danger::UploadSystem,
-            call,
-            "sends a copy of system files to another machine",
-        ),
+        Some(Carried::Secret) => seen.add(Danger::Exfiltrate, call),
+        Some(Carried::System) => seen.add(Danger::UploadSystem, call),
         Some(Carried::Output | Carried::File) | None => {}
     }
 }
@@ -147,53 +127,26 @@ pub(super) fn may_send(text: &str) -> bool {
 
 /// Whether a call hands data to another machine.
 pub(super) fn is_sender(call: &Call) -> bool {
-    match call.program.as_str() {
-        "curl" => {
-            call.args.iter().any(|word| {
-                let text = word.text.as_str();
-                matches!(
-                    text,
-                    "-d" | "-F"
-                        | "-T"
-                        | "--upload-file"
-                        | "--form"
-                        | "--json"
-                        | "--data"
-                        | "--data-binary"
-                        | "--data-raw"
-                        | "--data-urlencode"
-                        | "--url-query"
-                ) || ["-d", "-F", "-T"]
-                    .iter()
-                    .any(|flag| text.starts_with(flag) && text.len() > 2)
-                    || ["--data", "--form", "--upload-file", "--json", "--url-query"]
-                        .iter()
-                        .any(|flag| text.starts_with(flag))
-            }) || call.args.iter().any(|word| !word.inside.is_empty())
+    const OF_CURL: &[&str] = &[
+        "-d",
+        "-F",
+        "-T",
+        "--data",
+        "--form",
+        "--upload-file",
+        "--json",
+        "--url-query",
+    ];
+    let has_output = || call.args.iter().any(|word| !word.inside.is_empty());
+    let is_flag = |text: &str| OF_CURL.iter().any(|flag| text.starts_with(flag));
+    programs::is(Role::Sends, &call.program)
+        || commands::sends(call)
+        || match call.program.as_str() {
+            "curl" => has_output() || call.args.iter().any(|word| is_flag(&word.text)),
+            "wget" => has_output(),
+            "ssh" => matches!(call.stdin, Stdin::Calls(_) | Stdin::File(_)),
+            _ => false,
         }
-        "wget" => call
-            .args
-            .iter()
-            .any(|word| word.text.starts_with("--post") || word.text.starts_with("--body") || !word.inside.is_empty()),
-        program if programs::is(Role::Sends, program) => true,
-        "http" | "https" | "xh" => call
-            .operands()
-            .any(|word| word.text.eq_ignore_ascii_case("post") || word.text.contains('@') || word.text.contains('=')),
-        "openssl" => call.has("s_client"),
-        "rclone" => call
-            .operands()
-            .next()
-            .is_some_and(|word| matches!(word.text.as_str(), "copy" | "sync" | "move" | "copyto")),
-        "aws" | "gsutil" | "az" | "gcloud" | "mc" | "s3cmd" | "azcopy" => call.operands().any(|word| {
-            matches!(
-                word.text.as_str(),
-                "cp" | "sync" | "upload" | "put" | "mv" | "rsync" | "copy"
-            )
-        }),
-        "gh" => call.has("gist"),
-        "ssh" => matches!(call.stdin, Stdin::Calls(_) | Stdin::File(_)),
-        _ => false,
-    }
 }
 
 fn is_name_lookup(call: &Call) -> bool {
@@ -214,20 +167,12 @@ fn look_up(reading: &Reading, call: &Call, seen: &mut Seen) {
         .filter_map(|from| carried_by_call(from))
         .max();
     match carried {
-        Some(Carried::Secret) => seen.add(
-            Danger::Exfiltrate,
-            call,
-            "sends secrets out in the names that it looks up",
-        ),
+        Some(Carried::Secret) => seen.add(Danger::Exfiltrate, call),
         _ if data
             .iter()
             .any(|from| matches!(from.program.as_str(), "base64" | "base32" | "xxd" | "od" | "hexdump")) =>
         {
-            seen.add(
-                Danger::Exfiltrate,
-                call,
-                "sends encoded output out in the names that it looks up",
-            );
+            seen.add(Danger::Exfiltrate, call);
         }
         _ if !data.is_empty()
             && call
@@ -235,11 +180,7 @@ fn look_up(reading: &Reading, call: &Call, seen: &mut Seen) {
                 .iter()
                 .any(|word| !word.inside.is_empty() && word.text.contains("$(…).")) =>
         {
-            seen.add(
-                Danger::DnsCarrier,
-                call,
-                "puts a command's output into a name that it looks up",
-            );
+            seen.add(Danger::DnsCarrier, call);
         }
         _ => {}
     }
@@ -251,14 +192,10 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
         return look_up(reading, call, seen);
     }
     if sends_foreign_key(call) {
-        seen.add(
-            Danger::Exfiltrate,
-            call,
-            "sends a key to a host that is not the one it belongs to",
-        );
+        seen.add(Danger::Exfiltrate, call);
     }
     if serves_everything(call) {
-        seen.add(Danger::UploadSystem, call, "offers all files to the network");
+        seen.add(Danger::UploadSystem, call);
     }
     let socket = call
         .redirects
@@ -320,22 +257,10 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
 /// Tells what a call carries away; `sends`: whether it is known to send.
 fn tell_carried(carried: Option<Carried>, sends: bool, call: &Call, seen: &mut Seen) {
     match carried {
-        Some(Carried::Secret) => seen.add(
-            Danger::Exfiltrate,
-            call,
-            "sends keys, passwords or environment variables to another machine",
-        ),
-        Some(Carried::System) => seen.add(
-            Danger::UploadSystem,
-            call,
-            "sends system files, or all files of somebody, to another machine",
-        ),
-        Some(Carried::Output) if sends => seen.add(
-            Danger::CommandInRequest,
-            call,
-            "sends a command's output to another machine",
-        ),
-        Some(Carried::File) if sends => seen.add(Danger::Upload, call, "sends a file to another machine"),
+        Some(Carried::Secret) => seen.add(Danger::Exfiltrate, call),
+        Some(Carried::System) => seen.add(Danger::UploadSystem, call),
+        Some(Carried::Output) if sends => seen.add(Danger::CommandInRequest, call),
+        Some(Carried::File) if sends => seen.add(Danger::Upload, call),
         Some(Carried::Output | Carried::File) | None => {}
     }
 }

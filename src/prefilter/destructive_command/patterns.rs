@@ -21,13 +21,11 @@ struct Data {
     danger: String,
     needles: Vec<String>,
     expression: String,
-    what: String,
 }
 
 struct Pattern {
     danger: Danger,
     expression: Expression,
-    what: String,
 }
 
 /// The patterns of one file, and the needles of each as a vocabulary.
@@ -50,7 +48,6 @@ impl Patterns {
             patterns.push(Pattern {
                 danger: *danger,
                 expression: Expression::of_file(name, "expression", data.expression)?,
-                what: data.what,
             });
         }
         Ok(Self {
@@ -66,7 +63,7 @@ impl Patterns {
             if hits.of(index).next().is_some()
                 && let Some(hit) = pattern.expression.find(text)
             {
-                seen.add_at(pattern.danger, hit.range(), pattern.what.clone());
+                seen.add_at(pattern.danger, hit.range());
             }
         }
     }
@@ -82,7 +79,6 @@ struct CombinationFile {
 #[serde(deny_unknown_fields)]
 struct CombinationData {
     danger: String,
-    what: String,
     all: Vec<Vec<String>>,
 }
 
@@ -112,7 +108,7 @@ impl Combinations {
             let holds_one = |list: &Vec<String>| list.iter().any(|part| text.contains(part.as_str()));
             if data.all.iter().all(holds_one) {
                 let at = text.find("connect").map_or(0..text.len().min(1), |at| at..at + 7);
-                seen.add_at(*danger, at, data.what.clone());
+                seen.add_at(*danger, at);
             }
         }
     }

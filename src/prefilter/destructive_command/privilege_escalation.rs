@@ -19,7 +19,7 @@ pub(super) fn look(call: &Call, seen: &mut Seen) {
             program.is_some_and(|program| is_shell(program.rsplit('/').next().unwrap_or(program)))
         });
     if connected || (is_borne(&call.invoker, call.has_short(&['p'])) && is_interactive(call)) {
-        tell(call, seen);
+        seen.add(Danger::RootShell, call);
     }
 }
 
@@ -57,14 +57,8 @@ pub(super) fn look_at_code(embedded: &Embedded, seen: &mut Seen) {
     let behind = embedded.code.get(hit.end()..).unwrap_or_default();
     let next = behind.trim_start_matches([',', ' ', '[', '"', '\'']);
     if !next.starts_with("-c") && !next.starts_with("-lc") {
-        seen.add_at(Danger::RootShell, embedded.span.clone(), WHAT);
+        seen.add_at(Danger::RootShell, embedded.span.clone());
     }
-}
-
-const WHAT: &str = "begins a shell with the rights of root inside another program";
-
-fn tell(call: &Call, seen: &mut Seen) {
-    seen.add(Danger::RootShell, call, WHAT);
 }
 
 #[cfg(test)]

@@ -18,16 +18,8 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
     package_source(call, seen);
     miners(call, seen);
     if call.disguised {
-        seen.add(
-            Danger::DisguisedWord,
-            call,
-            "spells a program's name with quotes or escapes inside",
-        );
+        seen.add(Danger::DisguisedWord, call);
     }
-}
-
-fn any(call: &Call, texts: &[&str]) -> bool {
-    call.args.iter().any(|word| texts.contains(&word.text.as_str()))
 }
 
 fn scheduled(reading: &Reading, call: &Call, seen: &mut Seen) {
@@ -37,9 +29,9 @@ fn scheduled(reading: &Reading, call: &Call, seen: &mut Seen) {
     let known = known.as_deref();
     let installs = match call.program.as_str() {
         "crontab" => {
-            let asks = any(call, &["-l", "-e", "-h", "--help"]);
+            let asks = call.has_any(&["-l", "-e", "-h", "--help"]);
             if call.has("-r") {
-                seen.add(Danger::DeleteSystem, call, "removes all scheduled jobs");
+                seen.add(Danger::DeleteSystem, call);
             }
             // A job that somebody can read is judged by what it runs; one that comes from elsewhere cannot be.
             let unseen = match known {
@@ -49,12 +41,10 @@ fn scheduled(reading: &Reading, call: &Call, seen: &mut Seen) {
             };
             !asks && !call.has("-r") && unseen
         }
-        "schtasks" => call.args.iter().any(|word| word.text.eq_ignore_ascii_case("/create")),
-        "launchctl" => any(call, &["load", "bootstrap", "submit"]),
         _ => false,
     };
     if installs {
-        seen.add(Danger::Persistence, call, "installs a scheduled job");
+        seen.add(Danger::Persistence, call);
     }
 }
 
@@ -90,7 +80,7 @@ fn accounts(call: &Call, seen: &mut Seen) {
     let grants = match call.program.as_str() {
         "usermod" | "useradd" | "adduser" | "gpasswd" => {
             let uid_zero = call.values(&["-u", "--uid"]).any(|(_, value)| value == "0");
-            let adds_group = call.has_short(&['G', 'a', 'g']) || any(call, &["--groups", "--append"]);
+            let adds_group = call.has_short(&['G', 'a', 'g']) || call.has_any(&["--groups", "--append"]);
             uid_zero || (adds_group || call.program == "adduser") && strong_group()
         }
         // Not in an editor, but by what is fed in.
@@ -98,18 +88,14 @@ fn accounts(call: &Call, seen: &mut Seen) {
         _ => false,
     };
     if grants {
-        seen.add(
-            Danger::Accounts,
-            call,
-            "grants administrator rights or changes passwords",
-        );
+        seen.add(Danger::Accounts, call);
     }
 }
 
 fn protections(call: &Call, seen: &mut Seen) {
-    let flushes = any(call, &["-F", "--flush"]) || (any(call, &["-P", "--policy"]) && call.has("ACCEPT"));
+    let flushes = call.has_any(&["-F", "--flush"]) || (call.has_any(&["-P", "--policy"]) && call.has("ACCEPT"));
     if matches!(call.program.as_str(), "iptables" | "ip6tables") && flushes {
-        seen.add(Danger::DefenceOff, call, "switches a protection off");
+        seen.add(Danger::DefenceOff, call);
     }
 }
 
@@ -131,7 +117,7 @@ fn traces(call: &Call, seen: &mut Seen) {
         _ => false,
     };
     if wipes {
-        seen.add(Danger::LogWipe, call, "removes traces of what was done");
+        seen.add(Danger::LogWipe, call);
     }
 }
 
@@ -140,7 +126,7 @@ fn ends_everything(call: &Call, seen: &mut Seen) {
     let targets = call.args.iter().filter(|word| word.text != "--");
     let everybody = targets.clone().next_back().is_some_and(|word| word.text == "-1") && targets.count() >= 2;
     if call.program == "kill" && everybody {
-        seen.add(Danger::StopEverything, call, "ends every process");
+        seen.add(Danger::StopEverything, call);
     }
 }
 
@@ -170,11 +156,7 @@ fn package_source(call: &Call, seen: &mut Seen) {
         })
     };
     if call.values(names).any(|(_, url)| unprotected(url)) {
-        seen.add(
-            Danger::PackageSource,
-            call,
-            "installs packages from a source without a protected connection",
-        );
+        seen.add(Danger::PackageSource, call);
     }
 }
 
@@ -189,6 +171,6 @@ fn miners(call: &Call, seen: &mut Seen) {
             .iter()
             .any(|word| word.text.contains("stratum+tcp://") || word.text.contains("stratum+ssl://"))
     {
-        seen.add(Danger::Miner, call, "mines a currency");
+        seen.add(Danger::Miner, call);
     }
 }

@@ -7,7 +7,6 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use super::patterns::Patterns;
-use super::secrets::reads;
 use super::{Danger, Seen};
 use crate::prefilter::RuleError;
 use crate::prefilter::locations::{Breadth, Location, Secret};
@@ -109,13 +108,13 @@ fn search(text: &str, seen: &mut Seen) {
 
 /// Keys that are shown, copied or sent.
 fn taken(text: &str, seen: &mut Seen) {
-    let key = |path: &str| Location::of(path).secret().filter(|secret| secret.is_key_material());
+    let is_key = |path: &str| Location::of(path).secret().is_some_and(Secret::is_key_material);
     for hit in TAKEN.captures_iter(text).take(16) {
         if let (Some(whole), Some(path)) = (hit.get(0), hit.get(1))
             && path.as_str().contains('\\')
-            && let Some(secret) = key(path.as_str())
+            && is_key(path.as_str())
         {
-            seen.add_at(Danger::CredentialRead, whole.range(), reads(secret));
+            seen.add_at(Danger::CredentialRead, whole.range());
         }
     }
     let Some(sending) = SENDING.find(text) else { return };
@@ -124,25 +123,20 @@ fn taken(text: &str, seen: &mut Seen) {
         .map(|place| Location::of(place.as_str()).secret())
         .any(|secret: Option<Secret>| secret.is_some());
     if secret || EVERYTHING.is_match(text) {
-        seen.add_at(
-            Danger::Exfiltrate,
-            sending.range(),
-            "sends keys, passwords or environment variables to another machine",
-        );
+        seen.add_at(Danger::Exfiltrate, sending.range());
     }
 }
 
 fn deletions(text: &str, seen: &mut Seen) {
-    const WHAT: &str = "deletes files or directories";
     for hit in METHOD.captures_iter(text).take(16) {
         let (Some(whole), Some(path)) = (hit.get(0), hit.get(2)) else {
             continue;
         };
         match Location::of(path.as_str()).breadth() {
             Breadth::Everything | Breadth::Home | Breadth::SystemDirectory => {
-                seen.add_at(Danger::DeleteRoot, whole.range(), WHAT);
+                seen.add_at(Danger::DeleteRoot, whole.range());
             }
-            Breadth::SystemFile => seen.add_at(Danger::DeleteSystem, whole.range(), WHAT),
+            Breadth::SystemFile => seen.add_at(Danger::DeleteSystem, whole.range()),
             Breadth::Surroundings | Breadth::Disposable | Breadth::Other => {}
         }
     }
@@ -150,11 +144,7 @@ fn deletions(text: &str, seen: &mut Seen) {
     for (turn, hit) in DELETION.captures_iter(text).enumerate() {
         if turn >= most {
             let at = hit.get(0).map_or(0, |whole| whole.start());
-            seen.add_at(
-                Danger::NotExamined,
-                at..text.len(),
-                "deletes more than can be followed to its end",
-            );
+            seen.add_at(Danger::NotExamined, at..text.len());
             break;
         }
         let (Some(whole), Some(arguments)) = (hit.get(0), hit.get(2)) else {
@@ -193,7 +183,7 @@ fn deletions(text: &str, seen: &mut Seen) {
                 Breadth::Other if recursive => Danger::DeleteFiles,
                 Breadth::Surroundings | Breadth::Disposable | Breadth::Other => continue,
             };
-            seen.add_at(danger, whole.range(), WHAT);
+            seen.add_at(danger, whole.range());
         }
     }
 }

@@ -90,7 +90,7 @@ impl Prefilters {
     /// The engine for these families, in the order in which their findings are reported.
     pub(in crate::prefilter) fn of(families: Vec<Box<dyn Prefilter>>) -> Result<Self, RuleError> {
         tools::check()?;
-        views::check_expressions()?;
+        views::check()?;
         let of_contents = families.iter().map(|family| family.words());
         let of_steps = families.iter().map(|family| family.step_words());
         let keywords = views::keywords(of_contents.chain(of_steps));

@@ -7,7 +7,7 @@ mod addresses;
 mod cards;
 mod checksum;
 mod context;
-mod islands;
+mod digit_runs;
 mod labelled;
 mod names;
 mod national;
@@ -154,6 +154,8 @@ impl PersonalData {
     /// Reads the rules and compiles what they are found by.
     pub(super) fn new() -> Result<Self, RuleError> {
         streets::check_expressions()?;
+        tokens::check_expressions()?;
+        values::check_expressions()?;
         let known = KNOWN.as_ref().map_err(Clone::clone)?;
         Ok(Self { rules: &known.rules })
     }

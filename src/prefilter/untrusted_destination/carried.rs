@@ -1,15 +1,15 @@
 //! Data inside a URL: encoded text in its query, its path or its host, and places held for it.
 
 use crate::prefilter::words::untrusted_destination_carried::SECRETS;
-use base64::Engine as _;
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use url::Url;
 
-use crate::text::views::from_base32;
+use crate::text::expression::{Expression, expressions};
+
+use crate::text::views::{from_base32, from_base64, from_hex};
 
 /// What a URL carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Cargo {
+pub(super) enum Carried {
     /// A place held for some value, as every API description has it.
     Placeholder,
     /// Long plain text.
@@ -23,30 +23,24 @@ pub(super) enum Cargo {
 const SHORTEST_ENCODED: usize = 20;
 const SHORTEST_TEXT: usize = 80;
 
-const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
-    .with_decode_padding_mode(DecodePaddingMode::Indifferent)
-    .with_decode_allow_trailing_bits(true);
-const STANDARD: GeneralPurpose = GeneralPurpose::new(&base64::alphabet::STANDARD, LENIENT);
-const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&base64::alphabet::URL_SAFE, LENIENT);
-
 /// What a URL carries, the gravest first.
-pub(super) fn cargo(written: &str, url: &Url) -> Option<Cargo> {
-    let mut cargo = placeholder(written);
+pub(super) fn carried(written: &str, url: &Url) -> Option<Carried> {
+    let mut carried = placeholder(written);
     for (name, value) in url.query_pairs().take(32) {
         // A `+` in a query means a space, but not in base64.
         let packed = value.replace(' ', "+");
         if spells_text(&packed) || (value.is_empty() && spells_text(&name)) {
-            return Some(Cargo::Encoded);
+            return Some(Carried::Encoded);
         }
         let words = value.split_whitespace().count();
         if value.len() >= SHORTEST_TEXT && words >= 8 {
-            cargo = cargo.max(Some(Cargo::Text));
+            carried = carried.max(Some(Carried::Text));
         }
     }
     if let Some(fragment) = url.fragment()
         && spells_text(fragment)
     {
-        return Some(Cargo::Encoded);
+        return Some(Carried::Encoded);
     }
     let segments = url.path_segments().into_iter().flatten().take(16);
     let labels = url.host_str().unwrap_or_default().split('.');
@@ -55,9 +49,9 @@ pub(super) fn cargo(written: &str, url: &Url) -> Option<Cargo> {
         .split('.')
         .filter(|label| label.bytes().any(|b| b.is_ascii_uppercase()));
     if segments.into_iter().chain(mixed).any(spells_text) || labels.into_iter().any(label_spells_text) {
-        return Some(Cargo::Encoded);
+        return Some(Carried::Encoded);
     }
-    cargo
+    carried
 }
 
 fn written_host(written: &str) -> &str {
@@ -73,36 +67,20 @@ fn spells_text(value: &str) -> bool {
         return false;
     }
     if value.len().is_multiple_of(2) && value.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return from_hex(value).is_some_and(|bytes| is_readable(&bytes));
+        return from_hex(value.as_bytes()).is_some_and(|bytes| is_readable(&bytes));
     }
     let packed = value
         .bytes()
         .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_'));
-    packed
-        && [STANDARD, URL_SAFE]
-            .iter()
-            .any(|engine| engine.decode(value).is_ok_and(|bytes| is_readable(&bytes)))
+    packed && from_base64(value.as_bytes()).is_some_and(|bytes| is_readable(&bytes))
 }
 
 fn label_spells_text(label: &str) -> bool {
     if label.len() < SHORTEST_ENCODED || label.starts_with("xn--") {
         return false;
     }
-    let hex = label.len().is_multiple_of(2) && from_hex(label).is_some_and(|bytes| is_readable(&bytes));
+    let hex = label.len().is_multiple_of(2) && from_hex(label.as_bytes()).is_some_and(|bytes| is_readable(&bytes));
     hex || from_base32(label.as_bytes()).is_some_and(|bytes| is_readable(&bytes))
-}
-
-fn from_hex(text: &str) -> Option<Vec<u8>> {
-    let digits: Option<Vec<u8>> = text
-        .chars()
-        .map(|c| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok()))
-        .collect();
-    Some(
-        digits?
-            .chunks_exact(2)
-            .filter_map(|pair| Some(pair.first()? << 4 | pair.get(1)?))
-            .collect(),
-    )
 }
 
 fn is_readable(bytes: &[u8]) -> bool {
@@ -117,60 +95,35 @@ fn is_readable(bytes: &[u8]) -> bool {
     bytes.len() >= 12 && plain * 20 >= bytes.len() * 19 && letters * 10 >= bytes.len() * 6
 }
 
-/// A place held for a value: `{{x}}`, `{x}`, `${x}`, `<x>`, `[x]`, `$(x)`, or in capitals.
-fn placeholder(written: &str) -> Option<Cargo> {
+expressions! {
+    /// A place held for a value: `{{x}}`, `{x}`, `${x}`, `<x>`, `[x]`, `$(x)`.
+    static PLACE = r"[{\[<$][{\[<$( %]*([\w .'-]{1,60})\s*[}\]>)|%]";
+    /// One in capitals: `?q=YOUR_SECRET_HERE`, `?d=BASE64_ENCODED_CONVERSATION`.
+    static CAPITALS = r"(?:^|[=&/?])([A-Z0-9_]{8,})(?:[=&/?]|$)";
+}
+
+/// A place held for a value.
+fn placeholder(written: &str) -> Option<Carried> {
+    const MOST: usize = 16;
+    let is_secret = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        SECRETS.iter().any(|secret| name.contains(secret))
+    };
     let tail = written.split_once(['?', '#']).map(|(_, tail)| tail).or_else(|| {
-        written
-            .split_once("://")
-            .and_then(|(_, rest)| rest.split_once('/'))
-            .map(|(_, path)| path)
+        let (_, rest) = written.split_once("://")?;
+        rest.split_once('/').map(|(_, path)| path)
     })?;
-    let mut found = None;
-    let mut rest = tail;
-    let mut looked = 0;
-    while let Some(at) = rest.find(['{', '[', '<', '$']) {
-        looked += 1;
-        if looked > 16 {
-            break;
-        }
-        let inside = rest
-            .get(at..)
-            .unwrap_or_default()
-            .trim_start_matches(['{', '[', '<', '$', '(', ' ', '%']);
-        let name: String = inside
-            .chars()
-            .take_while(|c| c.is_alphanumeric() || matches!(c, '_' | ' ' | '-' | '.' | '\''))
-            .take(60)
-            .collect();
-        let closed = inside
-            .get(name.len()..)
-            .is_some_and(|after| after.trim_start().starts_with(['}', ']', '>', ')', '|', '%']));
-        if closed && !name.trim().is_empty() {
-            let lower = name.to_ascii_lowercase();
-            let secret = SECRETS.iter().any(|secret| lower.contains(secret));
-            found = found.max(Some(if secret {
-                Cargo::SecretPlaceholder
-            } else {
-                Cargo::Placeholder
-            }));
-        }
-        let consumed = rest.len() - inside.len() + name.len();
-        rest = rest.get(consumed.max(at + 1)..).unwrap_or_default();
-    }
-    // `?q=YOUR_SECRET_HERE`, `?d=BASE64_ENCODED_CONVERSATION`
-    let capitals = tail.split(['=', '&', '/', '?']).any(|value| {
-        value.len() >= 8
-            && value.contains('_')
-            && value
-                .bytes()
-                .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
-            && SECRETS.iter().any(|secret| value.to_ascii_lowercase().contains(secret))
+    let names = |expression: &'static Expression| {
+        let captures = expression.captures_iter(tail).take(MOST);
+        captures.filter_map(|captures| captures.get(1).map(|name| name.as_str()))
+    };
+    let places = names(&PLACE).filter(|name| !name.trim().is_empty());
+    let places = places.map(|name| match is_secret(name) {
+        true => Carried::SecretPlaceholder,
+        false => Carried::Placeholder,
     });
-    if capitals {
-        found.max(Some(Cargo::SecretPlaceholder))
-    } else {
-        found
-    }
+    let in_capitals = names(&CAPITALS).filter(|name| name.contains('_') && is_secret(name));
+    places.chain(in_capitals.map(|_| Carried::SecretPlaceholder)).max()
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 use super::fold::latin;
+use super::look_alikes::{ornamental, reminding};
 use super::normalize::is_stuffable_mark;
 use super::span_map::{Derived, Writer};
 
@@ -146,7 +147,7 @@ fn read(word: &str, heaped: bool, reading: Reading) -> Option<Vec<Option<char>>>
             Some(c).filter(|_| !is_between(before))
         } else {
             let marked = || heaped.then(|| bare(c)).flatten();
-            let fetched = || (reading == Reading::Lenient).then(|| far_fetched(c)).flatten();
+            let fetched = || (reading == Reading::Lenient).then(|| reminding(c)).flatten();
             let letter = ornamental(c).or_else(|| latin(c)).or_else(marked).or_else(fetched)?;
             Some(letter)
         };
@@ -209,59 +210,6 @@ fn is_stranger(c: char) -> bool {
         '\u{f0000}'..='\u{10ffff}' => true,
         c => is_combining_mark(c),
     }
-}
-
-/// What a letter of the ornamental kinds that folding does not know looks like, in its own case.
-const fn ornamental(c: char) -> Option<char> {
-    Some(match c {
-        'ค' | 'ą' | 'ᗩ' | '卂' | 'Ⲁ' | 'ⲁ' | 'ᥲ' | '⠁' => 'a',
-        '๒' | '乃' | 'ᗷ' | 'Ⲃ' | 'ⲃ' | 'ɓ' | 'ƀ' | '⠃' => 'b',
-        'ς' | 'ᑕ' | '匚' | 'Ⲥ' | 'ⲥ' | 'ɕ' | 'ċ' | '⠉' => 'c',
-        '๔' | 'ᗪ' | 'Ⲇ' | 'ⲇ' | 'ɗ' | 'ɖ' | '⠙' => 'd',
-        'ƹ' | 'ʒ' | '乇' | 'Ⲉ' | 'ⲉ' | 'ę' | 'ɘ' | 'ⴹ' | '૯' | '⠑' => 'e',
-        'ᖴ' | '千' | 'ʄ' | 'Ŧ' | '⠋' => 'f',
-        'ﻮ' | 'و' | 'ᘜ' | 'Ⲅ' | 'ǥ' | 'ɠ' | '⠛' => 'g',
-        'ђ' | 'ᕼ' | '卄' | 'Ⲏ' | 'ⲏ' | 'ɦ' | 'ɧ' | 'ⵂ' | '⠓' => 'h',
-        'เ' | '丨' | 'Ⲓ' | 'ⲓ' | 'į' | 'ɨ' | 'ⵏ' | '⠊' => 'i',
-        'ן' | 'ᒍ' | 'ﾌ' | 'フ' | 'ʝ' | '⠚' => 'j',
-        'Ҝ' | 'ҝ' | 'Ⲕ' | 'ⲕ' | 'ƙ' | '⠅' => 'k',
-        'ɭ' | 'ᒪ' | 'ㄥ' | 'ł' | '⠇' => 'l',
-        '๓' | 'ᗰ' | '爪' | 'Ⲙ' | 'ⲙ' | '⠍' => 'm',
-        'ภ' | 'ᑎ' | '几' | 'Ⲛ' | 'ⲛ' | 'ɲ' | '⠝' => 'n',
-        '๏' | 'ㄖ' | 'Ⲟ' | '𐒆' | 'ⵔ' | 'ɵ' | '⠕' => 'o',
-        'ק' | 'ᑭ' | '卩' | 'Ⲣ' | 'ⲣ' | 'ƥ' | 'ք' | '⠏' => 'p',
-        'ợ' | 'ᑫ' | 'Ɋ' | 'ʠ' | 'ɋ' | '⠟' => 'q',
-        'ᖇ' | '尺' | 'ɹ' | 'ɾ' | '⠗' => 'r',
-        'ร' | 'ᔕ' | '丂' | '𐒖' | 'ʂ' | 'ʃ' | 'ş' | '⠎' => 's',
-        'Շ' | '†' | 'ㄒ' | 'Ⲧ' | 'ⲧ' | 'ʈ' | 'ƫ' | '⠞' => 't',
-        'ย' | 'ᑌ' | 'ㄩ' | 'ų' | 'ʊ' | '⠥' => 'u',
-        'ש' | 'ᐯ' | 'ʋ' | 'Ʋ' | '⠧' => 'v',
-        'ฬ' | 'ѡ' | 'ᗯ' | '山' | 'ŵ' | 'ʍ' | '⠺' => 'w',
-        'א' | '᙭' | '乂' | 'Ⲭ' | 'ӿ' | 'ⵝ' | '⠭' => 'x',
-        'ㄚ' | 'ץ' | 'Ⲩ' | 'ⲩ' | 'ɏ' | 'ʎ' | '⠽' => 'y',
-        'չ' | 'ᘔ' | '乙' | 'Ⲍ' | 'ⲍ' | 'ʐ' | 'ʑ' | '⠵' => 'z',
-        'Ꮖ' => 'I',
-        '\u{1f1e6}'..='\u{1f1ff}' => return char::from_u32(c as u32 - 0x1f1e6 + 'A' as u32),
-        _ => return None,
-    })
-}
-
-/// What a Cyrillic letter is taken for only among letters that are Latin, or look it.
-const fn far_fetched(c: char) -> Option<char> {
-    Some(match c {
-        'д' => 'a',
-        'и' => 'n',
-        'И' => 'N',
-        'я' => 'r',
-        'Я' => 'R',
-        'ц' => 'u',
-        'Ц' => 'U',
-        'щ' => 'w',
-        'Щ' => 'W',
-        'ж' => 'x',
-        'ч' => 'y',
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

@@ -45,7 +45,7 @@ pub(super) fn looks_written(text: &str) -> bool {
     prints_throughout || odd * 20 <= all && (plain * 2 >= all || text.len() > 64) && letters * 3 >= all
 }
 
-/// Text of two or four bytes a character, in either order, as Windows and some databases write it.
+/// Text of two bytes a character, in either order, as Windows and some databases write it.
 fn utf16(bytes: &[u8]) -> Option<String> {
     if bytes.len() < 8 || bytes.len() % 2 == 1 {
         return None;
@@ -69,17 +69,6 @@ fn utf16(bytes: &[u8]) -> Option<String> {
         (false, true) => Some(Order::Big),
         (false, false) => None,
     })?;
-    // Four bytes a character: every other unit is zero.
-    if bytes.len().is_multiple_of(4) && zeros(0, 1) * 10 >= bytes.len() / 4 * 3 * 9 {
-        let unit = |four: &[u8]| {
-            let four = four.first_chunk().copied()?;
-            char::from_u32(match order {
-                Order::Little => u32::from_le_bytes(four),
-                Order::Big => u32::from_be_bytes(four),
-            })
-        };
-        return bytes.chunks_exact(4).map(unit).collect();
-    }
     let unit = |pair: &[u8]| {
         let pair = pair.first_chunk().copied()?;
         Some(match order {

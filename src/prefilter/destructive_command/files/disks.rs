@@ -7,19 +7,13 @@ use crate::shell::{Call, Stdin};
 /// Looks at a call of a program that formats or erases disks.
 pub(super) fn disk_tool(call: &Call, seen: &mut Seen) {
     let destroys = match call.program.as_str() {
-        "cryptsetup" => call
-            .args
-            .iter()
-            .any(|word| matches!(word.text.as_str(), "luksFormat" | "luksErase" | "erase")),
+        "cryptsetup" => call.has_any(&["luksFormat", "luksErase", "erase"]),
         "hdparm" => call.args.iter().any(|word| word.text.starts_with("--security-erase")),
         "badblocks" => call.has_short(&['w']),
         // What it is to do comes in.
         "fdisk" | "gdisk" | "sfdisk" => !matches!(call.stdin, Stdin::Unknown) && !call.has_short(&['l', 'd']),
         "sgdisk" => call.has("--zap-all") || call.has("-Z") || call.has("-o"),
-        "parted" => call
-            .args
-            .iter()
-            .any(|word| matches!(word.text.as_str(), "mklabel" | "rm" | "mktable")),
+        "parted" => call.has_any(&["mklabel", "rm", "mktable"]),
         "diskutil" => call
             .args
             .iter()
@@ -30,7 +24,7 @@ pub(super) fn disk_tool(call: &Call, seen: &mut Seen) {
         Location::of(&word.text).is_disk() || (call.program == "diskutil" && word.text.starts_with("disk"))
     });
     if destroys && disk {
-        seen.add(Danger::DiskOverwrite, call, "formats or erases a disk");
+        seen.add(Danger::DiskOverwrite, call);
     }
 }
 
@@ -42,6 +36,6 @@ pub(super) fn storage_pool(call: &Call, seen: &mut Seen) {
         _ => matches!(&call.stdin, Stdin::Text(text) if text.contains("clean")),
     };
     if destroys {
-        seen.add(Danger::DiskOverwrite, call, "destroys a storage pool or volume");
+        seen.add(Danger::DiskOverwrite, call);
     }
 }

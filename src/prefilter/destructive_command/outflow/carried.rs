@@ -1,7 +1,8 @@
 //! What a path, or what a call prints, carries of somebody's data.
 
+use crate::prefilter::destructive_command::commands::shows_secrets;
 use crate::prefilter::destructive_command::secrets::sought;
-use crate::prefilter::locations::{Breadth, Location};
+use crate::prefilter::locations::Location;
 use crate::shell::programs::{self, Role};
 use crate::shell::{Call, Stdin};
 
@@ -29,12 +30,7 @@ pub(super) fn carried_by_path(path: &str) -> Option<Carried> {
     if path.contains(' ') {
         return None;
     }
-    if location.is_system()
-        || matches!(
-            location.breadth(),
-            Breadth::Everything | Breadth::Home | Breadth::SystemDirectory
-        )
-    {
+    if location.is_system() || location.breadth().is_vital() {
         return Some(Carried::System);
     }
     // Operands such as a host and a port are no paths.
@@ -82,12 +78,10 @@ pub(super) fn carried_by_call(call: &Call) -> Option<Carried> {
             .iter()
             .any(|mark| pattern.contains(mark))
         })
-        && call.operands().skip(1).any(|word| {
-            matches!(
-                Location::of(&word.text).breadth(),
-                Breadth::Everything | Breadth::Home | Breadth::SystemDirectory
-            )
-        });
+        && call
+            .operands()
+            .skip(1)
+            .any(|word| Location::of(&word.text).breadth().is_vital());
     if searches_broadly {
         return Some(Carried::Secret);
     }
@@ -96,36 +90,4 @@ pub(super) fn carried_by_call(call: &Call) -> Option<Carried> {
         .filter(|word| !word.text.contains("://"))
         .filter_map(|word| carried_by_path(word.text.strip_prefix("if=").unwrap_or(&word.text)));
     files.chain(from_input).max()
-}
-
-/// Whether a call prints what a vault, a cloud, a cluster or a key ring keeps.
-fn shows_secrets(call: &Call) -> bool {
-    let has_all = |words: &[&str]| {
-        words
-            .iter()
-            .all(|word| call.args.iter().any(|arg| arg.text.starts_with(word)))
-    };
-    match call.program.as_str() {
-        "history" | "fc" => true,
-        "kubectl" | "oc" | "k" => has_all(&["get", "secret"]) || has_all(&["config", "view"]),
-        "aws" => {
-            has_all(&["secretsmanager", "get-secret-value"])
-                || has_all(&["ssm", "get-parameter"])
-                || has_all(&["configure", "get"])
-                || has_all(&["configure", "export-credentials"])
-                || has_all(&["sts", "get-session-token"])
-                || has_all(&["sts", "assume-role"])
-        }
-        "gcloud" => has_all(&["auth", "print-"]) || has_all(&["secrets", "versions"]),
-        "az" => has_all(&["account", "get-access-token"]) || has_all(&["keyvault", "secret"]),
-        "vault" => has_all(&["kv", "get"]) || has_all(&["read"]) || has_all(&["print", "token"]),
-        "op" => has_all(&["item", "get"]) || has_all(&["read"]),
-        "pass" | "gopass" | "secret-tool" | "security" | "keyring" => call.operands().next().is_some(),
-        "gpg" | "gpg2" => call.args.iter().any(|word| word.text.starts_with("--export-secret")),
-        "gh" | "glab" | "heroku" => has_all(&["auth", "token"]) || has_all(&["auth:token"]),
-        "git" => has_all(&["credential", "fill"]),
-        "docker" => has_all(&["inspect"]) || call.args.iter().any(|word| word.text.contains("/etc/shadow")),
-        "doppler" | "infisical" | "chamber" => has_all(&["secrets"]) || has_all(&["export"]),
-        _ => false,
-    }
 }

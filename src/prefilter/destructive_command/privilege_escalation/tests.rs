@@ -4,7 +4,7 @@ use super::*;
 fn is_told(command: &str) -> bool {
     let mut seen = Seen::default();
     look_at_shell(command, &mut seen, &mut Vec::new());
-    seen.dangers.iter().any(|(danger, _, _)| *danger == Danger::RootShell)
+    seen.dangers.iter().any(|(danger, _)| *danger == Danger::RootShell)
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Islands: runs of digits with what may stand between the digits of one number, and the candidates that they break into.
+//! Runs of digits with what may stand between the digits of one number, and the candidates that they break into.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use crate::text::bytes::next;
 const MOST_GROUPS: usize = 8;
 
 /// The next run of digits with what may stand between the digits of one number.
-pub(super) fn next_island(bytes: &[u8], from: usize) -> Option<Range<usize>> {
+pub(super) fn next_run(bytes: &[u8], from: usize) -> Option<Range<usize>> {
     let first = next(bytes, from, |byte| byte.is_ascii_digit())?;
     // A plus sign or the opening bracket of an area code belongs to the number; the bracket of a remark does not.
     let mut start = first;
@@ -36,7 +36,7 @@ pub(super) fn next_island(bytes: &[u8], from: usize) -> Option<Range<usize>> {
     Some(start..first + last + 1)
 }
 
-/// One part of an island that may be one number, with its groups of digits.
+/// One part of a run that may be one number, with its groups of digits.
 pub(super) struct Candidate<'a> {
     pub(super) text: &'a str,
     pub(super) span: Range<usize>,
@@ -67,26 +67,19 @@ impl<'a> Candidate<'a> {
         })
     }
 
-    /// The lengths of the groups are these.
-    pub(super) fn is_grouped(&self, lengths: &[usize]) -> bool {
-        self.groups.len() == lengths.len()
-            && self
-                .groups
-                .iter()
-                .zip(lengths)
-                .all(|(group, length)| group.len() == *length)
-    }
-
-    pub(super) fn separated_by(&self, separators: &[&str]) -> bool {
-        self.separators.len() == separators.len() && self.separators.iter().zip(separators).all(|(a, b)| a == b)
-    }
-
-    pub(super) fn all_separators(&self, separator: &str) -> bool {
-        self.separators.iter().all(|have| *have == separator)
-    }
-
-    pub(super) fn is_bare(&self) -> bool {
-        self.groups.len() == 1 && self.separators.is_empty()
+    /// How the digits are grouped: `3-2-4`, or `9` for a number in one piece.
+    pub(super) fn form(&self) -> String {
+        let mut form = String::new();
+        let mut separators = self.separators.iter();
+        let begins = self.text.as_bytes().get(self.span.start);
+        if !begins.is_some_and(u8::is_ascii_digit) {
+            form.push_str(separators.next().copied().unwrap_or_default());
+        }
+        for group in &self.groups {
+            form.push_str(&group.len().to_string());
+            form.push_str(separators.next().copied().unwrap_or_default());
+        }
+        form
     }
 
     pub(super) fn hit(&self, datum: Datum, confidence: Confidence) -> Hit {
@@ -143,20 +136,20 @@ impl<'a> Candidate<'a> {
     }
 }
 
-/// The parts of an island that no number goes across: several blanks, a slash or a dash between blanks, a plus sign.
-pub(super) fn segments(text: &str, island: Range<usize>) -> Vec<Range<usize>> {
+/// The parts of a run that no number goes across: several blanks, a slash or a dash between blanks, a plus sign.
+pub(super) fn segments(text: &str, run: Range<usize>) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let mut segments = Vec::new();
-    let mut start = island.start;
-    let mut at = island.start;
+    let mut start = run.start;
+    let mut at = run.start;
     let is_digit = |b: Option<&u8>| b.is_some_and(u8::is_ascii_digit);
-    while at < island.end {
+    while at < run.end {
         if is_digit(bytes.get(at)) {
             at += 1;
             continue;
         }
         let gap = bytes
-            .get(at..island.end)
+            .get(at..run.end)
             .unwrap_or_default()
             .iter()
             .take_while(|b| !b.is_ascii_digit())
@@ -164,7 +157,7 @@ pub(super) fn segments(text: &str, island: Range<usize>) -> Vec<Range<usize>> {
         let between = text.get(at..at + gap).unwrap_or_default();
         let joins = match between {
             " " | "-" | "." | "/" | ") " | ")" | ")-" | " (" | "(" | "-(" => true,
-            "+" | "+(" => at == island.start,
+            "+" | "+(" => at == run.start,
             // `+49 (0) 89 / 140 09-80`: behind a country's or a city's code.
             " / " => {
                 let so_far = text.get(start..at).unwrap_or_default();
@@ -181,7 +174,7 @@ pub(super) fn segments(text: &str, island: Range<usize>) -> Vec<Range<usize>> {
         }
         at += gap.max(1);
     }
-    segments.push(start..island.end);
+    segments.push(start..run.end);
     segments.retain(|segment| !segment.is_empty());
     segments
 }

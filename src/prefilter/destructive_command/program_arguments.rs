@@ -5,23 +5,8 @@ use super::recipe::quoted;
 use crate::model::{Content, Form, Origin, Place};
 use crate::prefilter::Subject;
 use crate::prefilter::engine::is_command_label;
+use crate::prefilter::words::destructive_command_program_arguments::CALLED_WITH;
 
-/// Names of arguments that a program is called with.
-const CALLED_WITH: &[&str] = &[
-    "args",
-    "arguments",
-    "argv",
-    "arg",
-    "parameters",
-    "params",
-    "flags",
-    "flag",
-    "options",
-    "opts",
-    "operands",
-    "target",
-    "targets",
-];
 /// The most arguments that are put behind a program.
 const MOST: usize = 64;
 
