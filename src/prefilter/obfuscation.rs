@@ -106,7 +106,7 @@ impl Prefilter for Obfuscation {
             }
         }
         if let Some(raw) = subject.views.iter().next()
-            && let Some(span) = unread::unread(raw, || subject.hits(raw), wordplay::WORDS)
+            && let Some(span) = unread::unread(raw, || subject.hits(raw), wordplay::count())
         {
             self.add(At::Unread, subject, raw, span, found);
         }

@@ -5,7 +5,6 @@
 //! a code block or a literal of a text about attacks or tests weighs a quarter.
 
 mod needs;
-mod rarity;
 mod surroundings;
 
 use std::collections::BTreeMap;

@@ -56,13 +56,14 @@ word_lists! {
     hidden_text = "main" { MARKUP_WORDS }
     ;
     "path.toml", PATH:
-    path = "main" { PATH_WORDS }
+    path = "main" { BEGINNINGS, PATH_WORDS }
     ;
     "sql.toml", SQL:
     sql_dynamic = "dynamic" { RUN }
     sql = "main" { FILE_LABELS, PARTS }
     sql_bare = "bare" { KEYWORDS }
-    sql_recognised = "recognised" { SQL_LABELS, STARTS }
+    sql_recognised = "recognised" { DROPPED, SQL_LABELS, STARTS }
+    sql_reading_searched = "reading_searched" { CATALOGUES, COMMANDS, DELAYS, FILES }
     sql_reading_forms = "reading_forms" { ENDS }
     ;
     "throwaway.toml", THROWAWAY:
@@ -86,6 +87,7 @@ word_lists! {
     ;
     "obfuscation.toml", OBFUSCATION:
     obfuscation_gaps = "gaps" { COMPACT }
+    obfuscation_wordplay = "wordplay" { PHRASES }
     obfuscation_unread = "unread" { NAMES, ENCIPHERED, FORMS }
     ;
     "personal_data.toml", PERSONAL_DATA:
@@ -113,6 +115,6 @@ word_lists! {
     untrusted_destination = "main" { TEXT_LABELS, HOST_LABELS, UNUSUAL }
     ;
     "locations.toml", LOCATIONS:
-    locations_names = "names" { SYSTEM_TOPS, SYSTEM_DEEPER, SYSTEM_INSIDE, HARMLESS_DEVICES, DISPOSABLE, KEY_FILES, CREDENTIAL_FILES, CREDENTIAL_PARTS, VAULT_PARTS, AGENT_FILES, AGENT_PARTS, HOOK_PARTS, HOOK_FILES, PIPELINE_PARTS, PIPELINE_FILES, STARTUP_FILES, STARTUP_PARTS, PRIVILEGE_PARTS, PERSONAL, OFTEN_GLOBBED }
+    locations_names = "names" { SYSTEM_TOPS, SYSTEM_DEEPER, SYSTEM_INSIDE, HARMLESS_DEVICES, DISPOSABLE, DISPOSABLE_ENDS, PERSONAL, OFTEN_GLOBBED, PASSWORD_HASHES, MEMORY, NO_SECRETS, PRIVATE_KEYS, CREDENTIALS, VAULTS, ENVIRONMENTS, HISTORIES, ACCOUNTS, LOGINS, PRIVILEGES, STARTUPS, AGENTS, HOOKS, PIPELINES }
     ;
 }

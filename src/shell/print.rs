@@ -30,6 +30,7 @@ impl Shell {
                 self.literally_printed(call)
             }
             "find" | "ls" => (self.found_file)(call, &[]),
+            "rev" => stdin.map(|text| text.trim_end().chars().rev().collect()),
             "base64" if call.has("--decode") || call.has_short(&['d', 'D']) => {
                 let file = call.operands().next().and_then(|word| self.files.get(&word.text));
                 decode_base64(file.map(String::as_str).or(stdin)?)

@@ -28,6 +28,7 @@ use crate::text::views;
 use crate::tools;
 use description_cache::DescriptionCache;
 pub(in crate::prefilter) use scanner::Scanner;
+pub(in crate::prefilter) use split_arrays::array_place;
 
 pub use called_tool::CalledTool;
 pub(in crate::prefilter) use called_tool::{is_command_label, is_target_label};

@@ -45,7 +45,7 @@ const LABEL_COST: usize = 512;
 pub(super) enum Reading {
     /// All.
     Everything,
-    /// Only those that need no word beside them: what can be told even from pieces sewn together.
+    /// Only those that need no word beside them: what can be told even from pieces joined.
     SelfEvident,
 }
 
@@ -173,7 +173,7 @@ impl Table {
         self.self_evident.hits(text).of(0).next().is_some()
     }
 
-    /// Every secret in pieces that are sewn together, as far as it can be told from them alone.
+    /// Every secret in pieces that are joined, as far as it can be told from them alone.
     pub(super) fn self_evident_hits(&self, text: &str) -> Vec<Hit> {
         let words = self.self_evident.hits(text);
         let mut effort = CostMeter::for_text(text, CostMeter::OF_STEP);

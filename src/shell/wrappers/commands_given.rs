@@ -61,10 +61,17 @@ pub(super) fn in_options(call: &Call, stdin: Option<&str>) -> Vec<Inner> {
     let given = call.args.iter().map(|word| word.text.as_str());
     let texts = call.values(programs::command_options(program)).map(|(_, value)| value);
     let scripts = texts.map(|value| behind_escape(value).unwrap_or(value));
-    let asked = typed.chain(given.clone()).filter_map(behind_escape);
-    let asked = asked.filter(|_| program != "git").chain(recipes);
+    // Of what `git` is given only a transport is run, of what `npm` is given the scripts of a package.
+    let is_asked = |text: &&str| program != "git" || text.starts_with("ext::");
+    let asked = typed.chain(given.clone()).filter(is_asked).filter_map(behind_escape);
+    let of_package = given
+        .clone()
+        .filter(|text| program == "npm" && text.starts_with("scripts."));
+    let of_package = of_package.filter_map(|text| Some(text.split_once('=')?.1));
     let mut inner: Vec<Inner> = scripts
         .chain(asked)
+        .chain(recipes)
+        .chain(of_package)
         .take(MOST)
         .map(|script| here(script.to_owned()))
         .collect();

@@ -20,6 +20,8 @@ pub(crate) fn base58check(letters: &[u8]) -> Option<Vec<u8>> {
             carry >>= 8;
         }
     }
+    // Every leading zero is written as one sign.
+    number.extend(letters.iter().take_while(|byte| **byte == b'1').map(|_| 0));
     number.reverse();
     let (payload, sum) = number.split_last_chunk::<4>()?;
     let twice = Sha256::digest(Sha256::digest(payload));

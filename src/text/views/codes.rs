@@ -1,4 +1,4 @@
-//! Lists of character codes: `69 67 6e`, `0x69, 0x67`, `01101001 01100111`, `105 103`, `chr(105)+chr(103)`, `U+0069`.
+//! Lists of character codes: `69 67 6e`, `0x69, 0x67`, `01101001 01100111`, `105 103`, `151 147`, `chr(105)+chr(103)`, `U+0069`.
 
 use std::ops::Range;
 
@@ -10,6 +10,8 @@ use crate::text::bytes::hex_number;
 const FEWEST: usize = 8;
 /// The most that stands between two codes.
 const WIDEST_GAP: usize = 8;
+/// The most words of such letters at each end of a list that are no codes: `a 69 67 6e`.
+const MOST_STRANGERS: usize = 2;
 
 /// One code: where it stands, and its digits.
 type Code<'t> = (Range<usize>, &'t [u8]);
@@ -91,14 +93,23 @@ fn digits_of(token: &[u8]) -> &[u8] {
 /// Writes a list, read in the first base in which it is a text.
 fn write(list: &[Code<'_>], writer: &mut Writer) {
     type Fits = fn(&[u8]) -> bool;
-    let bases: [(u32, Fits); 3] = [
+    let bases: [(u32, Fits); 4] = [
         (2, |digits| {
             digits.len() >= 7 && digits.iter().all(|digit| matches!(digit, b'0' | b'1'))
+        }),
+        (8, |digits| {
+            matches!(digits.len(), 2 | 3) && digits.iter().all(|digit| (b'0'..=b'7').contains(digit))
         }),
         (10, |digits| digits.len() <= 3 && digits.iter().all(u8::is_ascii_digit)),
         (16, |digits| matches!(digits.len(), 2 | 4)),
     ];
-    for (base, fits) in bases {
+    let has_digit = |digits: &[u8]| digits.iter().any(u8::is_ascii_digit);
+    let readings = bases.into_iter().flat_map(|(base, fits)| {
+        // A word such as `be` is a code, too, and ends a list of codes.
+        let narrow = without_strangers(list, |digits| fits(digits) && has_digit(digits));
+        [(base, fits, without_strangers(list, fits)), (base, fits, narrow)]
+    });
+    for (base, fits, list) in readings {
         let read = list.iter().map(|(place, digits)| {
             let number = std::str::from_utf8(digits).ok().filter(|_| fits(digits))?;
             let code = u32::from_str_radix(number, base).ok()?;
@@ -120,6 +131,14 @@ fn write(list: &[Code<'_>], writer: &mut Writer) {
         writer.put(end..end, "\n");
         return;
     }
+}
+
+/// A list without the few words at its ends that are no codes of this base.
+fn without_strangers<'l, 't>(list: &'l [Code<'t>], fits: impl Fn(&[u8]) -> bool) -> &'l [Code<'t>] {
+    let strange = |code: &&Code<'_>| !fits(code.1);
+    let head = list.iter().take(MOST_STRANGERS).take_while(strange).count();
+    let tail = list.iter().rev().take(MOST_STRANGERS).take_while(strange).count();
+    list.get(head..list.len().saturating_sub(tail)).unwrap_or_default()
 }
 
 /// Whether a byte may stand in a list of codes.

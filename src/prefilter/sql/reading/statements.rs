@@ -16,25 +16,23 @@ const MOST_OPERATORS: usize = 400;
 
 const DEEPEST: usize = 40;
 
+const OPERATORS: &[&str] = &[
+    "or",
+    "and",
+    "union",
+    "except",
+    "intersect",
+    "not",
+    "join",
+    "between",
+    "like",
+];
+
 /// Parses, unless the text is so long or so full of operators that the tree would be deep.
 pub(super) fn parse(text: &str) -> Option<Vec<Statement>> {
     let operators = text
         .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
-        .filter(|word| {
-            [
-                "or",
-                "and",
-                "union",
-                "except",
-                "intersect",
-                "not",
-                "join",
-                "between",
-                "like",
-            ]
-            .iter()
-            .any(|operator| word.eq_ignore_ascii_case(operator))
-        });
+        .filter(|word| OPERATORS.iter().any(|operator| word.eq_ignore_ascii_case(operator)));
     let signs = text
         .bytes()
         .filter(|byte| matches!(byte, b'+' | b'|' | b'=' | b'<' | b'>' | b'-' | b'/' | b'[' | b':'));
