@@ -262,31 +262,12 @@ fn terminal_escapes(text: &str) -> Vec<Range<usize>> {
 
 /// Whether the parameters of a colour make text invisible: concealed, or of the colour of its background.
 pub(super) fn conceals(parameters: &str) -> bool {
-    let mut concealed = false;
-    let (mut ink, mut paper) = (None, None);
-    let mut rest = parameters.split(';');
-    while let Some(parameter) = rest.next() {
-        let mut extended = || -> Option<String> {
-            let mode = rest.next()?;
-            let count = if mode == "2" { 3 } else { 1 };
-            Some(rest.by_ref().take(count).collect::<Vec<_>>().join(";"))
-        };
-        match parameter.trim_start_matches('0') {
-            "8" => concealed = true,
-            "38" => ink = extended(),
-            "48" => paper = extended(),
-            plain => {
-                let digits = plain.as_bytes();
-                match digits {
-                    [b'3' | b'9', b'0'..=b'7'] => ink = plain.get(1..).map(str::to_owned),
-                    [b'4', b'0'..=b'7'] => paper = plain.get(1..).map(str::to_owned),
-                    [b'1', b'0', b'0'..=b'7'] => paper = plain.get(2..).map(str::to_owned),
-                    _ => {}
-                }
-            }
-        }
-    }
-    concealed || ink.is_some() && ink == paper
+    let of_kind = |kind: char| {
+        let colours = parameters.split(';').filter(|one| one.len() == 2);
+        colours.filter_map(|one| one.strip_prefix(kind)).next_back()
+    };
+    let is_concealed = parameters.split(';').any(|one| matches!(one, "8" | "08"));
+    is_concealed || of_kind('3').is_some_and(|ink| of_kind('4') == Some(ink))
 }
 
 expressions! {

@@ -78,6 +78,7 @@ word_lists! {
     destructive_command_system = "system" { MARKS, STRONG }
     destructive_command_hidden_execution = "hidden_execution" { GIT_KEYS }
     destructive_command_code_calls = "code_calls" { DECODES, FETCHES, SIGNS }
+    destructive_command_code_values = "code_values" { HOMES, JOINS }
     destructive_command_recipe = "recipe" { LEADS, NAMES }
     destructive_command_program_arguments = "program_arguments" { CALLED_WITH }
     destructive_command_loading = "loading" { LOADING, PLANTED, CONNECTION_OPTIONS }

@@ -9,6 +9,7 @@ mod print;
 mod privileges;
 pub(crate) mod programs;
 mod run;
+mod state;
 pub(crate) mod syntax;
 pub(crate) mod wrappers;
 

@@ -6,6 +6,7 @@
 //! languages are searched with constants followed ([`windows`], [`code`]). Texts that only talk of
 //! commands are not read: a judge sees them as they are.
 
+mod calls;
 mod code;
 mod commands;
 mod endless;
@@ -30,7 +31,9 @@ use std::ops::Range;
 use super::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 use super::{Prefilter, Rule, Subject, Unremarkable, ViewText, Work, sql};
 use crate::model::{Confidence, Finding, ReasonCode, Treatment, View};
-use crate::shell::{self, Call, Stdin, wrappers};
+use crate::shell::{self, Call, wrappers};
+pub use calls::sends_by_command;
+use calls::{can_call, does_nothing, planted, writes_startup};
 use role::{Role, begins_like_command, opens_as_command, role};
 
 const LONGEST_COMMAND: usize = 64 * 1024;
@@ -260,28 +263,6 @@ fn is_encoded_whole(subject: &Subject<'_>, view: &ViewText<'_>) -> bool {
     covers && !raw.contains([' ', '\t']) && decoded.contains(char::is_whitespace)
 }
 
-/// Whether a text can name a program at all: every name has a letter of ASCII, or a sign that stands for others.
-fn can_call(text: &str) -> bool {
-    let says_nothing = |byte: u8| {
-        !byte.is_ascii()
-            || byte.is_ascii_digit()
-            || matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b'_' | b'+' | b'%')
-    };
-    !text.bytes().all(says_nothing)
-}
-
-/// Whether a text, read as a shell would read it, hands data to another machine: `curl -d`, `wget --post-data`, `nc`, `mail`.
-pub fn sends_by_command(text: &str) -> bool {
-    if text.len() > LONGEST_COMMAND || !can_call(text) || !outflow::may_send(text) {
-        return false;
-    }
-    let reading = shell::read(text, secrets::found_key);
-    reading
-        .calls
-        .iter()
-        .any(|call| outflow::is_sender(call) && !does_nothing(call))
-}
-
 /// Looks at a text that is run.
 fn look(text: &str, seen: &mut Seen) {
     if text.len() > LONGEST_COMMAND {
@@ -325,6 +306,7 @@ fn look_at_nested(nested: code::Nested, seen: &mut Seen) {
     }
 }
 
+/// Looks at what a text would call as a shell reads it.
 fn look_at_shell(text: &str, seen: &mut Seen, nested: &mut code::Nested) {
     let reading = shell::read(text, secrets::found_key);
     for call in reading.calls.iter().filter(|call| !does_nothing(call)) {
@@ -370,52 +352,4 @@ fn look_at_shell(text: &str, seen: &mut Seen, nested: &mut code::Nested) {
             planted(text, call, seen, nested);
         }
     }
-}
-
-/// Looks at a text that is written where it will run by itself.
-fn planted(text: &str, call: &Call, seen: &mut Seen, nested: &mut code::Nested) {
-    if code::is_code(text) {
-        let outer = seen.outer.replace(call.span.clone());
-        let mut found = Vec::new();
-        code::look(text, seen, &mut found);
-        seen.outer = outer;
-        nested.extend(found.into_iter().map(|(text, _)| (text, call.span.clone())));
-    }
-    let starts_hidden = shell::read(text, secrets::found_key).calls.iter().any(|inner| {
-        let aliased = inner.args.iter().filter(|_| inner.program == "alias");
-        let values = aliased
-            .filter_map(|word| word.text.split_once('='))
-            .map(|(_, value)| value);
-        std::iter::once(inner.path.as_str())
-            .chain(values)
-            .any(hidden_execution::in_shared_directory)
-    });
-    if starts_hidden {
-        seen.add(Danger::Persistence, call);
-    }
-    nested.push((text.to_owned(), call.span.clone()));
-}
-
-/// Whether a call can be passed over: most of a longer script is of this kind.
-fn does_nothing(call: &Call) -> bool {
-    const HARMLESS: &[&str] = &[
-        "echo", "printf", "ls", "cd", "pwd", "true", "false", "test", "[", "[[", "wc", "sleep", "exit", "mkdir",
-        "return", "break", "continue", "shift",
-    ];
-    call.redirects.is_empty()
-        && call.environment.is_empty()
-        && !call.disguised
-        && matches!(call.stdin, Stdin::Unknown | Stdin::Calls(_))
-        && HARMLESS.contains(&call.program.as_str())
-}
-
-/// The files that a call may write what it prints to.
-fn written_to(call: &Call) -> impl Iterator<Item = &shell::Word> {
-    let redirected = call.redirects.iter().map(|redirect| &redirect.target);
-    redirected.chain(call.args.iter().filter(|_| call.program == "tee"))
-}
-
-fn writes_startup(call: &Call) -> bool {
-    let steers = |path: &str| super::locations::Location::of(path).steering().is_some();
-    !matches!(call.stdin, Stdin::File(_)) && written_to(call).any(|word| steers(&word.text))
 }

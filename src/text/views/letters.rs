@@ -17,79 +17,15 @@ use super::span_map::{Derived, Writer};
 const TRIED: usize = 32;
 
 /// The text with its look-alikes replaced, given how it was received; `None` when there is nothing to replace.
+///
+/// Words that hold Latin letters are read in any text; those of other letters alone, only where most of them read as Latin.
 pub(super) fn plain(text: &str, received: &str, room: usize) -> Option<Derived> {
     let heaped = is_heaped(received);
+    let is_foreign = reads_as_latin(text, heaped);
     let mut writer = Writer::new(room);
-    let mut foreign: Vec<Foreign> = Vec::new();
-    let (mut written, mut at) = (0, 0);
-    let (mut tried, mut fitting, mut fetched) = (0usize, 0usize, 0usize);
-    for piece in text.split_inclusive(char::is_whitespace) {
-        let start = at;
-        at += piece.len();
-        let word = piece.trim_end_matches(char::is_whitespace);
-        if word.is_ascii() {
-            continue;
-        }
-        let mixed = word.bytes().any(|byte| byte.is_ascii_alphanumeric());
-        // A text of another script says so soon.
-        if !mixed && tried >= TRIED && fetched * 2 < tried {
-            continue;
-        }
-        let strictly = read(word, heaped, Reading::Strict);
-        let is_strict = strictly.is_some();
-        let plain = strictly.or_else(|| read(word, heaped, Reading::Lenient));
-        if mixed {
-            if let Some(plain) = plain {
-                replace(text, start, word, &plain, &mut written, &mut writer);
-            }
-        } else {
-            let letters = word.chars().filter(|c| !c.is_ascii()).count();
-            tried += letters;
-            fitting += if is_strict { letters } else { 0 };
-            fetched += if plain.is_some() { letters } else { 0 };
-            if let Some(plain) = plain {
-                foreign.push(Foreign {
-                    start,
-                    length: word.len(),
-                    plain,
-                });
-            }
-        }
-        if writer.is_full() {
-            break;
-        }
-    }
-    if fitting * 5 >= tried * 2 && fetched * 3 >= tried * 2 && !foreign.is_empty() {
-        return Some(all(text, foreign, heaped, room));
-    }
-    if written == 0 {
-        return None;
-    }
-    writer.copy(written, text.get(written..).unwrap_or_default());
-    Some(writer.finish(text.len()))
-}
-
-/// A word without a Latin letter that reads as a Latin one.
-struct Foreign {
-    start: usize,
-    length: usize,
-    plain: Vec<Option<char>>,
-}
-
-/// The text with the words of other letters replaced as well as those that are mixed.
-fn all(text: &str, foreign: Vec<Foreign>, heaped: bool, room: usize) -> Derived {
-    let mut writer = Writer::new(room);
-    let mut foreign = foreign.into_iter().peekable();
-    let (mut written, mut at) = (0, 0);
-    for piece in text.split_inclusive(char::is_whitespace) {
-        let start = at;
-        at += piece.len();
-        let word = piece.trim_end_matches(char::is_whitespace);
-        if let Some(found) = foreign.next_if(|found| found.start == start) {
-            let word = word.get(..found.length).unwrap_or(word);
-            replace(text, start, word, &found.plain, &mut written, &mut writer);
-        } else if !word.is_ascii()
-            && word.bytes().any(|byte| byte.is_ascii_alphanumeric())
+    let mut written = 0;
+    for (start, word) in beyond_ascii(text) {
+        if (is_foreign || is_partly_latin(word))
             && let Some(plain) = read(word, heaped, Reading::Lenient)
         {
             replace(text, start, word, &plain, &mut written, &mut writer);
@@ -98,8 +34,43 @@ fn all(text: &str, foreign: Vec<Foreign>, heaped: bool, room: usize) -> Derived 
             break;
         }
     }
+    if written == 0 {
+        return None;
+    }
     writer.copy(written, text.get(written..).unwrap_or_default());
-    writer.finish(text.len())
+    Some(writer.finish(text.len()))
+}
+
+/// The words that are not plain ASCII, with their places.
+fn beyond_ascii(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut at = 0;
+    let words = text.split_inclusive(char::is_whitespace).map(move |piece| {
+        let start = at;
+        at += piece.len();
+        (start, piece.trim_end_matches(char::is_whitespace))
+    });
+    words.filter(|(_, word)| !word.is_ascii())
+}
+
+fn is_partly_latin(word: &str) -> bool {
+    word.bytes().any(|byte| byte.is_ascii_alphanumeric())
+}
+
+/// Whether most words without a Latin letter read as Latin ones; a text of another script says so soon.
+fn reads_as_latin(text: &str, heaped: bool) -> bool {
+    let (mut tried, mut fitting, mut fetched) = (0usize, 0usize, 0usize);
+    for (_, word) in beyond_ascii(text).filter(|(_, word)| !is_partly_latin(word)) {
+        if tried >= TRIED && fetched * 2 < tried {
+            return false;
+        }
+        let letters = word.chars().filter(|c| !c.is_ascii()).count();
+        let is_strict = read(word, heaped, Reading::Strict).is_some();
+        let is_lenient = is_strict || read(word, heaped, Reading::Lenient).is_some();
+        tried += letters;
+        fitting += if is_strict { letters } else { 0 };
+        fetched += if is_lenient { letters } else { 0 };
+    }
+    tried > 0 && fitting * 5 >= tried * 2 && fetched * 3 >= tried * 2
 }
 
 /// Writes a word with other characters in place of its own, after everything that stands before it.
