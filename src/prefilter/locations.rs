@@ -12,7 +12,7 @@ use crate::text::keywords::{Keywords, Word};
 
 use crate::prefilter::words::locations_names::{
     ACCOUNTS, AGENTS, CREDENTIALS, DISPOSABLE, DISPOSABLE_ENDS, ENVIRONMENTS, HARMLESS_DEVICES, HISTORIES, HOOKS,
-    LOGINS, MEMORY, NO_SECRETS, OFTEN_GLOBBED, PASSWORD_HASHES, PERSONAL, PIPELINES, PRIVATE_KEYS, PRIVILEGES,
+    LOGINS, MEMORY, NEEDED, NO_SECRETS, OFTEN_GLOBBED, PASSWORD_HASHES, PERSONAL, PIPELINES, PRIVATE_KEYS, PRIVILEGES,
     STARTUPS, SYSTEM_DEEPER, SYSTEM_INSIDE, SYSTEM_TOPS, VAULTS,
 };
 use spelling::{homely, is_home, spell_out};
@@ -257,6 +257,11 @@ impl Location {
                 .is_some_and(|name| !name.contains('/') && name.contains('.'))
     }
 
+    /// Whether a machine needs it to start or to let somebody log in, so that nobody deletes it in passing.
+    pub(super) fn is_needed(&self) -> bool {
+        self.is_system() && self.listed()(&NEEDED)
+    }
+
     /// Whether it is a disk.
     pub(super) fn is_disk(&self) -> bool {
         let Some(device) = self.text.strip_prefix("/dev/") else {
@@ -338,7 +343,7 @@ impl Location {
     /// Whether the path fits an entry of a list. Most fit none of any, which one pass over it tells.
     fn listed(&self) -> impl Fn(&[&str]) -> bool {
         static PARTS: LazyLock<Keywords> = LazyLock::new(|| {
-            let lists: [&[&str]; 15] = [
+            let lists: [&[&str]; 16] = [
                 &PASSWORD_HASHES,
                 &MEMORY,
                 &PRIVATE_KEYS,
@@ -347,6 +352,7 @@ impl Location {
                 &ENVIRONMENTS,
                 &HISTORIES,
                 &ACCOUNTS,
+                &NEEDED,
                 &NO_SECRETS,
                 &LOGINS,
                 &PRIVILEGES,

@@ -34,6 +34,9 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
         }
         "curl" | "wget" => {
             for target in network::written_by_fetch(call) {
+                if network::is_unprotected(call) && is_script_of_system(&target, call) {
+                    seen.add(Danger::PlantedPayload, call);
+                }
                 written(&target, Written::Replaced, call, seen);
             }
         }
@@ -161,6 +164,10 @@ pub(super) fn deleted(path: &str, depth: Depth, call: &Call, seen: &mut Seen) {
     };
     let location = Location::of(&call.place(&path));
     let wildcard = path.contains('*');
+    if location.is_needed() {
+        seen.add(Danger::DeleteNeeded, call);
+        return;
+    }
     if is_log(&location) {
         seen.add(Danger::LogWipe, call);
         return;
@@ -190,6 +197,15 @@ pub(super) fn deleted(path: &str, depth: Depth, call: &Call, seen: &mut Seen) {
         }
         (Breadth::Disposable, _) | (Breadth::Other, Depth::Flat) => {}
     }
+}
+
+/// Whether a path is that of a script or a program in a directory of the system.
+fn is_script_of_system(path: &str, call: &Call) -> bool {
+    let location = Location::of(&call.place(path));
+    let is_script = [".py", ".sh", ".pl", ".rb", ".js", ".php", ".exe"]
+        .iter()
+        .any(|end| path.ends_with(end));
+    location.is_system() && (is_script || location.as_str().contains("bin/"))
 }
 
 fn is_log(location: &Location) -> bool {

@@ -47,6 +47,7 @@ rule_keys! {
     /// What a rule of this family is about.
     pub(super) enum Danger {
         DeleteRoot = "delete_root",
+        DeleteNeeded = "delete_needed",
         DeleteSystem = "delete_system",
         DeleteBroad = "delete_broad",
         DeleteFiles = "delete_files",
@@ -61,6 +62,7 @@ rule_keys! {
         DisguisedFetch = "disguised_fetch",
         DecodedRun = "decoded_run",
         EncodedPayload = "encoded_payload",
+        PlantedPayload = "planted_payload",
         DisguisedWord = "disguised_word",
         ReverseShell = "reverse_shell",
         RawSocket = "raw_socket",
@@ -125,6 +127,17 @@ pub(super) struct Seen {
 }
 
 impl Seen {
+    /// Concludes from what was seen together.
+    fn conclude(&mut self) {
+        let has = |wanted: Danger| self.dangers.iter().find(|(seen, _)| *seen == wanted);
+        if has(Danger::EncodedPayload).is_some()
+            && let Some((_, span)) = has(Danger::SystemWrite)
+        {
+            let span = span.clone();
+            self.add_at(Danger::PlantedPayload, span);
+        }
+    }
+
     fn add(&mut self, danger: Danger, call: &Call) {
         self.add_at(danger, call.span.clone());
     }
@@ -234,6 +247,7 @@ impl Prefilter for DestructiveCommand {
                 subject.context.work(Work::Command, 1);
                 subject.context.work(Work::CommandByte, view.text().len());
                 look(view.text(), &mut seen);
+                seen.conclude();
             } else {
                 seen.add_at(Danger::NotExamined, 0..view.text().len().min(1));
             }
