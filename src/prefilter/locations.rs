@@ -372,14 +372,15 @@ impl Location {
     }
 }
 
-/// Whether a path fits an entry of a list: `^start`, `end$`, `=name` (`*` is anything), or a part; terms joined by ` & ` all fit.
+/// Whether a path fits an entry of a list: `^start`, `end$`, `^whole$`, `=name` (`*` is anything), or a part; terms joined by ` & ` all fit.
 fn fits_entry(entry: &str, path: &str, name: &str) -> bool {
     entry.split(" & ").all(|term| {
         if let Some(pattern) = term.strip_prefix('=') {
             return fits(pattern.as_bytes(), name.as_bytes());
         }
         match (term.strip_prefix('^'), term.strip_suffix('$')) {
-            (Some(start), _) => path.starts_with(start),
+            (Some(start), Some(_)) => path == start.trim_end_matches('$'),
+            (Some(start), None) => path.starts_with(start),
             (None, Some(end)) => path.ends_with(end),
             (None, None) => path.contains(term),
         }

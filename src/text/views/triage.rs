@@ -3,11 +3,8 @@
 
 use super::base_n::SHORTEST;
 use crate::model::{Content, Form, View, ViewSet};
-use crate::text::bytes::{ByteClasses, is_moment};
+use crate::text::bytes::ByteClasses;
 use crate::text::keywords::{KeywordHits, Keywords};
-
-/// What a time stamp holds that other plain texts do not.
-const OF_MOMENTS: ByteClasses = ByteClasses::DIGIT.or(ByteClasses::ODD_PIECE).or(ByteClasses::CAPITAL);
 
 /// A first look at a content.
 #[derive(Clone, Debug)]
@@ -53,11 +50,8 @@ impl Triage {
             harmless = harmless.or(ByteClasses::DIGIT);
         }
         let is_read = !matches!(content.form, Form::OpaqueFile { .. });
-        let is_little = || {
-            let holds_nothing = |harmless| self.kinds.without(harmless) == ByteClasses::default();
-            holds_nothing(harmless) || (holds_nothing(harmless.or(OF_MOMENTS)) && is_moment(content.text.as_bytes()))
-        };
-        is_read && length <= LONGEST && self.hits.is_empty() && is_little()
+        let is_harmless = || self.kinds.without(harmless) == ByteClasses::default();
+        is_read && length <= LONGEST && self.hits.is_empty() && is_harmless()
     }
 
     /// The views of a plain content.
