@@ -2,7 +2,7 @@
 //! held against each instruction.
 
 use super::scene::Scene;
-use crate::session::spoken;
+use crate::session::phrases;
 use crate::session::taint::{plain, stem};
 use crate::session::trail::Instruction;
 use crate::tools;
@@ -46,7 +46,7 @@ impl Doing {
         let tool = scene.step.tool_call.as_ref().map_or("", |call| call.tool.as_str());
         let acting = || {
             let classes = scene.classified.set.iter().filter(|class| class.acts());
-            classes.flat_map(|class| tools::verbs_of(class).chain(spoken::verbs_of(class)))
+            classes.flat_map(|class| tools::verbs_of(class).chain(phrases::verbs_of(class)))
         };
         let asked_to_act = acting().any(|verb| taint.user_meant(verb));
         let words = tools::words_of(tool);
