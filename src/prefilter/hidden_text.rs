@@ -3,8 +3,8 @@
 use crate::prefilter::words::hidden_text::MARKUP_WORDS;
 use std::ops::Range;
 
-use super::injected_instruction::{Likeness, likeness};
-use super::{Prefilter, Rule, Subject, Unremarkable, ViewText, Word};
+use super::injected_instruction::{Likelihood, likelihood};
+use super::{Prefilter, Rule, Subject, TrivialContent, ViewText, Word};
 use crate::model::{Finding, ReasonCode, Treatment, View};
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 use crate::text::bytes::{ByteClasses, next};
@@ -71,7 +71,7 @@ impl Prefilter for HiddenText {
         MARKUP_WORDS.iter().map(|word| Word::any_case(*word)).collect()
     }
 
-    fn heeds_unremarkable(&self, _plain: Unremarkable<'_>) -> bool {
+    fn concerns_trivial(&self, _plain: TrivialContent<'_>) -> bool {
         false
     }
 
@@ -112,12 +112,12 @@ impl Prefilter for HiddenText {
                     break;
                 }
                 let whole = view.text().get(span.clone()).unwrap_or_default();
-                match likeness(inner(whole)) {
-                    Likeness::None => {}
+                match likelihood(inner(whole)) {
+                    Likelihood::None => {}
                     // What honest pages hide tells people what to do as well.
-                    Likeness::Some if whole.starts_with("<noscript") || whole.starts_with("<details") => {}
-                    Likeness::Some => self.add(At::Markup, subject, view, span, found),
-                    Likeness::Likely => self.add(At::MarkupInstruction, subject, view, span, found),
+                    Likelihood::Possible if whole.starts_with("<noscript") || whole.starts_with("<details") => {}
+                    Likelihood::Possible => self.add(At::Markup, subject, view, span, found),
+                    Likelihood::Likely => self.add(At::MarkupInstruction, subject, view, span, found),
                 }
             }
         }

@@ -9,7 +9,7 @@ mod wordplay;
 
 use std::ops::Range;
 
-use super::{Prefilter, Rule, Subject, Unremarkable, ViewText, Word, disguise};
+use super::{Prefilter, Rule, Subject, TrivialContent, ViewText, Word, disguise};
 use crate::model::{Content, Finding, Form, Origin, ReasonCode, ToolClass, Treatment, View};
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 use crate::text::bytes::ByteClasses;
@@ -72,7 +72,7 @@ impl Prefilter for Obfuscation {
         wordplay::words().chain(unread::words()).collect()
     }
 
-    fn heeds_unremarkable(&self, plain: Unremarkable<'_>) -> bool {
+    fn concerns_trivial(&self, plain: TrivialContent<'_>) -> bool {
         plain.may_act()
             && plain
                 .label

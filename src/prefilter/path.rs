@@ -5,7 +5,7 @@
 //! family of their own.
 
 use super::locations::{Breadth, Location, Secret, Steering};
-use super::{Prefilter, Rule, Subject, Unremarkable, Work};
+use super::{Prefilter, Rule, Subject, TrivialContent, Work};
 use crate::model::{Confidence, Finding, Origin, ReasonCode, ToolClass, Treatment, View};
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 use crate::prefilter::words::path::{BEGINNINGS, PATH_WORDS};
@@ -74,7 +74,7 @@ impl Prefilter for Path {
         self.rules.rules()
     }
 
-    fn heeds_unremarkable(&self, plain: Unremarkable<'_>) -> bool {
+    fn concerns_trivial(&self, plain: TrivialContent<'_>) -> bool {
         plain.may_act()
     }
 

@@ -18,7 +18,7 @@ use super::{Rule, RuleError, ScanContext, Work};
 use crate::prefilter::engine::RuleFile;
 use crate::prefilter::engine::rules;
 use crate::text::expression::ByteExpression;
-use crate::text::keywords::{Keywords, Seen, Word};
+use crate::text::keywords::{KeywordHit, Keywords, Word};
 use crate::text::views::fold_pattern;
 pub(super) use clusters::Cluster;
 use needs::Needs;
@@ -237,7 +237,12 @@ impl Signals {
     }
 
     /// Every hit in a folded text, in order, given where its words stand; as far as the work of the step goes.
-    pub(super) fn hits_at(&self, folded: &str, words: impl Iterator<Item = Seen>, notes: &ScanContext) -> Vec<Hit> {
+    pub(super) fn hits_at(
+        &self,
+        folded: &str,
+        words: impl Iterator<Item = KeywordHit>,
+        notes: &ScanContext,
+    ) -> Vec<Hit> {
         let hits = self.search(folded, words, |bytes| {
             notes.work(Work::Signal, bytes);
             match notes.is_exhausted() {
@@ -253,7 +258,7 @@ impl Signals {
     fn search(
         &self,
         folded: &str,
-        words: impl Iterator<Item = Seen>,
+        words: impl Iterator<Item = KeywordHit>,
         mut ask: impl FnMut(usize) -> Search,
     ) -> Vec<Hit> {
         let mut words = words.peekable();

@@ -10,7 +10,7 @@ mod injected;
 mod reading;
 mod recognised;
 
-use super::{Prefilter, Rule, Subject, Unremarkable, Work};
+use super::{Prefilter, Rule, Subject, TrivialContent, Work};
 use crate::model::{Confidence, Finding, Origin, ReasonCode, Treatment, View};
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable};
 use crate::prefilter::words::sql::{FILE_LABELS, PARTS};
@@ -53,7 +53,7 @@ impl Prefilter for Sql {
         self.rules.rules()
     }
 
-    fn heeds_unremarkable(&self, plain: Unremarkable<'_>) -> bool {
+    fn concerns_trivial(&self, plain: TrivialContent<'_>) -> bool {
         plain.may_act()
     }
 

@@ -1,6 +1,6 @@
 //! Oddities in the way a step was written, as the wire remarked them.
 
-use super::{Prefilter, Rule, StepKeywords, Subject, Unremarkable};
+use super::{Prefilter, Rule, StepKeywords, Subject, TrivialContent};
 use crate::model::{Finding, ReasonCode, RemarkKind, Step, Treatment};
 use crate::policy::Policy;
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
@@ -47,7 +47,7 @@ impl Prefilter for Structure {
         self.rules.rules()
     }
 
-    fn heeds_unremarkable(&self, _plain: Unremarkable<'_>) -> bool {
+    fn concerns_trivial(&self, _plain: TrivialContent<'_>) -> bool {
         false
     }
 

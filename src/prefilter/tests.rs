@@ -126,24 +126,24 @@ fn passed_over(text: &str, label: Option<&str>, origin: Origin) -> Vec<Finding> 
     step.contents[0].label = label.map(Into::into);
     let content = &step.contents[0];
     let triage = Triage::at(content, &prefilters.keywords);
-    let sweep = Scanner::of(prefilters, &step, policy, &Rc::default());
-    if !triage.is_unremarkable(content) || sweep.heeds_unremarkable(content) {
+    let scanner = Scanner::of(prefilters, &step, policy, &Rc::default());
+    if !triage.is_trivial(content) || scanner.concerns_trivial(content) {
         return Vec::new();
     }
     let views = Views::of(content, &prefilters.keywords);
     assert_eq!(
         views.iter().map(ViewText::view).collect::<ViewSet>(),
-        Triage::unremarkable_views()
+        Triage::trivial_views()
     );
-    assert_eq!(views.derived_bytes(), triage.unremarkable_derived_bytes(content));
-    sweep.look_at(content, &views, |_| true)
+    assert_eq!(views.derived_bytes(), triage.trivial_derived_bytes(content));
+    scanner.look_at(content, &views, |_| true)
 }
 
 #[test]
 fn plain_contents_are_passed_over() {
     let triage = |text: &str| {
         let step = testing::step([(Origin::ToolOutput, text.to_owned())]);
-        Triage::at(&step.contents[0], &Prefilters::standard().unwrap().keywords).is_unremarkable(&step.contents[0])
+        Triage::at(&step.contents[0], &Prefilters::standard().unwrap().keywords).is_trivial(&step.contents[0])
     };
     for text in [
         "shipped",

@@ -7,7 +7,7 @@ mod arguments;
 
 use unicode_normalization::UnicodeNormalization;
 
-use super::{Prefilter, Rule, StepKeywords, Subject, Unremarkable};
+use super::{Prefilter, Rule, StepKeywords, Subject, TrivialContent};
 use crate::model::{Finding, Pointer, ReasonCode, Step, Tool as Definition, ToolCall, Treatment};
 use crate::policy::{Policy, Undeclared};
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
@@ -67,7 +67,7 @@ impl Prefilter for Tool {
         self.rules.rules()
     }
 
-    fn heeds_unremarkable(&self, _plain: Unremarkable<'_>) -> bool {
+    fn concerns_trivial(&self, _plain: TrivialContent<'_>) -> bool {
         false
     }
 

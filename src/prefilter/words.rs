@@ -66,8 +66,8 @@ word_lists! {
     sql_reading_searched = "reading_searched" { CATALOGUES, COMMANDS, DELAYS, FILES }
     sql_reading_forms = "reading_forms" { ENDS }
     ;
-    "throwaway.toml", THROWAWAY:
-    throwaway = "main" { PARTS, PRECIOUS }
+    "disposable.toml", DISPOSABLE_NAMES:
+    disposable = "main" { PARTS, PRECIOUS }
     ;
     "destructive_command.toml", DESTRUCTIVE_COMMAND:
     destructive_command_code = "code" { BEGINNINGS, STRICT }
@@ -84,7 +84,7 @@ word_lists! {
     destructive_command_loading = "loading" { LOADING, PLANTED, CONNECTION_OPTIONS }
     ;
     "injected_instruction.toml", INJECTED_INSTRUCTION:
-    injected_instruction_exhibit = "exhibit" { ABOUT_ATTACKS, DEMANDS }
+    injected_instruction_quoted_example = "quoted_example" { ABOUT_ATTACKS, DEMANDS }
     ;
     "obfuscation.toml", OBFUSCATION:
     obfuscation_gaps = "gaps" { COMPACT }
@@ -110,7 +110,7 @@ word_lists! {
     signals_surroundings = "surroundings" { DESCRIBING, TESTING, REPORTING, DEMANDING }
     ;
     "untrusted_destination.toml", UNTRUSTED_DESTINATION:
-    untrusted_destination_carried = "carried" { SECRETS }
+    untrusted_destination_payload = "payload" { SECRETS }
     untrusted_destination_extract = "extract" { BARE_SCHEMES }
     untrusted_destination_hosts = "hosts" { METADATA_NAMES, METADATA_ADDRESSES, PRIVATE_NETWORKS, INSIDE_ENDS, WILDCARD_DNS, COLLECTORS, WELL_KNOWN, DELIVERY }
     untrusted_destination = "main" { TEXT_LABELS, HOST_LABELS, UNUSUAL }

@@ -1,6 +1,6 @@
 //! What is asked of calls and texts before anything is looked for in them: whether they can do harm, send, or run later.
 
-use super::{Danger, LONGEST_COMMAND, Seen, code, hidden_execution, outflow, secrets};
+use super::{Danger, Dangers, LONGEST_COMMAND, code, hidden_execution, outflow, secrets};
 use crate::shell::{self, Call, Stdin};
 
 /// Whether a text can name a program at all: every name has a letter of ASCII, or a sign that stands for others.
@@ -26,7 +26,7 @@ pub fn sends_by_command(text: &str) -> bool {
 }
 
 /// Looks at a text that is written where it will run by itself.
-pub(super) fn planted(text: &str, call: &Call, seen: &mut Seen, nested: &mut code::Nested) {
+pub(super) fn planted(text: &str, call: &Call, seen: &mut Dangers, nested: &mut code::Nested) {
     if code::is_code(text) {
         let outer = seen.outer.replace(call.span.clone());
         let mut found = Vec::new();

@@ -15,10 +15,10 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use super::{Danger, Seen};
+use super::{Danger, Dangers};
 use crate::prefilter::RuleError;
 use crate::text::expression::expressions;
-use crate::text::keywords::{Keywords, Seen as Hit, Word};
+use crate::text::keywords::{KeywordHit as Hit, Keywords, Word};
 use callees::{Effect, callees};
 use calls::{Calls, Place};
 use values::{Mask, arguments, constants, value};
@@ -96,7 +96,7 @@ pub(super) fn sort(text: &str) -> Sort {
 }
 
 /// Looks at a text.
-pub(super) fn look(text: &str, seen: &mut Seen, nested: &mut Nested) {
+pub(super) fn look(text: &str, seen: &mut Dangers, nested: &mut Nested) {
     if text.contains("fork")
         && let Some(hit) = FORKS.find(text)
     {
@@ -121,7 +121,7 @@ struct Walk<'t> {
     most: usize,
 }
 
-fn look_at_calls(text: &str, seen: &mut Seen, nested: &mut Nested) {
+fn look_at_calls(text: &str, seen: &mut Dangers, nested: &mut Nested) {
     let mask = Mask::of(text);
     let (constants, all) = constants(text, &mask);
     if !all {
@@ -142,7 +142,7 @@ fn look_at_calls(text: &str, seen: &mut Seen, nested: &mut Nested) {
 }
 
 /// Looks at the functions of the table.
-fn look_at_functions(walk: &mut Walk<'_>, seen: &mut Seen, nested: &mut Nested) {
+fn look_at_functions(walk: &mut Walk<'_>, seen: &mut Dangers, nested: &mut Nested) {
     // `os.open(`, `self.open(`, `re.compile(`, `db.exec(` are other functions; `fs.promises.readFile(` is not.
     let text = walk.text;
     // Calls in calls in calls are read again for each.
@@ -192,7 +192,7 @@ fn leftmost_longest(mut hits: Vec<Hit>) -> Vec<Hit> {
 }
 
 /// Looks at methods of paths.
-fn look_at_methods(walk: &mut Walk<'_>, seen: &mut Seen, nested: &mut Nested) {
+fn look_at_methods(walk: &mut Walk<'_>, seen: &mut Dangers, nested: &mut Nested) {
     let text = walk.text;
     if !text.contains("Path") && !text.contains(".unlink(") {
         return;
@@ -234,7 +234,7 @@ fn look_at_methods(walk: &mut Walk<'_>, seen: &mut Seen, nested: &mut Nested) {
 }
 
 /// Looks at shell texts inside code, and at code that decodes what it runs.
-fn look_at_shells(walk: &Walk<'_>, seen: &mut Seen, nested: &mut Nested) {
+fn look_at_shells(walk: &Walk<'_>, seen: &mut Dangers, nested: &mut Nested) {
     let text = walk.text;
     if text.contains("-c") {
         for hit in DASH_C.captures_iter(text).take(16) {

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use super::platforms::names_only_placeholders;
-use super::{Danger, Seen};
+use super::platforms::names_only_disposable;
+use super::{Danger, Dangers};
 use crate::prefilter::RuleError;
 use crate::prefilter::engine::RuleKey;
 use crate::shell::Call;
@@ -123,10 +123,10 @@ fn told<T: Copy>(table: &ByProgram<T>, call: &Call) -> Vec<T> {
 }
 
 /// Looks at one call.
-pub(super) fn look(call: &Call, seen: &mut Seen) {
+pub(super) fn look(call: &Call, seen: &mut Dangers) {
     let Ok(table) = TABLE.as_ref() else { return };
     let dangers = told(&table.dangers, call);
-    let is_trial = !dangers.is_empty() && names_only_placeholders(call);
+    let is_trial = !dangers.is_empty() && names_only_disposable(call);
     for danger in dangers {
         match danger {
             Danger::DestroyResources | Danger::DatabaseLoss if is_trial => seen.add(Danger::DestroyTrial, call),

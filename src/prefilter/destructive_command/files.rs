@@ -3,7 +3,7 @@
 mod disks;
 mod permissions;
 
-use super::{Danger, Seen, network};
+use super::{Danger, Dangers, network};
 use crate::prefilter::locations::{Breadth, Location, Steering};
 use crate::prefilter::words::destructive_command_files::NARROWING;
 use crate::shell::syntax::Direction;
@@ -12,7 +12,7 @@ use disks::{disk_tool, storage_pool};
 use permissions::permissions;
 
 /// Looks at one call.
-pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
+pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Dangers) {
     match call.program.as_str() {
         "rm" | "unlink" | "rmdir" | "srm" | "trash" => remove(reading, call, seen),
         "find" => find(call, seen),
@@ -76,7 +76,7 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
     redirects(call, seen);
 }
 
-fn moved(reading: &Reading, call: &Call, seen: &mut Seen) {
+fn moved(reading: &Reading, call: &Call, seen: &mut Dangers) {
     if call.args.last().is_some_and(|word| word.text == "/dev/null") {
         remove(reading, call, seen);
     } else {
@@ -90,7 +90,7 @@ fn moved(reading: &Reading, call: &Call, seen: &mut Seen) {
     copied_to(call, seen);
 }
 
-fn mirrored(call: &Call, seen: &mut Seen) {
+fn mirrored(call: &Call, seen: &mut Dangers) {
     let mirrors = call.args.iter().any(|word| word.text.starts_with("--del"));
     if mirrors && let Some(target) = call.operands().last() {
         let broad = Location::of(&target.text).breadth().is_vital();
@@ -105,7 +105,7 @@ fn is_recursive(call: &Call) -> bool {
     call.has_short(&['r', 'R']) || call.has("--recursive") || call.program == "mv" || call.program == "trash"
 }
 
-fn remove(reading: &Reading, call: &Call, seen: &mut Seen) {
+fn remove(reading: &Reading, call: &Call, seen: &mut Dangers) {
     let recursive = is_recursive(call);
     if call.has("--no-preserve-root") {
         seen.add(Danger::DeleteRoot, call);
@@ -121,7 +121,7 @@ fn remove(reading: &Reading, call: &Call, seen: &mut Seen) {
 }
 
 /// What `find` finds is deleted by another program: handed on by `xargs`, or taken by a loop into a variable.
-fn remove_fed(reading: &Reading, call: &Call, seen: &mut Seen) {
+fn remove_fed(reading: &Reading, call: &Call, seen: &mut Dangers) {
     let takes_variable = || {
         call.operands()
             .any(|word| word.text.starts_with('$') && !word.text.contains('/'))
@@ -155,7 +155,7 @@ impl Depth {
 }
 
 /// One path is deleted.
-pub(super) fn deleted(path: &str, depth: Depth, call: &Call, seen: &mut Seen) {
+pub(super) fn deleted(path: &str, depth: Depth, call: &Call, seen: &mut Dangers) {
     // What is fed into a pattern may be anything that fits it.
     let path = if call.fed_arguments && path != "{}" {
         path.replace("{}", "*")
@@ -234,7 +234,7 @@ fn roots(find: &Call) -> Vec<(&str, bool)> {
     roots
 }
 
-fn find(call: &Call, seen: &mut Seen) {
+fn find(call: &Call, seen: &mut Dangers) {
     // `-exec rm {}.bak` deletes something else than what was found.
     let removes_found = call.args.iter().enumerate().any(|(at, word)| {
         let mut next = call.args.iter().skip(at + 1);
@@ -262,7 +262,7 @@ fn find(call: &Call, seen: &mut Seen) {
     }
 }
 
-fn shred(reading: &Reading, call: &Call, seen: &mut Seen) {
+fn shred(reading: &Reading, call: &Call, seen: &mut Dangers) {
     remove_fed(reading, call, seen);
     for word in call.operands() {
         let location = Location::of(&word.text);
@@ -292,7 +292,7 @@ pub(super) enum Written {
 }
 
 /// One path is written.
-pub(super) fn written(path: &str, how: Written, call: &Call, seen: &mut Seen) {
+pub(super) fn written(path: &str, how: Written, call: &Call, seen: &mut Dangers) {
     let location = Location::of(&call.place(path));
     let text = location.as_str();
     if text.starts_with("/dev/tcp/") || text.starts_with("/dev/udp/") || text.starts_with("/dev/pts") || path.is_empty()
@@ -355,7 +355,7 @@ pub(super) fn written(path: &str, how: Written, call: &Call, seen: &mut Seen) {
     }
 }
 
-fn copied_to(call: &Call, seen: &mut Seen) {
+fn copied_to(call: &Call, seen: &mut Dangers) {
     let operands: Vec<&str> = call.operands().map(|word| word.text.as_str()).collect();
     if let Some((target, sources)) = operands.split_last()
         && !sources.is_empty()
@@ -378,7 +378,7 @@ fn copied_to(call: &Call, seen: &mut Seen) {
     }
 }
 
-fn redirects(call: &Call, seen: &mut Seen) {
+fn redirects(call: &Call, seen: &mut Dangers) {
     let prints_nothing = matches!(call.program.as_str(), "" | ":" | "true")
         || (call.program == "cat" && call.has("/dev/null"))
         || (call.program == "echo" && call.operands().all(|word| word.text.is_empty()));

@@ -1,12 +1,12 @@
 //! Harmless programs that are made to run something: by an option, by a setting, by a variable of the environment.
 
-use super::{Danger, Seen};
+use super::{Danger, Dangers};
 use crate::prefilter::words::destructive_command_hidden_execution::GIT_KEYS;
 use crate::prefilter::words::destructive_command_loading::{CONNECTION_OPTIONS, LOADING, PLANTED};
 use crate::shell::Call;
 
 /// Looks at one call.
-pub(super) fn look(call: &Call, seen: &mut Seen) {
+pub(super) fn look(call: &Call, seen: &mut Dangers) {
     let executes = match call.program.as_str() {
         "git" => git_executes(call),
         "ssh" | "scp" | "sftp" | "rsync" => connection_executes(call),

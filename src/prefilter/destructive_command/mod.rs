@@ -29,7 +29,7 @@ mod windows;
 use std::ops::Range;
 
 use super::engine::{RuleError, RuleFile, RuleTable, rule_keys};
-use super::{Prefilter, Rule, Subject, Unremarkable, ViewText, Work, sql};
+use super::{Prefilter, Rule, Subject, TrivialContent, ViewText, Work, sql};
 use crate::model::{Confidence, Finding, ReasonCode, Treatment, View};
 use crate::shell::{self, Call, wrappers};
 pub use calls::sends_by_command;
@@ -118,18 +118,18 @@ const RULES: RuleFile = RuleFile {
 
 /// What was seen in one text.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
-    dangers: Vec<(Danger, Range<usize>)>,
+pub(super) struct Dangers {
+    found: Vec<(Danger, Range<usize>)>,
     /// What looking cost, as if bytes had been read.
     work: usize,
     /// Set while a text that stands inside another is looked at: the span of the outer one.
     outer: Option<Range<usize>>,
 }
 
-impl Seen {
+impl Dangers {
     /// Concludes from what was seen together.
     fn conclude(&mut self) {
-        let has = |wanted: Danger| self.dangers.iter().find(|(seen, _)| *seen == wanted);
+        let has = |wanted: Danger| self.found.iter().find(|(seen, _)| *seen == wanted);
         if has(Danger::EncodedPayload).is_some()
             && let Some((_, span)) = has(Danger::SystemWrite)
         {
@@ -155,10 +155,10 @@ impl Seen {
         /// Of one danger: many small ones must not keep a great one from being told.
         const MOST: usize = 16;
         let span = self.outer.clone().unwrap_or(span);
-        let same = self.dangers.iter().filter(|(seen, _)| *seen == danger);
+        let same = self.found.iter().filter(|(seen, _)| *seen == danger);
         let known = same.clone().any(|(_, at)| at.start <= span.end && span.start <= at.end);
         if !known && same.count() < MOST {
-            self.dangers.push((danger, span));
+            self.found.push((danger, span));
         }
     }
 }
@@ -181,13 +181,13 @@ impl DestructiveCommand {
         })
     }
 
-    fn report(&self, subject: &Subject<'_>, view: &ViewText<'_>, role: Role, seen: Seen, found: &mut Vec<Finding>) {
+    fn report(&self, subject: &Subject<'_>, view: &ViewText<'_>, role: Role, seen: Dangers, found: &mut Vec<Finding>) {
         let what = match role {
             Role::Command => "Command",
             Role::Likely => "What looks like a command",
             Role::Recipe => "A command in a file that is run by itself",
         };
-        for (danger, span) in seen.dangers {
+        for (danger, span) in seen.found {
             let rule = self.rules.rule(danger);
             let mut finding = rule.at(subject, view, span, format!("{what}: {}", rule.title));
             if role == Role::Likely {
@@ -216,7 +216,7 @@ impl Prefilter for DestructiveCommand {
         self.rules.rules()
     }
 
-    fn heeds_unremarkable(&self, plain: Unremarkable<'_>) -> bool {
+    fn concerns_trivial(&self, plain: TrivialContent<'_>) -> bool {
         plain.may_act()
     }
 
@@ -233,7 +233,7 @@ impl Prefilter for DestructiveCommand {
             if !wanted {
                 continue;
             }
-            let mut seen = Seen::default();
+            let mut seen = Dangers::default();
             // What had to be decoded first is not what a shell would run as it stands; but an argument that is nothing but
             // an encoded command is decoded by whoever runs it.
             let role = match (role, view.view()) {
@@ -278,7 +278,7 @@ fn is_encoded_whole(subject: &Subject<'_>, view: &ViewText<'_>) -> bool {
 }
 
 /// Looks at a text that is run.
-fn look(text: &str, seen: &mut Seen) {
+fn look(text: &str, seen: &mut Dangers) {
     if text.len() > LONGEST_COMMAND {
         seen.add_at(Danger::NotExamined, 0..1);
         return;
@@ -298,7 +298,7 @@ fn look(text: &str, seen: &mut Seen) {
 }
 
 /// Looks at shell texts that stand inside other texts, a few levels deep.
-fn look_at_nested(nested: code::Nested, seen: &mut Seen) {
+fn look_at_nested(nested: code::Nested, seen: &mut Dangers) {
     const MOST: usize = 64;
     let mut open: Vec<(String, Range<usize>, usize)> = nested.into_iter().map(|(text, span)| (text, span, 1)).collect();
     let mut turns = 0;
@@ -321,7 +321,7 @@ fn look_at_nested(nested: code::Nested, seen: &mut Seen) {
 }
 
 /// Looks at what a text would call as a shell reads it.
-fn look_at_shell(text: &str, seen: &mut Seen, nested: &mut code::Nested) {
+fn look_at_shell(text: &str, seen: &mut Dangers, nested: &mut code::Nested) {
     let reading = shell::read(text, secrets::found_key);
     for call in reading.calls.iter().filter(|call| !does_nothing(call)) {
         files::look(&reading, call, seen);

@@ -1,6 +1,6 @@
 //! What comes in: code that is fetched and run, shells that are handed to others, tunnels.
 
-use super::{Danger, Seen};
+use super::{Danger, Dangers};
 use crate::prefilter::words::destructive_command_network::KNOWN_INSTALLERS;
 use crate::shell::programs::{self, Role};
 use crate::shell::syntax::Direction;
@@ -8,7 +8,7 @@ use crate::shell::wrappers::{is_interpreter, is_shell, names_shell};
 use crate::shell::{Call, Reading, is_decoder};
 
 /// Looks at one call.
-pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
+pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Dangers) {
     run_fetched(reading, call, seen);
     remote_shell(reading, call, seen);
     tunnel(call, seen);
@@ -83,7 +83,7 @@ fn urls(call: &Call) -> impl Iterator<Item = &str> {
 }
 
 /// Programs that install or apply what a URL names, and run code of it.
-fn installs_unprotected(call: &Call, seen: &mut Seen) {
+fn installs_unprotected(call: &Call, seen: &mut Dangers) {
     let installs = match call.program.as_str() {
         "pip" | "pip3" | "pipx" | "npm" | "yarn" | "pnpm" | "brew" | "helm" | "gem" | "yum" | "dnf" | "zypper"
         | "cargo" => call.has_any(&["install", "add", "i", "upgrade", "localinstall"]),
@@ -110,7 +110,7 @@ fn installs_unprotected(call: &Call, seen: &mut Seen) {
     }
 }
 
-fn run_fetched(reading: &Reading, call: &Call, seen: &mut Seen) {
+fn run_fetched(reading: &Reading, call: &Call, seen: &mut Dangers) {
     let program = call.program.as_str();
     let shell = is_shell(program);
     let interpreter = is_interpreter(program);
@@ -157,7 +157,7 @@ fn run_fetched(reading: &Reading, call: &Call, seen: &mut Seen) {
     }
 }
 
-fn remote_shell(reading: &Reading, call: &Call, seen: &mut Seen) {
+fn remote_shell(reading: &Reading, call: &Call, seen: &mut Dangers) {
     let program = call.program.as_str();
     let to_socket = |text: &str| text.contains("/dev/tcp/") || text.contains("/dev/udp/");
     let socket_redirect = call.redirects.iter().any(|redirect| to_socket(&redirect.target.text));
@@ -223,7 +223,7 @@ fn remote_shell(reading: &Reading, call: &Call, seen: &mut Seen) {
     }
 }
 
-fn tunnel(call: &Call, seen: &mut Seen) {
+fn tunnel(call: &Call, seen: &mut Dangers) {
     let opens = match call.program.as_str() {
         "ngrok" | "frpc" | "localtunnel" | "lt" | "bore" | "pagekite" | "chisel" | "gost" | "rathole" => {
             call.operands().next().is_some()

@@ -1,35 +1,35 @@
 //! What leaves: files, command output and secrets on their way to another machine.
 
-mod carried;
 mod hosts;
+mod payload;
 
 use std::collections::{HashMap, HashSet};
 
 use super::network::{bare, is_fetch, is_unprotected, written_by_fetch};
-use super::{Danger, Seen, commands};
+use super::{Danger, Dangers, commands};
 use crate::prefilter::locations::Location;
 use crate::shell::programs::{self, Role};
 use crate::shell::syntax::Direction;
 use crate::shell::wrappers::{is_interpreter, is_shell};
 use crate::shell::{Call, Reading, Stdin, Word};
-use carried::{Carried, carried_by_call, carried_by_path};
 use hosts::{sends_foreign_key, serves_everything};
+use payload::{Payload, payload_of_call, payload_of_path};
 
 /// Looks at all calls together: what is fetched into a file and run later, what is copied into a file and sent later.
-pub(super) fn look_across(reading: &Reading, seen: &mut Seen) {
+pub(super) fn look_across(reading: &Reading, seen: &mut Dangers) {
     let mut fetched: HashSet<String> = HashSet::new();
     let mut unprotected = false;
-    let mut copied: HashMap<String, Carried> = HashMap::new();
-    let mut looped: Option<Carried> = None;
+    let mut copied: HashMap<String, Payload> = HashMap::new();
+    let mut looped: Option<Payload> = None;
     // What stands behind `done` feeds the loop before it.
     for call in reading.calls.iter().filter(|call| call.program.is_empty()) {
         if let Stdin::File(path) = &call.stdin {
-            looped = looped.max(carried_by_path(path));
+            looped = looped.max(payload_of_path(path));
         }
     }
     for call in &reading.calls {
         let takes_variable = || call.args.iter().any(|word| word.text.contains('$'));
-        if matches!(looped, Some(Carried::Secret | Carried::System))
+        if matches!(looped, Some(Payload::Secret | Payload::System))
             && (is_name_lookup(call) || is_sender(call))
             && takes_variable()
         {
@@ -62,14 +62,14 @@ pub(super) fn look_across(reading: &Reading, seen: &mut Seen) {
             continue;
         }
         let read = reading.upstream(call).into_iter().chain([call]);
-        if let Some(carried @ (Carried::Secret | Carried::System)) = read.filter_map(carried_by_call).max() {
-            copied.extend(files.into_iter().map(|file| (file, carried)));
+        if let Some(payload @ (Payload::Secret | Payload::System)) = read.filter_map(payload_of_call).max() {
+            copied.extend(files.into_iter().map(|file| (file, payload)));
         }
     }
 }
 
 /// Looks at what a call sends of files that were written before.
-fn send_copy(reading: &Reading, call: &Call, copied: &HashMap<String, Carried>, seen: &mut Seen) {
+fn send_copy(reading: &Reading, call: &Call, copied: &HashMap<String, Payload>, seen: &mut Dangers) {
     let sent = sent_words(call).into_iter().flat_map(|word| paths_in(&word.text));
     let from_input = match &call.stdin {
         Stdin::File(path) => Some(path.as_str()),
@@ -80,15 +80,15 @@ fn send_copy(reading: &Reading, call: &Call, copied: &HashMap<String, Carried>, 
         .iter()
         .flat_map(|from| from.operands())
         .map(|word| word.text.as_str());
-    let carried = sent
+    let payload = sent
         .chain(from_input)
         .chain(read)
         .filter_map(|path| copied.get(bare(path)).copied())
         .max();
-    match carried {
-        Some(Carried::Secret) => seen.add(Danger::Exfiltrate, call),
-        Some(Carried::System) => seen.add(Danger::UploadSystem, call),
-        Some(Carried::Output | Carried::File) | None => {}
+    match payload {
+        Some(Payload::Secret) => seen.add(Danger::Exfiltrate, call),
+        Some(Payload::System) => seen.add(Danger::UploadSystem, call),
+        Some(Payload::Output | Payload::File) | None => {}
     }
 }
 
@@ -154,20 +154,20 @@ fn is_name_lookup(call: &Call) -> bool {
 }
 
 /// Looks at a call that looks names up: what it carries in them.
-fn look_up(reading: &Reading, call: &Call, seen: &mut Seen) {
+fn look_up(reading: &Reading, call: &Call, seen: &mut Dangers) {
     let data = call
         .args
         .iter()
         .flat_map(|word| reading.within(word))
         .collect::<Vec<_>>();
     let upstream = reading.upstream(call);
-    let carried = data
+    let payload = data
         .iter()
         .chain(&upstream)
-        .filter_map(|from| carried_by_call(from))
+        .filter_map(|from| payload_of_call(from))
         .max();
-    match carried {
-        Some(Carried::Secret) => seen.add(Danger::Exfiltrate, call),
+    match payload {
+        Some(Payload::Secret) => seen.add(Danger::Exfiltrate, call),
         _ if data
             .iter()
             .any(|from| matches!(from.program.as_str(), "base64" | "base32" | "xxd" | "od" | "hexdump")) =>
@@ -187,7 +187,7 @@ fn look_up(reading: &Reading, call: &Call, seen: &mut Seen) {
 }
 
 /// Looks at one call.
-pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
+pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Dangers) {
     if is_name_lookup(call) {
         return look_up(reading, call, seen);
     }
@@ -205,8 +205,8 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
     if !is_sender(call) && !socket && !fed {
         return;
     }
-    let mut carried: Option<Carried> = None;
-    let mut carry = |more: Option<Carried>| carried = carried.max(more);
+    let mut payload: Option<Payload> = None;
+    let mut carry = |more: Option<Payload>| payload = payload.max(more);
     let scripted = call.program == "sftp" && call.stdin != Stdin::Unknown;
     let copies_in = matches!(call.program.as_str(), "scp" | "rsync" | "sftp")
         && !scripted
@@ -216,28 +216,28 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
     }
     for word in sent_words(call) {
         for path in paths_in(&word.text) {
-            carry(carried_by_path(path));
+            carry(payload_of_path(path));
         }
         for from in reading.within(word) {
-            carry(carried_by_call(from).or(Some(Carried::Output).filter(|_| !is_harmless(from))));
+            carry(payload_of_call(from).or(Some(Payload::Output).filter(|_| !is_harmless(from))));
             for earlier in reading.upstream(from) {
-                carry(carried_by_call(earlier));
+                carry(payload_of_call(earlier));
             }
         }
     }
     match &call.stdin {
-        Stdin::File(path) => carry(carried_by_path(path)),
+        Stdin::File(path) => carry(payload_of_path(path)),
         // What is typed into `ftp` and its like: `put FILE`.
         Stdin::Text(text) if matches!(call.program.as_str(), "ftp" | "sftp" | "lftp" | "smbclient" | "tftp") => {
             for word in text.split_whitespace().take(64) {
-                carry(carried_by_path(word));
+                carry(payload_of_path(word));
             }
         }
         Stdin::Calls(_) | Stdin::Text(_) | Stdin::Unknown => {}
     }
     if matches!(call.program.as_str(), "lftp" | "smbclient") {
         for word in call.args.iter().flat_map(|word| word.text.split([' ', ';'])).take(64) {
-            carry(carried_by_path(word));
+            carry(payload_of_path(word));
         }
     }
     // A dump that goes to a store or to another host of one's own is a backup.
@@ -246,22 +246,22 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
         "ssh" | "aws" | "gsutil" | "az" | "gcloud" | "rclone" | "scp" | "rsync" | "mc"
     );
     for from in reading.upstream(call) {
-        carry(carried_by_call(from).filter(|_| !(is_backup && from.program.contains("dump"))));
+        carry(payload_of_call(from).filter(|_| !(is_backup && from.program.contains("dump"))));
     }
     if socket && matches!(call.program.as_str(), "cat" | "tar" | "env" | "printenv") {
-        carry(carried_by_call(call));
+        carry(payload_of_call(call));
     }
-    tell_carried(carried, is_sender(call) || socket, call, seen);
+    tell_payload(payload, is_sender(call) || socket, call, seen);
 }
 
 /// Tells what a call carries away; `sends`: whether it is known to send.
-fn tell_carried(carried: Option<Carried>, sends: bool, call: &Call, seen: &mut Seen) {
-    match carried {
-        Some(Carried::Secret) => seen.add(Danger::Exfiltrate, call),
-        Some(Carried::System) => seen.add(Danger::UploadSystem, call),
-        Some(Carried::Output) if sends => seen.add(Danger::CommandInRequest, call),
-        Some(Carried::File) if sends => seen.add(Danger::Upload, call),
-        Some(Carried::Output | Carried::File) | None => {}
+fn tell_payload(payload: Option<Payload>, sends: bool, call: &Call, seen: &mut Dangers) {
+    match payload {
+        Some(Payload::Secret) => seen.add(Danger::Exfiltrate, call),
+        Some(Payload::System) => seen.add(Danger::UploadSystem, call),
+        Some(Payload::Output) if sends => seen.add(Danger::CommandInRequest, call),
+        Some(Payload::File) if sends => seen.add(Danger::Upload, call),
+        Some(Payload::Output | Payload::File) | None => {}
     }
 }
 

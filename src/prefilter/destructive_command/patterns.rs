@@ -4,7 +4,7 @@
 
 use serde::Deserialize;
 
-use super::{Danger, Seen};
+use super::{Danger, Dangers};
 use crate::prefilter::engine::{RuleError, RuleKey};
 use crate::text::expression::Expression;
 use crate::text::keywords::{Keywords, Word};
@@ -57,7 +57,7 @@ impl Patterns {
     }
 
     /// Adds the danger of every pattern that a text fits.
-    pub(super) fn search(&self, text: &str, seen: &mut Seen) {
+    pub(super) fn search(&self, text: &str, seen: &mut Dangers) {
         let hits = self.needles.hits(text);
         for (index, pattern) in self.patterns.iter().enumerate() {
             if hits.of(index).next().is_some()
@@ -103,7 +103,7 @@ impl Combinations {
     }
 
     /// Adds the danger of every combination that a text holds.
-    pub(super) fn search(&self, text: &str, seen: &mut Seen) {
+    pub(super) fn search(&self, text: &str, seen: &mut Dangers) {
         for (danger, data) in &self.0 {
             let holds_one = |list: &Vec<String>| list.iter().any(|part| text.contains(part.as_str()));
             if data.all.iter().all(holds_one) {

@@ -1,17 +1,17 @@
 //! What calls do to platforms: clouds, clusters, repositories, databases.
 
-use super::{Danger, Seen};
-use crate::prefilter::throwaway::is_throwaway;
+use super::{Danger, Dangers};
+use crate::prefilter::disposable::is_disposable;
 use crate::shell::{Call, Reading};
 
 /// Looks at one call.
-pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
+pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Dangers) {
     platforms(call, seen);
     databases(reading, call, seen);
     over_http(call, seen);
 }
 
-fn platforms(call: &Call, seen: &mut Seen) {
+fn platforms(call: &Call, seen: &mut Dangers) {
     let removes = call.has_any(&["rm", "rmi", "kill", "stop"]);
     if matches!(call.program.as_str(), "docker" | "podman")
         && removes
@@ -25,10 +25,10 @@ fn platforms(call: &Call, seen: &mut Seen) {
 }
 
 /// Whether all that a call destroys has a name that says that it is thrown away as a matter of course.
-pub(super) fn names_only_placeholders(call: &Call) -> bool {
+pub(super) fn names_only_disposable(call: &Call) -> bool {
     let all = |names: &mut dyn Iterator<Item = &str>| {
         let mut names = names.peekable();
-        names.peek().is_some() && names.all(is_throwaway)
+        names.peek().is_some() && names.all(is_disposable)
     };
     match call.program.as_str() {
         "dropdb" => all(&mut call.operands().map(|word| word.text.as_str())),
@@ -48,7 +48,7 @@ pub(super) fn names_only_placeholders(call: &Call) -> bool {
     }
 }
 
-fn databases(reading: &Reading, call: &Call, seen: &mut Seen) {
+fn databases(reading: &Reading, call: &Call, seen: &mut Dangers) {
     let statements: Vec<String> = match call.program.as_str() {
         "psql" | "cockroach" => call
             .values(&["-c", "--command", "-e", "--execute"])
@@ -99,7 +99,7 @@ fn databases(reading: &Reading, call: &Call, seen: &mut Seen) {
 }
 
 /// Requests that delete everything that a service holds.
-fn over_http(call: &Call, seen: &mut Seen) {
+fn over_http(call: &Call, seen: &mut Dangers) {
     if !matches!(call.program.as_str(), "curl" | "http" | "https" | "xh" | "wget") {
         return;
     }

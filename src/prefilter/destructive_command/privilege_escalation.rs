@@ -3,13 +3,13 @@
 //! Who may run one program as root must not come out of it with a shell. A shell that `sudo` itself is asked for is not
 //! hidden, and who starts one in a container or on another host is not root here: neither is told of.
 
-use super::{Danger, Seen};
+use super::{Danger, Dangers};
 use crate::shell::wrappers::is_shell;
 use crate::shell::{Call, Embedded, Invoker, Stdin};
 use crate::text::expression::expressions;
 
 /// Looks at one call.
-pub(super) fn look(call: &Call, seen: &mut Seen) {
+pub(super) fn look(call: &Call, seen: &mut Dangers) {
     let carries = ["exec:", "system:"];
     let connected = call.program == "socat"
         && call.invoker.as_root
@@ -46,7 +46,7 @@ expressions! {
 }
 
 /// Looks at code that would be run.
-pub(super) fn look_at_code(embedded: &Embedded, seen: &mut Seen) {
+pub(super) fn look_at_code(embedded: &Embedded, seen: &mut Dangers) {
     if !is_borne(&embedded.invoker, false) || !embedded.code.contains("sh") {
         return;
     }

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::secrets::found_key;
-use super::{Danger, Seen, code, look_at_nested, look_at_shell, network};
+use super::{Danger, Dangers, code, look_at_nested, look_at_shell, network};
 use crate::prefilter::locations::{Location, Steering};
 use crate::prefilter::words::destructive_command_recipe::{LEADS, NAMES};
 use crate::shell::syntax::Direction;
@@ -38,7 +38,7 @@ pub(super) fn is_unit(path: &str) -> bool {
 }
 
 /// Looks at what a call prints into a file that is run by itself.
-pub(super) fn look_at_written(call: &Call, seen: &mut Seen) {
+pub(super) fn look_at_written(call: &Call, seen: &mut Dangers) {
     // What stands inside another text is not followed any further.
     let Some(text) = call.prints.as_ref().filter(|_| seen.outer.is_none()) else {
         return;
@@ -48,17 +48,17 @@ pub(super) fn look_at_written(call: &Call, seen: &mut Seen) {
         writes && is_recipe(&redirect.target.text)
     });
     if is_written {
-        let mut here = Seen::default();
+        let mut here = Dangers::default();
         look(text, &mut here);
         seen.work += here.work;
-        for (danger, _) in here.dangers {
+        for (danger, _) in here.found {
             seen.add_at(danger, call.span.clone());
         }
     }
 }
 
 /// Looks at the lines of a file that is run by itself.
-pub(super) fn look(text: &str, seen: &mut Seen) {
+pub(super) fn look(text: &str, seen: &mut Dangers) {
     if text.len() > LONGEST {
         seen.add_at(Danger::NotExamined, 0..1);
         return;
@@ -77,7 +77,7 @@ pub(super) fn look(text: &str, seen: &mut Seen) {
         }
         let here = seen_in_line(&command, place);
         seen.work += here.work;
-        for (danger, span) in here.dangers {
+        for (danger, span) in here.found {
             if is_grave(danger, &command) {
                 seen.add_at(danger, span);
             }
@@ -86,10 +86,10 @@ pub(super) fn look(text: &str, seen: &mut Seen) {
 }
 
 /// What is seen in a command line that stands, in other words, at this place of a text.
-pub(super) fn seen_in_line(command: &str, place: Range<usize>) -> Seen {
-    let mut here = Seen {
+pub(super) fn seen_in_line(command: &str, place: Range<usize>) -> Dangers {
+    let mut here = Dangers {
         outer: Some(place.clone()),
-        ..Seen::default()
+        ..Dangers::default()
     };
     let mut nested = Vec::new();
     if code::is_code(command) {

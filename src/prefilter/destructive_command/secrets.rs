@@ -1,13 +1,13 @@
 //! What is read: keys, environments, accounts, files of the system.
 
-use super::{Danger, Seen};
+use super::{Danger, Dangers};
 use crate::prefilter::locations::{Location, Secret};
 use crate::prefilter::words::destructive_command_secrets::PUBLIC;
 use crate::shell::programs::{self, Role};
 use crate::shell::{Call, Reading, Stdin, Word};
 
 /// Looks at one call.
-pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
+pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Dangers) {
     let program = call.program.as_str();
     if matches!(program, "grep" | "egrep" | "rg") && looks_for_keys(reading, call) {
         seen.add(Danger::EnvironmentRead, call);
@@ -32,7 +32,7 @@ fn looks_for_keys(reading: &Reading, call: &Call) -> bool {
 }
 
 /// What a program reads that is known for showing or copying files.
-fn read_by(call: &Call, input: Option<&str>, seen: &mut Seen) {
+fn read_by(call: &Call, input: Option<&str>, seen: &mut Dangers) {
     let program = call.program.as_str();
     let only_source = matches!(program, "cp" | "mv" | "install" | "rsync" | "scp" | "copy" | "xcopy");
     // `scp -i KEY` opens the connection with it.
@@ -61,7 +61,7 @@ fn read_by(call: &Call, input: Option<&str>, seen: &mut Seen) {
 }
 
 /// One path is read.
-pub(super) fn read(path: &str, location: &Location, call: &Call, seen: &mut Seen) {
+pub(super) fn read(path: &str, location: &Location, call: &Call, seen: &mut Dangers) {
     let secret = location.secret();
     let climbs = path.contains("..") && path.starts_with(['/', '~', '.']);
     if climbs && (location.is_system() || secret.is_some_and(Secret::is_key_material)) {
@@ -77,7 +77,7 @@ pub(super) fn read(path: &str, location: &Location, call: &Call, seen: &mut Seen
 }
 
 /// A program that is not known for showing files still gets what it is given: keys handed to it are read.
-fn unforeseen(call: &Call, input: Option<&str>, seen: &mut Seen) {
+fn unforeseen(call: &Call, input: Option<&str>, seen: &mut Dangers) {
     let program = call.program.as_str();
     // Most words are no paths at all: they are not spelled out.
     let is_path = |path: &str| call.directory.is_some() || path.contains(['/', '\\']);

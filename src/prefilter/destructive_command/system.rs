@@ -1,14 +1,14 @@
 //! What calls do to the machine and its platforms: rights, protections, traces, jobs.
 
 use super::hidden_execution::{self, in_shared_directory};
-use super::{Danger, Seen};
+use super::{Danger, Dangers};
 use crate::prefilter::words::destructive_command_system::{MARKS, STRONG};
 use crate::shell::programs::{self, Role};
 use crate::shell::wrappers::jobs;
 use crate::shell::{Call, Reading, Stdin};
 
 /// Looks at one call.
-pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
+pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Dangers) {
     scheduled(reading, call, seen);
     accounts(call, seen);
     protections(call, seen);
@@ -22,7 +22,7 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
     }
 }
 
-fn scheduled(reading: &Reading, call: &Call, seen: &mut Seen) {
+fn scheduled(reading: &Reading, call: &Call, seen: &mut Dangers) {
     let known = Some(call)
         .filter(|call| call.program == "crontab")
         .and_then(|call| reading.known_input(call));
@@ -69,7 +69,7 @@ fn is_suspicious(job: &str) -> bool {
             .any(|word| in_shared_directory(word) || hidden(word))
 }
 
-fn accounts(call: &Call, seen: &mut Seen) {
+fn accounts(call: &Call, seen: &mut Dangers) {
     let strong_group = || {
         call.args.iter().any(|word| {
             word.text
@@ -92,14 +92,14 @@ fn accounts(call: &Call, seen: &mut Seen) {
     }
 }
 
-fn protections(call: &Call, seen: &mut Seen) {
+fn protections(call: &Call, seen: &mut Dangers) {
     let flushes = call.has_any(&["-F", "--flush"]) || (call.has_any(&["-P", "--policy"]) && call.has("ACCEPT"));
     if matches!(call.program.as_str(), "iptables" | "ip6tables") && flushes {
         seen.add(Danger::DefenceOff, call);
     }
 }
 
-fn traces(call: &Call, seen: &mut Seen) {
+fn traces(call: &Call, seen: &mut Dangers) {
     let sets_history = |name: &str, value: &str| {
         (name == "HISTFILE" && (value == "/dev/null" || value.is_empty()))
             || (matches!(name, "HISTSIZE" | "HISTFILESIZE") && value == "0")
@@ -122,7 +122,7 @@ fn traces(call: &Call, seen: &mut Seen) {
 }
 
 /// Whether a signal goes to every process that there is.
-fn ends_everything(call: &Call, seen: &mut Seen) {
+fn ends_everything(call: &Call, seen: &mut Dangers) {
     let targets = call.args.iter().filter(|word| word.text != "--");
     let everybody = targets.clone().next_back().is_some_and(|word| word.text == "-1") && targets.count() >= 2;
     if call.program == "kill" && everybody {
@@ -131,7 +131,7 @@ fn ends_everything(call: &Call, seen: &mut Seen) {
 }
 
 /// Packages run code when they are installed: whoever sits on an unprotected way to their source decides which.
-fn package_source(call: &Call, seen: &mut Seen) {
+fn package_source(call: &Call, seen: &mut Dangers) {
     let names: &[&str] = match call.program.as_str() {
         "pip" | "pip3" | "pipx" | "uv" => &[
             "-i",
@@ -160,7 +160,7 @@ fn package_source(call: &Call, seen: &mut Seen) {
     }
 }
 
-fn miners(call: &Call, seen: &mut Seen) {
+fn miners(call: &Call, seen: &mut Dangers) {
     let named = programs::is(Role::Mines, &call.program);
     let image = matches!(call.program.as_str(), "docker" | "podman")
         && call.args.iter().any(|word| word.text.contains("xmrig"));

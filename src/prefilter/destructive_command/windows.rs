@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use super::patterns::Patterns;
-use super::{Danger, Seen};
+use super::{Danger, Dangers};
 use crate::prefilter::RuleError;
 use crate::prefilter::locations::{Breadth, Location, Secret};
 use crate::text::expression::expressions;
@@ -51,7 +51,7 @@ expressions! {
 }
 
 /// Looks at a text, and at what it says without its disguises.
-pub(super) fn look(text: &str, seen: &mut Seen) {
+pub(super) fn look(text: &str, seen: &mut Dangers) {
     search(text, seen);
     if let Cow::Owned(plain) = undisguised(text) {
         let whole = seen.outer.clone().unwrap_or(0..text.len());
@@ -92,7 +92,7 @@ fn undisguised(text: &str) -> Cow<'_, str> {
     Cow::Owned(kept.map(|(_, c)| *c).collect())
 }
 
-fn search(text: &str, seen: &mut Seen) {
+fn search(text: &str, seen: &mut Dangers) {
     // INVARIANT: whoever screens has read the patterns at the start.
     if let Ok(patterns) = PATTERNS.as_ref() {
         patterns.search(text, seen);
@@ -107,7 +107,7 @@ fn search(text: &str, seen: &mut Seen) {
 }
 
 /// Keys that are shown, copied or sent.
-fn taken(text: &str, seen: &mut Seen) {
+fn taken(text: &str, seen: &mut Dangers) {
     let is_key = |path: &str| Location::of(path).secret().is_some_and(Secret::is_key_material);
     for hit in TAKEN.captures_iter(text).take(16) {
         if let (Some(whole), Some(path)) = (hit.get(0), hit.get(1))
@@ -127,7 +127,7 @@ fn taken(text: &str, seen: &mut Seen) {
     }
 }
 
-fn deletions(text: &str, seen: &mut Seen) {
+fn deletions(text: &str, seen: &mut Dangers) {
     for hit in METHOD.captures_iter(text).take(16) {
         let (Some(whole), Some(path)) = (hit.get(0), hit.get(2)) else {
             continue;

@@ -16,7 +16,7 @@ mod scan_outcome;
 mod scanner;
 mod split_arrays;
 mod subject;
-mod unremarkable;
+mod trivial_content;
 
 use std::rc::Rc;
 
@@ -38,7 +38,7 @@ pub use rules::RuleError;
 pub(in crate::prefilter) use rules::{RuleFile, RuleKey, RuleTable, rule_keys};
 pub use scan_context::ScanContext;
 pub use subject::{StepKeywords, Subject};
-pub use unremarkable::Unremarkable;
+pub use trivial_content::TrivialContent;
 
 /// A family of rules.
 pub trait Prefilter: Send + Sync {
@@ -61,7 +61,7 @@ pub trait Prefilter: Send + Sync {
 
     /// Whether a plain content may concern it: one without any word of any family, without digits, codes, or anything else
     /// that an analysis is about.
-    fn heeds_unremarkable(&self, _plain: Unremarkable<'_>) -> bool {
+    fn concerns_trivial(&self, _plain: TrivialContent<'_>) -> bool {
         true
     }
 

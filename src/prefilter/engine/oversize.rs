@@ -1,6 +1,6 @@
 //! What is too large to be examined whole.
 
-use super::{Prefilter, Rule, RuleError, RuleFile, RuleTable, StepKeywords, Subject, Unremarkable, rule_keys};
+use super::{Prefilter, Rule, RuleError, RuleFile, RuleTable, StepKeywords, Subject, TrivialContent, rule_keys};
 use crate::model::{Content, Finding, Pointer, ReasonCode, Step, Treatment};
 use crate::policy::Policy;
 
@@ -66,7 +66,7 @@ impl Prefilter for Oversize {
         self.rules.rules()
     }
 
-    fn heeds_unremarkable(&self, _plain: Unremarkable<'_>) -> bool {
+    fn concerns_trivial(&self, _plain: TrivialContent<'_>) -> bool {
         false
     }
 

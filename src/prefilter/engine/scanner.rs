@@ -6,7 +6,7 @@ use super::cost_meter::{CostMeter, Work};
 use super::scan_context::ScanContext;
 use super::scan_outcome::ScanOutcome;
 use super::subject::{StepKeywords, Subject};
-use super::unremarkable::Unremarkable;
+use super::trivial_content::TrivialContent;
 use super::{CalledTool, Prefilter, Prefilters, derived, finding_order, oversize, split_arrays};
 use crate::model::{Content, ContentId, Examined, Finding, Screening, Step, View, ViewSet};
 use crate::policy::Policy;
@@ -98,10 +98,10 @@ impl<'s> Scanner<'s> {
     /// Examines a content; what is seen in it is told.
     fn examine(&mut self, content: &'s Content) -> ScanOutcome {
         let triage = Triage::at(content, &self.prefilters.keywords);
-        if triage.is_unremarkable(content) && !self.heeds_unremarkable(content) {
+        if triage.is_trivial(content) && !self.concerns_trivial(content) {
             return ScanOutcome {
-                views: Triage::unremarkable_views(),
-                derived_bytes: triage.unremarkable_derived_bytes(content),
+                views: Triage::trivial_views(),
+                derived_bytes: triage.trivial_derived_bytes(content),
                 ..ScanOutcome::default()
             };
         }
@@ -227,16 +227,14 @@ impl<'s> Scanner<'s> {
     }
 
     /// Whether a plain content concerns any family.
-    pub(in crate::prefilter) fn heeds_unremarkable(&self, content: &'s Content) -> bool {
+    pub(in crate::prefilter) fn concerns_trivial(&self, content: &'s Content) -> bool {
         self.meter.spend(Work::Name, 1);
-        let plain = Unremarkable {
+        let plain = TrivialContent {
             label: content.label.as_deref(),
             origin: content.origin,
             place: content.place,
             policy: self.policy,
         };
-        self.prefilters
-            .families()
-            .any(|family| family.heeds_unremarkable(plain))
+        self.prefilters.families().any(|family| family.concerns_trivial(plain))
     }
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::prefilter::words::obfuscation_wordplay::PHRASES;
-use crate::prefilter::{Seen, Word};
+use crate::prefilter::{KeywordHit, Word};
 
 /// From this many words on a phrase says enough by itself.
 const ENOUGH_WORDS: usize = 3;
@@ -29,7 +29,7 @@ pub(super) fn words() -> impl Iterator<Item = Word> {
 }
 
 /// From the first phrase without gaps to the last, where they say enough; given where the family's keywords stand.
-pub(super) fn run_together(text: &str, seen: impl Iterator<Item = Seen>) -> Option<Range<usize>> {
+pub(super) fn run_together(text: &str, seen: impl Iterator<Item = KeywordHit>) -> Option<Range<usize>> {
     let mut standing = Standing::default();
     let (mut weight, mut span): (usize, Option<Range<usize>>) = (0, None);
     for seen in seen {

@@ -12,7 +12,7 @@ use crate::text::expression::{Expression, expressions};
 
 /// How a value is tied to its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tie {
+pub(super) enum Binding {
     /// By a sign or a word, and in quotes: a member of a record, a cell.
     Quoted,
     /// By a sign or a word.
@@ -46,9 +46,9 @@ expressions! {
 }
 
 /// The value of this kind that begins here.
-pub(super) fn value(text: &str, start: usize, datum: Datum, tie: Tie) -> Option<(Range<usize>, Confidence)> {
+pub(super) fn value(text: &str, start: usize, datum: Datum, binding: Binding) -> Option<(Range<usize>, Confidence)> {
     let rest = text.get(start..text.floor_char_boundary(text.len().min(start + 160)))?;
-    let tied = tie != Tie::Loose;
+    let tied = binding != Binding::Loose;
     let (len, confidence) = match datum {
         Datum::DateOfBirth => (date(rest)?, Medium),
         Datum::DriverLicence => (code(rest, 5, 24, 4)?, High),
@@ -69,8 +69,8 @@ pub(super) fn value(text: &str, start: usize, datum: Datum, tie: Tie) -> Option<
         Datum::CryptoWallet => (wallet(rest)?, Medium),
         Datum::UserName => (user_name(rest).filter(|_| tied)?, Low),
         Datum::Location => (COORDINATES.find(rest)?.len(), Low),
-        Datum::Name if tied => (person(rest, tie)?, Medium),
-        Datum::PostalAddress if tied => (address(rest, tie)?, Medium),
+        Datum::Name if tied => (person(rest, binding)?, Medium),
+        Datum::PostalAddress if tied => (address(rest, binding)?, Medium),
         _ => return None,
     };
     Some((start..start + len, confidence))
@@ -242,8 +242,8 @@ pub(super) fn person_run(rest: &str) -> Option<usize> {
 }
 
 /// A person's name behind a sign.
-fn person(rest: &str, tie: Tie) -> Option<usize> {
-    if tie == Tie::Quoted {
+fn person(rest: &str, binding: Binding) -> Option<usize> {
+    if binding == Binding::Quoted {
         let len = rest.find(['"', '\'', '`', '\\', '\n', ',', ';', '<', '”', '»'])?;
         return is_person_name(rest.get(..len)?).then_some(len);
     }
@@ -260,8 +260,8 @@ fn person(rest: &str, tie: Tie) -> Option<usize> {
 }
 
 /// A postal address behind a sign: to the end of its line or its cell.
-fn address(rest: &str, tie: Tie) -> Option<usize> {
-    if tie == Tie::Quoted {
+fn address(rest: &str, binding: Binding) -> Option<usize> {
+    if binding == Binding::Quoted {
         let closes = |at: usize| {
             rest.get(at + 1..)
                 .is_some_and(|after| after.is_empty() || after.starts_with([',', '}', ']', ')', ';', '>', '\n']))

@@ -16,7 +16,7 @@ use super::labelled;
 use super::names::{self, Label};
 use crate::model::Confidence;
 use crate::prefilter::tables::Tables;
-use crate::prefilter::{Keywords, Rule, RuleError, Seen, Word};
+use crate::prefilter::{KeywordHit, Keywords, Rule, RuleError, Word};
 use crate::text::keywords::Before;
 
 /// Every rule of the family.
@@ -184,7 +184,7 @@ impl Table {
     pub(super) fn hits(
         &self,
         text: &str,
-        words: impl Iterator<Item = Seen>,
+        words: impl Iterator<Item = KeywordHit>,
         reading: Reading,
         effort: &mut CostMeter,
     ) -> Vec<Hit> {
@@ -226,7 +226,7 @@ impl Table {
                             effort.spend(LABEL_COST);
                             let cells = labelled::in_table(&mut tables, text, &name);
                             hits.extend(cells.iter().map(|found| self.labelled_hit(found)));
-                            hits.extend(labelled::beside(text, &name).map(|found| self.labelled_hit(&found)));
+                            hits.extend(labelled::value_after(text, &name).map(|found| self.labelled_hit(&found)));
                         }
                     }
                 }

@@ -8,7 +8,7 @@ use crate::prefilter::engine::rule_keys;
 use std::ops::Range;
 
 use super::bare::{blanked, splits_keyword, without_comments};
-use super::dynamic::carried;
+use super::dynamic::embedded_statements;
 use forms::by_form;
 use searched::{by_shape, by_word};
 use statements::{by_statement, parse};
@@ -88,7 +88,7 @@ pub(super) fn read(text: &str) -> Reading {
     }
     by_form(&blank, &span, &mut reading);
     // What is handed on as text is looked at once more, not for ever, and only where it is a statement beyond doubt.
-    for text in carried(&bare, &blank) {
+    for text in embedded_statements(&bare, &blank) {
         if let Some(statements) = parse(&text) {
             by_statement(&statements, &span, &mut reading);
             reading.certain = true;

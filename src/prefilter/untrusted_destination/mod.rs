@@ -3,9 +3,9 @@
 //! A URL in the arguments of a call, or in what goes to another agent, is a place that something goes to. A URL in what
 //! the agent says or reads only matters when it carries data, or when nobody honest would write it.
 
-mod carried;
 mod extract;
 mod hosts;
+mod payload;
 mod troubles;
 
 use crate::prefilter::words::untrusted_destination::{HOST_LABELS, TEXT_LABELS};
@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 use url::Url;
 
-use super::{Prefilter, Rule, Subject, Unremarkable, ViewText, Word, Work};
+use super::{Prefilter, Rule, Subject, TrivialContent, ViewText, Word, Work};
 use crate::model::{Confidence, Content, Finding, Form, Kind, Method, Origin, Place, ReasonCode, Treatment};
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 use extract::{Found, Stand};
@@ -76,7 +76,7 @@ pub(super) struct UntrustedDestination {
 impl UntrustedDestination {
     /// Makes the family.
     pub(super) fn new() -> Result<Self, RuleError> {
-        carried::check_expressions()?;
+        payload::check_expressions()?;
         Ok(Self {
             rules: RuleTable::load(&RULES)?,
         })
@@ -96,7 +96,7 @@ impl Prefilter for UntrustedDestination {
         extract::words()
     }
 
-    fn heeds_unremarkable(&self, plain: Unremarkable<'_>) -> bool {
+    fn concerns_trivial(&self, plain: TrivialContent<'_>) -> bool {
         plain.may_act()
     }
 

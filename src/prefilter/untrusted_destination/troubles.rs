@@ -4,9 +4,9 @@ use core::net::Ipv4Addr;
 
 use url::{Host, Url};
 
-use super::carried::{self, Carried};
 use super::extract::{Found, Stand};
 use super::hosts::{self, Zone};
+use super::payload::{self, Payload};
 use super::{Role, Trouble};
 use crate::model::Method;
 use crate::prefilter::Subject;
@@ -59,7 +59,7 @@ pub(super) fn troubles(destination: &Found<'_>, role: Role, subject: &Subject<'_
         troubles.push(Trouble::Collector);
     }
     if web && zone == Zone::Public {
-        of_carried(carried::carried(text, &url), destination.stand, role, &mut troubles);
+        of_payload(payload::payload(text, &url), destination.stand, role, &mut troubles);
     }
     // What an agent reads may name any place; it is only told what nobody honest would write.
     if matches!(role, Role::Said | Role::Read) {
@@ -248,17 +248,17 @@ fn of_spelling(url: &Url, text: &str, web: bool, troubles: &mut Troubles) {
     }
 }
 
-fn of_carried(carried: Option<Carried>, stand: Stand, role: Role, troubles: &mut Troubles) {
+fn of_payload(payload: Option<Payload>, stand: Stand, role: Role, troubles: &mut Troubles) {
     let loaded = stand == Stand::Loaded;
-    match carried {
-        Some(Carried::Encoded | Carried::SecretPlaceholder) if loaded => {
+    match payload {
+        Some(Payload::Encoded | Payload::SecretPlaceholder) if loaded => {
             troubles.push(Trouble::LoadedData);
         }
-        Some(Carried::Text | Carried::Placeholder) if loaded && role != Role::Destination => {
+        Some(Payload::Text | Payload::Placeholder) if loaded && role != Role::Destination => {
             troubles.push(Trouble::LinkedData);
         }
-        Some(Carried::Encoded) => troubles.push(Trouble::LinkedData),
-        Some(Carried::SecretPlaceholder) => troubles.push(Trouble::LinkedData),
-        Some(Carried::Text | Carried::Placeholder) | None => {}
+        Some(Payload::Encoded) => troubles.push(Trouble::LinkedData),
+        Some(Payload::SecretPlaceholder) => troubles.push(Trouble::LinkedData),
+        Some(Payload::Text | Payload::Placeholder) | None => {}
     }
 }

@@ -5,8 +5,8 @@
 use base64::Engine as _;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
-use super::likeness::{prints, readable};
 use super::packed::{Budget, is_packed};
+use super::readability::{prints, readable};
 use super::span_map::Scale;
 use crate::text::bytes::hex_value;
 

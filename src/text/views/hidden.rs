@@ -89,7 +89,7 @@ pub(super) fn selectors(text: &str, room: usize) -> Option<Derived> {
         }
     }
     let spelled: Vec<u8> = bytes.iter().map(|(_, byte)| *byte).collect();
-    let read = super::likeness::readable(&spelled, 3)?;
+    let read = super::readability::readable(&spelled, 3)?;
     let mut writer = Writer::new(room);
     for (offset, c) in read.char_indices() {
         let from = bytes.get(offset).map_or(0, |(at, _)| *at);

@@ -3,7 +3,7 @@
 //! Other ways to write in them are not read: `hidden_text` tells the judge that the characters are there.
 
 use super::hidden::is_zero_width;
-use super::likeness::readable;
+use super::readability::readable;
 use super::span_map::{Derived, Scale, Writer};
 use crate::text::bytes::any;
 

@@ -25,12 +25,12 @@ mod hidden;
 mod invisible_digits;
 mod json;
 mod letters;
-mod likeness;
 mod look_alikes;
 mod maker;
 mod markup;
 mod normalize;
 mod packed;
+mod readability;
 mod span_map;
 mod triage;
 

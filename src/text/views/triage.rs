@@ -36,7 +36,7 @@ impl Triage {
 
     /// Whether a content is plain: no word of any family stands in it, and nothing that any analysis is about, so that it has
     /// no views but the raw and the folded one, and only its name or its place can make anything of it.
-    pub(crate) fn is_unremarkable(&self, content: &Content) -> bool {
+    pub(crate) fn is_trivial(&self, content: &Content) -> bool {
         /// What is longer may be too large.
         const LONGEST: usize = 4 * 1024;
         /// No number of a person has fewer characters.
@@ -55,12 +55,12 @@ impl Triage {
     }
 
     /// The views of a plain content.
-    pub(crate) fn unremarkable_views() -> ViewSet {
+    pub(crate) fn trivial_views() -> ViewSet {
         [View::Raw, View::Folded].into_iter().collect()
     }
 
     /// Bytes of these views but the raw one.
-    pub(crate) fn unremarkable_derived_bytes(&self, content: &Content) -> usize {
+    pub(crate) fn trivial_derived_bytes(&self, content: &Content) -> usize {
         match self.kinds.has(ByteClasses::CAPITAL) {
             true => content.text.len(),
             false => 0,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::super::files::{Depth, Written, deleted, written};
-use super::super::{Danger, Seen, secrets};
+use super::super::{Danger, Dangers, secrets};
 use super::callees::Effect;
 use super::values::{script, value};
 use super::{Nested, signs};
@@ -46,7 +46,7 @@ pub(super) struct Calls {
 
 impl Calls {
     /// Takes one call.
-    pub(super) fn take(&mut self, effect: Effect, place: &Place<'_>, seen: &mut Seen, nested: &mut Nested) {
+    pub(super) fn take(&mut self, effect: Effect, place: &Place<'_>, seen: &mut Dangers, nested: &mut Nested) {
         let Place {
             callee,
             arguments,
@@ -127,7 +127,7 @@ impl Calls {
     }
 
     /// A file is opened: to be read, or as its mode says.
-    fn open(&mut self, place: &Place<'_>, call: &Call, seen: &mut Seen) {
+    fn open(&mut self, place: &Place<'_>, call: &Call, seen: &mut Dangers) {
         let modes = || place.arguments.iter().skip(1);
         let bare = |mode: &str| {
             mode.trim_start_matches("mode=")
@@ -160,7 +160,7 @@ impl Calls {
         }
     }
 
-    fn read(&mut self, path: &str, call: &Call, seen: &mut Seen) {
+    fn read(&mut self, path: &str, call: &Call, seen: &mut Dangers) {
         let location = Location::of(path);
         if location.secret().is_some() {
             self.reads_secret = Some(call.span.clone());
@@ -170,7 +170,7 @@ impl Calls {
         secrets::read(path, &location, call, seen);
     }
 
-    pub(super) fn conclude(&self, text: &str, seen: &mut Seen) {
+    pub(super) fn conclude(&self, text: &str, seen: &mut Dangers) {
         if let Some(span) = &self.sends {
             if self.reads_secret.is_some() || ENVIRONMENT_SENT.is_match(text) {
                 seen.add_at(Danger::Exfiltrate, span.clone());
@@ -243,7 +243,7 @@ fn evaluate(
     first: &str,
     constants: &HashMap<String, String>,
     span: &Range<usize>,
-    seen: &mut Seen,
+    seen: &mut Dangers,
     nested: &mut Nested,
 ) {
     let has = |any: &[&str]| any.iter().any(|part| first.contains(part));
@@ -267,7 +267,7 @@ fn evaluate(
 }
 
 /// A statement that is handed to a database; it may be the second argument, and may be marked as text.
-fn queried(arguments: &[String], constants: &HashMap<String, String>, call: &Call, seen: &mut Seen) {
+fn queried(arguments: &[String], constants: &HashMap<String, String>, call: &Call, seen: &mut Dangers) {
     const MARKED: &[&str] = &["text(", "sa.text(", "sqlalchemy.text(", "sql(", "SQL(", "sql.SQL("];
     for argument in arguments.iter().take(2) {
         let bare = MARKED

@@ -1,11 +1,11 @@
 //! What calls do to whole disks and pools of them.
 
-use crate::prefilter::destructive_command::{Danger, Seen};
+use crate::prefilter::destructive_command::{Danger, Dangers};
 use crate::prefilter::locations::Location;
 use crate::shell::{Call, Stdin};
 
 /// Looks at a call of a program that formats or erases disks.
-pub(super) fn disk_tool(call: &Call, seen: &mut Seen) {
+pub(super) fn disk_tool(call: &Call, seen: &mut Dangers) {
     let destroys = match call.program.as_str() {
         "cryptsetup" => call.has_any(&["luksFormat", "luksErase", "erase"]),
         "hdparm" => call.args.iter().any(|word| word.text.starts_with("--security-erase")),
@@ -29,7 +29,7 @@ pub(super) fn disk_tool(call: &Call, seen: &mut Seen) {
 }
 
 /// Looks at a call of a program that manages pools of disks.
-pub(super) fn storage_pool(call: &Call, seen: &mut Seen) {
+pub(super) fn storage_pool(call: &Call, seen: &mut Dangers) {
     let destroys = match call.program.as_str() {
         "zpool" => call.has("destroy"),
         "lvremove" | "vgremove" => call.operands().next().is_some(),

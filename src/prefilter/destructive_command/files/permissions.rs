@@ -1,11 +1,11 @@
 //! What calls open to everybody: permissions and owners of files.
 
-use crate::prefilter::destructive_command::{Danger, Seen};
+use crate::prefilter::destructive_command::{Danger, Dangers};
 use crate::prefilter::locations::{Breadth, Location};
 use crate::shell::Call;
 
 /// Looks at a call that changes permissions or owners.
-pub(super) fn permissions(call: &Call, seen: &mut Seen) {
+pub(super) fn permissions(call: &Call, seen: &mut Dangers) {
     let recursive = call.has_short(&['R']) || call.has("--recursive");
     let mut operands = call.args.iter().filter(|word| {
         !word.text.starts_with("--")

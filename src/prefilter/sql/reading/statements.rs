@@ -10,7 +10,7 @@ use sqlparser::dialect::GenericDialect;
 use sqlparser::parser::Parser;
 
 use super::{Reading, Trait};
-use crate::prefilter::throwaway::is_throwaway;
+use crate::prefilter::disposable::is_disposable;
 
 const MOST_OPERATORS: usize = 400;
 
@@ -99,7 +99,7 @@ impl Walker<'_> {
     fn dropped<'a>(&self, names: impl IntoIterator<Item = &'a ObjectName>) -> Trait {
         let is_minor = |name: &ObjectName| {
             let name = name.to_string();
-            self.temporary.contains(&name.to_lowercase()) || is_throwaway(&name)
+            self.temporary.contains(&name.to_lowercase()) || is_disposable(&name)
         };
         match names.into_iter().all(is_minor) {
             true => Trait::DropsMinor,

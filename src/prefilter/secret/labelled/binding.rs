@@ -2,7 +2,7 @@
 
 /// How a value is tied to its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tie {
+pub(super) enum Binding {
     /// `name = value`, `"name": "value"`, `--name value`, `<name>value<`.
     Assigned,
     /// `the name is value`.
@@ -19,7 +19,7 @@ const SAYING: [&str; 16] = [
 const UNSPACED: [&str; 7] = ["：", "是", "は", "는 ", "은 ", "هي ", "היא "];
 
 /// What stands between a name and its value: how many bytes, and how it ties them.
-pub(super) fn tie(rest: &str, flag: bool, opening: Option<u8>) -> Option<(usize, Tie)> {
+pub(super) fn binding(rest: &str, flag: bool, opening: Option<u8>) -> Option<(usize, Binding)> {
     let mut at = 0;
     let next = |at: usize| rest.as_bytes().get(at).copied();
     let spaces = |at: usize, most: usize| {
@@ -56,7 +56,7 @@ pub(super) fn tie(rest: &str, flag: bool, opening: Option<u8>) -> Option<(usize,
     // What ties a name to its value where words are not told apart by blanks.
     if let Some(word) = UNSPACED.iter().find(|word| operator.starts_with(**word)) {
         let after = at + word.len();
-        return Some((after + spaces(after, 4), Tie::Said));
+        return Some((after + spaces(after, 4), Binding::Said));
     }
     let long = ["=>", ":=", "===", "==", "!=", "->", ":-"]
         .iter()
@@ -77,18 +77,18 @@ pub(super) fn tie(rest: &str, flag: bool, opening: Option<u8>) -> Option<(usize,
     } else if operator.starts_with('|') && is_row(opening) {
         at += 1;
     } else if operator.starts_with('>') && opening.is_some_and(|b| b == b'<' || b == b':') {
-        return Some((at + 1, Tie::Assigned));
+        return Some((at + 1, Binding::Assigned));
     } else if (operator.starts_with(',') && quoted_name) || operator.starts_with("(\"") || operator.starts_with("('") {
         at += 1;
     } else if gap > 0 {
         if flag {
-            return Some((at, Tie::Assigned));
+            return Some((at, Binding::Assigned));
         }
         let said = SAYING.iter().find(|word| operator.starts_with(**word));
         return said
-            .map(|word| (at + word.len() + spaces(at + word.len(), 4), Tie::Said))
-            .or_else(|| said_of(operator).map(|skipped| (at + skipped, Tie::Said)))
-            .or_else(|| is_strong(operator).then_some((at, Tie::Said)));
+            .map(|word| (at + word.len() + spaces(at + word.len(), 4), Binding::Said))
+            .or_else(|| said_of(operator).map(|skipped| (at + skipped, Binding::Said)))
+            .or_else(|| is_strong(operator).then_some((at, Binding::Said)));
     } else {
         return None;
     }
@@ -97,7 +97,7 @@ pub(super) fn tie(rest: &str, flag: bool, opening: Option<u8>) -> Option<(usize,
         at += 1;
         at += spaces(at, 40);
     }
-    Some((at, Tie::Assigned))
+    Some((at, Binding::Assigned))
 }
 
 /// The row of a table before a name: a sign or a blank.

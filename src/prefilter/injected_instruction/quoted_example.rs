@@ -1,6 +1,6 @@
 //! Orders that a text about attacks only shows, in an encoding that it does not ask anyone to take off.
 
-use crate::prefilter::words::injected_instruction_exhibit::{ABOUT_ATTACKS, DEMANDS};
+use crate::prefilter::words::injected_instruction_quoted_example::{ABOUT_ATTACKS, DEMANDS};
 use std::ops::Range;
 
 use crate::prefilter::{Subject, ViewText};
@@ -8,7 +8,7 @@ use crate::text::views::Layer;
 
 /// Whether an encoded span is shown as an example by a text about attacks, which does not ask for it to be decoded. What
 /// is hidden from people is shown to nobody.
-pub(super) fn is_exhibit(subject: &Subject<'_>, view: &ViewText<'_>, span: &Range<usize>) -> bool {
+pub(super) fn is_quoted_example(subject: &Subject<'_>, view: &ViewText<'_>, span: &Range<usize>) -> bool {
     const BEFORE: usize = 300;
     const BEHIND: usize = 100;
     let is_visible = |layer: &Layer| matches!(layer, Layer::Block | Layer::Escapes | Layer::Caesar);

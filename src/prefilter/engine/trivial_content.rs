@@ -5,7 +5,7 @@ use crate::policy::Policy;
 
 /// What is known of a plain content: of its text nothing matters.
 #[derive(Clone, Copy)]
-pub struct Unremarkable<'a> {
+pub struct TrivialContent<'a> {
     /// The name that it stands under.
     pub label: Option<&'a str>,
     /// Who speaks in it.
@@ -16,7 +16,7 @@ pub struct Unremarkable<'a> {
     pub policy: &'a Policy,
 }
 
-impl Unremarkable<'_> {
+impl TrivialContent<'_> {
     /// Whether it may be acted on as it stands, even if it is a single word: an argument of a tool, or a message to an agent
     /// or a server that reads it as one. On ids and names around a step nobody acts.
     pub fn may_act(self) -> bool {

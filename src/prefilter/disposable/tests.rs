@@ -15,7 +15,7 @@ fn a_name_says_of_itself_that_it_is_thrown_away() {
         "tmp_customers_2026_05_01",
         "pr-88",
     ] {
-        assert!(is_throwaway(name), "{name}");
+        assert!(is_disposable(name), "{name}");
     }
     for name in [
         "",
@@ -32,6 +32,6 @@ fn a_name_says_of_itself_that_it_is_thrown_away() {
         "tmp_prod",
         "customers_tmp",
     ] {
-        assert!(!is_throwaway(name), "{name}");
+        assert!(!is_disposable(name), "{name}");
     }
 }

@@ -1,6 +1,6 @@
 //! Data inside a URL: encoded text in its query, its path or its host, and places held for it.
 
-use crate::prefilter::words::untrusted_destination_carried::SECRETS;
+use crate::prefilter::words::untrusted_destination_payload::SECRETS;
 use url::Url;
 
 use crate::text::expression::{Expression, expressions};
@@ -9,7 +9,7 @@ use crate::text::views::{from_base32, from_base64, from_hex};
 
 /// What a URL carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Carried {
+pub(super) enum Payload {
     /// A place held for some value, as every API description has it.
     Placeholder,
     /// Long plain text.
@@ -24,23 +24,23 @@ const SHORTEST_ENCODED: usize = 20;
 const SHORTEST_TEXT: usize = 80;
 
 /// What a URL carries, the gravest first.
-pub(super) fn carried(written: &str, url: &Url) -> Option<Carried> {
-    let mut carried = placeholder(written);
+pub(super) fn payload(written: &str, url: &Url) -> Option<Payload> {
+    let mut payload = placeholder(written);
     for (name, value) in url.query_pairs().take(32) {
         // A `+` in a query means a space, but not in base64.
         let packed = value.replace(' ', "+");
         if spells_text(&packed) || (value.is_empty() && spells_text(&name)) {
-            return Some(Carried::Encoded);
+            return Some(Payload::Encoded);
         }
         let words = value.split_whitespace().count();
         if value.len() >= SHORTEST_TEXT && words >= 8 {
-            carried = carried.max(Some(Carried::Text));
+            payload = payload.max(Some(Payload::Text));
         }
     }
     if let Some(fragment) = url.fragment()
         && spells_text(fragment)
     {
-        return Some(Carried::Encoded);
+        return Some(Payload::Encoded);
     }
     let segments = url.path_segments().into_iter().flatten().take(16);
     let labels = url.host_str().unwrap_or_default().split('.');
@@ -49,9 +49,9 @@ pub(super) fn carried(written: &str, url: &Url) -> Option<Carried> {
         .split('.')
         .filter(|label| label.bytes().any(|b| b.is_ascii_uppercase()));
     if segments.into_iter().chain(mixed).any(spells_text) || labels.into_iter().any(label_spells_text) {
-        return Some(Carried::Encoded);
+        return Some(Payload::Encoded);
     }
-    carried
+    payload
 }
 
 fn written_host(written: &str) -> &str {
@@ -103,7 +103,7 @@ expressions! {
 }
 
 /// A place held for a value.
-fn placeholder(written: &str) -> Option<Carried> {
+fn placeholder(written: &str) -> Option<Payload> {
     const MOST: usize = 16;
     let is_secret = |name: &str| {
         let name = name.to_ascii_lowercase();
@@ -119,11 +119,11 @@ fn placeholder(written: &str) -> Option<Carried> {
     };
     let places = names(&PLACE).filter(|name| !name.trim().is_empty());
     let places = places.map(|name| match is_secret(name) {
-        true => Carried::SecretPlaceholder,
-        false => Carried::Placeholder,
+        true => Payload::SecretPlaceholder,
+        false => Payload::Placeholder,
     });
     let in_capitals = names(&CAPITALS).filter(|name| name.contains('_') && is_secret(name));
-    places.chain(in_capitals.map(|_| Carried::SecretPlaceholder)).max()
+    places.chain(in_capitals.map(|_| Payload::SecretPlaceholder)).max()
 }
 
 #[cfg(test)]

@@ -7,20 +7,20 @@ use crate::prefilter::signals::Hit;
 
 /// How strongly a folded text reads like instructions to an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::prefilter) enum Likeness {
+pub(in crate::prefilter) enum Likelihood {
     /// Nothing of the kind.
     None,
     /// Some signal.
-    Some,
+    Possible,
     /// Several, or a grave one.
     Likely,
 }
 
 /// Weighs a text that another family dug out: a comment, an invisible element, letters with gaps.
-pub(in crate::prefilter) fn likeness(folded: &str) -> Likeness {
+pub(in crate::prefilter) fn likelihood(folded: &str) -> Likelihood {
     // INVARIANT: whoever screens has compiled the lists at the start.
     let Ok(lists) = lists() else {
-        return Likeness::None;
+        return Likelihood::None;
     };
     let signals = &lists.external.signals;
     let hits = signals.hits(folded);
@@ -29,9 +29,9 @@ pub(in crate::prefilter) fn likeness(folded: &str) -> Likeness {
         .first()
         .map_or(0, |cluster| cluster.score);
     match heaviest {
-        0..4 => Likeness::None,
-        4..10 => Likeness::Some,
-        _ => Likeness::Likely,
+        0..4 => Likelihood::None,
+        4..10 => Likelihood::Possible,
+        _ => Likelihood::Likely,
     }
 }
 

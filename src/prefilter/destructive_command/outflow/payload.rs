@@ -8,7 +8,7 @@ use crate::shell::{Call, Stdin};
 
 /// What a text shows of somebody's data before it leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Carried {
+pub(super) enum Payload {
     /// A file of the user's choice.
     File,
     /// What a command prints.
@@ -19,25 +19,25 @@ pub(super) enum Carried {
     Secret,
 }
 
-pub(super) fn carried_by_path(path: &str) -> Option<Carried> {
+pub(super) fn payload_of_path(path: &str) -> Option<Payload> {
     if path.is_empty() || path == "-" {
         return None;
     }
     let location = Location::of(path);
     if location.secret().is_some() && (!path.contains(' ') || path.starts_with(['/', '~', '$'])) {
-        return Some(Carried::Secret);
+        return Some(Payload::Secret);
     }
     if path.contains(' ') {
         return None;
     }
     if location.is_system() || location.breadth().is_vital() {
-        return Some(Carried::System);
+        return Some(Payload::System);
     }
     // Operands such as a host and a port are no paths.
-    (path.contains('/') || path.contains('.') && !path.contains(':')).then_some(Carried::File)
+    (path.contains('/') || path.contains('.') && !path.contains(':')).then_some(Payload::File)
 }
 
-pub(super) fn carried_by_call(call: &Call) -> Option<Carried> {
+pub(super) fn payload_of_call(call: &Call) -> Option<Payload> {
     let program = call.program.as_str();
     let alone = |options: &[&str]| call.args.iter().all(|word| options.contains(&word.text.as_str()));
     let all_variables = match program {
@@ -47,19 +47,19 @@ pub(super) fn carried_by_call(call: &Call) -> Option<Carried> {
         _ => false,
     };
     if all_variables || shows_secrets(call) {
-        return Some(Carried::Secret);
+        return Some(Payload::Secret);
     }
     if program == "find" && sought(call).is_some() {
-        return Some(Carried::Secret);
+        return Some(Payload::Secret);
     }
     if programs::is(Role::Dumps, program) {
-        return Some(Carried::System);
+        return Some(Payload::System);
     }
     if !programs::is(Role::Reads, program) && program != "sqlite3" {
         return None;
     }
     let from_input = match &call.stdin {
-        Stdin::File(path) => carried_by_path(path),
+        Stdin::File(path) => payload_of_path(path),
         Stdin::Calls(_) | Stdin::Text(_) | Stdin::Unknown => None,
     };
     let searches_broadly = matches!(program, "grep" | "egrep" | "rg" | "ag")
@@ -83,11 +83,11 @@ pub(super) fn carried_by_call(call: &Call) -> Option<Carried> {
             .skip(1)
             .any(|word| Location::of(&word.text).breadth().is_vital());
     if searches_broadly {
-        return Some(Carried::Secret);
+        return Some(Payload::Secret);
     }
     let files = call
         .operands()
         .filter(|word| !word.text.contains("://"))
-        .filter_map(|word| carried_by_path(word.text.strip_prefix("if=").unwrap_or(&word.text)));
+        .filter_map(|word| payload_of_path(word.text.strip_prefix("if=").unwrap_or(&word.text)));
     files.chain(from_input).max()
 }

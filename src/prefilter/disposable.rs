@@ -2,7 +2,7 @@
 //!
 //! It reads names alone and knows neither what bears them nor what happens to it.
 
-use crate::prefilter::words::throwaway::{PARTS, PRECIOUS};
+use crate::prefilter::words::disposable::{PARTS, PRECIOUS};
 
 /// Parts with which names begin that are thrown away whatever else stands in them.
 const FIRST: &[&str] = &["tmp", "temp", "temporary", "scratch", "staging", "stg"];
@@ -10,7 +10,7 @@ const FIRST: &[&str] = &["tmp", "temp", "temporary", "scratch", "staging", "stg"
 /// Whether a name says that what it names is thrown away as a matter of course.
 ///
 /// A part of the name has to say it as a word of its own: `latest` is no test.
-pub(super) fn is_throwaway(name: &str) -> bool {
+pub(super) fn is_disposable(name: &str) -> bool {
     let parts = || {
         name.split(|c: char| !c.is_ascii_alphanumeric())
             .flat_map(|part| {

@@ -1,7 +1,7 @@
 use super::*;
 
-fn of(text: &str) -> Option<Carried> {
-    carried(text, &Url::parse(text).unwrap())
+fn of(text: &str) -> Option<Payload> {
+    payload(text, &Url::parse(text).unwrap())
 }
 
 #[test]
@@ -12,7 +12,7 @@ fn encoded_text_is_told_from_hashes_and_signatures() {
         "https://70617373776f72642068756e74657232.x.test/",
         "https://x.test/#dGhlIHVzZXIgc2FpZCBoZWxsbyB3b3JsZA==",
     ] {
-        assert_eq!(of(text), Some(Carried::Encoded), "{text}");
+        assert_eq!(of(text), Some(Payload::Encoded), "{text}");
     }
     for text in [
         "https://cdn.test/a.png?v=3f2a9c0d1e4b5a6978d0c1b2a3948576",
@@ -34,8 +34,8 @@ fn places_held_for_secrets_are_told_from_those_of_an_api() {
         "https://x.test/?q=BASE64_ENCODED_DATA",
         "https://x.test/i.png?d=${secret}",
     ] {
-        assert_eq!(of(text), Some(Carried::SecretPlaceholder), "{text}");
+        assert_eq!(of(text), Some(Payload::SecretPlaceholder), "{text}");
     }
-    assert_eq!(of("https://api.x.test/users/{id}"), Some(Carried::Placeholder));
+    assert_eq!(of("https://api.x.test/users/{id}"), Some(Payload::Placeholder));
     assert_eq!(of("https://api.x.test/users/7?tags[]=a"), None);
 }
