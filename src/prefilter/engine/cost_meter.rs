@@ -168,13 +168,11 @@ impl CostMeter {
     }
 
     /// What was spent.
-    #[cfg(test)]
     pub(in crate::prefilter) fn spent(&self) -> usize {
         self.spent.get()
     }
 
     /// What may be.
-    #[cfg(test)]
     pub(in crate::prefilter) fn most(&self) -> usize {
         self.most
     }

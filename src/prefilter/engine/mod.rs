@@ -7,6 +7,7 @@
 mod called_tool;
 mod cost_meter;
 mod derived;
+mod description_cache;
 mod finding_order;
 mod oversize;
 mod rule;
@@ -25,6 +26,7 @@ use crate::policy::Policy;
 use crate::text::keywords::{Keywords, Word};
 use crate::text::views;
 use crate::tools;
+use description_cache::DescriptionCache;
 pub(in crate::prefilter) use scanner::Scanner;
 pub(in crate::prefilter) use split_arrays::array_place;
 
@@ -66,6 +68,9 @@ pub trait Prefilter: Send + Sync {
     }
 
     /// Looks at one content in all its views.
+    ///
+    /// What it sees in an agent's description of itself may depend on that description, the method and the policy, and on
+    /// nothing else of the step: it is remembered for the next one.
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>);
 
     /// Looks at the shape of the step: its tool call, its tools, its remarks.
@@ -77,6 +82,7 @@ pub trait Prefilter: Send + Sync {
 pub struct Prefilters {
     families: Vec<Box<dyn Prefilter>>,
     pub(in crate::prefilter) keywords: Keywords,
+    descriptions: DescriptionCache,
     /// The rules about what is not examined.
     limits: Oversize,
 }
@@ -92,6 +98,7 @@ impl Prefilters {
         Ok(Self {
             families,
             keywords,
+            descriptions: DescriptionCache::default(),
             limits: Oversize::new()?,
         })
     }

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::cost_meter::{CostMeter, Work};
+use super::description_cache::DescriptionLookup;
 use super::scan_context::ScanContext;
 use super::scan_outcome::ScanOutcome;
 use super::subject::{StepKeywords, Subject};
@@ -22,6 +23,7 @@ pub(in crate::prefilter) struct Scanner<'s> {
     called: CalledTool<'s>,
     contexts: Vec<ScanContext>,
     budget: DecodeBudget,
+    description: DescriptionLookup<'s>,
     /// Of each content that was reached, the vocabularies of which it holds words.
     vocabularies: Vec<u64>,
     views: ViewSet,
@@ -46,6 +48,7 @@ impl<'s> Scanner<'s> {
             policy,
             contexts: prefilters.families().map(|_| ScanContext::within(meter)).collect(),
             budget: DecodeBudget::of(step),
+            description: prefilters.descriptions.meet(step, policy),
             vocabularies: Vec::with_capacity(step.contents.len()),
             views: ViewSet::default(),
             unexamined: None,
@@ -57,8 +60,8 @@ impl<'s> Scanner<'s> {
 
     /// Everything that is seen in the step.
     pub(in crate::prefilter) fn screening(mut self) -> Screening {
-        for content in &self.step.contents {
-            self.reach(content);
+        for (place, content) in self.step.contents.iter().enumerate() {
+            self.reach(place, content);
         }
         self.look_at_joined();
         self.look_at_derived();
@@ -74,15 +77,31 @@ impl<'s> Scanner<'s> {
         screening
     }
 
-    /// Examines a content, as long as the step may take more work.
-    fn reach(&mut self, content: &'s Content) {
+    /// Examines a content, unless it is known what that gives.
+    fn reach(&mut self, place: usize, content: &'s Content) {
         if self.meter.is_exhausted() {
             self.screening.coverage.cut_bytes += content.text.len();
             self.leave_out(content);
             self.vocabularies.push(0);
             return;
         }
-        let outcome = self.examine(content);
+        let known = self
+            .description
+            .outcome(place, &self.budget, &self.contexts, &self.meter);
+        let outcome = match known {
+            Some(outcome) => {
+                self.budget.take(outcome.taken);
+                outcome
+            }
+            None => {
+                let told = self.screening.findings.len() + self.screening.coverage.cut.len();
+                let outcome = self.examine(content);
+                let is_clean = self.screening.findings.len() + self.screening.coverage.cut.len() == told;
+                self.description
+                    .learn(place, is_clean.then_some(outcome), &self.contexts, &self.meter);
+                outcome
+            }
+        };
         let coverage = &mut self.screening.coverage;
         coverage.contents += 1;
         coverage.bytes += content.text.len();

@@ -5,7 +5,7 @@
 use base64::Engine as _;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
-use super::packed::{Budget, is_packed};
+use super::packed::{Budget, is_framed, may_be_packed};
 use super::readability::{prints, readable};
 use super::span_map::Scale;
 use crate::text::bytes::hex_value;
@@ -40,8 +40,11 @@ fn of_hex(letters: &[u8], budget: &mut Budget) -> Option<String> {
 
 /// The text of base64 that spells compressed bytes.
 fn of_packed(letters: &[u8], budget: &mut Budget) -> Option<String> {
-    let is_packed = is_packed(&from_base64(letters.get(..8)?)?);
-    is_packed.then(|| unpacked(&from_base64(letters)?, budget)).flatten()
+    let first = from_base64(letters.get(..16).or(letters.get(..8))?)?;
+    if !may_be_packed(&first) || letters.len() > PROBE && !is_framed(&first) {
+        return None;
+    }
+    unpacked(&from_base64(letters)?, budget)
 }
 
 fn unpacked(bytes: &[u8], budget: &mut Budget) -> Option<String> {

@@ -68,6 +68,16 @@ fn lists(bytes: &[u8], range: Range<usize>) -> Vec<Vec<Code<'_>>> {
         if digits.is_empty() {
             continue;
         }
+        if is_row_of_bits(digits) {
+            let begin = place.end - digits.len();
+            let bytes = digits.chunks_exact(BITS).enumerate();
+            lists.push(
+                bytes
+                    .map(|(at, byte)| (begin + at * BITS..begin + (at + 1) * BITS, byte))
+                    .collect(),
+            );
+            continue;
+        }
         let last = list.last().map_or(place.start, |(last, _)| last.end);
         if digits.len() > 8 || hex_number(digits).is_none() || place.start - last > WIDEST_GAP {
             lists.push(std::mem::take(&mut list));
@@ -79,6 +89,16 @@ fn lists(bytes: &[u8], range: Range<usize>) -> Vec<Vec<Code<'_>>> {
     lists.push(list);
     lists.retain(|list| list.len() >= FEWEST);
     lists
+}
+
+/// Digits of one code in a row of bits.
+const BITS: usize = 8;
+
+/// Whether digits are the bits of several letters without a gap.
+fn is_row_of_bits(digits: &[u8]) -> bool {
+    digits.len() >= FEWEST * BITS
+        && digits.len().is_multiple_of(BITS)
+        && digits.iter().all(|digit| matches!(digit, b'0' | b'1'))
 }
 
 /// The digits of a code, what marks it as one left out.

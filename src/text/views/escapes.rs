@@ -1,4 +1,5 @@
-//! Escapes that are undone in place: percent, HTML entities, and the back-slash escapes of programming languages.
+//! Escapes that are undone in place: percent, HTML entities, the back-slash escapes of programming languages, and
+//! quoted-printable.
 
 use std::ops::Range;
 
@@ -9,7 +10,7 @@ use crate::text::bytes::{hex_number, next};
 pub(super) fn unescape(text: &str, room: usize) -> Option<Derived> {
     let bytes = text.as_bytes();
     // Without branches: the compiler answers it for a whole block at once.
-    let begins = |byte| (byte == b'%') | (byte == b'&') | (byte == b'\\');
+    let begins = |byte| (byte == b'%') | (byte == b'&') | (byte == b'\\') | (byte == b'=');
     let mut writer = Writer::new(room);
     let (mut at, mut written, mut found) = (0, 0, 0usize);
     let mut units = Vec::new();
@@ -20,6 +21,7 @@ pub(super) fn unescape(text: &str, room: usize) -> Option<Derived> {
         match rest.first() {
             Some(b'&') => units.extend(entity(rest)),
             Some(b'%') => percent(rest, &mut units),
+            Some(b'=') => quoted_printable(rest, &mut units),
             _ => backslash(rest, &mut units),
         }
         let Some(length) = units.last().map(|(range, _)| range.end) else {
@@ -113,6 +115,24 @@ fn percent(rest: &[u8], units: &mut Vec<Unit>) {
     }
     spelled(rest, 1, units, |rest| match rest {
         [b'%', digits @ ..] => Some((3, hex_number(digits.get(..2)?)? as u8)),
+        _ => None,
+    })
+}
+
+/// A run of `=XX`, as mail encodes text. A few of them are more often assignments of numbers than letters.
+fn quoted_printable(rest: &[u8], units: &mut Vec<Unit>) {
+    const FEWEST: usize = 4;
+    spelled(rest, FEWEST, units, |rest| match rest {
+        [b'=', digits @ ..] => {
+            let byte = hex_number(digits.get(..2)?)? as u8;
+            // A line of mail ends with `=` where the text goes on.
+            let soft = match digits.get(2..5) {
+                Some(b"=\r\n") => 3,
+                Some([b'=', b'\n', _]) => 2,
+                _ => 0,
+            };
+            Some((3 + soft, byte))
+        }
         _ => None,
     })
 }

@@ -16,10 +16,36 @@ fn gzip(text: &[u8]) -> Vec<u8> {
 
 #[test]
 fn every_frame_is_unpacked() {
-    for packed in [gzip(SAID), compress_to_vec_zlib(SAID, 6)] {
+    for packed in [gzip(SAID), compress_to_vec_zlib(SAID, 6), compress_to_vec(SAID, 6)] {
         assert_eq!(Budget::new(1 << 16).unpack(&packed).as_deref(), Some(SAID));
     }
     assert!(Budget::new(1 << 16).unpack(SAID).is_none());
+}
+
+/// What deflate makes of bytes, whatever they begin with.
+fn inflated(bytes: &[u8]) -> Vec<u8> {
+    match miniz_oxide::inflate::decompress_to_vec_with_limit(bytes, PROBE) {
+        Ok(unpacked) => unpacked,
+        Err(error) => error.output,
+    }
+}
+
+proptest! {
+    #[test]
+    fn what_is_turned_away_unpacks_to_nothing(
+        kind in prop_oneof![Just(3_u8), Just(5_u8)],
+        mut bytes in proptest::collection::vec(any::<u8>(), 13..60),
+    ) {
+        bytes[0] = bytes[0] & !7 | kind;
+        let says_nothing = crate::text::views::readability::readable(&inflated(&bytes), 12).is_none();
+        prop_assert!(may_be_block(&bytes) || says_nothing);
+    }
+
+    #[test]
+    fn what_was_packed_is_not_turned_away(text in "[a-z ]{1,300}", level in 1_u8..10) {
+        let packed = compress_to_vec(text.as_bytes(), level);
+        prop_assert!(packed.len() <= 12 || !matches!(packed[0] & 7, 3 | 5) || may_be_block(&packed));
+    }
 }
 
 #[test]
