@@ -48,8 +48,8 @@ fn schema<T: DeserializeOwned>(title: &str, said: Vec<(String, Said)>, words: &s
 fn describe(schema: &mut Value, sections: &[reference::Section]) {
     for section in sections {
         let path = section.name.trim_matches(['[', ']']);
-        let names = path.split('.').filter(|name| !name.is_empty());
-        let Some(table) = names.fold(Some(&mut *schema), |table, name| member(table?, name)) else {
+        let mut names = path.split('.').filter(|name| !name.is_empty());
+        let Some(table) = names.try_fold(&mut *schema, member) else {
             continue;
         };
         // What stands at the top of a reference is about its lines.

@@ -34,10 +34,8 @@ impl Said {
     ///
     /// When there is no such key.
     pub(super) fn put(self, schema: &mut Value, path: &str) -> anyhow::Result<()> {
-        let names = path.split('.').filter(|name| !name.is_empty());
-        let entry = names
-            .fold(Some(schema), |entry, name| member(entry?, name))
-            .and_then(Value::as_object_mut);
+        let mut names = path.split('.').filter(|name| !name.is_empty());
+        let entry = names.try_fold(schema, member).and_then(Value::as_object_mut);
         let entry = match (&self, entry) {
             // Of a list, what is said of names and needs is said of each item.
             (Self::OneOf(_) | Self::Needs(_), Some(entry)) => inside(entry),
