@@ -151,8 +151,6 @@ fn plain_contents_are_passed_over() {
         "leave it at the gate",
         "e-17",
         "paidLate",
-        "2026-03-01",
-        "2026-03-01T10:00:00Z",
     ] {
         assert!(triage(text), "{text}");
     }
