@@ -1,6 +1,6 @@
 //! Text that no reader sees: spelled in tag characters or variation selectors, inside terminal codes, or in reverse order.
 
-use super::span_map::{Derived, Writer};
+use super::span_map::{Derived, Scale, Writer};
 use crate::text::bytes::any;
 
 /// A character spelled by a tag character.
@@ -89,6 +89,19 @@ pub(super) fn selectors(text: &str, room: usize) -> Option<Derived> {
         }
     }
     let spelled: Vec<u8> = bytes.iter().map(|(_, byte)| *byte).collect();
+    let halves = |pair: &[u8]| Some(pair.first()? << 4 | pair.get(1)?);
+    if spelled.len() >= 8
+        && spelled.iter().all(|half| *half < 16)
+        && let Some(read) = spelled.chunks_exact(2).map(halves).collect::<Option<Vec<u8>>>()
+        && let Some(read) = super::readability::readable(&read, 3)
+    {
+        // Two selectors of the sixteen common ones a byte.
+        let mut writer = Writer::new(room);
+        let from = bytes.first().map_or(0, |(at, _)| *at);
+        let to = bytes.last().map_or(0, |(at, _)| text.ceil_char_boundary(at + 1));
+        writer.put_scaled(from..to, Scale::Whole, &read);
+        return Some(writer.finish(text.len()));
+    }
     let read = super::readability::readable(&spelled, 3)?;
     let mut writer = Writer::new(room);
     for (offset, c) in read.char_indices() {
