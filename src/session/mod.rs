@@ -50,6 +50,7 @@ mod spoken;
 mod store;
 pub mod taint;
 mod trail;
+mod word_lists;
 mod words;
 
 pub use agent::{AgentPast, Digest, OfferedBy, TaintedMemory, ToolSeen};

@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 use serde::Deserialize;
 
+use super::word_lists::is_unspaced;
 use super::words::WordsError;
 
 /// Bytes of a text that are read.
@@ -150,6 +151,14 @@ pub(super) fn speaks_to_software(rule: &str) -> bool {
         rule,
         "session.order_to_software" | "session.order_in_secret" | "session.forged_turns" | "session.quiet_request"
     )
+}
+
+/// What one sentence or phrase shows.
+pub(super) fn signs_of(sentence: &str) -> Signs {
+    let sentence = sentence
+        .get(..sentence.floor_char_boundary(LONGEST_SENTENCE * PASSAGE))
+        .unwrap_or_default();
+    WORDS.as_ref().map(|words| words.signs_of(sentence)).unwrap_or_default()
 }
 
 /// The passages of a text that show something of an order to software, in order; they do not overlap.
@@ -320,11 +329,6 @@ impl Words {
         }
         signs
     }
-}
-
-/// Scripts in which words are not set apart, or take their article in front.
-fn is_unspaced(c: char) -> bool {
-    matches!(c, '\u{0590}'..='\u{06FF}' | '\u{0E00}'..='\u{0E7F}' | '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7AF}')
 }
 
 #[cfg(test)]

@@ -69,3 +69,21 @@ pub(super) fn all_values(text: &str, layers: &[Layer]) -> Vec<Value> {
     }
     found
 }
+
+/// Fingerprints of the words of a text, in order, each with whether it can tell one text from another: not a short word.
+pub(in crate::session) fn run_of(text: &str) -> Vec<(u64, bool)> {
+    let telling = |written: &str| {
+        let digits = written.bytes().any(|byte| byte.is_ascii_digit());
+        written.chars().count() >= 4 || (digits && written.len() >= 2) || !written.is_ascii()
+    };
+    let found = words::words(text).map(|word| {
+        let written = text.get(word.start..word.end).unwrap_or_default();
+        (word.hash, telling(written))
+    });
+    found.collect()
+}
+
+/// What stands encoded in a text, one text after the other.
+pub(in crate::session) fn opened(text: &str) -> Vec<String> {
+    layers::layers(text).into_iter().map(|layer| layer.text).collect()
+}
