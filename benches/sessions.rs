@@ -90,7 +90,7 @@ fn caller() -> Caller {
 
 async fn live(memory: &Memory, step: &Step, policy: &Policy) {
     let recalled = memory
-        .see(&caller(), Standing::Known, step)
+        .see(&caller(), Standing::Authenticated, step)
         .await
         .expect("a store in this process");
     let settled = Settled {
@@ -99,9 +99,9 @@ async fn live(memory: &Memory, step: &Step, policy: &Policy) {
         findings: &[],
         withheld: &Withheld::default(),
     };
-    let happening = recalled.happening(step, step, settled, policy);
+    let record = recalled.step_record(step, step, settled, policy);
     memory
-        .remember(&recalled, happening)
+        .remember(&recalled, record)
         .await
         .expect("a store in this process");
 }
@@ -150,7 +150,7 @@ fn decide(bencher: divan::Bencher, sessions: usize, steps: usize) {
     let runtime = runtime();
     let remember = |step: Arc<Step>| {
         let admitted = guardian.admit(&caller).expect("no limits");
-        runtime.block_on(guardian.witness(&admitted, step));
+        runtime.block_on(guardian.observe(&admitted, step));
     };
     for n in 0..sessions {
         for turn in 0..5 {

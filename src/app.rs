@@ -44,7 +44,7 @@ pub enum AppError {
     Rules(#[from] RuleError),
     /// The built-in rules over a session cannot be used.
     #[error("the built-in rules: {0}")]
-    SessionRules(#[from] session::WordsError),
+    SessionRules(#[from] session::DataFileError),
     /// The judge's settings cannot be used.
     #[error("judge: {0}")]
     Judge(judge::SettingsError),

@@ -12,7 +12,7 @@
 //!   one finds a slot.
 //! - Of either kind one **organisation** waits for no more than there are: the queue holds a few of each, so that whoever
 //!   sends one step waits behind a few of those who send thousands.
-//! - **Learning** has slots of its own: a step that waits until its session was learned from waits for nobody else.
+//! - **Session updates** have slots of their own: a step that waits for an update of its session waits for no other step.
 //!
 //! Whoever stops waiting for a slot leaves the queue. A job that has begun runs to its end, and its slot is taken so long.
 
@@ -118,7 +118,7 @@ pub struct Pool {
     all: Kinds,
     tenants: Mutex<HashMap<OrganisationId, Kinds>>,
     threads: usize,
-    learning: Arc<Semaphore>,
+    updates: Arc<Semaphore>,
     waiting: AtomicUsize,
     max_waiting: usize,
 }
@@ -131,7 +131,7 @@ impl Pool {
             all: Kinds::new(threads),
             tenants: Mutex::default(),
             threads,
-            learning: Arc::new(Semaphore::new(threads.div_ceil(2))),
+            updates: Arc::new(Semaphore::new(threads.div_ceil(2))),
             waiting: AtomicUsize::new(0),
             max_waiting: settings.max_waiting,
         }
@@ -182,9 +182,9 @@ impl Pool {
         kinds
     }
 
-    /// A slot for learning from a step that was decided.
-    pub async fn learning_slot(&self) -> Slot {
-        let permit = Arc::clone(&self.learning).acquire_owned().await.ok();
+    /// A slot for the update of a session with a decided step.
+    pub async fn update_slot(&self) -> Slot {
+        let permit = Arc::clone(&self.updates).acquire_owned().await.ok();
         Slot {
             _permits: [[permit, None], [None, None]],
         }

@@ -22,7 +22,7 @@ const REST: [&str; 5] = [
     include_str!("../src/llm/no_connection.rs"),
     include_str!("../src/judge/failure.rs"),
     include_str!("../src/judge/model.rs"),
-    include_str!("../src/judge/purse.rs"),
+    include_str!("../src/judge/spend_budget.rs"),
     include_str!("../src/pipeline/judging.rs"),
 ];
 

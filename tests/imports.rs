@@ -176,7 +176,7 @@ const PURE: &[(&str, &[&str])] = &[
 const KNOWN_CIRCLES: &[(&str, &[&str])] = &[
     ("llm", &["retry", "transport"]),
     ("prefilter", &["hidden_text", "injected_instruction"]),
-    ("session", &["agent", "happening"]),
+    ("session", &["agent", "step_record"]),
     ("session", &["past", "relevance", "rules", "store"]),
     ("wire", &["a2a", "aos", "draft", "mcp", "part", "wrapping", "zone"]),
     ("wire", &["decode", "original", "walk"]),

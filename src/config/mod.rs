@@ -3,17 +3,17 @@
 //! Every key has a default that works; a key that does not exist is refused, with the file and the place.
 //! Paths in the file are relative to the file. No component imports this module.
 
-mod affordable;
+mod costs;
 mod endpoints;
 mod file;
 mod gateways;
 mod judging;
-mod keeping;
 mod keys;
 mod local;
 mod organisations;
-mod serving;
+mod serve;
 mod settings;
+mod storage;
 
 use std::path::{Path, PathBuf};
 

@@ -2,7 +2,7 @@
 //!
 //! One JSON object a line: the question's digest, the model, the marks of the call, and the reply; or, where the model refused, was
 //! filtered, empty or cut off, the name of that failure. Prompts are not in it. Outages are not recorded: they say nothing about the
-//! model. Recording into a file that is there continues it: what it holds is played, the rest is asked.
+//! model. Recording into a file that is there continues it: what it holds is replayed, the rest is asked.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::judge::{JudgeFailure, Question, Tape};
+use crate::judge::{JudgeFailure, Question, Recorder};
 use crate::llm::{self, Failure, Reply};
 
 /// The diagnostic that says that a recording does not hold a question.
@@ -72,7 +72,7 @@ struct Tokens {
     completion: u64,
 }
 
-/// A recording: played, and continued where it is open for that.
+/// A recording: replayed, and continued where it is open for that.
 pub struct Recording {
     exchanges: Mutex<HashMap<(String, String), Exchange>>,
     model: Option<String>,
@@ -85,12 +85,12 @@ struct Continued {
 }
 
 impl Recording {
-    /// A recording that is only played.
+    /// A recording that is only replayed.
     ///
     /// # Errors
     ///
     /// When the file cannot be read.
-    pub fn played(file: &Path) -> Result<Self, RecordingError> {
+    pub fn replayed(file: &Path) -> Result<Self, RecordingError> {
         let opened = File::open(file).map_err(|why| unusable(file, why))?;
         Self::read(opened, file)
     }
@@ -169,8 +169,8 @@ impl Recording {
     }
 }
 
-impl Tape for Recording {
-    fn play(&self, question: &Question<'_>) -> Result<Option<Reply>, JudgeFailure> {
+impl Recorder for Recording {
+    fn replay(&self, question: &Question<'_>) -> Result<Option<Reply>, JudgeFailure> {
         let key = (question.model.to_owned(), question.digest());
         let exchanges = self.exchanges.lock().unwrap_or_else(PoisonError::into_inner);
         match exchanges.get(&key).map(|exchange| &exchange.said) {

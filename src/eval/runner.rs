@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::batch::{self, BatchAnswers, BatchQuestions, CaseQuestions};
 use super::{Case, recording};
-use crate::judge::{Judge, Tape};
+use crate::judge::{Judge, Recorder};
 use crate::local::Sketch;
 use crate::model::{Caller, Decision, OrganisationId, Verdict};
 use crate::pipeline::{Admitted, Guardian};
@@ -142,10 +142,13 @@ impl Runner<'_> {
             Bench::Judge(judge) => (Some(Arc::clone(judge)), None),
             Bench::Questions(judge, batch) => {
                 let questions = batch.of_case(&case.id);
-                let tape: Arc<dyn Tape> = Arc::<CaseQuestions>::clone(&questions);
-                (Some(Arc::new(judge.on_tape(tape, &case.id))), Some(questions))
+                let recorder: Arc<dyn Recorder> = Arc::<CaseQuestions>::clone(&questions);
+                (Some(Arc::new(judge.with_recorder(recorder, &case.id))), Some(questions))
             }
-            Bench::Answers(judge, batch) => (Some(Arc::new(judge.on_tape(batch.of_case(&case.id), &case.id))), None),
+            Bench::Answers(judge, batch) => (
+                Some(Arc::new(judge.with_recorder(batch.of_case(&case.id), &case.id))),
+                None,
+            ),
         }
     }
 
@@ -207,7 +210,7 @@ impl Runner<'_> {
         for (index, earlier) in case.history.iter().enumerate() {
             let (_, step) = wire::decode_step(earlier.as_bytes(), &super::history::limits())
                 .map_err(|error| format!("`history[{index}]` does not decode: {}", error.message))?;
-            self.guardian.witness(admitted, step).await;
+            self.guardian.observe(admitted, step).await;
         }
         Ok(())
     }

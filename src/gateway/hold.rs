@@ -6,11 +6,11 @@ use std::sync::Arc;
 use reqwest::Response;
 
 use super::body::Chunks;
+use super::concatenated;
 use super::denial::{Denial, Stage};
-use super::joined;
 use super::json::Json;
+use super::judged_units::{self, Recalled};
 use super::route::Route;
-use super::seen::{self, Known};
 use super::settings::StreamMode;
 use super::sse::{Event, Splitter};
 use super::upstream::UpstreamFault;
@@ -167,13 +167,13 @@ impl<'r, D: Dialect> Hold<'r, D> {
         };
         let completes = self.dialect.completes(&value);
         let scope = self.dialect.scope();
-        let known = match self.route.seen.recall(&scope, &value) {
-            Known::All(value) => Some(value),
-            Known::Part(_) => None,
+        let known = match self.route.judged.recall(&scope, &value) {
+            Recalled::All(value) => Some(value),
+            Recalled::Part(_) => None,
         };
         // What says nothing new overtakes what is held, unless it says that something is whole.
         if let Some(value) = &known
-            && (self.held.is_empty() || (!completes && seen::is_bare(value)))
+            && (self.held.is_empty() || (!completes && judged_units::is_bare(value)))
         {
             return Ok(vec![self.dialect.write(&event, value)]);
         }
@@ -221,7 +221,7 @@ impl<'r, D: Dialect> Hold<'r, D> {
         let scope = self.dialect.scope();
         let mut released = Vec::with_capacity(events.len());
         for ((event, value), became) in events.iter().zip(&values).zip(&became) {
-            self.route.seen.learn(&scope, value, became);
+            self.route.judged.remember(&scope, value, became);
             self.remember_ends(&mut became.clone());
             released.push(self.dialect.write(event, became));
         }
@@ -283,7 +283,7 @@ impl<'r, D: Dialect> Hold<'r, D> {
             let first = texts.first_mut()?;
             // What was released cannot be taken back.
             **first = first.strip_prefix(end.as_str())?.to_owned();
-            if !joined::take_apart(&pieces, &mut texts) {
+            if !concatenated::take_apart(&pieces, &mut texts) {
                 return None;
             }
         }

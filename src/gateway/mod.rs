@@ -14,13 +14,13 @@
 //! | `tokens.rs`, `token_endpoint.rs` | tokens for callers that ask for one with their key (OAuth 2.0 client credentials) |
 //! | `json.rs`, `query.rs` | reads strictly; what is forwarded is written from the value that was judged |
 //! | `verdicts.rs` | asks the guardian, here or elsewhere; without an answer the message is stopped |
-//! | `joined.rs` | texts in several parts are judged also as what they make together |
+//! | `concatenated.rs` | texts in several parts are judged also as what they make together |
 //! | `upstream.rs`, `credentials.rs` | sends on: own credentials, few headers, no redirects |
-//! | `opened.rs` | hands answers back, at once or after heartbeats |
+//! | `slow_answer.rs` | hands answers back, at once or after heartbeats |
 //! | `hold.rs`, `sse.rs` | streams: events are held, judged, released |
 //! | `body.rs` | heartbeats while a message is held; the work ends with its reader |
-//! | `courtesy.rs` | cancels what nobody is going to read |
-//! | `seen.rs` | later views show what earlier ones showed |
+//! | `cancel_upstream.rs` | cancels what nobody is going to read |
+//! | `judged_units.rs` | later views show what earlier ones showed |
 //! | `push.rs`, `addresses.rs` | webhooks, and which addresses may be called |
 //! | `own` | the guardian itself as an agent |
 //! | one folder a protocol | its methods, shapes and refusals |
@@ -31,23 +31,23 @@ mod agent_protocol;
 mod agentvault;
 mod answer;
 mod body;
-mod courtesy;
+mod cancel_upstream;
+mod concatenated;
 mod credentials;
 mod denial;
 mod error;
 mod hold;
-mod joined;
 mod json;
+mod judged_units;
 mod listen;
-mod opened;
 mod own;
 mod probe;
 mod push;
 mod query;
 mod receive;
 mod route;
-mod seen;
 mod settings;
+mod slow_answer;
 mod sse;
 mod token_endpoint;
 mod tokens;

@@ -10,8 +10,8 @@ use url::Url;
 use super::denial::Denial;
 use super::error::GatewayError;
 use super::json::{Bounds, Json, JsonFault, object};
+use super::judged_units::{JudgedUnits, Recalled};
 use super::push::Webhooks;
-use super::seen::{Known, Seen};
 use super::settings::{ClientAuth, Direction, Listen, Protocol, Settings};
 use super::tokens::Tokens;
 use super::upstream::{Upstream, client};
@@ -28,7 +28,7 @@ pub(super) struct Route {
     pub(super) base: Url,
     pub(super) upstream: Option<Upstream>,
     pub(super) verdicts: Verdicts,
-    pub(super) seen: Seen,
+    pub(super) judged: JudgedUnits,
     pub(super) webhooks: Webhooks,
     pub(super) tokens: Tokens,
     pub(super) in_flight: Arc<Semaphore>,
@@ -95,7 +95,7 @@ impl Route {
             base,
             upstream,
             verdicts,
-            seen: before.map(|before| before.seen.renewed()).unwrap_or_default(),
+            judged: before.map(|before| before.judged.renewed()).unwrap_or_default(),
             webhooks,
             tokens: before.map(|before| before.tokens.clone()).unwrap_or_default(),
             in_flight: Arc::new(Semaphore::new(settings.max_in_flight)),
@@ -170,9 +170,9 @@ impl Route {
         question: impl FnOnce(Json) -> Question,
         carried: impl FnOnce(Json) -> Option<Json>,
     ) -> Result<Json, Denial> {
-        let view = match self.seen.recall(scope, &message) {
-            Known::All(view) => return Ok(view),
-            Known::Part(view) => view,
+        let view = match self.judged.recall(scope, &message) {
+            Recalled::All(view) => return Ok(view),
+            Recalled::Part(view) => view,
         };
         let question = question(view.clone());
         let stage = question.stage;
@@ -184,7 +184,7 @@ impl Route {
             })?,
             Ruling::Deny(denial) => return Err(denial),
         };
-        self.seen.learn(scope, &view, &became);
+        self.judged.remember(scope, &view, &became);
         Ok(became)
     }
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
+use super::concatenated;
 use super::denial::{Denial, Stage};
-use super::joined;
 use super::json::{Bounds, Json, object};
 use crate::model::{Caller, Decision};
 use crate::pipeline::{Decided, Guardian, Recorded, Refused};
@@ -130,7 +130,7 @@ impl Verdicts {
     /// Asks. It cannot fail: without a verdict, the message is stopped.
     pub(super) async fn ask(&self, question: &Question) -> Ruling {
         let mut whole = question.clone();
-        joined::join(&mut whole.params);
+        concatenated::join(&mut whole.params);
         let asking = async {
             match &self.source {
                 Source::Here { guardian, caller } => self.ask_here(guardian, caller, &whole).await,
@@ -370,7 +370,7 @@ fn checked(ruling: Ruling, question: &Question, apart: &Json) -> Ruling {
         return ruling;
     };
     let fits = differs_in_strings_only(&question.params, &params);
-    if fits && joined::unjoin(apart, &mut params).is_some() {
+    if fits && concatenated::unjoin(apart, &mut params).is_some() {
         return Ruling::Modify(params);
     }
     let message = "The message could only go on in a form that is not possible here, so it was stopped.";

@@ -27,10 +27,10 @@ mod grounds;
 pub mod local;
 mod model;
 mod parts;
-mod purse;
+mod recorder;
 mod schema;
 mod speech;
-mod tape;
+mod spend_budget;
 mod weigh;
 
 use std::sync::Arc;
@@ -50,9 +50,9 @@ use schema::Schemas;
 pub use assessment::Assessment;
 pub use failure::JudgeFailure;
 pub use llm::SettingsError;
-pub use purse::{BottomlessPurse, Charge, Purse, refusal};
+pub use recorder::{Question, Recorder};
 pub use schema::ANSWER_SCHEMA;
-pub use tape::{Question, Tape};
+pub use spend_budget::{Charge, SpendBudget, UnlimitedBudget, refusal};
 pub use weigh::CUT_CONFIDENCE;
 
 /// How to judge with a model.
@@ -108,7 +108,7 @@ pub enum AgentReasoning {
 pub struct Judge {
     shared: Arc<Shared>,
     identity: String,
-    tape: Option<Arc<dyn Tape>>,
+    recorder: Option<Arc<dyn Recorder>>,
 }
 
 struct Shared {
@@ -134,7 +134,7 @@ pub struct Case<'a> {
     /// When the assessment has to be there.
     pub deadline: Instant,
     /// Who pays for the calls.
-    pub purse: &'a dyn Purse,
+    pub budget: &'a dyn SpendBudget,
     /// Who ranks the windows of texts that are too long to be shown whole, where somebody knows better than the prompt.
     pub ranks: Option<&'a dyn RankWindows>,
 }
@@ -196,15 +196,15 @@ impl Judge {
                 reasoning: settings.reasoning,
             }),
             identity,
-            tape: None,
+            recorder: None,
         })
     }
 
-    /// The same judge with a tape between it and its models. `name` keeps its answers apart from those of others in a cache.
-    pub fn on_tape(&self, tape: Arc<dyn Tape>, name: &str) -> Self {
+    /// The same judge with a recorder between it and its models. `name` keeps its answers apart from those of others in a cache.
+    pub fn with_recorder(&self, recorder: Arc<dyn Recorder>, name: &str) -> Self {
         Self {
             identity: format!("{} {name}", self.identity),
-            tape: Some(tape),
+            recorder: Some(recorder),
             ..self.clone()
         }
     }
@@ -283,7 +283,7 @@ impl Judge {
         let with = |reasoning| {
             let manner = Manner {
                 schemas: &self.shared.schemas,
-                tape: self.tape.as_deref(),
+                recorder: self.recorder.as_deref(),
                 reasoning,
                 part: None,
             };

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use super::answer::AnswerError;
 use super::schema::Schemas;
 use super::weigh::{Scales, Sight};
-use super::{Case, Charge, JudgeFailure, Judged, Question, Tape, UnusableAnswers, answer};
+use super::{Case, Charge, JudgeFailure, Judged, Question, Recorder, UnusableAnswers, answer};
 use crate::llm::{self, Chain, Counted, GivenUp, Price, Reply, Request, SettingsError, Usage, estimate_tokens};
 use crate::model::Stage;
 use crate::prompt::{Marks, Part, PromptInput, Reasoning};
@@ -21,7 +21,7 @@ const EXTRA_TOKENS: u64 = 700;
 #[derive(Clone, Copy)]
 pub(super) struct Manner<'a> {
     pub(super) schemas: &'a Schemas,
-    pub(super) tape: Option<&'a dyn Tape>,
+    pub(super) recorder: Option<&'a dyn Recorder>,
     pub(super) reasoning: Reasoning,
     /// The part of the step's long texts that is shown, where they are judged in parts.
     pub(super) part: Option<Part>,
@@ -62,7 +62,7 @@ impl From<Unjudged> for JudgeFailure {
 /// Why there is no reply.
 enum NoReply {
     Failed(llm::Failure),
-    NotOnTape(JudgeFailure),
+    NotRecorded(JudgeFailure),
 }
 
 /// What an exchange gave, and the calls that were given up on the way.
@@ -173,9 +173,9 @@ impl AskedModel {
         }
     }
 
-    /// One call. What it took is booked with the case's purse, also when its answer is of no use.
+    /// One call. What it took is booked with the case's budget, also when its answer is of no use.
     async fn call(&self, case: Case<'_>, manner: Manner<'_>) -> Result<Judged, Unjudged> {
-        let marks = manner.tape.map_or_else(Marks::fresh, Tape::marks);
+        let marks = manner.recorder.map_or_else(Marks::fresh, Recorder::marks);
         let input = self.input(case, manner);
         let size = Size::of(case.step.text_bytes());
         let rendered = in_place(size, || case.prompts.render(&input, &marks)).map_err(JudgeFailure::from)?;
@@ -186,17 +186,17 @@ impl AskedModel {
             schema: schema.as_schema(),
         };
         let most = self.most(&request);
-        case.purse.reserve(most).await?;
-        let exchanged = Box::pin(self.exchange(request, &marks, case.deadline, manner.tape)).await;
+        case.budget.reserve(most).await?;
+        let exchanged = Box::pin(self.exchange(request, &marks, case.deadline, manner.recorder)).await;
         let lost = exchanged.lost();
         let mut reply = match exchanged.reply {
             Ok(reply) => reply,
             Err(NoReply::Failed(failure)) => {
-                case.purse.settle(most, self.taken_by(&failure, most) + lost);
+                case.budget.settle(most, self.taken_by(&failure, most) + lost);
                 return Err(Unjudged::Failed(failure.into()));
             }
-            Err(NoReply::NotOnTape(failure)) => {
-                case.purse.settle(most, lost);
+            Err(NoReply::NotRecorded(failure)) => {
+                case.budget.settle(most, lost);
                 return Err(Unjudged::Failed(failure));
             }
         };
@@ -208,7 +208,7 @@ impl AskedModel {
             tokens: reply.usage.tokens(),
             cost: reply.cost,
         };
-        case.purse.settle(most, spent);
+        case.budget.settle(most, spent);
         let scales = Scales {
             step: case.step,
             findings: case.findings,
@@ -241,16 +241,16 @@ impl AskedModel {
         })
     }
 
-    /// The reply of the model, or of the tape in its place.
+    /// The reply of the model, or of the recorder in its place.
     async fn exchange(
         &self,
         request: Request<'_>,
         marks: &Marks,
         deadline: Instant,
-        tape: Option<&dyn Tape>,
+        recorder: Option<&dyn Recorder>,
     ) -> Exchanged {
         let deadline = self.deadline(deadline);
-        let Some(tape) = tape else {
+        let Some(recorder) = recorder else {
             let asked = self.chain.ask(request, deadline).await;
             return Exchanged {
                 reply: asked.answer.map_err(NoReply::Failed),
@@ -262,17 +262,17 @@ impl AskedModel {
             request,
             marks,
         };
-        let played = |reply| Exchanged {
+        let replayed = |reply| Exchanged {
             reply,
             given_up: Vec::new(),
         };
-        match tape.play(&question) {
-            Ok(Some(reply)) => return played(Ok(reply)),
+        match recorder.replay(&question) {
+            Ok(Some(reply)) => return replayed(Ok(reply)),
             Ok(None) => {}
-            Err(failure) => return played(Err(NoReply::NotOnTape(failure))),
+            Err(failure) => return replayed(Err(NoReply::NotRecorded(failure))),
         }
         let asked = self.chain.ask(request, deadline).await;
-        tape.record(&question, &asked.answer);
+        recorder.record(&question, &asked.answer);
         Exchanged {
             reply: asked.answer.map_err(NoReply::Failed),
             given_up: asked.given_up,

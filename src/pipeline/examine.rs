@@ -1,6 +1,6 @@
-//! Examine: everything about a step that takes a processor, as plain functions that run in a slot.
+//! Examine: the CPU-bound part of a decision, as plain functions that run in a slot.
 //!
-//! Before a judge is asked: see the step in the light of its session, screen it, mask it. After it: settle its answer, and
+//! Before a judge is asked: look the step up in its session, screen it, mask it. Afterwards: settle the judge's answer, and
 //! take out what is withheld. Where no model is asked, both halves are one job.
 
 use std::sync::Arc;
@@ -28,11 +28,11 @@ pub(super) enum Examined {
 /// A step that a model has to decide about.
 pub(super) struct Open {
     pub(super) cleared: Cleared,
-    seen: Seen,
+    examination: Examination,
 }
 
-/// A screened step in the light of its session.
-struct Seen {
+/// A screened step and its session.
+struct Examination {
     screened: Screened,
     recalled: Recalled,
     /// What went wrong on the way.
@@ -43,27 +43,27 @@ struct Seen {
 pub(super) struct Finished {
     pub(super) verdict: Arc<Clean<Verdict>>,
     pub(super) withheld: Withheld,
-    /// What its record tells of the step.
-    pub(super) told: StepLines,
+    /// The lines of its audit record about the step.
+    pub(super) record_lines: StepLines,
     /// The step as it was received.
     pub(super) received: Arc<Step>,
-    pub(super) light: Light,
+    pub(super) session: SessionContext,
 }
 
-/// In which light a step was seen.
-pub(super) enum Light {
-    /// In that of its session.
-    Session(Recalled),
-    /// In none: it was not examined.
-    None(Snapshot),
+/// What was recalled of the session of a step.
+pub(super) enum SessionContext {
+    /// The session, with the step looked up in it.
+    Recalled(Recalled),
+    /// The session alone: the step was not examined.
+    NotExamined(Snapshot),
 }
 
-impl Light {
+impl SessionContext {
     /// What was recalled for the step.
     pub(super) fn recalled(self, step: &Step) -> Recalled {
         match self {
-            Light::Session(recalled) => recalled,
-            Light::None(snapshot) => snapshot.seen_by(step),
+            SessionContext::Recalled(recalled) => recalled,
+            SessionContext::NotExamined(snapshot) => snapshot.seen_by(step),
         }
     }
 }
@@ -86,27 +86,31 @@ impl Examiner {
         let cleared = match screened.settled(self.policy()) {
             Some(draft) => Err(Box::new(draft)),
             None => self.mask(&screened, recalled.past()).map(|mut cleared| {
-                cleared.lean = self.lean(judge.is_some(), &screened, recalled.past());
+                cleared.local_opinion = self.local_opinion(judge.is_some(), &screened, recalled.past());
                 cleared
             }),
         };
-        let seen = Seen {
+        let examination = Examination {
             screened,
             recalled,
             notes,
         };
         let finished = match (cleared, judge) {
-            (Err(draft), _) => self.tell(seen, draft.into_verdict(None, Vec::new())),
+            (Err(draft), _) => self.complete(examination, draft.into_verdict(None, Vec::new())),
             (Ok(cleared), None) => {
                 let draft = alone(&cleared, self.policy());
-                self.finish(seen, cleared, draft)
+                self.finish(examination, cleared, draft)
             }
             (Ok(cleared), Some(judge)) => {
-                if let Some(draft) = cleared.lean.as_ref().and_then(|lean| lean.settles(&cleared)) {
-                    return Examined::Finished(Box::new(self.finish(seen, cleared, draft)));
+                if let Some(draft) = cleared
+                    .local_opinion
+                    .as_ref()
+                    .and_then(|local_opinion| local_opinion.settles(&cleared))
+                {
+                    return Examined::Finished(Box::new(self.finish(examination, cleared, draft)));
                 }
-                let question = self.question(&cleared, &seen.recalled, judge);
-                return Examined::Open(Box::new(Open { cleared, seen }), question);
+                let question = self.question(&cleared, &examination.recalled, judge);
+                return Examined::Open(Box::new(Open { cleared, examination }), question);
             }
         };
         Examined::Finished(Box::new(finished))
@@ -114,7 +118,7 @@ impl Examiner {
 
     /// Finishes what a model decided about.
     pub(super) fn close(&self, open: Open, draft: Draft) -> Finished {
-        self.finish(open.seen, open.cleared, draft)
+        self.finish(open.examination, open.cleared, draft)
     }
 
     /// What a judge would be shown of a step: the step as masked, the evidence, and what happened before. `None` where rules
@@ -146,28 +150,28 @@ impl Examiner {
         Question { history, fingerprint }
     }
 
-    fn finish(&self, seen: Seen, cleared: Cleared, draft: Draft) -> Finished {
-        let verdict = self.settle(draft, cleared, seen.recalled.past());
-        self.tell(seen, verdict)
+    fn finish(&self, examination: Examination, cleared: Cleared, draft: Draft) -> Finished {
+        let verdict = self.settle(draft, cleared, examination.recalled.past());
+        self.complete(examination, verdict)
     }
 
-    /// The verdict as it may be told: with what screening knows, and without what is withheld.
-    fn tell(&self, seen: Seen, verdict: Verdict) -> Finished {
-        let withheld = seen.screened.withheld();
-        let received = Arc::clone(&seen.screened.step);
-        let mut verdict = seen.screened.complete(verdict, &self.organisation);
-        verdict.diagnostics.extend(seen.notes);
+    /// Completes a verdict: adds findings, coverage and versions, and takes out what is withheld.
+    fn complete(&self, examination: Examination, verdict: Verdict) -> Finished {
+        let withheld = examination.screened.withheld();
+        let received = Arc::clone(&examination.screened.step);
+        let mut verdict = examination.screened.complete(verdict, &self.organisation);
+        verdict.diagnostics.extend(examination.notes);
         let texts = match self.policy().records.contents {
             true => Texts::Told,
             false => Texts::LeftOut,
         };
         let happened = verdict.modified.as_ref().unwrap_or(&received);
         Finished {
-            told: StepLines::of(&received, happened, &withheld, texts),
+            record_lines: StepLines::of(&received, happened, &withheld, texts),
             verdict: Arc::new(withheld.clean(verdict)),
             withheld,
             received,
-            light: Light::Session(seen.recalled),
+            session: SessionContext::Recalled(examination.recalled),
         }
     }
 
@@ -179,11 +183,11 @@ impl Examiner {
         verdict.prompt_version = self.organisation.prompts.version().to_owned();
         let withheld = Withheld::all();
         Finished {
-            told: StepLines::of(&step, &step, &withheld, Texts::LeftOut),
+            record_lines: StepLines::of(&step, &step, &withheld, Texts::LeftOut),
             verdict: Arc::new(withheld.clean(verdict)),
             withheld,
             received: step,
-            light: Light::None(snapshot),
+            session: SessionContext::NotExamined(snapshot),
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::draft::{Draft, message};
 use super::mask::Cleared;
-use super::purse::CallersPurse;
+use super::spend_budget::CallerBudget;
 use super::windows::ByScorer;
 use super::{Admitted, Guardian};
 use crate::cache::{Fingerprint, Served, Unanswered};
@@ -61,8 +61,8 @@ impl Guardian {
                 };
                 let mut draft = draft(judged.assessment.clone(), source, Some(&judged));
                 draft.judging = Some(judging(&judged, served));
-                if let Some(lean) = &cleared.lean {
-                    lean.compare(draft.decision);
+                if let Some(local_opinion) = &cleared.local_opinion {
+                    local_opinion.compare(draft.decision);
                 }
                 draft
             }
@@ -89,7 +89,7 @@ impl Guardian {
         let ranks = ByScorer::of(self.scorer.as_ref(), &admitted.organisation);
         let decision: Arc<str> = decision_id.into();
         async move {
-            let purse = CallersPurse::new(limits, admitted.clone(), deadline);
+            let budget = CallerBudget::new(limits, admitted.clone(), deadline);
             let organisation = &admitted.organisation;
             let case = Case {
                 step: &step,
@@ -98,7 +98,7 @@ impl Guardian {
                 policy: &organisation.policy,
                 prompts: &organisation.prompts,
                 deadline,
-                purse: &purse,
+                budget: &budget,
                 ranks: ranks.as_ref().map(|ranks| ranks as &dyn RankWindows),
             };
             let mut judged = judge.assess(case).await?;
@@ -111,7 +111,11 @@ impl Guardian {
     fn fall_back(&self, admitted: &Admitted, cleared: &Cleared, failure: &JudgeFailure) -> Draft {
         let method = cleared.step.method;
         tracing::warn!(organisation = %admitted.organisation.id, %method, failure = failure.code, detail = %failure.detail, "the judge could not decide");
-        if let Some(draft) = cleared.lean.as_ref().and_then(|lean| lean.settles_after_all(cleared)) {
+        if let Some(draft) = cleared
+            .local_opinion
+            .as_ref()
+            .and_then(|local_opinion| local_opinion.settles_after_all(cleared))
+        {
             return draft;
         }
         let mut draft = alone(cleared, &admitted.organisation.policy);
@@ -155,8 +159,12 @@ impl Guardian {
 pub(super) fn alone(cleared: &Cleared, policy: &Policy) -> Draft {
     let by_findings = local_assessment(&cleared.step, &cleared.evidence, policy);
     let by_findings = local_draft(by_findings, Source::Rules, cleared);
-    let lean = cleared.lean.as_ref();
-    match lean.and_then(|lean| lean.denies_alone(cleared).or_else(|| lean.settles(cleared))) {
+    let local_opinion = cleared.local_opinion.as_ref();
+    match local_opinion.and_then(|local_opinion| {
+        local_opinion
+            .denies_alone(cleared)
+            .or_else(|| local_opinion.settles(cleared))
+    }) {
         Some(draft) if by_findings.decision == Decision::Allow => draft,
         Some(_) | None => by_findings,
     }

@@ -3,30 +3,27 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::draft::{Draft, message};
+use super::deobfuscate::Deobfuscator;
 use super::examiner::Examiner;
-use super::lean::Lean;
-use super::mask::Cleared;
-use super::plainly::Plainly;
+use super::local_opinion::LocalOpinion;
 use super::screen::Screened;
 use crate::local::{GroundKind, Leaning, Mode, Score, Sight, Sketch};
 use crate::model::{
-    Confidence, Decision, Finding, Moved, Opinion, ReasonCode, Screening, Severity, Source, Standing, Step, Treatment,
-    View,
+    Confidence, Finding, Moved, Opinion, ReasonCode, Screening, Severity, Standing, Step, Treatment, View,
 };
 use crate::session::{Past, Snapshot};
 use crate::telemetry::names;
 
 impl Examiner {
     /// Asks the scorer, where there is one and the organisation wants it.
-    pub(super) fn lean(&self, judged: bool, screened: &Screened, past: &Past) -> Option<Lean> {
+    pub(super) fn local_opinion(&self, judged: bool, screened: &Screened, past: &Past) -> Option<LocalOpinion> {
         let mode = self.organisation.local_judge;
         let scorer = self.scorer.as_ref().filter(|_| mode != Mode::Off)?;
         let (policy, step) = (self.policy(), &screened.step);
         let Screening { findings, coverage } = screened.screening();
         let score = scorer
             .model
-            .score(step, past, findings, policy, &Plainly::of(coverage, findings));
+            .score(step, past, findings, policy, &Deobfuscator::of(coverage, findings));
         let thresholds = policy.local_judge.thresholds.of(step.kind);
         let head = scorer.model.head(score.part);
         let sight = Sight::of(step, findings, coverage, policy);
@@ -39,7 +36,7 @@ impl Examiner {
         metrics::counter!(names::LOCAL_JUDGE, "leaning" => leaning.as_str(), "standing" => standing.as_str())
             .increment(1);
         let alone = Leaning::alone(score.probability, thresholds, head);
-        Some(Lean {
+        Some(LocalOpinion {
             hint: (alone == Leaning::Deny && mode == Mode::On)
                 .then(|| hint(&score, step))
                 .flatten(),
@@ -51,7 +48,7 @@ impl Examiner {
 
     /// Whether the scorer objects to a modified step: it is sure of harm, or it would deny the step alone and gives it a higher
     /// probability of harm than the step had before.
-    pub(super) fn objects_to_modified(&self, before: Option<&Lean>, modified: &Screened, past: &Past) -> bool {
+    pub(super) fn objects_to_modified(&self, before: Option<&LocalOpinion>, modified: &Screened, past: &Past) -> bool {
         let (Some(before), Some(scorer)) = (before, self.scorer.as_ref()) else {
             return false;
         };
@@ -62,7 +59,7 @@ impl Examiner {
         let Screening { findings, coverage } = modified.screening();
         let score = scorer
             .model
-            .score(step, past, findings, policy, &Plainly::of(coverage, findings));
+            .score(step, past, findings, policy, &Deobfuscator::of(coverage, findings));
         let thresholds = policy.local_judge.thresholds.of(step.kind);
         let head = scorer.model.head(score.part);
         let sure = Leaning::of(score.probability, thresholds, head, Sight::Barred) == Leaning::Deny;
@@ -86,111 +83,8 @@ impl Examiner {
             recalled.past(),
             findings,
             self.policy(),
-            &Plainly::of(coverage, findings),
+            &Deobfuscator::of(coverage, findings),
         )
-    }
-}
-
-impl Lean {
-    /// What it settles although a judge could be asked.
-    pub(super) fn settles(&self, cleared: &Cleared) -> Option<Draft> {
-        let applied = self.opinion.standing == Standing::Applied;
-        match self.leaning {
-            Leaning::Allow if applied => Some(self.draft(Decision::Allow, cleared)),
-            Leaning::Deny if applied => Some(self.draft(Decision::Deny, cleared)),
-            Leaning::Allow | Leaning::Deny | Leaning::Unsure => None,
-        }
-    }
-
-    /// What it would have settled, where the judge that was asked all the same has no answer.
-    pub(super) fn settles_after_all(&self, cleared: &Cleared) -> Option<Draft> {
-        match (self.opinion.standing, self.leaning) {
-            (Standing::Audited, Leaning::Allow) => Some(self.draft(Decision::Allow, cleared)),
-            (Standing::Audited, Leaning::Deny) => Some(self.draft(Decision::Deny, cleared)),
-            (Standing::Applied | Standing::Shadow, _) | (_, Leaning::Unsure) => None,
-        }
-    }
-
-    /// What it decides where nobody else can.
-    pub(super) fn denies_alone(&self, cleared: &Cleared) -> Option<Draft> {
-        let counts = self.opinion.standing != Standing::Shadow;
-        (counts && self.alone == Leaning::Deny).then(|| self.draft(Decision::Deny, cleared))
-    }
-
-    /// Counts whether a judge that was asked all the same agrees.
-    pub(super) fn compare(&self, decision: Decision) {
-        let agrees = match self.leaning {
-            Leaning::Unsure => return,
-            Leaning::Allow => decision == Decision::Allow,
-            Leaning::Deny => decision != Decision::Allow,
-        };
-        let outcome = if agrees { "agrees" } else { "disagrees" };
-        metrics::counter!(names::LOCAL_JUDGE_AUDITS, "leaning" => self.leaning.as_str(), "outcome" => outcome)
-            .increment(1);
-    }
-
-    fn draft(&self, decision: Decision, cleared: &Cleared) -> Draft {
-        let probability = self.opinion.probability;
-        let reasons = match decision {
-            Decision::Allow | Decision::Modify => Vec::new(),
-            Decision::Deny => vec![reason(cleared)],
-        };
-        let mut draft = Draft::of_rules(decision, cleared.step.method, reasons, self.reasoning());
-        draft.source = Source::Local;
-        draft.confidence = match decision {
-            Decision::Allow | Decision::Modify => 1.0 - probability,
-            Decision::Deny => probability,
-        };
-        draft.message = message(decision, cleared.step.method, &draft.reason_codes);
-        draft
-    }
-
-    fn reasoning(&self) -> String {
-        let moved: Vec<String> = self
-            .opinion
-            .evidence
-            .iter()
-            .take(4)
-            .map(|moved| match moved.pointer.as_str() {
-                "" => format!("{} ({:+.1})", moved.what, moved.weight),
-                pointer => format!("{} at {pointer} ({:+.1})", moved.what, moved.weight),
-            })
-            .collect();
-        format!(
-            "The local judge gives the step a probability of harm of {:.3} (model {}). It was moved most by: {}.",
-            self.opinion.probability,
-            self.opinion.model,
-            if moved.is_empty() {
-                "nothing in particular".to_owned()
-            } else {
-                moved.join("; ")
-            }
-        )
-    }
-}
-
-/// Why a step that only a scorer objects to is denied: as the gravest finding says, else by what kind of step it is.
-fn reason(cleared: &Cleared) -> ReasonCode {
-    use crate::model::Kind;
-    let counts =
-        |finding: &&Finding| !matches!(finding.reason, ReasonCode::PersonalData | ReasonCode::InvalidArguments);
-    let gravest = cleared
-        .evidence
-        .iter()
-        .filter(counts)
-        .filter(|finding| finding.severity >= Severity::Medium)
-        .max_by_key(|finding| (finding.severity, finding.confidence));
-    if let Some(finding) = gravest {
-        return finding.reason.clone();
-    }
-    match cleared.step.kind {
-        Kind::UserMessage | Kind::SystemMessage => ReasonCode::HarmfulRequest,
-        Kind::AgentMessage => ReasonCode::HarmfulContent,
-        Kind::ToolCall | Kind::McpRequest | Kind::A2aRequest => ReasonCode::GoalHijack,
-        Kind::MemoryStore | Kind::MemoryRetrieval => ReasonCode::MemoryPoisoning,
-        Kind::Trigger | Kind::Knowledge | Kind::ToolResult | Kind::A2aResponse | Kind::McpResponse => {
-            ReasonCode::PromptInjection
-        }
     }
 }
 

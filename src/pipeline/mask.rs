@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::draft::Draft;
 use super::examiner::Examiner;
-use super::lean::Lean;
+use super::local_opinion::LocalOpinion;
 use super::screen::{Screened, explain, reasons};
 use crate::model::{Decision, Edit, Finding, Origin, ReasonCode, Step, Treatment};
 use crate::policy::MaskStyle;
@@ -23,13 +23,16 @@ pub(super) struct Cleared {
     /// What the judge is to be told of.
     pub(super) evidence: Vec<Finding>,
     /// What the local judge's trained scorer makes of it, where it was asked.
-    pub(super) lean: Option<Lean>,
+    pub(super) local_opinion: Option<LocalOpinion>,
 }
 
 impl Cleared {
     /// What a model is told of: the evidence, and where the trained scorer would look.
     pub(super) fn shown_evidence(&self) -> Vec<Finding> {
-        let hint = self.lean.as_ref().and_then(|lean| lean.hint.clone());
+        let hint = self
+            .local_opinion
+            .as_ref()
+            .and_then(|local_opinion| local_opinion.hint.clone());
         self.evidence.iter().cloned().chain(hint).collect()
     }
 }
@@ -45,7 +48,7 @@ impl Examiner {
                 mask_reasons: Vec::new(),
                 mask_reasoning: String::new(),
                 evidence: screened.treated(Treatment::Evidence).cloned().collect(),
-                lean: None,
+                local_opinion: None,
             });
         }
         let method = screened.method();
@@ -73,7 +76,7 @@ impl Examiner {
             mask_reasons: reasons(&masked),
             mask_reasoning: explain(&masked, "masks"),
             evidence: again.treated(Treatment::Evidence).cloned().collect(),
-            lean: None,
+            local_opinion: None,
         })
     }
 }

@@ -5,42 +5,43 @@
 //! | stage | file | what it makes |
 //! |---|---|---|
 //! | admit | `admission.rs` | [`Admitted`]: a caller, its organisation as it stands now, within its limits |
-//! | recall | `recall.rs` | what happened in the session before |
-//! | screen | `screen.rs` | `Screened`: findings, and what the policy makes of each |
-//! | local | `local.rs`, `plainly.rs`, `lean.rs` | a `Lean`: what the local judge's trained scorer makes of it |
+//! | recall | `recall.rs`, `observe.rs` | what happened in the session before |
+//! | screen | `screen.rs`, `egress.rs` | `Screened`: findings, and what the policy makes of each |
+//! | local | `local.rs`, `deobfuscate.rs`, `local_opinion.rs`, `local_draft.rs` | a `LocalOpinion`: what the local judge's trained scorer makes of it |
 //! | mask | `mask.rs` | `Cleared`: the step without what the policy masks; no judge ever sees that |
-//! | judge | `judging.rs`, `purse.rs` | a `Draft`: from the cache, a model, the local judge, or the posture |
+//! | judge | `judging.rs`, `spend_budget.rs` | a `Draft`: from the cache, a model, the local judge, or the posture |
 //! | settle | `settle.rs` | the [`Verdict`]: edits applied, decoded and screened again |
-//! | tell | `examine.rs` | a [`Clean`] verdict: without what is withheld; nothing else is recorded or sent |
-//! | remember | `lesson.rs` | the step and its verdict, as part of the session; after the answer |
+//! | complete | `examine.rs` | a [`Clean`] verdict: without what is withheld; nothing else is recorded or sent |
+//! | remember | `session_update.rs` | the step and its verdict, as part of the session; after the answer |
 //!
-//! What takes a processor is plain functions (`examine.rs`) that run in a slot (`room.rs`, [`crate::work`]); what waits for a
+//! CPU-bound work is plain functions (`examine.rs`) that run in a slot (`step_slot.rs`, [`crate::work`]); what waits for a
 //! store or a model is async and holds no slot.
 //!
 //! Every front door — the AOS endpoint, the one-shot command, the evaluation — calls the one `decide`. It cannot
 //! fail: what went wrong inside is in the verdict's diagnostics and its source.
 
 mod admission;
-mod departure;
+mod deobfuscate;
 mod draft;
+mod egress;
 mod examine;
 mod examiner;
-mod experts;
 mod judging;
-mod lean;
-mod lesson;
 mod local;
+mod local_draft;
+mod local_opinion;
 mod mask;
+mod observe;
 mod organisation;
-mod plainly;
-mod purse;
 mod recall;
-mod room;
 mod screen;
+mod session_update;
 mod settle;
+mod spend_budget;
+mod step_slot;
+mod text_screener;
 mod trust;
 mod windows;
-mod witness;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -50,9 +51,9 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use tokio::time::Instant;
 
 pub use admission::{Admitted, Refused};
-pub use lesson::Lesson;
 pub use organisation::{Organisation, Organisations};
 pub use recall::Line;
+pub use session_update::SessionUpdate;
 pub use trust::{JudgeCheck, Trust};
 
 pub use crate::audit::Recorded;
@@ -60,7 +61,7 @@ pub use crate::audit::Recorded;
 use draft::Draft;
 use examine::{Examined, Finished};
 use examiner::Examiner;
-use room::Room;
+use step_slot::StepSlot;
 
 use crate::audit::Audit;
 use crate::cache::{AnswerCache, Keep};
@@ -173,21 +174,21 @@ impl Guardian {
         }
     }
 
-    /// Decides about a step, and learns from it. It cannot fail.
+    /// Decides about a step, and updates its session. It cannot fail.
     pub async fn decide(&self, admitted: &Admitted, step: Arc<Step>) -> Decided {
         self.decide_by(self.judge.as_ref(), admitted, step).await
     }
 
     /// Decides as [`decide`](Self::decide) does, with this judge in the place of its own.
     pub async fn decide_by(&self, judge: Option<&Arc<Judge>>, admitted: &Admitted, step: Arc<Step>) -> Decided {
-        let (decided, lesson) = self.path(judge, admitted, step, None).await;
-        lesson.learn().await;
+        let (decided, update) = self.path(judge, admitted, step, None).await;
+        update.apply().await;
         decided
     }
 
-    /// Decides about a step and leaves it to the caller when it is learned from: after the answer was sent. The next step of
-    /// the session waits for that. `slot` is the one in which the step was decoded.
-    pub async fn answer(&self, admitted: &Admitted, step: Arc<Step>, slot: Slot) -> (Decided, Lesson) {
+    /// Decides about a step, and returns the update of its session for the caller to apply after the answer was sent. The
+    /// next step of the session waits for that update. `slot` is the one in which the step was decoded.
+    pub async fn answer(&self, admitted: &Admitted, step: Arc<Step>, slot: Slot) -> (Decided, SessionUpdate) {
         self.path(self.judge.as_ref(), admitted, step, Some(slot)).await
     }
 
@@ -200,24 +201,25 @@ impl Guardian {
         admitted: &Admitted,
         step: Arc<Step>,
         slot: Option<Slot>,
-    ) -> (Decided, Lesson) {
+    ) -> (Decided, SessionUpdate) {
         let ticket = self.audit.open(&admitted.caller, &step);
         let method = step.method;
-        let mut room = Room::new(
+        let mut step_slot = StepSlot::new(
             &self.pool,
             &admitted.organisation.id,
             &step,
             slot,
             Instant::now() + self.settings.timeout,
         );
-        let (snapshot, notes) = self.recall(admitted, &step, &mut room).await;
+        let (snapshot, notes) = self.recall(admitted, &step, &mut step_slot).await;
         let keys = snapshot.keys();
         let examiner = self.examiner(admitted);
 
         let examined = {
             let (examiner, judge) = (examiner.clone(), judge.cloned());
             let (step, snapshot) = (Arc::clone(&step), snapshot.clone());
-            room.run(move || examiner.examine(step, snapshot, notes, judge.as_deref()))
+            step_slot
+                .run(move || examiner.examine(step, snapshot, notes, judge.as_deref()))
                 .await
         };
         let finished = match (examined, judge) {
@@ -229,12 +231,13 @@ impl Guardian {
                     admitted,
                     &open.cleared,
                     question,
-                    room.deadline,
+                    step_slot.deadline,
                     ticket.decision_id(),
                 );
                 let draft = Box::pin(asking).await;
                 let examiner = examiner.clone();
-                room.run_after(SETTLING, move || Box::new(examiner.close(*open, draft)))
+                step_slot
+                    .run_after(SETTLING, move || Box::new(examiner.close(*open, draft)))
                     .await
             }
             (Ok(Examined::Open(..)), None) => Err(Busy::Late),
@@ -242,9 +245,9 @@ impl Guardian {
         };
         let mut finished = finished.unwrap_or_else(|busy| Box::new(self.unexamined(&examiner, step, snapshot, busy)));
 
-        let learning = self.lesson(keys);
+        let started = self.start_update(keys);
         let decision_id = ticket.decision_id().to_owned();
-        let (duration, taken) = ticket.close(&finished.verdict, std::mem::take(&mut finished.told));
+        let (duration, taken) = ticket.close(&finished.verdict, std::mem::take(&mut finished.record_lines));
         count(&finished.verdict, method, duration);
         let recorded = taken.wait().await;
         let decided = Decided {
@@ -256,7 +259,7 @@ impl Guardian {
             duration,
             recorded,
         };
-        (decided, learning.of(finished, admitted))
+        (decided, started.of(finished, admitted))
     }
 
     /// A step for which there was no time.
@@ -283,25 +286,29 @@ impl Guardian {
         admitted: &Admitted,
         step: Arc<Step>,
     ) -> Option<(Arc<Step>, Vec<Finding>, History)> {
-        let mut room = Room::new(
+        let mut step_slot = StepSlot::new(
             &self.pool,
             &admitted.organisation.id,
             &step,
             None,
             Instant::now() + self.settings.timeout,
         );
-        let (snapshot, _) = self.recall(admitted, &step, &mut room).await;
+        let (snapshot, _) = self.recall(admitted, &step, &mut step_slot).await;
         let examiner = self.examiner(admitted);
-        room.run(move || examiner.shown(step, snapshot)).await.ok().flatten()
+        step_slot
+            .run(move || examiner.shown(step, snapshot))
+            .await
+            .ok()
+            .flatten()
     }
 
     /// What the local judge's scorer sees of a step, for training. `None` where there was no time.
     pub async fn sketch(&self, admitted: &Admitted, step: Arc<Step>) -> Option<Sketch> {
         let deadline = Instant::now() + self.settings.timeout;
-        let mut room = Room::new(&self.pool, &admitted.organisation.id, &step, None, deadline);
-        let (snapshot, _) = self.recall(admitted, &step, &mut room).await;
+        let mut step_slot = StepSlot::new(&self.pool, &admitted.organisation.id, &step, None, deadline);
+        let (snapshot, _) = self.recall(admitted, &step, &mut step_slot).await;
         let examiner = self.examiner(admitted);
-        room.run(move || examiner.sketch(step, snapshot)).await.ok()
+        step_slot.run(move || examiner.sketch(step, snapshot)).await.ok()
     }
 
     /// The slots for work that takes a processor.

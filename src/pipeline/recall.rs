@@ -1,6 +1,6 @@
-//! Recall: a step is seen in the light of its session.
+//! Recall: looks up what happened in the session of a step.
 
-use super::room::Room;
+use super::step_slot::StepSlot;
 use super::{Admitted, Guardian};
 use crate::model::{Caller, Diagnostic, Step};
 use crate::session::{Keys, SessionKey, Snapshot, Standing, StoreFailure};
@@ -17,29 +17,29 @@ impl Guardian {
 
     fn keys(&self, caller: &Caller, step: &Step) -> Option<Keys> {
         let standing = if *caller == Self::local_caller() {
-            Standing::Anybody
+            Standing::Anonymous
         } else {
-            Standing::Known
+            Standing::Authenticated
         };
         Some(self.sessions.as_ref()?.keys(caller, standing, step))
     }
 
-    /// What happened before a step, once all that was decided before is learned. Where nobody can tell in time, the step is
-    /// judged by itself, and the verdict says so.
+    /// What happened before a step, once all earlier updates of its session have ended. Where the store does not answer in
+    /// time, the step is judged by itself, and the verdict says so.
     pub(super) async fn recall(
         &self,
         admitted: &Admitted,
         step: &Step,
-        room: &mut Room<'_>,
+        step_slot: &mut StepSlot<'_>,
     ) -> (Snapshot, Vec<Diagnostic>) {
         let (Some(sessions), Some(keys)) = (&self.sessions, self.keys(&admitted.caller, step)) else {
             return (Snapshot::default(), Vec::new());
         };
-        let deadline = room.deadline;
+        let deadline = step_slot.deadline;
         let recall = async {
-            if let Some(unlearned) = sessions.unlearned(&keys) {
-                room.leave();
-                unlearned.wait().await;
+            if let Some(earlier) = sessions.earlier_updates(&keys) {
+                step_slot.leave();
+                earlier.wait().await;
             }
             sessions.recall(keys).await
         };

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::Organisation;
-use super::departure::Departure;
 use super::draft::Draft;
+use super::egress::Egress;
 use super::examiner::Examiner;
 use crate::model::{
     Decision, Diagnostic, Finding, Method, Origin, Place, ReasonCode, Screening, Step, Treatment, Verdict, Withheld,
 };
-use crate::policy::{Going, Policy};
+use crate::policy::{DataFlow, Policy};
 use crate::prefilter::Prefilters;
 use crate::session::{self, Obvious, Past, rules};
 use crate::telemetry::names;
@@ -36,14 +36,14 @@ impl Screened {
         let across_steps = rules::screen(past, &step, policy, prefilters);
         screening.findings.extend(across_steps);
         session::lower(past, &step, &mut screening.findings);
-        let going = match screening.findings.as_slice() {
-            [] => Departure::None,
-            _ => Departure::of(&step, policy),
+        let egress = match screening.findings.as_slice() {
+            [] => Egress::None,
+            _ => Egress::of(&step, policy),
         };
         let treatments: Vec<Treatment> = screening
             .findings
             .iter()
-            .map(|finding| treatment(finding, &step, policy, going.of_finding(finding, &step)))
+            .map(|finding| treatment(finding, &step, policy, egress.flow_of(finding, &step)))
             .collect();
         let obvious = session::obvious(past, &step, policy).filter(|_| screening.coverage.cut.is_empty());
         Self {
@@ -158,10 +158,10 @@ impl Screened {
 /// The policy's treatment, with two exceptions. What surrounds a step — the agent's own instructions, ids — is never masked;
 /// the judge is told instead. And in what a call is made of, only data is masked: a command without the words that a rule
 /// objects to is another command, so such a step is denied.
-fn treatment(finding: &Finding, step: &Step, policy: &Policy, going: Going) -> Treatment {
+fn treatment(finding: &Finding, step: &Step, policy: &Policy, flow: DataFlow) -> Treatment {
     let content = finding.content.and_then(|id| step.content(id));
     let is_data = finding.reason.is_data();
-    match (policy.treatment_of(finding, step, going), content) {
+    match (policy.treatment_of(finding, step, flow), content) {
         (Treatment::Mask, None) => Treatment::Evidence,
         (Treatment::Mask, Some(content)) if content.place == Place::Surroundings => Treatment::Evidence,
         (Treatment::Mask, Some(content)) if content.origin == Origin::ToolArguments && !is_data => Treatment::Deny,

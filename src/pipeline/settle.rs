@@ -15,7 +15,10 @@ impl Examiner {
     /// INVARIANT: a modification that the protocol forbids, that does not apply, does not decode, still trips a rule, shows
     /// something to a rule that the step did not show, or that the local judge denies becomes a denial.
     pub(super) fn settle(&self, draft: Draft, cleared: Cleared, past: &Past) -> Verdict {
-        let opinion = cleared.lean.as_ref().map(|lean| lean.opinion.clone());
+        let opinion = cleared
+            .local_opinion
+            .as_ref()
+            .map(|local_opinion| local_opinion.opinion.clone());
         let mut verdict = match draft.decision {
             Decision::Deny => draft.into_verdict(None, Vec::new()),
             Decision::Allow if cleared.masks.is_empty() => draft.into_verdict(None, Vec::new()),
@@ -57,7 +60,7 @@ impl Examiner {
         if assessed.decision == Decision::Deny {
             return denied(draft, "what is left of the step is denied without a judge as well");
         }
-        if self.objects_to_modified(cleared.lean.as_ref(), &again, past) {
+        if self.objects_to_modified(cleared.local_opinion.as_ref(), &again, past) {
             return denied(draft, "the local judge's scorer objects to what is left of the step");
         }
         let edits = cleared.masks.into_iter().chain(draft.edits.iter().cloned()).collect();

@@ -6,10 +6,10 @@ use std::path::Path;
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
+use super::custom_rules::{OwnRuleLine, OwnRules};
 use super::error::PolicyError;
-use super::judge_lines::{self, CodeLine, JudgeLines};
-use super::local_lines::LocalJudgeLines;
-use super::own::{OwnRuleLine, OwnRules};
+use super::judge_section::{self, CodeLine, JudgeSection};
+use super::local_judge_section::LocalJudgeSection;
 use super::values::{all_named, named, one_of};
 use super::{
     DestinationRules, Disclosure, HarmlessEntry, MaskStyle, NamePatterns, Policy, PostureTable, RecordRules,
@@ -46,9 +46,9 @@ pub struct PolicyFile {
     /// How masked text is replaced.
     pub mask: MaskLines,
     /// How the local judge weighs findings.
-    pub local_judge: LocalJudgeLines,
+    pub local_judge: LocalJudgeSection,
     /// What is demanded of a judge that is a model.
-    pub judge: JudgeLines,
+    pub judge: JudgeSection,
     /// The organisation's own reason codes, with what they mean.
     pub reason_codes: BTreeMap<String, CodeLine>,
     /// What agents are shown.
@@ -309,7 +309,7 @@ impl PolicyFile {
         };
         let source = self.source().map_err(|why| at("policy", why))?;
         let version = version_of(&source);
-        let own_codes = judge_lines::own_codes(&self.reason_codes).map_err(|(key, why)| at(&key, why))?;
+        let own_codes = judge_section::own_codes(&self.reason_codes).map_err(|(key, why)| at(&key, why))?;
         let own_rules = OwnRules::new(&self.rules, &own_codes).map_err(|(key, why)| at(&key, why))?;
         let treatments = self
             .treatments

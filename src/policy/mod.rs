@@ -4,15 +4,15 @@
 //! compiled, given a version (a hash of what it says), and never changes afterwards; a reload makes a new one.
 //! This module knows no clock and no network, and no prefilter by name: rules are matched by pattern.
 
+mod custom_rules;
 mod error;
 mod file;
 mod harmless;
-mod judge_lines;
+mod judge_section;
 mod judging;
-mod local_lines;
+mod local_judge_section;
 mod mask;
 mod names;
-mod own;
 mod profiles;
 mod tool_classes;
 mod treatment;
@@ -22,17 +22,17 @@ use std::collections::BTreeMap;
 
 use crate::model::{Method, Posture};
 
+pub use custom_rules::{Extent, Letters, OWN_FAMILY, OwnHits, OwnRule, OwnRuleLine, OwnRules};
 pub use error::PolicyError;
 pub use file::PolicyFile;
 pub use harmless::{HarmlessEntry, has_proper_ids, is_id};
 pub use judging::{ConfidenceRules, FirstStageRules, JudgeRules, LongTexts, OwnCode, StrictnessTable};
-pub use local_lines::{ThresholdTable, Thresholds};
+pub use local_judge_section::{ThresholdTable, Thresholds};
 pub use mask::MaskStyle;
 pub use names::NamePatterns;
-pub use own::{Extent, Letters, OWN_FAMILY, OwnHits, OwnRule, OwnRuleLine, OwnRules};
 pub use profiles::PROFILE_NAMES;
 pub use tool_classes::ToolClassRules;
-pub use treatment::{Going, TreatmentEntry};
+pub use treatment::{DataFlow, TreatmentEntry};
 
 /// Every key of a policy with what it does when left out, as a file that can be used.
 pub const REFERENCE: &str = include_str!("reference.toml");

@@ -26,13 +26,13 @@ pub struct TreatmentEntry {
     pub treatment: Treatment,
 }
 
-/// Whether a step hands what it carries to somebody else.
+/// Whether the data of a finding leaves to a third party.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Going {
-    /// It does: a message, a post, an upload.
-    Out,
-    /// It does not.
-    Nowhere,
+pub enum DataFlow {
+    /// It leaves: by a message, a post, an upload.
+    Outbound,
+    /// It stays.
+    Internal,
 }
 
 /// The rules that know people and postal addresses by their form alone. They are wrong too often to be evidence, and looked
@@ -45,7 +45,7 @@ impl TreatmentEntry {
         OF_PEOPLE.iter().any(|rule| self.rules.matches(rule))
     }
 
-    fn fits(&self, finding: &Finding, step: &Step, going: Going) -> bool {
+    fn fits(&self, finding: &Finding, step: &Step, flow: DataFlow) -> bool {
         let origin = finding
             .content
             .and_then(|id| step.content(id))
@@ -55,7 +55,9 @@ impl TreatmentEntry {
             && (self.origins.is_empty() || origin.is_some_and(|origin| self.origins.contains(&origin)))
             && (self.kinds.is_empty() || self.kinds.contains(&step.kind))
             && (self.methods.is_empty() || self.methods.contains(&step.method))
-            && self.leaving.is_none_or(|leaving| leaving == (going == Going::Out))
+            && self
+                .leaving
+                .is_none_or(|leaving| leaving == (flow == DataFlow::Outbound))
             && finding.severity >= self.min_severity
             && finding.confidence >= self.min_confidence
     }
@@ -92,14 +94,14 @@ impl Policy {
 
     /// What this organisation makes of a finding in a step that hands nothing to anybody else.
     pub fn treatment(&self, finding: &Finding, step: &Step) -> Treatment {
-        self.treatment_of(finding, step, Going::Nowhere)
+        self.treatment_of(finding, step, DataFlow::Internal)
     }
 
     /// What this organisation makes of a finding: the first entry that fits, else what the rule suggests.
-    pub fn treatment_of(&self, finding: &Finding, step: &Step, going: Going) -> Treatment {
+    pub fn treatment_of(&self, finding: &Finding, step: &Step, flow: DataFlow) -> Treatment {
         self.treatments
             .iter()
-            .find(|entry| entry.fits(finding, step, going))
+            .find(|entry| entry.fits(finding, step, flow))
             .map_or(finding.suggested, |entry| entry.treatment)
     }
 }

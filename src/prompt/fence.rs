@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::shown::{Eyes, Lines, Seen};
+use super::escape::{Escaper, Lines, ScannedText};
 use crate::model::{Content, Form, Origin};
 
 /// The longest attribute value that is shown whole, in characters.
@@ -18,7 +18,7 @@ const ATTRIBUTE_ENDS: (usize, usize) = (60, 90);
 /// Writes elements of one fence.
 pub(super) struct Fence<'a> {
     token: &'a str,
-    eyes: Eyes,
+    escaper: Escaper,
 }
 
 impl<'a> Fence<'a> {
@@ -26,17 +26,17 @@ impl<'a> Fence<'a> {
     pub(super) fn new(token: &'a str) -> Result<Self, aho_corasick::BuildError> {
         Ok(Self {
             token,
-            eyes: Eyes::new(token)?,
+            escaper: Escaper::new(token)?,
         })
     }
 
-    /// The eyes that know this fence.
-    pub(super) fn eyes(&self) -> &Eyes {
-        &self.eyes
+    /// The escaper that know this fence.
+    pub(super) fn escaper(&self) -> &Escaper {
+        &self.escaper
     }
 
     /// One content, of which these parts are shown.
-    pub(super) fn content(&self, content: &Content, seen: &Seen<'_>, parts: &[Range<usize>]) -> String {
+    pub(super) fn content(&self, content: &Content, seen: &ScannedText<'_>, parts: &[Range<usize>]) -> String {
         let mut attributes = format!(" id=\"{}\"", content.id);
         attributes.push_str(&Self::speaker(content.origin));
         let pointer = content.pointer.as_str();
@@ -125,7 +125,7 @@ impl<'a> Fence<'a> {
 
     /// Untrusted text on one line.
     pub(super) fn inline(&self, text: &str) -> String {
-        self.eyes.show(text, Lines::Escaped)
+        self.escaper.show(text, Lines::Escaped)
     }
 
     /// Untrusted text on one line; a long one loses its middle.
@@ -149,14 +149,14 @@ impl<'a> Fence<'a> {
         out
     }
 
-    fn text(&self, seen: &Seen<'_>, parts: &[Range<usize>], lines: Lines) -> String {
+    fn text(&self, seen: &ScannedText<'_>, parts: &[Range<usize>], lines: Lines) -> String {
         let mut out = String::new();
         let mut end = 0;
         for part in parts {
             if part.start > end {
                 out.push_str(&cut_mark(part.start - end));
             }
-            out.push_str(&self.eyes.show_part(seen, part.clone(), lines));
+            out.push_str(&self.escaper.show_part(seen, part.clone(), lines));
             end = part.end;
         }
         if seen.text().len() > end {

@@ -4,9 +4,9 @@
 //! relevant ones get their share first; they are shown oldest first. Every text keeps its fence and its origin.
 
 use super::context::SessionContext;
+use super::escape::Lines;
 use super::fence::{self, Fence};
 use super::share::{self, Need, Rank};
-use super::shown::Lines;
 use super::{tokens, window};
 use crate::model::{
     Earlier, Excerpt, FirstRead, Gap, History, Kind, Noted, ReasonCode, Request, Said, Severity, Voice,
@@ -84,7 +84,7 @@ fn source(read: &FirstRead, fence: &Fence<'_>) -> String {
     if read.before > 0 {
         text.push_str(&fence::cut_mark(read.before));
     }
-    text.push_str(&fence.eyes().show(&read.text, Lines::Kept));
+    text.push_str(&fence.escaper().show(&read.text, Lines::Kept));
     if read.after > 0 {
         text.push_str(&fence::cut_mark(read.after));
     }
@@ -287,32 +287,32 @@ fn said(said: &Said, kind: Kind, fence: &Fence<'_>, share: usize) -> String {
 /// Tokens that an excerpt needs to be shown whole.
 fn needs(excerpt: &Excerpt, fence: &Fence<'_>) -> usize {
     let tail = if excerpt.cut > 0 {
-        16 + fence.eyes().see(&excerpt.tail).tokens()
+        16 + fence.escaper().scan(&excerpt.tail).tokens()
     } else {
         0
     };
-    fence.eyes().see(&excerpt.head).tokens() + tail
+    fence.escaper().scan(&excerpt.head).tokens() + tail
 }
 
 /// An excerpt within so many tokens, with marks where something is missing.
 fn text(excerpt: &Excerpt, fence: &Fence<'_>, room: usize) -> String {
-    let eyes = fence.eyes();
+    let escaper = fence.escaper();
     if needs(excerpt, fence) <= room {
-        let mut shown = eyes.show(&excerpt.head, Lines::Kept);
+        let mut shown = escaper.show(&excerpt.head, Lines::Kept);
         if excerpt.cut > 0 {
             shown.push_str(&fence::cut_mark(excerpt.cut));
-            shown.push_str(&eyes.show(&excerpt.tail, Lines::Kept));
+            shown.push_str(&escaper.show(&excerpt.tail, Lines::Kept));
         }
         return shown;
     }
-    let seen = eyes.see(&excerpt.head);
+    let seen = escaper.scan(&excerpt.head);
     let mut shown = String::new();
     let mut end = 0;
     for part in window::parts(&seen, room, &[], None) {
         if part.start > end {
             shown.push_str(&fence::cut_mark(part.start - end));
         }
-        shown.push_str(&eyes.show_part(&seen, part.clone(), Lines::Kept));
+        shown.push_str(&escaper.show_part(&seen, part.clone(), Lines::Kept));
         end = part.end;
     }
     let missing = excerpt.head.len() - end + excerpt.cut + excerpt.tail.len();

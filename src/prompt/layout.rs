@@ -7,10 +7,10 @@
 use std::ops::Range;
 
 use super::context::CutContext;
+use super::escape::ScannedText;
 use super::fence::{self, Fence, Row};
 use super::rank::RankWindows;
 use super::share::{self, Need, Rank};
-use super::shown::Seen;
 use super::window::Ranked;
 use super::{Cut, Part, tokens, window};
 use crate::model::{Content, ContentId, Form, Origin};
@@ -171,7 +171,7 @@ impl<'a> Unit<'a> {
 /// One content that is to be shown.
 struct Item<'a> {
     content: &'a Content,
-    seen: Seen<'a>,
+    seen: ScannedText<'a>,
     /// Spans of findings, the gravest first.
     focus: Vec<Range<usize>>,
     /// Tokens of its pointer, label and media type.
@@ -182,7 +182,7 @@ struct Item<'a> {
 
 impl<'a> Item<'a> {
     fn new(content: &'a Content, focus: Vec<Range<usize>>, fence: &Fence<'_>) -> Self {
-        let seen = fence.eyes().see(&content.text);
+        let seen = fence.escaper().scan(&content.text);
         let media_type = match &content.form {
             Form::Text | Form::Number | Form::Key => None,
             Form::TextFile { media_type } | Form::OpaqueFile { media_type } => media_type.as_deref(),

@@ -33,18 +33,18 @@
 mod compose;
 mod context;
 mod error;
+mod escape;
 mod evidence;
 mod fence;
-mod gaps;
 mod history;
 mod layout;
+mod marked_text;
 mod marks;
 mod rank;
 mod registry;
 mod reveal;
 mod sample;
 mod share;
-mod shown;
 mod sources;
 mod surroundings;
 mod tokens;
@@ -54,10 +54,10 @@ use crate::model::{ContentId, Finding, History, Origin, Step};
 use crate::policy::Policy;
 
 pub use error::PromptError;
+pub use escape::as_written;
 pub use marks::{CANARY_DIGITS, FENCE_DIGITS, Marks};
 pub use rank::{Cues, RankWindows};
 pub use registry::{CheckedTemplate, Prompts};
-pub use shown::as_written;
 
 /// The budget of a prompt when nothing is configured, in estimated tokens.
 pub const DEFAULT_BUDGET_TOKENS: usize = 12_000;

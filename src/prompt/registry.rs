@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::compose::{self, Composed};
 use super::context::{CodeRow, SystemContext};
 use super::fence::Fence;
-use super::gaps::Gaps;
+use super::marked_text::MarkedText;
 use super::{Marks, PromptError, PromptInput, Rendered, sample, sources, tokens};
 use crate::model::{Kind, ReasonCode};
 use crate::policy::OwnCode;
@@ -37,7 +37,7 @@ pub struct Prompts {
     /// Tokens of each kind's own prose.
     prose: BTreeMap<Kind, usize>,
     /// System prompts with gaps for the marks, by the hash of what a policy adds to them.
-    systems: Mutex<HashMap<blake3::Hash, Option<Arc<Gaps>>>>,
+    systems: Mutex<HashMap<blake3::Hash, Option<Arc<MarkedText>>>>,
 }
 
 /// One template that renders.
@@ -200,7 +200,7 @@ impl Prompts {
     /// The system prompt of a call. It is rendered once for what a policy adds to it: rendering takes longer than all else
     /// that a prompt needs.
     fn system_of(&self, guidance: &str, own_codes: &[OwnCode], marks: &Marks) -> Result<String, PromptError> {
-        if !Gaps::fit(marks) {
+        if !MarkedText::fit(marks) {
             return self.system(guidance, own_codes, marks);
         }
         let mut hash = blake3::Hasher::new();
@@ -218,7 +218,7 @@ impl Prompts {
         let gaps = match known {
             Some(gaps) => gaps,
             None => {
-                let gaps = Gaps::find(|marks| self.system(guidance, own_codes, marks))?.map(Arc::new);
+                let gaps = MarkedText::find(|marks| self.system(guidance, own_codes, marks))?.map(Arc::new);
                 let mut kept = self.systems.lock().unwrap_or_else(PoisonError::into_inner);
                 if kept.len() >= MOST_KEPT {
                     kept.clear();

@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
+use super::escape::ScannedText;
 use super::rank::{self, RankWindows};
-use super::shown::Seen;
 use crate::model::Origin;
 
 /// Bytes shown on either side of a finding, if there is room.
@@ -17,7 +17,7 @@ const MOST_OF_ENDS: u64 = 250_000;
 const MOST_WINDOWS: usize = 64;
 /// Bytes by which a part is shortened to begin and end with a word.
 const TO_WORD: usize = 24;
-/// Gaps that are not worth a mark.
+/// MarkedText that are not worth a mark.
 const SMALL_GAP: usize = 48;
 /// What a cut mark costs, in thousandths of a token.
 const MARK: u64 = 12_000;
@@ -32,7 +32,7 @@ pub(super) struct Ranked<'r> {
 /// The parts of a text that fit into so many tokens, in order. Focus points come first, the most important first; then what
 /// ranks highest, where somebody ranks.
 pub(super) fn parts(
-    seen: &Seen<'_>,
+    seen: &ScannedText<'_>,
     room: usize,
     focus: &[Range<usize>],
     ranked: Option<Ranked<'_>>,
@@ -92,7 +92,7 @@ pub(super) fn parts(
 }
 
 /// Adds windows by their rank, as long as there is room; what is left of it.
-fn push_ranked(seen: &Seen<'_>, ranked: Ranked<'_>, room: u64, parts: &mut Vec<Range<usize>>) -> u64 {
+fn push_ranked(seen: &ScannedText<'_>, ranked: Ranked<'_>, room: u64, parts: &mut Vec<Range<usize>>) -> u64 {
     let mut left = room;
     let text = seen.text();
     for window in rank::ranked(text, ranked.origin, ranked.ranks)
@@ -141,7 +141,7 @@ fn within_word(text: &str, at: usize) -> bool {
 }
 
 /// As much of a range as fits into so many tokens, from its start.
-pub(super) fn head_of(seen: &Seen<'_>, range: Range<usize>, room: usize) -> Vec<Range<usize>> {
+pub(super) fn head_of(seen: &ScannedText<'_>, range: Range<usize>, room: usize) -> Vec<Range<usize>> {
     let room = u64::try_from(room).unwrap_or(u64::MAX / 1000).saturating_mul(1000);
     let (end, _) = forward(seen, range.clone(), room.saturating_sub(2 * MARK));
     std::iter::once(range.start..end)
@@ -154,7 +154,7 @@ pub(super) fn whole(text: &str) -> Vec<Range<usize>> {
     std::iter::once(0..text.len()).collect()
 }
 
-fn tokens_fit(seen: &Seen<'_>, room: u64) -> bool {
+fn tokens_fit(seen: &ScannedText<'_>, room: u64) -> bool {
     let mut costs = 0u64;
     seen.text().char_indices().all(|(at, c)| {
         costs += seen.price(at, c);
@@ -163,7 +163,7 @@ fn tokens_fit(seen: &Seen<'_>, room: u64) -> bool {
 }
 
 /// How far one gets from the start of a range; where, and at what cost.
-fn forward(seen: &Seen<'_>, range: Range<usize>, room: u64) -> (usize, u64) {
+fn forward(seen: &ScannedText<'_>, range: Range<usize>, room: u64) -> (usize, u64) {
     let mut costs = 0;
     for (at, c) in seen.text().get(range.clone()).unwrap_or_default().char_indices() {
         let price = seen.price(range.start + at, c);
@@ -176,7 +176,7 @@ fn forward(seen: &Seen<'_>, range: Range<usize>, room: u64) -> (usize, u64) {
 }
 
 /// How far one gets from the end of a range towards its start.
-fn backward(seen: &Seen<'_>, range: Range<usize>, room: u64) -> (usize, u64) {
+fn backward(seen: &ScannedText<'_>, range: Range<usize>, room: u64) -> (usize, u64) {
     let mut costs = 0;
     let mut reached = range.end;
     for (at, c) in seen.text().get(range.clone()).unwrap_or_default().char_indices().rev() {
@@ -220,25 +220,25 @@ pub(super) const LEAST: usize = 48;
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::shown::{Eyes, Lines};
+    use super::super::escape::{Escaper, Lines};
     use super::super::tokens;
     use super::*;
 
     #[test]
     fn a_text_that_fits_is_shown_whole() {
-        let eyes = Eyes::new("f").unwrap();
+        let escaper = Escaper::new("f").unwrap();
         assert_eq!(
-            parts(&eyes.see("hello"), 10, &[], None),
+            parts(&escaper.scan("hello"), 10, &[], None),
             std::iter::once(0..5).collect::<Vec<_>>()
         );
-        assert!(parts(&eyes.see(""), 10, &[], None).is_empty());
+        assert!(parts(&escaper.scan(""), 10, &[], None).is_empty());
     }
 
     #[test]
     fn a_long_text_keeps_head_tail_and_what_was_found() {
         let text = format!("HEAD{}NEEDLE{}TAIL", "a".repeat(50_000), "b".repeat(50_000));
-        let eyes = Eyes::new("f").unwrap();
-        let seen = eyes.see(&text);
+        let escaper = Escaper::new("f").unwrap();
+        let seen = escaper.scan(&text);
         let focus = 50_004..50_010;
         let kept = parts(&seen, 1000, std::slice::from_ref(&focus), None);
         assert_eq!(kept.len(), 3);
@@ -253,8 +253,8 @@ mod tests {
         fn parts_are_ordered_on_borders_and_within_the_room(
             text in "[a-zé漢\u{200b}<|]{0,3000}", room in 0usize..900, at in proptest::collection::vec(0usize..9000, 0..5),
         ) {
-            let eyes = Eyes::new("fence").unwrap();
-            let seen = eyes.see(&text);
+            let escaper = Escaper::new("fence").unwrap();
+            let seen = escaper.scan(&text);
             let focus: Vec<Range<usize>> = at.iter().map(|at| { let at = floor(&text, *at); at..floor(&text, at + 9) }).collect();
             let ranked = Ranked { origin: Origin::ToolOutput, ranks: &rank::Cues };
             let kept = parts(&seen, room, &focus, Some(ranked).filter(|_| room % 2 == 0));
@@ -263,7 +263,7 @@ mod tests {
             for part in &kept {
                 prop_assert!(part.start >= end && part.end > part.start);
                 prop_assert!(text.get(part.clone()).is_some());
-                costs += tokens::estimate(&eyes.show_part(&seen, part.clone(), Lines::Kept));
+                costs += tokens::estimate(&escaper.show_part(&seen, part.clone(), Lines::Kept));
                 end = part.end;
             }
             prop_assert!(end <= text.len());

@@ -152,7 +152,7 @@ impl Canaries {
             prompts: &organisation.prompts,
             deadline: tokio::time::Instant::now() + self.settings.timeout,
             // Nobody's allowance: whoever configures canaries pays for them.
-            purse: &judge::BottomlessPurse,
+            budget: &judge::UnlimitedBudget,
             ranks: None,
         };
         match judge.assess(question).await {

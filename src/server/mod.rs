@@ -262,7 +262,10 @@ impl Server {
             metrics.abort();
         }
         let guardian = Arc::clone(&self.shared.guardian);
-        if tokio::time::timeout(LEARNING, guardian.learned()).await.is_err() {
+        if tokio::time::timeout(LEARNING, guardian.sessions_updated())
+            .await
+            .is_err()
+        {
             tracing::warn!("steps that were decided last are not remembered: there was no time");
         }
         // It waits for the disk, or for who reads the records.

@@ -159,10 +159,10 @@ async fn decide(
     tokio::spawn(async move {
         let _permits = permits;
         let _counted = InFlight::count();
-        let (decided, lesson) = guardian.answer(&admitted, step, slot).await;
+        let (decided, update) = guardian.answer(&admitted, step, slot).await;
         // Nobody may be there any more.
         let _ = answer.send(encode(&request, &decided, &shown));
-        lesson.learn().await;
+        update.apply().await;
     });
     match answered.await {
         Ok(answer) => answer,

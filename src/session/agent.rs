@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Happening, saved};
+use super::{StepRecord, saved};
 use crate::model::{Origin, Tool};
 
 /// Tools that are remembered of one agent or session.
@@ -156,22 +156,22 @@ impl AgentPast {
         })
     }
 
-    /// Whether a happening tells anything new of the agent.
-    pub(super) fn learns_from(&self, happening: &Happening) -> bool {
-        !happening.tainted_memories.is_empty()
-            || happening
+    /// Whether a step record tells anything new of the agent.
+    pub(super) fn changes_with(&self, record: &StepRecord) -> bool {
+        !record.tainted_memories.is_empty()
+            || record
                 .tools
                 .iter()
                 .any(|(id, seen)| seen.by == OfferedBy::Agent && self.tools.get(id).is_none())
     }
 
-    /// What is known of the agent after a happening.
-    pub(super) fn with(&self, happening: &Happening) -> Self {
+    /// What is known of the agent after a step record.
+    pub(super) fn with(&self, record: &StepRecord) -> Self {
         let mut agent = self.clone();
-        for (id, seen) in happening.tools.iter().filter(|(_, seen)| seen.by == OfferedBy::Agent) {
+        for (id, seen) in record.tools.iter().filter(|(_, seen)| seen.by == OfferedBy::Agent) {
             agent.tools.add(id, *seen);
         }
-        for memory in &happening.tainted_memories {
+        for memory in &record.tainted_memories {
             agent.store(memory);
         }
         agent

@@ -2,8 +2,8 @@
 //!
 //! It reads texts and knows neither who wrote them nor what follows from them.
 
-use super::deed::head;
-use super::spoken;
+use super::effects::head;
+use super::phrases;
 use super::taint::plain;
 use crate::tools::is_verb;
 
@@ -15,7 +15,7 @@ const MAX_SEARCHED: usize = 64 * 1024;
 /// Whether a request hands the decision to a text: "do what the page says".
 pub(super) fn delegates(request: &str) -> bool {
     let words = plain(request);
-    spoken::delegating().iter().any(|phrase| words.contains(phrase))
+    phrases::delegating().iter().any(|phrase| words.contains(phrase))
 }
 
 /// Sentences that ask for something: they begin with a verb for what tools do, or they say please.
@@ -37,11 +37,11 @@ pub(super) fn requests(text: &str) -> impl Iterator<Item = &str> {
                     .map(str::to_lowercase);
                 rest.len() >= 12
                     && words
-                        .find(|word| !spoken::is_opening(word))
-                        .is_some_and(|word| is_verb(&word) || spoken::class_of(&word).is_some())
+                        .find(|word| !phrases::is_opening(word))
+                        .is_some_and(|word| is_verb(&word) || phrases::class_of(&word).is_some())
             };
             let begins = std::iter::once(0).chain(behind_labels).find(asks);
-            let says = spoken::asks_at(sentence);
+            let says = phrases::asks_at(sentence);
             if let Some(start) = [begins, says].into_iter().flatten().min() {
                 return sentence.get(start..);
             }

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::taint::{keys_of, words_of};
-use super::{saved, spoken};
+use super::{phrases, saved};
 use crate::model::{Earlier, Kind, Origin, Step};
 use crate::tools::{ClassSet, ToolClass, verbs_of};
 
@@ -232,7 +232,7 @@ fn take_act(word: &str, acts: &mut ClassSet) {
             acts.insert(*class);
         }
     }
-    if let Some(class) = spoken::class_of(word) {
+    if let Some(class) = phrases::class_of(word) {
         acts.insert(class);
     }
     for class in ToolClass::ALL {

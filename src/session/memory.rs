@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::happening::Identity;
-use super::learning::{Learning, Underway, Unlearned};
+use super::pending_updates::{EarlierUpdates, PendingUpdate, PendingUpdates};
+use super::step_record::Identity;
 use super::{
-    Deed, Happening, Keys, Nameless, Past, SessionStore, Settings, Settled, StoreFailure, TaintedMemory, taint,
+    Effects, Keys, Nameless, Past, SessionStore, Settings, Settled, StepRecord, StoreFailure, TaintedMemory, taint,
 };
 use crate::model::{Caller, Gap, History, Kind, Step};
 use crate::policy::Policy;
@@ -17,7 +17,7 @@ use crate::telemetry::names;
 pub struct Memory {
     store: Arc<dyn SessionStore>,
     nameless: Nameless,
-    underway: Arc<Underway>,
+    pending: Arc<PendingUpdates>,
     began: Instant,
     time_to_live: Duration,
 }
@@ -89,13 +89,13 @@ impl Recalled {
 
     /// What is to be remembered of the step. `happened` is the step as it happened: the modified one where it was modified;
     /// the findings are those of the step as it was received.
-    pub fn happening(&self, happened: &Step, received: &Step, settled: Settled<'_>, policy: &Policy) -> Happening {
-        let mut happening = Happening::new(happened, &self.identity, settled);
-        happening.deed = Deed::of(received, settled.findings, policy);
+    pub fn step_record(&self, happened: &Step, received: &Step, settled: Settled<'_>, policy: &Policy) -> StepRecord {
+        let mut record = StepRecord::new(happened, &self.identity, settled);
+        record.effects = Effects::of(received, settled.findings, policy);
         if happened.kind == Kind::MemoryStore && settled.outcome.happened() {
-            happening.tainted_memories = self.tainted_memories(happened);
+            record.tainted_memories = self.tainted_memories(happened);
         }
-        happening
+        record
     }
 
     /// The memories that a step stores out of texts that were read before from places without authority.
@@ -141,7 +141,7 @@ impl Memory {
         Self {
             store,
             nameless: settings.nameless,
-            underway: Arc::default(),
+            pending: Arc::default(),
             began: Instant::now(),
             time_to_live: settings.time_to_live,
         }
@@ -155,25 +155,25 @@ impl Memory {
     /// The session and the agent of a step. Whoever stands for nobody in particular has no session but those that steps name.
     pub fn keys(&self, caller: &Caller, standing: Standing, step: &Step) -> Keys {
         let nameless = match standing {
-            Standing::Known => self.nameless,
-            Standing::Anybody => Nameless::Alone,
+            Standing::Authenticated => self.nameless,
+            Standing::Anonymous => Nameless::Alone,
         };
         Keys::of(caller, step, nameless)
     }
 
-    /// What has to be learned before a step with these keys sees its session.
-    pub fn unlearned(&self, keys: &Keys) -> Option<Unlearned> {
-        self.underway.of(*keys)
+    /// The updates that have to end before a step with these keys may read its session.
+    pub fn earlier_updates(&self, keys: &Keys) -> Option<EarlierUpdates> {
+        self.pending.of(*keys)
     }
 
-    /// Everything that is decided but not learned from yet.
-    pub fn underway(&self) -> Unlearned {
-        self.underway.all()
+    /// Every update that has been started and has not ended.
+    pub fn pending_updates(&self) -> EarlierUpdates {
+        self.pending.all()
     }
 
     /// Makes later steps wait until what comes back is dropped.
-    pub fn begin(&self, keys: Keys) -> Learning {
-        self.underway.begin(keys)
+    pub fn begin(&self, keys: Keys) -> PendingUpdate {
+        self.pending.begin(keys)
     }
 
     /// What happened before a step with these keys.
@@ -191,15 +191,15 @@ impl Memory {
         Ok(Snapshot { keys, past, young })
     }
 
-    /// A step in the light of its session, once all that was decided before is learned.
+    /// A step together with its session, once all earlier updates of the session have ended.
     ///
     /// # Errors
     ///
     /// When the store does not answer.
     pub async fn see(&self, caller: &Caller, standing: Standing, step: &Step) -> Result<Recalled, StoreFailure> {
         let keys = self.keys(caller, standing, step);
-        if let Some(unlearned) = self.unlearned(&keys) {
-            unlearned.wait().await;
+        if let Some(earlier_updates) = self.earlier_updates(&keys) {
+            earlier_updates.wait().await;
         }
         Ok(self.recall(keys).await?.seen_by(step))
     }
@@ -209,13 +209,13 @@ impl Memory {
     /// # Errors
     ///
     /// When the store does not answer.
-    pub async fn remember(&self, recalled: &Recalled, mut happening: Happening) -> Result<(), StoreFailure> {
+    pub async fn remember(&self, recalled: &Recalled, mut record: StepRecord) -> Result<(), StoreFailure> {
         let Some(session) = recalled.keys.session else {
             return Ok(());
         };
-        happening.seen = recalled.past.next_number();
-        happening.gap = recalled.past.gap();
-        self.store.remember(session, recalled.keys.agent, happening).await?;
+        record.seen = recalled.past.next_number();
+        record.gap = recalled.past.gap();
+        self.store.remember(session, recalled.keys.agent, record).await?;
         metrics::gauge!(names::SESSIONS).set(self.store.sessions() as f64);
         metrics::counter!(names::SESSION_EVICTIONS).absolute(self.store.evicted());
         Ok(())
@@ -226,7 +226,7 @@ impl Memory {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// It does.
-    Known,
+    Authenticated,
     /// There are no credentials: anybody may be calling.
-    Anybody,
+    Anonymous,
 }

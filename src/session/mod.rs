@@ -5,13 +5,13 @@
 //!                                                        │
 //!                                                     verdict
 //!                                                        ▼
-//!                              remember ◀── Happening (what was decided about which texts)
+//!                              remember ◀── StepRecord (what was decided about which texts)
 //! ```
 //!
 //! - A [`SessionKey`] is a hash of organisation, credential, agent and session id: an id that is borrowed under another
 //!   credential, or by another agent, is another session.
 //! - A [`Past`] is an immutable snapshot: two steps at a time see each what had been decided when they came.
-//! - A [`Happening`] is remembered once its verdict exists, after the answer was sent; the next step waits for it (`learning.rs`). A denied step is remembered as denied, a modified one with
+//! - A [`StepRecord`] is remembered once its verdict exists, after the answer was sent; the next step waits for it (`pending_updates.rs`). A denied step is remembered as denied, a modified one with
 //!   the modified text. The same step posted again counts once more and changes nothing else.
 //! - **Authority**: what the user asked for is kept apart, quoted, in a budget of its own ([`Authority`]): no amount of
 //!   other text pushes it out, and nothing but a user's message that was let through adds to it.
@@ -27,55 +27,55 @@ mod agent;
 mod approval;
 mod asks;
 mod authority;
-mod deed;
+mod data_file_error;
+mod effects;
 mod first_read;
 mod forgotten;
-mod happening;
 mod intent;
 mod kept;
 mod key;
-mod learning;
 mod memory;
 mod named;
 mod obvious;
 mod orders;
 mod past;
+mod pending_updates;
+mod phrases;
 mod relevance;
 pub mod rules;
 mod saved;
 mod select;
 mod shares;
 mod source_text;
-mod spoken;
+mod step_record;
 mod store;
 pub mod taint;
 mod trail;
 mod word_lists;
-mod words;
 
 pub use agent::{AgentPast, Digest, OfferedBy, TaintedMemory, ToolSeen};
 pub use authority::Authority;
-pub use deed::{Deed, Instructed};
-pub use happening::{Happening, Heard, Identity, Settled};
+pub use data_file_error::DataFileError;
+pub use effects::{Effects, InstructionSpan};
 pub use kept::{KeptError, KeptSessions};
 pub use key::{AgentKey, Keys, Nameless, Owner, SessionKey};
-pub use learning::{Learning, Unlearned};
 pub use memory::{Memory, Recalled, Snapshot, Standing};
 pub use named::lower;
 pub use obvious::{Obvious, kinds, obvious};
 pub use past::{Event, Past};
+pub use pending_updates::{EarlierUpdates, PendingUpdate};
 pub use source_text::{KeptText, SourceText};
+pub use step_record::{Identity, LearnedText, Settled, StepRecord};
 pub use store::{Clock, Kept, LocalSessions, SessionStore, Settings, StoreFailure};
 pub use trail::{Called, End, Instruction, Trail, Written};
-pub use words::WordsError;
 
 /// Reads every file of words and rules over a session.
 ///
 /// # Errors
 ///
 /// When one of them cannot be used.
-pub fn check() -> Result<(), WordsError> {
-    spoken::check()?;
+pub fn check() -> Result<(), DataFileError> {
+    phrases::check()?;
     obvious::check()?;
     orders::check()?;
     rules::check()

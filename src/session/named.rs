@@ -4,7 +4,7 @@
 //! `/dev/sdc`, to drop `legacy_2019` or to run an installer by its address has named what is acted upon, and a judge
 //! weighs the rest. What is certain whoever asked stays as it is. Only words of the user in this session count.
 
-use super::deed::head;
+use super::effects::head;
 use super::{Past, Trail};
 use crate::model::{Confidence, Content, Finding, Kind, Origin, Place, ReasonCode, Step, Treatment, Voice};
 

@@ -8,8 +8,8 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use super::data_file_error::DataFileError;
 use super::select::is_plain_select;
-use super::words::WordsError;
 use super::{OfferedBy, Past, ToolSeen};
 use crate::model::{Confidence, Content, Kind, Method, Origin, Outcome, Place, Step, Voice};
 use crate::policy::{Policy, has_proper_ids};
@@ -37,8 +37,8 @@ struct File {
     kinds: Vec<Obvious>,
 }
 
-static READ: LazyLock<Result<File, WordsError>> = LazyLock::new(|| {
-    toml::from_str(include_str!("obvious.toml")).map_err(|error| WordsError::new("obvious.toml", &error))
+static READ: LazyLock<Result<File, DataFileError>> = LazyLock::new(|| {
+    toml::from_str(include_str!("obvious.toml")).map_err(|error| DataFileError::new("obvious.toml", &error))
 });
 
 /// The kinds. INVARIANT: whoever starts the program has called [`check`].
@@ -48,7 +48,7 @@ static FILE: LazyLock<&'static File> = LazyLock::new(|| {
 });
 
 /// Reads the kinds.
-pub(super) fn check() -> Result<(), WordsError> {
+pub(super) fn check() -> Result<(), DataFileError> {
     READ.as_ref().map(|_| ()).map_err(Clone::clone)
 }
 

@@ -9,8 +9,8 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 use serde::Deserialize;
 
+use super::data_file_error::DataFileError;
 use super::word_lists::is_unspaced;
-use super::words::WordsError;
 
 /// Bytes of a text that are read.
 const MOST_BYTES: usize = 256 * 1024;
@@ -22,10 +22,10 @@ const PASSAGE: usize = 3;
 const MOST_PASSAGES: usize = 8;
 
 /// The words. INVARIANT: whoever starts the program has called [`check`].
-static WORDS: LazyLock<Result<Words, WordsError>> = LazyLock::new(|| Words::load(include_str!("orders.toml")));
+static WORDS: LazyLock<Result<Words, DataFileError>> = LazyLock::new(|| Words::load(include_str!("orders.toml")));
 
 /// Reads the words.
-pub(super) fn check() -> Result<(), WordsError> {
+pub(super) fn check() -> Result<(), DataFileError> {
     WORDS.as_ref().map(|_| ()).map_err(Clone::clone)
 }
 
@@ -274,8 +274,8 @@ struct Words {
 }
 
 impl Words {
-    fn load(file: &str) -> Result<Self, WordsError> {
-        let file: File = toml::from_str(file).map_err(|error| WordsError::new("orders.toml", &error))?;
+    fn load(file: &str) -> Result<Self, DataFileError> {
+        let file: File = toml::from_str(file).map_err(|error| DataFileError::new("orders.toml", &error))?;
         let lists = [
             (Sign::Addressee, file.addressees),
             (Sign::Quiet, file.quiet),
@@ -295,7 +295,7 @@ impl Words {
                 words.push(Word { sign, whole });
             }
         }
-        let search = AhoCorasick::new(&patterns).map_err(|error| WordsError::new("orders.toml", &error))?;
+        let search = AhoCorasick::new(&patterns).map_err(|error| DataFileError::new("orders.toml", &error))?;
         Ok(Self { search, words })
     }
 

@@ -1,4 +1,4 @@
-//! The past of a session: an immutable snapshot, and how a happening makes the next one of it.
+//! The past of a session: an immutable snapshot, and how a step record makes the next one of it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -6,11 +6,11 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::agent::{AgentPast, ToolTable};
-use super::happening::Identity;
 use super::intent::Intent;
 use super::rules::again;
+use super::step_record::Identity;
 use super::trail::Trail;
-use super::{Authority, Digest, Happening, Settings, ToolSeen, approval, first_read, relevance, saved};
+use super::{Authority, Digest, Settings, StepRecord, ToolSeen, approval, first_read, relevance, saved};
 use crate::model::{Earlier, Gap, History, Kind, Origin, Outcome, Step};
 
 /// Steps before this one that are told where only a credential joins them.
@@ -203,47 +203,47 @@ impl Past {
         history
     }
 
-    /// The past after a happening.
-    pub(super) fn with(&self, happening: Happening, bounds: &Settings) -> Self {
+    /// The past after a step record.
+    pub(super) fn with(&self, record: StepRecord, bounds: &Settings) -> Self {
         let mut past = self.clone();
-        past.take(happening, bounds);
+        past.take(record, bounds);
         past.shrink(bounds);
         past
     }
 
-    fn take(&mut self, happening: Happening, bounds: &Settings) {
-        self.gap = self.gap.or(happening.gap);
+    fn take(&mut self, record: StepRecord, bounds: &Settings) {
+        self.gap = self.gap.or(record.gap);
         let identity = Identity {
-            content: happening.content,
-            posting: happening.posting,
+            content: record.content,
+            posting: record.posting,
         };
         let posted_again = self
             .earlier_posting(&identity)
-            .filter(|event| event.step.outcome == happening.told.outcome)
+            .filter(|event| event.step.outcome == record.told.outcome)
             .map(|event| event.step.number);
         if let Some(number) = posted_again {
-            return self.count_again(number, &happening, None);
+            return self.count_again(number, &record, None);
         }
         let number = self.next;
         self.next = self.next.saturating_add(1);
-        self.hear(number, &happening);
+        self.hear(number, &record);
         // What the rules have to know must not push out the steps themselves.
         let for_trail = bounds.bytes_per_session.saturating_sub(SET_ASIDE) / 4 * 3;
-        Arc::make_mut(&mut self.trail).take(number, &happening, for_trail);
+        Arc::make_mut(&mut self.trail).take(number, &record, for_trail);
         let repeated = self
             .events
             .iter()
-            .find(|event| event.content == happening.content && event.step.outcome == happening.told.outcome)
+            .find(|event| event.content == record.content && event.step.outcome == record.told.outcome)
             .map(|event| event.step.number);
         match repeated {
-            Some(first) => self.count_again(first, &happening, Some(number)),
-            None => self.push(number, happening),
+            Some(first) => self.count_again(first, &record, Some(number)),
+            None => self.push(number, record),
         }
     }
 
     /// The user's words become authority; what a tool says of itself is compared with later.
-    fn hear(&mut self, number: u32, happening: &Happening) {
-        match (&happening.request, happening.told.kind) {
+    fn hear(&mut self, number: u32, record: &StepRecord) {
+        match (&record.request, record.told.kind) {
             (Some(text), _) => {
                 let answers = approval::is_bare(text).then(|| self.asked_last()).flatten();
                 self.authority.grant(number, text, answers);
@@ -252,7 +252,7 @@ impl Past {
             (None, _) => {}
         }
         let mut tools = None;
-        for (id, seen) in &happening.tools {
+        for (id, seen) in &record.tools {
             if self.tools.get(id).is_none() {
                 let tools = tools.get_or_insert_with(|| ToolTable::clone(&self.tools));
                 let seen = ToolSeen { step: number, ..*seen };
@@ -283,7 +283,7 @@ impl Past {
             .map(|event| event.step.last)
     }
 
-    fn count_again(&mut self, first: u32, happening: &Happening, last: Option<u32>) {
+    fn count_again(&mut self, first: u32, record: &StepRecord, last: Option<u32>) {
         let Some(slot) = Arc::make_mut(&mut self.events)
             .iter_mut()
             .find(|event| event.step.number == first)
@@ -291,8 +291,8 @@ impl Past {
             return;
         };
         let event = Arc::make_mut(slot);
-        event.seen = happening.seen.min(self.next);
-        if let Some(id) = happening.posting.filter(|id| !event.postings.contains(id)) {
+        event.seen = record.seen.min(self.next);
+        if let Some(id) = record.posting.filter(|id| !event.postings.contains(id)) {
             if event.postings.len() >= MAX_POSTINGS {
                 event.postings.remove(0);
             }
@@ -306,9 +306,9 @@ impl Past {
         }
     }
 
-    fn push(&mut self, number: u32, happening: Happening) {
-        let answered = self.tool_that_answered(&happening);
-        let mut told = happening.told;
+    fn push(&mut self, number: u32, record: StepRecord) {
+        let answered = self.tool_that_answered(&record);
+        let mut told = record.told;
         (told.number, told.last) = (number, number);
         told.tool = told.tool.or(answered);
         let said: usize = told
@@ -321,30 +321,30 @@ impl Past {
             .iter()
             .map(|noted| noted.rule.len() + noted.pointer.as_str().len() + 96)
             .sum();
-        let bytes = 320 + said + noted + happening.call.as_ref().map_or(0, String::len);
+        let bytes = 320 + said + noted + record.call.as_ref().map_or(0, String::len);
         let intent = again::counts(&told)
-            .then(|| Intent::remembered(&told, happening.deed.classes))
+            .then(|| Intent::remembered(&told, record.effects.classes))
             .flatten();
         let bytes = bytes + intent.as_ref().map_or(0, Intent::bytes);
         self.bytes += bytes;
         Arc::make_mut(&mut self.events).push_back(Arc::new(Event {
             step: Arc::new(told),
-            call: happening.call,
+            call: record.call,
             intent: intent.map(Arc::new),
-            content: happening.content,
-            postings: happening.posting.into_iter().collect(),
-            seen: happening.seen.min(number),
+            content: record.content,
+            postings: record.posting.into_iter().collect(),
+            seen: record.seen.min(number),
             bytes,
         }));
     }
 
     /// The tool whose answer this is: that of the call with the same id; without an id, that of the call just before.
-    fn tool_that_answered(&self, happening: &Happening) -> Option<String> {
-        if !matches!(happening.told.kind, Kind::ToolResult | Kind::McpResponse) {
+    fn tool_that_answered(&self, record: &StepRecord) -> Option<String> {
+        if !matches!(record.told.kind, Kind::ToolResult | Kind::McpResponse) {
             return None;
         }
         let mut calls = self.events().rev().filter(|event| event.step.tool.is_some());
-        let call = match &happening.call {
+        let call = match &record.call {
             Some(id) => calls.find(|event| event.call.as_ref() == Some(id) && is_call(event.step.kind)),
             None => self.events().next_back().filter(|event| is_call(event.step.kind)),
         };

@@ -12,7 +12,7 @@ use moka::policy::EvictionPolicy;
 
 use super::forgotten::Forgotten;
 use super::shares::Shares;
-use super::{AgentKey, AgentPast, Happening, Past, SessionKey};
+use super::{AgentKey, AgentPast, Past, SessionKey, StepRecord};
 use crate::model::Gap;
 
 /// How much is remembered, for how long.
@@ -72,17 +72,17 @@ impl Default for Settings {
 #[error("the store of sessions did not answer: {0}")]
 pub struct StoreFailure(pub String);
 
-/// A place where sessions are kept. A shared store keeps happenings in a list for each session and folds them.
+/// A place where sessions are kept. A shared store keeps step records in a list for each session and folds them.
 pub trait SessionStore: Send + Sync {
     /// What happened in a session so far, and what is known of the agent. An unknown session has an empty past.
     fn recall(&self, session: SessionKey, agent: Option<AgentKey>) -> BoxFuture<'_, Result<Arc<Past>, StoreFailure>>;
 
-    /// Appends a happening to a session. Appending to one session by several at a time loses nothing.
+    /// Appends a step record to a session. Appending to one session by several at a time loses nothing.
     fn remember(
         &self,
         session: SessionKey,
         agent: Option<AgentKey>,
-        happening: Happening,
+        record: StepRecord,
     ) -> BoxFuture<'_, Result<(), StoreFailure>>;
 
     /// Sessions that are remembered, roughly.
@@ -118,7 +118,7 @@ struct Entry<T> {
     at: Instant,
 }
 
-/// What is remembered after a happening.
+/// What is remembered after a step record.
 pub(super) struct Learned {
     pub(super) past: Arc<Past>,
     /// What is known of the agent, where that is more than before.
@@ -273,21 +273,21 @@ impl LocalSessions {
         }
     }
 
-    /// Remembers a happening; answers what is remembered now.
-    pub(super) async fn keep(&self, session: SessionKey, agent: Option<AgentKey>, happening: Happening) -> Learned {
+    /// Remembers a step record; answers what is remembered now.
+    pub(super) async fn keep(&self, session: SessionKey, agent: Option<AgentKey>, record: StepRecord) -> Learned {
         let mut learned = Learned {
             past: Arc::default(),
             agent: None,
         };
         if let Some(key) = agent {
-            learned.agent = self.keep_of_agent(key, &happening).await;
+            learned.agent = self.keep_of_agent(key, &record).await;
         }
-        // One session's happenings are appended one after the other: nothing is lost when they come at once.
+        // One session's step records are appended one after the other: nothing is lost when they come at once.
         let mut leaving = Vec::new();
         let append = |entry: Option<moka::Entry<SessionKey, Arc<Entry<Past>>>>| {
             let kept = entry.map(moka::Entry::into_value).filter(|kept| self.is_fresh(kept));
             let past = kept.map(|kept| Arc::clone(&kept.value)).unwrap_or_default();
-            let past = Arc::new(past.with(happening, &self.settings));
+            let past = Arc::new(past.with(record, &self.settings));
             // Counted before it is there: whatever removes it comes later.
             leaving = self
                 .session_shares
@@ -304,15 +304,15 @@ impl LocalSessions {
     }
 
     /// Learns of an agent; answers what is known now, where that is more than before.
-    async fn keep_of_agent(&self, key: AgentKey, happening: &Happening) -> Option<Arc<AgentPast>> {
+    async fn keep_of_agent(&self, key: AgentKey, record: &StepRecord) -> Option<Arc<AgentPast>> {
         let known = self.agents.get(&key).await.unwrap_or_default();
-        if !known.learns_from(happening) {
+        if !known.changes_with(record) {
             return None;
         }
         let mut leaving = Vec::new();
         let learn = |entry: Option<moka::Entry<AgentKey, Arc<AgentPast>>>| {
             let known = entry.map(moka::Entry::into_value).unwrap_or_default();
-            let known = known.with(happening);
+            let known = known.with(record);
             leaving = self.agent_shares.wrote(key.owner(), key, weight_of_agent(&known));
             std::future::ready(Arc::new(known))
         };
@@ -352,10 +352,10 @@ impl SessionStore for LocalSessions {
         &self,
         session: SessionKey,
         agent: Option<AgentKey>,
-        happening: Happening,
+        record: StepRecord,
     ) -> BoxFuture<'_, Result<(), StoreFailure>> {
         async move {
-            self.keep(session, agent, happening).await;
+            self.keep(session, agent, record).await;
             Ok(())
         }
         .boxed()

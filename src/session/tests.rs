@@ -44,14 +44,14 @@ fn said(origin: Origin, text: &str) -> Step {
     step
 }
 
-fn happened(step: &Step, outcome: Outcome) -> Happening {
+fn happened(step: &Step, outcome: Outcome) -> StepRecord {
     let settled = Settled {
         outcome,
         reasons: &[],
         findings: &[],
         withheld: &Withheld::default(),
     };
-    Happening::new(step, &Identity::of(step), settled)
+    StepRecord::new(step, &Identity::of(step), settled)
 }
 
 fn memory(settings: Settings) -> (Arc<LocalSessions>, Memory) {
@@ -60,12 +60,12 @@ fn memory(settings: Settings) -> (Arc<LocalSessions>, Memory) {
 }
 
 async fn live(memory: &Memory, step: &Step, outcome: Outcome) {
-    let recalled = memory.see(&caller(), Standing::Known, step).await.unwrap();
+    let recalled = memory.see(&caller(), Standing::Authenticated, step).await.unwrap();
     memory.remember(&recalled, happened(step, outcome)).await.unwrap();
 }
 
 async fn past_of(memory: &Memory, step: &Step) -> Arc<Past> {
-    let recalled = memory.see(&caller(), Standing::Known, step).await.unwrap();
+    let recalled = memory.see(&caller(), Standing::Authenticated, step).await.unwrap();
     Arc::clone(recalled.past())
 }
 
@@ -279,7 +279,7 @@ async fn no_organisation_drives_out_what_is_remembered_of_another() {
             id: Some(AgentId::new(format!("agent-{n}"))),
             ..Agent::default()
         });
-        let recalled = memory.see(&loud, Standing::Known, &step).await.unwrap();
+        let recalled = memory.see(&loud, Standing::Authenticated, &step).await.unwrap();
         memory
             .remember(&recalled, happened(&step, Outcome::Allowed))
             .await
@@ -349,7 +349,7 @@ async fn a_borrowed_session_id_gains_nothing() {
         name: "key-2".to_owned(),
         ..caller()
     };
-    let recalled = memory.see(&eve, Standing::Known, &step).await.unwrap();
+    let recalled = memory.see(&eve, Standing::Authenticated, &step).await.unwrap();
     assert!(recalled.past().is_empty());
     let mut as_other = step.clone();
     as_other.agent = Some(Agent {
@@ -367,13 +367,13 @@ async fn who_has_no_credential_has_no_session_but_the_one_that_is_named() {
     step.session = None;
     let caller = caller();
     let recall = |standing| memory.see(&caller, standing, &step);
-    let recalled = recall(Standing::Anybody).await.unwrap();
+    let recalled = recall(Standing::Anonymous).await.unwrap();
     memory
         .remember(&recalled, happened(&step, Outcome::Allowed))
         .await
         .unwrap();
-    assert!(recall(Standing::Anybody).await.unwrap().past().is_empty());
-    let recalled = recall(Standing::Known).await.unwrap();
+    assert!(recall(Standing::Anonymous).await.unwrap().past().is_empty());
+    let recalled = recall(Standing::Authenticated).await.unwrap();
     memory
         .remember(&recalled, happened(&step, Outcome::Allowed))
         .await
@@ -381,7 +381,7 @@ async fn who_has_no_credential_has_no_session_but_the_one_that_is_named() {
     step.contents[0].text = "another".to_owned();
     assert!(
         !memory
-            .see(&caller, Standing::Known, &step)
+            .see(&caller, Standing::Authenticated, &step)
             .await
             .unwrap()
             .past()
@@ -503,7 +503,7 @@ async fn of_other_work_under_one_credential_the_source_of_words_and_the_latest_a
     }
     let told = async |text: &str| {
         let call = message(Kind::McpRequest, Origin::ToolArguments, text);
-        let recalled = memory.see(&caller(), Standing::Known, &call).await.unwrap();
+        let recalled = memory.see(&caller(), Standing::Authenticated, &call).await.unwrap();
         let history = recalled.history(&call);
         let mut numbers: Vec<u32> = history.steps.iter().map(|step| step.number).collect();
         numbers.sort_unstable();

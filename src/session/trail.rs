@@ -10,10 +10,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::asks::{delegates, requests};
-use super::deed::{Instructed, head};
+use super::effects::{InstructionSpan, head};
 use super::source_text::{KeptText, SourceText};
 use super::taint::{Provenance, TaintIndex, plain, stem};
-use super::{Happening, Heard, approval, saved};
+use super::{LearnedText, StepRecord, approval, saved};
 use crate::model::{Confidence, Kind, Origin};
 use crate::tools::{ClassSet, ToolClass};
 
@@ -143,21 +143,21 @@ pub struct Trail {
 /// What was noted of the texts of a step, by where they stand: a step may have tens of thousands.
 struct Notes<'a> {
     sources: HashMap<&'a str, &'a SourceText>,
-    instructed: HashMap<&'a str, Vec<&'a Instructed>>,
+    instructions: HashMap<&'a str, Vec<&'a InstructionSpan>>,
 }
 
 impl<'a> Notes<'a> {
-    fn of(happening: &'a Happening) -> Self {
+    fn of(record: &'a StepRecord) -> Self {
         let mut notes = Self {
             sources: HashMap::new(),
-            instructed: HashMap::new(),
+            instructions: HashMap::new(),
         };
-        for source in &happening.sources {
+        for source in &record.sources {
             notes.sources.entry(source.pointer.as_str()).or_insert(source);
         }
-        for instructed in &happening.deed.instructions {
-            let here = notes.instructed.entry(instructed.pointer.as_str()).or_default();
-            here.push(instructed);
+        for instruction in &record.effects.instructions {
+            let here = notes.instructions.entry(instruction.pointer.as_str()).or_default();
+            here.push(instruction);
         }
         notes
     }
@@ -250,9 +250,9 @@ impl Trail {
     }
 
     /// Takes in what happened in the step of this number; the trail may take so many bytes.
-    pub fn take(&mut self, number: u32, happening: &Happening, bytes: usize) {
+    pub fn take(&mut self, number: u32, record: &StepRecord, bytes: usize) {
         self.taint.begin_step(bytes / PARTS * TAINTS);
-        self.follow(number, happening);
+        self.follow(number, record);
         while self.bytes() > bytes && self.drops_least() {}
     }
 
@@ -276,33 +276,33 @@ impl Trail {
         }
     }
 
-    fn follow(&mut self, number: u32, happening: &Happening) {
-        let told = &happening.told;
+    fn follow(&mut self, number: u32, record: &StepRecord) {
+        let told = &record.told;
         let called = match told.kind {
-            Kind::ToolResult | Kind::McpResponse => self.call_of(happening.call.as_deref()),
+            Kind::ToolResult | Kind::McpResponse => self.call_of(record.call.as_deref()),
             _ => None,
         };
-        let notes = Notes::of(happening);
-        for heard in &happening.heard {
-            match heard.origin {
-                Origin::Instructions => self.take_own_instructions(&heard.text),
+        let notes = Notes::of(record);
+        for learned in &record.texts {
+            match learned.origin {
+                Origin::Instructions => self.take_own_instructions(&learned.text),
                 Origin::User if told.kind == Kind::UserMessage && told.outcome.happened() => {
-                    self.take_request(&heard.text);
+                    self.take_request(&learned.text);
                     self.heard = number;
                 }
                 Origin::Agent if told.kind == Kind::AgentMessage => {
-                    self.said = head(&heard.text, MAX_SAID).to_owned();
+                    self.said = head(&learned.text, MAX_SAID).to_owned();
                 }
                 Origin::ToolArguments if told.outcome.happened() => {
                     let place = Provenance {
                         number,
                         method: told.method,
                         tool: told.tool.clone(),
-                        classes: happening.deed.classes,
-                        origin: heard.origin,
-                        pointer: heard.pointer.clone(),
+                        classes: record.effects.classes,
+                        origin: learned.origin,
+                        pointer: learned.pointer.clone(),
                     };
-                    self.take_end(&Arc::new(place), &heard.text);
+                    self.take_end(&Arc::new(place), &learned.text);
                 }
                 origin if origin.is_external() => {
                     let place = Arc::new(Provenance {
@@ -311,9 +311,9 @@ impl Trail {
                         tool: called.as_ref().map(|call| call.tool.clone()),
                         classes: called.as_ref().map(|call| call.classes).unwrap_or_default(),
                         origin,
-                        pointer: heard.pointer.clone(),
+                        pointer: learned.pointer.clone(),
                     });
-                    self.take_external(&place, heard, told.kind, &notes);
+                    self.take_external(&place, learned, told.kind, &notes);
                 }
                 _ => {}
             }
@@ -322,7 +322,7 @@ impl Trail {
             && matches!(told.kind, Kind::ToolCall | Kind::McpRequest)
             && told.outcome.happened()
         {
-            self.take_call(number, tool, happening);
+            self.take_call(number, tool, record);
         }
     }
 
@@ -355,8 +355,8 @@ impl Trail {
         }
     }
 
-    fn take_external(&mut self, place: &Arc<Provenance>, heard: &Heard, kind: Kind, notes: &Notes<'_>) {
-        let text = heard.text.as_str();
+    fn take_external(&mut self, place: &Arc<Provenance>, learned: &LearnedText, kind: Kind, notes: &Notes<'_>) {
+        let text = learned.text.as_str();
         if let Some(source) = notes.sources.get(place.pointer.as_str()) {
             self.take_source(KeptText {
                 place: Arc::clone(place),
@@ -364,7 +364,7 @@ impl Trail {
             });
         }
         let here = notes
-            .instructed
+            .instructions
             .get(place.pointer.as_str())
             .map(Vec::as_slice)
             .unwrap_or_default();
@@ -436,17 +436,17 @@ impl Trail {
         }));
     }
 
-    fn take_call(&mut self, number: u32, tool: &str, happening: &Happening) {
+    fn take_call(&mut self, number: u32, tool: &str, record: &StepRecord) {
         if self.calls.len() >= MAX_CALLS {
             self.calls.pop_front();
         }
         self.calls.push_back(Arc::new(Called {
             number,
-            id: happening.call.clone(),
+            id: record.call.clone(),
             tool: tool.to_owned(),
-            classes: happening.deed.classes,
+            classes: record.effects.classes,
         }));
-        for (name, text) in &happening.deed.files {
+        for (name, text) in &record.effects.files {
             if self.files.len() >= MAX_FILES {
                 self.files.pop_front();
             }

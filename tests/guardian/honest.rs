@@ -123,5 +123,9 @@ fn small_chains_are_stopped_by_rules_alone_and_their_twins_pass() {
     }
     assert_eq!(blocked, [""; 0], "honest steps");
     let missed: Vec<&String> = passed.difference(&stopped).collect();
-    assert!(stopped.len() >= STOPPED, "{} stopped; missed: {missed:#?}", stopped.len());
+    assert!(
+        stopped.len() >= STOPPED,
+        "{} stopped; missed: {missed:#?}",
+        stopped.len()
+    );
 }

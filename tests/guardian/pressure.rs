@@ -58,7 +58,7 @@ async fn more_than_may_wait_are_told_to_come_back_and_small_steps_are_answered()
     let request = large(200_000).to_string();
     let many = futures_util::future::join_all((0..12).map(|_| guardian.post_text(request.clone())));
     let small = async {
-        while guardian
+        while !guardian
             .get("metrics")
             .await
             .1

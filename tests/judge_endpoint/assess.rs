@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use aos_guardian::judge::{
-    AgentReasoning, BottomlessPurse, Case, Charge, Judge, JudgeFailure, Judged, Purse, Settings, UnusableAnswers,
+    AgentReasoning, Case, Charge, Judge, JudgeFailure, Judged, Settings, SpendBudget, UnlimitedBudget, UnusableAnswers,
 };
 use aos_guardian::llm;
 use aos_guardian::model::{ContentId, Decision, ReasonCode, Risk, Step};
@@ -51,7 +51,7 @@ async fn judge_at(url: String, step: &Step, budget_tokens: usize) -> Result<Judg
             policy: &policy,
             prompts: &prompts,
             deadline: Instant::now() + Duration::from_secs(20),
-            purse: &BottomlessPurse,
+            budget: &UnlimitedBudget,
             ranks: None,
         })
         .await
@@ -336,11 +336,11 @@ async fn every_call_is_counted_by_its_outcome() {
     }
 }
 
-/// A purse that remembers what was booked.
+/// A budget that remembers what was booked.
 #[derive(Default)]
 struct Ledger(Mutex<Vec<Charge>>);
 
-impl Purse for Ledger {
+impl SpendBudget for Ledger {
     fn reserve(&self, _most: Charge) -> BoxFuture<'_, Result<(), JudgeFailure>> {
         Box::pin(std::future::ready(Ok(())))
     }
@@ -384,7 +384,7 @@ async fn a_call_that_lost_against_its_hedge_is_paid_for_and_told() {
             policy: &policy,
             prompts: &prompts,
             deadline: Instant::now() + patience,
-            purse: &ledger,
+            budget: &ledger,
             ranks: None,
         })
         .await

@@ -106,19 +106,19 @@ impl AskingArguments {
             let recording = Arc::new(Recording::continued(file)?);
             return Ok(Asking::Recorded {
                 name: settings.llm.model().to_owned(),
-                judge: Arc::new(Judge::new(settings)?.on_tape(Arc::<Recording>::clone(&recording), "recorded")),
+                judge: Arc::new(Judge::new(settings)?.with_recorder(Arc::<Recording>::clone(&recording), "recorded")),
                 recording,
                 file: file.clone(),
             });
         }
         if let Some(file) = &self.replay {
-            let recording = Recording::played(file)?;
+            let recording = Recording::replayed(file)?;
             // What was asked of whom in which order is part of the run: everything stays as it is configured.
             let settings = config.judge.clone().unwrap_or_else(|| unconfigured(recording.model()));
             let settings = once(settings);
             return Ok(Asking::Replayed {
                 name: format!("{} (replayed)", settings.llm.model()),
-                judge: Arc::new(Judge::new(settings)?.on_tape(Arc::new(recording), "replayed")),
+                judge: Arc::new(Judge::new(settings)?.with_recorder(Arc::new(recording), "replayed")),
             });
         }
         Ok(Asking::Live {
@@ -165,7 +165,7 @@ fn unconfigured(model: Option<&str>) -> judge::Settings {
     }
 }
 
-/// A tape holds one answer to a question: nobody is asked a second time.
+/// A recorder holds one answer to a question: nobody is asked a second time.
 fn once(settings: judge::Settings) -> judge::Settings {
     judge::Settings {
         unusable: judge::UnusableAnswers::Fail,

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::{FAILED, MISSING, QuestionId, STALE, marks};
-use crate::judge::{JudgeFailure, Question, Tape};
+use crate::judge::{JudgeFailure, Question, Recorder};
 use crate::llm::{self, Failure, Reply};
 use crate::prompt::Marks;
 
@@ -208,7 +208,7 @@ impl BatchAnswers {
         self.cases.contains_key(case)
     }
 
-    /// A tape that plays the answers of one case.
+    /// A recorder that replays the answers of one case.
     pub fn of_case(self: &Arc<Self>, case: &str) -> Arc<CaseAnswers> {
         Arc::new(CaseAnswers {
             batch: Arc::clone(self),
@@ -256,7 +256,7 @@ pub struct CaseAnswers {
     asked: Mutex<usize>,
 }
 
-impl Tape for CaseAnswers {
+impl Recorder for CaseAnswers {
     fn marks(&self) -> Marks {
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         *asked += 1;
@@ -266,7 +266,7 @@ impl Tape for CaseAnswers {
         }
     }
 
-    fn play(&self, question: &Question<'_>) -> Result<Option<Reply>, JudgeFailure> {
+    fn replay(&self, question: &Question<'_>) -> Result<Option<Reply>, JudgeFailure> {
         let failure = |code, detail: String| JudgeFailure { code, detail };
         let entry = self.batch.cases.get(&self.case);
         let answer = entry.and_then(|entry| {

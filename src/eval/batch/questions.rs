@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::{BATCHED, MOST_QUESTIONS, QuestionId, fresh_seed, marks};
-use crate::judge::{JudgeFailure, Question, Tape};
+use crate::judge::{JudgeFailure, Question, Recorder};
 use crate::llm::{self, Failure, Reply};
 use crate::prompt::Marks;
 
@@ -84,7 +84,7 @@ impl BatchQuestions {
         Ok(file.written)
     }
 
-    /// A tape that takes down the questions of one case.
+    /// A recorder that takes down the questions of one case.
     pub fn of_case(self: &Arc<Self>, case: &str) -> Arc<CaseQuestions> {
         Arc::new(CaseQuestions {
             batch: Arc::clone(self),
@@ -125,14 +125,14 @@ impl CaseQuestions {
     }
 }
 
-impl Tape for CaseQuestions {
+impl Recorder for CaseQuestions {
     fn marks(&self) -> Marks {
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         *asked += 1;
         marks(&self.seed, *asked)
     }
 
-    fn play(&self, question: &Question<'_>) -> Result<Option<Reply>, JudgeFailure> {
+    fn replay(&self, question: &Question<'_>) -> Result<Option<Reply>, JudgeFailure> {
         let line = self.line(question).ok_or_else(|| JudgeFailure {
             code: "batch_unwritable",
             detail: "the question cannot be written into a batch".to_owned(),

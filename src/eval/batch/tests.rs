@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::judge::{Question, Tape};
+use crate::judge::{Question, Recorder};
 use crate::llm::{self, Request, Schema};
 
 const SEED: &str = "0123456789abcdef0123456789abcdef";
@@ -28,9 +28,9 @@ fn by_hand(id: &str) -> Value {
     json!({"custom_id": id, "answer": {"decision": "allow"}})
 }
 
-/// Puts one question to a tape, and gives its digest along.
-fn ask(tape: &dyn Tape, text: &str) -> (String, Result<Option<String>, &'static str>) {
-    let marks = tape.marks();
+/// Puts one question to a recorder, and gives its digest along.
+fn ask(recorder: &dyn Recorder, text: &str) -> (String, Result<Option<String>, &'static str>) {
+    let marks = recorder.marks();
     let json: Box<RawValue> = serde_json::from_str("{}").unwrap();
     let question = Question {
         model: "m",
@@ -41,9 +41,9 @@ fn ask(tape: &dyn Tape, text: &str) -> (String, Result<Option<String>, &'static 
         },
         marks: &marks,
     };
-    let played = tape.play(&question);
-    let played = played.map(|reply| reply.map(|reply| reply.text)).map_err(|f| f.code);
-    (question.digest(), played)
+    let replayed = recorder.replay(&question);
+    let replayed = replayed.map(|reply| reply.map(|reply| reply.text)).map_err(|f| f.code);
+    (question.digest(), replayed)
 }
 
 fn digest(text: &str) -> String {
@@ -87,10 +87,10 @@ fn an_answer_reaches_the_question_that_it_was_given_to() {
     ]);
     let answers = Arc::new(answers.unwrap());
     assert_eq!(answers.cases(), 3);
-    let tape = answers.of_case("a");
-    assert_eq!(ask(&*tape, "q1").1, Ok(Some("first".to_owned())));
-    assert_eq!(ask(&*tape, "q2").1, Ok(Some(r#"{"n":2}"#.to_owned())));
-    assert_eq!(ask(&*tape, "q3").1, Err(MISSING));
+    let recorder = answers.of_case("a");
+    assert_eq!(ask(&*recorder, "q1").1, Ok(Some("first".to_owned())));
+    assert_eq!(ask(&*recorder, "q2").1, Ok(Some(r#"{"n":2}"#.to_owned())));
+    assert_eq!(ask(&*recorder, "q3").1, Err(MISSING));
     assert_eq!(ask(&*answers.of_case("a"), "another question").1, Err(STALE));
     assert_eq!(ask(&*answers.of_case("b#c"), "q1").1, Err(FAILED));
     assert_eq!(ask(&*answers.of_case("d"), "q1").1, Err(FAILED));

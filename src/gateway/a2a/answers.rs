@@ -74,7 +74,7 @@ fn in_band(route: &Route, call: &Call, denial: &Denial) -> Option<String> {
 /// A task that only the gateway knows, which tells of a refusal; alone, and as the answer to a message.
 fn rejected_task(route: &Route, call: &Call, denial: &Denial) -> (Json, Json) {
     let context = uuid::Uuid::new_v4().to_string();
-    let id = route.seen.reject(context.clone(), denial);
+    let id = route.judged.reject(context.clone(), denial);
     let task = rejected(call, &id, &context, denial);
     (task.clone(), object([("task", task)]))
 }
@@ -89,7 +89,7 @@ pub(super) fn of_rejected(route: &Route, call: &Call) -> Option<Answer> {
         return None;
     }
     let id = call.task()?;
-    let known = route.seen.rejected(&id)?;
+    let known = route.judged.rejected(&id)?;
     let task = rejected(call, &id, &known.context, &known.denial);
     let body = match &call.binding {
         Binding::Rpc { id, .. } => object([("jsonrpc", "2.0".into()), ("id", id.clone()), ("result", task)]),

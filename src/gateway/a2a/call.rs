@@ -75,8 +75,8 @@ impl Call {
 
     /// Whether the call carries nothing that a verdict could be about.
     pub(super) fn is_bare(&self) -> bool {
-        let plain_path = self.rest.split('/').all(crate::gateway::seen::is_plain);
-        self.op.may_be_bare() && plain_path && crate::gateway::seen::is_bare(&self.said())
+        let plain_path = self.rest.split('/').all(crate::gateway::judged_units::is_plain);
+        self.op.may_be_bare() && plain_path && crate::gateway::judged_units::is_bare(&self.said())
     }
 
     /// The step that the call is judged as.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::call::{Binding, Call};
 use super::methods::{Op, Version};
-use crate::gateway::courtesy;
+use crate::gateway::cancel_upstream;
 use crate::gateway::json::object;
 use crate::gateway::query::Query;
 use crate::gateway::receive::Received;
@@ -12,7 +12,7 @@ use crate::gateway::route::Route;
 
 /// Tells the agent behind the gateway that nobody is going to read the answer.
 pub(super) fn cancel(route: &Arc<Route>, call: &Call, received: &Arc<Received>, task: &str) {
-    if call.op == Op::Cancel || !crate::gateway::seen::is_plain(task) {
+    if call.op == Op::Cancel || !crate::gateway::judged_units::is_plain(task) {
         return;
     }
     let cancelling = Call {
@@ -35,7 +35,7 @@ pub(super) fn cancel(route: &Arc<Route>, call: &Call, received: &Arc<Received>, 
         },
         query: Query::default(),
     };
-    courtesy::tell(route, received, cancelling.rest.clone(), cancelling.body());
+    cancel_upstream::tell(route, received, cancelling.rest.clone(), cancelling.body());
 }
 
 fn rest_of_task(rest: &str, task: &str) -> String {

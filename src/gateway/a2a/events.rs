@@ -45,7 +45,7 @@ impl Events {
         if self.ids.0.is_some()
             && let Some(sent) = self.sent.take()
         {
-            self.route.seen.learn(&self.scope(), &sent, &sent);
+            self.route.judged.remember(&self.scope(), &sent, &sent);
         }
     }
 }
@@ -68,7 +68,7 @@ impl Dialect for Events {
             return Err("the agent behind the gateway sent an event that is not one of A2A".to_owned());
         }
         self.learn_ids(&value);
-        match self.ids.0.as_deref().and_then(|task| self.route.seen.denied(task)) {
+        match self.ids.0.as_deref().and_then(|task| self.route.judged.denied(task)) {
             Some(denial) => Err(denial.text()),
             None => Ok(value),
         }
@@ -183,7 +183,7 @@ impl Dialect for Events {
     fn end_denied(&mut self, denial: &Denial) -> Vec<Event> {
         self.route.count("denied_response");
         if let Some(task) = &self.ids.0 {
-            self.route.seen.deny(task, denial);
+            self.route.judged.deny(task, denial);
             cancel(&self.route, &self.call, &self.received, task);
         }
         vec![answers::denied_event(&self.call, &self.ids, denial)]

@@ -17,14 +17,14 @@ use crate::gateway::answer::{Answer, is_event_stream};
 use crate::gateway::body::Pulse;
 use crate::gateway::denial::Denial;
 use crate::gateway::json::Json;
-use crate::gateway::opened::{Awaited, respond};
 use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
+use crate::gateway::slow_answer::{Awaited, respond};
 use crate::gateway::sse::Event;
 use crate::gateway::upstream::{Forward, Upstream, UpstreamFault};
 use crate::gateway::verdicts::Ruling;
 
-type Opened = crate::gateway::opened::Opened<Events>;
+type Opened = crate::gateway::slow_answer::Opened<Events>;
 
 /// Answers a call.
 pub(super) async fn answer(route: Arc<Route>, call: Call, received: Received) -> Response {
@@ -137,7 +137,7 @@ fn refused(route: &Route, call: &Call, denial: &Denial) -> Answer {
 /// Judges a call, and puts webhooks behind the gateway.
 async fn admit(route: &Route, call: &mut Call) -> Result<(), Denial> {
     if call.op == Op::Subscribe
-        && let Some(denial) = call.task().and_then(|task| route.seen.denied(&task))
+        && let Some(denial) = call.task().and_then(|task| route.judged.denied(&task))
     {
         return Err(Denial::clone(&denial));
     }
@@ -210,7 +210,7 @@ async fn finish(
         _ => scope(&ids),
     };
     if let (Some(_), Some(sent)) = (&ids.0, call.params.get("message")) {
-        route.seen.learn(&scope, sent, sent);
+        route.judged.remember(&scope, sent, sent);
     }
     let view = overlaid(route, call, answer);
     let (denied_task, view) = match view {
@@ -247,7 +247,7 @@ async fn finish(
         Err(denial) => {
             route.count("denied_response");
             if let Some(task) = &ids.0 {
-                route.seen.deny(task, &denial);
+                route.judged.deny(task, &denial);
                 cancel(route, call, received, task);
                 if call.op == Op::Get
                     && let Err((_, view)) = overlaid(route, call, view)

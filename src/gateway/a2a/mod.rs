@@ -68,7 +68,7 @@ fn read_rest(route: &Route, received: &Received) -> Result<Json, Answer> {
 
 fn read_rpc(route: &Route, received: &Received) -> Result<Call, Answer> {
     // Words in the path would go on without having been judged.
-    if !received.rest.split('/').all(super::seen::is_plain) {
+    if !received.rest.split('/').all(super::judged_units::is_plain) {
         return Err(refusal(StatusCode::NOT_FOUND, -32601, "there is nothing here"));
     }
     let RpcRequest { id, name, params } = RpcRequest::read(route, &received.body)?;

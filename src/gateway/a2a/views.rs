@@ -21,7 +21,7 @@ pub(super) fn overlaid(route: &Route, call: &Call, mut answer: Json) -> Result<J
     let Some(result) = result else { return Ok(answer) };
     if let Some(Json::Array(tasks)) = result.get_mut("tasks") {
         for task in tasks {
-            if let Some(denial) = task.str_of("id").and_then(|id| route.seen.denied(id)) {
+            if let Some(denial) = task.str_of("id").and_then(|id| route.judged.denied(id)) {
                 *task = answers::failed_task(call, task, &denial);
             }
         }
@@ -33,7 +33,7 @@ pub(super) fn overlaid(route: &Route, call: &Call, mut answer: Json) -> Result<J
     };
     if let Some(task) = task
         && task.get("status").is_some()
-        && let Some(denial) = task.str_of("id").and_then(|id| route.seen.denied(id))
+        && let Some(denial) = task.str_of("id").and_then(|id| route.judged.denied(id))
     {
         *task = answers::failed_task(call, task, &denial);
         whole = Some(denial);
@@ -83,7 +83,7 @@ pub(super) async fn each_task(route: &Route, call: &Call, mut answer: Json) -> J
             Ok(became) => became,
             Err(denial) => {
                 if let Some(task) = &ids.0 {
-                    route.seen.deny(task, &denial);
+                    route.judged.deny(task, &denial);
                 }
                 answers::failed_task(call, &task, &denial)
             }
@@ -92,7 +92,10 @@ pub(super) async fn each_task(route: &Route, call: &Call, mut answer: Json) -> J
     let count = shown.len();
     let mut list = object([("tasks", Json::Array(shown))]);
     for name in ["nextPageToken", "pageSize", "totalSize"] {
-        if let Some(value) = result.get(name).filter(|value| crate::gateway::seen::is_bare(value)) {
+        if let Some(value) = result
+            .get(name)
+            .filter(|value| crate::gateway::judged_units::is_bare(value))
+        {
             list.set(name, value.clone());
         }
     }

@@ -157,7 +157,7 @@ pub(super) async fn notify(route: &Arc<Route>, received: Received) -> Response {
     let denied = ids
         .0
         .as_deref()
-        .and_then(|task| route.seen.denied(task))
+        .and_then(|task| route.judged.denied(task))
         .map(|denial| Denial::clone(&denial));
     let judged = match denied {
         Some(denial) => Err(denial),
@@ -178,7 +178,7 @@ pub(super) async fn notify(route: &Arc<Route>, received: Received) -> Response {
         Err(denial) => {
             route.count("denied_response");
             if let Some(task) = &ids.0 {
-                route.seen.deny(task, &denial);
+                route.judged.deny(task, &denial);
             }
             stopped(&call, &ids, &denial)
         }

@@ -105,7 +105,7 @@ impl Dialect for Events {
     fn end_denied(&mut self, denial: &Denial) -> Vec<Event> {
         self.route.count("denied_response");
         if let Some(id) = &self.id {
-            self.route.seen.deny(id, denial);
+            self.route.judged.deny(id, denial);
             cancel(&self.route, &self.received, id);
         }
         self.last_words(&denial.text())

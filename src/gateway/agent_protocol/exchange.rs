@@ -14,10 +14,10 @@ use crate::gateway::body::Pulse;
 use crate::gateway::denial::{Denial, Stage};
 use crate::gateway::hold::judge_list;
 use crate::gateway::json::Json;
-use crate::gateway::opened::{Awaited, respond};
 use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
 use crate::gateway::settings::DenyStyle;
+use crate::gateway::slow_answer::{Awaited, respond};
 use crate::gateway::sse::Event;
 use crate::gateway::upstream::{Forward, UpstreamFault};
 use crate::gateway::verdicts::Ruling;
@@ -32,7 +32,7 @@ pub(super) struct Call {
     pub(super) body: Json,
 }
 
-type Opened = crate::gateway::opened::Opened<Events>;
+type Opened = crate::gateway::slow_answer::Opened<Events>;
 
 /// Answers a call.
 pub(super) async fn answer(route: Arc<Route>, call: Call, received: Received) -> Response {
@@ -70,7 +70,7 @@ async fn open(route: Arc<Route>, mut call: Call, received: Arc<Received>, stream
         form: None,
         agent: agent_of(&received.rest),
     };
-    let before = call.id.as_deref().and_then(|id| route.seen.denied(id));
+    let before = call.id.as_deref().and_then(|id| route.judged.denied(id));
     if let Some(denial) = before {
         route.count("denied_response");
         return match call.op {
@@ -160,7 +160,7 @@ async fn admit(route: &Route, call: &mut Call) -> Result<(), Denial> {
 /// Judges a whole answer.
 async fn finish(route: &Arc<Route>, call: &Call, received: &Arc<Received>, answer: Json, status: StatusCode) -> Answer {
     let id = call.id.clone().or_else(|| shapes::id_of(&answer));
-    let denied_before = id.as_deref().and_then(|id| route.seen.denied(id));
+    let denied_before = id.as_deref().and_then(|id| route.judged.denied(id));
     if let (Some(denial), Op::Status | Op::Show) = (denied_before, call.op) {
         return status_of_denied(call, &denial);
     }
@@ -177,7 +177,7 @@ async fn finish(route: &Arc<Route>, call: &Call, received: &Arc<Received>, answe
         Err(denial) => {
             route.count("denied_response");
             if let Some(id) = &id {
-                route.seen.deny(id, &denial);
+                route.judged.deny(id, &denial);
                 cancel(route, received, id);
             }
             with_in_band(route, call.op, denied(&denial), &denial)
@@ -214,7 +214,7 @@ fn faulty(route: &Route, op: Op, status: StatusCode, message: &str) -> Answer {
 fn with_in_band(route: &Route, op: Op, answer: Answer, denial: &Denial) -> Answer {
     let in_band = match op {
         Op::Process => {
-            let id = route.seen.reject(String::new(), denial);
+            let id = route.judged.reject(String::new(), denial);
             Some(shapes::started(&id).to_string())
         }
         Op::StreamRequest | Op::Events | Op::Status | Op::Show => None,

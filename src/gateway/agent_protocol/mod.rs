@@ -66,13 +66,13 @@ pub(super) async fn serve(route: Arc<Route>, received: Received) -> Response {
     let Some((op, named)) = Op::of(&received.method, &received.rest) else {
         return refuse(StatusCode::NOT_FOUND, "there is nothing here");
     };
-    let is_plain = |(name, value)| super::seen::is_plain(name) && super::seen::is_plain(value);
+    let is_plain = |(name, value)| super::judged_units::is_plain(name) && super::judged_units::is_plain(value);
     if !received.query.pairs().all(is_plain) {
         return refuse(StatusCode::BAD_REQUEST, "expected plain words and numbers in the query");
     }
     let asked = received.query.get("request_id").or(received.query.get("run_id"));
     let id = named.or(asked.map(str::to_owned));
-    if !received.rest.split('/').all(super::seen::is_plain) {
+    if !received.rest.split('/').all(super::judged_units::is_plain) {
         return refuse(StatusCode::BAD_REQUEST, "expected plain words in the path");
     }
     let body = match received.body.is_empty() {

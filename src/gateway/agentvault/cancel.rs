@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use crate::gateway::answer::RpcRequest;
-use crate::gateway::courtesy;
+use crate::gateway::cancel_upstream;
 use crate::gateway::json::object;
+use crate::gateway::judged_units;
 use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
-use crate::gateway::seen;
 
 /// Tells the agent behind the gateway that nobody is going to read the answer.
 pub(super) fn cancel(route: &Arc<Route>, received: &Arc<Received>, task: &str) {
-    if !seen::is_plain(task) {
+    if !judged_units::is_plain(task) {
         return;
     }
     let request = RpcRequest {
@@ -20,5 +20,5 @@ pub(super) fn cancel(route: &Arc<Route>, received: &Arc<Received>, task: &str) {
         params: object([("id", task.into())]),
     };
     let body = Some(request.message().write());
-    courtesy::tell(route, received, received.rest.clone(), body);
+    cancel_upstream::tell(route, received, received.rest.clone(), body);
 }

@@ -96,7 +96,7 @@ impl Dialect for Events {
     fn end_denied(&mut self, denial: &Denial) -> Vec<Event> {
         self.route.count("denied_response");
         if let Some(task) = &self.task {
-            self.route.seen.deny(task, denial);
+            self.route.judged.deny(task, denial);
             cancel(&self.route, &self.received, task);
         }
         shapes::denied_events(self.task.as_deref(), denial)

@@ -13,15 +13,15 @@ use crate::gateway::answer::{Answer, RpcRequest, is_event_stream};
 use crate::gateway::body::Pulse;
 use crate::gateway::denial::{Denial, Stage};
 use crate::gateway::json::Json;
-use crate::gateway::opened::{Awaited, respond};
+use crate::gateway::judged_units;
 use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
-use crate::gateway::seen;
+use crate::gateway::slow_answer::{Awaited, respond};
 use crate::gateway::sse::Event;
 use crate::gateway::upstream::{Forward, UpstreamFault};
 use crate::gateway::verdicts::Ruling;
 
-type Opened = crate::gateway::opened::Opened<Events>;
+type Opened = crate::gateway::slow_answer::Opened<Events>;
 
 /// Answers a call.
 pub(super) async fn answer(route: Arc<Route>, request: RpcRequest, received: Received) -> Response {
@@ -133,7 +133,7 @@ async fn open(route: Arc<Route>, mut request: RpcRequest, received: Arc<Received
 async fn admit(route: &Route, op: Op, request: &mut RpcRequest) -> Result<(), Denial> {
     let task = request.params.str_of("id");
     if op == Op::Subscribe
-        && let Some(denial) = task.and_then(|task| route.seen.denied(task))
+        && let Some(denial) = task.and_then(|task| route.judged.denied(task))
     {
         return Err(Denial::clone(&denial));
     }
@@ -150,7 +150,7 @@ async fn admit(route: &Route, op: Op, request: &mut RpcRequest) -> Result<(), De
             return Err(Denial::undecided(Stage::Request, "untrusted_destination", message));
         }
     }
-    if matches!(op, Op::Get | Op::Cancel | Op::Subscribe) && seen::is_bare(&request.params) {
+    if matches!(op, Op::Get | Op::Cancel | Op::Subscribe) && judged_units::is_bare(&request.params) {
         return Ok(());
     }
     tools::judge(route, &mut request.params).await?;
@@ -185,9 +185,9 @@ async fn finish(
         .or(asked_task);
     let scope = shapes::scope(task.as_deref());
     if let Some(sent) = request.params.get("message") {
-        route.seen.learn(&scope, sent, sent);
+        route.judged.remember(&scope, sent, sent);
     }
-    let denied = task.as_deref().and_then(|task| route.seen.denied(task));
+    let denied = task.as_deref().and_then(|task| route.judged.denied(task));
     if let (Op::Get, Some(denial)) = (op, denied) {
         return with_failed_task(answer, &denial);
     }
@@ -201,7 +201,7 @@ async fn finish(
         Err(denial) => {
             route.count("denied_response");
             if let Some(task) = &task {
-                route.seen.deny(task, &denial);
+                route.judged.deny(task, &denial);
                 cancel(route, received, task);
             }
             if op == Op::Get && answer.get("result").is_some() {

@@ -38,7 +38,7 @@ pub(super) async fn serve(route: Arc<Route>, received: Received) -> Response {
         return card::token(&route, received).await;
     }
     // Words in the path would go on without having been judged.
-    if !received.rest.split('/').all(super::seen::is_plain) {
+    if !received.rest.split('/').all(super::judged_units::is_plain) {
         route.count("refused");
         let body = rpc_error(&Json::Null, -32601, "[guardian] there is nothing here", None).write();
         return Answer::json(StatusCode::NOT_FOUND, body).into_response();

@@ -27,7 +27,7 @@ use futures_util::future::BoxFuture;
 
 use super::forgotten::Forgotten;
 use super::{
-    AgentKey, AgentPast, Happening, Kept, LocalSessions, Past, SessionKey, SessionStore, Settings, StoreFailure,
+    AgentKey, AgentPast, Kept, LocalSessions, Past, SessionKey, SessionStore, Settings, StepRecord, StoreFailure,
 };
 use database::{Database, Row, Table};
 use writer::Writer;
@@ -174,13 +174,13 @@ impl SessionStore for KeptSessions {
         &self,
         session: SessionKey,
         agent: Option<AgentKey>,
-        happening: Happening,
+        record: StepRecord,
     ) -> BoxFuture<'_, Result<(), StoreFailure>> {
         async move {
             if !self.local.holds(&session).await {
                 self.bring_back(session).await;
             }
-            let learned = self.local.keep(session, agent, happening).await;
+            let learned = self.local.keep(session, agent, record).await;
             self.writer.write(session, learned.past, agent.zip(learned.agent));
             Ok(())
         }

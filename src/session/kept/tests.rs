@@ -24,7 +24,10 @@ fn said(session: &str, origin: Origin, text: &str) -> Step {
 }
 
 async fn live(memory: &Memory, organisation: &str, step: &Step) {
-    let recalled = memory.see(&caller(organisation), Standing::Known, step).await.unwrap();
+    let recalled = memory
+        .see(&caller(organisation), Standing::Authenticated, step)
+        .await
+        .unwrap();
     let settled = Settled {
         outcome: Outcome::Allowed,
         reasons: &[],
@@ -32,12 +35,15 @@ async fn live(memory: &Memory, organisation: &str, step: &Step) {
         withheld: &crate::model::Withheld::default(),
     };
     let policy = crate::policy::Policy::standard().unwrap();
-    let happening = recalled.happening(step, step, settled, &policy);
-    memory.remember(&recalled, happening).await.unwrap();
+    let record = recalled.step_record(step, step, settled, &policy);
+    memory.remember(&recalled, record).await.unwrap();
 }
 
 async fn past(memory: &Memory, organisation: &str, step: &Step) -> Arc<Past> {
-    let recalled = memory.see(&caller(organisation), Standing::Known, step).await.unwrap();
+    let recalled = memory
+        .see(&caller(organisation), Standing::Authenticated, step)
+        .await
+        .unwrap();
     Arc::clone(recalled.past())
 }
 

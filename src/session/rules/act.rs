@@ -3,8 +3,8 @@
 
 use super::scene::Scene;
 use crate::model::ToolClass;
-use crate::session::deed::head;
-use crate::session::spoken;
+use crate::session::effects::head;
+use crate::session::phrases;
 use crate::session::taint::{Echo, plain, stem};
 use crate::session::trail::Instruction;
 use crate::tools;
@@ -48,7 +48,7 @@ impl Doing {
         let tool = scene.step.tool_call.as_ref().map_or("", |call| call.tool.as_str());
         let acting = || {
             let classes = scene.classified.set.iter().filter(|class| class.acts());
-            classes.flat_map(|class| tools::verbs_of(class).chain(spoken::verbs_of(class)))
+            classes.flat_map(|class| tools::verbs_of(class).chain(phrases::verbs_of(class)))
         };
         let asked_to_act = acting().any(|verb| taint.user_meant(verb));
         let words = tools::words_of(tool);

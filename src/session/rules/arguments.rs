@@ -2,7 +2,7 @@
 //! mean everything, data that runs when it is read.
 
 use super::scene::Scene;
-use super::{Experts, Sighting, finding};
+use super::{Sighting, TextScreener, finding};
 use crate::model::{Content, Finding, Form, Kind, Origin, Place, ReasonCode, Severity, ToolClass};
 use crate::policy::Policy;
 use crate::session::orders;
@@ -11,10 +11,10 @@ use crate::tools;
 /// Bytes of a command that is put together.
 const LONGEST: usize = 4_000;
 
-pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, experts: &dyn Experts, found: &mut Vec<Finding>) {
+pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, screener: &dyn TextScreener, found: &mut Vec<Finding>) {
     match scene.step.kind {
         Kind::ToolCall | Kind::McpRequest => {
-            found.extend(program(scene, policy, experts));
+            found.extend(program(scene, policy, screener));
             found.extend(deletes_all(scene));
             found.extend(writes_where_only_reading(scene));
         }
@@ -24,7 +24,7 @@ pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, experts: &dyn Experts, 
 }
 
 /// What a call of a tool that is named like a program would do on a command line, and what its environment makes of it.
-fn program(scene: &Scene<'_>, policy: &Policy, experts: &dyn Experts) -> Option<Finding> {
+fn program(scene: &Scene<'_>, policy: &Policy, screener: &dyn TextScreener) -> Option<Finding> {
     let words = tools::words_of(scene.tool());
     let named = words.iter().find(|word| PROGRAMS.contains(&word.as_str()));
     let mut command = String::new();
@@ -56,7 +56,7 @@ fn program(scene: &Scene<'_>, policy: &Policy, experts: &dyn Experts) -> Option<
         }
     }
     let first = first.or_else(|| scene.arguments().next())?;
-    let worst = experts
+    let worst = screener
         .examine(scene.step, Origin::ToolArguments, &command, policy)
         .into_iter()
         .filter(is_harm)

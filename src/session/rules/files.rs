@@ -1,19 +1,19 @@
 //! Files that are written in one step and run in another: what is run is what was written.
 
 use super::scene::Scene;
-use super::{Experts, Sighting, finding};
+use super::{Sighting, TextScreener, finding};
 use crate::model::{Confidence, Content, Finding, Origin, ReasonCode, Severity, ToolClass};
 use crate::policy::Policy;
-use crate::session::deed::file_name;
+use crate::session::effects::file_name;
 use crate::session::trail::Written;
 
-pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, experts: &dyn Experts, found: &mut Vec<Finding>) {
+pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, screener: &dyn TextScreener, found: &mut Vec<Finding>) {
     if !scene.has(ToolClass::Executes) {
         return;
     }
     for content in scene.arguments() {
         if let Some(written) = run(scene, content) {
-            found.extend(harm(scene, content, written, policy, experts).or_else(|| taint(scene, content, written)));
+            found.extend(harm(scene, content, written, policy, screener).or_else(|| taint(scene, content, written)));
             return;
         }
     }
@@ -92,9 +92,9 @@ fn harm(
     content: &Content,
     written: &Written,
     policy: &Policy,
-    experts: &dyn Experts,
+    screener: &dyn TextScreener,
 ) -> Option<Finding> {
-    let worst = experts
+    let worst = screener
         .examine(scene.step, Origin::ToolArguments, &written.text, policy)
         .into_iter()
         .filter(|finding| {

@@ -6,7 +6,7 @@ use super::act::{Act, Doing, deletes};
 use super::scene::{Role, Scene};
 use super::{Sighting, finding};
 use crate::model::{Confidence, ContentId, Finding, Kind, Method, Pointer, ToolClass, Treatment, Voice};
-use crate::session::deed::head;
+use crate::session::effects::head;
 use crate::session::taint::{Echo, EchoKind, Standing, ValueKind, plain};
 use crate::session::trail::Instruction;
 

@@ -9,12 +9,12 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use super::scene::Scene;
-use super::{Experts, Sighting, finding};
+use super::{Sighting, TextScreener, finding};
 use crate::model::{Confidence, Content, Finding, Kind, Origin, ReasonCode, Severity, ToolClass, Treatment};
 use crate::policy::Policy;
-use crate::session::deed::head;
+use crate::session::data_file_error::DataFileError;
+use crate::session::effects::head;
 use crate::session::taint::{Echo, EchoKind, Standing, ValueKind};
-use crate::session::words::WordsError;
 
 /// Bytes of a written text that are read.
 const LONGEST: usize = 16 * 1024;
@@ -24,8 +24,8 @@ const LONGEST_COMMAND: usize = 1_000;
 const MOST_COMMANDS: usize = 24;
 
 /// The names. INVARIANT: whoever starts the program has called [`check`].
-static NAMES: LazyLock<Result<Names, WordsError>> = LazyLock::new(|| {
-    toml::from_str(include_str!("later.toml")).map_err(|why| WordsError::new("rules/later.toml", &why))
+static NAMES: LazyLock<Result<Names, DataFileError>> = LazyLock::new(|| {
+    toml::from_str(include_str!("later.toml")).map_err(|why| DataFileError::new("rules/later.toml", &why))
 });
 
 #[derive(Deserialize)]
@@ -37,7 +37,7 @@ struct Names {
 }
 
 /// Reads the names.
-pub(super) fn check() -> Result<(), WordsError> {
+pub(super) fn check() -> Result<(), DataFileError> {
     NAMES.as_ref().map(|_| ()).map_err(Clone::clone)
 }
 
@@ -50,7 +50,7 @@ enum Use {
     Steers,
 }
 
-pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, experts: &dyn Experts, found: &mut Vec<Finding>) {
+pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, screener: &dyn TextScreener, found: &mut Vec<Finding>) {
     if !matches!(scene.step.kind, Kind::ToolCall | Kind::McpRequest) || scene.classified.reads {
         return;
     }
@@ -71,7 +71,7 @@ pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, experts: &dyn Experts, 
     if file_use == Use::Runs && !shell {
         let worst = texts
             .iter()
-            .filter_map(|content| Some((*content, harm(scene, content, policy, experts)?)))
+            .filter_map(|content| Some((*content, harm(scene, content, policy, screener)?)))
             .max_by_key(|(_, seen)| (seen.severity, seen.confidence));
         if let Some((content, seen)) = worst {
             found.extend(runs_later(scene, content, &path, &seen));
@@ -171,10 +171,10 @@ fn use_of(path: &str) -> Option<Use> {
 }
 
 /// The worst that a text would do, line by line and value by value, as commands.
-fn harm(scene: &Scene<'_>, content: &Content, policy: &Policy, experts: &dyn Experts) -> Option<Finding> {
+fn harm(scene: &Scene<'_>, content: &Content, policy: &Policy, screener: &dyn TextScreener) -> Option<Finding> {
     let text = head(&content.text, LONGEST);
     let seen = commands(text).take(MOST_COMMANDS).flat_map(|command| {
-        experts.examine(
+        screener.examine(
             scene.step,
             Origin::ToolArguments,
             head(command, LONGEST_COMMAND),

@@ -43,7 +43,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use super::Past;
-use super::words::WordsError;
+use super::data_file_error::DataFileError;
 use crate::model::{
     Confidence, Content, ContentId, Finding, Origin, Pointer, ReasonCode, Severity, Step, Treatment, View,
 };
@@ -53,8 +53,8 @@ use scene::Scene;
 /// The family's name: the first part of its rule ids.
 pub const FAMILY: &str = "session";
 
-static READ: LazyLock<Result<Vec<SessionRule>, WordsError>> =
-    LazyLock::new(|| load(include_str!("session.toml")).map_err(|why| WordsError::new("rules/session.toml", &why)));
+static READ: LazyLock<Result<Vec<SessionRule>, DataFileError>> =
+    LazyLock::new(|| load(include_str!("session.toml")).map_err(|why| DataFileError::new("rules/session.toml", &why)));
 
 /// The rules. INVARIANT: whoever starts the program has called [`check`].
 fn rules() -> &'static [SessionRule] {
@@ -62,7 +62,7 @@ fn rules() -> &'static [SessionRule] {
 }
 
 /// Reads the rules.
-pub(super) fn check() -> Result<(), WordsError> {
+pub(super) fn check() -> Result<(), DataFileError> {
     servers::check()?;
     later::check()?;
     READ.as_ref().map(|_| ()).map_err(Clone::clone)
@@ -92,7 +92,7 @@ pub struct SessionRule {
 }
 
 /// Who can say what a text would do: the prefilters, for a text that is no content of the step.
-pub trait Experts {
+pub trait TextScreener {
     /// What is found in a text if it were of this origin; an argument counts as a command.
     fn examine(&self, step: &Step, origin: Origin, text: &str, policy: &Policy) -> Vec<Finding>;
 }
@@ -103,24 +103,24 @@ pub fn catalogue() -> &'static [SessionRule] {
 }
 
 /// What the rules see in a step, in the light of what happened before it.
-pub fn screen(past: &Past, step: &Step, policy: &Policy, experts: &dyn Experts) -> Vec<Finding> {
+pub fn screen(past: &Past, step: &Step, policy: &Policy, screener: &dyn TextScreener) -> Vec<Finding> {
     let scene = Scene::of(past, step, policy);
     let mut found = Vec::new();
     definitions::screen(&scene, &mut found);
     memories::screen(&scene, &mut found);
     orders::screen(&scene, &mut found);
-    arguments::screen(&scene, policy, experts, &mut found);
+    arguments::screen(&scene, policy, screener, &mut found);
     servers::screen(&scene, &mut found);
-    later::screen(&scene, policy, experts, &mut found);
+    later::screen(&scene, policy, screener, &mut found);
     if !past.is_empty() {
         hijack::screen(&scene, &mut found);
         flow::screen(&scene, &mut found);
         outward::screen(&scene, &mut found);
-        files::screen(&scene, policy, experts, &mut found);
+        files::screen(&scene, policy, screener, &mut found);
         approvals::screen(&scene, &mut found);
         again::screen(&scene, &mut found);
-        split::screen(&scene, policy, experts, &mut found);
-        seams::screen(&scene, policy, experts, &mut found);
+        split::screen(&scene, policy, screener, &mut found);
+        seams::screen(&scene, policy, screener, &mut found);
     }
     found
 }

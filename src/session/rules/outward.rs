@@ -13,7 +13,7 @@ use super::scene::{Role, Scene};
 use super::{Sighting, finding};
 use crate::model::{Confidence, Content, Finding, Form, Kind, Origin, Place, Severity, ToolClass};
 use crate::session::KeptText;
-use crate::session::deed::head;
+use crate::session::effects::head;
 use crate::session::taint::{ValueKind, opened, run_of, values_of};
 use crate::tools;
 

@@ -6,7 +6,7 @@ use super::Past;
 use crate::model::{Content, ContentId, Form, Kind, Origin, Place, Pointer, Step, ToolClass};
 use crate::policy::Policy;
 use crate::session::Trail;
-use crate::session::spoken;
+use crate::session::phrases;
 use crate::session::taint::{Echo, EchoKind, Standing};
 use crate::tools::{Classified, classes_of_call};
 
@@ -184,7 +184,7 @@ impl<'a> Scene<'a> {
             "order", "buy", "file", "create", "schicke", "sende",
         ];
         let taint = self.trail().taint();
-        let elsewhere = spoken::verbs_of(ToolClass::SendsOut);
+        let elsewhere = phrases::verbs_of(ToolClass::SendsOut);
         WORDS.iter().any(|word| taint.user_said(word)) || elsewhere.into_iter().any(|verb| taint.user_meant(verb))
     }
 }

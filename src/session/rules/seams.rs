@@ -1,7 +1,7 @@
 //! Credentials that come in pieces: the end of a text of an earlier step, and the beginning of one of this step.
 
 use super::scene::Scene;
-use super::{Experts, Sighting, finding};
+use super::{Sighting, TextScreener, finding};
 use crate::model::{Confidence, Content, Finding, Form, Kind, Origin, Place, ReasonCode};
 use crate::policy::Policy;
 
@@ -14,7 +14,7 @@ const SHORTEST_WORD: usize = 14;
 /// Seams of one step that are looked at closely.
 const MOST: usize = 8;
 
-pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, experts: &dyn Experts, found: &mut Vec<Finding>) {
+pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, screener: &dyn TextScreener, found: &mut Vec<Finding>) {
     let mut left = MOST;
     for content in scene.step.contents.iter().filter(|content| carries(scene, content)) {
         for end in scene.trail().ends().rev() {
@@ -27,13 +27,13 @@ pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, experts: &dyn Experts, 
             left -= 1;
             let crosses =
                 |finding: &Finding| is_secret(finding) && finding.span.start < seam && seam < finding.span.end;
-            let mut seen = experts
+            let mut seen = screener
                 .examine(scene.step, Origin::ToolOutput, &joined, policy)
                 .into_iter();
             // What is whole already is continued by nothing: the next text begins a word of its own.
             let secret = seen.find(crosses).filter(|_| {
                 let before = joined.get(..seam).unwrap_or_default();
-                let alone = experts.examine(scene.step, Origin::ToolOutput, before, policy);
+                let alone = screener.examine(scene.step, Origin::ToolOutput, before, policy);
                 !alone
                     .iter()
                     .any(|finding| is_secret(finding) && finding.span.end == before.len())

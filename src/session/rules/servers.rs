@@ -10,10 +10,10 @@ use serde::Deserialize;
 use super::scene::Scene;
 use super::{Sighting, finding};
 use crate::model::{Confidence, Content, FactKind, Finding, Form, Kind, Origin, Severity, Step};
+use crate::session::data_file_error::DataFileError;
 use crate::session::orders::{self, Sign};
 use crate::session::taint::short;
 use crate::session::word_lists::WordLists;
-use crate::session::words::WordsError;
 
 /// Texts of one step that are read.
 const MOST_CONTENTS: usize = 4_096;
@@ -28,8 +28,8 @@ const WHOLE: usize = 2;
 const FILES: usize = 3;
 
 /// The words. INVARIANT: whoever starts the program has called [`check`].
-static WORDS: LazyLock<Result<WordLists, WordsError>> = LazyLock::new(|| {
-    let failed = |why: &dyn std::fmt::Display| WordsError::new("rules/servers.toml", &why.to_string());
+static WORDS: LazyLock<Result<WordLists, DataFileError>> = LazyLock::new(|| {
+    let failed = |why: &dyn std::fmt::Display| DataFileError::new("rules/servers.toml", &why.to_string());
     let file: File = toml::from_str(include_str!("servers.toml")).map_err(|why| failed(&why))?;
     WordLists::new(vec![file.secrets, file.talk, file.whole, file.files]).map_err(|why| failed(&why))
 });
@@ -44,7 +44,7 @@ struct File {
 }
 
 /// Reads the words.
-pub(super) fn check() -> Result<(), WordsError> {
+pub(super) fn check() -> Result<(), DataFileError> {
     WORDS.as_ref().map(|_| ()).map_err(Clone::clone)
 }
 

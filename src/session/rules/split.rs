@@ -1,14 +1,14 @@
 //! An instruction in two pieces: one output ends with its beginning, the next begins with its end.
 
 use super::scene::Scene;
-use super::{Experts, Sighting, finding};
+use super::{Sighting, TextScreener, finding};
 use crate::model::{Confidence, Content, Finding, Form, Kind, Origin, Place, ReasonCode, Severity};
 use crate::policy::Policy;
 
 /// Bytes of the later text that are read together with the end of the earlier one.
 const HEAD: usize = 256;
 
-pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, experts: &dyn Experts, found: &mut Vec<Finding>) {
+pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, screener: &dyn TextScreener, found: &mut Vec<Finding>) {
     match scene.step.kind {
         Kind::ToolResult | Kind::McpResponse => {}
         _ => return,
@@ -36,7 +36,7 @@ pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, experts: &dyn Experts, 
                 && finding.span.start + 3 < end.text.len()
                 && finding.span.end > end.text.len() + seam.len() + 3
         };
-        let seen = experts.examine(scene.step, Origin::ToolOutput, &joined, policy);
+        let seen = screener.examine(scene.step, Origin::ToolOutput, &joined, policy);
         if seen.iter().any(crosses) {
             let sighting = Sighting {
                 content: Some(content.id),

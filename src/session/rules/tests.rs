@@ -3,13 +3,13 @@
 use super::*;
 use crate::model::testing::step_with;
 use crate::model::{Argument, Kind, Method, Outcome, Place, Tool, ToolCall, Withheld};
-use crate::session::{Deed, Happening, Identity, Settings, Settled, TaintedMemory};
+use crate::session::{Effects, Identity, Settings, Settled, StepRecord, TaintedMemory};
 use std::sync::Arc;
 
 /// Knows one harmful command, one instruction and one secret.
 struct Expert;
 
-impl Experts for Expert {
+impl TextScreener for Expert {
     fn examine(&self, _step: &Step, _origin: Origin, text: &str, _policy: &Policy) -> Vec<Finding> {
         let known = [
             ("rm -rf ~", ReasonCode::DestructiveAction),
@@ -157,24 +157,21 @@ impl Story {
             findings: &findings,
             withheld: &Withheld::default(),
         };
-        let mut happening = Happening::new(&step, &Identity::of(&step), settled);
-        happening.deed = Deed::of(&step, &findings, &self.policy);
+        let mut record = StepRecord::new(&step, &Identity::of(&step), settled);
+        record.effects = Effects::of(&step, &findings, &self.policy);
         if step.kind == Kind::MemoryStore {
             let echoes = self.past.trail().taint().look(&step);
             let foreign = echoes
                 .iter()
                 .any(|echo| echo.standing == crate::session::taint::Standing::Stranger);
             let text = &step.contents[0].text;
-            happening.tainted_memories = foreign
+            record.tainted_memories = foreign
                 .then(|| TaintedMemory::of(text, Origin::ToolOutput, None))
                 .into_iter()
                 .collect();
         }
-        let agent = self.past.agent().with(&happening);
-        self.past = self
-            .past
-            .with(happening, &Settings::default())
-            .of_agent(Arc::new(agent));
+        let agent = self.past.agent().with(&record);
+        self.past = self.past.with(record, &Settings::default()).of_agent(Arc::new(agent));
         self.last = Some((step, found));
     }
 }

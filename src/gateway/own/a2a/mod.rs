@@ -16,8 +16,8 @@ use crate::gateway::a2a::{Op, Version};
 use crate::gateway::answer::{Answer, stream_response};
 use crate::gateway::body::{self, Chunks, JSON_HEARTBEAT, SSE_HEARTBEAT};
 use crate::gateway::json::Json;
+use crate::gateway::judged_units::is_plain;
 use crate::gateway::receive::Received;
-use crate::gateway::seen::is_plain;
 use crate::gateway::sse::Event;
 
 /// Answers a caller.

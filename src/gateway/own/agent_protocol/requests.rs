@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 use super::{Refused, events, find, json_answer};
 use crate::gateway::answer::Answer;
 use crate::gateway::json::Json;
+use crate::gateway::judged_units::is_plain;
 use crate::gateway::own::read_text;
 use crate::gateway::own::tasks::{Desk, Names, NoTask, Task};
 use crate::gateway::query::Query;
 use crate::gateway::receive::Received;
-use crate::gateway::seen::is_plain;
 
 /// What a request is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -71,19 +71,19 @@ static FINDER: LazyLock<Result<AhoCorasick, BuildError>> =
     LazyLock::new(|| AhoCorasick::builder().ascii_case_insensitive(true).build(OPENERS));
 
 /// Makes texts visible, for one fence.
-pub(super) struct Eyes {
+pub(super) struct Escaper {
     openers: &'static AhoCorasick,
     fence: String,
 }
 
 /// A text, with the places at which it could pass for a mark of ours.
-pub(super) struct Seen<'t> {
+pub(super) struct ScannedText<'t> {
     text: &'t str,
     starts: Vec<usize>,
 }
 
-impl Eyes {
-    /// Eyes that also see the name of this fence.
+impl Escaper {
+    /// Escaper that also see the name of this fence.
     pub(super) fn new(fence: &str) -> Result<Self, BuildError> {
         let openers = FINDER.as_ref().map_err(BuildError::clone)?;
         Ok(Self {
@@ -93,8 +93,8 @@ impl Eyes {
     }
 
     /// Looks through a text once.
-    pub(super) fn see<'t>(&self, text: &'t str) -> Seen<'t> {
-        Seen {
+    pub(super) fn scan<'t>(&self, text: &'t str) -> ScannedText<'t> {
+        ScannedText {
             text,
             starts: self.starts(text),
         }
@@ -102,11 +102,11 @@ impl Eyes {
 
     /// The whole text, shown.
     pub(super) fn show(&self, text: &str, lines: Lines) -> String {
-        self.show_part(&self.see(text), 0..text.len(), lines)
+        self.show_part(&self.scan(text), 0..text.len(), lines)
     }
 
     /// A part of a text, shown.
-    pub(super) fn show_part(&self, seen: &Seen<'_>, part: Range<usize>, lines: Lines) -> String {
+    pub(super) fn show_part(&self, seen: &ScannedText<'_>, part: Range<usize>, lines: Lines) -> String {
         let Some(text) = seen.text.get(part.clone()) else {
             return String::new();
         };
@@ -119,14 +119,14 @@ impl Eyes {
         while let Some((at, c)) = rest.next() {
             let after = rest.peek().map(|(_, c)| *c);
             let shown = if seen.opens_at(part.start + at) {
-                Sight::Escaped
+                Visibility::Escaped
             } else {
-                sight(c, before, after, lines)
+                visibility(c, before, after, lines)
             };
             match shown {
-                Sight::Plain => out.push(c),
-                Sight::Escaped => escape(c, &mut out),
-                Sight::Hidden(carrier, first) => {
+                Visibility::Plain => out.push(c),
+                Visibility::Escaped => escape(c, &mut out),
+                Visibility::Hidden(carrier, first) => {
                     let mut hidden = String::from(first);
                     while let Some((_, next)) = rest.peek() {
                         let Some(letter) = carrier.letter(*next) else { break };
@@ -189,7 +189,7 @@ impl Eyes {
     }
 }
 
-impl Seen<'_> {
+impl ScannedText<'_> {
     /// The text itself.
     pub(super) fn text(&self) -> &str {
         self.text
@@ -282,33 +282,33 @@ fn is_plain(text: &str, lines: Lines) -> bool {
 }
 
 /// How one character is shown.
-enum Sight {
+enum Visibility {
     Plain,
     Escaped,
     Hidden(Carrier, char),
 }
 
-fn sight(c: char, before: Option<char>, after: Option<char>, lines: Lines) -> Sight {
+fn visibility(c: char, before: Option<char>, after: Option<char>, lines: Lines) -> Visibility {
     match c {
         '\n' | '\t' => match lines {
-            Lines::Kept => Sight::Plain,
-            Lines::Escaped => Sight::Escaped,
+            Lines::Kept => Visibility::Plain,
+            Lines::Escaped => Visibility::Escaped,
         },
-        '\r' if lines == Lines::Kept && after == Some('\n') => Sight::Plain,
-        _ if !is_unseen(c) => Sight::Plain,
+        '\r' if lines == Lines::Kept && after == Some('\n') => Visibility::Plain,
+        _ if !is_unseen(c) => Visibility::Plain,
         // Joiners inside emoji and inside words of scripts that need them.
-        '\u{200c}' | '\u{200d}' if is_script(before) && is_script(after) => Sight::Plain,
+        '\u{200c}' | '\u{200d}' if is_script(before) && is_script(after) => Visibility::Plain,
         _ => match Carrier::of(c) {
-            Some((Carrier::Tags, Some(letter))) => Sight::Hidden(Carrier::Tags, letter),
-            Some((Carrier::Tags, None)) | None => Sight::Escaped,
+            Some((Carrier::Tags, Some(letter))) => Visibility::Hidden(Carrier::Tags, letter),
+            Some((Carrier::Tags, None)) | None => Visibility::Escaped,
             Some((Carrier::Selectors, letter)) => {
                 // A single selector after a character that has variants is how emoji and ideographs are written.
                 let alone = !is_selector(before) && !is_selector(after);
                 let chooses = is_script(before) || after == Some('\u{20e3}');
                 match letter {
-                    _ if alone && chooses => Sight::Plain,
-                    Some(letter) => Sight::Hidden(Carrier::Selectors, letter),
-                    None => Sight::Escaped,
+                    _ if alone && chooses => Visibility::Plain,
+                    Some(letter) => Visibility::Hidden(Carrier::Selectors, letter),
+                    None => Visibility::Escaped,
                 }
             }
         },

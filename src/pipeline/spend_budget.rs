@@ -1,4 +1,4 @@
-//! Whose money a judge spends: that of the caller's organisation, within its limits.
+//! The spend budget of one step: calls of its judge count against the limits of the caller's organisation.
 
 use std::sync::Arc;
 
@@ -6,30 +6,30 @@ use futures_util::future::BoxFuture;
 use tokio::time::Instant;
 
 use super::Admitted;
-use crate::judge::{Charge, JudgeFailure, Purse, refusal};
+use crate::judge::{Charge, JudgeFailure, SpendBudget, refusal};
 use crate::limit::{self, Limit, LimitReached, RateLimits, Use};
 
-/// The purse of one step.
-pub(super) struct CallersPurse {
+/// The budget from which the judge calls of one step are paid.
+pub(super) struct CallerBudget {
     limits: Arc<dyn RateLimits>,
     admitted: Admitted,
-    /// Until when a call may wait for room.
-    patience: Instant,
+    /// Until when a call may wait for step_slot.
+    wait_until: Instant,
 }
 
-impl CallersPurse {
-    /// The purse of an admitted caller, for a step that has to be decided by then.
+impl CallerBudget {
+    /// The spend budget of an admitted caller, for a step that has to be decided by then.
     pub(super) fn new(limits: Arc<dyn RateLimits>, admitted: Admitted, deadline: Instant) -> Self {
-        let patience = deadline.min(Instant::now() + limits.queue());
+        let wait_until = deadline.min(Instant::now() + limits.queue());
         Self {
             limits,
             admitted,
-            patience,
+            wait_until,
         }
     }
 }
 
-impl Purse for CallersPurse {
+impl SpendBudget for CallerBudget {
     fn reserve(&self, most: Charge) -> BoxFuture<'_, Result<(), JudgeFailure>> {
         Box::pin(async move {
             let allowance = &self.admitted.organisation.allowance;
@@ -37,7 +37,7 @@ impl Purse for CallersPurse {
                 let reserved = self.limits.reserve(&self.admitted.caller, allowance, used(most));
                 let Err(reached) = reserved else { return Ok(()) };
                 let until = Instant::now() + reached.retry_after.min(limit::LONGEST_WAIT);
-                if until > self.patience || reached.retry_after > limit::LONGEST_WAIT {
+                if until > self.wait_until || reached.retry_after > limit::LONGEST_WAIT {
                     limit::count_reached(reached.limit);
                     return Err(refused(reached));
                 }
@@ -137,8 +137,8 @@ mod tests {
                 local_judge: Default::default(),
             }),
         };
-        let purse = CallersPurse::new(limits, admitted, Instant::now() + deadline);
-        purse.reserve(Charge::default()).await.map_err(|failure| failure.code)
+        let budget = CallerBudget::new(limits, admitted, Instant::now() + deadline);
+        budget.reserve(Charge::default()).await.map_err(|failure| failure.code)
     }
 
     #[tokio::test]

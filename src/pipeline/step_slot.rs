@@ -1,4 +1,4 @@
-//! The room of one step: its slots, one job at a time, within its deadline.
+//! Runs the jobs of one step, one at a time, each in a slot of the pool and before the step's deadline.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,8 +8,8 @@ use tokio::time::Instant;
 use crate::model::{OrganisationId, Step};
 use crate::work::{Busy, Pool, Size, Slot};
 
-/// Where the jobs of one step run.
-pub(super) struct Room<'g> {
+/// The slot of one step, and what it takes to get another one.
+pub(super) struct StepSlot<'g> {
     pool: &'g Arc<Pool>,
     organisation: &'g OrganisationId,
     size: Size,
@@ -18,7 +18,7 @@ pub(super) struct Room<'g> {
     pub(super) deadline: Instant,
 }
 
-impl<'g> Room<'g> {
+impl<'g> StepSlot<'g> {
     /// For a step, with the slot that it has already, if it has one.
     pub(super) fn new(
         pool: &'g Arc<Pool>,

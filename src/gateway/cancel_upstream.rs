@@ -1,4 +1,4 @@
-//! Cancelling what nobody is going to read.
+//! Cancels a task at the agent behind the gateway when nobody will read its answer.
 
 use std::sync::Arc;
 

@@ -1,11 +1,12 @@
-//! What prefilters say of a text that is no content of the step: a file that was written earlier and is run now.
+//! Screens a text that is no content of the step, for the session rules: for example a file that an earlier step wrote and
+//! this one runs.
 
 use crate::model::{Content, ContentId, Finding, Form, Origin, Place, Pointer, Step, ToolCall};
 use crate::policy::Policy;
 use crate::prefilter::Prefilters;
-use crate::session::rules::Experts;
+use crate::session::rules::TextScreener;
 
-impl Experts for Prefilters {
+impl TextScreener for Prefilters {
     fn examine(&self, step: &Step, origin: Origin, text: &str, policy: &Policy) -> Vec<Finding> {
         let is_command = origin == Origin::ToolArguments;
         let aside = Step {

@@ -1,4 +1,4 @@
-//! What judging may cost: a model that is asked first, allowances, and how long answers are kept.
+//! Costs of judging: a model that is asked first, allowances, and how long answers are kept.
 
 use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;

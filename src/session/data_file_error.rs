@@ -3,12 +3,12 @@
 /// Why such a file cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("session/{file}: {reason}")]
-pub struct WordsError {
+pub struct DataFileError {
     file: &'static str,
     reason: String,
 }
 
-impl WordsError {
+impl DataFileError {
     pub(super) fn new(file: &'static str, reason: &dyn std::fmt::Display) -> Self {
         Self {
             file,

@@ -1,10 +1,10 @@
-//! Lean: the opinion of the local judge's trained scorer about a step, as the stages behind it get to see it.
+//! The opinion of the local judge's trained scorer about a step, as the later stages read it.
 
 use crate::local::Leaning;
 use crate::model::{Finding, Opinion};
 
 /// What a scorer makes of a step, and what is made of that.
-pub(super) struct Lean {
+pub(super) struct LocalOpinion {
     pub(super) opinion: Opinion,
     /// What settles the step where a judge can be asked.
     pub(super) leaning: Leaning,

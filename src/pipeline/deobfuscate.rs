@@ -1,4 +1,4 @@
-//! Plainly: the texts of a step without their disguises, as the trained scorer reads them.
+//! Deobfuscate: the texts of a step without their obfuscation, for the trained scorer.
 
 use std::collections::HashMap;
 
@@ -9,14 +9,14 @@ use crate::text::views;
 /// The rule that finds letters with gaps between them.
 const GAPS: &str = "obfuscation.gaps";
 
-/// Takes the disguise off texts, where screening found that they wear any.
-pub(super) struct Plainly<'a> {
+/// Removes the obfuscation from texts in which screening found some.
+pub(super) struct Deobfuscator<'a> {
     coverage: &'a Coverage,
     /// Of each content the first finding of letters with gaps.
     gaps: HashMap<ContentId, &'a Finding>,
 }
 
-impl<'a> Plainly<'a> {
+impl<'a> Deobfuscator<'a> {
     pub(super) fn of(coverage: &'a Coverage, findings: &'a [Finding]) -> Self {
         let mut gaps = HashMap::new();
         for finding in findings.iter().filter(|finding| finding.rule == GAPS) {
@@ -28,7 +28,7 @@ impl<'a> Plainly<'a> {
     }
 }
 
-impl Unmask for Plainly<'_> {
+impl Unmask for Deobfuscator<'_> {
     fn unmask(&self, content: &Content, each: &mut Listener<'_>) {
         let examined = self.coverage.examined.get(content.id.index());
         let plain = examined
@@ -61,7 +61,7 @@ impl Unmask for Plainly<'_> {
     }
 }
 
-impl Plainly<'_> {
+impl Deobfuscator<'_> {
     /// Shows a text whose letters stand apart once more, put together. Rules tell that as evidence; a judge should be able to read
     /// it, and the scorer is one.
     fn close_gaps(&self, content: &Content, each: &mut Listener<'_>) {

@@ -1,4 +1,4 @@
-//! Handing an answer back: at once where it is there within a second; else heartbeats go first.
+//! Answers that may be slow: sent at once if ready within a second, else after heartbeats.
 //!
 //! After heartbeats the status is given away: what follows says by itself what went wrong.
 

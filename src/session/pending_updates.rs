@@ -1,7 +1,8 @@
-//! Learning: which sessions have steps that were decided but not learned from yet, and how the next step waits for that.
+//! The session updates that have been started and have not ended, and how the next step waits for them.
 //!
-//! A step waits only for those that were decided before it came, so nobody waits for ever. An agent's steps in other sessions
-//! wait as well: what is known of the agent is theirs.
+//! A session is updated after the answer to a step was sent. A step waits only for the updates that started before it
+//! arrived, so no step waits for ever. Steps of the same agent in other sessions wait as well, because they read the
+//! agent's record, which the update also changes.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -11,9 +12,9 @@ use tokio::sync::watch;
 
 use super::{AgentKey, Keys, SessionKey};
 
-/// What is being learned.
+/// The updates that have been started, by session and by agent.
 #[derive(Debug, Default)]
-pub(super) struct Underway {
+pub(super) struct PendingUpdates {
     tables: Mutex<Tables>,
 }
 
@@ -24,35 +25,35 @@ struct Tables {
     agents: Waited<AgentKey>,
 }
 
-/// For each key what is under way, oldest first.
+/// The updates of each key, oldest first.
 type Waited<K> = HashMap<K, Vec<(u64, watch::Receiver<()>)>>;
 
-/// A lesson that is under way. Who waits for it goes on when it is dropped.
+/// One started update. Dropping it ends the wait of every step that waits for it.
 #[derive(Debug)]
-pub struct Learning {
-    underway: Arc<Underway>,
+pub struct PendingUpdate {
+    pending: Arc<PendingUpdates>,
     keys: Keys,
     number: u64,
     _done: watch::Sender<()>,
 }
 
-/// Lessons that a step has to wait for.
+/// The updates that a step has to wait for.
 #[derive(Debug)]
-pub struct Unlearned(Vec<watch::Receiver<()>>);
+pub struct EarlierUpdates(Vec<watch::Receiver<()>>);
 
-impl Unlearned {
-    /// Waits until all of them are learned.
+impl EarlierUpdates {
+    /// Waits until all of them have ended.
     pub async fn wait(self) {
-        for mut lesson in self.0 {
-            // Nothing is ever sent: an error says that the lesson is over.
-            while lesson.changed().await.is_ok() {}
+        for mut update in self.0 {
+            // Nothing is ever sent: an error says that the update is over.
+            while update.changed().await.is_ok() {}
         }
     }
 }
 
-impl Underway {
-    /// Begins a lesson.
-    pub(super) fn begin(self: &Arc<Self>, keys: Keys) -> Learning {
+impl PendingUpdates {
+    /// Registers an update as started.
+    pub(super) fn begin(self: &Arc<Self>, keys: Keys) -> PendingUpdate {
         let (done, over) = watch::channel(());
         let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
         tables.next += 1;
@@ -64,8 +65,8 @@ impl Underway {
             tables.agents.entry(agent).or_default().push((number, over));
         }
         drop(tables);
-        Learning {
-            underway: Arc::clone(self),
+        PendingUpdate {
+            pending: Arc::clone(self),
             keys,
             number,
             _done: done,
@@ -73,24 +74,24 @@ impl Underway {
     }
 
     /// What a step with these keys has to wait for.
-    pub(super) fn of(&self, keys: Keys) -> Option<Unlearned> {
+    pub(super) fn of(&self, keys: Keys) -> Option<EarlierUpdates> {
         let tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
         let of_session = keys.session.and_then(|key| tables.sessions.get(&key));
         let of_agent = keys.agent.and_then(|key| tables.agents.get(&key));
-        let lessons: Vec<_> = of_session
+        let updates: Vec<_> = of_session
             .into_iter()
             .chain(of_agent)
             .flatten()
             .map(|(_, over)| over.clone())
             .collect();
-        (!lessons.is_empty()).then_some(Unlearned(lessons))
+        (!updates.is_empty()).then_some(EarlierUpdates(updates))
     }
 
-    /// Everything that is under way.
-    pub(super) fn all(&self) -> Unlearned {
+    /// Every started update.
+    pub(super) fn all(&self) -> EarlierUpdates {
         let tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
-        let lessons = tables.sessions.values().chain(tables.agents.values()).flatten();
-        Unlearned(lessons.map(|(_, over)| over.clone()).collect())
+        let updates = tables.sessions.values().chain(tables.agents.values()).flatten();
+        EarlierUpdates(updates.map(|(_, over)| over.clone()).collect())
     }
 
     fn end(&self, keys: Keys, number: u64) {
@@ -105,17 +106,17 @@ impl Underway {
 }
 
 fn leave<K: Eq + Hash>(waited: &mut Waited<K>, key: &K, number: u64) {
-    if let Some(lessons) = waited.get_mut(key) {
-        lessons.retain(|(other, _)| *other != number);
-        if lessons.is_empty() {
+    if let Some(updates) = waited.get_mut(key) {
+        updates.retain(|(other, _)| *other != number);
+        if updates.is_empty() {
             waited.remove(key);
         }
     }
 }
 
-impl Drop for Learning {
+impl Drop for PendingUpdate {
     fn drop(&mut self) {
-        self.underway.end(self.keys, self.number);
+        self.pending.end(self.keys, self.number);
     }
 }
 
@@ -141,12 +142,12 @@ mod tests {
 
     #[test]
     fn a_step_waits_for_what_was_decided_before_it_and_for_nothing_later() {
-        let underway = Arc::new(Underway::default());
-        assert!(underway.of(keys("s")).is_none());
-        let first = underway.begin(keys("s"));
-        let waits = underway.of(keys("s")).unwrap();
-        let second = underway.begin(keys("s"));
-        let of_agent = underway.of(keys("another")).unwrap();
+        let pending = Arc::new(PendingUpdates::default());
+        assert!(pending.of(keys("s")).is_none());
+        let first = pending.begin(keys("s"));
+        let waits = pending.of(keys("s")).unwrap();
+        let second = pending.begin(keys("s"));
+        let of_agent = pending.of(keys("another")).unwrap();
         let mut waits = Box::pin(waits.wait());
         assert!(waits.as_mut().now_or_never().is_none());
         drop(first);
@@ -155,8 +156,8 @@ mod tests {
         assert!(of_agent.as_mut().now_or_never().is_none());
         drop(second);
         assert!(of_agent.now_or_never().is_some());
-        assert!(underway.of(keys("s")).is_none());
-        let tables = underway.tables.lock().unwrap();
+        assert!(pending.of(keys("s")).is_none());
+        let tables = pending.tables.lock().unwrap();
         assert!(tables.sessions.is_empty() && tables.agents.is_empty());
     }
 }

@@ -5,7 +5,7 @@ use super::*;
 const FENCE: &str = "5f1e0000000000000000000000005f1e";
 
 fn show(text: &str) -> String {
-    Eyes::new(FENCE).unwrap().show(text, Lines::Kept)
+    Escaper::new(FENCE).unwrap().show(text, Lines::Kept)
 }
 
 #[test]
@@ -58,8 +58,8 @@ fn nothing_can_spell_a_fence_or_a_turn() {
 
 #[test]
 fn a_fence_that_overlaps_itself_is_broken_everywhere() {
-    let eyes = Eyes::new("aaaa").unwrap();
-    let shown = eyes.show("aaaaaa", Lines::Kept);
+    let escaper = Escaper::new("aaaa").unwrap();
+    let shown = escaper.show("aaaaaa", Lines::Kept);
     assert!(!shown.contains("aaaa"), "{shown}");
     assert_eq!(as_written(&shown), "aaaaaa");
 }
@@ -97,14 +97,14 @@ fn tricky() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn what_is_plain_is_shown_and_counted_as_every_other_text(text in "[ -~\n\t]{0,90}") {
-        let eyes = Eyes::new(FENCE).unwrap();
-        let seen = eyes.see(&text);
+        let escaper = Escaper::new(FENCE).unwrap();
+        let seen = escaper.scan(&text);
         let one_by_one: u64 = text.char_indices().map(|(at, c)| seen.price(at, c)).sum();
         prop_assert_eq!(seen.tokens(), tokens::whole(one_by_one));
         // What follows makes the text one that is not plain.
         for lines in [Lines::Kept, Lines::Escaped] {
-            let alone = eyes.show(&text, lines);
-            let followed = eyes.show(&format!("{text}é"), lines);
+            let alone = escaper.show(&text, lines);
+            let followed = escaper.show(&format!("{text}é"), lines);
             prop_assert_eq!(format!("{alone}é"), followed);
         }
     }
@@ -112,7 +112,7 @@ proptest! {
     #[test]
     fn everything_can_be_taken_back(text in tricky()) {
         for lines in [Lines::Kept, Lines::Escaped] {
-            let shown = Eyes::new(FENCE).unwrap().show(&text, lines);
+            let shown = Escaper::new(FENCE).unwrap().show(&text, lines);
             prop_assert_eq!(as_written(&shown), text.as_str());
         }
     }
@@ -128,9 +128,9 @@ proptest! {
 
     #[test]
     fn it_never_costs_more_than_it_says(text in tricky()) {
-        let eyes = Eyes::new(FENCE).unwrap();
-        let seen = eyes.see(&text);
-        let shown = eyes.show_part(&seen, 0..text.len(), Lines::Kept);
+        let escaper = Escaper::new(FENCE).unwrap();
+        let seen = escaper.scan(&text);
+        let shown = escaper.show_part(&seen, 0..text.len(), Lines::Kept);
         prop_assert!(tokens::estimate(&shown) <= seen.tokens());
     }
 }

@@ -1,4 +1,4 @@
-//! The purse: whoever pays for calls says beforehand whether there is money, and is told afterwards what was spent.
+//! The spend budget of a judge: a call reserves its highest possible cost beforehand, and settles its real cost afterwards.
 
 use std::ops::Add;
 
@@ -7,11 +7,11 @@ use futures_util::future::BoxFuture;
 use super::JudgeFailure;
 use crate::llm::Cost;
 
-/// The names of failures that mean that nobody pays: no further call is tried then.
+/// The codes of failures that mean that the budget refused a call: no further call is tried then.
 pub mod refusal {
     /// There is no room for another call now.
     pub const LIMIT: &str = "judge_limit";
-    /// The money is gone.
+    /// The budget of the day is spent.
     pub const BUDGET: &str = "budget_spent";
 }
 
@@ -35,8 +35,8 @@ impl Add for Charge {
     }
 }
 
-/// Pays for calls.
-pub trait Purse: Send + Sync {
+/// The budget from which calls of a judge are paid.
+pub trait SpendBudget: Send + Sync {
     /// Sets aside what a call takes at most. It may wait a moment for room.
     ///
     /// # Errors
@@ -50,17 +50,17 @@ pub trait Purse: Send + Sync {
 }
 
 impl JudgeFailure {
-    /// Whether nobody was asked because nobody pays.
+    /// Whether no model was asked because the budget refused the call.
     pub(super) fn is_unpaid(&self) -> bool {
         matches!(self.code, refusal::LIMIT | refusal::BUDGET)
     }
 }
 
-/// A purse that pays for everything, and does not count.
+/// A budget without a limit, which counts nothing.
 #[derive(Clone, Copy, Debug)]
-pub struct BottomlessPurse;
+pub struct UnlimitedBudget;
 
-impl Purse for BottomlessPurse {
+impl SpendBudget for UnlimitedBudget {
     fn reserve(&self, _most: Charge) -> BoxFuture<'_, Result<(), JudgeFailure>> {
         Box::pin(std::future::ready(Ok(())))
     }

@@ -1,4 +1,4 @@
-//! Whether an expression can find anything in which a word stands.
+//! Checks whether an expression can match any text that contains a given word.
 //!
 //! A rule whose words and expression never meet is silent for ever, and nobody would notice. The expression's automaton
 //! is walked together with the progress in the word. What an expression says of borders is taken as given, so "they

@@ -16,7 +16,7 @@ const LONGEST_MEANING: usize = 200;
 /// `[judge]`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct JudgeLines {
+pub struct JudgeSection {
     #[serde(skip_serializing_if = "Option::is_none")]
     min_confidence: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -24,13 +24,13 @@ pub struct JudgeLines {
     #[serde(skip_serializing_if = "Option::is_none")]
     long_texts: Option<String>,
     table: BTreeMap<String, BTreeMap<String, String>>,
-    first: FirstStageLines,
+    first: FirstStageSection,
 }
 
 /// `[judge.first]`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
-struct FirstStageLines {
+struct FirstStageSection {
     #[serde(skip_serializing_if = "Option::is_none")]
     min_confidence: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,7 +52,7 @@ pub enum CodeLine {
 /// The key and what is wrong with it.
 type Wrong = (String, String);
 
-impl JudgeLines {
+impl JudgeSection {
     /// These lines over those of a profile: cell by cell, key by key.
     pub(super) fn over(self, base: Self) -> Self {
         let mut table = base.table;
@@ -64,7 +64,7 @@ impl JudgeLines {
             min_confidence_acting: self.min_confidence_acting.or(base.min_confidence_acting),
             long_texts: self.long_texts.or(base.long_texts),
             table,
-            first: FirstStageLines {
+            first: FirstStageSection {
                 min_confidence: self.first.min_confidence.or(base.first.min_confidence),
                 escalate_risk: self.first.escalate_risk.or(base.first.escalate_risk),
                 escalate: self.first.escalate.or(base.first.escalate),

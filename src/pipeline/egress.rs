@@ -1,15 +1,15 @@
-//! Departure: whether what a step carries goes to somebody else.
+//! Egress: whether a step sends data to a third party.
 
 use crate::model::{Content, Finding, Kind, Origin, Step, ToolClass};
-use crate::policy::{Going, Policy};
+use crate::policy::{DataFlow, Policy};
 use crate::prefilter;
 
 /// Rules that find the signature of a link, which is a credential for its own host alone.
 const SIGNED_LINKS: [&str; 2] = ["secret.signed_url", "secret.azure_sas_signature"];
 
-/// How a step hands what it carries to somebody else.
+/// How a step sends data to a third party.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Departure {
+pub(super) enum Egress {
     /// It does not.
     None,
     /// It is a message to another agent.
@@ -20,39 +20,39 @@ pub(super) enum Departure {
     Command,
 }
 
-impl Departure {
+impl Egress {
     pub(super) fn of(step: &Step, policy: &Policy) -> Self {
         if step.kind == Kind::A2aRequest {
-            return Departure::Message;
+            return Egress::Message;
         }
         let Some(call) = &step.tool_call else {
-            return Departure::None;
+            return Egress::None;
         };
         let classes = crate::tools::classes_of_call(step, call, policy);
         if classes.set.has(ToolClass::SendsOut) {
-            Departure::Tool
+            Egress::Tool
         } else if step
             .contents_of(Origin::ToolArguments)
             .any(|content| prefilter::sends_by_command(&content.text))
         {
-            Departure::Command
+            Egress::Command
         } else {
-            Departure::None
+            Egress::None
         }
     }
 
-    /// Where what a finding is about goes.
-    pub(super) fn of_finding(self, finding: &Finding, step: &Step) -> Going {
+    /// Whether the data of a finding leaves: a signed link that is sent to its own host does not.
+    pub(super) fn flow_of(self, finding: &Finding, step: &Step) -> DataFlow {
         let content = finding.content.and_then(|id| step.content(id));
         let stays = match self {
-            Departure::None => true,
-            Departure::Message => false,
-            Departure::Tool | Departure::Command => {
+            Egress::None => true,
+            Egress::Message => false,
+            Egress::Tool | Egress::Command => {
                 SIGNED_LINKS.contains(&finding.rule.as_str())
                     && content.is_some_and(|content| self.is_for_its_own_host(content, finding, step))
             }
         };
-        if stays { Going::Nowhere } else { Going::Out }
+        if stays { DataFlow::Internal } else { DataFlow::Outbound }
     }
 
     /// Whether a call uses a signed link where it belongs: it names no other host and nobody to send it to, and the link is
@@ -66,7 +66,7 @@ impl Departure {
             let text = content.text.as_str();
             text.contains('@') || text.match_indices("://").any(|(at, _)| host_at(text, at) != Some(host))
         });
-        let is_address = self == Departure::Command
+        let is_address = self == Egress::Command
             || content.label.as_deref().is_some_and(|label| {
                 let label = label.to_ascii_lowercase();
                 ["url", "uri", "link", "href", "endpoint"]

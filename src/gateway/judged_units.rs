@@ -20,8 +20,8 @@ enum Kept {
     As(Arc<Json>),
 }
 
-/// The memory of one route.
-pub(super) struct Seen {
+/// The units that one route has had judged, and the tasks that it stopped.
+pub(super) struct JudgedUnits {
     units: Cache<[u8; 32], Kept>,
     denied: Cache<String, Arc<Denial>>,
     rejected: Cache<String, Arc<Rejected>>,
@@ -37,7 +37,7 @@ pub(super) struct Rejected {
 
 /// What is known of a message.
 #[derive(Debug)]
-pub(super) enum Known {
+pub(super) enum Recalled {
     /// Every unit of it; this is what becomes of it.
     All(Json),
     /// Not every unit. What is known already has been put in its place.
@@ -48,7 +48,7 @@ const UNITS: u64 = 100_000;
 const DENIED: u64 = 20_000;
 const KEPT_FOR: Duration = Duration::from_secs(60 * 60);
 
-impl Default for Seen {
+impl Default for JudgedUnits {
     fn default() -> Self {
         Self {
             units: Cache::builder().max_capacity(UNITS).time_to_live(KEPT_FOR).build(),
@@ -58,9 +58,9 @@ impl Default for Seen {
     }
 }
 
-impl Seen {
+impl JudgedUnits {
     /// What is known of a message that belongs to this scope.
-    pub(super) fn recall(&self, scope: &str, message: &Json) -> Known {
+    pub(super) fn recall(&self, scope: &str, message: &Json) -> Recalled {
         let mut recalled = message.clone();
         let mut all = true;
         for_each_unit(&mut recalled, &mut |unit| match self.units.get(&key(scope, unit)) {
@@ -69,14 +69,14 @@ impl Seen {
             None => all = false,
         });
         if all {
-            Known::All(recalled)
+            Recalled::All(recalled)
         } else {
-            Known::Part(recalled)
+            Recalled::Part(recalled)
         }
     }
 
     /// Remembers what a message became.
-    pub(super) fn learn(&self, scope: &str, before: &Json, after: &Json) {
+    pub(super) fn remember(&self, scope: &str, before: &Json, after: &Json) {
         let mut became = Vec::new();
         for_each_unit(&mut after.clone(), &mut |unit| became.push(unit.clone()));
         let mut became = became.into_iter();
@@ -226,21 +226,21 @@ mod tests {
 
     #[test]
     fn a_later_view_gets_what_an_earlier_one_got() {
-        let seen = Seen::default();
+        let seen = JudgedUnits::default();
         let chunk: Json =
             json!({"artifact": {"artifactId": "a1", "parts": [{"kind": "text", "text": "key sk-1"}]}}).into();
         let masked: Json =
             json!({"artifact": {"artifactId": "a1", "parts": [{"kind": "text", "text": "key ***"}]}}).into();
-        seen.learn("out/t1", &chunk, &masked);
+        seen.remember("out/t1", &chunk, &masked);
         let view = task(json!([{"kind": "text", "text": "key sk-1"}]));
-        let Known::All(shown) = seen.recall("out/t1", &view) else {
+        let Recalled::All(shown) = seen.recall("out/t1", &view) else {
             panic!("everything was seen");
         };
         assert_eq!(shown, task(json!([{"kind": "text", "text": "key ***"}])));
-        assert!(matches!(seen.recall("out/t1", &shown), Known::All(_)));
-        assert!(matches!(seen.recall("out/t2", &view), Known::Part(_)));
+        assert!(matches!(seen.recall("out/t1", &shown), Recalled::All(_)));
+        assert!(matches!(seen.recall("out/t2", &view), Recalled::Part(_)));
         let more = task(json!([{"kind": "text", "text": "key sk-1"}, {"kind": "text", "text": "new"}]));
-        assert!(matches!(seen.recall("out/t1", &more), Known::Part(_)));
+        assert!(matches!(seen.recall("out/t1", &more), Recalled::Part(_)));
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! A tape: stands between a judge and its model, and records what is said there, or answers in the model's place.
+//! A recorder between a judge and its model: it records questions and replies, or replays recorded replies.
 //!
-//! With a tape, everything around the model stays as it is: the prompt, the checks of the answer, the weighing. A tape
-//! knows a question by its digest, which leaves the marks out: they are fresh for every call.
+//! The prompt, the checks of the answer and the weighing are the same with and without a recorder. A recorder
+//! identifies a question by a digest that leaves out the marks, because each call has its own.
 
 use super::JudgeFailure;
 use crate::llm::{Failure, Reply, Request};
@@ -41,19 +41,19 @@ impl Question<'_> {
     }
 }
 
-/// Stands between a judge and its model.
-pub trait Tape: Send + Sync {
-    /// The marks of the next question. Fresh ones, unless the tape has to put the same question again.
+/// Records what a judge asks its model, or replays what was recorded.
+pub trait Recorder: Send + Sync {
+    /// The marks of the next question. Fresh ones, unless the recorder has to put the same question again.
     fn marks(&self) -> Marks {
         Marks::fresh()
     }
 
-    /// The reply, where the tape answers in the model's place; `None`, and the model is asked.
+    /// The reply, where the recorder answers in the model's place; `None`, and the model is asked.
     ///
     /// # Errors
     ///
-    /// When the tape should answer and cannot.
-    fn play(&self, question: &Question<'_>) -> Result<Option<Reply>, JudgeFailure>;
+    /// When the recorder should answer and cannot.
+    fn replay(&self, question: &Question<'_>) -> Result<Option<Reply>, JudgeFailure>;
 
     /// Takes down what the model said.
     fn record(&self, question: &Question<'_>, reply: &Result<Reply, Failure>);

@@ -1,4 +1,4 @@
-//! Texts that are shown as one: the text parts of a message are judged also as what they make together.
+//! Concatenated texts: the text parts of a message are also judged as one text, because clients show them as one.
 //!
 //! An attack that is cut into pieces is none in any of them. The first piece is judged as the whole; the others stay, so that what
 //! only a piece shows is seen too.

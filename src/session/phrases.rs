@@ -1,6 +1,6 @@
-//! What people say in seven languages: words that ask, that agree, that hand a decision over, and for what tools do.
+//! Phrases of seven languages: words that ask, that agree, that hand a decision over, and for what tools do.
 //!
-//! The words are data (`spoken.toml`). It knows words alone: who says them, and what follows, is for others.
+//! The words are data (`phrases.toml`). It knows words alone: who says them, and what follows, is for others.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::LazyLock;
@@ -8,21 +8,21 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, MatchKind};
 use serde::Deserialize;
 
-use super::words::WordsError;
+use super::data_file_error::DataFileError;
 use crate::tools::ToolClass;
 
-static READ: LazyLock<Result<Spoken, WordsError>> = LazyLock::new(|| {
-    toml::from_str(include_str!("spoken.toml")).map_err(|error| WordsError::new("spoken.toml", &error))
+static READ: LazyLock<Result<Phrases, DataFileError>> = LazyLock::new(|| {
+    toml::from_str(include_str!("phrases.toml")).map_err(|error| DataFileError::new("phrases.toml", &error))
 });
 
 /// The words. INVARIANT: whoever starts the program has called [`check`].
-static SPOKEN: LazyLock<&'static Spoken> = LazyLock::new(|| {
-    static NONE: LazyLock<Spoken> = LazyLock::new(Spoken::default);
+static PHRASES: LazyLock<&'static Phrases> = LazyLock::new(|| {
+    static NONE: LazyLock<Phrases> = LazyLock::new(Phrases::default);
     READ.as_ref().unwrap_or(&NONE)
 });
 
 /// Reads the words.
-pub(super) fn check() -> Result<(), WordsError> {
+pub(super) fn check() -> Result<(), DataFileError> {
     READ.as_ref().map_err(Clone::clone)?;
     ASKING.as_ref().map(|_| ()).map_err(Clone::clone)
 }
@@ -32,10 +32,10 @@ fn phrases(list: &[String]) -> Vec<String> {
     list.iter().map(|phrase| format!(" {phrase} ")).collect()
 }
 
-static DELEGATING: LazyLock<Vec<String>> = LazyLock::new(|| phrases(&SPOKEN.delegating));
+static DELEGATING: LazyLock<Vec<String>> = LazyLock::new(|| phrases(&PHRASES.delegating));
 
 /// As sentences write them, in small letters and with a capital; with what may not be part of a longer word behind them.
-static ASKING: LazyLock<Result<AhoCorasick, WordsError>> = LazyLock::new(|| {
+static ASKING: LazyLock<Result<AhoCorasick, DataFileError>> = LazyLock::new(|| {
     let capital = |phrase: &String| {
         let mut chars = phrase.chars();
         let first: String = chars.next().into_iter().flat_map(char::to_uppercase).collect();
@@ -46,15 +46,16 @@ static ASKING: LazyLock<Result<AhoCorasick, WordsError>> = LazyLock::new(|| {
     let mut search = AhoCorasick::builder();
     search.match_kind(MatchKind::LeftmostFirst);
     search
-        .build(SPOKEN.asking.iter().flat_map(written))
-        .map_err(|error| WordsError::new("spoken.toml", &error))
+        .build(PHRASES.asking.iter().flat_map(written))
+        .map_err(|error| DataFileError::new("phrases.toml", &error))
 });
 
-static OPENING: LazyLock<HashSet<&'static str>> = LazyLock::new(|| SPOKEN.opening.iter().map(String::as_str).collect());
+static OPENING: LazyLock<HashSet<&'static str>> =
+    LazyLock::new(|| PHRASES.opening.iter().map(String::as_str).collect());
 
 static VERBS: LazyLock<HashMap<&'static str, ToolClass>> = LazyLock::new(|| {
     let of_class = |class: ToolClass| {
-        let verbs = SPOKEN.verbs.get(class.as_str());
+        let verbs = PHRASES.verbs.get(class.as_str());
         verbs.into_iter().flatten().map(move |verb| (verb.as_str(), class))
     };
     ToolClass::ALL.iter().copied().flat_map(of_class).collect()
@@ -62,7 +63,7 @@ static VERBS: LazyLock<HashMap<&'static str, ToolClass>> = LazyLock::new(|| {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Spoken {
+struct Phrases {
     delegating: Vec<String>,
     opening: Vec<String>,
     asking: Vec<String>,
@@ -89,12 +90,12 @@ pub(super) fn is_opening(word: &str) -> bool {
 
 /// Whether a word agrees.
 pub(super) fn agrees(word: &str) -> bool {
-    SPOKEN.agreeing.iter().any(|known| known == word)
+    PHRASES.agreeing.iter().any(|known| known == word)
 }
 
 /// Phrases that agree.
 pub(super) fn agreeing_phrases() -> &'static [String] {
-    &SPOKEN.agreeing_phrases
+    &PHRASES.agreeing_phrases
 }
 
 /// What a tool does that a verb of another language than English speaks of.
@@ -104,7 +105,7 @@ pub(super) fn class_of(verb: &str) -> Option<ToolClass> {
 
 /// Verbs of other languages than English for what tools of a class do.
 pub(super) fn verbs_of(class: ToolClass) -> impl Iterator<Item = &'static str> {
-    SPOKEN
+    PHRASES
         .verbs
         .get(class.as_str())
         .into_iter()
@@ -119,21 +120,21 @@ mod tests {
     #[test]
     fn the_words_are_read_and_written_as_texts_are() {
         assert!(check().is_ok() && !DELEGATING.is_empty() && !OPENING.is_empty() && !VERBS.is_empty());
-        for class in SPOKEN.verbs.keys() {
+        for class in PHRASES.verbs.keys() {
             assert!(ToolClass::ALL.iter().any(|known| known.as_str() == class), "{class}");
         }
-        let words = SPOKEN
+        let words = PHRASES
             .opening
             .iter()
-            .chain(&SPOKEN.agreeing)
-            .chain(SPOKEN.verbs.values().flatten());
-        for word in words.chain(&SPOKEN.delegating).chain(&SPOKEN.asking) {
+            .chain(&PHRASES.agreeing)
+            .chain(PHRASES.verbs.values().flatten());
+        for word in words.chain(&PHRASES.delegating).chain(&PHRASES.asking) {
             assert_eq!(*word, word.to_lowercase());
         }
-        for word in SPOKEN.opening.iter().chain(SPOKEN.verbs.values().flatten()) {
+        for word in PHRASES.opening.iter().chain(PHRASES.verbs.values().flatten()) {
             assert!(word.chars().all(char::is_alphanumeric), "{word}");
         }
-        for phrase in &SPOKEN.delegating {
+        for phrase in &PHRASES.delegating {
             assert_eq!(super::super::taint::plain(phrase), format!(" {phrase} "));
         }
     }
@@ -141,7 +142,7 @@ mod tests {
     #[test]
     fn a_verb_speaks_of_one_class() {
         let mut known = HashMap::new();
-        for (class, verbs) in &SPOKEN.verbs {
+        for (class, verbs) in &PHRASES.verbs {
             for verb in verbs {
                 assert_eq!(known.insert(verb, class), None, "{verb}");
             }

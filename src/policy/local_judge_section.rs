@@ -11,7 +11,7 @@ use crate::model::Kind;
 /// `[local_judge]`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct LocalJudgeLines {
+pub struct LocalJudgeSection {
     #[serde(skip_serializing_if = "Option::is_none")]
     deny_at: Option<f64>,
     /// Kind of step (or `default`) to thresholds.
@@ -65,7 +65,7 @@ impl ThresholdTable {
 /// The key and what is wrong with it.
 type Wrong = (String, String);
 
-impl LocalJudgeLines {
+impl LocalJudgeSection {
     /// These lines over those of a profile.
     pub(super) fn over(self, base: Self) -> Self {
         let mut thresholds = base.thresholds;

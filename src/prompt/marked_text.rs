@@ -7,7 +7,7 @@ use super::marks::{CANARY_DIGITS, FENCE_DIGITS, Marks};
 use super::sample;
 
 /// A text with gaps where the marks of a call belong.
-pub(super) struct Gaps {
+pub(super) struct MarkedText {
     /// What stands before each mark.
     pieces: Vec<(String, Mark)>,
     /// What stands behind the last one.
@@ -29,7 +29,7 @@ impl Mark {
     }
 }
 
-impl Gaps {
+impl MarkedText {
     /// The gaps of what `render` makes of marks; `None` where it does more with them than to write them out.
     ///
     /// # Errors
@@ -93,8 +93,8 @@ mod tests {
 
     use super::*;
 
-    fn find(render: impl Fn(&Marks) -> String) -> Option<Gaps> {
-        Gaps::find(|marks| Ok::<_, Infallible>(render(marks))).unwrap()
+    fn find(render: impl Fn(&Marks) -> String) -> Option<MarkedText> {
+        MarkedText::find(|marks| Ok::<_, Infallible>(render(marks))).unwrap()
     }
 
     #[test]
@@ -118,9 +118,9 @@ mod tests {
 
     #[test]
     fn only_marks_as_they_are_made_fit() {
-        assert!(Gaps::fit(&Marks::fresh()) && Gaps::fit(&sample::marks()));
+        assert!(MarkedText::fit(&Marks::fresh()) && MarkedText::fit(&sample::marks()));
         for odd in ["", "00ff", "zz5a5a5a5a5a"] {
-            assert!(!Gaps::fit(&Marks::fixed(odd, sample::marks().canary)));
+            assert!(!MarkedText::fit(&Marks::fixed(odd, sample::marks().canary)));
         }
     }
 }

@@ -1,28 +1,28 @@
-//! Witness: a step that has happened, told after the fact.
+//! Observe: adds a step that has already happened to its session, without deciding about it.
 
 use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use super::room::Room;
+use super::step_slot::StepSlot;
 use super::{Admitted, Guardian};
 use crate::model::{Finding, Outcome, Step};
 use crate::session::Settled;
 
 impl Guardian {
-    /// Sees a step that has happened, whatever would be decided about it: rules look at it, no judge is asked, nothing is
-    /// recorded, and its session remembers it as done. Returns what they saw.
-    pub async fn witness(&self, admitted: &Admitted, step: Arc<Step>) -> Vec<Finding> {
-        let mut room = Room::new(
+    /// Adds a step that has already happened to its session, with the outcome `done`. The rules screen it; no judge is asked
+    /// and no audit record is written. Returns the findings.
+    pub async fn observe(&self, admitted: &Admitted, step: Arc<Step>) -> Vec<Finding> {
+        let mut step_slot = StepSlot::new(
             &self.pool,
             &admitted.organisation.id,
             &step,
             None,
             Instant::now() + self.settings.timeout,
         );
-        let (snapshot, _) = self.recall(admitted, &step, &mut room).await;
+        let (snapshot, _) = self.recall(admitted, &step, &mut step_slot).await;
         let examiner = self.examiner(admitted);
-        let seen = room.run(move || {
+        let seen = step_slot.run(move || {
             let recalled = snapshot.seen_by(&step);
             let screened = examiner.screen(Arc::clone(&step), recalled.past());
             let withheld = screened.withheld();
@@ -33,14 +33,14 @@ impl Guardian {
                 findings: &findings,
                 withheld: &withheld,
             };
-            let happening = recalled.happening(&step, &step, settled, examiner.policy());
-            (findings, recalled, happening)
+            let record = recalled.step_record(&step, &step, settled, examiner.policy());
+            (findings, recalled, record)
         });
-        let Ok((findings, recalled, happening)) = seen.await else {
+        let Ok((findings, recalled, record)) = seen.await else {
             return Vec::new();
         };
         if let Some(sessions) = &self.sessions
-            && let Err(failure) = sessions.remember(&recalled, happening).await
+            && let Err(failure) = sessions.remember(&recalled, record).await
         {
             tracing::warn!(%failure, "a step could not be remembered");
         }

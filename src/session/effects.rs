@@ -1,4 +1,4 @@
-//! What a step did, as far as the rules over a session want to know: what its tool does, which files it writes, which of its
+//! The effects of a step, as far as the rules over a session want to know: what its tool does, which files it writes, which of its
 //! texts read like instructions. It knows one step and nothing of those before.
 
 use std::ops::Range;
@@ -19,18 +19,18 @@ const MAX_FILE: usize = 4 * 1024;
 
 /// What a step did, as far as the rules over a session want to know; what the organisation's policy has to say is in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Deed {
+pub struct Effects {
     /// What the tool does that was called.
     pub classes: ClassSet,
     /// Files that the call writes, with what it writes into them.
     pub files: Vec<(String, String)>,
     /// Bytes of texts that read like instructions to the agent.
-    pub instructions: Vec<Instructed>,
+    pub instructions: Vec<InstructionSpan>,
 }
 
 /// A stretch of a text that reads like an instruction to the agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Instructed {
+pub struct InstructionSpan {
     /// The text.
     pub pointer: Pointer,
     /// Bytes of it.
@@ -41,7 +41,7 @@ pub struct Instructed {
     pub addressed: bool,
 }
 
-impl Deed {
+impl Effects {
     /// What a step did, given what was found in it.
     pub fn of(step: &Step, findings: &[Finding], policy: &Policy) -> Self {
         let classified = step.tool_call.as_ref().map(|call| classes_of_call(step, call, policy));
@@ -55,8 +55,8 @@ impl Deed {
 }
 
 /// Stretches of external texts that read like instructions, each with what follows the words that gave it away.
-fn instructions(step: &Step, findings: &[Finding]) -> Vec<Instructed> {
-    let mut stretches: Vec<Instructed> = Vec::new();
+fn instructions(step: &Step, findings: &[Finding]) -> Vec<InstructionSpan> {
+    let mut stretches: Vec<InstructionSpan> = Vec::new();
     for finding in findings {
         let manipulates = matches!(
             finding.reason,
@@ -84,7 +84,7 @@ fn instructions(step: &Step, findings: &[Finding]) -> Vec<Instructed> {
             known.confidence = known.confidence.max(finding.confidence);
             known.addressed |= addressed;
         } else if !full {
-            stretches.push(Instructed {
+            stretches.push(InstructionSpan {
                 pointer: content.pointer.clone(),
                 span,
                 confidence: finding.confidence,

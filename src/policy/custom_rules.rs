@@ -1,9 +1,9 @@
-//! An organisation's own rules: `[[rules]]` of a policy, checked and compiled.
+//! Custom rules of an organisation: `[[rules]]` of a policy, checked and compiled.
 //!
 //! A rule is words, one of which stands in all that it finds, and an expression that says what exactly is found. Nothing
 //! here looks at a step; a prefilter does, and asks for what is compiled here.
 
-mod meeting;
+mod requires_word;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::OwnCode;
 use super::values::{all_named, named};
 use crate::model::{Confidence, Origin, ReasonCode, Severity, Treatment};
-use meeting::Walk;
+use requires_word::Walk;
 
 /// The family's name: what an own rule is reported under begins so.
 pub const OWN_FAMILY: &str = "own";
