@@ -14,6 +14,7 @@ pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
         _ => return,
     }
     found.extend(claimed(scene));
+    found.extend(wider_range(scene));
     let grave = [
         ToolClass::Pays,
         ToolClass::Destroys,
@@ -58,6 +59,63 @@ pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
     found.extend(finding("approved_otherwise", scene, sighting));
 }
 
+/// Whether a text of this step claims consent, or wants something done quietly.
+pub(super) fn claims_consent(scene: &Scene<'_>, step: u32) -> bool {
+    let mut sources = scene.trail().sources().filter(|kept| kept.place.number == step);
+    let claims = |text: &str| {
+        let hides = |passage: &orders::Passage| matches!(passage.strength(), Some(Strength::Quiet | Strength::Secret));
+        orders::passages(text).iter().any(hides)
+    };
+    sources.any(|kept| kept.text.parts.iter().any(|(_, text)| claims(text)))
+}
+
+/// Whether the tool sets up what goes on by itself: a rule of forwarding, a hook, an account that is paid into.
+fn stands(scene: &Scene<'_>) -> bool {
+    const WORDS: &[&str] = &[
+        "rule",
+        "rules",
+        "filter",
+        "forward",
+        "forwarding",
+        "webhook",
+        "subscription",
+        "standing",
+        "redirect",
+        "delegate",
+        "autoreply",
+        "payout",
+        "konto",
+        "account",
+        "iban",
+        "payee",
+        "beneficiary",
+        "regla",
+        "regra",
+        "regel",
+    ];
+    let words = tools::words_of(scene.tool());
+    words.iter().any(|word| WORDS.contains(&word.as_str())) && !scene.classified.reads
+}
+
+/// A range of addresses without bounds, where the user named an address.
+fn wider_range(scene: &Scene<'_>) -> Option<Finding> {
+    let content = scene
+        .arguments()
+        .find(|content| matches!(content.text.trim(), "0.0.0.0/0" | "::/0"))?;
+    let requests = scene.past.authority().requests().iter();
+    let said: Vec<&str> = requests.map(|request| request.text.head.as_str()).collect();
+    let is_address = |word: &str| {
+        let digits = word.bytes().filter(u8::is_ascii_digit).count();
+        word.trim_end_matches('.').matches('.').count() == 3 && digits >= 4
+    };
+    let is_break = |c: char| c.is_whitespace() || matches!(c, ',' | ';' | '(' | ')');
+    let words = || said.iter().flat_map(|text| text.split(is_break));
+    let everything = |word: &str| word.starts_with("0.0.0.0") || word.starts_with("::/0");
+    let named = words().any(is_address) && !words().any(everything);
+    let sighting = Sighting::of(content, "the range", "the user named an address");
+    named.then(|| finding("approved_otherwise", scene, sighting)).flatten()
+}
+
 /// Whether the tool orders, books or buys something.
 fn orders_goods(scene: &Scene<'_>) -> bool {
     let words = tools::words_of(scene.tool());
@@ -79,12 +137,13 @@ fn orders_goods(scene: &Scene<'_>) -> bool {
 /// bare “yes” that came since the text was read is the user's own consent.
 fn claimed(scene: &Scene<'_>) -> Option<Finding> {
     let grave = [ToolClass::Pays, ToolClass::Destroys, ToolClass::ChangesPermissions];
-    if !grave.into_iter().any(|class| scene.has(class)) {
+    let stays = stands(scene);
+    if !grave.into_iter().any(|class| scene.has(class)) && !stays {
         return None;
     }
     let echo = scene.echoes.iter().find(|echo| {
         let object = match echo.kind {
-            EchoKind::Value(ValueKind::Digits) => scene.has(ToolClass::Pays),
+            EchoKind::Value(ValueKind::Digits) => scene.has(ToolClass::Pays) || stays,
             EchoKind::Value(ValueKind::Path | ValueKind::Id) => scene.has(ToolClass::Destroys),
             EchoKind::Value(kind) => kind.is_destination(),
             EchoKind::Passage => false,
@@ -95,16 +154,7 @@ fn claimed(scene: &Scene<'_>) -> Option<Finding> {
     let since = requests
         .last()
         .is_some_and(|last| last.step > echo.first.number && last.answers.is_some());
-    let mut sources = scene
-        .trail()
-        .sources()
-        .filter(|kept| kept.place.number == echo.first.number);
-    let claims = |text: &str| {
-        let quiet = |passage: &orders::Passage| passage.strength().is_some_and(|strength| strength >= Strength::Quiet);
-        orders::passages(text).iter().any(quiet)
-    };
-    let claims = sources.any(|kept| kept.text.parts.iter().any(|(_, text)| claims(text)));
-    if since || !claims {
+    if since || !claims_consent(scene, echo.first.number) {
         return None;
     }
     let mut told = of_echo("consent_claimed", scene, echo)?;

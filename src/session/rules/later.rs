@@ -18,6 +18,8 @@ use crate::session::taint::{Echo, EchoKind, Standing, ValueKind};
 
 /// Bytes of a written text that are read.
 const LONGEST: usize = 16 * 1024;
+/// Texts of one call that are read.
+const MOST_TEXTS: usize = 8;
 /// Bytes of one command.
 const LONGEST_COMMAND: usize = 1_000;
 /// Commands of one text that are looked at.
@@ -32,6 +34,7 @@ static NAMES: LazyLock<Result<Names, DataFileError>> = LazyLock::new(|| {
 #[serde(deny_unknown_fields)]
 struct Names {
     runs: Vec<String>,
+    programs: Vec<String>,
     steers: Vec<String>,
     wide: Vec<String>,
 }
@@ -48,6 +51,8 @@ enum Use {
     Runs,
     /// It steers an agent.
     Steers,
+    /// It is a program, which somebody runs.
+    Program,
 }
 
 pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, screener: &dyn TextScreener, found: &mut Vec<Finding>) {
@@ -58,6 +63,7 @@ pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, screener: &dyn TextScre
     let shell = scene.has(ToolClass::Executes);
     let texts: Vec<&Content> = scene
         .arguments()
+        .take(MOST_TEXTS)
         .filter(|content| shell || content.text != path)
         .filter(|content| {
             !matches!(
@@ -68,7 +74,7 @@ pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, screener: &dyn TextScre
         .collect();
     let named = scene.trail().taint().user_said_all(name_of(&path));
     // A command is looked at as such already.
-    if file_use == Use::Runs && !shell {
+    if file_use != Use::Steers && !shell {
         let worst = texts
             .iter()
             .filter_map(|content| Some((*content, harm(scene, content, policy, screener)?)))
@@ -97,19 +103,6 @@ pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, screener: &dyn TextScre
 
 /// The file that a call writes, where it runs or steers by itself.
 fn written(scene: &Scene<'_>) -> Option<(String, Use)> {
-    const PATHS: &[&str] = &[
-        "path",
-        "file",
-        "filename",
-        "file_name",
-        "file_path",
-        "filepath",
-        "target",
-        "destination",
-        "target_file",
-        "uri",
-        "name",
-    ];
     if scene.has(ToolClass::Executes) {
         let commands = scene.arguments().map(|content| head(&content.text, LONGEST));
         return commands
@@ -117,15 +110,15 @@ fn written(scene: &Scene<'_>) -> Option<(String, Use)> {
             .find_map(|path| Some((path.to_owned(), use_of(path)?)));
     }
     let mut paths = scene.arguments().filter(|content| {
-        let label = content.label.as_deref().unwrap_or_default().to_ascii_lowercase();
-        PATHS.contains(&label.as_str()) && content.text.len() <= 512
+        let path = content.text.trim();
+        path.len() <= 256 && !path.contains(char::is_whitespace) && !path.contains("://")
     });
-    paths.find_map(|content| Some((content.text.clone(), use_of(&content.text)?)))
+    paths.find_map(|content| Some((content.text.clone(), use_of(content.text.trim())?)))
 }
 
 /// The paths behind `>`, `>>` and `tee` in a command.
 fn redirected(command: &str) -> impl Iterator<Item = &str> {
-    let clean = |word: &str| !word.is_empty() && !word.starts_with('&') && !word.starts_with("/dev/");
+    let clean = |word: &str| !word.is_empty() && !word.starts_with(['&', '-']) && !word.starts_with("/dev/");
     let mut words = command
         .split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ';'))
         .filter(|word| !word.is_empty());
@@ -166,7 +159,8 @@ fn use_of(path: &str) -> Option<Use> {
     if names.steers.iter().any(is) {
         Some(Use::Steers)
     } else {
-        names.runs.iter().any(is).then_some(Use::Runs)
+        let runs = names.runs.iter().any(is).then_some(Use::Runs);
+        runs.or_else(|| names.programs.iter().any(is).then_some(Use::Program))
     }
 }
 
@@ -248,9 +242,10 @@ fn runs_later(scene: &Scene<'_>, content: &Content, path: &str, seen: &Finding) 
     let what = format!("the file `{}`", crate::session::taint::short(name_of(path)));
     let mut told = finding("runs_later", scene, Sighting::of(content, &what, &seen.explanation))?;
     told.reason = seen.reason.clone();
-    (told.severity, told.confidence) = match (strange, named) {
-        (true, _) => (Severity::High, Confidence::High),
-        (false, true) => (Severity::Medium, Confidence::Low),
+    let takes = seen.reason == ReasonCode::DataExfiltration && seen.confidence == Confidence::High;
+    (told.severity, told.confidence) = match (strange || takes, named) {
+        (true, false) => (Severity::High, Confidence::High),
+        (_, true) => (Severity::Medium, Confidence::Low),
         (false, false) => (seen.severity.min(Severity::High), Confidence::Medium),
     };
     told.suggested = told.suggested.min(Treatment::Evidence);
@@ -336,7 +331,8 @@ fn persists(scene: &Scene<'_>, echo: &Echo, path: &str, named: bool) -> Option<F
         place: &echo.first.describe(),
     };
     let mut told = finding("persists_untrusted", scene, sighting)?;
-    if named || (!echo.instructed && scene.trail().delegates()) {
+    let ordered = echo.instructed && !echo.plain;
+    if (named && !ordered) || scene.trail().delegates() {
         told.confidence = Confidence::Medium;
     }
     Some(told)
@@ -366,7 +362,8 @@ mod tests {
         ] {
             assert!(use_of(path) == Some(Use::Steers), "{path}");
         }
-        for path in ["README.md", "src/main.rs", "docs/makefile.txt", "notes.tfx"] {
+        assert!(use_of("src/main.rs") == Some(Use::Program));
+        for path in ["README.md", "src/data.json", "docs/makefile.txt", "notes.tfx"] {
             assert!(use_of(path).is_none(), "{path}");
         }
     }

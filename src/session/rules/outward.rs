@@ -8,6 +8,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
+use super::approvals::claims_consent;
 use super::flow::carries_words;
 use super::scene::{Role, Scene};
 use super::{Sighting, finding};
@@ -20,9 +21,11 @@ use crate::tools;
 /// Bytes of a text in which places and words are looked for.
 const LONGEST: usize = 16 * 1024;
 /// Places of one step that are looked at.
-const MOST_PLACES: usize = 12;
+const MOST_PLACES: usize = 24;
 /// Telling words that have to be another text's, in rows of two at least.
 const ENOUGH: usize = 3;
+/// The same of single words of an address, where numbers count twice.
+const ENOUGH_ALONE: usize = 6;
 
 pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
     match scene.step.kind {
@@ -33,12 +36,18 @@ pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
         return;
     }
     let whole = hands_out(scene);
+    let mut left = MOST_PLACES;
     for content in scene.step.contents.iter().filter(|content| speaks(content)) {
         let text = head(&content.text, LONGEST);
-        for place in places(text).take(MOST_PLACES) {
+        for place in places(text) {
             let Some(leaves) = leaves(scene, content, text, &place, whole) else {
                 continue;
             };
+            // Each such place is looked for in everything that was kept.
+            if left == 0 {
+                return;
+            }
+            left -= 1;
             let Some((named, from)) = seen(scene, &place, &leaves) else {
                 continue;
             };
@@ -50,16 +59,18 @@ pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
                 what: &what,
                 place: &named.place.describe(),
             };
-            found.extend(finding("carried_out", scene, sighting).map(|told| weighed(scene, content, &place, told)));
+            let claims = claims_consent(scene, named.place.number);
+            let told = finding("carried_out", scene, sighting);
+            found.extend(told.map(|told| weighed(scene, content, &place, claims, told)));
             return;
         }
     }
 }
 
 /// Who asked to send something, to whomever, may have meant that place; an address that carries words is no letter.
-fn weighed(scene: &Scene<'_>, content: &Content, place: &Destination<'_>, mut told: Finding) -> Finding {
-    let letter = !place.carries && scene.user_asked_to_send();
-    let delegated = scene.trail().delegates() && content.origin == Origin::ToolArguments;
+fn weighed(scene: &Scene<'_>, content: &Content, place: &Destination<'_>, claims: bool, mut told: Finding) -> Finding {
+    let letter = !place.carries && scene.user_asked_to_send() && !claims;
+    let delegated = scene.trail().delegates() && !claims && content.origin == Origin::ToolArguments;
     if letter || delegated {
         (told.severity, told.confidence) = (Severity::Medium, Confidence::Medium);
     }
@@ -215,6 +226,32 @@ fn quoted(command: &str) -> impl Iterator<Item = &str> {
     parts.filter(|part| part.split_whitespace().count() >= ENOUGH)
 }
 
+/// The words of what leaves.
+struct Leaving {
+    /// Each with the one behind it.
+    pairs: HashSet<(u64, u64)>,
+    /// Of an address, each by itself.
+    alone: HashSet<u64>,
+}
+
+impl Leaving {
+    fn of(texts: &[String], address: bool) -> Self {
+        let (mut pairs, mut alone) = (HashSet::new(), HashSet::new());
+        for text in texts {
+            let run = run_of(text);
+            for window in run.windows(2) {
+                if let [first, second] = window {
+                    pairs.insert((first.hash, second.hash));
+                }
+            }
+            if address {
+                alone.extend(run.iter().filter(|word| word.telling).map(|word| word.hash));
+            }
+        }
+        Self { pairs, alone }
+    }
+}
+
 /// Who named the place, and whose words go there, where those are two texts and the user spoke of neither.
 fn seen<'a>(scene: &'a Scene<'_>, place: &Destination<'_>, leaves: &[String]) -> Option<(&'a KeptText, &'a KeptText)> {
     let trail = scene.trail();
@@ -223,7 +260,7 @@ fn seen<'a>(scene: &'a Scene<'_>, place: &Destination<'_>, leaves: &[String]) ->
     let spoken = run_of(name);
     let named_by_user = spoken
         .iter()
-        .any(|(word, telling)| *telling && trail.taint().user_said_word(*word));
+        .any(|word| word.telling && trail.taint().user_said_word(word.hash));
     if named_by_user || trail.taint().user_said_all(&owner) {
         return None;
     }
@@ -251,46 +288,56 @@ fn seen<'a>(scene: &'a Scene<'_>, place: &Destination<'_>, leaves: &[String]) ->
         .filter(holds)
         .flat_map(|kept| kept.text.parts.iter())
         .flat_map(|(_, text)| run_of(text))
-        .map(|(word, _)| word)
+        .map(|word| word.hash)
         .collect();
-    let mut pairs: HashSet<(u64, u64)> = HashSet::new();
-    for text in leaves {
-        let run = run_of(text);
-        for window in run.windows(2) {
-            if let [(first, _), (second, _)] = window {
-                pairs.insert((*first, *second));
-            }
-        }
-    }
-    if pairs.is_empty() {
+    let leaving = Leaving::of(leaves, place.carries);
+    if leaving.pairs.is_empty() && leaving.alone.is_empty() {
         return None;
     }
     let from = trail.sources().find(|kept| {
         let here = kept.place.number == named.place.number && kept.place.pointer == named.place.pointer;
-        let open =
-            kept.place.classes.has(ToolClass::ReadsUntrusted) && !kept.place.classes.has(ToolClass::ReadsSensitive);
-        !here && !open && kept.place.origin != Origin::ToolDescription && shares(scene, kept, &pairs, &theirs)
+        // What anybody can look up is nobody's secret.
+        let open = kept.place.tool.as_deref().is_some_and(carries_words);
+        !here && !open && kept.place.origin != Origin::ToolDescription && shares(scene, kept, &leaving, &theirs)
     })?;
     Some((named, from))
 }
 
-/// Whether enough telling words of a text stand in a row in what leaves, which neither the user nor the place's own texts said.
-fn shares(scene: &Scene<'_>, kept: &KeptText, pairs: &HashSet<(u64, u64)>, theirs: &HashSet<u64>) -> bool {
+/// Whether enough telling words of a text stand in what leaves, which neither the user nor the place's own texts said: words in
+/// a row, or in an address single ones that are names and numbers together.
+fn shares(scene: &Scene<'_>, kept: &KeptText, leaves: &Leaving, theirs: &HashSet<u64>) -> bool {
     let taint = scene.trail().taint();
-    let mut telling: HashSet<u64> = HashSet::new();
+    let mut in_a_row: HashSet<u64> = HashSet::new();
+    let mut single: HashSet<u64> = HashSet::new();
+    let mut numbers: HashSet<u64> = HashSet::new();
     for (_, text) in &kept.text.parts {
         let run = run_of(text);
         for window in run.windows(2) {
             let [first, second] = window else { continue };
-            if pairs.contains(&(first.0, second.0)) {
-                telling.extend([first, second].into_iter().filter(|word| word.1).map(|word| word.0));
+            if leaves.pairs.contains(&(first.hash, second.hash)) {
+                in_a_row.extend(
+                    [first, second]
+                        .into_iter()
+                        .filter(|word| word.telling)
+                        .map(|word| word.hash),
+                );
+            }
+        }
+        for word in run.iter().filter(|word| leaves.alone.contains(&word.hash)) {
+            single.insert(word.hash);
+            if word.number {
+                numbers.insert(word.hash);
             }
         }
     }
-    let foreign = telling
-        .iter()
-        .filter(|word| !theirs.contains(word) && !taint.user_said_word(**word));
-    foreign.count() >= ENOUGH
+    let foreign = |words: &HashSet<u64>| {
+        let foreign = words
+            .iter()
+            .filter(|word| !theirs.contains(word) && !taint.user_said_word(**word));
+        foreign.count()
+    };
+    let numbers = foreign(&numbers);
+    foreign(&in_a_row) >= ENOUGH || (numbers > 0 && foreign(&single) + numbers >= ENOUGH_ALONE)
 }
 
 /// Names of arguments that say who is invited.

@@ -26,12 +26,13 @@ const SECRETS: usize = 0;
 const TALK: usize = 1;
 const WHOLE: usize = 2;
 const FILES: usize = 3;
+const KEYS: usize = 4;
 
 /// The words. INVARIANT: whoever starts the program has called [`check`].
 static WORDS: LazyLock<Result<WordLists, DataFileError>> = LazyLock::new(|| {
     let failed = |why: &dyn std::fmt::Display| DataFileError::new("rules/servers.toml", &why.to_string());
     let file: File = toml::from_str(include_str!("servers.toml")).map_err(|why| failed(&why))?;
-    WordLists::new(vec![file.secrets, file.talk, file.whole, file.files]).map_err(|why| failed(&why))
+    WordLists::new(vec![file.secrets, file.talk, file.whole, file.files, file.keys]).map_err(|why| failed(&why))
 });
 
 #[derive(Deserialize)]
@@ -41,6 +42,7 @@ struct File {
     talk: Vec<String>,
     whole: Vec<String>,
     files: Vec<String>,
+    keys: Vec<String>,
 }
 
 /// Reads the words.
@@ -56,6 +58,10 @@ pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
     let step = scene.step;
     match step.kind {
         Kind::McpResponse => {}
+        Kind::A2aResponse => {
+            found.extend(demand(scene));
+            return;
+        }
         Kind::McpRequest | Kind::ToolCall => {
             found.extend(private_file(scene));
             found.extend(feeds(scene));
@@ -98,6 +104,22 @@ fn form(scene: &Scene<'_>) -> Option<Finding> {
         asks && has(SECRETS, &text.replace('_', " ")) && !orders::signs_of(text).has(Sign::Forbids)
     })?;
     tell("form_wants_secret", scene, content, "the form")
+}
+
+/// Another agent that asks for credentials, for what its caller was told, or for its files.
+fn demand(scene: &Scene<'_>) -> Option<Finding> {
+    let (content, _) = texts(scene, Origin::RemoteAgent).find(|(_, text)| {
+        let demands = |sentence: &str| {
+            let signs = orders::signs_of(sentence);
+            signs.has(Sign::Act)
+                && !signs.has(Sign::Forbids)
+                && (has(TALK, sentence) || has(FILES, sentence) || has(KEYS, sentence))
+        };
+        text.split(['.', '!', '?', '\n', '。']).any(demands) && !orders::tells_of_attacks(text)
+    })?;
+    let mut told = tell("server_wants_talk", scene, content, "the answer")?;
+    told.confidence = Confidence::Medium;
+    Some(told)
 }
 
 /// A completion that asks the model for what was said to it or by other servers.
@@ -182,11 +204,15 @@ fn definitions(scene: &Scene<'_>) -> Vec<Finding> {
             .iter()
             .any(|place| content.pointer.as_str().contains(place));
         let sentence = text.split_whitespace().count() >= 4;
+        // "Do not ask the user for it" spares the user a question.
+        let asks = text.contains(" ask ") || text.contains("nachfrag") || text.contains("demander");
+        let argument = content.pointer.as_str().contains("/properties/");
         // An address that fills itself in, and is not to be spoken of.
         let sends_itself = hides && fills_itself_in(scene, content);
         let strong = sends_itself
+            || (argument && hides && !asks)
             || (talk && (has(WHOLE, &text) || hides))
-            || (hides && (file || signs.has(Sign::Private)))
+            || (hides && file)
             || (value && sentence && signs.has(Sign::Act) && (file || signs.has(Sign::Private) || hides));
         let weak = talk || hides;
         if !(strong || weak) {
