@@ -175,6 +175,9 @@ fn strange_target<'a>(scene: &'a Scene<'_>, approved: &str) -> Option<(&'a Conte
             return None;
         }
         let label = content.label.as_deref().map(taint::short).unwrap_or_default();
+        if names_file(approved, &content.text) {
+            return None;
+        }
         let values = taint::values_of(&content.text);
         let mut targets = values.iter().filter(|(kind, _)| aimed(*kind)).peekable();
         if targets.peek().is_some() {
@@ -196,6 +199,12 @@ fn strange_target<'a>(scene: &'a Scene<'_>, approved: &str) -> Option<(&'a Conte
         let strange = names_receiver && words.split_whitespace().all(|word| !said(word)) && words.trim().len() >= 2;
         strange.then(|| (content, format!("`{label}`")))
     })
+}
+
+/// Whether a path leads to a file that was named without its folder.
+fn names_file(approved: &str, path: &str) -> bool {
+    let file = path.rsplit(['/', '\\']).next().unwrap_or_default();
+    !path.contains(':') && (3..path.len()).contains(&file.len()) && approved.contains(file)
 }
 
 /// What is not as it was approved: the text, its place, its length, and how an explanation calls it.

@@ -258,10 +258,16 @@ fn seen<'a>(scene: &'a Scene<'_>, place: &Destination<'_>, leaves: &[String]) ->
     let owner = owned(place.host).to_ascii_lowercase();
     let name = owner.split('.').next().unwrap_or_default();
     let spoken = run_of(name);
-    let named_by_user = spoken
-        .iter()
-        .any(|word| word.telling && trail.taint().user_said_word(word.hash));
-    if named_by_user || trail.taint().user_said_all(&owner) {
+    // `news.shop.example`, when the user spoke of the shop; not `shop-visit.example`. What the agent's instructions speak of is the
+    // organisation's own.
+    let known = |hash: u64| trail.taint().user_said_word(hash) || trail.taint().instructed_word(hash);
+    let mut told = spoken.iter().filter(|word| word.telling);
+    let named = match place.carries {
+        true => spoken.len() == 1 && told.any(|word| known(word.hash)),
+        false => told.any(|word| known(word.hash)),
+    };
+    let said = values_of(&owner).iter().any(|(_, key)| trail.taint().is_users(*key));
+    if named || said {
         return None;
     }
     let holds = |kept: &&KeptText| {

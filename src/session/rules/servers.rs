@@ -12,7 +12,7 @@ use super::{Sighting, finding};
 use crate::model::{Confidence, Content, FactKind, Finding, Form, Kind, Origin, Severity, Step};
 use crate::session::data_file_error::DataFileError;
 use crate::session::orders::{self, Sign};
-use crate::session::taint::short;
+use crate::session::taint::{Standing, short};
 use crate::session::word_lists::WordLists;
 
 /// Texts of one step that are read.
@@ -174,7 +174,13 @@ fn feeds(scene: &Scene<'_>) -> Option<Finding> {
             return false;
         };
         let within = format!("/properties/{label}/");
-        !content.text.trim().is_empty() && orders.iter().any(|pointer| pointer.contains(&within))
+        // What the argument is honestly for is filled in as well: an id, a word.
+        let carries = content.text.split_whitespace().count() >= 4
+            || scene
+                .echoes
+                .iter()
+                .any(|echo| echo.content == Some(content.id) && echo.standing == Standing::Stranger);
+        carries && orders.iter().any(|pointer| pointer.contains(&within))
     })?;
     tell(
         "feeds_definition",
@@ -211,6 +217,7 @@ fn definitions(scene: &Scene<'_>) -> Vec<Finding> {
         let sends_itself = hides && fills_itself_in(scene, content);
         let strong = sends_itself
             || (argument && hides && !asks)
+            || (signs.has(Sign::Quiet) && (file || talk))
             || (talk && (has(WHOLE, &text) || hides))
             || (hides && file)
             || (value && sentence && signs.has(Sign::Act) && (file || signs.has(Sign::Private) || hides));

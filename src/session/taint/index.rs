@@ -354,6 +354,11 @@ impl TaintIndex {
         self.trusted().0.contains(&word)
     }
 
+    /// Whether the agent's instructions used the word of this fingerprint.
+    pub(in crate::session) fn instructed_word(&self, word: u64) -> bool {
+        self.own_words.contains(&word)
+    }
+
     /// Whether the user, or the agent's instructions, used any form of this word.
     pub fn user_meant(&self, word: &str) -> bool {
         self.trusted().1.contains(&stem(word))
