@@ -15,6 +15,7 @@
 //! | `json.rs`, `query.rs` | reads strictly; what is forwarded is written from the value that was judged |
 //! | `verdicts.rs` | asks the guardian, here or elsewhere; without an answer the message is stopped |
 //! | `concatenated.rs` | texts in several parts are judged also as what they make together |
+//! | `card.rs` | fetches what the agent behind a gateway shows of itself |
 //! | `upstream.rs`, `credentials.rs` | sends on: own credentials, few headers, no redirects |
 //! | `slow_answer.rs` | hands answers back, at once or after heartbeats |
 //! | `hold.rs`, `sse.rs` | streams: events are held, judged, released |
@@ -32,6 +33,7 @@ mod agentvault;
 mod answer;
 mod body;
 mod cancel_upstream;
+mod card;
 mod concatenated;
 mod credentials;
 mod denial;
