@@ -14,6 +14,7 @@
 //! | `tokens.rs`, `token_endpoint.rs` | tokens for callers that ask for one with their key (OAuth 2.0 client credentials) |
 //! | `json.rs`, `query.rs` | reads strictly; what is forwarded is written from the value that was judged |
 //! | `verdicts.rs` | asks the guardian, here or elsewhere; without an answer the message is stopped |
+//! | `modification.rs` | what a modified message may differ in |
 //! | `concatenated.rs` | texts in several parts are judged also as what they make together |
 //! | `upstream.rs`, `credentials.rs` | sends on: own credentials, few headers, no redirects |
 //! | `slow_answer.rs` | hands answers back, at once or after heartbeats |
@@ -40,6 +41,7 @@ mod hold;
 mod json;
 mod judged_units;
 mod listen;
+mod modification;
 mod own;
 mod probe;
 mod push;

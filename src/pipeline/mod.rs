@@ -187,9 +187,9 @@ impl Guardian {
     }
 
     /// Decides about a step, and returns the update of its session for the caller to apply after the answer was sent. The
-    /// next step of the session waits for that update. `slot` is the one in which the step was decoded.
-    pub async fn answer(&self, admitted: &Admitted, step: Arc<Step>, slot: Slot) -> (Decided, SessionUpdate) {
-        self.path(self.judge.as_ref(), admitted, step, Some(slot)).await
+    /// next step of the session waits for that update. `slot` is the one in which the step was decoded, if it was in one.
+    pub async fn answer(&self, admitted: &Admitted, step: Arc<Step>, slot: Option<Slot>) -> (Decided, SessionUpdate) {
+        self.path(self.judge.as_ref(), admitted, step, slot).await
     }
 
     /// The path of a step.

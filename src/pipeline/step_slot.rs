@@ -65,6 +65,6 @@ impl<'g> StepSlot<'g> {
             Some(slot) => slot,
             None => self.pool.slot(self.organisation, self.size, deadline).await?,
         };
-        slot.run(deadline, job).await.map(|(_, result)| result)
+        slot.run(self.size, deadline, job).await.map(|(_, result)| result)
     }
 }

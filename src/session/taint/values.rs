@@ -121,14 +121,17 @@ pub(super) fn tokens(text: &str) -> impl Iterator<Item = Range<usize>> {
         while at < bytes.len() {
             let start = at;
             let mut break_length = 0;
-            while let Some(byte) = bytes.get(at) {
-                if byte.is_ascii() {
-                    if is_break(*byte) {
+            loop {
+                let rest = bytes.get(at..).unwrap_or_default();
+                let ends = |byte: &u8| !byte.is_ascii() || is_break(*byte);
+                at += rest.iter().position(ends).unwrap_or(rest.len());
+                match bytes.get(at) {
+                    None => break,
+                    Some(byte) if byte.is_ascii() => {
                         break_length = 1;
                         break;
                     }
-                    at += 1;
-                    continue;
+                    Some(_) => {}
                 }
                 let c = text.get(at..)?.chars().next()?;
                 if c.is_whitespace() || c.is_control() {
