@@ -38,6 +38,7 @@ mod screen;
 mod session_update;
 mod settle;
 mod spend_budget;
+mod status;
 mod step_slot;
 mod text_screener;
 mod trust;
@@ -67,7 +68,6 @@ use crate::audit::Audit;
 use crate::cache::{AnswerCache, Keep};
 use crate::judge::{Judge, Judged};
 use crate::limit::RateLimits;
-use crate::llm::BreakerState;
 use crate::local::{Scorer, Sketch};
 use crate::model::{Caller, Clean, Decision, Finding, History, Posture, Step, Verdict};
 use crate::prefilter::Prefilters;
@@ -328,51 +328,6 @@ impl Guardian {
     /// Where steps happen about which no judge could decide: one line for each organisation whose posture is open.
     pub fn open_postures(&self) -> Arc<Vec<String>> {
         self.open_postures.load_full()
-    }
-
-    /// The judge, where a model judges.
-    pub fn model_judge(&self) -> Option<&Arc<Judge>> {
-        self.judge.as_ref()
-    }
-
-    /// Whether a model judges, rather than rules alone.
-    pub fn has_judge(&self) -> bool {
-        self.judge.is_some()
-    }
-
-    /// The endpoints that are left alone at the moment, and whether one is being probed: `spare: open`.
-    pub fn resting_endpoints(&self) -> Vec<String> {
-        let chains = self
-            .judge
-            .iter()
-            .flat_map(|judge| judge.first_chain().into_iter().chain([judge.chain()]));
-        let states = chains.flat_map(|chain| chain.states());
-        states
-            .filter(|state| state.breaker != BreakerState::Closed)
-            .map(|state| format!("{}: {}", state.endpoint, state.breaker.as_str()))
-            .collect()
-    }
-
-    /// Opens the file of audit records again.
-    pub fn reopen_audit(&self) {
-        self.audit.reopen();
-    }
-
-    /// Whether no step is admitted because audit records cannot be written.
-    pub fn is_unrecorded(&self) -> bool {
-        self.audit.refuses()
-    }
-
-    /// Waits until all audit records have reached their destination.
-    pub fn flush_audit(&self) {
-        self.audit.flush();
-    }
-
-    /// Waits until all sessions are where they are kept.
-    pub fn flush_sessions(&self) {
-        if let Some(sessions) = &self.sessions {
-            sessions.flush();
-        }
     }
 
     /// The only caller there is when no organisation is configured.
