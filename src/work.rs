@@ -1,4 +1,4 @@
-//! Work that takes a processor: a bounded number of threads, and a bounded queue before them.
+//! Slots for CPU-bound work: a bounded number at a time, and a bounded queue before them.
 //!
 //! ```text
 //! request ─▶ slot (waits in a bounded queue, until a deadline) ─▶ job on a thread of its own ─▶ slot is free again

@@ -36,7 +36,7 @@ impl<'g> StepSlot<'g> {
         }
     }
 
-    /// Gives the slot back: what comes next waits for others.
+    /// Gives the slot back, before the step waits for something else.
     pub(super) fn leave(&mut self) {
         self.slot = None;
     }
