@@ -62,6 +62,15 @@ impl Size {
     /// The largest small step: examining it takes tens of milliseconds at the very worst.
     pub const SMALL_BYTES: usize = 32 * 1024;
 
+    /// The same size, but for a tiny step that of a small one: its jobs run on other threads. For whoever decides about many
+    /// steps in one task.
+    pub const fn handed_over(self) -> Self {
+        match self {
+            Size::Tiny | Size::Small => Size::Small,
+            Size::Large => Size::Large,
+        }
+    }
+
     /// Of so many bytes.
     pub const fn of(bytes: usize) -> Self {
         if bytes <= Self::TINY_BYTES {

@@ -181,7 +181,8 @@ impl Guardian {
 
     /// Decides as [`decide`](Self::decide) does, with this judge in the place of its own.
     pub async fn decide_by(&self, judge: Option<&Arc<Judge>>, admitted: &Admitted, step: Arc<Step>) -> Decided {
-        let (decided, update) = self.path(judge, admitted, step, None).await;
+        let step_slot = self.step_slot(admitted, &step, None).handing_over();
+        let (decided, update) = self.path(judge, admitted, step, step_slot).await;
         update.apply().await;
         decided
     }
@@ -189,7 +190,8 @@ impl Guardian {
     /// Decides about a step, and returns the update of its session for the caller to apply after the answer was sent. The
     /// next step of the session waits for that update. `slot` is the one in which the step was decoded, if it was in one.
     pub async fn answer(&self, admitted: &Admitted, step: Arc<Step>, slot: Option<Slot>) -> (Decided, SessionUpdate) {
-        self.path(self.judge.as_ref(), admitted, step, slot).await
+        let step_slot = self.step_slot(admitted, &step, slot);
+        self.path(self.judge.as_ref(), admitted, step, step_slot).await
     }
 
     /// The path of a step.
@@ -200,17 +202,10 @@ impl Guardian {
         judge: Option<&Arc<Judge>>,
         admitted: &Admitted,
         step: Arc<Step>,
-        slot: Option<Slot>,
+        mut step_slot: StepSlot<'_>,
     ) -> (Decided, SessionUpdate) {
         let ticket = self.audit.open(&admitted.caller, &step);
         let method = step.method;
-        let mut step_slot = StepSlot::new(
-            &self.pool,
-            &admitted.organisation.id,
-            &step,
-            slot,
-            Instant::now() + self.settings.timeout,
-        );
         let (snapshot, notes) = self.recall(admitted, &step, &mut step_slot).await;
         let keys = snapshot.keys();
         let examiner = self.examiner(admitted);
@@ -259,7 +254,13 @@ impl Guardian {
             duration,
             recorded,
         };
-        (decided, started.of(finished, admitted))
+        (decided, started.of(finished, admitted, step_slot.size))
+    }
+
+    /// Where the jobs of a step run, and until when; `slot` is the one that it has already, if it has one.
+    fn step_slot<'a>(&'a self, admitted: &'a Admitted, step: &Step, slot: Option<Slot>) -> StepSlot<'a> {
+        let deadline = Instant::now() + self.settings.timeout;
+        StepSlot::new(&self.pool, &admitted.organisation.id, step, slot, deadline)
     }
 
     /// A step for which there was no time.
@@ -286,13 +287,7 @@ impl Guardian {
         admitted: &Admitted,
         step: Arc<Step>,
     ) -> Option<(Arc<Step>, Vec<Finding>, History)> {
-        let mut step_slot = StepSlot::new(
-            &self.pool,
-            &admitted.organisation.id,
-            &step,
-            None,
-            Instant::now() + self.settings.timeout,
-        );
+        let mut step_slot = self.step_slot(admitted, &step, None).handing_over();
         let (snapshot, _) = self.recall(admitted, &step, &mut step_slot).await;
         let examiner = self.examiner(admitted);
         step_slot
@@ -304,8 +299,7 @@ impl Guardian {
 
     /// What the local judge's scorer sees of a step, for training. `None` where there was no time.
     pub async fn sketch(&self, admitted: &Admitted, step: Arc<Step>) -> Option<Sketch> {
-        let deadline = Instant::now() + self.settings.timeout;
-        let mut step_slot = StepSlot::new(&self.pool, &admitted.organisation.id, &step, None, deadline);
+        let mut step_slot = self.step_slot(admitted, &step, None).handing_over();
         let (snapshot, _) = self.recall(admitted, &step, &mut step_slot).await;
         let examiner = self.examiner(admitted);
         step_slot.run(move || examiner.sketch(step, snapshot)).await.ok()

@@ -18,6 +18,7 @@ pub struct SessionUpdate {
     policy: Arc<Policy>,
     memory: Option<(Memory, PendingUpdate)>,
     pool: Arc<Pool>,
+    size: Size,
 }
 
 /// A started update, for which later steps wait, before the decided step is known in full.
@@ -48,12 +49,13 @@ impl Guardian {
 }
 
 impl StartedUpdate {
-    pub(super) fn of(self, finished: Box<Finished>, admitted: &Admitted) -> SessionUpdate {
+    pub(super) fn of(self, finished: Box<Finished>, admitted: &Admitted, size: Size) -> SessionUpdate {
         SessionUpdate {
             finished,
             policy: Arc::clone(&admitted.organisation.policy),
             memory: self.memory,
             pool: self.pool,
+            size,
         }
     }
 }
@@ -66,10 +68,11 @@ impl SessionUpdate {
             policy,
             memory,
             pool,
+            size,
         } = self;
         let Some((memory, pending)) = memory else { return };
         let slot = pool.update_slot().await;
-        let remembered = match Size::of(finished.received.text_bytes()) {
+        let remembered = match size {
             Size::Tiny => remember(*finished, &policy, &memory).await,
             Size::Small | Size::Large => {
                 let stores = tokio::runtime::Handle::current();

@@ -12,7 +12,7 @@ use crate::work::{Busy, Pool, Size, Slot};
 pub(super) struct StepSlot<'g> {
     pool: &'g Arc<Pool>,
     organisation: &'g OrganisationId,
-    size: Size,
+    pub(super) size: Size,
     slot: Option<Slot>,
     /// When the step has to be decided.
     pub(super) deadline: Instant,
@@ -34,6 +34,12 @@ impl<'g> StepSlot<'g> {
             slot,
             deadline,
         }
+    }
+
+    /// The same, with jobs that run on other threads also where the step is tiny.
+    pub(super) fn handing_over(mut self) -> Self {
+        self.size = self.size.handed_over();
+        self
     }
 
     /// Gives the slot back, before the step waits for something else.
