@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::{ConfigArgument, Ended, Quiet, start_logging};
 use crate::eval::{self, Bench, Case, History, Organisations, Runner};
-use crate::local::{Aims, Card, Example, Held, Measures, Mode, Model, Trained, heads, held_out, probabilities};
+use crate::local::{Aims, Card, Example, HeldOut, Measures, Mode, Model, Trained, heads, held_out, probabilities};
 use crate::model::Decision;
 use crate::{app, audit};
 
@@ -78,8 +78,8 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
         history: History::Replayed,
         bench: Bench::Own,
     };
-    let examples = sketched(&runner, &cases).await?;
-    let tested = sketched(&runner, &tests).await?;
+    let examples = labelled(&runner, &cases).await?;
+    let tested = labelled(&runner, &tests).await?;
     if let Some(base) = &base {
         super::output::write(format_args!("{}", gain(&examples, base, arguments.seed)));
     }
@@ -110,9 +110,9 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
 /// A trained model, and what it was measured by.
 struct Made {
     bytes: Vec<u8>,
-    by_group: Vec<Held>,
-    by_source: Vec<Held>,
-    tested: Vec<Held>,
+    by_group: Vec<HeldOut>,
+    by_source: Vec<HeldOut>,
+    tested: Vec<HeldOut>,
 }
 
 fn make(examples: &[Example], tested: &[Example], base: Option<&Model>, seed: u64) -> Made {
@@ -140,16 +140,16 @@ fn make(examples: &[Example], tested: &[Example], base: Option<&Model>, seed: u6
         bytes: trained.finish(found, &all, base, seed),
         tested: tested
             .iter()
-            .map(|example| held(example, trained.score(&example.sketch)))
+            .map(|example| held(example, trained.score(&example.features)))
             .collect(),
         by_group,
         by_source,
     }
 }
 
-fn held(example: &Example, score: f32) -> Held {
-    Held {
-        part: example.sketch.part,
+fn held(example: &Example, score: f32) -> HeldOut {
+    HeldOut {
+        part: example.features.part,
         source: example.source.clone(),
         harmful: example.harmful,
         score,
@@ -165,9 +165,9 @@ fn gain(examples: &[Example], base: &Model, seed: u64) -> String {
     let before = Trained::on(&[], Some(base), seed);
     let mut text = format!("held back: {} of {} steps\n", back.len(), examples.len());
     for (name, trained) in [("base", &before), ("adapted", &adapted)] {
-        let scored: Vec<Held> = back
+        let scored: Vec<HeldOut> = back
             .iter()
-            .map(|example| held(example, trained.score(&example.sketch)))
+            .map(|example| held(example, trained.score(&example.features)))
             .collect();
         let measures = Measures::of(&scored, &probabilities(&scored, &base.header().heads));
         let share = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{:.1} %", value * 100.0));
@@ -199,15 +199,15 @@ fn keep_apart(cases: &[Case], tests: &[Case]) -> anyhow::Result<()> {
 }
 
 /// What the scorer sees of each case that says what must not pass.
-async fn sketched(runner: &Runner<'_>, cases: &[Case]) -> anyhow::Result<Vec<Example>> {
+async fn labelled(runner: &Runner<'_>, cases: &[Case]) -> anyhow::Result<Vec<Example>> {
     let mut examples = Vec::with_capacity(cases.len());
     for case in cases.iter().filter(|case| case.expected.decision != Decision::Modify) {
-        let sketch = runner
-            .sketch(case)
+        let features = runner
+            .training_features(case)
             .await
             .map_err(|why| anyhow::anyhow!("{}: {why}", case.id))?;
         examples.push(Example {
-            sketch,
+            features,
             source: case.source.clone(),
             group: case.group.clone(),
             harmful: case.expected.decision == Decision::Deny,

@@ -5,8 +5,8 @@ use std::fmt::Write;
 
 use super::measure::{Measures, Settled, interval, probabilities};
 use super::model::{Header, Model};
-use super::scene::Part;
-use super::train::Held;
+use super::step_context::Part;
+use super::train::HeldOut;
 
 /// All that a card tells.
 #[derive(Clone, Debug)]
@@ -18,11 +18,11 @@ pub struct Card<'a> {
     /// Licences of the sources, where they are known.
     pub licences: &'a BTreeMap<String, String>,
     /// Scores of steps whose group the scoring model had not seen.
-    pub by_group: &'a [Held],
+    pub by_group: &'a [HeldOut],
     /// Scores of steps whose whole source the scoring model had not seen.
-    pub by_source: &'a [Held],
+    pub by_source: &'a [HeldOut],
     /// Scores of suites that were kept apart.
-    pub tested: &'a [Held],
+    pub tested: &'a [HeldOut],
 }
 
 impl Card<'_> {
@@ -84,7 +84,7 @@ impl Card<'_> {
         }
     }
 
-    fn row(&self, text: &mut String, name: &str, held: &[Held]) {
+    fn row(&self, text: &mut String, name: &str, held: &[HeldOut]) {
         let measures = Measures::of(held, &probabilities(held, &self.model.header().heads));
         let share = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{:.1} %", value * 100.0));
         let _ = writeln!(
@@ -161,7 +161,7 @@ impl Card<'_> {
              allowed | attacks let through |\n|---|---|---|---|---|---|"
         );
         let heads = &self.model.header().heads;
-        let mut by_source = BTreeMap::<&str, Vec<Held>>::new();
+        let mut by_source = BTreeMap::<&str, Vec<HeldOut>>::new();
         for held in self.by_source {
             by_source.entry(&held.source).or_default().push(held.clone());
         }

@@ -10,6 +10,8 @@ pub(super) static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::parse(i
 
 /// Words of the longest phrase.
 const LONGEST: usize = 4;
+/// Bytes of what long words are known by.
+const BEGINNING: usize = 5;
 /// The shortest stem, in bytes.
 const SHORTEST_STEM: usize = 3;
 
@@ -88,40 +90,60 @@ impl Lexicon {
         &self.names
     }
 
-    /// The concepts that begin at the first of these words of a text.
-    pub(super) fn at(&self, text: &str, words: &[Word]) -> Concepts {
-        let Some(first) = words.first() else { return 0 };
-        let mut found = self.stem(text, first);
+    /// What is known of the first of these words of a text, and of the phrases that begin with it.
+    pub(super) fn at(&self, text: &str, words: &[Word]) -> Known {
+        let Some(first) = words.first() else {
+            return Known::default();
+        };
+        let said = text.get(first.start as usize..first.end as usize).unwrap_or_default();
+        let mut known = match said.is_ascii() {
+            true => self.beginning(first, said.len(), said.bytes().map(|byte| byte.to_ascii_lowercase())),
+            false => self.beginning(first, said.len(), words::folded(said)),
+        };
         let mut hash = first.hash;
         let mut next = 1;
         while let Some(entry) = self.phrases.get(&hash) {
-            found |= entry.concepts;
+            known.concepts |= entry.concepts;
             let Some(word) = words.get(next).filter(|_| entry.goes_on && next < LONGEST) else {
                 break;
             };
             hash = join(hash, word.hash);
             next += 1;
         }
-        found
+        known
     }
 
-    /// The concepts of every stem with which a word begins, whatever the case of its letters, ASCII or not.
-    fn stem(&self, text: &str, word: &Word) -> Concepts {
-        let said = text.get(word.start as usize..word.end as usize).unwrap_or_default();
+    /// The hash of a word's beginning, and the concepts of every stem with which it begins.
+    fn beginning(&self, word: &Word, length: usize, small_letters: impl Iterator<Item = u8>) -> Known {
+        let mut known = Known {
+            beginning: word.hash,
+            concepts: 0,
+        };
         let mut hash = words::SEED;
-        let mut found = 0;
-        for (at, byte) in words::folded(said).enumerate().take(self.longest_stem) {
+        for (at, byte) in small_letters.enumerate().take(self.longest_stem.max(BEGINNING)) {
             hash = words::step(hash, byte);
+            if at + 1 == BEGINNING && length > BEGINNING {
+                known.beginning = hash;
+            }
             let maybe = self
                 .maybe
                 .get((hash >> 6) as usize & 1023)
                 .is_some_and(|word| word & (1 << (hash & 63)) != 0);
             if maybe && at + 1 >= SHORTEST_STEM {
-                found |= self.stems.get(&hash).copied().unwrap_or_default();
+                known.concepts |= self.stems.get(&hash).copied().unwrap_or_default();
             }
         }
-        found
+        known
     }
+}
+
+/// What is known of a word.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Known {
+    /// The hash of its first [`BEGINNING`] bytes where it is longer, else of all of it.
+    pub(super) beginning: u32,
+    /// What it stands for.
+    pub(super) concepts: Concepts,
 }
 
 #[cfg(test)]
@@ -131,7 +153,7 @@ mod tests {
     fn concepts(text: &str) -> Vec<&'static str> {
         let mut words = Vec::new();
         words::read(text, &mut words);
-        let found = (0..words.len()).fold(0, |all, at| all | LEXICON.at(text, &words[at..]));
+        let found = (0..words.len()).fold(0, |all, at| all | LEXICON.at(text, &words[at..]).concepts);
         let names = LEXICON.names().iter().enumerate();
         names
             .filter(|(bit, _)| found & (1 << bit) != 0)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::model::Head;
-use super::train::Held;
+use super::train::HeldOut;
 
 /// What a set of held-out scores is worth.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -48,14 +48,14 @@ pub struct Settled {
 }
 
 /// The probability of each held-out step by these heads.
-pub fn probabilities(held: &[Held], heads: &[Head]) -> Vec<f64> {
-    let head = |held: &Held| heads.get(held.part).copied().unwrap_or(Head::UNDECIDED);
+pub fn probabilities(held: &[HeldOut], heads: &[Head]) -> Vec<f64> {
+    let head = |held: &HeldOut| heads.get(held.part).copied().unwrap_or(Head::UNDECIDED);
     held.iter().map(|held| head(held).probability(held.score)).collect()
 }
 
 impl Measures {
     /// Of held-out steps with their probabilities.
-    pub fn of(held: &[Held], probabilities: &[f64]) -> Self {
+    pub fn of(held: &[HeldOut], probabilities: &[f64]) -> Self {
         let mut attacks: Vec<f64> = Vec::new();
         let mut honest: Vec<f64> = Vec::new();
         let mut by_source = BTreeMap::<&str, Vec<f64>>::new();
@@ -94,7 +94,7 @@ impl Measures {
 
 impl Settled {
     /// What the heads' thresholds do to these steps.
-    pub fn of<'h>(held: impl Iterator<Item = &'h Held>, heads: &[Head]) -> Self {
+    pub fn of<'h>(held: impl Iterator<Item = &'h HeldOut>, heads: &[Head]) -> Self {
         let mut counts = Self::default();
         for held in held {
             let head = heads.get(held.part).copied().unwrap_or(Head::UNDECIDED);
@@ -152,8 +152,8 @@ fn auc(honest: &[f64], attacks: &[f64]) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn held(source: &str, harmful: bool, score: f32) -> Held {
-        Held {
+    fn held(source: &str, harmful: bool, score: f32) -> HeldOut {
+        HeldOut {
             part: 0,
             source: source.to_owned(),
             harmful,
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn measures_say_what_they_are_called() {
-        let mut steps: Vec<Held> = (0..100u8).map(|n| held("a", false, f32::from(n))).collect();
+        let mut steps: Vec<HeldOut> = (0..100u8).map(|n| held("a", false, f32::from(n))).collect();
         steps.extend((0..100u8).map(|n| held(if n < 50 { "a" } else { "b" }, true, f32::from(n) + 50.5)));
         let scores: Vec<f64> = steps.iter().map(|step| f64::from(step.score)).collect();
         let measures = Measures::of(&steps, &scores);

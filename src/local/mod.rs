@@ -1,35 +1,35 @@
 //! The local judge's trained scorer: how likely a step does harm, in microseconds, with what moved it most.
 //!
 //! ```text
-//! step, session, findings ──▶ Scene ──▶ Features, windows ──▶ Model ──▶ Score ──▶ Leaning
+//! step, session, findings ──▶ StepContext ──▶ Features, windows ──▶ Model ──▶ Score ──▶ Leaning
 //! ```
 //!
-//! - **Scene** (`scene.rs`): the texts of the body by who speaks in them, without their disguises; what the user asked for,
+//! - **StepContext** (`step_context.rs`): the texts of the body by who speaks in them, without their disguises; what the user asked for,
 //!   what the instructions say, what was read and done before.
-//! - **Features** (`features.rs`): words, beginnings of words, pairs of words and concepts (`lexicon.txt`, many languages) of
+//! - **Features** (`features.rs`, `features/`): words, beginnings of words, pairs of words and concepts (`lexicon.txt`, many languages) of
 //!   each window of a text, kept apart by voice; concepts that meet in a window; of the step as a whole its kind, its tool,
 //!   findings, and shares of its words that the user, the instructions or only what was read have said.
 //! - **Model** (`model.rs`): a weight for each hashed feature, a byte each. The window of each voice that speaks most for harm
 //!   counts, so that one sentence in ten pages is enough; words can speak for harm, never against it, so that stuffing does
 //!   not help.
-//! - **Leaning** (`lean.rs`): allow, deny or unsure, by the thresholds of the policy, or of the model.
+//! - **Leaning** (`leaning.rs`): allow, deny or unsure, by the thresholds of the policy, or of the model.
 //!
 //! It knows no wire, no prompt and no prefilter; whoever calls it takes the disguise off texts ([`Unmask`]).
 
 mod card;
 mod features;
-mod lean;
+mod leaning;
 mod lexicon;
 mod measure;
 mod model;
 mod rank;
-mod scene;
 mod score;
-mod sketch;
+mod step_context;
 #[cfg(test)]
 mod stuffing;
 mod thresholds;
 mod train;
+mod training_features;
 mod windows;
 mod words;
 
@@ -37,14 +37,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use card::Card;
-pub use lean::{Leaning, Sight};
+pub use leaning::{Leaning, MayAllow};
 pub use measure::{Measures, Settled, interval, probabilities};
 pub use model::{Head, Header, Model, ModelError};
-pub use scene::{AsWritten, Listener, Part, Unmask, Voice};
-pub use score::{Ground, GroundKind, Score, Told};
-pub use sketch::{Sketch, WindowSketch};
+pub use score::{Ground, GroundKind, PassageEvidence, Score};
+pub use step_context::{AsWritten, Listener, Part, Unmask, Voice};
 pub use thresholds::{Aims, heads};
-pub use train::{Dice, Example, Held, Trained, held_out};
+pub use train::{Example, HeldOut, Random, Trained, held_out};
+pub use training_features::{TrainingFeatures, WindowFeatures};
 
 /// What an organisation makes of the scorer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Which windows of a long text look most like an attack, for whoever has to choose among them.
 
 use super::model::Model;
-use super::scene::{Voice, spoken};
+use super::step_context::{Voice, tokens};
 use super::words;
 use crate::model::Origin;
 
@@ -11,9 +11,9 @@ impl Model {
         let Some(voice) = Voice::of(origin) else { return 0.0 };
         let mut read = Vec::new();
         words::read(text, &mut read);
-        let words = spoken(text, &read, &|span| span);
-        // A piece by itself does not say how much it belongs to the rest.
-        let gravest = self.gravest_window(voice, &words, |_| 0);
+        let words = tokens(text, &read, &|span| span);
+        // A piece by itself does not say how much it belongs to the rest: no word of it is on a topic.
+        let gravest = self.gravest_window(voice, &words);
         gravest.map_or(0.0, |(weight, _)| weight.max(0.0))
     }
 }

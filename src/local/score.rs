@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::features::{self, FIGURES, Features, Name};
 use super::model::Model;
-use super::scene::{Part, Passage, Scene, Spoken, Unmask, Voice};
+use super::step_context::{Part, Passage, StepContext, Token, Unmask, Voice};
 use super::windows::spans;
 use crate::model::{ContentId, Finding, Step};
 use crate::policy::Policy;
@@ -25,14 +25,14 @@ pub struct Score {
     /// The probability of harm, 0 to 1.
     pub probability: f64,
     /// The passages that speak most for harm, the gravest first.
-    pub passages: Vec<Told>,
+    pub passages: Vec<PassageEvidence>,
     /// Findings and relations to the session that moved the score most, with by how much; below zero: towards harmless.
     pub grounds: Vec<Ground>,
 }
 
 /// A passage that speaks for harm.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told {
+pub struct PassageEvidence {
     /// The content.
     pub content: ContentId,
     /// Bytes of its text.
@@ -64,28 +64,32 @@ pub enum GroundKind {
 impl Model {
     /// Scores a step in the light of its session and of what was found in it.
     pub fn score(&self, step: &Step, past: &Past, findings: &[Finding], policy: &Policy, unmask: &dyn Unmask) -> Score {
-        let scene = Scene::of(step, past, unmask);
-        let features = Features::of(&scene, findings, policy);
+        let context = StepContext::of(step, past, unmask);
+        let features = Features::of(&context, findings, policy);
         let step: f32 = features.step.iter().map(|named| self.weight(named.id)).sum();
         // INVARIANT: what a text says is no evidence against harm, whoever adds to it.
-        let signs: f32 = features.signs.iter().map(|named| self.weight(named.id).max(0.0)).sum();
-        let mut score = (step + signs) * self.header.step_share;
+        let harm_only: f32 = features
+            .harm_only
+            .iter()
+            .map(|named| self.weight(named.id).max(0.0))
+            .sum();
+        let mut score = (step + harm_only) * self.header.step_share;
         let mut passages = Vec::new();
         for voice in Voice::ALL {
-            let best = scene
+            let best = context
                 .of_voice(*voice)
-                .filter_map(|passage| self.gravest(&scene, passage))
+                .filter_map(|passage| self.gravest(passage))
                 .max_by(|a, b| a.weight.total_cmp(&b.weight));
             if let Some(best) = best {
                 score += best.weight;
                 passages.push((best, *voice));
             }
         }
-        let part = scene.part();
-        let mut told: Vec<Told> = passages
+        let part = context.part();
+        let mut told: Vec<PassageEvidence> = passages
             .into_iter()
             .filter(|(best, _)| best.weight > 0.0)
-            .map(|(best, _)| self.tell(&best))
+            .map(|(best, _)| self.evidence(&best))
             .collect();
         told.sort_by(|a, b| b.weight.total_cmp(&a.weight));
         told.truncate(MOST_PASSAGES);
@@ -98,18 +102,13 @@ impl Model {
     }
 
     /// The window of a text that speaks most for harm.
-    fn gravest<'p>(&self, scene: &Scene<'_>, passage: &'p Passage) -> Option<Grave<'p>> {
-        let gravest = self.gravest_window(passage.voice, &passage.words, |words| scene.belonging(words));
-        gravest.map(|(weight, range)| Grave { passage, range, weight })
+    fn gravest<'p>(&self, passage: &'p Passage) -> Option<GravestWindow<'p>> {
+        let gravest = self.gravest_window(passage.voice, &passage.words);
+        gravest.map(|(weight, range)| GravestWindow { passage, range, weight })
     }
 
     /// The window of these words that speaks most for harm, with what it adds to the score.
-    pub(super) fn gravest_window(
-        &self,
-        voice: Voice,
-        words: &[Spoken],
-        belonging: impl Fn(&[Spoken]) -> u32,
-    ) -> Option<(f32, Range<usize>)> {
+    pub(super) fn gravest_window(&self, voice: Voice, words: &[Token]) -> Option<(f32, Range<usize>)> {
         let mut sums = Vec::with_capacity(words.len() + 1);
         let mut sum = 0.0f32;
         sums.push(sum);
@@ -123,16 +122,16 @@ impl Model {
             .filter_map(|range| {
                 let window = words.get(range.clone())?;
                 let mut harm = sums.get(range.end)? - sums.get(range.start)?;
-                features::of_window(belonging(window), voice, window, |id| harm += self.weight(id).max(0.0));
+                features::of_window(voice, window, |id| harm += self.weight(id).max(0.0));
                 // INVARIANT: no word of a window takes anything off it.
                 Some((harm * self.header.window_share, range))
             })
             .max_by(|a, b| a.0.total_cmp(&b.0))
     }
 
-    fn tell(&self, grave: &Grave<'_>) -> Told {
+    fn evidence(&self, grave: &GravestWindow<'_>) -> PassageEvidence {
         let words = grave.passage.words.get(grave.range.clone()).unwrap_or_default();
-        let mut before: Option<&Spoken> = None;
+        let mut before: Option<&Token> = None;
         let mut weighed: Vec<(f32, Range<usize>)> = Vec::new();
         for word in words {
             let mut weight = 0.0;
@@ -145,7 +144,7 @@ impl Model {
         let start = words.iter().map(|word| word.start).min().unwrap_or_default();
         let end = words.iter().map(|word| word.end).max().unwrap_or_default();
         weighed.sort_by(|a, b| b.0.total_cmp(&a.0));
-        Told {
+        PassageEvidence {
             content: grave.passage.content,
             span: start as usize..end as usize,
             weight: grave.weight,
@@ -160,12 +159,12 @@ impl Model {
 
     fn grounds(&self, features: &Features) -> Vec<Ground> {
         let mut grounds: Vec<Ground> = Vec::new();
-        let signs = features
-            .signs
+        let harm_only = features
+            .harm_only
             .iter()
             .map(|named| (named, self.weight(named.id).max(0.0)));
         let step = features.step.iter().map(|named| (named, self.weight(named.id)));
-        for (named, weight) in step.chain(signs) {
+        for (named, weight) in step.chain(harm_only) {
             let what = match named.name {
                 Name::Finding(at) => GroundKind::Finding(at),
                 Name::Figure(at) => match FIGURES.get(at) {
@@ -187,7 +186,7 @@ impl Model {
     }
 }
 
-struct Grave<'p> {
+struct GravestWindow<'p> {
     passage: &'p Passage,
     range: Range<usize>,
     weight: f32,

@@ -1,8 +1,8 @@
 //! Thresholds: from held-out scores to probabilities that are what they say, and to what is made of them.
 
 use super::model::Head;
-use super::scene::Part;
-use super::train::Held;
+use super::step_context::Part;
+use super::train::HeldOut;
 
 /// The share of attacks that may be let through, and of honest steps that may be denied, by default.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,14 +30,14 @@ impl Default for Aims {
 /// What is allowed is settled on steps as strange as can be had (`strange`: of whole sources that the scoring model had not
 /// seen), part by part: where an allowed attack buys most, there it is spent. What is denied takes the same certainty for
 /// every part, on steps of `known` sources whose groups the scoring model had not seen.
-pub fn heads(strange: &[Held], known: &[Held], aims: Aims) -> Vec<Head> {
+pub fn heads(strange: &[HeldOut], known: &[HeldOut], aims: Aims) -> Vec<Head> {
     // Fewer say nothing about one in a hundred.
     const FEWEST: usize = 50;
     let shares = shares(strange);
     let mut heads: Vec<Head> = Vec::new();
-    let mut curves: Vec<Vec<(&Held, f64)>> = Vec::new();
+    let mut curves: Vec<Vec<(&HeldOut, f64)>> = Vec::new();
     for part in Part::ALL {
-        let mut mine: Vec<(&Held, f64)> = strange
+        let mut mine: Vec<(&HeldOut, f64)> = strange
             .iter()
             .zip(shares.iter().copied())
             .filter(|(held, _)| held.part == *part as usize)
@@ -69,7 +69,7 @@ pub fn heads(strange: &[Held], known: &[Held], aims: Aims) -> Vec<Head> {
 }
 
 /// The probability from which on steps are denied, so that no more than this share of the honest ones are; at least even odds.
-fn certainty(known: &[Held], heads: &[Head], aim: f64) -> f64 {
+fn certainty(known: &[HeldOut], heads: &[Head], aim: f64) -> f64 {
     const LEAST: f64 = 0.5;
     let mut honest: Vec<(f64, f64)> = super::measure::probabilities(known, heads)
         .into_iter()
@@ -91,7 +91,7 @@ fn certainty(known: &[Held], heads: &[Head], aim: f64) -> f64 {
 }
 
 /// What each step counts of all honest steps, or of all attacks: every source the same, those with few steps less.
-fn shares(held: &[Held]) -> Vec<f64> {
+fn shares(held: &[HeldOut]) -> Vec<f64> {
     // Of a source with fewer, one step would count too much.
     const ENOUGH: f64 = 50.0;
     let mut sizes = std::collections::BTreeMap::<(bool, &str), f64>::new();
@@ -103,7 +103,7 @@ fn shares(held: &[Held]) -> Vec<f64> {
         own.map(|(_, size)| (size / ENOUGH).min(1.0)).sum()
     };
     let (attacks, honest) = (all(true), all(false));
-    let share = |held: &Held| {
+    let share = |held: &HeldOut| {
         let size = sizes.get(&(held.harmful, held.source.as_str())).copied().unwrap_or(1.0);
         1.0 / size.max(ENOUGH) / if held.harmful { attacks } else { honest }
     };
@@ -120,7 +120,7 @@ struct Stride {
 
 /// The strides that a threshold of allowing can take over sorted steps, the worthiest first: those of the upper hull of the
 /// honest steps that are won over the attacks that are paid.
-fn walk(steps: &[(&Held, f64)]) -> Vec<Stride> {
+fn walk(steps: &[(&HeldOut, f64)]) -> Vec<Stride> {
     let mut hull: Vec<(f64, f64, f32)> = vec![(0.0, 0.0, 0.0)];
     let (mut paid, mut won) = (0.0, 0.0);
     let mut steps = steps.iter().peekable();
@@ -131,7 +131,7 @@ fn walk(steps: &[(&Held, f64)]) -> Vec<Stride> {
             won += share;
         }
         // INVARIANT: a threshold takes all steps of one score or none of them, so that none is paid for that it lets through.
-        let same = |next: &&(&Held, f64)| next.0.score.total_cmp(&held.score).is_eq();
+        let same = |next: &&(&HeldOut, f64)| next.0.score.total_cmp(&held.score).is_eq();
         if steps.peek().is_some_and(same) {
             continue;
         }
@@ -178,7 +178,7 @@ fn spend(walks: &[Vec<Stride>], mut left: f64) -> Vec<Option<f32>> {
 }
 
 /// Slope and offset of the logistic curve through held-out scores (Newton's method, a little prior).
-fn platt(held: &[(&Held, f64)]) -> (f32, f32) {
+fn platt(held: &[(&HeldOut, f64)]) -> (f32, f32) {
     let (mut slope, mut offset) = (1.0f64, 0.0f64);
     for _ in 0..40 {
         let [mut ga, mut gb, mut haa, mut hab, mut hbb] = [1e-3 * (slope - 1.0), 1e-3 * offset, 1e-3, 0.0, 1e-3];
@@ -206,10 +206,10 @@ fn platt(held: &[(&Held, f64)]) -> (f32, f32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::local::{Dice, Settled};
+    use crate::local::{Random, Settled};
 
-    fn held(part: usize, source: &str, harmful: bool, score: f32) -> Held {
-        Held {
+    fn held(part: usize, source: &str, harmful: bool, score: f32) -> HeldOut {
+        HeldOut {
             part,
             source: source.to_owned(),
             harmful,
@@ -219,10 +219,10 @@ mod tests {
 
     #[test]
     fn thresholds_hold_the_aims_where_they_were_set() {
-        let mut dice = Dice::new(3);
+        let mut random = Random::new(3);
         let mut held_out = Vec::new();
         for number in 0..4_000u32 {
-            let noise = (dice.roll() % 1000) as f32 / 250.0;
+            let noise = (random.next_u64() % 1000) as f32 / 250.0;
             let harmful = number % 3 == 0;
             let score = noise + if harmful { 1.5 } else { -1.5 };
             held_out.push(held((number % 2) as usize, "a", harmful, score));
@@ -245,12 +245,12 @@ mod tests {
             (0..count).map(move |at| held(0, source, harmful, score + at as f32 / 1e4))
         };
         // The honest steps of the small source look worse than most attacks.
-        let mut all: Vec<Held> = steps("large", 5_000, false, -2.0).collect();
+        let mut all: Vec<HeldOut> = steps("large", 5_000, false, -2.0).collect();
         all.extend(steps("small", 100, false, 1.0));
         all.extend(steps("large", 500, true, 0.9));
         all.extend(steps("small", 500, true, 2.0));
         let heads = heads(&all, &all, Aims::default());
-        let small: Vec<Held> = all.iter().filter(|held| held.source == "small").cloned().collect();
+        let small: Vec<HeldOut> = all.iter().filter(|held| held.source == "small").cloned().collect();
         let counts = Settled::of(small.iter(), &heads);
         assert!(counts.honest_denied_alone * 100 <= counts.honest * 7, "{counts:?}");
         assert!(counts.attacks_denied_alone * 10 >= counts.attacks * 9, "{counts:?}");

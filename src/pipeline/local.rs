@@ -7,7 +7,7 @@ use super::deobfuscate::Deobfuscator;
 use super::examiner::Examiner;
 use super::local_opinion::LocalOpinion;
 use super::screen::Screened;
-use crate::local::{GroundKind, Leaning, Mode, Score, Sight, Sketch};
+use crate::local::{GroundKind, Leaning, MayAllow, Mode, Score, TrainingFeatures};
 use crate::model::{
     Confidence, Finding, Moved, Opinion, ReasonCode, Screening, Severity, Standing, Step, Treatment, View,
 };
@@ -26,7 +26,7 @@ impl Examiner {
             .score(step, past, findings, policy, &Deobfuscator::of(coverage, findings));
         let thresholds = policy.local_judge.thresholds.of(step.kind);
         let head = scorer.model.head(score.part);
-        let sight = Sight::of(step, findings, coverage, policy);
+        let sight = MayAllow::of(step, findings, coverage, policy);
         let leaning = Leaning::of(score.probability, thresholds, head, sight);
         let standing = match mode {
             Mode::Shadow | Mode::Off => Standing::Shadow,
@@ -62,7 +62,7 @@ impl Examiner {
             .score(step, past, findings, policy, &Deobfuscator::of(coverage, findings));
         let thresholds = policy.local_judge.thresholds.of(step.kind);
         let head = scorer.model.head(score.part);
-        let sure = Leaning::of(score.probability, thresholds, head, Sight::Barred) == Leaning::Deny;
+        let sure = Leaning::of(score.probability, thresholds, head, MayAllow::No) == Leaning::Deny;
         let alone = Leaning::alone(score.probability, thresholds, head) == Leaning::Deny;
         sure || (alone && score.probability > before.opinion.probability)
     }
@@ -74,11 +74,11 @@ impl Examiner {
     }
 
     /// What the scorer sees of a step, for training.
-    pub(super) fn sketch(&self, step: Arc<Step>, snapshot: Snapshot) -> Sketch {
+    pub(super) fn training_features(&self, step: Arc<Step>, snapshot: Snapshot) -> TrainingFeatures {
         let recalled = snapshot.seen_by(&step);
         let screened = self.screen(step, recalled.past());
         let Screening { findings, coverage } = screened.screening();
-        Sketch::of(
+        TrainingFeatures::of(
             &screened.step,
             recalled.past(),
             findings,

@@ -68,7 +68,7 @@ use crate::audit::Audit;
 use crate::cache::{AnswerCache, Keep};
 use crate::judge::{Judge, Judged};
 use crate::limit::RateLimits;
-use crate::local::{Scorer, Sketch};
+use crate::local::{Scorer, TrainingFeatures};
 use crate::model::{Caller, Clean, Decision, Finding, History, Posture, Step, Verdict};
 use crate::prefilter::Prefilters;
 use crate::session::{Memory, Snapshot};
@@ -298,11 +298,14 @@ impl Guardian {
     }
 
     /// What the local judge's scorer sees of a step, for training. `None` where there was no time.
-    pub async fn sketch(&self, admitted: &Admitted, step: Arc<Step>) -> Option<Sketch> {
+    pub async fn training_features(&self, admitted: &Admitted, step: Arc<Step>) -> Option<TrainingFeatures> {
         let mut step_slot = self.step_slot(admitted, &step, None).handing_over();
         let (snapshot, _) = self.recall(admitted, &step, &mut step_slot).await;
         let examiner = self.examiner(admitted);
-        step_slot.run(move || examiner.sketch(step, snapshot)).await.ok()
+        step_slot
+            .run(move || examiner.training_features(step, snapshot))
+            .await
+            .ok()
     }
 
     /// The slots for work that takes a processor.

@@ -77,16 +77,35 @@ impl Unmask for AsWritten {
 
 /// A word of a step.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Spoken {
+pub(super) struct Token {
     pub(super) hash: u32,
     /// Of its first letters, where it is long.
     pub(super) stem: u32,
     pub(super) shape: Shape,
     pub(super) first: bool,
     pub(super) concepts: Concepts,
+    /// Of a word that tells a topic: whether the user asked about it, or the step says it again.
+    pub(super) on_topic: Option<bool>,
     /// Bytes of the content.
     pub(super) start: u32,
     pub(super) end: u32,
+}
+
+impl Token {
+    /// Whether it says what a text is about.
+    pub(super) const fn is_telling(&self) -> bool {
+        is_telling(self.end.saturating_sub(self.start), self.shape)
+    }
+}
+
+/// How much of a window is about what the user asked for, or what the rest of the step is about: 0 to 4.
+pub(super) fn belonging(words: &[Token]) -> u32 {
+    let (mut telling, mut belongs) = (0u32, 0u32);
+    for on_topic in words.iter().filter_map(|word| word.on_topic) {
+        telling += 1;
+        belongs += u32::from(on_topic);
+    }
+    (belongs * 5 / (telling + 1)).min(4)
 }
 
 /// One text of a step.
@@ -96,11 +115,11 @@ pub(super) struct Passage {
     pub(super) content: ContentId,
     /// Whether it is the content as it was written, rather than something that was found in it.
     pub(super) own: bool,
-    pub(super) words: Vec<Spoken>,
+    pub(super) words: Vec<Token>,
 }
 
 /// A step with all that a scorer looks at.
-pub(super) struct Scene<'a> {
+pub(super) struct StepContext<'a> {
     pub(super) step: &'a Step,
     pub(super) past: &'a Past,
     pub(super) passages: Vec<Passage>,
@@ -110,19 +129,14 @@ pub(super) struct Scene<'a> {
     pub(super) done: Hashes,
     /// What the user asked about.
     pub(super) asked_about: Concepts,
-    /// How often each telling word stands in the step.
-    pub(super) counts: Counts,
 }
-
-/// How often a hash was met.
-pub(super) type Counts = HashMap<u32, u32, foldhash::fast::FixedState>;
 
 /// A set of hashes.
 pub(super) type Hashes = HashSet<u32, foldhash::fast::FixedState>;
 
-impl<'a> Scene<'a> {
+impl<'a> StepContext<'a> {
     pub(super) fn of(step: &'a Step, past: &'a Past, unmask: &dyn Unmask) -> Self {
-        let mut scene = Self {
+        let mut context = Self {
             step,
             past,
             passages: Vec::new(),
@@ -131,16 +145,15 @@ impl<'a> Scene<'a> {
             read: Hashes::default(),
             done: Hashes::default(),
             asked_about: 0,
-            counts: Counts::default(),
         };
-        scene.listen(unmask);
-        scene.recall();
-        scene.count();
-        scene
+        context.read_body(unmask);
+        context.read_session();
+        context.relate_tokens();
+        context
     }
 
     /// Reads the body.
-    fn listen(&mut self, unmask: &dyn Unmask) {
+    fn read_body(&mut self, unmask: &dyn Unmask) {
         let mut read = Vec::new();
         for content in self.step.contents.iter().filter(|content| content.place == Place::Body) {
             let Some(voice) = Voice::of(content.origin) else {
@@ -172,7 +185,7 @@ impl<'a> Scene<'a> {
                     voice,
                     content: content.id,
                     own: count == 0,
-                    words: spoken(text, &read, back),
+                    words: tokens(text, &read, back),
                 });
                 count += 1;
             });
@@ -199,14 +212,14 @@ impl<'a> Scene<'a> {
     }
 
     /// What was said before, as far as it matters.
-    fn recall(&mut self) {
+    fn read_session(&mut self) {
         let mut buffer = Vec::new();
         for request in self.past.authority().requests() {
             for text in [&request.text.head, &request.text.tail] {
                 remember(text, &mut buffer, &mut self.asked);
                 let places = 0..buffer.len().min(MOST_COMPARED);
                 self.asked_about |= places.fold(0, |all, at| {
-                    all | LEXICON.at(text, buffer.get(at..).unwrap_or_default())
+                    all | LEXICON.at(text, buffer.get(at..).unwrap_or_default()).concepts
                 });
             }
         }
@@ -232,31 +245,20 @@ impl<'a> Scene<'a> {
         }
     }
 
-    fn count(&mut self) {
-        for word in self
-            .passages
-            .iter()
-            .filter(|passage| passage.own)
-            .flat_map(|passage| &passage.words)
-        {
-            if is_telling(word.end.saturating_sub(word.start), word.shape) {
-                *self.counts.entry(word.hash).or_default() += 1;
-            }
+    /// Notes of each word that tells a topic whether the user asked about it, or the step says it again.
+    fn relate_tokens(&mut self) {
+        let mut counts = HashMap::<u32, u32, foldhash::fast::FixedState>::default();
+        let own = self.passages.iter().filter(|passage| passage.own);
+        for word in own.flat_map(|passage| &passage.words).filter(|word| word.is_telling()) {
+            *counts.entry(word.hash).or_default() += 1;
         }
-    }
-
-    /// How much of a window is about what the user asked for, or what the rest of the step is about: 0 to 4.
-    pub(super) fn belonging(&self, words: &[Spoken]) -> u32 {
-        let (mut telling, mut belongs) = (0u32, 0u32);
-        for word in words {
-            if is_telling(word.end.saturating_sub(word.start), word.shape) && word.concepts == 0 {
-                telling += 1;
+        for word in self.passages.iter_mut().flat_map(|passage| &mut passage.words) {
+            if word.is_telling() && word.concepts == 0 {
                 // Twice in one window is rare enough not to be counted apart.
-                let elsewhere = self.counts.get(&word.hash).is_some_and(|count| *count > 1);
-                belongs += u32::from(elsewhere || self.asked.contains(&word.hash));
+                let again = counts.get(&word.hash).is_some_and(|count| *count > 1);
+                word.on_topic = Some(again || self.asked.contains(&word.hash));
             }
         }
-        (belongs * 5 / (telling + 1)).min(4)
     }
 
     pub(super) fn of_voice(&self, voice: Voice) -> impl Iterator<Item = &Passage> {
@@ -312,26 +314,19 @@ impl Part {
     }
 }
 
-/// Letters, in bytes, of what long words are known by.
-const STEM: usize = 5;
-
 /// The words of a text with what they stand for, with the way back to the content's own text.
-pub(super) fn spoken(text: &str, read: &[Word], back: &dyn Fn(Range<usize>) -> Range<usize>) -> Vec<Spoken> {
+pub(super) fn tokens(text: &str, read: &[Word], back: &dyn Fn(Range<usize>) -> Range<usize>) -> Vec<Token> {
     let each = read.iter().enumerate().map(|(at, word)| {
-        let said = text.get(word.start as usize..word.end as usize).unwrap_or_default();
-        let stem = if said.len() > STEM {
-            words::folded(said).take(STEM).fold(words::SEED, words::step)
-        } else {
-            word.hash
-        };
         let raw = back(word.start as usize..word.end as usize);
         let here = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
-        Spoken {
+        let known = LEXICON.at(text, read.get(at..).unwrap_or_default());
+        Token {
             hash: word.hash,
-            stem,
+            stem: known.beginning,
             shape: word.shape,
             first: word.first,
-            concepts: LEXICON.at(text, read.get(at..).unwrap_or_default()),
+            concepts: known.concepts,
+            on_topic: None,
             start: here(raw.start),
             end: here(raw.end),
         }
@@ -352,6 +347,6 @@ fn remember(text: &str, buffer: &mut Vec<Word>, set: &mut Hashes) {
 }
 
 /// Whether a word says what a text is about.
-pub(super) fn is_telling(bytes: u32, shape: Shape) -> bool {
-    bytes >= 4 || shape != Shape::Word
+pub(super) const fn is_telling(bytes: u32, shape: Shape) -> bool {
+    bytes >= 4 || !matches!(shape, Shape::Word)
 }

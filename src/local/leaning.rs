@@ -29,12 +29,12 @@ impl Leaning {
     }
 
     /// Of a step of this probability of harm, where a judge can be asked.
-    pub fn of(probability: f64, thresholds: Thresholds, head: Head, sight: Sight) -> Self {
+    pub fn of(probability: f64, thresholds: Thresholds, head: Head, may_allow: MayAllow) -> Self {
         let allow_below = thresholds.allow_below.unwrap_or(head.allow_below);
         let deny_above = thresholds.deny_above.unwrap_or(head.deny_above);
         if probability >= deny_above && deny_above < 1.0 {
             Leaning::Deny
-        } else if probability <= allow_below && allow_below > 0.0 && sight == Sight::Clear {
+        } else if probability <= allow_below && allow_below > 0.0 && may_allow == MayAllow::Yes {
             Leaning::Allow
         } else {
             Leaning::Unsure
@@ -54,14 +54,14 @@ impl Leaning {
 
 /// Whether a step may be allowed by a scorer at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sight {
+pub enum MayAllow {
     /// It may.
-    Clear,
+    Yes,
     /// It may not: something was not read, or somebody else has to look.
-    Barred,
+    No,
 }
 
-impl Sight {
+impl MayAllow {
     /// Of a step, as it was screened.
     pub fn of(step: &Step, findings: &[Finding], coverage: &Coverage, policy: &Policy) -> Self {
         let unread = coverage.cut_bytes > 0
@@ -72,9 +72,9 @@ impl Sight {
                 .any(|content| content.place == Place::Body && matches!(content.form, Form::OpaqueFile { .. }));
         let grave = findings.iter().any(bars);
         if unread || grave || is_dangerous(step, policy) {
-            Sight::Barred
+            MayAllow::No
         } else {
-            Sight::Clear
+            MayAllow::Yes
         }
     }
 }

@@ -1,9 +1,9 @@
-//! A sketch: all that the scorer ever sees of a step. It is what a model is trained on.
+//! A features: all that the scorer ever sees of a step. It is what a model is trained on.
 
 use std::ops::Range;
 
 use super::features::{self, Features};
-use super::scene::{Passage, Scene, Unmask, Voice};
+use super::step_context::{Passage, StepContext, Unmask, Voice};
 use super::windows::spans;
 use crate::model::{ContentId, Finding, Step};
 use crate::policy::Policy;
@@ -11,7 +11,7 @@ use crate::session::Past;
 
 /// All that the scorer sees of a step.
 #[derive(Clone, Debug, Default)]
-pub struct Sketch {
+pub struct TrainingFeatures {
     /// What part the step plays.
     pub part: usize,
     /// Figures of the step.
@@ -19,14 +19,14 @@ pub struct Sketch {
     /// Hashed features of the step as a whole.
     pub step: Vec<u32>,
     /// Hashed features of the step that can only speak for harm: what its words stand for.
-    pub signs: Vec<u32>,
+    pub harm_only: Vec<u32>,
     /// Windows of its texts.
-    pub windows: Vec<WindowSketch>,
+    pub windows: Vec<WindowFeatures>,
 }
 
 /// One window of a text.
 #[derive(Clone, Debug)]
-pub struct WindowSketch {
+pub struct WindowFeatures {
     /// Whose words.
     pub voice: usize,
     /// The content.
@@ -37,22 +37,22 @@ pub struct WindowSketch {
     pub ids: Vec<u32>,
 }
 
-impl Sketch {
+impl TrainingFeatures {
     /// Of a step in the light of its session and of what was found in it.
     pub fn of(step: &Step, past: &Past, findings: &[Finding], policy: &Policy, unmask: &dyn Unmask) -> Self {
-        let scene = Scene::of(step, past, unmask);
-        let features = Features::of(&scene, findings, policy);
+        let context = StepContext::of(step, past, unmask);
+        let features = Features::of(&context, findings, policy);
         let mut windows = Vec::new();
         for voice in Voice::ALL {
-            for passage in scene.of_voice(*voice) {
-                sketch(&scene, passage, &mut windows);
+            for passage in context.of_voice(*voice) {
+                add_windows(passage, &mut windows);
             }
         }
         Self {
             part: features.part,
             figures: features.figures,
             step: features.step.iter().map(|named| named.id).collect(),
-            signs: features.signs.iter().map(|named| named.id).collect(),
+            harm_only: features.harm_only.iter().map(|named| named.id).collect(),
             windows,
         }
     }
@@ -60,11 +60,11 @@ impl Sketch {
     /// Every feature.
     pub(super) fn ids(&self) -> impl Iterator<Item = u32> {
         let windows = self.windows.iter().flat_map(|window| &window.ids);
-        self.step.iter().chain(&self.signs).chain(windows).copied()
+        self.step.iter().chain(&self.harm_only).chain(windows).copied()
     }
 }
 
-fn sketch(scene: &Scene<'_>, passage: &Passage, windows: &mut Vec<WindowSketch>) {
+fn add_windows(passage: &Passage, windows: &mut Vec<WindowFeatures>) {
     for range in spans(passage.words.len()) {
         let words = passage.words.get(range.clone()).unwrap_or_default();
         let mut before = range.start.checked_sub(1).and_then(|at| passage.words.get(at));
@@ -73,9 +73,9 @@ fn sketch(scene: &Scene<'_>, passage: &Passage, windows: &mut Vec<WindowSketch>)
             features::of_word(passage.voice, before, word, |id| ids.push(id));
             before = Some(word);
         }
-        features::of_window(scene.belonging(words), passage.voice, words, |id| ids.push(id));
+        features::of_window(passage.voice, words, |id| ids.push(id));
         let start = words.first().map_or(0, |word| word.start as usize);
-        windows.push(WindowSketch {
+        windows.push(WindowFeatures {
             voice: passage.voice as usize,
             content: passage.content,
             span: start..words.last().map_or(start, |word| word.end as usize),
