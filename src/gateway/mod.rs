@@ -16,6 +16,7 @@
 //! | `verdicts.rs`, `step_verdict.rs` | asks the guardian, here or elsewhere; without an answer the message is stopped |
 //! | `modification.rs` | what a modified message may differ in |
 //! | `concatenated.rs` | texts in several parts are judged also as what they make together |
+//! | `card.rs` | fetches what the agent behind a gateway shows of itself |
 //! | `upstream.rs`, `credentials.rs` | sends on: own credentials, few headers, no redirects |
 //! | `slow_answer.rs` | hands answers back, at once or after heartbeats |
 //! | `hold.rs`, `sse.rs` | streams: events are held, judged, released |
@@ -33,6 +34,7 @@ mod agentvault;
 mod answer;
 mod body;
 mod cancel_upstream;
+mod card;
 mod concatenated;
 mod credentials;
 mod denial;
