@@ -6,11 +6,11 @@
 //! ## The path of a step
 //!
 //! ```text
-//! wire ─▶ decode ─▶ admit ─▶ screen ─▶ (settled?) ─▶ mask ─▶ local ─▶ cache ─▶ judge ─▶ settle ─▶ encode ─▶ wire
-//!         strict    key,     prefilters   yes: skip    what    trained  single-  prompt,   edits applied,
-//!         JSON,     limits   on every     the judge    policy  scorer,  flight   LLM,      re-screened,
-//!         one Step           content                   hides   settles           schema    audited
-//!                                                              what is plain
+//! wire ─▶ decode ─▶ admit ─▶ recall ─▶ screen ─▶ (settled?) ─▶ mask ─▶ local ─▶ cache ─▶ judge ─▶ settle ─▶ encode ─▶ wire
+//!         strict    key,     session   prefilters   yes: skip    what    trained  single-  prompt,   edits applied,
+//!         JSON,     limits             on every     the rest     policy  scorer,  flight   LLM,      screened again,
+//!         one Step                     content                   hides   settles           schema    audited
+//!                                                                        what is plain
 //! ```
 //!
 //! 1. [`wire::decode`] turns bytes into a [`model::Step`]: every string of the request becomes a content with its origin.

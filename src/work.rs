@@ -1,11 +1,13 @@
-//! Work that takes a processor: a bounded number of threads, and a bounded queue before them.
+//! Slots for CPU-bound work: a bounded number at a time, and a bounded queue before them.
 //!
 //! ```text
 //! request ─▶ slot (waits in a bounded queue, until a deadline) ─▶ job on a thread of its own ─▶ slot is free again
 //! ```
 //!
-//! Decoding, screening, masking, settling and learning never run on the threads that serve connections, so whatever is
-//! examined, `/healthz` answers at once. There are three kinds of room:
+//! The jobs of a step — decoding, screening, masking, settling, updating the session — do not run on the threads that serve
+//! connections, so `/healthz` answers at once whatever is examined. The exception are the jobs of a **tiny** step: they
+//! take less than a millisecond, at the very worst a few, and run where they are; handing them to another thread and back
+//! takes 20 to 60 microseconds each. There are three kinds of slots:
 //!
 //! - **Every** step needs a slot. There is one more than processors.
 //! - A **large** step needs a second one, of which there are as many as processors: however many large steps come, a small
@@ -46,6 +48,8 @@ impl Default for Settings {
 /// How much work a step is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
+    /// At most [`Size::TINY_BYTES`]. It takes the slots of a small step; its jobs run on the thread that asks for them.
+    Tiny,
     /// At most [`Size::SMALL_BYTES`].
     Small,
     /// More.
@@ -53,12 +57,25 @@ pub enum Size {
 }
 
 impl Size {
+    /// The largest step whose jobs run in place.
+    pub const TINY_BYTES: usize = 8 * 1024;
     /// The largest small step: examining it takes tens of milliseconds at the very worst.
     pub const SMALL_BYTES: usize = 32 * 1024;
 
+    /// The same size, but for a tiny step that of a small one: its jobs run on other threads. For whoever decides about many
+    /// steps in one task.
+    pub const fn handed_over(self) -> Self {
+        match self {
+            Size::Tiny | Size::Small => Size::Small,
+            Size::Large => Size::Large,
+        }
+    }
+
     /// Of so many bytes.
     pub const fn of(bytes: usize) -> Self {
-        if bytes <= Self::SMALL_BYTES {
+        if bytes <= Self::TINY_BYTES {
+            Size::Tiny
+        } else if bytes <= Self::SMALL_BYTES {
             Size::Small
         } else {
             Size::Large
@@ -106,7 +123,7 @@ impl Kinds {
     async fn permits(&self, size: Size, deadline: Instant) -> Result<[Option<OwnedSemaphorePermit>; 2], Busy> {
         let large = match size {
             Size::Large => Some(permit(&self.large, deadline).await?),
-            Size::Small => None,
+            Size::Tiny | Size::Small => None,
         };
         Ok([large, Some(permit(&self.every, deadline).await?)])
     }
@@ -225,16 +242,25 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// Runs a job on a thread for such work; gives the slot back with its result. A job that panics panics here.
+    /// Runs a job of a step of this size: in place, or on a thread for such work. Gives the slot back with its result. A job
+    /// that panics panics here.
     ///
     /// # Errors
     ///
-    /// When the deadline passes first. The job goes on to its end, and keeps the slot.
+    /// When the deadline passes before the job has ended; before it has begun, where it runs in place. A job that runs goes
+    /// on to its end, and keeps the slot.
     pub async fn run<T: Send + 'static>(
         self,
+        size: Size,
         deadline: Instant,
         job: impl FnOnce() -> T + Send + 'static,
     ) -> Result<(Self, T), Busy> {
+        if size == Size::Tiny {
+            return match Instant::now() < deadline {
+                true => Ok((self, job())),
+                false => Err(Busy::Late),
+            };
+        }
         let task = tokio::task::spawn_blocking(move || {
             let result = job();
             (self, result)
@@ -301,7 +327,7 @@ mod tests {
             .enter(&acme(), Size::Small, soon())
             .await
             .unwrap()
-            .run(later(), || 42)
+            .run(Size::Small, later(), || 42)
             .await
             .unwrap();
         assert_eq!(answer, 42);
@@ -370,7 +396,7 @@ mod tests {
         let pool = pool(1, 1);
         let (go, wait) = std::sync::mpsc::channel::<()>();
         let slot = pool.enter(&acme(), Size::Large, soon()).await.unwrap();
-        let late = slot.run(soon(), move || wait.recv()).await;
+        let late = slot.run(Size::Large, soon(), move || wait.recv()).await;
         assert_eq!(late.err(), Some(Busy::Late));
         assert_eq!(pool.enter(&acme(), Size::Large, soon()).await.err(), Some(Busy::Late));
         go.send(()).unwrap();
@@ -381,6 +407,18 @@ mod tests {
     #[should_panic(expected = "as it happens")]
     async fn a_job_that_panics_panics_where_it_is_waited_for() {
         let slot = pool(1, 1).enter(&acme(), Size::Small, soon()).await.unwrap();
-        let _ = slot.run(later(), || panic!("as it happens")).await;
+        let _ = slot.run(Size::Small, later(), || panic!("as it happens")).await;
+    }
+    #[tokio::test]
+    async fn the_job_of_a_tiny_step_runs_on_the_thread_that_asks_for_it_unless_it_is_late() {
+        let pool = pool(1, 1);
+        let here = std::thread::current().id();
+        for (size, same) in [(Size::Tiny, true), (Size::Small, false)] {
+            let slot = pool.enter(&acme(), size, soon()).await.unwrap();
+            let (slot, there) = slot.run(size, later(), || std::thread::current().id()).await.unwrap();
+            assert_eq!(here == there, same);
+            let late = slot.run(Size::Tiny, Instant::now(), || ()).await;
+            assert_eq!(late.err(), Some(Busy::Late));
+        }
     }
 }

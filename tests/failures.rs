@@ -17,7 +17,7 @@ const PAGE: &str = include_str!("../src/judge/FAILURES.md");
 /// Which failures nobody can bring about.
 const JUDGE: &str = include_str!("../src/judge/failure.rs");
 const FAILURE: &str = include_str!("../src/llm/failure.rs");
-const ANSWER: &str = include_str!("../src/judge/answer.rs");
+const ANSWER: &str = include_str!("../src/judge/answer/error.rs");
 const REST: [&str; 5] = [
     include_str!("../src/llm/no_connection.rs"),
     include_str!("../src/judge/failure.rs"),

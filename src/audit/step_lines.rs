@@ -1,4 +1,4 @@
-//! What a record tells of the step itself: its ids, two hashes by which it is found again, and its texts where the organisation's
+//! The part of an audit record about the step itself: its ids, two hashes by which it is found again, and its texts where the organisation's
 //! policy asks for them. Everything that came with the step went through [`Withheld`].
 
 use serde::{Serialize, Serializer};

@@ -1,4 +1,4 @@
-//! Whose entries fill the cache: no organisation may hold more than its share, so that none can drive out all others.
+//! The share of each organisation in the cache: none may hold more, so that none evicts the entries of all others.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};

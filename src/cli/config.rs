@@ -4,7 +4,7 @@ use super::output::say;
 use clap::Subcommand;
 
 use super::checks::{self, Health};
-use super::{ConfigArgument, Ended, reference};
+use super::{ConfigArgument, Ended, reference, schema};
 use crate::{app, audit};
 
 /// Show every setting, or check a configuration.
@@ -19,6 +19,8 @@ pub(super) enum Command {
         #[arg(long)]
         markdown: bool,
     },
+    /// Print a JSON Schema of guardian.toml, for editors: docs/schemas/guardian.schema.json.
+    Schema,
     /// Read the configuration with its policies, prompts and keys, and say what is wrong.
     Check(ConfigArgument),
 }
@@ -26,6 +28,7 @@ pub(super) enum Command {
 pub(super) fn run(command: &Command) -> anyhow::Result<Ended> {
     match command {
         Command::Print { policy, markdown } => print(*policy, *markdown),
+        Command::Schema => schema::print(&schema::config()?),
         Command::Check(argument) => check(argument)?,
     }
     Ok(Ended::Done)

@@ -16,6 +16,7 @@ mod policy;
 mod prompts;
 mod reference;
 mod rules;
+mod schema;
 mod serve;
 mod tools;
 mod train;
@@ -48,7 +49,7 @@ enum Command {
     /// Check, show or write out prompt templates.
     #[command(subcommand)]
     Prompts(prompts::Command),
-    /// Show the policy behind a hash in a record or a verdict.
+    /// Show the policy behind a hash in a record or a verdict, or what a policy file may hold.
     #[command(subcommand)]
     Policy(policy::Command),
     /// Show what rules there are, what one means, or what fires on a text.

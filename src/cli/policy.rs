@@ -6,12 +6,12 @@ use anyhow::Context;
 use clap::Subcommand;
 
 use super::output::{say, write};
-use super::{ConfigArgument, Ended};
+use super::{ConfigArgument, Ended, schema};
 use crate::config::{Config, PolicyChoice};
 use crate::policy::{PROFILE_NAMES, Policy};
 use crate::{app, audit};
 
-/// Show the policy behind a hash.
+/// Show the policy behind a hash, or what a policy file may hold.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Print the policy that a record or a verdict names by `policyVersion`: with all that it builds on, as a file.
@@ -28,6 +28,8 @@ pub(super) enum Command {
         #[command(flatten)]
         config: ConfigArgument,
     },
+    /// Print a JSON Schema of policy files, for editors: docs/schemas/policy.schema.json.
+    Schema,
 }
 
 /// A policy that can be shown.
@@ -43,7 +45,13 @@ enum Text {
 }
 
 pub(super) fn run(command: &Command) -> anyhow::Result<Ended> {
-    let Command::Show { hash, seen, config } = command;
+    let (hash, seen, config) = match command {
+        Command::Show { hash, seen, config } => (hash, seen, config),
+        Command::Schema => {
+            schema::print(&schema::policy()?);
+            return Ok(Ended::Done);
+        }
+    };
     // The folder beside the audit file is looked into, the file itself is not opened.
     let loaded = crate::config::load_with(config.config.as_deref(), crate::config::Keys::Unneeded)?;
     let known = known(&loaded, seen.clone())?;

@@ -7,39 +7,25 @@ use super::output::say;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 
 use super::{ConfigArgument, Ended, OrganisationArgument};
 use crate::app;
-use crate::config::OrganisationSettings;
 use crate::prompt::Prompts;
 
 /// Check, show, compare or write out prompt templates.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Render every template from samples; say what is wrong with the first that does not.
-    Check {
-        /// A folder of templates, instead of the configured one.
-        #[arg(long, value_name = "DIR")]
-        dir: Option<PathBuf>,
-        #[command(flatten)]
-        organisation: OrganisationArgument,
-        #[command(flatten)]
-        config: ConfigArgument,
-    },
+    Check(Templates),
     /// Show exactly what a model would be sent about a step. Of a trace it is the last step, in the light of those before it.
     /// No endpoint is asked, and no key is needed.
     Render {
         /// The request, or a trace with one request a line; `-` for standard input.
         #[arg(value_name = "STEP.json | TRACE.jsonl | -")]
         file: PathBuf,
-        /// A folder of templates, instead of the configured one.
-        #[arg(long, value_name = "DIR")]
-        dir: Option<PathBuf>,
         #[command(flatten)]
-        organisation: OrganisationArgument,
-        #[command(flatten)]
-        config: ConfigArgument,
+        templates: Templates,
     },
     /// Write the built-in templates into a folder, as a start for an organisation's own.
     Init {
@@ -62,19 +48,22 @@ pub(super) enum Command {
     },
 }
 
+/// Whose templates a command looks at.
+#[derive(Debug, Args)]
+pub(super) struct Templates {
+    /// A folder of templates, instead of the configured one.
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+    #[command(flatten)]
+    organisation: OrganisationArgument,
+    #[command(flatten)]
+    config: ConfigArgument,
+}
+
 pub(super) fn run(command: &Command) -> anyhow::Result<Ended> {
     match command {
-        Command::Check {
-            dir,
-            organisation,
-            config,
-        } => check(dir.as_deref(), organisation, config),
-        Command::Render {
-            file,
-            dir,
-            organisation,
-            config,
-        } => render::run(file, dir.as_deref(), organisation, config),
+        Command::Check(templates) => check(templates),
+        Command::Render { file, templates } => render::run(file, templates),
         Command::Init { dir, only } => init(dir, only),
         Command::Diff {
             dir,
@@ -84,18 +73,10 @@ pub(super) fn run(command: &Command) -> anyhow::Result<Ended> {
     }
 }
 
-/// The templates of a folder, else those of an organisation.
-fn chosen_of(dir: Option<&Path>, organisation: &OrganisationSettings) -> anyhow::Result<Prompts> {
-    Ok(match dir {
+fn check(templates: &Templates) -> anyhow::Result<Ended> {
+    let prompts = match &templates.dir {
         Some(dir) => Prompts::load(dir)?,
-        None => app::prompts(organisation)?,
-    })
-}
-
-fn check(dir: Option<&Path>, organisation: &OrganisationArgument, config: &ConfigArgument) -> anyhow::Result<Ended> {
-    let prompts = match dir {
-        Some(dir) => Prompts::load(dir)?,
-        None => chosen_of(None, organisation.of(&config.load_to_ask_nobody()?)?)?,
+        None => app::prompts(templates.organisation.of(&templates.config.load_to_ask_nobody()?)?)?,
     };
     for template in prompts.check()? {
         say!(

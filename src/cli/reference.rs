@@ -1,21 +1,23 @@
-//! A reference file as Markdown: what stands in its comments, as a table for each section.
+//! A reference file as it is read, and as Markdown: what stands in its comments, as a table for each section.
 
 use std::fmt::Write;
 
 /// One section of a reference file.
 #[derive(Debug, Default)]
-struct Section {
+pub(super) struct Section {
     /// Its header, such as `[judge]`; empty at the top.
-    name: String,
-    intro: String,
-    keys: Vec<Key>,
+    pub(super) name: String,
+    /// What is said of it.
+    pub(super) intro: String,
+    pub(super) keys: Vec<Key>,
 }
 
 #[derive(Debug)]
-struct Key {
-    name: String,
-    value: String,
-    meaning: String,
+pub(super) struct Key {
+    pub(super) name: String,
+    /// A default or an example, as TOML.
+    pub(super) value: String,
+    pub(super) meaning: String,
 }
 
 /// The documentation that a reference file is: `title` and `before` stand before its tables.
@@ -41,7 +43,8 @@ pub(super) fn markdown(title: &str, before: &str, reference: &str) -> String {
     text
 }
 
-fn sections(reference: &str) -> Vec<Section> {
+/// The sections of a reference file, with what its comments say of each and of its keys.
+pub(super) fn sections(reference: &str) -> Vec<Section> {
     let mut sections = vec![Section::default()];
     let mut said = String::new();
     let mut open: Option<String> = None;

@@ -139,13 +139,14 @@ impl Reader<'_> {
             ));
         }
         Ok(llm::BreakerSettings {
-            faults: self.within("judge.breaker.faults", section.faults.unwrap_or(defaults.faults), 1, 64)?,
+            faults: self.number("judge.breaker.faults", section.faults, defaults.faults, 1..=64)?,
             rest,
             longest_rest,
         })
     }
 
-    fn millis(&self, key: &str, ms: u64, least: u64) -> Result<Duration, ConfigError> {
+    /// A time in milliseconds, at most ten minutes.
+    pub(super) fn millis(&self, key: &str, ms: u64, least: u64) -> Result<Duration, ConfigError> {
         Ok(Duration::from_millis(self.within(key, ms, least, 600_000)?))
     }
 }

@@ -56,7 +56,7 @@ impl Reader<'_> {
         let on_alarm = section.on_alarm.as_deref().unwrap_or("log");
         Ok(selftest::Settings {
             every: Duration::from_secs(60 * minutes),
-            min_right: self.within("judge.canaries.min_right", section.min_right.unwrap_or(0.8), 0.0, 1.0)?,
+            min_right: self.number("judge.canaries.min_right", section.min_right, 0.8, 0.0..=1.0)?,
             on_alarm: self.one_of("judge.canaries.on_alarm", on_alarm, ALARMS)?,
             timeout,
         })
@@ -64,12 +64,7 @@ impl Reader<'_> {
 
     pub(super) fn timeout(&self, section: Option<&JudgeSection>) -> Result<Duration, ConfigError> {
         match section.and_then(|section| section.timeout_ms) {
-            Some(ms) => Ok(Duration::from_millis(self.within(
-                "judge.timeout_ms",
-                ms,
-                50,
-                600_000,
-            )?)),
+            Some(ms) => self.millis("judge.timeout_ms", ms, 50),
             None => Ok(pipeline::Settings::default().timeout),
         }
     }

@@ -17,11 +17,11 @@ impl Reader<'_> {
         let defaults = local::Settings::default();
         let settings = local::Settings {
             model: section.model.as_deref().map(|path| self.path(path)),
-            audit_share: self.within(
+            audit_share: self.number(
                 "local_judge.audit_share",
-                section.audit_share.unwrap_or(defaults.audit_share),
-                0.0,
-                1.0,
+                section.audit_share,
+                defaults.audit_share,
+                0.0..=1.0,
             )?,
         };
         if settings.model.is_some() {

@@ -24,35 +24,35 @@ impl Reader<'_> {
                 (false, true) => server::Authentication::Nobody,
                 (false, false) => server::Authentication::LoopbackOnly,
             },
-            max_body_bytes: self.within(
+            max_body_bytes: self.number(
                 "limits.max_body_bytes",
-                limits.max_body_bytes.unwrap_or(defaults.max_body_bytes),
-                1_024,
-                256 * 1024 * 1024,
+                limits.max_body_bytes,
+                defaults.max_body_bytes,
+                1_024..=256 << 20,
             )?,
-            max_in_flight: self.within(
+            max_in_flight: self.number(
                 "limits.max_in_flight",
-                limits.max_in_flight.unwrap_or(defaults.max_in_flight),
-                1,
-                1_000_000,
+                limits.max_in_flight,
+                defaults.max_in_flight,
+                1..=1_000_000,
             )?,
-            max_in_flight_bytes: self.within(
+            max_in_flight_bytes: self.number(
                 "limits.max_in_flight_bytes",
-                limits.max_in_flight_bytes.unwrap_or(defaults.max_in_flight_bytes),
-                64 * 1024,
-                64 * 1024 * 1024 * 1024,
+                limits.max_in_flight_bytes,
+                defaults.max_in_flight_bytes,
+                64 << 10..=64 << 30,
             )?,
-            body_timeout: Duration::from_millis(self.within(
+            body_timeout: Duration::from_millis(self.number(
                 "limits.body_timeout_ms",
-                limits.body_timeout_ms.unwrap_or(10_000),
-                100,
-                600_000,
+                limits.body_timeout_ms,
+                10_000,
+                100..=600_000,
             )?),
-            longest_wait: Duration::from_millis(self.within(
+            longest_wait: Duration::from_millis(self.number(
                 "limits.longest_wait_ms",
-                limits.longest_wait_ms.unwrap_or(10_000),
-                10,
-                600_000,
+                limits.longest_wait_ms,
+                10_000,
+                10..=600_000,
             )?),
             connections: self.connections(limits)?,
             drain_timeout: timeout + Duration::from_secs(1),
@@ -85,26 +85,26 @@ impl Reader<'_> {
 
     fn connections(&self, limits: &LimitSection) -> Result<server::Connections, ConfigError> {
         let defaults = server::Connections::default();
-        let most = self.within(
+        let most = self.number(
             "limits.max_connections",
-            limits.max_connections.unwrap_or(defaults.most),
-            1,
-            1_000_000,
+            limits.max_connections,
+            defaults.most,
+            1..=1_000_000,
         )?;
         let idle = defaults.idle_timeout.as_millis().try_into().unwrap_or(u64::MAX);
         Ok(server::Connections {
             most,
-            most_per_peer: self.within(
+            most_per_peer: self.number(
                 "limits.max_connections_per_peer",
-                limits.max_connections_per_peer.unwrap_or(most),
-                1,
-                1_000_000,
+                limits.max_connections_per_peer,
+                most,
+                1..=1_000_000,
             )?,
-            idle_timeout: Duration::from_millis(self.within(
+            idle_timeout: Duration::from_millis(self.number(
                 "limits.idle_timeout_ms",
-                limits.idle_timeout_ms.unwrap_or(idle),
-                100,
-                3_600_000,
+                limits.idle_timeout_ms,
+                idle,
+                100..=3_600_000,
             )?),
         })
     }
@@ -112,17 +112,17 @@ impl Reader<'_> {
     pub(super) fn work(&self, limits: &LimitSection) -> Result<work::Settings, ConfigError> {
         let defaults = work::Settings::default();
         Ok(work::Settings {
-            threads: self.within(
+            threads: self.number(
                 "limits.worker_threads",
-                limits.worker_threads.unwrap_or(defaults.threads),
-                1,
-                1_024,
+                limits.worker_threads,
+                defaults.threads,
+                1..=1_024,
             )?,
-            max_waiting: self.within(
+            max_waiting: self.number(
                 "limits.max_waiting",
-                limits.max_waiting.unwrap_or(defaults.max_waiting),
-                1,
-                1_000_000,
+                limits.max_waiting,
+                defaults.max_waiting,
+                1..=1_000_000,
             )?,
         })
     }
@@ -131,18 +131,8 @@ impl Reader<'_> {
         let defaults = wire::Limits::default();
         Ok(wire::Limits {
             max_body_bytes: section.max_body_bytes.unwrap_or(defaults.max_body_bytes),
-            max_batch: self.within(
-                "limits.max_batch",
-                section.max_batch.unwrap_or(defaults.max_batch),
-                1,
-                10_000,
-            )?,
-            max_depth: self.within(
-                "limits.max_depth",
-                section.max_depth.unwrap_or(defaults.max_depth),
-                16,
-                1_000,
-            )?,
+            max_batch: self.number("limits.max_batch", section.max_batch, defaults.max_batch, 1..=10_000)?,
+            max_depth: self.number("limits.max_depth", section.max_depth, defaults.max_depth, 16..=1_000)?,
             a2a_side: self.one_of(
                 "a2a.side",
                 a2a.side.as_deref().unwrap_or(defaults.a2a_side.as_str()),
@@ -155,11 +145,11 @@ impl Reader<'_> {
     pub(super) fn limits(&self, section: &LimitSection) -> Result<limit::Settings, ConfigError> {
         let defaults = limit::Settings::default();
         Ok(limit::Settings {
-            most_organisations: self.within(
+            most_organisations: self.number(
                 "limits.max_organisations",
-                section.max_organisations.unwrap_or(defaults.most_organisations),
-                1,
-                10_000_000,
+                section.max_organisations,
+                defaults.most_organisations,
+                1..=10_000_000,
             )?,
             queue: match section.queue_ms {
                 Some(ms) => Duration::from_millis(self.within("limits.queue_ms", ms, 0, 60_000)?),

@@ -1,6 +1,7 @@
 //! The file and the environment, checked, as the settings of each component.
 
 use std::cell::RefCell;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use super::{ApiKey, ConfigError, ConfigFile, keys};
@@ -173,6 +174,7 @@ impl ConfigFile {
         let organisations = reader.organisations(&self)?;
         // Also where every organisation has its own: what is wrong is said before somebody relies on it.
         reader.allowance(&self.limits, None)?;
+        reader.local_mode(&self.local_judge, None)?;
         reader.check_budgets(&self)?;
         let canaries = self.judge.as_ref().and_then(|judge| judge.canaries.as_ref());
         let wire = reader.wire(&self.limits, &self.a2a)?;
@@ -291,6 +293,17 @@ impl Reader<'_> {
         ApiKey::parse(text, |_| variable.clone())
             .map(Some)
             .map_err(|why| self.wrong(at, why))
+    }
+
+    /// A number of the file, or its default where it is left out; either within these bounds.
+    pub(super) fn number<T: PartialOrd + std::fmt::Display + Copy>(
+        &self,
+        key: &str,
+        given: Option<T>,
+        default: T,
+        bounds: RangeInclusive<T>,
+    ) -> Result<T, ConfigError> {
+        self.within(key, given.unwrap_or(default), *bounds.start(), *bounds.end())
     }
 
     /// A value between bounds, both included.

@@ -11,33 +11,33 @@ impl Reader<'_> {
     pub(super) fn sessions(&self, section: &SessionSection) -> Result<Option<session::Settings>, ConfigError> {
         let defaults = session::Settings::default();
         let settings = session::Settings {
-            sessions: self.within(
+            sessions: self.number(
                 "sessions.max_sessions",
-                section.max_sessions.unwrap_or(defaults.sessions),
-                1,
-                100_000_000,
+                section.max_sessions,
+                defaults.sessions,
+                1..=100_000_000,
             )?,
-            bytes: self.within(
+            bytes: self.number(
                 "sessions.max_bytes",
-                section.max_bytes.unwrap_or(defaults.bytes),
-                1024 * 1024,
-                1024 * 1024 * 1024 * 1024,
+                section.max_bytes,
+                defaults.bytes,
+                1 << 20..=1 << 40,
             )?,
             organisation_share: self.share(
                 "sessions.organisation_share",
                 section.organisation_share.unwrap_or(defaults.organisation_share),
             )?,
-            steps_per_session: self.within(
+            steps_per_session: self.number(
                 "sessions.max_steps",
-                section.max_steps.unwrap_or(defaults.steps_per_session),
-                1,
-                10_000,
+                section.max_steps,
+                defaults.steps_per_session,
+                1..=10_000,
             )?,
-            bytes_per_session: self.within(
+            bytes_per_session: self.number(
                 "sessions.max_session_bytes",
-                section.max_session_bytes.unwrap_or(defaults.bytes_per_session),
-                256 * 1024,
-                64 * 1024 * 1024,
+                section.max_session_bytes,
+                defaults.bytes_per_session,
+                256 << 10..=64 << 20,
             )?,
             time_to_live: match section.ttl_seconds {
                 Some(seconds) => {

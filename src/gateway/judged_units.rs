@@ -1,4 +1,4 @@
-//! What was judged before: a view that repeats what a stream has shown gets the same verdict, and no second one is asked for.
+//! Judged units: a view that repeats parts of an earlier message gets their verdicts again, without asking once more.
 //!
 //! A message is taken apart into units: each element of a list of parts, and each other string that is neither a plain word nor a
 //! stamp. Units are remembered for one task in one direction, with what was made of them.
@@ -11,7 +11,7 @@ use moka::sync::Cache;
 use super::denial::Denial;
 use super::json::Json;
 
-/// What became of a unit.
+/// The verdict about a unit.
 #[derive(Clone, Debug)]
 enum Kept {
     /// It went on as it was.

@@ -13,8 +13,10 @@
 //! | `receive.rs` | who calls, and what; within bounds |
 //! | `tokens.rs`, `token_endpoint.rs` | tokens for callers that ask for one with their key (OAuth 2.0 client credentials) |
 //! | `json.rs`, `query.rs` | reads strictly; what is forwarded is written from the value that was judged |
-//! | `verdicts.rs` | asks the guardian, here or elsewhere; without an answer the message is stopped |
+//! | `verdicts.rs`, `step_verdict.rs` | asks the guardian, here or elsewhere; without an answer the message is stopped |
+//! | `modification.rs` | what a modified message may differ in |
 //! | `concatenated.rs` | texts in several parts are judged also as what they make together |
+//! | `card.rs` | fetches what the agent behind a gateway shows of itself |
 //! | `upstream.rs`, `credentials.rs` | sends on: own credentials, few headers, no redirects |
 //! | `slow_answer.rs` | hands answers back, at once or after heartbeats |
 //! | `hold.rs`, `sse.rs` | streams: events are held, judged, released |
@@ -32,6 +34,7 @@ mod agentvault;
 mod answer;
 mod body;
 mod cancel_upstream;
+mod card;
 mod concatenated;
 mod credentials;
 mod denial;
@@ -40,6 +43,7 @@ mod hold;
 mod json;
 mod judged_units;
 mod listen;
+mod modification;
 mod own;
 mod probe;
 mod push;
@@ -49,6 +53,7 @@ mod route;
 mod settings;
 mod slow_answer;
 mod sse;
+mod step_verdict;
 mod token_endpoint;
 mod tokens;
 mod upstream;

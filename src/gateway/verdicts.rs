@@ -5,13 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
+use tokio::sync::oneshot;
 use url::Url;
 
 use super::concatenated;
 use super::denial::{Denial, Stage};
 use super::json::{Bounds, Json, object};
-use crate::model::{Caller, Decision};
-use crate::pipeline::{Decided, Guardian, Recorded, Refused};
+use super::modification::differs_in_strings_only;
+use super::step_verdict::StepVerdict;
+use crate::model::{Caller, Decision, Step};
+use crate::pipeline::{Admitted, Decided, Guardian, Recorded, Refused};
 use crate::telemetry::names;
 use crate::wire;
 
@@ -35,45 +38,6 @@ pub(super) enum Ruling {
     Modify(Json),
     /// It does not go on.
     Deny(Denial),
-}
-
-/// The verdict about one step that somebody handed in.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct StepVerdict {
-    /// `allow`, `modify`, `deny`, or `error` where there is none.
-    pub(super) decision: String,
-    pub(super) message: String,
-    pub(super) reasoning: String,
-    pub(super) reason_codes: Vec<String>,
-    pub(super) decision_id: String,
-}
-
-impl StepVerdict {
-    fn error(message: impl Into<String>) -> Self {
-        Self {
-            decision: "error".to_owned(),
-            message: message.into(),
-            reasoning: String::new(),
-            reason_codes: Vec::new(),
-            decision_id: String::new(),
-        }
-    }
-
-    /// Of an AOS result.
-    fn of(result: &Json) -> Option<Self> {
-        let text = |name: &str| result.str_of(name).unwrap_or_default().to_owned();
-        let codes = result.get("reasonCode").map_or(&[][..], Json::items);
-        Some(Self {
-            decision: result.str_of("decision")?.to_owned(),
-            message: text("message"),
-            reasoning: text("reasoning"),
-            reason_codes: codes
-                .iter()
-                .filter_map(|code| code.as_str().map(str::to_owned))
-                .collect(),
-            decision_id: result.at(&["data", "decisionId"])?.as_str()?.to_owned(),
-        })
-    }
 }
 
 /// Where verdicts come from.
@@ -178,10 +142,7 @@ impl Verdicts {
             Err(refused) => return Some(StepVerdict::error(refused.to_string())),
         };
         let shows_reasoning = admitted.organisation().policy.disclosure.reasoning;
-        let guardian = Arc::clone(guardian);
-        let decided = tokio::spawn(async move { guardian.decide(&admitted, step).await })
-            .await
-            .ok()?;
+        let decided = decide(guardian, admitted, step).await?;
         let verdict = decided.verdict;
         if verdict.undecided || decided.recorded == Recorded::No {
             return None;
@@ -217,7 +178,12 @@ impl Verdicts {
     }
 
     async fn ask_here(&self, guardian: &Arc<Guardian>, caller: &Caller, question: &Question) -> Option<Ruling> {
-        let text = envelope(question).write();
+        let text = format!(
+            r#"{{"jsonrpc":"2.0","id":"{}","method":"{}","params":{}}}"#,
+            uuid::Uuid::new_v4(),
+            question.method,
+            question.params.write()
+        );
         let limits = self.limits;
         let decoded = if text.len() <= LARGE_BYTES {
             wire::decode_step(&text, &limits)
@@ -247,11 +213,7 @@ impl Verdicts {
             Ok(admitted) => admitted,
             Err(refused) => return Some(Ruling::Deny(not_admitted(refused, question.stage))),
         };
-        let guardian = Arc::clone(guardian);
-        // A task of its own: it is recorded also when the caller hangs up.
-        let decided = tokio::spawn(async move { guardian.decide(&admitted, step).await })
-            .await
-            .ok()?;
+        let decided = decide(guardian, admitted, step).await?;
         self.ruling(&decided, question.stage)
     }
 
@@ -394,45 +356,17 @@ fn not_admitted(refused: Refused, stage: Stage) -> Denial {
     Denial::undecided(stage, code, message)
 }
 
-/// Members that say which message this is and what kind of thing it is. A message in which they are changed is another one.
-const FIXED: &[&str] = &[
-    "jsonrpc",
-    "id",
-    "method",
-    "taskId",
-    "contextId",
-    "messageId",
-    "artifactId",
-    "kind",
-    "type",
-    "role",
-    "state",
-    "executionId",
-    "toolId",
-];
-
-fn differs_in_strings_only(before: &Json, after: &Json) -> bool {
-    match (before, after) {
-        (Json::Text(_), Json::Text(_)) => true,
-        (Json::Array(before), Json::Array(after)) => {
-            before.len() == after.len()
-                && before
-                    .iter()
-                    .zip(after)
-                    .all(|(before, after)| differs_in_strings_only(before, after))
-        }
-        (Json::Object(before), Json::Object(after)) => {
-            before.len() == after.len()
-                && before.iter().zip(after).all(|((name, before), (same, after))| {
-                    let fixed = FIXED.contains(&name.as_str());
-                    name == same
-                        && if fixed {
-                            before == after
-                        } else {
-                            differs_in_strings_only(before, after)
-                        }
-                })
-        }
-        _ => before == after,
-    }
+/// Decides about a step, in a task of its own: it is recorded also when the caller hangs up. The session is updated after the
+/// verdict is handed over; the next step of the session waits for that, the message does not.
+async fn decide(guardian: &Arc<Guardian>, admitted: Admitted, step: Arc<Step>) -> Option<Decided> {
+    let (answer, answered) = oneshot::channel();
+    let guardian = Arc::clone(guardian);
+    tokio::spawn(async move {
+        let (decided, update) = guardian.answer(&admitted, step, None).await;
+        // Nobody may be there any more.
+        let _ = answer.send(decided);
+        tokio::task::yield_now().await;
+        update.apply().await;
+    });
+    answered.await.ok()
 }

@@ -11,11 +11,17 @@
 //!
 //! Nothing here decides what an answer is worth, or whether its edits are safe.
 
+mod error;
+mod thoughts;
+
 use std::ops::Range;
 
 use jiter::{Jiter, JiterErrorType, JsonErrorType, JsonValue};
 
 use crate::model::{Authorization, Decision, ReasonCode, Risk};
+
+pub use error::AnswerError;
+use thoughts::after_thoughts;
 
 /// The longest reply that is looked at.
 const MOST_BYTES: usize = 64 * 1024;
@@ -56,107 +62,6 @@ pub struct ProposedEdit {
     pub find: String,
     /// What stands there afterwards.
     pub replace: String,
-}
-
-/// Why a reply is no answer. It never quotes the reply.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum AnswerError {
-    /// Too long to be looked at.
-    #[error("the reply is longer than {MOST_BYTES} bytes")]
-    TooLong,
-    /// Prose.
-    #[error("the reply holds no JSON object")]
-    NoObject,
-    /// Something like an object, but not JSON.
-    #[error("the reply's JSON is malformed")]
-    BrokenJson,
-    /// An object that does not end.
-    #[error("the reply's JSON ends too early")]
-    TruncatedJson,
-    /// Thoughts that do not end, and so no answer after them.
-    #[error("the reply's thoughts do not end")]
-    OnlyThoughts,
-    /// Words after an answer that lets the step happen: they may take it back.
-    #[error("the reply goes on after its answer")]
-    GoesOn,
-    /// No object carries this call's canary.
-    #[error("no object of the reply carries this call's canary")]
-    Canary,
-    /// More than one object carries the canary.
-    #[error("more than one object of the reply carries this call's canary")]
-    TwoObjects,
-    /// A key stands twice in an object.
-    #[error("a key of the answer stands there twice")]
-    DuplicateKey,
-    /// A field is missing.
-    #[error("the answer has no field `{0}`")]
-    MissingField(&'static str),
-    /// A field has another JSON type.
-    #[error("the answer's field `{0}` has the wrong type")]
-    WrongType(&'static str),
-    /// A value is none of the possible ones.
-    #[error("the answer's field `{0}` has none of its possible values")]
-    UnknownValue(&'static str),
-    /// A reason code is not on the published list.
-    #[error("the answer names a reason code that is not on the list")]
-    UnknownReasonCode,
-    /// Confidence outside 0 to 1.
-    #[error("the answer's confidence is not between 0 and 1")]
-    ConfidenceRange,
-    /// More items than anybody needs.
-    #[error("the answer's field `{0}` has more than {MOST_ITEMS} items")]
-    TooManyItems(&'static str),
-    /// `allow` together with edits or with reasons against it.
-    #[error("the answer allows and gives edits or reason codes at once")]
-    Inconsistent,
-}
-
-impl AnswerError {
-    /// The stable name in metrics and diagnostics.
-    pub const fn code(self) -> &'static str {
-        match self {
-            AnswerError::TooLong => "answer_too_long",
-            AnswerError::NoObject => "no_object",
-            AnswerError::BrokenJson => "broken_json",
-            AnswerError::TruncatedJson => "truncated_json",
-            AnswerError::OnlyThoughts => "only_thoughts",
-            AnswerError::GoesOn => "goes_on",
-            AnswerError::Canary => "canary",
-            AnswerError::TwoObjects => "two_objects",
-            AnswerError::DuplicateKey => "duplicate_key",
-            AnswerError::MissingField(_) => "missing_field",
-            AnswerError::WrongType(_) => "wrong_type",
-            AnswerError::UnknownValue(_) => "unknown_value",
-            AnswerError::UnknownReasonCode => "unknown_reason_code",
-            AnswerError::ConfidenceRange => "confidence_range",
-            AnswerError::TooManyItems(_) => "too_many_items",
-            AnswerError::Inconsistent => "inconsistent",
-        }
-    }
-}
-
-impl AnswerError {
-    /// Whether a second answer may well be better. Not where somebody may have had a hand in the reply: a lost canary, two
-    /// answers, a reply beyond all bounds.
-    pub const fn may_be_chance(self) -> bool {
-        match self {
-            AnswerError::NoObject
-            | AnswerError::BrokenJson
-            | AnswerError::TruncatedJson
-            | AnswerError::OnlyThoughts
-            | AnswerError::GoesOn
-            | AnswerError::DuplicateKey
-            | AnswerError::MissingField(_)
-            | AnswerError::WrongType(_)
-            | AnswerError::UnknownValue(_)
-            | AnswerError::UnknownReasonCode
-            | AnswerError::ConfidenceRange
-            | AnswerError::Inconsistent => true,
-            AnswerError::TooLong | AnswerError::Canary | AnswerError::TwoObjects | AnswerError::TooManyItems(_) => {
-                false
-            }
-        }
-    }
 }
 
 type Object<'a> = [(std::borrow::Cow<'a, str>, JsonValue<'a>)];
@@ -233,62 +138,6 @@ fn denies_in_any_form(reply: &str, canary: &str) -> bool {
         word.len() < value.len() && word.starts_with("den")
     });
     says && reply.contains(canary)
-}
-
-/// How models mark the thoughts that they write before their answer, other than by an element (`<think>…</think>`).
-const THOUGHTS: [(&str, &str); 3] = [
-    ("[think]", "[/think]"),
-    ("◁think▷", "◁/think▷"),
-    ("<|begin_of_thought|>", "<|end_of_thought|>"),
-];
-/// The names of elements that hold thoughts, where only their end is written: some templates open them in the prompt.
-const THINKING: [&str; 7] = [
-    "think",
-    "thinking",
-    "thought",
-    "reasoning",
-    "analysis",
-    "reflection",
-    "scratchpad",
-];
-
-/// What follows the thoughts that some models write before their answer: any elements at its beginning.
-///
-/// Thoughts may hold a draft of the answer, canary and all: where they do not end, there is no answer.
-fn after_thoughts<'a>(reply: &'a str, canary: &str) -> Result<&'a str, AnswerError> {
-    let mut rest = reply.trim_start();
-    while let Some(end) = end_of_opening(rest) {
-        let at = rest.to_ascii_lowercase().find(&end).ok_or(AnswerError::OnlyThoughts)?;
-        rest = rest.get(at + end.len()..).unwrap_or_default().trim_start();
-    }
-    // Not every mark of an end closes thoughts: a reply that begins as an answer quotes it, and what has been answered before
-    // it is not thrown away.
-    if !rest.starts_with(['{', '`']) {
-        let small = rest.to_ascii_lowercase();
-        let elements = THINKING.iter().map(|name| format!("</{name}>"));
-        let ends = elements.chain(THOUGHTS.iter().map(|(_, end)| (*end).to_owned()));
-        let last = ends.filter_map(|end| small.find(&end).map(|at| at + end.len())).min();
-        if let Some((thoughts, answer)) = last.and_then(|at| rest.split_at_checked(at))
-            && !thoughts.contains(canary)
-        {
-            return Ok(answer);
-        }
-    }
-    Ok(rest)
-}
-
-/// The mark that ends the thoughts with which a reply begins, in small letters.
-fn end_of_opening(reply: &str) -> Option<String> {
-    let head = reply.get(..reply.floor_char_boundary(64))?.to_ascii_lowercase();
-    if let Some((_, end)) = THOUGHTS.iter().find(|(begin, _)| head.starts_with(begin)) {
-        return Some((*end).to_owned());
-    }
-    let name = head.strip_prefix('<')?.split('>').next()?.trim();
-    let is_name = !name.is_empty()
-        && name
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || matches!(c, ':' | '_' | '-'));
-    (is_name && head.contains('>')).then(|| format!("</{name}>"))
 }
 
 /// Whether any `canary` of the object is ours.

@@ -1,4 +1,4 @@
-//! Two readings of one step, with the agent's reasoning and without: the stricter one counts.
+//! Judges one step twice, with the agent's reasoning and without; the stricter assessment counts.
 //!
 //! An agent's arguments for its own step can only persuade. Where the two readings differ, somebody was persuaded, and
 //! the verdict says so.

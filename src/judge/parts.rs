@@ -1,4 +1,4 @@
-//! Long texts in parts: several calls about one step, each with another part of its texts; the strictest answer counts.
+//! Judges long texts in parts: several calls about one step, each with another part; the strictest answer counts.
 
 use futures_util::future::join_all;
 

@@ -1,4 +1,4 @@
-//! The ledger: what each organisation uses of the judge.
+//! The ledger: how many calls, tokens and how much money each organisation has used of the judge.
 //!
 //! Calls and tokens are leaky buckets that hold a minute's allowance: what was used drains evenly. A single call that
 //! takes more than a minute's tokens is let through when the bucket is empty, and leaves a debt. Money is counted by the

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{Content, ContentId, Edit, EditError, Form, Kind, Method, Origin, Original, Place, Pointer, Step};
+use super::{
+    Confidence, Content, ContentId, Coverage, Decision, Edit, EditError, Finding, Form, Kind, Method, Origin, Original,
+    Place, Pointer, ReasonCode, Severity, Source, Step, Treatment, Verdict, View,
+};
 
 /// A document that cannot be edited.
 #[derive(Debug)]
@@ -61,5 +64,46 @@ pub(crate) fn by_hand<'t>(
         remarks: Vec::new(),
         data: Vec::new(),
         original: Arc::new(NoDocument),
+    }
+}
+
+/// A finding of this rule that is evidence of personal data and stands nowhere in particular.
+pub(crate) fn finding(rule: &str) -> Finding {
+    Finding {
+        rule: rule.to_owned(),
+        reason: ReasonCode::PersonalData,
+        severity: Severity::Medium,
+        confidence: Confidence::High,
+        content: None,
+        pointer: Pointer::default(),
+        span: 0..0,
+        view: View::Raw,
+        suggested: Treatment::Evidence,
+        explanation: String::new(),
+    }
+}
+
+/// A verdict of the rules that says nothing else.
+pub(crate) fn verdict(decision: Decision) -> Verdict {
+    Verdict {
+        decision,
+        source: Source::Rules,
+        message: String::new(),
+        reasoning: String::new(),
+        reason_codes: Vec::new(),
+        confidence: 1.0,
+        risk: None,
+        authorization: None,
+        findings: Vec::new(),
+        coverage: Coverage::default(),
+        edits: Vec::new(),
+        modified: None,
+        policy_version: String::new(),
+        prompt_version: String::new(),
+        model: None,
+        judging: None,
+        local: None,
+        undecided: false,
+        diagnostics: Vec::new(),
     }
 }

@@ -1,4 +1,4 @@
-//! What examining a step takes, apart from the step.
+//! The examiner: everything that examining takes apart from the step.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -8,7 +8,7 @@ use crate::local::Scorer;
 use crate::policy::Policy;
 use crate::prefilter::Prefilters;
 
-/// What examining takes: the prefilters, and the organisation as it was when the step was admitted.
+/// The prefilters, the scorer, and the organisation as it was when the step was admitted.
 #[derive(Clone)]
 pub(super) struct Examiner {
     pub(super) prefilters: Arc<Prefilters>,

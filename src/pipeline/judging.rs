@@ -1,4 +1,4 @@
-//! Judge: an answer from the cache, from a model, from the local judge, or from the posture.
+//! Judge: a draft from the cache, from a model, from the local judge, or from the posture.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub(super) struct Question {
 const MOST_WAITS: usize = 3;
 
 impl Guardian {
-    /// Asks who decides: the cache, then the model. Where neither answers, the posture decides.
+    /// Asks the cache, then the model. Where neither answers, the posture decides.
     pub(super) async fn judge(
         &self,
         judge: &Arc<Judge>,
@@ -202,7 +202,7 @@ fn draft(assessment: Assessment, source: Source, judged: Option<&Judged>) -> Dra
     }
 }
 
-/// How an answer was come by. What was paid before, or by another step, is not this one's cost.
+/// How the answer was obtained. Tokens that an earlier step paid for are not counted again.
 fn judging(judged: &Judged, served: Served) -> Judging {
     let (tokens, cost_micros) = match served {
         Served::Fresh => (judged.usage.tokens(), judged.cost.micros()),

@@ -1,4 +1,4 @@
-//! Local: what the local judge's trained scorer makes of a step, before any model is asked.
+//! Local: asks the local judge's trained scorer about a step, before any model is asked.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

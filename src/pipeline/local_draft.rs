@@ -8,7 +8,7 @@ use crate::model::{Decision, Finding, Kind, ReasonCode, Severity, Source, Standi
 use crate::telemetry::names;
 
 impl LocalOpinion {
-    /// What it settles although a judge could be asked.
+    /// The draft that settles the step although a judge could be asked.
     pub(super) fn settles(&self, cleared: &Cleared) -> Option<Draft> {
         let applied = self.opinion.standing == Standing::Applied;
         match self.leaning {
@@ -18,7 +18,8 @@ impl LocalOpinion {
         }
     }
 
-    /// What it would have settled, where the judge that was asked all the same has no answer.
+    /// The draft for a step that the scorer would have settled, but about which a judge was asked for comparison and did not
+    /// answer.
     pub(super) fn settles_after_all(&self, cleared: &Cleared) -> Option<Draft> {
         match (self.opinion.standing, self.leaning) {
             (Standing::Audited, Leaning::Allow) => Some(self.draft(Decision::Allow, cleared)),
@@ -27,13 +28,13 @@ impl LocalOpinion {
         }
     }
 
-    /// What it decides where nobody else can.
+    /// The denial where no judge can be asked.
     pub(super) fn denies_alone(&self, cleared: &Cleared) -> Option<Draft> {
         let counts = self.opinion.standing != Standing::Shadow;
         (counts && self.alone == Leaning::Deny).then(|| self.draft(Decision::Deny, cleared))
     }
 
-    /// Counts whether a judge that was asked all the same agrees.
+    /// Counts whether the judge that was asked for comparison agrees.
     pub(super) fn compare(&self, decision: Decision) {
         let agrees = match self.leaning {
             Leaning::Unsure => return,

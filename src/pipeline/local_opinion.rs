@@ -3,13 +3,13 @@
 use crate::local::Leaning;
 use crate::model::{Finding, Opinion};
 
-/// What a scorer makes of a step, and what is made of that.
+/// The scorer's probability of harm for a step, and what follows from it.
 pub(super) struct LocalOpinion {
     pub(super) opinion: Opinion,
-    /// What settles the step where a judge can be asked.
+    /// The decision that settles the step although a judge could be asked, or `Unsure`.
     pub(super) leaning: Leaning,
-    /// What follows where nobody else can be asked: never `Unsure`.
+    /// The decision where no judge can be asked: never `Unsure`.
     pub(super) alone: Leaning,
-    /// The passage that speaks most for harm, as evidence for a judge.
+    /// The passage with the highest weight towards harm, as evidence for a judge.
     pub(super) hint: Option<Finding>,
 }

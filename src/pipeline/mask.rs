@@ -20,14 +20,14 @@ pub(super) struct Cleared {
     pub(super) mask_reasons: Vec<ReasonCode>,
     /// What was masked where, for the audit record.
     pub(super) mask_reasoning: String,
-    /// What the judge is to be told of.
+    /// The findings that a judge is shown as evidence.
     pub(super) evidence: Vec<Finding>,
-    /// What the local judge's trained scorer makes of it, where it was asked.
+    /// The opinion of the local judge's trained scorer, where it was asked.
     pub(super) local_opinion: Option<LocalOpinion>,
 }
 
 impl Cleared {
-    /// What a model is told of: the evidence, and where the trained scorer would look.
+    /// The evidence that a model is shown, with the passage that the trained scorer weighs highest.
     pub(super) fn shown_evidence(&self) -> Vec<Finding> {
         let hint = self
             .local_opinion

@@ -38,6 +38,7 @@ mod screen;
 mod session_update;
 mod settle;
 mod spend_budget;
+mod status;
 mod step_slot;
 mod text_screener;
 mod trust;
@@ -67,7 +68,6 @@ use crate::audit::Audit;
 use crate::cache::{AnswerCache, Keep};
 use crate::judge::{Judge, Judged};
 use crate::limit::RateLimits;
-use crate::llm::BreakerState;
 use crate::local::{Scorer, TrainingFeatures};
 use crate::model::{Caller, Clean, Decision, Finding, History, Posture, Step, Verdict};
 use crate::prefilter::Prefilters;
@@ -181,15 +181,17 @@ impl Guardian {
 
     /// Decides as [`decide`](Self::decide) does, with this judge in the place of its own.
     pub async fn decide_by(&self, judge: Option<&Arc<Judge>>, admitted: &Admitted, step: Arc<Step>) -> Decided {
-        let (decided, update) = self.path(judge, admitted, step, None).await;
+        let step_slot = self.step_slot(admitted, &step, None).handing_over();
+        let (decided, update) = self.path(judge, admitted, step, step_slot).await;
         update.apply().await;
         decided
     }
 
     /// Decides about a step, and returns the update of its session for the caller to apply after the answer was sent. The
-    /// next step of the session waits for that update. `slot` is the one in which the step was decoded.
-    pub async fn answer(&self, admitted: &Admitted, step: Arc<Step>, slot: Slot) -> (Decided, SessionUpdate) {
-        self.path(self.judge.as_ref(), admitted, step, Some(slot)).await
+    /// next step of the session waits for that update. `slot` is the one in which the step was decoded, if it was in one.
+    pub async fn answer(&self, admitted: &Admitted, step: Arc<Step>, slot: Option<Slot>) -> (Decided, SessionUpdate) {
+        let step_slot = self.step_slot(admitted, &step, slot);
+        self.path(self.judge.as_ref(), admitted, step, step_slot).await
     }
 
     /// The path of a step.
@@ -200,17 +202,10 @@ impl Guardian {
         judge: Option<&Arc<Judge>>,
         admitted: &Admitted,
         step: Arc<Step>,
-        slot: Option<Slot>,
+        mut step_slot: StepSlot<'_>,
     ) -> (Decided, SessionUpdate) {
         let ticket = self.audit.open(&admitted.caller, &step);
         let method = step.method;
-        let mut step_slot = StepSlot::new(
-            &self.pool,
-            &admitted.organisation.id,
-            &step,
-            slot,
-            Instant::now() + self.settings.timeout,
-        );
         let (snapshot, notes) = self.recall(admitted, &step, &mut step_slot).await;
         let keys = snapshot.keys();
         let examiner = self.examiner(admitted);
@@ -259,7 +254,13 @@ impl Guardian {
             duration,
             recorded,
         };
-        (decided, started.of(finished, admitted))
+        (decided, started.of(finished, admitted, step_slot.size))
+    }
+
+    /// Where the jobs of a step run, and until when; `slot` is the one that it has already, if it has one.
+    fn step_slot<'a>(&'a self, admitted: &'a Admitted, step: &Step, slot: Option<Slot>) -> StepSlot<'a> {
+        let deadline = Instant::now() + self.settings.timeout;
+        StepSlot::new(&self.pool, &admitted.organisation.id, step, slot, deadline)
     }
 
     /// A step for which there was no time.
@@ -286,13 +287,7 @@ impl Guardian {
         admitted: &Admitted,
         step: Arc<Step>,
     ) -> Option<(Arc<Step>, Vec<Finding>, History)> {
-        let mut step_slot = StepSlot::new(
-            &self.pool,
-            &admitted.organisation.id,
-            &step,
-            None,
-            Instant::now() + self.settings.timeout,
-        );
+        let mut step_slot = self.step_slot(admitted, &step, None).handing_over();
         let (snapshot, _) = self.recall(admitted, &step, &mut step_slot).await;
         let examiner = self.examiner(admitted);
         step_slot
@@ -304,8 +299,7 @@ impl Guardian {
 
     /// What the local judge's scorer sees of a step, for training. `None` where there was no time.
     pub async fn training_features(&self, admitted: &Admitted, step: Arc<Step>) -> Option<TrainingFeatures> {
-        let deadline = Instant::now() + self.settings.timeout;
-        let mut step_slot = StepSlot::new(&self.pool, &admitted.organisation.id, &step, None, deadline);
+        let mut step_slot = self.step_slot(admitted, &step, None).handing_over();
         let (snapshot, _) = self.recall(admitted, &step, &mut step_slot).await;
         let examiner = self.examiner(admitted);
         step_slot
@@ -331,51 +325,6 @@ impl Guardian {
     /// Where steps happen about which no judge could decide: one line for each organisation whose posture is open.
     pub fn open_postures(&self) -> Arc<Vec<String>> {
         self.open_postures.load_full()
-    }
-
-    /// The judge, where a model judges.
-    pub fn model_judge(&self) -> Option<&Arc<Judge>> {
-        self.judge.as_ref()
-    }
-
-    /// Whether a model judges, rather than rules alone.
-    pub fn has_judge(&self) -> bool {
-        self.judge.is_some()
-    }
-
-    /// The endpoints that are left alone at the moment, and whether one is being probed: `spare: open`.
-    pub fn resting_endpoints(&self) -> Vec<String> {
-        let chains = self
-            .judge
-            .iter()
-            .flat_map(|judge| judge.first_chain().into_iter().chain([judge.chain()]));
-        let states = chains.flat_map(|chain| chain.states());
-        states
-            .filter(|state| state.breaker != BreakerState::Closed)
-            .map(|state| format!("{}: {}", state.endpoint, state.breaker.as_str()))
-            .collect()
-    }
-
-    /// Opens the file of audit records again.
-    pub fn reopen_audit(&self) {
-        self.audit.reopen();
-    }
-
-    /// Whether no step is admitted because audit records cannot be written.
-    pub fn is_unrecorded(&self) -> bool {
-        self.audit.refuses()
-    }
-
-    /// Waits until all audit records have reached their destination.
-    pub fn flush_audit(&self) {
-        self.audit.flush();
-    }
-
-    /// Waits until all sessions are where they are kept.
-    pub fn flush_sessions(&self) {
-        if let Some(sessions) = &self.sessions {
-            sessions.flush();
-        }
     }
 
     /// The only caller there is when no organisation is configured.

@@ -2,9 +2,6 @@
 
 use std::sync::Arc;
 
-use tokio::time::Instant;
-
-use super::step_slot::StepSlot;
 use super::{Admitted, Guardian};
 use crate::model::{Finding, Outcome, Step};
 use crate::session::Settled;
@@ -13,13 +10,7 @@ impl Guardian {
     /// Adds a step that has already happened to its session, with the outcome `done`. The rules screen it; no judge is asked
     /// and no audit record is written. Returns the findings.
     pub async fn observe(&self, admitted: &Admitted, step: Arc<Step>) -> Vec<Finding> {
-        let mut step_slot = StepSlot::new(
-            &self.pool,
-            &admitted.organisation.id,
-            &step,
-            None,
-            Instant::now() + self.settings.timeout,
-        );
+        let mut step_slot = self.step_slot(admitted, &step, None).handing_over();
         let (snapshot, _) = self.recall(admitted, &step, &mut step_slot).await;
         let examiner = self.examiner(admitted);
         let seen = step_slot.run(move || {

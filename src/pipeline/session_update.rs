@@ -8,8 +8,8 @@ use std::sync::Arc;
 use super::examine::Finished;
 use super::{Admitted, Guardian};
 use crate::policy::Policy;
-use crate::session::{Keys, Memory, PendingUpdate, Settled};
-use crate::work::Pool;
+use crate::session::{Keys, Memory, PendingUpdate, Settled, StoreFailure};
+use crate::work::{Pool, Size};
 
 /// The update of a session with one decided step. If it is dropped, the session stays as it was, and nothing waits for it.
 #[must_use = "a dropped update does not change the session"]
@@ -18,6 +18,7 @@ pub struct SessionUpdate {
     policy: Arc<Policy>,
     memory: Option<(Memory, PendingUpdate)>,
     pool: Arc<Pool>,
+    size: Size,
 }
 
 /// A started update, for which later steps wait, before the decided step is known in full.
@@ -48,12 +49,13 @@ impl Guardian {
 }
 
 impl StartedUpdate {
-    pub(super) fn of(self, finished: Box<Finished>, admitted: &Admitted) -> SessionUpdate {
+    pub(super) fn of(self, finished: Box<Finished>, admitted: &Admitted, size: Size) -> SessionUpdate {
         SessionUpdate {
             finished,
             policy: Arc::clone(&admitted.organisation.policy),
             memory: self.memory,
             pool: self.pool,
+            size,
         }
     }
 }
@@ -66,30 +68,37 @@ impl SessionUpdate {
             policy,
             memory,
             pool,
+            size,
         } = self;
         let Some((memory, pending)) = memory else { return };
         let slot = pool.update_slot().await;
-        let stores = tokio::runtime::Handle::current();
-        let (_, learned) = slot
-            .finish_with(move || {
-                let Finished {
-                    verdict,
-                    withheld,
-                    record_lines: _,
-                    received,
-                    session,
-                } = *finished;
-                let recalled = session.recalled(&received);
-                let happened = verdict.modified.as_ref().unwrap_or(&received);
-                let settled = Settled::by(&verdict, &withheld);
-                let record = recalled.step_record(happened, &received, settled, &policy);
+        let remembered = match size {
+            Size::Tiny => remember(*finished, &policy, &memory).await,
+            Size::Small | Size::Large => {
+                let stores = tokio::runtime::Handle::current();
                 // Appending is work too: the store keeps what the rules have to know of the step.
-                stores.block_on(memory.remember(&recalled, record))
-            })
-            .await;
+                let job = move || stores.block_on(remember(*finished, &policy, &memory));
+                slot.finish_with(job).await.1
+            }
+        };
         drop(pending);
-        if let Err(failure) = learned {
+        if let Err(failure) = remembered {
             tracing::warn!(%failure, "a step could not be remembered");
         }
     }
+}
+
+async fn remember(finished: Finished, policy: &Policy, memory: &Memory) -> Result<(), StoreFailure> {
+    let Finished {
+        verdict,
+        withheld,
+        record_lines: _,
+        received,
+        session,
+    } = finished;
+    let recalled = session.recalled(&received);
+    let happened = verdict.modified.as_ref().unwrap_or(&received);
+    let settled = Settled::by(&verdict, &withheld);
+    let record = recalled.step_record(happened, &received, settled, policy);
+    memory.remember(&recalled, record).await
 }

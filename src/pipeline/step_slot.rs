@@ -12,7 +12,7 @@ use crate::work::{Busy, Pool, Size, Slot};
 pub(super) struct StepSlot<'g> {
     pool: &'g Arc<Pool>,
     organisation: &'g OrganisationId,
-    size: Size,
+    pub(super) size: Size,
     slot: Option<Slot>,
     /// When the step has to be decided.
     pub(super) deadline: Instant,
@@ -36,7 +36,13 @@ impl<'g> StepSlot<'g> {
         }
     }
 
-    /// Gives the slot back: what comes next waits for others.
+    /// The same, with jobs that run on other threads also where the step is tiny.
+    pub(super) fn handing_over(mut self) -> Self {
+        self.size = self.size.handed_over();
+        self
+    }
+
+    /// Gives the slot back, before the step waits for something else.
     pub(super) fn leave(&mut self) {
         self.slot = None;
     }
@@ -65,6 +71,6 @@ impl<'g> StepSlot<'g> {
             Some(slot) => slot,
             None => self.pool.slot(self.organisation, self.size, deadline).await?,
         };
-        slot.run(deadline, job).await.map(|(_, result)| result)
+        slot.run(self.size, deadline, job).await.map(|(_, result)| result)
     }
 }

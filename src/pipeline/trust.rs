@@ -1,4 +1,4 @@
-//! Trust: what steps whose answer is known say of the judge.
+//! Trust: whether the judge is believed, by its answers about steps whose right answer is known.
 
 use std::sync::Arc;
 

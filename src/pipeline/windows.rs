@@ -1,4 +1,4 @@
-//! Windows: of a text that is too long for the prompt, those that the trained scorer ranks highest are shown first.
+//! Windows: ranks the parts of a text that is too long for the prompt, so that the riskiest are shown first.
 
 use std::sync::Arc;
 

@@ -1,21 +1,23 @@
 //! The policy file: TOML in, a checked and compiled [`Policy`] out.
 
+mod lines;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 use super::custom_rules::{OwnRuleLine, OwnRules};
 use super::error::PolicyError;
 use super::judge_section::{self, CodeLine, JudgeSection};
 use super::local_judge_section::LocalJudgeSection;
-use super::values::{all_named, named, one_of};
+use super::values::{named, one_of};
 use super::{
-    DestinationRules, Disclosure, HarmlessEntry, MaskStyle, NamePatterns, Policy, PostureTable, RecordRules,
-    ToolClassRules, ToolRules, TreatmentEntry, Undeclared,
+    DestinationRules, Disclosure, NamePatterns, Policy, PostureTable, RecordRules, ToolClassRules, ToolRules,
+    TreatmentEntry, Undeclared,
 };
-use crate::model::{Confidence, Kind, Method, Origin, Posture, ReasonCode, Severity, Treatment};
+use crate::model::{Method, Posture};
+use lines::{DestinationLines, DisclosureLines, HarmlessLine, MaskLines, RecordLines, ToolLines, TreatmentLine};
 
 /// A policy file as it is written. Every key may be left out; what is left out comes from the profile that it extends.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
@@ -56,118 +58,6 @@ pub struct PolicyFile {
     /// What audit records tell.
     #[serde(skip_serializing_if = "RecordLines::is_default")]
     pub audit: RecordLines,
-}
-
-/// `[audit]`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct RecordLines {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    contents: Option<bool>,
-}
-
-impl RecordLines {
-    fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-/// One entry of `[[treatments]]`.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct TreatmentLine {
-    rules: Vec<String>,
-    reasons: Vec<String>,
-    origins: Vec<String>,
-    kinds: Vec<String>,
-    methods: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    leaving: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    min_severity: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    min_confidence: Option<String>,
-    treatment: String,
-}
-
-impl TreatmentLine {
-    /// What is made of one rule's findings.
-    fn of_rule((id, treatment): (String, String)) -> Self {
-        Self {
-            rules: vec![id],
-            treatment,
-            ..Self::default()
-        }
-    }
-}
-
-/// One entry of `[[harmless]]`.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct HarmlessLine {
-    name: String,
-    methods: Vec<String>,
-    kinds: Vec<String>,
-    tools: Vec<String>,
-    agents: Vec<String>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    users: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    only_ids: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    max_bytes: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    arguments: Option<BTreeMap<String, String>>,
-}
-
-/// `[tools]`.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct ToolLines {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    allow: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    deny: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    undeclared: Option<String>,
-    /// Class of tools (or `none`) to patterns of tool ids.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    classes: BTreeMap<String, Vec<String>>,
-}
-
-/// `[destinations]`.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct DestinationLines {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    allow: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    deny: Option<Vec<String>>,
-}
-
-/// `[mask]`.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct MaskLines {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    style: Option<String>,
-    /// For the style `hash`: the name of the variable that holds the key.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    key_env: Option<String>,
-}
-
-/// `[disclosure]`.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct DisclosureLines {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reasoning: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    findings: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    coverage: Option<bool>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cost: Option<bool>,
 }
 
 impl PolicyFile {
@@ -389,120 +279,12 @@ fn version_of(source: &str) -> String {
     blake3::hash(source.as_bytes()).to_hex().chars().take(12).collect()
 }
 
-impl TreatmentLine {
-    fn build(&self) -> Result<TreatmentEntry, (&'static str, String)> {
-        let reason = |name: &str| {
-            ReasonCode::parse(name)
-                .ok_or_else(|| format!("expected a published reason code or `org.…`, found `{name}`"))
-        };
-        let lists = [&self.rules, &self.reasons, &self.origins, &self.kinds, &self.methods];
-        if lists.iter().all(|list| list.is_empty()) && self.min_severity.is_none() && self.min_confidence.is_none() {
-            return Err((
-                "treatment",
-                "expected at least one condition, or the entry would fit every finding".to_owned(),
-            ));
-        }
-        Ok(TreatmentEntry {
-            rules: NamePatterns::new(&self.rules).map_err(|why| ("rules", why))?,
-            reasons: self
-                .reasons
-                .iter()
-                .map(|name| reason(name))
-                .collect::<Result<_, _>>()
-                .map_err(|w| ("reasons", w))?,
-            origins: all_named(&self.origins, Origin::ALL, |o| o.as_str()).map_err(|why| ("origins", why))?,
-            kinds: all_named(&self.kinds, Kind::ALL, |k| k.as_str()).map_err(|why| ("kinds", why))?,
-            methods: all_named(&self.methods, Method::ALL, |m| m.as_str()).map_err(|why| ("methods", why))?,
-            leaving: self.leaving,
-            min_severity: match &self.min_severity {
-                Some(name) => named(name, Severity::ALL, |s| s.as_str()).map_err(|why| ("min_severity", why))?,
-                None => Severity::Info,
-            },
-            min_confidence: match &self.min_confidence {
-                Some(name) => named(name, Confidence::ALL, |c| c.as_str()).map_err(|why| ("min_confidence", why))?,
-                None => Confidence::Low,
-            },
-            treatment: named(&self.treatment, Treatment::ALL, |t| t.as_str()).map_err(|why| ("treatment", why))?,
-        })
-    }
-}
-
 /// Whether a pattern can fit a host at all: one with a scheme or a path never does, and nobody would notice.
 fn may_fit_a_host(pattern: &str) -> bool {
     let is_address =
         pattern.parse::<core::net::Ipv6Addr>().is_ok() || pattern.starts_with('[') && pattern.ends_with(']');
     is_address
         || !pattern.contains(|c: char| c.is_whitespace() || c.is_control() || matches!(c, '/' | '\\' | '@' | ':' | '#'))
-}
-
-impl HarmlessLine {
-    fn build(&self) -> Result<HarmlessEntry, (&'static str, String)> {
-        if self.name.trim().is_empty() {
-            return Err(("name", "expected a name, by which verdicts report the entry".to_owned()));
-        }
-        let shape = |name: &str, text: &str| {
-            // By itself first: a message about it shows what was written, and a stray `)` closes nothing of ours.
-            let compiled = Regex::new(text).and_then(|_| Regex::new(&format!("^(?:{text})$")));
-            compiled.map_err(|error| ("arguments", format!("expected an expression for `{name}`: {error}")))
-        };
-        let entry = HarmlessEntry {
-            name: self.name.clone(),
-            methods: all_named(&self.methods, Method::ALL, |m| m.as_str()).map_err(|why| ("methods", why))?,
-            kinds: all_named(&self.kinds, Kind::ALL, |k| k.as_str()).map_err(|why| ("kinds", why))?,
-            tools: NamePatterns::new(&self.tools).map_err(|why| ("tools", why))?,
-            agents: NamePatterns::new(&self.agents).map_err(|why| ("agents", why))?,
-            users: NamePatterns::new(&self.users).map_err(|why| ("users", why))?,
-            only_ids: self.only_ids.unwrap_or(false),
-            max_bytes: self.max_bytes,
-            arguments: match &self.arguments {
-                Some(shapes) => Some(
-                    shapes
-                        .iter()
-                        .map(|(name, text)| Ok((name.clone(), shape(name, text)?)))
-                        .collect::<Result<_, (&'static str, String)>>()?,
-                ),
-                None => None,
-            },
-        };
-        let narrow = !(entry.methods.is_empty() && entry.kinds.is_empty() && entry.tools.is_empty());
-        narrow.then_some(entry).ok_or_else(|| {
-            (
-                "name",
-                "expected at least one of `methods`, `kinds` and `tools`, or every step would be harmless".to_owned(),
-            )
-        })
-    }
-}
-
-impl MaskLines {
-    fn build(&self) -> Result<MaskStyle, (&'static str, String)> {
-        match self.style.as_deref().unwrap_or("stars") {
-            "stars" => Ok(MaskStyle::Stars),
-            "placeholder" => Ok(MaskStyle::Placeholder),
-            "last_four" => Ok(MaskStyle::LastFour),
-            "hash" => {
-                let name = self.key_env.as_deref().ok_or_else(|| {
-                    (
-                        "mask.key_env",
-                        "expected the name of the variable that holds the key of the style `hash`".to_owned(),
-                    )
-                })?;
-                let key = std::env::var(name).ok().filter(|key| key.len() >= 16).ok_or_else(|| {
-                    (
-                        "mask.key_env",
-                        format!("expected at least 16 characters in the environment variable `{name}`"),
-                    )
-                })?;
-                Ok(MaskStyle::Hash {
-                    key: *blake3::hash(key.as_bytes()).as_bytes(),
-                })
-            }
-            other => Err((
-                "mask.style",
-                format!("expected one of `stars`, `placeholder`, `last_four`, `hash`, found `{other}`"),
-            )),
-        }
-    }
 }
 
 const POSTURES: &[(&str, Posture)] = &[

@@ -83,22 +83,7 @@ fn last_four(text: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Confidence, Pointer, Severity, Treatment, View};
-
-    fn finding(rule: &str) -> Finding {
-        Finding {
-            rule: rule.to_owned(),
-            reason: ReasonCode::PersonalData,
-            severity: Severity::Medium,
-            confidence: Confidence::High,
-            content: None,
-            pointer: Pointer::default(),
-            span: 0..0,
-            view: View::Raw,
-            suggested: Treatment::Evidence,
-            explanation: String::new(),
-        }
-    }
+    use crate::model::testing::finding;
 
     #[test]
     fn each_style_stands_in_as_it_says() {

@@ -128,31 +128,6 @@ fn an_expression_for_an_argument_stands_by_itself() {
     }
 }
 
-/// The reference with every example taken up.
-fn reference_in_use() -> String {
-    let uncommented = REFERENCE.lines().map(|line| {
-        line.strip_prefix('#')
-            .filter(|rest| !rest.starts_with(' '))
-            .unwrap_or(line)
-    });
-    uncommented.map(|line| format!("{line}\n")).collect()
-}
-
-#[test]
-fn the_reference_changes_nothing_as_it_stands_and_reads_in_full() {
-    let compile = |text: &str| {
-        PolicyFile::parse(text, "reference")
-            .unwrap()
-            .compile("reference")
-            .unwrap()
-    };
-    assert_eq!(compile(REFERENCE).version, Policy::standard().unwrap().version);
-    let used = compile(&reference_in_use());
-    assert_eq!(used.name, "acme");
-    assert!(used.tools.allow.is_some() && used.guidance.contains("finance"));
-    assert_eq!(used.own_rules.iter().count(), 1);
-}
-
 #[test]
 fn a_list_of_harmless_steps_cannot_mean_every_step() {
     let parse = |text: &str| {

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::{Prefilter, Rule, Subject, Unremarkable, ViewText};
+use super::{Prefilter, Rule, Subject, TrivialContent, ViewText};
 use crate::model::{Finding, Form, View};
 use crate::policy::{Extent, Letters, OWN_FAMILY, OwnRule, Policy};
 
@@ -45,7 +45,7 @@ impl Prefilter for CustomRules {
         &[]
     }
 
-    fn heeds_unremarkable(&self, plain: Unremarkable<'_>) -> bool {
+    fn concerns_trivial(&self, plain: TrivialContent<'_>) -> bool {
         !plain.policy.own_rules.is_empty()
     }
 

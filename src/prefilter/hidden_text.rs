@@ -3,8 +3,8 @@
 use crate::prefilter::words::hidden_text::MARKUP_WORDS;
 use std::ops::Range;
 
-use super::injected_instruction::{Likeness, likeness};
-use super::{Prefilter, Rule, Subject, Unremarkable, ViewText, Word};
+use super::injected_instruction::{Likelihood, likelihood};
+use super::{Prefilter, Rule, Subject, TrivialContent, ViewText, Word};
 use crate::model::{Finding, ReasonCode, Treatment, View};
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 use crate::text::bytes::{ByteClasses, next};
@@ -71,7 +71,7 @@ impl Prefilter for HiddenText {
         MARKUP_WORDS.iter().map(|word| Word::any_case(*word)).collect()
     }
 
-    fn heeds_unremarkable(&self, _plain: Unremarkable<'_>) -> bool {
+    fn concerns_trivial(&self, _plain: TrivialContent<'_>) -> bool {
         false
     }
 
@@ -112,12 +112,12 @@ impl Prefilter for HiddenText {
                     break;
                 }
                 let whole = view.text().get(span.clone()).unwrap_or_default();
-                match likeness(inner(whole)) {
-                    Likeness::None => {}
+                match likelihood(inner(whole)) {
+                    Likelihood::None => {}
                     // What honest pages hide tells people what to do as well.
-                    Likeness::Some if whole.starts_with("<noscript") || whole.starts_with("<details") => {}
-                    Likeness::Some => self.add(At::Markup, subject, view, span, found),
-                    Likeness::Likely => self.add(At::MarkupInstruction, subject, view, span, found),
+                    Likelihood::Possible if whole.starts_with("<noscript") || whole.starts_with("<details") => {}
+                    Likelihood::Possible => self.add(At::Markup, subject, view, span, found),
+                    Likelihood::Likely => self.add(At::MarkupInstruction, subject, view, span, found),
                 }
             }
         }
@@ -262,31 +262,12 @@ fn terminal_escapes(text: &str) -> Vec<Range<usize>> {
 
 /// Whether the parameters of a colour make text invisible: concealed, or of the colour of its background.
 pub(super) fn conceals(parameters: &str) -> bool {
-    let mut concealed = false;
-    let (mut ink, mut paper) = (None, None);
-    let mut rest = parameters.split(';');
-    while let Some(parameter) = rest.next() {
-        let mut extended = || -> Option<String> {
-            let mode = rest.next()?;
-            let count = if mode == "2" { 3 } else { 1 };
-            Some(rest.by_ref().take(count).collect::<Vec<_>>().join(";"))
-        };
-        match parameter.trim_start_matches('0') {
-            "8" => concealed = true,
-            "38" => ink = extended(),
-            "48" => paper = extended(),
-            plain => {
-                let digits = plain.as_bytes();
-                match digits {
-                    [b'3' | b'9', b'0'..=b'7'] => ink = plain.get(1..).map(str::to_owned),
-                    [b'4', b'0'..=b'7'] => paper = plain.get(1..).map(str::to_owned),
-                    [b'1', b'0', b'0'..=b'7'] => paper = plain.get(2..).map(str::to_owned),
-                    _ => {}
-                }
-            }
-        }
-    }
-    concealed || ink.is_some() && ink == paper
+    let of_kind = |kind: char| {
+        let colours = parameters.split(';').filter(|one| one.len() == 2);
+        colours.filter_map(|one| one.strip_prefix(kind)).next_back()
+    };
+    let is_concealed = parameters.split(';').any(|one| matches!(one, "8" | "08"));
+    is_concealed || of_kind('3').is_some_and(|ink| of_kind('4') == Some(ink))
 }
 
 expressions! {

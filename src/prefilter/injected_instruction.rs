@@ -5,21 +5,21 @@
 //! weighed here by who speaks and how it is disguised, and what was seen is told.
 
 mod disguises;
-mod exhibit;
-mod likeness;
+mod likelihood;
 mod lists;
+mod quoted_example;
 
 use std::ops::Range;
 
 use super::disguise::Disguise;
 use super::signals::{Cluster, HALVES, Hit, Part, Signals};
-use super::{Prefilter, Rule, RuleError, Seen, Subject, Unremarkable, ViewText, Word, Work};
+use super::{KeywordHit, Prefilter, Rule, RuleError, Subject, TrivialContent, ViewText, Word, Work};
 use crate::model::{Finding, Kind, Origin, Place, ReasonCode, Severity};
 use disguises::{Disguises, layer_disguise, may_be_disguised};
-use exhibit::is_exhibit;
 use lists::{List, Lists, lists};
+use quoted_example::is_quoted_example;
 
-pub(super) use likeness::{Likeness, likeness, telling};
+pub(super) use likelihood::{Likelihood, likelihood, telling};
 
 const FAMILY: &str = "injected_instruction";
 
@@ -60,7 +60,7 @@ impl Prefilter for InjectedInstruction {
         words.cloned().collect()
     }
 
-    fn heeds_unremarkable(&self, _plain: Unremarkable<'_>) -> bool {
+    fn concerns_trivial(&self, _plain: TrivialContent<'_>) -> bool {
         false
     }
 
@@ -82,7 +82,7 @@ impl Prefilter for InjectedInstruction {
                     .word
                     .checked_sub(before)
                     .filter(|word| *word < signals.words().len())?;
-                Some(Seen { word, ..seen })
+                Some(KeywordHit { word, ..seen })
             });
             let hits = signals.hits_at(view.text(), words, subject.context);
             if !view.layers().is_empty() {
@@ -106,7 +106,7 @@ impl InjectedInstruction {
         let hit = signals.hits(view.text()).into_iter().find(|hit| {
             !hit.is_quoted()
                 && disguises.of(subject, view, &hit.span) == Disguise::Thorough
-                && !is_exhibit(subject, view, &hit.span)
+                && !is_quoted_example(subject, view, &hit.span)
         });
         let Some(hit) = hit else { return };
         if let Some(rule) = signals.kinds().get(hit.kind) {
@@ -122,15 +122,15 @@ impl InjectedInstruction {
         let signals = &list.signals;
         let disguises = Disguises::default();
         let weigh = |hit: &Hit| {
-            let exhibited = is_exhibit(subject, view, &hit.span);
+            let is_example = is_quoted_example(subject, view, &hit.span);
             let weight = match disguises.of(subject, view, &hit.span) {
-                _ if exhibited => hit.weight / 2,
+                _ if is_example => hit.weight / 2,
                 Disguise::None => hit.weight,
                 Disguise::Slight | Disguise::Thorough => hit.weight + WEIGHT_OF_DISGUISE,
             };
             // A short text in an encoding that addresses a machine is no document that happens to be encoded.
             let weight = match layer_disguise(view) {
-                Disguise::Slight if hit.part == Part::Order && !exhibited && view.text().len() < NOTE => {
+                Disguise::Slight if hit.part == Part::Order && !is_example && view.text().len() < NOTE => {
                     weight + WEIGHT_OF_DISGUISE
                 }
                 _ => weight,

@@ -11,9 +11,9 @@ use crate::text::glob::fits;
 use crate::text::keywords::{Keywords, Word};
 
 use crate::prefilter::words::locations_names::{
-    AGENT_FILES, AGENT_PARTS, CREDENTIAL_FILES, CREDENTIAL_PARTS, DISPOSABLE, HARMLESS_DEVICES, HOOK_FILES, HOOK_PARTS,
-    KEY_FILES, OFTEN_GLOBBED, PERSONAL, PIPELINE_FILES, PIPELINE_PARTS, PRIVILEGE_PARTS, STARTUP_FILES, STARTUP_PARTS,
-    SYSTEM_DEEPER, SYSTEM_INSIDE, SYSTEM_TOPS, VAULT_PARTS,
+    ACCOUNTS, AGENTS, CREDENTIALS, DISPOSABLE, DISPOSABLE_ENDS, ENVIRONMENTS, HARMLESS_DEVICES, HISTORIES, HOOKS,
+    LOGINS, MEMORY, NEEDED, NO_SECRETS, OFTEN_GLOBBED, PASSWORD_HASHES, PERSONAL, PIPELINES, PRIVATE_KEYS, PRIVILEGES,
+    STARTUPS, SYSTEM_DEEPER, SYSTEM_INSIDE, SYSTEM_TOPS, VAULTS,
 };
 use spelling::{homely, is_home, spell_out};
 
@@ -24,23 +24,6 @@ pub(super) struct Location {
     text: String,
     /// How many levels a relative path climbs before it descends.
     climbs: usize,
-}
-
-/// Whether a path holds a part of one of the lists. Most hold none of any, which one pass over it tells.
-fn part_of(path: &str) -> impl Fn(&[&str]) -> bool {
-    static PARTS: LazyLock<Keywords> = LazyLock::new(|| {
-        let lists: [&[&str]; 6] = [
-            &CREDENTIAL_PARTS,
-            &VAULT_PARTS,
-            &STARTUP_PARTS,
-            &AGENT_PARTS,
-            &HOOK_PARTS,
-            &PIPELINE_PARTS,
-        ];
-        Keywords::of([lists.concat().into_iter().map(Word::exact).collect()])
-    });
-    let may_have_any = !PARTS.hits(path).is_empty();
-    move |parts| may_have_any && parts.iter().any(|part| path.contains(part))
 }
 
 /// How much a deletion of a path takes away.
@@ -60,6 +43,13 @@ pub(super) enum Breadth {
     Disposable,
     /// Anything else.
     Other,
+}
+
+impl Breadth {
+    /// Whether a machine or a person loses everything there.
+    pub(super) fn is_vital(self) -> bool {
+        matches!(self, Breadth::Everything | Breadth::Home | Breadth::SystemDirectory)
+    }
 }
 
 /// What kind of secret a file holds.
@@ -84,34 +74,6 @@ pub(super) enum Secret {
 }
 
 impl Secret {
-    /// What it is, for an explanation.
-    pub(super) const fn describe(self) -> &'static str {
-        match self {
-            Secret::PasswordHashes => "password hashes",
-            Secret::PrivateKey => "private keys",
-            Secret::Credentials => "stored credentials",
-            Secret::Vault => "saved passwords, cookies or wallets",
-            Secret::Memory => "the memory or the variables of a process",
-            Secret::Environment => "environment variables, where keys are kept",
-            Secret::History => "a command history",
-            Secret::Accounts => "the list of accounts",
-        }
-    }
-
-    /// What a file with it is, for an explanation.
-    pub(super) const fn describe_path(self) -> &'static str {
-        match self {
-            Secret::PasswordHashes => "the file holds password hashes",
-            Secret::PrivateKey => "the file holds private keys",
-            Secret::Credentials => "the file holds stored credentials",
-            Secret::Vault => "the file holds saved passwords, cookies or wallets",
-            Secret::Memory => "the file shows the memory or the variables of a process",
-            Secret::Environment => "the file holds environment variables, where keys are kept",
-            Secret::History => "the file holds a command history",
-            Secret::Accounts => "the file lists accounts",
-        }
-    }
-
     /// Whether nobody reads it by the way: losing it means losing an account.
     pub(super) const fn is_key_material(self) -> bool {
         match self {
@@ -266,7 +228,7 @@ impl Location {
         let bare = self.text.trim_end_matches(['*', '/']);
         let name = bare.rsplit('/').next().unwrap_or(bare);
         bare.split('/').any(|part| DISPOSABLE.contains(&part))
-            || [".pyc", ".o", ".tmp", ".log", ".swp", ".bak", "~", ".egg-info", ".class"]
+            || DISPOSABLE_ENDS
                 .iter()
                 .any(|end| name.ends_with(end) && name.len() > end.len())
             || matches!(self.text.as_str(), "/tmp" | "/tmp/*" | "/var/tmp" | "/var/tmp/*")
@@ -293,6 +255,11 @@ impl Location {
             || rooted
                 .strip_prefix("/usr/")
                 .is_some_and(|name| !name.contains('/') && name.contains('.'))
+    }
+
+    /// Whether a machine needs it to start or to let somebody log in, so that nobody deletes it in passing.
+    pub(super) fn is_needed(&self) -> bool {
+        self.is_system() && self.listed()(&NEEDED)
     }
 
     /// Whether it is a disk.
@@ -341,103 +308,89 @@ impl Location {
     }
 
     fn plain_secret(&self) -> Option<Secret> {
-        let path = self.rooted();
-        let name = self.name();
-        let has_part = part_of(&path);
-        if [
-            "/etc/shadow",
-            "/etc/gshadow",
-            "/etc/master.passwd",
-            "/etc/shadow-",
-            "/etc/gshadow-",
-            "/etc/security/opasswd",
-        ]
-        .iter()
-        .any(|end| path.ends_with(end))
-            || path.contains("/system32/config/sam")
-            || path.contains("/system32/config/security")
-            || path.contains("/system32/config/system")
-            || name == "ntds.dit"
-        {
-            return Some(Secret::PasswordHashes);
-        }
-        if path.starts_with("/proc/kcore")
-            || path.starts_with("/dev/mem")
-            || path.starts_with("/dev/kmem")
-            || (path.starts_with("/proc/") && (name == "mem" || name == "environ"))
-        {
-            return Some(Secret::Memory);
-        }
-        if name == "authorized_keys"
-            || name == "known_hosts"
-            || (path.contains("/.ssh/") && (name.ends_with(".pub") || name == "config"))
-        {
-            return None;
-        }
-        if KEY_FILES.contains(&name)
-            || path.contains("/.ssh/id_")
-            || path.ends_with("/.ssh")
-            || path.ends_with("/.ssh/*")
-            || path.ends_with("/.gnupg")
-            || path.contains("/.gnupg/")
-            || path.contains("/etc/ssl/private")
-            || (path.contains("/etc/letsencrypt/") && name.starts_with("privkey"))
-        {
-            return Some(Secret::PrivateKey);
-        }
-        if CREDENTIAL_FILES.contains(&name) || has_part(&CREDENTIAL_PARTS) || path.ends_with("/.aws") {
-            return Some(Secret::Credentials);
-        }
-        if has_part(&VAULT_PARTS) || name.ends_with(".kdbx") {
-            return Some(Secret::Vault);
-        }
-        let template = ["example", "sample", "template", "dist"]
-            .iter()
-            .any(|end| name.ends_with(end));
-        if (name == ".env" || name.starts_with(".env.")) && !template {
-            return Some(Secret::Environment);
-        }
-        if name.starts_with('.') && name.ends_with("_history") {
-            return Some(Secret::History);
-        }
-        if path.ends_with("/etc/passwd") || path.ends_with("/etc/passwd-") || path.contains("/etc/sudoers") {
-            return Some(Secret::Accounts);
-        }
-        None
+        let is = self.listed();
+        let first = [(&PASSWORD_HASHES, Secret::PasswordHashes), (&MEMORY, Secret::Memory)];
+        let others = [
+            (&PRIVATE_KEYS, Secret::PrivateKey),
+            (&CREDENTIALS, Secret::Credentials),
+            (&VAULTS, Secret::Vault),
+            (&ENVIRONMENTS, Secret::Environment),
+            (&HISTORIES, Secret::History),
+            (&ACCOUNTS, Secret::Accounts),
+        ];
+        let find = |kinds: &[(&LazyLock<Vec<&str>>, Secret)]| {
+            let mut kinds = kinds.iter();
+            kinds.find(|(list, _)| is(list)).map(|(_, secret)| *secret)
+        };
+        find(&first).or_else(|| find(&others).filter(|_| !is(&NO_SECRETS)))
     }
 
     /// What it steers when somebody writes it.
     pub(super) fn steering(&self) -> Option<Steering> {
-        let path = self.rooted();
-        let name = self.name();
-        let has_part = part_of(&path);
-        if name == "authorized_keys"
-            || name == "authorized_keys2"
-            || path.ends_with("/.ssh/config")
-            || path.ends_with("/.ssh/rc")
-        {
-            return Some(Steering::Login);
-        }
-        if path.starts_with("/etc/ssh/sshd_config") {
-            return Some(Steering::Login);
-        }
-        if PRIVILEGE_PARTS.iter().any(|part| path.starts_with(part)) {
-            return Some(Steering::Privilege);
-        }
-        if STARTUP_FILES.contains(&name) || has_part(&STARTUP_PARTS) {
-            return Some(Steering::Startup);
-        }
-        if AGENT_FILES.contains(&name) || has_part(&AGENT_PARTS) {
-            return Some(Steering::Agent);
-        }
-        if HOOK_FILES.contains(&name) || has_part(&HOOK_PARTS) {
-            return Some(Steering::Hook);
-        }
-        if PIPELINE_FILES.contains(&name) || has_part(&PIPELINE_PARTS) {
-            return Some(Steering::Pipeline);
-        }
-        None
+        let is = self.listed();
+        let kinds = [
+            (&LOGINS, Steering::Login),
+            (&PRIVILEGES, Steering::Privilege),
+            (&STARTUPS, Steering::Startup),
+            (&AGENTS, Steering::Agent),
+            (&HOOKS, Steering::Hook),
+            (&PIPELINES, Steering::Pipeline),
+        ];
+        let mut kinds = kinds.into_iter();
+        kinds.find(|(list, _)| is(list)).map(|(_, steering)| steering)
     }
+
+    /// Whether the path fits an entry of a list. Most fit none of any, which one pass over it tells.
+    fn listed(&self) -> impl Fn(&[&str]) -> bool {
+        static PARTS: LazyLock<Keywords> = LazyLock::new(|| {
+            let lists: [&[&str]; 16] = [
+                &PASSWORD_HASHES,
+                &MEMORY,
+                &PRIVATE_KEYS,
+                &CREDENTIALS,
+                &VAULTS,
+                &ENVIRONMENTS,
+                &HISTORIES,
+                &ACCOUNTS,
+                &NEEDED,
+                &NO_SECRETS,
+                &LOGINS,
+                &PRIVILEGES,
+                &STARTUPS,
+                &AGENTS,
+                &HOOKS,
+                &PIPELINES,
+            ];
+            let entries = lists.concat();
+            let terms = entries.iter().flat_map(|entry| entry.split(" & ").take(1));
+            Keywords::of([terms.map(|term| Word::exact(longest_piece(term))).collect()])
+        });
+        let path = self.rooted();
+        let name = self.name().to_owned();
+        let may_fit = !PARTS.hits(&path).is_empty();
+        move |list| may_fit && list.iter().any(|entry| fits_entry(entry, &path, &name))
+    }
+}
+
+/// Whether a path fits an entry of a list: `^start`, `end$`, `^whole$`, `=name` (`*` is anything), or a part; terms joined by ` & ` all fit.
+fn fits_entry(entry: &str, path: &str, name: &str) -> bool {
+    entry.split(" & ").all(|term| {
+        if let Some(pattern) = term.strip_prefix('=') {
+            return fits(pattern.as_bytes(), name.as_bytes());
+        }
+        match (term.strip_prefix('^'), term.strip_suffix('$')) {
+            (Some(start), Some(_)) => path == start.trim_end_matches('$'),
+            (Some(start), None) => path.starts_with(start),
+            (None, Some(end)) => path.ends_with(end),
+            (None, None) => path.contains(term),
+        }
+    })
+}
+
+/// The longest part of a term that every path holds which fits it.
+fn longest_piece(term: &str) -> &str {
+    let term = term.trim_start_matches(['=', '^']).trim_end_matches('$');
+    term.split('*').max_by_key(|piece| piece.len()).unwrap_or_default()
 }
 
 #[cfg(test)]

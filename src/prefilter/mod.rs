@@ -6,6 +6,7 @@
 mod custom_rules;
 mod destructive_command;
 mod disguise;
+mod disposable;
 mod engine;
 mod hidden_text;
 mod injected_instruction;
@@ -18,17 +19,16 @@ mod signals;
 mod sql;
 mod structure;
 mod tables;
-mod throwaway;
 mod tool;
 mod untrusted_destination;
 mod words;
 
-pub use crate::text::keywords::{Case, KeywordHits, Keywords, Seen, Word};
+pub use crate::text::keywords::{Case, KeywordHit, KeywordHits, Keywords, Word};
 pub use crate::text::views::{ViewText, Views};
 pub use custom_rules::own_rules;
 pub use destructive_command::sends_by_command;
 pub use engine::{
-    CalledTool, Prefilter, Prefilters, Rule, RuleError, ScanContext, StepKeywords, Subject, Unremarkable, Work,
+    CalledTool, Prefilter, Prefilters, Rule, RuleError, ScanContext, StepKeywords, Subject, TrivialContent, Work,
 };
 
 impl Prefilters {

@@ -9,7 +9,7 @@ mod wordplay;
 
 use std::ops::Range;
 
-use super::{Prefilter, Rule, Subject, Unremarkable, ViewText, Word, disguise};
+use super::{Prefilter, Rule, Subject, TrivialContent, ViewText, Word, disguise};
 use crate::model::{Content, Finding, Form, Origin, ReasonCode, ToolClass, Treatment, View};
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 use crate::text::bytes::ByteClasses;
@@ -72,7 +72,7 @@ impl Prefilter for Obfuscation {
         wordplay::words().chain(unread::words()).collect()
     }
 
-    fn heeds_unremarkable(&self, plain: Unremarkable<'_>) -> bool {
+    fn concerns_trivial(&self, plain: TrivialContent<'_>) -> bool {
         plain.may_act()
             && plain
                 .label
@@ -106,7 +106,7 @@ impl Prefilter for Obfuscation {
             }
         }
         if let Some(raw) = subject.views.iter().next()
-            && let Some(span) = unread::unread(raw, || subject.hits(raw), wordplay::WORDS)
+            && let Some(span) = unread::unread(raw, || subject.hits(raw), wordplay::count())
         {
             self.add(At::Unread, subject, raw, span, found);
         }

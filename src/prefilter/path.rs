@@ -5,10 +5,10 @@
 //! family of their own.
 
 use super::locations::{Breadth, Location, Secret, Steering};
-use super::{Prefilter, Rule, Subject, Unremarkable, Work};
+use super::{Prefilter, Rule, Subject, TrivialContent, Work};
 use crate::model::{Confidence, Finding, Origin, ReasonCode, ToolClass, Treatment, View};
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
-use crate::prefilter::words::path::PATH_WORDS;
+use crate::prefilter::words::path::{BEGINNINGS, PATH_WORDS};
 use crate::tools::Classified;
 
 const LONGEST: usize = 1_024;
@@ -74,7 +74,7 @@ impl Prefilter for Path {
         self.rules.rules()
     }
 
-    fn heeds_unremarkable(&self, plain: Unremarkable<'_>) -> bool {
+    fn concerns_trivial(&self, plain: TrivialContent<'_>) -> bool {
         plain.may_act()
     }
 
@@ -98,12 +98,13 @@ impl Prefilter for Path {
                 continue;
             }
             subject.context.work(Work::Path, 1);
-            for (trouble, what) in troubles(text.trim(), effect) {
+            for trouble in troubles(text.trim(), effect) {
                 if seen.contains(&trouble) {
                     continue;
                 }
                 seen.push(trouble);
-                let mut finding = self.rules.rule(trouble).at(subject, view, 0..text.len(), what);
+                let rule = self.rules.rule(trouble);
+                let mut finding = rule.at(subject, view, 0..text.len(), rule.title.clone());
                 if !labelled && !is_file_url(text) {
                     finding.confidence = finding.confidence.min(Confidence::Medium);
                 }
@@ -144,25 +145,7 @@ fn looks_like_path(text: &str) -> bool {
     if text.len() > 300 || text.contains(['\n', '<', '>', '{', ';']) || text.contains("://") && !is_file_url(text) {
         return false;
     }
-    let begins = [
-        "/",
-        "~/",
-        "./",
-        "../",
-        "..\\",
-        "\\\\",
-        "$HOME",
-        "${HOME}",
-        "%USERPROFILE%",
-        "file:/",
-        "%2e",
-        "%2E",
-        "..%",
-        "\u{2025}",
-    ]
-    .iter()
-    .any(|start| text.starts_with(start))
-        || is_file_url(text);
+    let begins = BEGINNINGS.iter().any(|start| text.starts_with(start)) || is_file_url(text);
     let drive = text.get(1..3).is_some_and(|rest| rest == ":\\" || rest == ":/");
     let blanks = text.matches(' ').count();
     let hidden_secret = blanks == 0 && text.starts_with('.') && text.len() > 2 && Location::of(text).secret().is_some();
@@ -181,7 +164,7 @@ impl Effect {
     }
 }
 
-fn troubles(text: &str, effect: Effect) -> Vec<(Trouble, &'static str)> {
+fn troubles(text: &str, effect: Effect) -> Vec<Trouble> {
     let mut troubles = Vec::new();
     let location = Location::of(text);
     of_spelling(text, &location, &mut troubles);
@@ -191,19 +174,16 @@ fn troubles(text: &str, effect: Effect) -> Vec<(Trouble, &'static str)> {
         Effect::Write => of_writing(&location, &mut troubles),
         Effect::Delete => match location.breadth() {
             Breadth::Everything | Breadth::Home | Breadth::SystemDirectory => {
-                troubles.push((
-                    Trouble::BroadDelete,
-                    "it deletes the root, a home or a system directory",
-                ));
+                troubles.push(Trouble::BroadDelete);
             }
-            Breadth::SystemFile => troubles.push((Trouble::SystemWrite, "it deletes inside a directory of the system")),
+            Breadth::SystemFile => troubles.push(Trouble::SystemWrite),
             Breadth::Surroundings | Breadth::Disposable | Breadth::Other => {}
         },
     }
     troubles
 }
 
-fn of_spelling(text: &str, location: &Location, troubles: &mut Vec<(Trouble, &'static str)>) {
+fn of_spelling(text: &str, location: &Location, troubles: &mut Vec<Trouble>) {
     let lower = text.to_ascii_lowercase();
     let plain_climbs = text.contains("../") || text.contains("..\\") || text.ends_with("..");
     let disguised = [
@@ -217,12 +197,9 @@ fn of_spelling(text: &str, location: &Location, troubles: &mut Vec<(Trouble, &'s
             && text.contains(['\u{2215}', '\u{2044}', '\u{29f8}', '\u{ff0f}', '\u{ff3c}', '\u{2216}']))
         || text.matches(['\u{ff0e}', '\u{2024}', '\u{fe52}']).count() >= 2;
     if disguised {
-        troubles.push((
-            Trouble::EncodedTraversal,
-            "the path climbs in a spelling that is made to be overlooked",
-        ));
+        troubles.push(Trouble::EncodedTraversal);
     } else if plain_climbs && climbs_far(text, location) {
-        troubles.push((Trouble::Traversal, "the path climbs out of where it should stay"));
+        troubles.push(Trouble::Traversal);
         let into_windows = ["windows\\", "windows/", "boot.ini", "system32"]
             .iter()
             .any(|place| lower.contains(place));
@@ -230,14 +207,11 @@ fn of_spelling(text: &str, location: &Location, troubles: &mut Vec<(Trouble, &'s
             .iter()
             .any(|place| lower.starts_with(place));
         if (location.is_system() || location.secret().is_some() || into_windows) && !began_inside {
-            troubles.push((
-                Trouble::SystemTraversal,
-                "the path climbs up and then down into the system or to keys",
-            ));
+            troubles.push(Trouble::SystemTraversal);
         }
     }
     if text.contains('\0') || lower.contains("%00") || lower.contains("\\x00") || lower.contains("\\u0000") {
-        troubles.push((Trouble::CutName, "the path holds a zero byte"));
+        troubles.push(Trouble::CutName);
     }
     if let Some(process) = lower.strip_prefix("/proc/") {
         let mut parts = process.split('/').skip(1);
@@ -247,7 +221,7 @@ fn of_spelling(text: &str, location: &Location, troubles: &mut Vec<(Trouble, &'s
                 .next()
                 .is_some_and(|id| id == "self" || id == "thread-self" || id.bytes().all(|b| b.is_ascii_digit()))
         {
-            troubles.push((Trouble::ProcessRoot, "the path reaches the system through a process"));
+            troubles.push(Trouble::ProcessRoot);
         }
     }
     let share = text.strip_prefix("\\\\").or_else(|| text.strip_prefix("//"));
@@ -257,7 +231,7 @@ fn of_spelling(text: &str, location: &Location, troubles: &mut Vec<(Trouble, &'s
             && (text.starts_with("\\\\") || host.contains('.') || rest.contains('$'))
             && !host.is_empty()
     }) {
-        troubles.push((Trouble::Network, "the path names a share of another machine"));
+        troubles.push(Trouble::Network);
     }
 }
 
@@ -279,37 +253,22 @@ fn climbs_far(text: &str, location: &Location) -> bool {
         || (location.climbs() >= 2 && (location.is_system() || location.secret().is_some()))
 }
 
-fn of_secret(location: &Location, troubles: &mut Vec<(Trouble, &'static str)>) {
+fn of_secret(location: &Location, troubles: &mut Vec<Trouble>) {
     match location.secret() {
-        Some(secret) if secret.is_key_material() => troubles.push((Trouble::KeyFile, secret.describe_path())),
-        Some(Secret::Environment) => troubles.push((Trouble::EnvironmentFile, Secret::Environment.describe_path())),
-        Some(Secret::Accounts | Secret::History) => {
-            troubles.push((Trouble::AccountFile, "the file lists accounts or earlier commands"))
-        }
+        Some(secret) if secret.is_key_material() => troubles.push(Trouble::KeyFile),
+        Some(Secret::Environment) => troubles.push(Trouble::EnvironmentFile),
+        Some(Secret::Accounts | Secret::History) => troubles.push(Trouble::AccountFile),
         Some(_) | None => {}
     }
 }
 
-fn of_writing(location: &Location, troubles: &mut Vec<(Trouble, &'static str)>) {
+fn of_writing(location: &Location, troubles: &mut Vec<Trouble>) {
     match location.steering() {
-        Some(Steering::Login | Steering::Privilege) => {
-            troubles.push((Trouble::LoginWrite, "it changes who may log in or become administrator"))
-        }
-        Some(Steering::Startup) => troubles.push((
-            Trouble::StartupWrite,
-            "it changes what runs at login, at boot or on a timer",
-        )),
-        Some(Steering::Agent) => troubles.push((
-            Trouble::AgentWrite,
-            "it changes the instructions or settings of an agent",
-        )),
-        Some(Steering::Hook | Steering::Pipeline) => troubles.push((
-            Trouble::AutomationWrite,
-            "it changes what a build server, an editor or a hook runs",
-        )),
-        None if location.is_system() => {
-            troubles.push((Trouble::SystemWrite, "it writes into a directory of the system"))
-        }
+        Some(Steering::Login | Steering::Privilege) => troubles.push(Trouble::LoginWrite),
+        Some(Steering::Startup) => troubles.push(Trouble::StartupWrite),
+        Some(Steering::Agent) => troubles.push(Trouble::AgentWrite),
+        Some(Steering::Hook | Steering::Pipeline) => troubles.push(Trouble::AutomationWrite),
+        None if location.is_system() => troubles.push(Trouble::SystemWrite),
         None => {}
     }
 }

@@ -4,8 +4,8 @@
 //! close together ([`Signals::gravest`]). A signal that the text itself quotes or describes weighs half; one that stands in
 //! a code block or a literal of a text about attacks or tests weighs a quarter.
 
+mod clusters;
 mod needs;
-mod rarity;
 mod surroundings;
 
 use std::collections::BTreeMap;
@@ -18,8 +18,9 @@ use super::{Rule, RuleError, ScanContext, Work};
 use crate::prefilter::engine::RuleFile;
 use crate::prefilter::engine::rules;
 use crate::text::expression::ByteExpression;
-use crate::text::keywords::{Keywords, Seen, Word};
+use crate::text::keywords::{KeywordHit, Keywords, Word};
 use crate::text::views::fold_pattern;
+pub(super) use clusters::Cluster;
 use needs::Needs;
 use surroundings::{Surroundings, around};
 
@@ -131,17 +132,6 @@ impl Hit {
     }
 }
 
-/// The signals that stand together and weigh most.
-#[derive(Clone, Debug)]
-pub(super) struct Cluster {
-    /// The sum of the weights of the different signals in it.
-    pub(super) score: u32,
-    /// From the first to the last.
-    pub(super) span: Range<usize>,
-    /// Which signals.
-    pub(super) kinds: Vec<usize>,
-}
-
 /// The signals of one file.
 #[derive(Debug)]
 pub(super) struct Signals {
@@ -166,8 +156,6 @@ const GAP: &str = r"(?:[^a-z0-9.!?;\x80-\xff]|\\[nrt])+";
 /// How far before and behind a word of its gate a pattern is looked for.
 const BEFORE: usize = 256;
 const BEHIND: usize = 384;
-/// Signals further apart than this do not belong together.
-const TOGETHER: usize = 900;
 /// Weights are counted in halves.
 pub(super) const HALVES: u32 = 2;
 
@@ -249,7 +237,12 @@ impl Signals {
     }
 
     /// Every hit in a folded text, in order, given where its words stand; as far as the work of the step goes.
-    pub(super) fn hits_at(&self, folded: &str, words: impl Iterator<Item = Seen>, notes: &ScanContext) -> Vec<Hit> {
+    pub(super) fn hits_at(
+        &self,
+        folded: &str,
+        words: impl Iterator<Item = KeywordHit>,
+        notes: &ScanContext,
+    ) -> Vec<Hit> {
         let hits = self.search(folded, words, |bytes| {
             notes.work(Work::Signal, bytes);
             match notes.is_exhausted() {
@@ -265,7 +258,7 @@ impl Signals {
     fn search(
         &self,
         folded: &str,
-        words: impl Iterator<Item = Seen>,
+        words: impl Iterator<Item = KeywordHit>,
         mut ask: impl FnMut(usize) -> Search,
     ) -> Vec<Hit> {
         let mut words = words.peekable();
@@ -333,54 +326,6 @@ impl Signals {
         hits.sort_by_key(|hit| (hit.span.start, hit.span.end, hit.kind));
         hits
     }
-
-    /// The clusters that weigh at least `threshold`, the heaviest first; they do not overlap.
-    ///
-    /// `weigh` may give a hit another weight than its own.
-    pub(super) fn gravest(&self, hits: &[Hit], threshold: u32, weigh: impl Fn(&Hit) -> u32) -> Vec<Cluster> {
-        const MOST: usize = 4;
-        let weighed: Vec<(&Hit, u32)> = hits.iter().map(|hit| (hit, weigh(hit))).collect();
-        let mut clusters: Vec<(u32, Range<usize>, usize)> = Vec::new();
-        let mut weights = vec![0u32; self.kinds.len()];
-        for (index, (first, _)) in weighed.iter().enumerate() {
-            let mut span = first.span.clone();
-            weights.fill(0);
-            for (hit, weight) in together(&weighed, index) {
-                if let Some(known) = weights.get_mut(hit.kind)
-                    && weight > known
-                {
-                    *known = *weight;
-                    span.end = span.end.max(hit.span.end);
-                }
-            }
-            let score = weights.iter().sum();
-            if score >= threshold {
-                clusters.push((score, span, index));
-            }
-        }
-        clusters.sort_by_key(|(score, span, _)| (std::cmp::Reverse(*score), span.start));
-        let mut chosen: Vec<Cluster> = Vec::new();
-        for (score, span, index) in clusters {
-            let overlaps = |other: &Cluster| span.start < other.span.end && other.span.start < span.end;
-            if chosen.len() < MOST && !chosen.iter().any(overlaps) {
-                let weighs =
-                    |kind: &usize| together(&weighed, index).any(|(hit, weight)| hit.kind == *kind && *weight > 0);
-                let kinds = (0..self.kinds.len()).filter(weighs).collect();
-                chosen.push(Cluster { score, span, kinds });
-            }
-        }
-        chosen
-    }
-}
-
-/// The hits that stand together with the one at this place, itself included.
-fn together<'w, 'h>(weighed: &'w [(&'h Hit, u32)], index: usize) -> impl Iterator<Item = &'w (&'h Hit, u32)> {
-    let start = weighed.get(index).map_or(0, |(hit, _)| hit.span.start);
-    weighed
-        .iter()
-        .skip(index)
-        .take_while(move |(hit, _)| hit.span.start < start.saturating_add(TOGETHER))
-        .take(TOGETHER)
 }
 
 /// Puts fragments in, makes gaps of spaces, and folds what is not ASCII.

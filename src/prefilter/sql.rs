@@ -10,7 +10,7 @@ mod injected;
 mod reading;
 mod recognised;
 
-use super::{Prefilter, Rule, Subject, Unremarkable, Work};
+use super::{Prefilter, Rule, Subject, TrivialContent, Work};
 use crate::model::{Confidence, Finding, Origin, ReasonCode, Treatment, View};
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable};
 use crate::prefilter::words::sql::{FILE_LABELS, PARTS};
@@ -53,7 +53,7 @@ impl Prefilter for Sql {
         self.rules.rules()
     }
 
-    fn heeds_unremarkable(&self, plain: Unremarkable<'_>) -> bool {
+    fn concerns_trivial(&self, plain: TrivialContent<'_>) -> bool {
         plain.may_act()
     }
 
@@ -100,7 +100,7 @@ impl Prefilter for Sql {
                 }
                 seen.push(seen_trait);
                 let rule = self.rules.rule(seen_trait);
-                let mut finding = rule.at(subject, view, span, seen_trait.explain());
+                let mut finding = rule.at(subject, view, span, rule.title.clone());
                 // What is written to a file runs later or never, and where it runs it is looked at again.
                 let told = reading.certain || seen_trait.is_a_word() && names_machine(text);
                 if !told || FILE_LABELS.contains(&label.to_ascii_lowercase().as_str()) {
@@ -113,7 +113,7 @@ impl Prefilter for Sql {
 }
 
 /// What a SQL text takes away.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Loss {
     /// Nothing but what can be made anew, or what its name calls temporary or a trial.
     Minor,
@@ -124,18 +124,11 @@ pub(super) enum Loss {
 /// The worst that any statement of a SQL text takes away.
 pub(super) fn loss(text: &str) -> Option<Loss> {
     let reading = reading::read(text);
-    let losses = reading.traits.iter().filter_map(|(seen, _)| match seen {
-        Trait::Drops | Trait::DropsColumn | Trait::WritesEverywhere => Some(Loss::Data),
-        Trait::DropsMinor => Some(Loss::Minor),
-        Trait::SeveralWithWrite
-        | Trait::HiddenWrite
-        | Trait::Grants
-        | Trait::RunsCommand
-        | Trait::TouchesFiles
-        | Trait::Injected
-        | Trait::SplitKeyword => None,
-    });
-    losses.max()
+    let has = |wanted: &[Trait]| reading.traits.iter().any(|(seen, _)| wanted.contains(seen));
+    let minor = has(&[Trait::DropsMinor]).then_some(Loss::Minor);
+    has(&[Trait::Drops, Trait::DropsColumn, Trait::WritesEverywhere])
+        .then_some(Loss::Data)
+        .or(minor)
 }
 
 /// Whether a text names a file of the machine that nobody keeps data in: one of the system's, or one that runs.

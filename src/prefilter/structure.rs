@@ -1,7 +1,7 @@
 //! Oddities in the way a step was written, as the wire remarked them.
 
-use super::{Prefilter, Rule, StepKeywords, Subject, Unremarkable};
-use crate::model::{Finding, ReasonCode, Remark, RemarkKind, Step, Treatment, View};
+use super::{Prefilter, Rule, StepKeywords, Subject, TrivialContent};
+use crate::model::{Finding, ReasonCode, RemarkKind, Step, Treatment};
 use crate::policy::Policy;
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 
@@ -47,7 +47,7 @@ impl Prefilter for Structure {
         self.rules.rules()
     }
 
-    fn heeds_unremarkable(&self, _plain: Unremarkable<'_>) -> bool {
+    fn concerns_trivial(&self, _plain: TrivialContent<'_>) -> bool {
         false
     }
 
@@ -55,23 +55,13 @@ impl Prefilter for Structure {
 
     fn screen_step(&self, step: &Step, _policy: &Policy, _step_keywords: StepKeywords<'_>, found: &mut Vec<Finding>) {
         let rule = self.rules.rule(At::Remark);
-        found.extend(oddities(step).take(MOST).map(|remark| Finding {
-            rule: rule.id.clone(),
-            reason: rule.reason.clone(),
-            severity: rule.severity,
-            confidence: rule.confidence,
-            content: None,
-            pointer: remark.pointer.clone(),
-            span: 0..0,
-            view: View::Structure,
-            suggested: rule.suggests,
-            explanation: remark.what.clone(),
-        }));
+        let remarks = step.remarks.iter().filter(|remark| remark.kind == RemarkKind::Oddity);
+        found.extend(
+            remarks
+                .take(MOST)
+                .map(|remark| rule.on_step(remark.pointer.clone(), remark.what.clone())),
+        );
     }
-}
-
-fn oddities(step: &Step) -> impl Iterator<Item = &Remark> {
-    step.remarks.iter().filter(|remark| remark.kind == RemarkKind::Oddity)
 }
 
 #[cfg(test)]

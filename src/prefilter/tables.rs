@@ -38,7 +38,6 @@ pub(super) struct Table<T> {
 #[derive(Debug, Default)]
 pub(super) struct Tables {
     until: usize,
-    lines: Lines,
 }
 
 impl Tables {
@@ -53,9 +52,10 @@ impl Tables {
             return None;
         }
         let table = insert(text, name, &meaning).or_else(|| {
-            let line = self.lines.around(text, name)?;
-            self.until = line.end;
-            lines(text, line, &meaning)
+            let line = line_around(text, name);
+            // A name further on in the same line, or in one that is too long, has no other line.
+            self.until = line.as_ref().map_or(name.end + LONGEST_LINE, |line| line.end);
+            lines(text, line?, &meaning)
         })?;
         self.until = table.end;
         Some(table)
@@ -78,63 +78,19 @@ fn is_in_cell(text: &str, name: &Range<usize>) -> bool {
         && ends(after.iter().find(|b| !named(b)), false)
 }
 
-/// The ends of the lines around the names of one text: a line of many names is searched for its ends once.
-#[derive(Debug, Default)]
-struct Lines {
-    /// Up to here the text was searched for the line end before a name.
-    read: usize,
-    /// The last line end before that.
-    last: Option<usize>,
-    /// The stretch behind an earlier name in which the first line end was looked for.
-    ahead: Range<usize>,
-    /// The line end there.
-    next: Option<usize>,
-}
-
-impl Lines {
-    /// The line in which a name stands, if it is not too long and another follows.
-    fn around(&mut self, text: &str, name: &Range<usize>) -> Option<Range<usize>> {
-        let bytes = text.as_bytes();
-        let is_end = |byte: &u8| *byte == b'\n';
-        let start = match self.before(bytes, name.start)? {
-            Some(last) if name.start - last <= LONGEST_LINE => last + 1,
-            None if name.start <= LONGEST_LINE => 0,
-            Some(_) | None => return None,
-        };
-        let reach = bytes.len().min(name.end + LONGEST_LINE);
-        let is_known = self.ahead.start <= name.end
-            && match self.next {
-                Some(next) => name.end <= next,
-                None => reach <= self.ahead.end,
-            };
-        if !is_known {
-            // What was searched in vain need not be searched again.
-            let from = match self.next {
-                None if self.ahead.contains(&name.end) => self.ahead.end,
-                Some(_) | None => name.end,
-            };
-            self.next = bytes.get(from..reach)?.iter().position(is_end).map(|at| from + at);
-            self.ahead = name.end..reach;
-        }
-        let end = self.next.filter(|next| *next < reach)?;
-        (end - start <= LONGEST_LINE).then_some(start..end)
-    }
-
-    /// The last line end before a place.
-    fn before(&mut self, bytes: &[u8], place: usize) -> Option<Option<usize>> {
-        let is_end = |byte: &u8| *byte == b'\n';
-        if place < self.read && self.last.is_some_and(|last| last >= place) {
-            // A name that begins before the last one: nothing is known of what stands before it.
-            self.read = place.saturating_sub(LONGEST_LINE + 1);
-            self.last = None;
-        }
-        if self.read < place {
-            let new = bytes.get(self.read..place)?;
-            self.last = new.iter().rposition(is_end).map(|at| self.read + at).or(self.last);
-            self.read = place;
-        }
-        Some(self.last)
-    }
+/// The line in which a name stands, if it is not too long and another follows.
+fn line_around(text: &str, name: &Range<usize>) -> Option<Range<usize>> {
+    let bytes = text.as_bytes();
+    let is_end = |byte: &u8| *byte == b'\n';
+    let from = name.start.saturating_sub(LONGEST_LINE);
+    let start = match bytes.get(from..name.start)?.iter().rposition(is_end) {
+        Some(last) => from + last + 1,
+        None if from == 0 => 0,
+        None => return None,
+    };
+    let reach = bytes.len().min(name.end + LONGEST_LINE);
+    let end = name.end + bytes.get(name.end..reach)?.iter().position(is_end)?;
+    (end - start <= LONGEST_LINE).then_some(start..end)
 }
 
 /// The columns with known names.

@@ -126,24 +126,24 @@ fn passed_over(text: &str, label: Option<&str>, origin: Origin) -> Vec<Finding> 
     step.contents[0].label = label.map(Into::into);
     let content = &step.contents[0];
     let triage = Triage::at(content, &prefilters.keywords);
-    let sweep = Scanner::of(prefilters, &step, policy, &Rc::default());
-    if !triage.is_unremarkable(content) || sweep.heeds_unremarkable(content) {
+    let scanner = Scanner::of(prefilters, &step, policy, &Rc::default());
+    if !triage.is_trivial(content) || scanner.concerns_trivial(content) {
         return Vec::new();
     }
     let views = Views::of(content, &prefilters.keywords);
     assert_eq!(
         views.iter().map(ViewText::view).collect::<ViewSet>(),
-        Triage::unremarkable_views()
+        Triage::trivial_views()
     );
-    assert_eq!(views.derived_bytes(), triage.unremarkable_derived_bytes(content));
-    sweep.look_at(content, &views, |_| true)
+    assert_eq!(views.derived_bytes(), triage.trivial_derived_bytes(content));
+    scanner.look_at(content, &views, |_| true)
 }
 
 #[test]
 fn plain_contents_are_passed_over() {
     let triage = |text: &str| {
         let step = testing::step([(Origin::ToolOutput, text.to_owned())]);
-        Triage::at(&step.contents[0], &Prefilters::standard().unwrap().keywords).is_unremarkable(&step.contents[0])
+        Triage::at(&step.contents[0], &Prefilters::standard().unwrap().keywords).is_trivial(&step.contents[0])
     };
     for text in [
         "shipped",
@@ -151,8 +151,6 @@ fn plain_contents_are_passed_over() {
         "leave it at the gate",
         "e-17",
         "paidLate",
-        "2026-03-01",
-        "2026-03-01T10:00:00Z",
     ] {
         assert!(triage(text), "{text}");
     }
@@ -181,19 +179,6 @@ proptest::proptest! {
             Origin::User, Origin::Agent, Origin::Reasoning, Origin::ToolArguments, Origin::ToolOutput, Origin::Knowledge,
             Origin::Memory, Origin::RemoteAgent, Origin::Trigger, Origin::ToolDescription, Origin::Instructions,
         ]),
-    ) {
-        let found = passed_over(&text, label, origin);
-        proptest::prop_assert!(found.is_empty(), "{:?}", found.iter().map(|f| &f.rule).collect::<Vec<_>>());
-    }
-}
-
-proptest::proptest! {
-    #![proptest_config(proptest::test_runner::Config::with_cases(20_000))]
-    #[test]
-    fn nothing_in_a_time_stamp_is_passed_over(
-        text in "(19|20)[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])([T ][0-2][0-9]:[0-5][0-9]:[0-6][0-9](\\.[0-9]{1,9})?(Z|[+-][01][0-9]:[0-5][0-9])?)?",
-        label in proptest::option::of(proptest::sample::select(vec!["text", "createdAt", "birth", "dob", "expiry", "id"])),
-        origin in proptest::sample::select(vec![Origin::User, Origin::ToolArguments, Origin::ToolOutput, Origin::Unknown]),
     ) {
         let found = passed_over(&text, label, origin);
         proptest::prop_assert!(found.is_empty(), "{:?}", found.iter().map(|f| &f.rule).collect::<Vec<_>>());

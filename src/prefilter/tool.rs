@@ -7,16 +7,15 @@ mod arguments;
 
 use unicode_normalization::UnicodeNormalization;
 
-use super::{Prefilter, Rule, StepKeywords, Subject, Unremarkable};
-use crate::model::{Finding, Pointer, ReasonCode, Step, Tool as Definition, ToolCall, Treatment, View};
+use super::{Prefilter, Rule, StepKeywords, Subject, TrivialContent};
+use crate::model::{Finding, Pointer, ReasonCode, Step, Tool as Definition, ToolCall, Treatment};
 use crate::policy::{Policy, Undeclared};
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 use crate::text::views::is_invisible;
-use arguments::Misfit;
 
 rule_keys! {
     /// What a rule of this family is about.
-    enum Fault {
+    pub(super) enum Fault {
         NotAllowed = "not_allowed",
         LookAlike = "look_alike",
         Undeclared = "undeclared",
@@ -49,33 +48,12 @@ impl Tool {
         })
     }
 
-    fn finding(
-        &self,
-        fault: Fault,
-        step: &Step,
-        call: &ToolCall,
-        pointer: Option<&Pointer>,
-        explanation: String,
-    ) -> Finding {
+    /// A finding on the name of a call's tool, where the document holds it.
+    fn on_name(&self, fault: Fault, step: &Step, call: &ToolCall) -> Finding {
         let rule = self.rules.rule(fault);
-        let content = call
-            .content
-            .and_then(|id| step.content(id))
-            .filter(|_| pointer.is_none());
-        Finding {
-            rule: rule.id.clone(),
-            reason: rule.reason.clone(),
-            severity: rule.severity,
-            confidence: rule.confidence,
-            content: content.map(|content| content.id),
-            pointer: pointer
-                .or_else(|| content.map(|content| &content.pointer))
-                .cloned()
-                .unwrap_or_default(),
-            span: 0..content.map_or(0, |content| content.text.len()),
-            view: View::Structure,
-            suggested: rule.suggests,
-            explanation,
+        match call.content.and_then(|id| step.content(id)) {
+            Some(content) => rule.on_content(content, rule.title.clone()),
+            None => rule.on_step(Pointer::default(), rule.title.clone()),
         }
     }
 }
@@ -89,7 +67,7 @@ impl Prefilter for Tool {
         self.rules.rules()
     }
 
-    fn heeds_unremarkable(&self, _plain: Unremarkable<'_>) -> bool {
+    fn concerns_trivial(&self, _plain: TrivialContent<'_>) -> bool {
         false
     }
 
@@ -100,18 +78,19 @@ impl Prefilter for Tool {
         let declared: &[Definition] = step.agent.as_ref().map_or(&[], |agent| &agent.tools);
         let definition = declared.iter().find(|tool| is_same(tool, &call.tool));
         if is_forbidden(call, definition, policy) {
-            found.push(self.finding(
-                Fault::NotAllowed,
-                step,
-                call,
-                None,
-                "the policy does not allow this tool".to_owned(),
-            ));
+            found.push(self.on_name(Fault::NotAllowed, step, call));
         }
         match definition {
             Some(definition) => {
                 for (misfit, pointer, explanation) in arguments::misfits(call, definition) {
-                    found.push(self.finding(fault_of(misfit), step, call, pointer.as_ref(), explanation));
+                    let finding = match pointer {
+                        Some(pointer) => self.rules.rule(misfit).on_step(pointer, explanation),
+                        None => Finding {
+                            explanation,
+                            ..self.on_name(misfit, step, call)
+                        },
+                    };
+                    found.push(finding);
                 }
             }
             None => self.screen_undeclared(step, call, declared, policy, found),
@@ -142,9 +121,7 @@ impl Tool {
                 .as_ref()
                 .is_some_and(|allow| allow.matches(&plain) && !allow.matches(&call.tool));
         if looks_declared || looks_allowed {
-            let explanation =
-                "the tool's name looks like that of another tool, but is spelled with other characters".to_owned();
-            found.push(self.finding(Fault::LookAlike, step, call, None, explanation));
+            found.push(self.on_name(Fault::LookAlike, step, call));
             return;
         }
         if declared.is_empty() {
@@ -155,18 +132,8 @@ impl Tool {
             Undeclared::Evidence => Treatment::Evidence,
             Undeclared::Deny => Treatment::Deny,
         };
-        let explanation = "the agent declares tools, but not this one".to_owned();
-        let finding = self.finding(Fault::Undeclared, step, call, None, explanation);
+        let finding = self.on_name(Fault::Undeclared, step, call);
         found.push(Finding { suggested, ..finding });
-    }
-}
-
-const fn fault_of(misfit: Misfit) -> Fault {
-    match misfit {
-        Misfit::Unknown => Fault::UnknownArgument,
-        Misfit::Missing => Fault::MissingArgument,
-        Misfit::Type => Fault::ArgumentType,
-        Misfit::Duplicate => Fault::DuplicateArgument,
     }
 }
 

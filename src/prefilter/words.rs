@@ -56,59 +56,66 @@ word_lists! {
     hidden_text = "main" { MARKUP_WORDS }
     ;
     "path.toml", PATH:
-    path = "main" { PATH_WORDS }
+    path = "main" { BEGINNINGS, PATH_WORDS }
     ;
     "sql.toml", SQL:
     sql_dynamic = "dynamic" { RUN }
     sql = "main" { FILE_LABELS, PARTS }
     sql_bare = "bare" { KEYWORDS }
-    sql_recognised = "recognised" { SQL_LABELS, STARTS }
+    sql_recognised = "recognised" { DROPPED, SQL_LABELS, STARTS }
+    sql_reading_searched = "reading_searched" { CATALOGUES, COMMANDS, DELAYS, FILES }
     sql_reading_forms = "reading_forms" { ENDS }
     ;
-    "throwaway.toml", THROWAWAY:
-    throwaway = "main" { PARTS, PRECIOUS }
+    "disposable.toml", DISPOSABLE_NAMES:
+    disposable = "main" { PARTS, PRECIOUS }
     ;
     "destructive_command.toml", DESTRUCTIVE_COMMAND:
-    destructive_command_code = "code" { STRICT }
+    destructive_command_code = "code" { BEGINNINGS, STRICT }
     destructive_command_files = "files" { NARROWING }
     destructive_command_network = "network" { KNOWN_INSTALLERS }
     destructive_command_role = "role" { OTHER_LABELS, STARTS, OTHERS }
     destructive_command_secrets = "secrets" { PUBLIC }
     destructive_command_system = "system" { MARKS, STRONG }
     destructive_command_hidden_execution = "hidden_execution" { GIT_KEYS }
-    destructive_command_code_calls = "code_calls" { SIGNS }
+    destructive_command_code_calls = "code_calls" { DECODES, FETCHES, SIGNS }
+    destructive_command_code_values = "code_values" { HOMES, JOINS }
+    destructive_command_recipe = "recipe" { LEADS, NAMES }
+    destructive_command_program_arguments = "program_arguments" { CALLED_WITH }
+    destructive_command_loading = "loading" { LOADING, PLANTED, CONNECTION_OPTIONS }
     ;
     "injected_instruction.toml", INJECTED_INSTRUCTION:
-    injected_instruction_exhibit = "exhibit" { ABOUT_ATTACKS, DEMANDS }
+    injected_instruction_quoted_example = "quoted_example" { ABOUT_ATTACKS, DEMANDS }
     ;
     "obfuscation.toml", OBFUSCATION:
     obfuscation_gaps = "gaps" { COMPACT }
+    obfuscation_wordplay = "wordplay" { PHRASES }
     obfuscation_unread = "unread" { NAMES, ENCIPHERED, FORMS }
     ;
     "personal_data.toml", PERSONAL_DATA:
     personal_data_addresses = "addresses" { FILE_ENDS }
+    personal_data_checksum = "checksum" { IBAN_LENGTHS }
     personal_data_labelled = "labelled" { FILLERS }
     personal_data_names = "names" { PERSONAL }
     personal_data_people = "people" { NOBODY }
     personal_data_phones = "phones" { PHONE_WORDS }
-    personal_data_values = "values" { MONTHS }
+    personal_data_values = "values" { PARTICLES, STREETS }
     ;
     "secret.toml", SECRET:
     secret_check = "check" { HOSTS }
     secret_names = "names" { PASSWORDS, TOKENS, NOT_AFTER, NOT_BEFORE }
-    secret_value = "value" { STAND_INS, REFERENCES, WORDS }
+    secret_value = "value" { COMMON, STAND_INS, REFERENCES, TAGS, WORDS }
     secret_labelled_literal = "labelled_literal" { BEFORE }
     ;
     "signals.toml", SIGNALS:
     signals_surroundings = "surroundings" { DESCRIBING, TESTING, REPORTING, DEMANDING }
     ;
     "untrusted_destination.toml", UNTRUSTED_DESTINATION:
-    untrusted_destination_carried = "carried" { SECRETS }
+    untrusted_destination_payload = "payload" { SECRETS }
     untrusted_destination_extract = "extract" { BARE_SCHEMES }
-    untrusted_destination_hosts = "hosts" { METADATA_NAMES, WILDCARD_DNS, COLLECTORS, WELL_KNOWN, DELIVERY }
+    untrusted_destination_hosts = "hosts" { METADATA_NAMES, METADATA_ADDRESSES, PRIVATE_NETWORKS, INSIDE_ENDS, WILDCARD_DNS, COLLECTORS, WELL_KNOWN, DELIVERY }
     untrusted_destination = "main" { TEXT_LABELS, HOST_LABELS, UNUSUAL }
     ;
     "locations.toml", LOCATIONS:
-    locations_names = "names" { SYSTEM_TOPS, SYSTEM_DEEPER, SYSTEM_INSIDE, HARMLESS_DEVICES, DISPOSABLE, KEY_FILES, CREDENTIAL_FILES, CREDENTIAL_PARTS, VAULT_PARTS, AGENT_FILES, AGENT_PARTS, HOOK_PARTS, HOOK_FILES, PIPELINE_PARTS, PIPELINE_FILES, STARTUP_FILES, STARTUP_PARTS, PRIVILEGE_PARTS, PERSONAL, OFTEN_GLOBBED }
+    locations_names = "names" { SYSTEM_TOPS, SYSTEM_DEEPER, SYSTEM_INSIDE, HARMLESS_DEVICES, DISPOSABLE, DISPOSABLE_ENDS, PERSONAL, OFTEN_GLOBBED, PASSWORD_HASHES, MEMORY, NO_SECRETS, PRIVATE_KEYS, CREDENTIALS, VAULTS, ENVIRONMENTS, HISTORIES, ACCOUNTS, LOGINS, PRIVILEGES, STARTUPS, AGENTS, HOOKS, PIPELINES, NEEDED }
     ;
 }

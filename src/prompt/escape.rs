@@ -8,6 +8,8 @@
 //!
 //! Everything can be taken back: [`as_written`] of what is shown is the text. This module knows nothing of steps.
 
+mod characters;
+
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -15,6 +17,7 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, BuildError};
 
 use super::tokens;
+use characters::{Carrier, Visibility, is_unseen, visibility};
 
 /// What begins a fence of ours, or a turn in a model's own format. Compared without regard to ASCII case.
 const OPENERS: &[&str] = &[
@@ -279,124 +282,6 @@ fn is_plain(text: &str, lines: Lines) -> bool {
     text.as_bytes()
         .chunks(64)
         .all(|part| part.iter().fold(true, |all, byte| all & plain(byte)))
-}
-
-/// How one character is shown.
-enum Visibility {
-    Plain,
-    Escaped,
-    Hidden(Carrier, char),
-}
-
-fn visibility(c: char, before: Option<char>, after: Option<char>, lines: Lines) -> Visibility {
-    match c {
-        '\n' | '\t' => match lines {
-            Lines::Kept => Visibility::Plain,
-            Lines::Escaped => Visibility::Escaped,
-        },
-        '\r' if lines == Lines::Kept && after == Some('\n') => Visibility::Plain,
-        _ if !is_unseen(c) => Visibility::Plain,
-        // Joiners inside emoji and inside words of scripts that need them.
-        '\u{200c}' | '\u{200d}' if is_script(before) && is_script(after) => Visibility::Plain,
-        _ => match Carrier::of(c) {
-            Some((Carrier::Tags, Some(letter))) => Visibility::Hidden(Carrier::Tags, letter),
-            Some((Carrier::Tags, None)) | None => Visibility::Escaped,
-            Some((Carrier::Selectors, letter)) => {
-                // A single selector after a character that has variants is how emoji and ideographs are written.
-                let alone = !is_selector(before) && !is_selector(after);
-                let chooses = is_script(before) || after == Some('\u{20e3}');
-                match letter {
-                    _ if alone && chooses => Visibility::Plain,
-                    Some(letter) => Visibility::Hidden(Carrier::Selectors, letter),
-                    None => Visibility::Escaped,
-                }
-            }
-        },
-    }
-}
-
-/// Characters that carry ASCII letters invisibly.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Carrier {
-    /// U+E0020 to U+E007E, one for each printable ASCII character.
-    Tags,
-    /// The 256 variation selectors, one for each byte.
-    Selectors,
-}
-
-impl Carrier {
-    fn of(c: char) -> Option<(Self, Option<char>)> {
-        match c {
-            '\u{e0000}'..='\u{e007f}' => Some((Carrier::Tags, Carrier::Tags.letter(c))),
-            c if is_selector(Some(c)) => Some((Carrier::Selectors, Carrier::Selectors.letter(c))),
-            _ => None,
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Carrier::Tags => TAGS,
-            Carrier::Selectors => SELECTORS,
-        }
-    }
-
-    fn base(self) -> u32 {
-        match self {
-            Carrier::Tags => 0xe0000,
-            // U+E0100 stands for byte 16.
-            Carrier::Selectors => 0xe0100 - 16,
-        }
-    }
-
-    /// The printable ASCII letter that a character carries.
-    fn letter(self, c: char) -> Option<char> {
-        let letter = u8::try_from(u32::from(c).checked_sub(self.base())?).ok()?;
-        (0x20..=0x7e).contains(&letter).then_some(char::from(letter))
-    }
-
-    fn character(self, letter: char) -> char {
-        char::from_u32(self.base() + u32::from(letter)).unwrap_or(letter)
-    }
-}
-
-fn is_selector(c: Option<char>) -> bool {
-    matches!(c, Some('\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}'))
-}
-
-/// A character outside ASCII that can be seen.
-fn is_script(c: Option<char>) -> bool {
-    c.is_some_and(|c| !c.is_ascii() && (!is_unseen(c) || is_selector(Some(c))))
-}
-
-/// Whether a character cannot be seen, or begins an escape or a cut mark. Line breaks and tabs are not among them.
-fn is_unseen(c: char) -> bool {
-    match c {
-        '\n' | '\t' => false,
-        ' '..='~' => false,
-        '⟨' | '⟦' => true,
-        _ => matches!(
-            c,
-            '\0'..='\u{1f}'
-                | '\u{7f}'..='\u{9f}'
-                | '\u{ad}'
-                | '\u{34f}'
-                | '\u{61c}'
-                | '\u{115f}'..='\u{1160}'
-                | '\u{17b4}'..='\u{17b5}'
-                | '\u{180b}'..='\u{180f}'
-                | '\u{200b}'..='\u{200f}'
-                | '\u{2028}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}'
-                | '\u{3164}'
-                | '\u{fe00}'..='\u{fe0f}'
-                | '\u{feff}'
-                | '\u{ffa0}'
-                | '\u{fff0}'..='\u{fffb}'
-                | '\u{1bca0}'..='\u{1bca3}'
-                | '\u{1d173}'..='\u{1d17a}'
-                | '\u{e0000}'..='\u{e0fff}'
-        ),
-    }
 }
 
 fn escape(c: char, out: &mut String) {

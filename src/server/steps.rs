@@ -47,7 +47,7 @@ async fn received(shared: &Arc<Shared>, request: Request<Body>) -> Refused<Vec<u
     let decode = move || wire::decode_received(&body, &limits, &leniencies);
     let (slot, decoded) = match size {
         // It takes less than to wake another thread for it.
-        Size::Small => (slot, decode()),
+        Size::Tiny | Size::Small => (slot, decode()),
         Size::Large => slot.finish_with(decode).await,
     };
     match decoded {
@@ -101,7 +101,7 @@ async fn slot(shared: &Shared, caller: &Caller, size: Size, deadline: Instant) -
 async fn slot_for(shared: &Shared, caller: &Caller, item: &Item, deadline: Instant) -> Refused<Slot> {
     let size = match &item.call {
         Ok(Call::Step(step)) => Size::of(step.text_bytes()),
-        Ok(Call::Ping(_)) | Err(_) => Size::Small,
+        Ok(Call::Ping(_)) | Err(_) => Size::Tiny,
     };
     let slot = shared.guardian.pool().slot(&caller.organisation, size, deadline).await;
     slot.map_err(|_| (Refusal::Overloaded, item.id.clone()))
@@ -159,9 +159,11 @@ async fn decide(
     tokio::spawn(async move {
         let _permits = permits;
         let _counted = InFlight::count();
-        let (decided, update) = guardian.answer(&admitted, step, slot).await;
+        let (decided, update) = guardian.answer(&admitted, step, Some(slot)).await;
         // Nobody may be there any more.
         let _ = answer.send(encode(&request, &decided, &shown));
+        // The answer is written before the session is updated, also where both happen on one thread.
+        tokio::task::yield_now().await;
         update.apply().await;
     });
     match answered.await {

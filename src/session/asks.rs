@@ -28,7 +28,10 @@ pub(super) fn requests(text: &str) -> impl Iterator<Item = &str> {
             at += sentence.len().max(1);
             at = text.ceil_char_boundary(at);
             // `content: Send …`, `TODO: Send …`: a label, or two, before what is asked for.
-            let behind_labels = sentence.match_indices(": ").take(3).map(|(label, _)| label + 2);
+            let labels = sentence
+                .match_indices(':')
+                .filter(|(at, _)| sentence.as_bytes().get(at + 1) == Some(&b' '));
+            let behind_labels = labels.take(3).map(|(label, _)| label + 2);
             let asks = |from: &usize| {
                 let rest = sentence.get(*from..).unwrap_or_default();
                 let mut words = rest
@@ -57,8 +60,16 @@ pub(super) fn requests(text: &str) -> impl Iterator<Item = &str> {
 fn sentence(text: &str) -> &str {
     let text = head(text, MAX_REQUEST);
     let bytes = text.as_bytes();
-    let end = (0..bytes.len()).find(|at| ends(bytes.get(*at..).unwrap_or_default()));
-    end.and_then(|at| text.get(..=at)).unwrap_or(text)
+    let is_mark = |byte: &u8| matches!(byte, b'.' | b'!' | b'?' | b'\'' | b'"' | b'\n');
+    let mut rest = bytes;
+    while let Some(ahead) = rest.iter().position(is_mark) {
+        rest = rest.get(ahead..).unwrap_or_default();
+        if ends(rest) {
+            return text.get(..=bytes.len() - rest.len()).unwrap_or(text);
+        }
+        rest = rest.get(1..).unwrap_or_default();
+    }
+    text
 }
 
 /// Whether a sentence ends with the first byte: at a mark before white space, where a quotation or a member of a list ends, at

@@ -1,4 +1,4 @@
-//! Which sessions were forgotten, and why: a step of one of them says so, instead of looking like the first of a new one.
+//! The sessions that were evicted, and why: a step of one of them says so, instead of looking like the first of a new one.
 //!
 //! Two generations of keys, so that the oldest ones leave without a list of ages; of a key eight bytes are kept.
 

@@ -5,14 +5,15 @@
 //!                                                        │
 //!                                                     verdict
 //!                                                        ▼
-//!                              remember ◀── StepRecord (what was decided about which texts)
+//!                              remember ◀── StepRecord (the step and what was decided about it)
 //! ```
 //!
-//! - A [`SessionKey`] is a hash of organisation, credential, agent and session id: an id that is borrowed under another
-//!   credential, or by another agent, is another session.
-//! - A [`Past`] is an immutable snapshot: two steps at a time see each what had been decided when they came.
-//! - A [`StepRecord`] is remembered once its verdict exists, after the answer was sent; the next step waits for it (`pending_updates.rs`). A denied step is remembered as denied, a modified one with
-//!   the modified text. The same step posted again counts once more and changes nothing else.
+//! - A [`SessionKey`] is a hash of organisation, credential, agent and session id: the same id under another credential, or
+//!   from another agent, names another session.
+//! - A [`Past`] is an immutable snapshot: each of two concurrent steps sees what had been decided when it arrived.
+//! - A [`StepRecord`] updates the session after the answer was sent; the next step of the session waits for the update
+//!   (`pending_updates.rs`). A denied step is recorded as denied, a modified one with the modified text. A step that is
+//!   posted again is counted once more and changes nothing else.
 //! - **Authority**: what the user asked for is kept apart, quoted, in a budget of its own ([`Authority`]): no amount of
 //!   other text pushes it out, and nothing but a user's message that was let through adds to it.
 //! - **Bounds**: steps and bytes for each session, a share of the bytes for each organisation, bytes and sessions over all,
@@ -51,6 +52,7 @@ mod step_record;
 mod store;
 pub mod taint;
 mod trail;
+mod word_lists;
 
 pub use agent::{AgentPast, Digest, OfferedBy, TaintedMemory, ToolSeen};
 pub use authority::Authority;

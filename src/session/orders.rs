@@ -6,10 +6,11 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use serde::Deserialize;
 
 use super::data_file_error::DataFileError;
+use super::word_lists::is_unspaced;
 
 /// Bytes of a text that are read.
 const MOST_BYTES: usize = 256 * 1024;
@@ -152,6 +153,14 @@ pub(super) fn speaks_to_software(rule: &str) -> bool {
     )
 }
 
+/// What one sentence or phrase shows.
+pub(super) fn signs_of(sentence: &str) -> Signs {
+    let sentence = sentence
+        .get(..sentence.floor_char_boundary(LONGEST_SENTENCE * PASSAGE))
+        .unwrap_or_default();
+    WORDS.as_ref().map(|words| words.signs_of(sentence)).unwrap_or_default()
+}
+
 /// The passages of a text that show something of an order to software, in order; they do not overlap.
 pub(super) fn passages(text: &str) -> Vec<Passage> {
     let Ok(words) = &*WORDS else { return Vec::new() };
@@ -215,20 +224,7 @@ fn sentences(text: &str) -> impl Iterator<Item = Range<usize>> {
         while at < text.len() {
             let start = at;
             let rest = text.get(at..)?;
-            let mut end = rest.len();
-            let mut chars = rest.char_indices().peekable();
-            while let Some((index, c)) = chars.next() {
-                let next = chars.peek().map(|(_, c)| *c);
-                let stops = match c {
-                    '.' | '!' | '?' => next.is_none_or(char::is_whitespace),
-                    '\n' | '。' | '！' | '？' | '؟' | '।' => true,
-                    _ => false,
-                };
-                if stops || index >= LONGEST_SENTENCE {
-                    end = index + c.len_utf8();
-                    break;
-                }
-            }
+            let end = first_end(rest);
             at += end;
             if rest.get(..end).is_some_and(|sentence| !sentence.trim().is_empty()) {
                 return Some(start..at);
@@ -236,6 +232,32 @@ fn sentences(text: &str) -> impl Iterator<Item = Range<usize>> {
         }
         None
     })
+}
+
+/// Where the first sentence of a text ends: behind its stop, or behind the character at which it is too long.
+fn first_end(text: &str) -> usize {
+    // The stops themselves, and the first bytes of those that are not of ASCII.
+    let may_stop = |byte: &u8| matches!(byte, b'.' | b'!' | b'?' | b'\n' | 0xd8 | 0xe0 | 0xe3 | 0xef);
+    let longest = text.ceil_char_boundary(text.ceil_char_boundary(LONGEST_SENTENCE) + 1);
+    let bytes = text.as_bytes().get(..longest).unwrap_or_default();
+    let mut at = 0;
+    while let Some(ahead) = bytes.get(at..).and_then(|rest| rest.iter().position(may_stop)) {
+        at += ahead;
+        let mut chars = text.get(at..).unwrap_or_default().chars();
+        let (Some(c), next) = (chars.next(), chars.next()) else {
+            break;
+        };
+        let stops = match c {
+            '.' | '!' | '?' => next.is_none_or(char::is_whitespace),
+            '\n' | '。' | '！' | '？' | '؟' | '।' => true,
+            _ => false,
+        };
+        at += c.len_utf8();
+        if stops {
+            return at;
+        }
+    }
+    longest
 }
 
 #[derive(Deserialize)]
@@ -259,9 +281,24 @@ struct Word {
     whole: bool,
 }
 
+/// All words, those of ASCII apart: most sentences hold no other character, and the table that finds their words in one
+/// step for each byte takes 2 MiB; for all scripts together it would take ten times as much.
 struct Words {
+    ascii: WordList,
+    others: WordList,
+}
+
+struct WordList {
     search: AhoCorasick,
     words: Vec<Word>,
+}
+
+impl WordList {
+    fn new(patterns: &[String], words: Vec<Word>, kind: AhoCorasickKind) -> Result<Self, DataFileError> {
+        let search = AhoCorasick::builder().kind(Some(kind)).build(patterns);
+        let search = search.map_err(|error| DataFileError::new("orders.toml", &error))?;
+        Ok(Self { search, words })
+    }
 }
 
 impl Words {
@@ -278,22 +315,36 @@ impl Words {
             (Sign::UserTurn, file.user_turns),
             (Sign::AgentTurn, file.agent_turns),
         ];
-        let (mut words, mut patterns) = (Vec::new(), Vec::new());
+        let (mut ascii, mut others) = ((Vec::new(), Vec::new()), (Vec::new(), Vec::new()));
         for (sign, list) in lists {
             for word in list {
                 let whole = word.ends_with('|');
+                let (patterns, words) = if word.is_ascii() { &mut ascii } else { &mut others };
                 patterns.push(word.trim_end_matches('|').to_owned());
                 words.push(Word { sign, whole });
             }
         }
-        let search = AhoCorasick::new(&patterns).map_err(|error| DataFileError::new("orders.toml", &error))?;
-        Ok(Self { search, words })
+        Ok(Self {
+            ascii: WordList::new(&ascii.0, ascii.1, AhoCorasickKind::DFA)?,
+            others: WordList::new(&others.0, others.1, AhoCorasickKind::ContiguousNFA)?,
+        })
     }
 
     fn signs_of(&self, sentence: &str) -> Signs {
         let lower = sentence.to_lowercase();
         let mut signs = Signs::default();
-        for found in self.search.find_overlapping_iter(&lower) {
+        self.ascii.find(&lower, &mut signs);
+        if !lower.is_ascii() {
+            self.others.find(&lower, &mut signs);
+        }
+        signs
+    }
+}
+
+impl WordList {
+    /// Adds the signs of a sentence in small letters.
+    fn find(&self, lower: &str, signs: &mut Signs) {
+        for found in self.search.find_overlapping_iter(lower) {
             let Some(word) = self.words.get(found.pattern().as_usize()) else {
                 continue;
             };
@@ -318,13 +369,7 @@ impl Words {
                 signs.add(word.sign);
             }
         }
-        signs
     }
-}
-
-/// Scripts in which words are not set apart, or take their article in front.
-fn is_unspaced(c: char) -> bool {
-    matches!(c, '\u{0590}'..='\u{06FF}' | '\u{0E00}'..='\u{0E7F}' | '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7AF}')
 }
 
 #[cfg(test)]
@@ -340,7 +385,7 @@ mod tests {
     #[test]
     fn the_words_are_read_and_written_small() {
         let words = WORDS.as_ref().unwrap();
-        assert!(words.words.len() > 500);
+        assert!(words.ascii.words.len() > 500 && words.others.words.len() > 500);
         for line in include_str!("orders.toml")
             .lines()
             .filter(|line| !line.starts_with('#'))
@@ -348,7 +393,7 @@ mod tests {
             assert_eq!(line, line.to_lowercase());
         }
         for sign in SIGNS {
-            assert!(words.words.iter().any(|word| word.sign == sign), "{sign:?}");
+            assert!(words.ascii.words.iter().any(|word| word.sign == sign), "{sign:?}");
         }
     }
 

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use serde::Deserialize;
 
 use super::data_file_error::DataFileError;
@@ -44,7 +44,9 @@ static ASKING: LazyLock<Result<AhoCorasick, DataFileError>> = LazyLock::new(|| {
     let shouted = |phrase: &String| format!("{} ", phrase.to_uppercase());
     let written = |phrase| [format!("{phrase} "), capital(phrase), shouted(phrase)];
     let mut search = AhoCorasick::builder();
-    search.match_kind(MatchKind::LeftmostFirst);
+    search
+        .match_kind(MatchKind::LeftmostFirst)
+        .kind(Some(AhoCorasickKind::DFA));
     search
         .build(PHRASES.asking.iter().flat_map(written))
         .map_err(|error| DataFileError::new("phrases.toml", &error))

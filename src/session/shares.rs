@@ -1,4 +1,4 @@
-//! Whose entries fill a store: no organisation may hold more than its share, so that none makes another's past forgotten.
+//! The share of each organisation in a store: none may hold more, so that none evicts the sessions of another.
 //!
 //! It counts and says who has to go; the store does it. What it counts can lag behind the store, never grow beyond the share.
 

@@ -33,6 +33,8 @@ const MAX_INSTRUCTION: usize = 1_600;
 const MAX_CALLS: usize = 64;
 /// Written files that are remembered.
 const MAX_FILES: usize = 16;
+/// Bytes of a file that was written in pieces: its end.
+const MAX_FILE: usize = 8 * 1024;
 /// Bytes of what the agent said last, to which a bare approval can be an answer.
 const MAX_SAID: usize = 4 * 1024;
 /// Ends of outputs and arguments that are remembered.
@@ -102,6 +104,11 @@ pub struct Written {
     pub text: Arc<str>,
     /// Where the text was read before, if it was.
     pub from: Option<Arc<Provenance>>,
+}
+
+/// Whether a call adds to a file rather than writing it anew.
+fn appends(tool: &str, text: &str) -> bool {
+    tool.to_ascii_lowercase().contains("append") || text.contains(">>") || text.contains("tee -a")
 }
 
 /// How an output, or an argument, ended.
@@ -443,11 +450,16 @@ impl Trail {
             if self.files.len() >= MAX_FILES {
                 self.files.pop_front();
             }
+            // What is written in pieces is one text.
+            let before = self.file(name).filter(|_| appends(tool, text));
+            let (before, from) = before.map_or(("", None), |file| (file.text.as_ref(), file.from.clone()));
+            let joined = format!("{before}{}{text}", if before.is_empty() { "" } else { "\n" });
+            let start = joined.ceil_char_boundary(joined.len().saturating_sub(MAX_FILE));
             self.files.push_back(Arc::new(Written {
                 number,
                 name: name.clone(),
-                text: text.as_str().into(),
-                from: self.taint.passage_of(text),
+                text: joined.get(start..).unwrap_or_default().into(),
+                from: self.taint.passage_of(text).or(from),
             }));
         }
     }

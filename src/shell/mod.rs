@@ -9,6 +9,7 @@ mod print;
 mod privileges;
 pub(crate) mod programs;
 mod run;
+mod state;
 pub(crate) mod syntax;
 pub(crate) mod wrappers;
 
@@ -102,6 +103,11 @@ impl Call {
     /// Whether any argument is this.
     pub(crate) fn has(&self, flag: &str) -> bool {
         self.args.iter().any(|word| word.text == flag)
+    }
+
+    /// Whether any argument is one of these.
+    pub(crate) fn has_any(&self, texts: &[&str]) -> bool {
+        self.args.iter().any(|word| texts.contains(&word.text.as_str()))
     }
 
     /// Whether any of these short flags is given, alone or bundled.

@@ -1,22 +1,12 @@
 //! What printing and decoding programs print, where their input is known.
 
-use base64::Engine as _;
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-
 use super::Call;
 use super::run::{LONGEST_VALUE, MOST_FIELDS, Shell};
 use super::syntax::{self, Direction};
-use crate::text::views::from_base32;
+use crate::text::views::{from_base32, from_base64, from_hex};
 
 /// Marks a text that was encoded here; what it would spell is of no use, that it was encoded is.
 const ENCODED: &str = "\u{2}encoded:";
-
-const BASE64: GeneralPurpose = GeneralPurpose::new(
-    &base64::alphabet::STANDARD,
-    GeneralPurposeConfig::new()
-        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
-        .with_decode_allow_trailing_bits(true),
-);
 
 impl Shell {
     /// What a call prints, when it only prints or decodes what is known.
@@ -40,12 +30,7 @@ impl Shell {
                 self.literally_printed(call)
             }
             "find" | "ls" => (self.found_file)(call, &[]),
-            "rev" => stdin.map(|text| {
-                text.lines()
-                    .map(|line| line.chars().rev().collect::<String>())
-                    .collect::<Vec<_>>()
-                    .join("\n")
-            }),
+            "rev" => stdin.map(|text| text.trim_end().chars().rev().collect()),
             "base64" if call.has("--decode") || call.has_short(&['d', 'D']) => {
                 let file = call.operands().next().and_then(|word| self.files.get(&word.text));
                 decode_base64(file.map(String::as_str).or(stdin)?)
@@ -95,10 +80,7 @@ fn echoed(call: &Call) -> String {
         .iter()
         .skip_while(|word| matches!(word.text.as_str(), "-n" | "-e" | "-ne" | "-en" | "-E"));
     let text = words.map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
-    let escapes = call
-        .args
-        .iter()
-        .any(|word| matches!(word.text.as_str(), "-e" | "-ne" | "-en"));
+    let escapes = call.has_any(&["-e", "-ne", "-en"]);
     if escapes { unescaped(&text) } else { text }
 }
 
@@ -178,27 +160,14 @@ fn decode_base32(text: &str) -> Option<String> {
 }
 
 fn decode_base64(text: &str) -> Option<String> {
-    let packed: String = text.chars().filter(|c| !c.is_whitespace()).collect();
-    BASE64
-        .decode(packed)
-        .ok()
-        .and_then(|bytes| String::from_utf8(bytes).ok())
+    let packed: Vec<u8> = text.bytes().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    String::from_utf8(from_base64(&packed)?).ok()
 }
 
 fn decode_hex(text: &str) -> Option<String> {
-    let digits: Vec<u8> = text
-        .replace("\\x", "")
-        .chars()
-        .filter_map(|c| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok()))
-        .collect();
-    let bytes = digits
-        .chunks_exact(2)
-        .filter_map(|pair| match pair {
-            [high, low] => Some(high << 4 | low),
-            _ => None,
-        })
-        .collect();
-    String::from_utf8(bytes).ok()
+    let mut digits = text.replace("\\x", "").into_bytes();
+    digits.retain(u8::is_ascii_hexdigit);
+    String::from_utf8(from_hex(&digits)?).ok()
 }
 
 fn unescaped(text: &str) -> String {

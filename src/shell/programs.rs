@@ -27,6 +27,8 @@ roles! {
     Interpreter = "interpreter",
     /// Runs nothing of what it is given.
     OnlyText = "only_text",
+    /// Hands texts to a shell in options, or behind a sign.
+    HandsToShell = "hands_to_shell",
     /// Runs its operands as shell text.
     OperandsAreCommands = "operands_are_commands",
     /// Gives the rights of root.
@@ -85,6 +87,11 @@ pub(super) struct Names {
     pub(super) command_variables: Vec<String>,
     pub(super) git_command_keys: Vec<String>,
     pub(super) container_options: Vec<String>,
+    pub(super) run_valued: Vec<String>,
+    pub(super) escapes: Vec<String>,
+    pub(super) infixes: Vec<String>,
+    pub(super) shell_valued: Vec<String>,
+    pub(super) fed_valued: Vec<String>,
 }
 
 #[derive(Default)]

@@ -25,6 +25,13 @@ pub struct ExpressionError {
     why: String,
 }
 
+impl ExpressionError {
+    /// What is wrong with what a file holds under a name.
+    pub(crate) fn new(file: &'static str, name: &'static str, why: String) -> Self {
+        Self { file, name, why }
+    }
+}
+
 /// An expression over text: checked at the start, compiled when first used.
 #[derive(Debug)]
 pub(crate) struct Expression {

@@ -33,6 +33,8 @@ fn judge_tells_its_decision_by_text_json_and_exit_code() {
     assert_eq!(code, 20);
     let answer: Value = serde_json::from_str(text.trim()).unwrap();
     assert_eq!(answer["result"]["decision"], "deny");
+    let why = answer["result"]["reasoning"].to_string();
+    assert!(why.contains("destructive_command.pipe_to_shell"), "{why}");
     let key = format!("AKIA{}", "Q3EGRZMXTA5NKWB7");
     let (code, ..) = output(
         guardian(folder.path())

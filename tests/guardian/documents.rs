@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::support::TestGuardian;
 
-fn read(file: &str) -> String {
+pub(crate) fn read(file: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap()
 }
 
@@ -65,6 +65,8 @@ fn the_generated_references_are_what_the_program_prints() {
         ("docs/configuration.md", &["config", "print", "--markdown"][..]),
         ("docs/policy.md", &["config", "print", "--policy", "--markdown"]),
         ("docs/rules.md", &["rules", "list", "--markdown"]),
+        ("docs/schemas/guardian.schema.json", &["config", "schema"]),
+        ("docs/schemas/policy.schema.json", &["policy", "schema"]),
     ] {
         let command = arguments.join(" ");
         assert_eq!(

@@ -104,7 +104,13 @@ async fn what_may_not_be_modified_is_denied_instead() {
     assert_eq!(reply.decision(), "deny", "{:?}", reply.json);
     assert!(reply.reason_codes().contains(&"modification_refused"));
     let keyed = a2a_message(2, json!([{"kind": "data", "data": {"jane.roe@mail.example": "paid"}}]));
-    assert_eq!(guardian.post(&keyed).await.decision(), "deny", "a key cannot be masked");
+    let reply = guardian.post(&keyed).await;
+    assert_eq!(reply.decision(), "deny", "a key cannot be masked");
+    assert!(
+        reply.reason_codes().contains(&"modification_refused"),
+        "{:?}",
+        reply.json
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -219,5 +225,5 @@ treatment = "deny"
     let findings = reply.result()["data"]["findings"].to_string();
     assert!(findings.contains("own.badge_number"), "{findings}");
     let answer = guardian.post(&tool_result("He is BDG-123456.")).await;
-    assert_eq!(answer.decision(), "deny", "{:?}", answer.json);
+    assert!(answer.is_denied_for("own.badge_number"), "{:?}", answer.json);
 }

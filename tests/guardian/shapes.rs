@@ -23,10 +23,19 @@ fn diagnostics(reply: &Reply) -> Vec<&str> {
     codes.into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
+/// Whether it is denied for this rule; without one, whether it is allowed.
+fn decided(reply: &Reply, rule: Option<&str>) -> bool {
+    rule.map_or_else(|| reply.decision() == "allow", |rule| reply.is_denied_for(rule))
+}
+
 /// The shape with an injection in it is denied, and with a harmless text it is not.
 async fn told_apart(guardian: &TestGuardian, shape: &(impl Fn(&str) -> Value + ?Sized)) {
     let attack = guardian.post(&shape(INJECTION)).await;
-    assert_eq!(attack.decision(), "deny", "{}", shape("…"));
+    assert!(
+        attack.is_denied_for("injected_instruction."),
+        "{}: {attack:?}",
+        shape("…")
+    );
     let honest = guardian.post(&shape(HARMLESS)).await;
     assert_ne!(honest.decision(), "deny", "{}: {honest:?}", shape("…"));
 }
@@ -129,7 +138,10 @@ async fn a_command_is_judged_wherever_a_call_holds_it() {
         |command| json!({ "tool_input": { "deep": { "command": command } } }),
     ];
     for shape in shapes {
-        for (command, expected) in [("rm -rf / --no-preserve-root", "deny"), ("ls -la src", "allow")] {
+        for (command, rule) in [
+            ("rm -rf / --no-preserve-root", Some("destructive_command.delete_root")),
+            ("ls -la src", None),
+        ] {
             let mut call = shape(command);
             call["toolId"] = json!("shell");
             call["executionId"] = json!("e1");
@@ -139,7 +151,7 @@ async fn a_command_is_judged_wherever_a_call_holds_it() {
                 json!({ "context": context, "toolCallRequest": call }),
             );
             let reply = guardian.post(&aos).await;
-            assert_eq!(reply.decision(), expected, "{aos}");
+            assert!(decided(&reply, rule), "{aos}: {reply:?}");
             let mut params = shape(command);
             if params["arguments"].is_string() {
                 continue;
@@ -154,7 +166,7 @@ async fn a_command_is_judged_wherever_a_call_holds_it() {
                 request("protocols/MCP/tools/call", json!({ "payload": params })),
             ] {
                 let reply = guardian.post(&mcp).await;
-                assert_eq!(reply.decision(), expected, "{mcp}");
+                assert!(decided(&reply, rule), "{mcp}: {reply:?}");
             }
         }
     }

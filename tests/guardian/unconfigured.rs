@@ -20,7 +20,12 @@ async fn a_download_into_a_shell_is_denied() {
         "{:?}",
         reply.json
     );
-    assert!(!reply.reason_codes().is_empty());
+    assert!(
+        reply.is_denied_for("destructive_command.pipe_to_shell"),
+        "{:?}",
+        reply.json
+    );
+    assert_eq!(reply.reason_codes(), ["malicious_code"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -109,4 +114,6 @@ async fn a_batch_is_answered_in_order_each_on_its_own() {
     assert_eq!(answers[0]["result"]["decision"], "allow");
     assert_eq!(answers[1]["error"]["code"], -32601);
     assert_eq!(answers[2]["result"]["decision"], "deny");
+    let why = answers[2]["result"]["reasoning"].to_string();
+    assert!(why.contains("destructive_command.delete_root"), "{why}");
 }

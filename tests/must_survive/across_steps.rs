@@ -351,6 +351,7 @@ async fn what_was_masked_or_denied_is_told_as_masked_and_denied() {
         .ask(&call("mail.send", &[("body", json!(format!("the key is {key}")))]))
         .await;
     assert_eq!(denied.decision(), DENY, "{denied:?}");
+    assert!(denied.saw("secret.aws_access_key_id"), "{denied:?}");
     door.ask(&user_message("What did you find?")).await;
     let shown = shown.lock().unwrap();
     let prompt = shown.last().unwrap();

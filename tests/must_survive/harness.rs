@@ -246,6 +246,13 @@ impl Cases {
         }
     }
 
+    /// That the answer is this, and that a rule of this name saw what it is for; a denial says so in its reasoning.
+    pub(crate) fn answered_by(&mut self, rule: &str, name: &str, expected: &str, answer: &Answer) {
+        let said = answer.json["result"]["reasoning"].as_str().unwrap_or_default();
+        let holds = answer.decision() == expected && answer.saw(rule) && (expected != DENY || said.contains(rule));
+        self.hold(name, &format!("{expected} for {rule}"), answer, holds);
+    }
+
     /// That the answer is this.
     pub(crate) fn answered(&mut self, name: &str, expected: &str, answer: &Answer) {
         self.hold(name, expected, answer, answer.decision() == expected);
@@ -266,10 +273,10 @@ pub(crate) fn short(text: &str) -> String {
     shown.escape_debug().to_string()
 }
 
-fn decided(expected: &str, steps: impl IntoIterator<Item = Value>) {
+fn decided(expected: &str, rule: &str, steps: impl IntoIterator<Item = Value>) {
     let mut cases = Cases::new();
     for step in steps {
-        cases.answered(&told(&step), expected, &answer_to(&step));
+        cases.answered_by(rule, &told(&step), expected, &answer_to(&step));
     }
 }
 
@@ -283,19 +290,22 @@ fn told(step: &Value) -> String {
     text.escape_debug().to_string()
 }
 
-/// Every one of these steps is denied.
-pub(crate) fn denied(steps: impl IntoIterator<Item = Value>) {
-    decided(DENY, steps);
+/// Every one of these steps is denied for a rule of this name.
+pub(crate) fn denied(rule: &str, steps: impl IntoIterator<Item = Value>) {
+    decided(DENY, rule, steps);
 }
 
 /// Every one of these steps is allowed.
 pub(crate) fn allowed(steps: impl IntoIterator<Item = Value>) {
-    decided(ALLOW, steps);
+    let mut cases = Cases::new();
+    for step in steps {
+        cases.answered(&told(&step), ALLOW, &answer_to(&step));
+    }
 }
 
-/// Every one of these steps goes on without what had to be masked.
-pub(crate) fn masked(steps: impl IntoIterator<Item = Value>) {
-    decided(MODIFY, steps);
+/// Every one of these steps goes on without what a rule of this name masks.
+pub(crate) fn masked(rule: &str, steps: impl IntoIterator<Item = Value>) {
+    decided(MODIFY, rule, steps);
 }
 
 /// None of these steps is denied.

@@ -51,6 +51,14 @@ impl Reply {
             .unwrap_or_else(|| panic!("no error: {self:?}"))
     }
 
+    /// Whether it is a denial that a rule of this name is the reason for.
+    pub(crate) fn is_denied_for(&self, rule: &str) -> bool {
+        self.decision() == "deny"
+            && self.result()["reasoning"]
+                .as_str()
+                .is_some_and(|said| said.contains(rule))
+    }
+
     pub(crate) fn source(&self) -> &str {
         self.result()["data"]["source"].as_str().unwrap()
     }

@@ -160,7 +160,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::model::{Confidence, Coverage, Pointer, ReasonCode, Severity, Source, Treatment, View};
+    use crate::model::testing;
     use crate::wire;
 
     fn step(session: &str, text: &str) -> Arc<Step> {
@@ -174,49 +174,17 @@ mod tests {
 
     fn finding(rule: &str, explanation: &str) -> Finding {
         Finding {
-            rule: rule.to_owned(),
-            reason: ReasonCode::GoalHijack,
-            severity: Severity::High,
-            confidence: Confidence::High,
-            content: None,
-            pointer: Pointer::default(),
-            span: 0..0,
-            view: View::Raw,
-            suggested: Treatment::Evidence,
             explanation: explanation.to_owned(),
+            ..testing::finding(rule)
         }
     }
 
     fn links(timeline: &mut Timeline, step: &Step, findings: Vec<Finding>) -> Vec<(usize, String)> {
         timeline.next();
-        let mut verdict = verdict();
+        let mut verdict = testing::verdict(Decision::Allow);
         verdict.findings = findings;
         let links = timeline.take(step, &verdict);
         links.into_iter().map(|link| (link.number, link.what)).collect()
-    }
-
-    fn verdict() -> Verdict {
-        Verdict {
-            decision: Decision::Allow,
-            source: Source::Rules,
-            message: String::new(),
-            reasoning: String::new(),
-            reason_codes: Vec::new(),
-            confidence: 1.0,
-            risk: None,
-            authorization: None,
-            findings: Vec::new(),
-            coverage: Coverage::default(),
-            edits: Vec::new(),
-            modified: None,
-            policy_version: String::new(),
-            prompt_version: String::new(),
-            model: None,
-            judging: None,
-            local: None,
-            undecided: false,
-            diagnostics: Vec::new(),
-        }
     }
 
     #[test]

@@ -5,28 +5,27 @@ use std::sync::Arc;
 
 use anyhow::Context;
 
+use super::Templates;
 use crate::cli::judge::documents;
 use crate::cli::output::say;
-use crate::cli::{ConfigArgument, Ended, OrganisationArgument, input, runtime};
+use crate::cli::{Ended, input, runtime};
 use crate::config::Config;
 use crate::judge::AgentReasoning;
 use crate::model::{Caller, Finding, History, Step};
 use crate::pipeline::{Admitted, Guardian};
 use crate::prefilter::Prefilters;
-use crate::prompt::{Marks, PromptInput, Reasoning};
+use crate::prompt::{Marks, PromptInput, Prompts, Reasoning};
 use crate::{app, audit, wire};
 
-pub(super) fn run(
-    file: &Path,
-    dir: Option<&Path>,
-    organisation: &OrganisationArgument,
-    config: &ConfigArgument,
-) -> anyhow::Result<Ended> {
-    let mut config = config.load_to_ask_nobody()?;
+pub(super) fn run(file: &Path, templates: &Templates) -> anyhow::Result<Ended> {
+    let mut config = templates.config.load_to_ask_nobody()?;
     let asked = config.judge.take();
-    let organisation = organisation.of(&config)?;
+    let organisation = templates.organisation.of(&config)?;
     let policy = app::policy(organisation)?;
-    let prompts = super::chosen_of(dir, organisation)?;
+    let prompts = match &templates.dir {
+        Some(dir) => Prompts::load(dir)?,
+        None => app::prompts(organisation)?,
+    };
     let (earlier, step) = read_steps(file, &config)?;
     let guardian = app::guardian(&config, &audit::Settings::Off)?;
     let caller = Caller {

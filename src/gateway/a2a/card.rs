@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::response::Response;
 use http::header::{CACHE_CONTROL, ETAG, IF_NONE_MATCH, LAST_MODIFIED};
-use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::json;
 use url::Url;
 
@@ -12,11 +12,11 @@ use super::answers;
 use super::call::{Binding, Call};
 use super::methods::{Op, Version};
 use crate::gateway::answer::Answer;
+use crate::gateway::card;
 use crate::gateway::json::Json;
 use crate::gateway::query::Query;
 use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
-use crate::gateway::upstream::Forward;
 
 /// Whether this is a path under which agents show their card.
 pub(super) fn is_path(rest: &str) -> bool {
@@ -33,45 +33,22 @@ pub(super) async fn show(route: &Arc<Route>, received: Received) -> Response {
         rest: received.rest.clone(),
         query: Query::default(),
     };
-    match card(route, &call, &received).await {
+    match judged_card(route, &call, &received).await {
         Ok((card, headers)) => with_etag(card, headers, &received.headers),
         Err(answer) => answer.into_response(),
     }
 }
 
-async fn card(route: &Arc<Route>, call: &Call, received: &Received) -> Result<(Json, HeaderMap), Answer> {
-    let fault = |status, message: &str| {
+async fn judged_card(route: &Arc<Route>, call: &Call, received: &Received) -> Result<(Json, HeaderMap), Answer> {
+    let fault = |(status, message): (StatusCode, String)| {
         route.count("fault");
-        answers::fault(route, call, status, message)
+        answers::fault(route, call, status, &message)
     };
-    let Some(upstream) = &route.upstream else {
-        return Err(fault(StatusCode::NOT_FOUND, "there is no agent behind this gateway"));
-    };
-    let forward = Forward {
-        method: Method::GET,
-        rest: &received.rest,
-        query: None,
-        headers: &received.headers,
-        body: None,
-    };
-    let unanswered = |why: crate::gateway::upstream::UpstreamFault| fault(why.status(), &why.to_string());
-    let mut response = upstream.send(forward).await.map_err(unanswered)?;
-    let status = response.status();
-    if !status.is_success() {
-        return Err(fault(
-            status,
-            &format!("the agent behind the gateway answered HTTP {}", status.as_u16()),
-        ));
-    }
-    let headers = response.headers().clone();
-    let body = upstream.read(&mut response).await.map_err(unanswered)?;
-    let card = route.parse(&body).ok().filter(Json::is_object);
-    let card = card.ok_or_else(|| fault(StatusCode::BAD_GATEWAY, "the agent's card is not a JSON object"))?;
+    let (mut card, headers) = card::fetch(route, received).await.map_err(fault)?;
     // Addresses are turned first: what is judged is what callers get.
-    let mut card = card;
     rewrite(route, &mut card).map_err(|why| {
         tracing::warn!(gateway = route.settings.name, "the card cannot be shown: {why}");
-        fault(StatusCode::BAD_GATEWAY, why)
+        fault((StatusCode::BAD_GATEWAY, why.to_owned()))
     })?;
     let question = |view| call.answer_question(route, view);
     match route

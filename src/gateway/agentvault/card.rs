@@ -10,15 +10,16 @@ use url::Url;
 
 use super::shapes::{self, Op};
 use crate::gateway::answer::{Answer, RpcRequest};
+use crate::gateway::card;
 use crate::gateway::json::{Json, object};
 use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
 use crate::gateway::tokens::TOKEN_PATH;
-use crate::gateway::upstream::{Forward, UpstreamFault};
+use crate::gateway::upstream::Forward;
 
 /// Shows the card of the agent behind the gateway. Cards may stand under any path.
 pub(super) async fn show(route: &Arc<Route>, received: Received) -> Response {
-    match card(route, &received).await {
+    match judged_card(route, &received).await {
         Ok(card) => Answer::json(StatusCode::OK, card.write()).into_response(),
         Err((status, message)) => {
             let body = json!({"detail": format!("[guardian] {}", message.trim_start_matches("[guardian] "))});
@@ -27,43 +28,19 @@ pub(super) async fn show(route: &Arc<Route>, received: Received) -> Response {
     }
 }
 
-async fn card(route: &Arc<Route>, received: &Received) -> Result<Json, (StatusCode, String)> {
-    let fault = |status: StatusCode, message: &str| {
+async fn judged_card(route: &Arc<Route>, received: &Received) -> Result<Json, (StatusCode, String)> {
+    let fault = |(status, message): (StatusCode, String)| {
         route.count("fault");
-        (status, message.to_owned())
+        (status, message)
     };
-    let unanswered = |why: UpstreamFault| fault(why.status(), &why.to_string());
-    let upstream = route
-        .upstream
-        .as_ref()
-        .ok_or((StatusCode::NOT_FOUND, "there is nothing here".to_owned()))?;
-    let forward = Forward {
-        method: Method::GET,
-        rest: &received.rest,
-        query: None,
-        headers: &received.headers,
-        body: None,
-    };
-    let mut response = upstream.send(forward).await.map_err(unanswered)?;
-    let status = response.status();
-    if !status.is_success() {
-        return Err(fault(
-            status,
-            &format!("the agent behind the gateway answered HTTP {}", status.as_u16()),
-        ));
-    }
-    let body = upstream.read(&mut response).await.map_err(unanswered)?;
+    let (mut card, _) = card::fetch(route, received).await.map_err(fault)?;
     let no_card = || {
-        fault(
-            StatusCode::BAD_GATEWAY,
-            "what the agent behind the gateway shows is no card",
-        )
+        let why = "what the agent behind the gateway shows is no card";
+        fault((StatusCode::BAD_GATEWAY, why.to_owned()))
     };
-    let mut card = route
-        .parse(&body)
-        .ok()
-        .filter(|card| card.get("authSchemes").is_some())
-        .ok_or_else(no_card)?;
+    if card.get("authSchemes").is_none() {
+        return Err(no_card());
+    }
     turn(route, &mut card).ok_or_else(no_card)?;
     let request = RpcRequest {
         id: "card".into(),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::gateway::verdicts::StepVerdict;
+use crate::gateway::step_verdict::StepVerdict;
 
 /// A step that was judged.
 pub(super) struct Judged {

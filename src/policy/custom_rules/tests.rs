@@ -1,4 +1,5 @@
 use super::super::{Policy, PolicyFile};
+use super::line::LONGEST_PATTERN;
 use super::*;
 
 const RULE: &str = r#"id = "badge_number"

@@ -10,16 +10,16 @@ mod calls;
 mod signs;
 mod values;
 
-use crate::prefilter::words::destructive_command_code::STRICT;
+use crate::prefilter::words::destructive_command_code::{BEGINNINGS, STRICT};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use super::{Danger, Seen};
+use super::{Danger, Dangers};
 use crate::prefilter::RuleError;
 use crate::text::expression::expressions;
-use crate::text::keywords::{Keywords, Seen as Hit, Word};
-use callees::{CALLEES, Effect};
+use crate::text::keywords::{KeywordHit as Hit, Keywords, Word};
+use callees::{Effect, callees};
 use calls::{Calls, Place};
 use values::{Mask, arguments, constants, value};
 
@@ -33,8 +33,12 @@ const ARGUMENT_BYTES_PER_BYTE: usize = 4;
 const MOST_LINES: usize = 128;
 
 /// The callees as keywords.
-static FINDER: LazyLock<Keywords> =
-    LazyLock::new(|| Keywords::of([CALLEES.iter().map(|(callee, _)| Word::exact(*callee)).collect()]));
+static FINDER: LazyLock<Keywords> = LazyLock::new(|| {
+    Keywords::of([callees()
+        .iter()
+        .map(|(callee, _)| Word::exact(callee.as_str()))
+        .collect()])
+});
 
 expressions! {
     static METHOD = r"((?:pathlib\.)?Path\([^()\n]*(?:\([^()]*\))?[^()\n]*\)|[A-Za-z_]\w*)\.(unlink|rmdir|read_text|read_bytes|write_text|write_bytes|open)\(";
@@ -76,35 +80,7 @@ pub(super) fn sort(text: &str) -> Sort {
     }
     let mut sort = Sort::Other;
     for line in text.lines().take(80).map(str::trim_start) {
-        let begins = [
-            "import ",
-            "from ",
-            "def ",
-            "class ",
-            "print(",
-            "const ",
-            "let ",
-            "var ",
-            "async ",
-            "return ",
-            "<?php",
-            "require ",
-            "use strict",
-            "try:",
-            "with open(",
-            "console.",
-            "puts ",
-            "package ",
-            "shutil.",
-            "os.",
-            "subprocess.",
-            "fs.",
-            "__import__(",
-            "exec(",
-            "open(",
-        ]
-        .iter()
-        .any(|sign| line.starts_with(sign));
+        let begins = BEGINNINGS.iter().any(|sign| line.starts_with(sign));
         if begins {
             return Sort::Code;
         }
@@ -120,11 +96,11 @@ pub(super) fn sort(text: &str) -> Sort {
 }
 
 /// Looks at a text.
-pub(super) fn look(text: &str, seen: &mut Seen, nested: &mut Nested) {
+pub(super) fn look(text: &str, seen: &mut Dangers, nested: &mut Nested) {
     if text.contains("fork")
         && let Some(hit) = FORKS.find(text)
     {
-        seen.add_at(Danger::ForkBomb, hit.range(), "starts copies of itself without end");
+        seen.add_at(Danger::ForkBomb, hit.range());
     }
     let calls = text.contains('(') || text.contains('!');
     if calls || text.contains("_all") || text.contains("eval get") {
@@ -145,12 +121,11 @@ struct Walk<'t> {
     most: usize,
 }
 
-fn look_at_calls(text: &str, seen: &mut Seen, nested: &mut Nested) {
+fn look_at_calls(text: &str, seen: &mut Dangers, nested: &mut Nested) {
     let mask = Mask::of(text);
     let (constants, all) = constants(text, &mask);
     if !all {
-        let what = "sets more values than can be followed";
-        seen.add_at(Danger::NotExamined, 0..text.len().min(1), what);
+        seen.add_at(Danger::NotExamined, 0..text.len().min(1));
     }
     let mut walk = Walk {
         text,
@@ -167,26 +142,26 @@ fn look_at_calls(text: &str, seen: &mut Seen, nested: &mut Nested) {
 }
 
 /// Looks at the functions of the table.
-fn look_at_functions(walk: &mut Walk<'_>, seen: &mut Seen, nested: &mut Nested) {
+fn look_at_functions(walk: &mut Walk<'_>, seen: &mut Dangers, nested: &mut Nested) {
     // `os.open(`, `self.open(`, `re.compile(`, `db.exec(` are other functions; `fs.promises.readFile(` is not.
     let text = walk.text;
     // Calls in calls in calls are read again for each.
     let mut left = ARGUMENT_BYTES_OF_ANY + ARGUMENT_BYTES_PER_BYTE * text.len();
     for hit in leftmost_longest(FINDER.hits(text).of(0).collect()) {
-        let Some((callee, effect)) = CALLEES.get(hit.word) else {
+        let Some((callee, effect)) = callees().get(hit.word) else {
             continue;
         };
         let before = text.get(..hit.span.start).and_then(|head| head.chars().next_back());
         // What begins with a sign is never the end of a longer name.
         let glued = callee.starts_with(|c: char| c.is_alphanumeric())
             && before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '.'));
-        let other = glued && (STRICT.contains(callee) || before.is_some_and(|c| c != '.'));
+        let other = glued && (STRICT.contains(&callee.as_str()) || before.is_some_and(|c| c != '.'));
         if other || walk.mask.is_text(hit.span.end - 1) {
             continue;
         }
         walk.count += 1;
         if walk.count > walk.most || left == 0 {
-            seen.add_at(Danger::NotExamined, hit.span, "makes more calls than can be followed");
+            seen.add_at(Danger::NotExamined, hit.span);
             break;
         }
         let arguments = arguments(text, hit.span.end);
@@ -217,7 +192,7 @@ fn leftmost_longest(mut hits: Vec<Hit>) -> Vec<Hit> {
 }
 
 /// Looks at methods of paths.
-fn look_at_methods(walk: &mut Walk<'_>, seen: &mut Seen, nested: &mut Nested) {
+fn look_at_methods(walk: &mut Walk<'_>, seen: &mut Dangers, nested: &mut Nested) {
     let text = walk.text;
     if !text.contains("Path") && !text.contains(".unlink(") {
         return;
@@ -231,11 +206,7 @@ fn look_at_methods(walk: &mut Walk<'_>, seen: &mut Seen, nested: &mut Nested) {
         }
         walk.count += 1;
         if walk.count > 2 * walk.most {
-            seen.add_at(
-                Danger::NotExamined,
-                whole.range(),
-                "makes more calls than can be followed",
-            );
+            seen.add_at(Danger::NotExamined, whole.range());
             break;
         }
         let path = value(object.as_str(), &walk.constants, 0);
@@ -263,7 +234,7 @@ fn look_at_methods(walk: &mut Walk<'_>, seen: &mut Seen, nested: &mut Nested) {
 }
 
 /// Looks at shell texts inside code, and at code that decodes what it runs.
-fn look_at_shells(walk: &Walk<'_>, seen: &mut Seen, nested: &mut Nested) {
+fn look_at_shells(walk: &Walk<'_>, seen: &mut Dangers, nested: &mut Nested) {
     let text = walk.text;
     if text.contains("-c") {
         for hit in DASH_C.captures_iter(text).take(16) {
@@ -275,16 +246,12 @@ fn look_at_shells(walk: &Walk<'_>, seen: &mut Seen, nested: &mut Nested) {
     if let Some(hit) = DECODED.find(text)
         && !walk.mask.is_text(hit.start())
     {
-        seen.add_at(Danger::DecodedRun, hit.range(), "decodes a text and runs it");
+        seen.add_at(Danger::DecodedRun, hit.range());
     }
     if text.contains("uid")
         && let Some(hit) = ROOT_SHELL.find(text)
     {
-        seen.add_at(
-            Danger::Setuid,
-            hit.range(),
-            "takes the rights of root and starts a shell",
-        );
+        seen.add_at(Danger::Setuid, hit.range());
     }
     for hit in JUPYTER.captures_iter(text).take(MOST_LINES) {
         if let (Some(whole), Some(line)) = (hit.get(0), hit.get(1))
@@ -298,6 +265,7 @@ fn look_at_shells(walk: &Walk<'_>, seen: &mut Seen, nested: &mut Nested) {
 /// Compiles the expressions of this folder.
 pub(super) fn check_all() -> Result<(), RuleError> {
     check_expressions()?;
+    callees::check()?;
     calls::check_expressions()?;
     signs::check_all()?;
     Ok(values::check_expressions()?)

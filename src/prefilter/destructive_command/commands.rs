@@ -5,73 +5,101 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use super::platforms::names_only_throwaways;
-use super::{Danger, Seen};
+use super::platforms::names_only_disposable;
+use super::{Danger, Dangers};
 use crate::prefilter::RuleError;
 use crate::prefilter::engine::RuleKey;
 use crate::shell::Call;
 
 const FILE: &str = "commands.toml";
 
+/// Commands: programs, and the words of each.
+type Commands = Vec<(String, String)>;
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
     group: Vec<Group>,
+    sends: Commands,
+    shows_secrets: Commands,
 }
 
-/// What the commands of a group do, and the commands: programs, and the words of each.
+/// The commands of one danger.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Group {
     danger: String,
-    what: String,
-    commands: Vec<(String, String)>,
+    commands: Commands,
 }
 
-struct Command {
-    danger: Danger,
-    what: String,
-    words: Vec<Vec<String>>,
-}
+/// The words that a command needs; of each list one.
+type Words = Vec<Vec<String>>;
 
-/// The commands of each program.
-type Table = HashMap<String, Vec<Command>>;
+/// For each program its commands, with what is told of them.
+type ByProgram<T> = HashMap<String, Vec<(T, Words)>>;
+
+struct Table {
+    dangers: ByProgram<Danger>,
+    sends: ByProgram<()>,
+    shows_secrets: ByProgram<()>,
+}
 
 static TABLE: LazyLock<Result<Table, RuleError>> = LazyLock::new(|| {
     let malformed = |why: String| RuleError::Malformed { file: FILE, why };
     let file: File =
         toml::from_str(include_str!("../rules/commands.toml")).map_err(|error| malformed(error.to_string()))?;
-    let mut table = Table::new();
-    for group in file.group {
+    let mut dangers = HashMap::new();
+    for group in &file.group {
         let danger = Danger::ALL.iter().find(|(_, id)| *id == group.danger);
         let (danger, _) = danger.ok_or_else(|| malformed(format!("`{}` is no rule", group.danger)))?;
-        for (programs, words) in &group.commands {
-            for program in programs.split_whitespace() {
-                let words = words
-                    .split_whitespace()
-                    .map(|word| word.split('|').map(str::to_owned).collect());
-                table.entry(program.to_owned()).or_default().push(Command {
-                    danger: *danger,
-                    what: group.what.clone(),
-                    words: words.collect(),
-                });
-            }
+        add(&mut dangers, &group.commands, *danger);
+    }
+    let (mut sends, mut shows_secrets) = (HashMap::new(), HashMap::new());
+    add(&mut sends, &file.sends, ());
+    add(&mut shows_secrets, &file.shows_secrets, ());
+    Ok(Table {
+        dangers,
+        sends,
+        shows_secrets,
+    })
+});
+
+fn add<T: Copy>(table: &mut ByProgram<T>, commands: &Commands, told: T) {
+    for (programs, words) in commands {
+        for program in programs.split_whitespace() {
+            let words = words.split_whitespace();
+            let words = words.map(|word| word.split('|').map(str::to_owned).collect());
+            table
+                .entry(program.to_owned())
+                .or_default()
+                .push((told, words.collect()));
         }
     }
-    Ok(table)
-});
+}
 
 /// Reads the table.
 pub(super) fn check() -> Result<(), RuleError> {
     TABLE.as_ref().map(|_| ()).map_err(Clone::clone)
 }
 
-/// Looks at one call.
-pub(super) fn look(call: &Call, seen: &mut Seen) {
-    const ONLY_TRIES: &[&str] = &["--help", "--dry-run", "--dry-run=client", "--version"];
+/// Whether a call hands data to another machine, by its words.
+pub(super) fn sends(call: &Call) -> bool {
     // INVARIANT: whoever screens has read the table at the start.
-    let Some(commands) = TABLE.as_ref().ok().and_then(|table| table.get(&call.program)) else {
-        return;
+    TABLE.as_ref().is_ok_and(|table| !told(&table.sends, call).is_empty())
+}
+
+/// Whether a call prints what a vault, a cloud, a cluster or a key ring keeps.
+pub(super) fn shows_secrets(call: &Call) -> bool {
+    TABLE
+        .as_ref()
+        .is_ok_and(|table| !told(&table.shows_secrets, call).is_empty())
+}
+
+/// What a table tells of a call.
+fn told<T: Copy>(table: &ByProgram<T>, call: &Call) -> Vec<T> {
+    const ONLY_TRIES: &[&str] = &["--help", "--dry-run", "--dry-run=client", "--version"];
+    let Some(commands) = table.get(&call.program) else {
+        return Vec::new();
     };
     let plain = |text: &str| {
         let mut text = text.to_ascii_lowercase();
@@ -83,23 +111,26 @@ pub(super) fn look(call: &Call, seen: &mut Seen) {
     };
     let args: Vec<String> = call.args.iter().map(|word| plain(&word.text)).collect();
     if args.iter().any(|arg| ONLY_TRIES.contains(&arg.as_str())) {
-        return;
+        return Vec::new();
     }
-    let all_throwaways = names_only_throwaways(call);
-    for command in commands {
-        let is_among = |pattern: &str| args.iter().any(|arg| fits(pattern, arg));
-        let holds = |patterns: &Vec<String>| match patterns.first().and_then(|first| first.strip_prefix('!')) {
-            Some(first) => !is_among(first) && !patterns.iter().skip(1).any(|pattern| is_among(pattern)),
-            None => patterns.iter().any(|pattern| is_among(pattern)),
-        };
-        if !command.words.iter().all(holds) {
-            continue;
-        }
-        if all_throwaways && matches!(command.danger, Danger::DestroyResources | Danger::DatabaseLoss) {
-            let what = "destroys what its name calls temporary or a trial";
-            seen.add(Danger::DestroyTrial, call, what);
-        } else {
-            seen.add(command.danger, call, command.what.clone());
+    let is_among = |pattern: &str| args.iter().any(|arg| fits(pattern, arg));
+    let holds = |patterns: &Vec<String>| match patterns.first().and_then(|first| first.strip_prefix('!')) {
+        Some(first) => !is_among(first) && !patterns.iter().skip(1).any(|pattern| is_among(pattern)),
+        None => patterns.iter().any(|pattern| is_among(pattern)),
+    };
+    let fitting = commands.iter().filter(|(_, words)| words.iter().all(holds));
+    fitting.map(|(told, _)| *told).collect()
+}
+
+/// Looks at one call.
+pub(super) fn look(call: &Call, seen: &mut Dangers) {
+    let Ok(table) = TABLE.as_ref() else { return };
+    let dangers = told(&table.dangers, call);
+    let is_trial = !dangers.is_empty() && names_only_disposable(call);
+    for danger in dangers {
+        match danger {
+            Danger::DestroyResources | Danger::DatabaseLoss if is_trial => seen.add(Danger::DestroyTrial, call),
+            danger => seen.add(danger, call),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Programs that write into a file without end, until the disk is full.
 
-use super::{Danger, Seen};
+use super::{Danger, Dangers};
 use crate::shell::syntax::Direction;
 use crate::shell::{Call, Reading, Stdin, Word};
 
@@ -8,7 +8,7 @@ use crate::shell::{Call, Reading, Stdin, Word};
 const ENDLESS: &[&str] = &["/dev/zero", "/dev/urandom", "/dev/random", "/dev/full"];
 
 /// Looks at one call.
-pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
+pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Dangers) {
     let writes = match call.program.as_str() {
         "dd" => {
             let value = |name: &str| call.args.iter().find_map(|word| word.text.strip_prefix(name));
@@ -25,7 +25,7 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
         }
     };
     if writes {
-        seen.add(Danger::EndlessUse, call, "writes without end, until the disk is full");
+        seen.add(Danger::EndlessUse, call);
     }
 }
 

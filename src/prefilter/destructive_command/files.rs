@@ -3,7 +3,7 @@
 mod disks;
 mod permissions;
 
-use super::{Danger, Seen, network};
+use super::{Danger, Dangers, network};
 use crate::prefilter::locations::{Breadth, Location, Steering};
 use crate::prefilter::words::destructive_command_files::NARROWING;
 use crate::shell::syntax::Direction;
@@ -12,7 +12,7 @@ use disks::{disk_tool, storage_pool};
 use permissions::permissions;
 
 /// Looks at one call.
-pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
+pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Dangers) {
     match call.program.as_str() {
         "rm" | "unlink" | "rmdir" | "srm" | "trash" => remove(reading, call, seen),
         "find" => find(call, seen),
@@ -34,6 +34,9 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
         }
         "curl" | "wget" => {
             for target in network::written_by_fetch(call) {
+                if network::is_unprotected(call) && is_script_of_system(&target, call) {
+                    seen.add(Danger::PlantedPayload, call);
+                }
                 written(&target, Written::Replaced, call, seen);
             }
         }
@@ -73,7 +76,7 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
     redirects(call, seen);
 }
 
-fn moved(reading: &Reading, call: &Call, seen: &mut Seen) {
+fn moved(reading: &Reading, call: &Call, seen: &mut Dangers) {
     if call.args.last().is_some_and(|word| word.text == "/dev/null") {
         remove(reading, call, seen);
     } else {
@@ -81,25 +84,18 @@ fn moved(reading: &Reading, call: &Call, seen: &mut Seen) {
             .operands()
             .any(|word| matches!(Location::of(&word.text).breadth(), Breadth::Everything));
         if broad {
-            seen.add(Danger::DeleteRoot, call, "moves the whole file system away");
+            seen.add(Danger::DeleteRoot, call);
         }
     }
     copied_to(call, seen);
 }
 
-fn mirrored(call: &Call, seen: &mut Seen) {
+fn mirrored(call: &Call, seen: &mut Dangers) {
     let mirrors = call.args.iter().any(|word| word.text.starts_with("--del"));
     if mirrors && let Some(target) = call.operands().last() {
-        let broad = matches!(
-            Location::of(&target.text).breadth(),
-            Breadth::Everything | Breadth::Home | Breadth::SystemDirectory
-        );
+        let broad = Location::of(&target.text).breadth().is_vital();
         if broad {
-            seen.add(
-                Danger::DeleteRoot,
-                call,
-                "deletes everything that another directory does not have",
-            );
+            seen.add(Danger::DeleteRoot, call);
         }
     }
     copied_to(call, seen);
@@ -109,14 +105,10 @@ fn is_recursive(call: &Call) -> bool {
     call.has_short(&['r', 'R']) || call.has("--recursive") || call.program == "mv" || call.program == "trash"
 }
 
-fn remove(reading: &Reading, call: &Call, seen: &mut Seen) {
+fn remove(reading: &Reading, call: &Call, seen: &mut Dangers) {
     let recursive = is_recursive(call);
     if call.has("--no-preserve-root") {
-        seen.add(
-            Danger::DeleteRoot,
-            call,
-            "deletes with the protection of the root switched off",
-        );
+        seen.add(Danger::DeleteRoot, call);
         return;
     }
     let targets = call
@@ -129,7 +121,7 @@ fn remove(reading: &Reading, call: &Call, seen: &mut Seen) {
 }
 
 /// What `find` finds is deleted by another program: handed on by `xargs`, or taken by a loop into a variable.
-fn remove_fed(reading: &Reading, call: &Call, seen: &mut Seen) {
+fn remove_fed(reading: &Reading, call: &Call, seen: &mut Dangers) {
     let takes_variable = || {
         call.operands()
             .any(|word| word.text.starts_with('$') && !word.text.contains('/'))
@@ -163,7 +155,7 @@ impl Depth {
 }
 
 /// One path is deleted.
-pub(super) fn deleted(path: &str, depth: Depth, call: &Call, seen: &mut Seen) {
+pub(super) fn deleted(path: &str, depth: Depth, call: &Call, seen: &mut Dangers) {
     // What is fed into a pattern may be anything that fits it.
     let path = if call.fed_arguments && path != "{}" {
         path.replace("{}", "*")
@@ -172,45 +164,48 @@ pub(super) fn deleted(path: &str, depth: Depth, call: &Call, seen: &mut Seen) {
     };
     let location = Location::of(&call.place(&path));
     let wildcard = path.contains('*');
+    if location.is_needed() {
+        seen.add(Danger::DeleteNeeded, call);
+        return;
+    }
     if is_log(&location) {
-        seen.add(Danger::LogWipe, call, "deletes logs or a command history");
+        seen.add(Danger::LogWipe, call);
         return;
     }
     if location.secret().is_some_and(|secret| secret.is_key_material()) {
-        seen.add(Danger::DeleteSystem, call, "deletes keys or password files");
+        seen.add(Danger::DeleteSystem, call);
         return;
     }
     match (location.breadth(), depth) {
-        (Breadth::Everything, Depth::Recursive) => seen.add(Danger::DeleteRoot, call, "deletes the whole file system"),
-        (Breadth::Home, Depth::Recursive) => seen.add(Danger::DeleteRoot, call, "deletes a whole home directory"),
-        (Breadth::SystemDirectory, Depth::Recursive) => {
-            seen.add(Danger::DeleteRoot, call, "deletes a directory that the system lives in")
-        }
+        (Breadth::Everything, Depth::Recursive) => seen.add(Danger::DeleteRoot, call),
+        (Breadth::Home, Depth::Recursive) => seen.add(Danger::DeleteRoot, call),
+        (Breadth::SystemDirectory, Depth::Recursive) => seen.add(Danger::DeleteRoot, call),
         (Breadth::SystemFile, _) | (Breadth::SystemDirectory, Depth::Flat) => {
-            seen.add(Danger::DeleteSystem, call, "deletes files that belong to the system");
+            seen.add(Danger::DeleteSystem, call);
         }
         (Breadth::Everything | Breadth::Home, Depth::Flat) => {
             if wildcard {
-                seen.add(
-                    Danger::DeleteBroad,
-                    call,
-                    "deletes all files of the root or of a home directory",
-                );
+                seen.add(Danger::DeleteBroad, call);
             }
         }
         (Breadth::Surroundings, Depth::Recursive) => {
-            seen.add(
-                Danger::DeleteBroad,
-                call,
-                "deletes everything around, or the version history",
-            );
+            seen.add(Danger::DeleteBroad, call);
         }
         (Breadth::Surroundings, Depth::Flat) if !wildcard => {}
         (Breadth::Surroundings, Depth::Flat) | (Breadth::Other, Depth::Recursive) => {
-            seen.add(Danger::DeleteFiles, call, "deletes a directory, or all files here");
+            seen.add(Danger::DeleteFiles, call);
         }
         (Breadth::Disposable, _) | (Breadth::Other, Depth::Flat) => {}
     }
+}
+
+/// Whether a path is that of a script or a program in a directory of the system.
+fn is_script_of_system(path: &str, call: &Call) -> bool {
+    let location = Location::of(&call.place(path));
+    let is_script = [".py", ".sh", ".pl", ".rb", ".js", ".php", ".exe"]
+        .iter()
+        .any(|end| path.ends_with(end));
+    location.is_system() && (is_script || location.as_str().contains("bin/"))
 }
 
 fn is_log(location: &Location) -> bool {
@@ -239,7 +234,7 @@ fn roots(find: &Call) -> Vec<(&str, bool)> {
     roots
 }
 
-fn find(call: &Call, seen: &mut Seen) {
+fn find(call: &Call, seen: &mut Dangers) {
     // `-exec rm {}.bak` deletes something else than what was found.
     let removes_found = call.args.iter().enumerate().any(|(at, word)| {
         let mut next = call.args.iter().skip(at + 1);
@@ -262,31 +257,23 @@ fn find(call: &Call, seen: &mut Seen) {
         if !narrowed {
             deleted(root, Depth::Recursive, call, seen);
         } else if Location::of(root).breadth() == Breadth::Everything {
-            seen.add(
-                Danger::DeleteFiles,
-                call,
-                "deletes matching files anywhere in the file system",
-            );
+            seen.add(Danger::DeleteFiles, call);
         }
     }
 }
 
-fn shred(reading: &Reading, call: &Call, seen: &mut Seen) {
+fn shred(reading: &Reading, call: &Call, seen: &mut Dangers) {
     remove_fed(reading, call, seen);
     for word in call.operands() {
         let location = Location::of(&word.text);
         if location.is_disk() {
-            seen.add(Danger::DiskOverwrite, call, "overwrites a disk");
+            seen.add(Danger::DiskOverwrite, call);
         } else if is_log(&location) {
-            seen.add(Danger::LogWipe, call, "overwrites logs or a command history");
+            seen.add(Danger::LogWipe, call);
         } else if location.is_system() {
-            seen.add(Danger::DeleteSystem, call, "overwrites files that belong to the system");
+            seen.add(Danger::DeleteSystem, call);
         } else {
-            seen.add(
-                Danger::WipeFile,
-                call,
-                "overwrites files so that they cannot be restored",
-            );
+            seen.add(Danger::WipeFile, call);
         }
     }
 }
@@ -305,7 +292,7 @@ pub(super) enum Written {
 }
 
 /// One path is written.
-pub(super) fn written(path: &str, how: Written, call: &Call, seen: &mut Seen) {
+pub(super) fn written(path: &str, how: Written, call: &Call, seen: &mut Dangers) {
     let location = Location::of(&call.place(path));
     let text = location.as_str();
     if text.starts_with("/dev/tcp/") || text.starts_with("/dev/udp/") || text.starts_with("/dev/pts") || path.is_empty()
@@ -313,11 +300,11 @@ pub(super) fn written(path: &str, how: Written, call: &Call, seen: &mut Seen) {
         return;
     }
     if location.is_disk() {
-        seen.add(Danger::DiskOverwrite, call, "writes over a disk");
+        seen.add(Danger::DiskOverwrite, call);
         return;
     }
     if text.starts_with("/proc/sysrq-trigger") {
-        seen.add(Danger::StopEverything, call, "makes the kernel stop or restart at once");
+        seen.add(Danger::StopEverything, call);
         return;
     }
     if [
@@ -328,7 +315,7 @@ pub(super) fn written(path: &str, how: Written, call: &Call, seen: &mut Seen) {
     .iter()
     .any(|place| text.starts_with(place))
     {
-        seen.add(Danger::DefenceOff, call, "changes how the system protects itself");
+        seen.add(Danger::DefenceOff, call);
         return;
     }
     // An application's own log, one directory further down, is emptied when it is full.
@@ -341,50 +328,34 @@ pub(super) fn written(path: &str, how: Written, call: &Call, seen: &mut Seen) {
                 .any(|kept| below.starts_with(kept))
     });
     if how == Written::Emptied && is_log(&location) && !own_log {
-        seen.add(Danger::LogWipe, call, "empties logs or a command history");
+        seen.add(Danger::LogWipe, call);
         return;
     }
     match location.steering() {
-        Some(Steering::Login) => seen.add(Danger::Persistence, call, "changes who may log in"),
-        Some(Steering::Privilege) => seen.add(
-            Danger::Accounts,
-            call,
-            "changes accounts or who may become administrator",
-        ),
+        Some(Steering::Login) => seen.add(Danger::Persistence, call),
+        Some(Steering::Privilege) => seen.add(Danger::Accounts, call),
         Some(Steering::Startup)
             if text.starts_with('~') && !text.contains("/.config/") && !text.contains("/launch") =>
         {
-            seen.add(Danger::ShellStartup, call, "changes what runs when a shell starts");
+            seen.add(Danger::ShellStartup, call);
         }
-        Some(Steering::Startup) => seen.add(
-            Danger::Persistence,
-            call,
-            "installs something that runs at boot, at login or on a timer",
-        ),
+        Some(Steering::Startup) => seen.add(Danger::Persistence, call),
         Some(Steering::Agent | Steering::Hook | Steering::Pipeline) => {
-            seen.add(
-                Danger::SteeringWrite,
-                call,
-                "changes a file that agents, hooks or build servers obey",
-            );
+            seen.add(Danger::SteeringWrite, call);
         }
         None if how == Written::Changed && is_log(&location) => {
-            seen.add(Danger::LogWipe, call, "changes what logs say");
+            seen.add(Danger::LogWipe, call);
         }
         // Data of services is emptied for reasons; what the system itself reads is not.
         None if how == Written::Emptied && location.is_system() && !text.starts_with("/var/") => {
-            seen.add(Danger::DeleteSystem, call, "empties a file that belongs to the system");
+            seen.add(Danger::DeleteSystem, call);
         }
-        None if location.is_system() => seen.add(
-            Danger::SystemWrite,
-            call,
-            "writes into a directory that belongs to the system",
-        ),
+        None if location.is_system() => seen.add(Danger::SystemWrite, call),
         None => {}
     }
 }
 
-fn copied_to(call: &Call, seen: &mut Seen) {
+fn copied_to(call: &Call, seen: &mut Dangers) {
     let operands: Vec<&str> = call.operands().map(|word| word.text.as_str()).collect();
     if let Some((target, sources)) = operands.split_last()
         && !sources.is_empty()
@@ -407,7 +378,7 @@ fn copied_to(call: &Call, seen: &mut Seen) {
     }
 }
 
-fn redirects(call: &Call, seen: &mut Seen) {
+fn redirects(call: &Call, seen: &mut Dangers) {
     let prints_nothing = matches!(call.program.as_str(), "" | ":" | "true")
         || (call.program == "cat" && call.has("/dev/null"))
         || (call.program == "echo" && call.operands().all(|word| word.text.is_empty()));

@@ -1,40 +1,25 @@
 //! Harmless programs that are made to run something: by an option, by a setting, by a variable of the environment.
 
-use super::{Danger, Seen};
+use super::{Danger, Dangers};
 use crate::prefilter::words::destructive_command_hidden_execution::GIT_KEYS;
+use crate::prefilter::words::destructive_command_loading::{CONNECTION_OPTIONS, LOADING, PLANTED};
 use crate::shell::Call;
 
-/// Variables that make a program run something, or load it.
-const LOADING: &[&str] = &[
-    "LD_PRELOAD",
-    "LD_AUDIT",
-    "DYLD_INSERT_LIBRARIES",
-    "BASH_ENV",
-    "PROMPT_COMMAND",
-    "GIT_SSH_COMMAND",
-    "PYTHONSTARTUP",
-    "NODE_OPTIONS",
-    "PERL5OPT",
-];
-
 /// Looks at one call.
-pub(super) fn look(call: &Call, seen: &mut Seen) {
+pub(super) fn look(call: &Call, seen: &mut Dangers) {
     let executes = match call.program.as_str() {
         "git" => git_executes(call),
         "ssh" | "scp" | "sftp" | "rsync" => connection_executes(call),
         _ => false,
     };
     if executes {
-        let what = "uses an option that makes a harmless program run a command";
-        seen.add(Danger::HiddenExecution, call, what);
+        seen.add(Danger::HiddenExecution, call);
     }
     if loads_code(call) {
-        let what = "loads code into programs through an environment variable";
-        seen.add(Danger::HiddenExecution, call, what);
+        seen.add(Danger::HiddenExecution, call);
     }
     if takes_planted(call) {
-        let what = "takes programs or libraries from a directory that everybody may write";
-        seen.add(Danger::PlantedLibrary, call, what);
+        seen.add(Danger::PlantedLibrary, call);
     }
 }
 
@@ -73,19 +58,10 @@ fn git_executes(call: &Call) -> bool {
 
 /// Whether an option of `ssh` and its kin runs a command.
 fn connection_executes(call: &Call) -> bool {
-    const LEADS: &[&str] = &[
-        "proxycommand=",
-        "proxycommand ",
-        "localcommand=",
-        "permitlocalcommand=",
-        "knownhostscommand=",
-        "sh -c",
-        "bash -c",
-    ];
     let mut options = call.values(&["-o", "-e", "--rsh"]);
     let runs = options.any(|(_, value)| {
         let value = value.to_ascii_lowercase();
-        LEADS.iter().any(|lead| value.starts_with(lead))
+        CONNECTION_OPTIONS.iter().any(|lead| value.starts_with(lead))
     });
     let is_off = |text: &str| text.to_ascii_lowercase().contains("proxycommand=none");
     runs && !call.args.iter().any(|word| is_off(&word.text))
@@ -107,14 +83,6 @@ fn loads_code(call: &Call) -> bool {
 
 /// Whether programs or libraries are taken from where everybody may put them.
 fn takes_planted(call: &Call) -> bool {
-    const PLACES: &[&str] = &[
-        "LD_PRELOAD",
-        "LD_AUDIT",
-        "DYLD_INSERT_LIBRARIES",
-        "BASH_ENV",
-        "LD_LIBRARY_PATH",
-        "PATH",
-    ];
     let set_here = call.environment.iter();
     let set_here = set_here.map(|(name, word)| (name.as_str(), word.text.as_str()));
     let exported = call.args.iter().filter(|_| call.program == "export");
@@ -130,7 +98,7 @@ fn takes_planted(call: &Call) -> bool {
             [key, value] => is_hook(&key.text) && in_shared_directory(&value.text),
             _ => false,
         });
-    let is_planted = |(name, value): (&str, &str)| PLACES.contains(&name) && value.split(':').any(in_shared_directory);
+    let is_planted = |(name, value): (&str, &str)| PLANTED.contains(&name) && value.split(':').any(in_shared_directory);
     of_git || set_here.chain(exported).any(is_planted)
 }
 

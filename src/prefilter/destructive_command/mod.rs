@@ -6,7 +6,7 @@
 //! languages are searched with constants followed ([`windows`], [`code`]). Texts that only talk of
 //! commands are not read: a judge sees them as they are.
 
-mod beside;
+mod calls;
 mod code;
 mod commands;
 mod endless;
@@ -17,6 +17,7 @@ mod outflow;
 mod patterns;
 mod platforms;
 mod privilege_escalation;
+mod program_arguments;
 mod recipe;
 mod role;
 mod secrets;
@@ -25,13 +26,14 @@ mod system;
 mod tests;
 mod windows;
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use super::engine::{RuleError, RuleFile, RuleTable, rule_keys};
-use super::{Prefilter, Rule, Subject, Unremarkable, ViewText, Work, sql};
+use super::{Prefilter, Rule, Subject, TrivialContent, ViewText, Work, sql};
 use crate::model::{Confidence, Finding, ReasonCode, Treatment, View};
-use crate::shell::{self, Call, Stdin, wrappers};
+use crate::shell::{self, Call, wrappers};
+pub use calls::sends_by_command;
+use calls::{can_call, does_nothing, planted, writes_startup};
 use role::{Role, begins_like_command, opens_as_command, role};
 
 const LONGEST_COMMAND: usize = 64 * 1024;
@@ -45,6 +47,7 @@ rule_keys! {
     /// What a rule of this family is about.
     pub(super) enum Danger {
         DeleteRoot = "delete_root",
+        DeleteNeeded = "delete_needed",
         DeleteSystem = "delete_system",
         DeleteBroad = "delete_broad",
         DeleteFiles = "delete_files",
@@ -59,6 +62,7 @@ rule_keys! {
         DisguisedFetch = "disguised_fetch",
         DecodedRun = "decoded_run",
         EncodedPayload = "encoded_payload",
+        PlantedPayload = "planted_payload",
         DisguisedWord = "disguised_word",
         ReverseShell = "reverse_shell",
         RawSocket = "raw_socket",
@@ -114,42 +118,47 @@ const RULES: RuleFile = RuleFile {
 
 /// What was seen in one text.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
-    dangers: Vec<(Danger, Range<usize>, Cow<'static, str>)>,
+pub(super) struct Dangers {
+    found: Vec<(Danger, Range<usize>)>,
     /// What looking cost, as if bytes had been read.
     work: usize,
     /// Set while a text that stands inside another is looked at: the span of the outer one.
     outer: Option<Range<usize>>,
 }
 
-impl Seen {
-    fn add(&mut self, danger: Danger, call: &Call, what: impl Into<Cow<'static, str>>) {
-        self.add_at(danger, call.span.clone(), what);
+impl Dangers {
+    /// Concludes from what was seen together.
+    fn conclude(&mut self) {
+        let has = |wanted: Danger| self.found.iter().find(|(seen, _)| *seen == wanted);
+        if has(Danger::EncodedPayload).is_some()
+            && let Some((_, span)) = has(Danger::SystemWrite)
+        {
+            let span = span.clone();
+            self.add_at(Danger::PlantedPayload, span);
+        }
+    }
+
+    fn add(&mut self, danger: Danger, call: &Call) {
+        self.add_at(danger, call.span.clone());
     }
 
     /// Adds what a statement takes away that a call hands to a database.
     fn add_statement(&mut self, statement: &str, call: &Call) {
         match sql::loss(statement) {
-            Some(sql::Loss::Data) => self.add(Danger::DatabaseLoss, call, "deletes data of a database"),
-            Some(sql::Loss::Minor) => self.add(
-                Danger::DestroyTrial,
-                call,
-                "drops what can be made anew, or what its name calls temporary or a trial",
-            ),
+            Some(sql::Loss::Data) => self.add(Danger::DatabaseLoss, call),
+            Some(sql::Loss::Minor) => self.add(Danger::DestroyTrial, call),
             None => {}
         }
     }
 
-    fn add_at(&mut self, danger: Danger, span: Range<usize>, what: impl Into<Cow<'static, str>>) {
+    fn add_at(&mut self, danger: Danger, span: Range<usize>) {
         /// Of one danger: many small ones must not keep a great one from being told.
         const MOST: usize = 16;
         let span = self.outer.clone().unwrap_or(span);
-        let same = self.dangers.iter().filter(|(seen, _, _)| *seen == danger);
-        let known = same
-            .clone()
-            .any(|(_, at, _)| at.start <= span.end && span.start <= at.end);
+        let same = self.found.iter().filter(|(seen, _)| *seen == danger);
+        let known = same.clone().any(|(_, at)| at.start <= span.end && span.start <= at.end);
         if !known && same.count() < MOST {
-            self.dangers.push((danger, span, what.into()));
+            self.found.push((danger, span));
         }
     }
 }
@@ -172,21 +181,18 @@ impl DestructiveCommand {
         })
     }
 
-    fn report(&self, subject: &Subject<'_>, view: &ViewText<'_>, role: Role, seen: Seen, found: &mut Vec<Finding>) {
-        for (danger, span, what) in seen.dangers {
+    fn report(&self, subject: &Subject<'_>, view: &ViewText<'_>, role: Role, seen: Dangers, found: &mut Vec<Finding>) {
+        let what = match role {
+            Role::Command => "Command",
+            Role::Likely => "What looks like a command",
+            Role::Recipe => "A command in a file that is run by itself",
+        };
+        for (danger, span) in seen.found {
             let rule = self.rules.rule(danger);
-            let explanation = match role {
-                Role::Command => format!("the command {what}"),
-                Role::Likely => format!("what looks like a command {what}"),
-                Role::Recipe => format!("a command in a file that is run by itself {what}"),
-            };
-            let mut finding = rule.at(subject, view, span, explanation);
-            match role {
-                Role::Command | Role::Recipe => {}
-                Role::Likely => {
-                    finding.confidence = finding.confidence.min(Confidence::Medium);
-                    finding.suggested = Treatment::Evidence;
-                }
+            let mut finding = rule.at(subject, view, span, format!("{what}: {}", rule.title));
+            if role == Role::Likely {
+                finding.confidence = finding.confidence.min(Confidence::Medium);
+                finding.suggested = Treatment::Evidence;
             }
             let known = found.iter().any(|other| {
                 other.rule == finding.rule
@@ -210,7 +216,7 @@ impl Prefilter for DestructiveCommand {
         self.rules.rules()
     }
 
-    fn heeds_unremarkable(&self, plain: Unremarkable<'_>) -> bool {
+    fn concerns_trivial(&self, plain: TrivialContent<'_>) -> bool {
         plain.may_act()
     }
 
@@ -227,7 +233,7 @@ impl Prefilter for DestructiveCommand {
             if !wanted {
                 continue;
             }
-            let mut seen = Seen::default();
+            let mut seen = Dangers::default();
             // What had to be decoded first is not what a shell would run as it stands; but an argument that is nothing but
             // an encoded command is decoded by whoever runs it.
             let role = match (role, view.view()) {
@@ -241,9 +247,9 @@ impl Prefilter for DestructiveCommand {
                 subject.context.work(Work::Command, 1);
                 subject.context.work(Work::CommandByte, view.text().len());
                 look(view.text(), &mut seen);
+                seen.conclude();
             } else {
-                let what = "stands in a step that is too intricate to be followed to its end";
-                seen.add_at(Danger::NotExamined, 0..view.text().len().min(1), what);
+                seen.add_at(Danger::NotExamined, 0..view.text().len().min(1));
             }
             subject.context.work(Work::Shell, seen.work);
             let owed = seen.work.saturating_sub(WORK_PER_BYTE * view.text().len());
@@ -251,7 +257,7 @@ impl Prefilter for DestructiveCommand {
             self.report(subject, view, role, seen, found);
         }
         if role == Role::Command
-            && let Some(line) = beside::line(subject)
+            && let Some(line) = program_arguments::line(subject)
             && let Some(raw) = subject.views.iter().next()
             && subject.context.spend(line.len(), MOST_WORK)
         {
@@ -271,32 +277,10 @@ fn is_encoded_whole(subject: &Subject<'_>, view: &ViewText<'_>) -> bool {
     covers && !raw.contains([' ', '\t']) && decoded.contains(char::is_whitespace)
 }
 
-/// Whether a text can name a program at all: every name has a letter of ASCII, or a sign that stands for others.
-fn can_call(text: &str) -> bool {
-    let says_nothing = |byte: u8| {
-        !byte.is_ascii()
-            || byte.is_ascii_digit()
-            || matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b'_' | b'+' | b'%')
-    };
-    !text.bytes().all(says_nothing)
-}
-
-/// Whether a text, read as a shell would read it, hands data to another machine: `curl -d`, `wget --post-data`, `nc`, `mail`.
-pub fn sends_by_command(text: &str) -> bool {
-    if text.len() > LONGEST_COMMAND || !can_call(text) || !outflow::may_send(text) {
-        return false;
-    }
-    let reading = shell::read(text, secrets::found_key);
-    reading
-        .calls
-        .iter()
-        .any(|call| outflow::is_sender(call) && !does_nothing(call))
-}
-
 /// Looks at a text that is run.
-fn look(text: &str, seen: &mut Seen) {
+fn look(text: &str, seen: &mut Dangers) {
     if text.len() > LONGEST_COMMAND {
-        seen.add_at(Danger::NotExamined, 0..1, "is too long to be followed to its end");
+        seen.add_at(Danger::NotExamined, 0..1);
         return;
     }
     if !can_call(text) {
@@ -314,18 +298,14 @@ fn look(text: &str, seen: &mut Seen) {
 }
 
 /// Looks at shell texts that stand inside other texts, a few levels deep.
-fn look_at_nested(nested: code::Nested, seen: &mut Seen) {
+fn look_at_nested(nested: code::Nested, seen: &mut Dangers) {
     const MOST: usize = 64;
     let mut open: Vec<(String, Range<usize>, usize)> = nested.into_iter().map(|(text, span)| (text, span, 1)).collect();
     let mut turns = 0;
     while let Some((text, span, depth)) = open.pop() {
         turns += 1;
         if depth > DEEPEST_NESTING || turns > MOST || text.len() > LONGEST_COMMAND {
-            seen.add_at(
-                Danger::NotExamined,
-                span,
-                "is nested too deeply to be followed to its end",
-            );
+            seen.add_at(Danger::NotExamined, span);
             break;
         }
         seen.outer = Some(span.clone());
@@ -340,7 +320,8 @@ fn look_at_nested(nested: code::Nested, seen: &mut Seen) {
     }
 }
 
-fn look_at_shell(text: &str, seen: &mut Seen, nested: &mut code::Nested) {
+/// Looks at what a text would call as a shell reads it.
+fn look_at_shell(text: &str, seen: &mut Dangers, nested: &mut code::Nested) {
     let reading = shell::read(text, secrets::found_key);
     for call in reading.calls.iter().filter(|call| !does_nothing(call)) {
         files::look(&reading, call, seen);
@@ -356,26 +337,18 @@ fn look_at_shell(text: &str, seen: &mut Seen, nested: &mut code::Nested) {
     }
     outflow::look_across(&reading, seen);
     for span in &reading.decoded_runs {
-        seen.add_at(Danger::DecodedRun, span.clone(), "decodes a text and runs it");
+        seen.add_at(Danger::DecodedRun, span.clone());
     }
     for span in &reading.fork_bombs {
-        seen.add_at(Danger::ForkBomb, span.clone(), "starts copies of itself without end");
+        seen.add_at(Danger::ForkBomb, span.clone());
     }
     let encoded = reading.encoded_files.iter();
     for (span, _) in encoded.filter(|(_, text)| code::is_code(text)) {
-        seen.add_at(
-            Danger::EncodedPayload,
-            span.clone(),
-            "hides code in an encoding and writes it to a file",
-        );
+        seen.add_at(Danger::EncodedPayload, span.clone());
     }
     seen.work += reading.work;
     if reading.is_cut() {
-        seen.add_at(
-            Danger::NotExamined,
-            0..text.len().min(1),
-            "is too deep to be followed to its end",
-        );
+        seen.add_at(Danger::NotExamined, 0..text.len().min(1));
     }
     for embedded in &reading.embedded {
         privilege_escalation::look_at_code(embedded, seen);
@@ -393,56 +366,4 @@ fn look_at_shell(text: &str, seen: &mut Seen, nested: &mut code::Nested) {
             planted(text, call, seen, nested);
         }
     }
-}
-
-/// Looks at a text that is written where it will run by itself.
-fn planted(text: &str, call: &Call, seen: &mut Seen, nested: &mut code::Nested) {
-    if code::is_code(text) {
-        let outer = seen.outer.replace(call.span.clone());
-        let mut found = Vec::new();
-        code::look(text, seen, &mut found);
-        seen.outer = outer;
-        nested.extend(found.into_iter().map(|(text, _)| (text, call.span.clone())));
-    }
-    let starts_hidden = shell::read(text, secrets::found_key).calls.iter().any(|inner| {
-        let aliased = inner.args.iter().filter(|_| inner.program == "alias");
-        let values = aliased
-            .filter_map(|word| word.text.split_once('='))
-            .map(|(_, value)| value);
-        std::iter::once(inner.path.as_str())
-            .chain(values)
-            .any(hidden_execution::in_shared_directory)
-    });
-    if starts_hidden {
-        seen.add(
-            Danger::Persistence,
-            call,
-            "makes a program from a directory that everybody may write start by itself",
-        );
-    }
-    nested.push((text.to_owned(), call.span.clone()));
-}
-
-/// Whether a call can be passed over: most of a longer script is of this kind.
-fn does_nothing(call: &Call) -> bool {
-    const HARMLESS: &[&str] = &[
-        "echo", "printf", "ls", "cd", "pwd", "true", "false", "test", "[", "[[", "wc", "sleep", "exit", "mkdir",
-        "return", "break", "continue", "shift",
-    ];
-    call.redirects.is_empty()
-        && call.environment.is_empty()
-        && !call.disguised
-        && matches!(call.stdin, Stdin::Unknown | Stdin::Calls(_))
-        && HARMLESS.contains(&call.program.as_str())
-}
-
-/// The files that a call may write what it prints to.
-fn written_to(call: &Call) -> impl Iterator<Item = &shell::Word> {
-    let redirected = call.redirects.iter().map(|redirect| &redirect.target);
-    redirected.chain(call.args.iter().filter(|_| call.program == "tee"))
-}
-
-fn writes_startup(call: &Call) -> bool {
-    let steers = |path: &str| super::locations::Location::of(path).steering().is_some();
-    !matches!(call.stdin, Stdin::File(_)) && written_to(call).any(|word| steers(&word.text))
 }

@@ -1,6 +1,6 @@
 //! What comes in: code that is fetched and run, shells that are handed to others, tunnels.
 
-use super::{Danger, Seen};
+use super::{Danger, Dangers};
 use crate::prefilter::words::destructive_command_network::KNOWN_INSTALLERS;
 use crate::shell::programs::{self, Role};
 use crate::shell::syntax::Direction;
@@ -8,7 +8,7 @@ use crate::shell::wrappers::{is_interpreter, is_shell, names_shell};
 use crate::shell::{Call, Reading, is_decoder};
 
 /// Looks at one call.
-pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
+pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Dangers) {
     run_fetched(reading, call, seen);
     remote_shell(reading, call, seen);
     tunnel(call, seen);
@@ -83,18 +83,12 @@ fn urls(call: &Call) -> impl Iterator<Item = &str> {
 }
 
 /// Programs that install or apply what a URL names, and run code of it.
-fn installs_unprotected(call: &Call, seen: &mut Seen) {
+fn installs_unprotected(call: &Call, seen: &mut Dangers) {
     let installs = match call.program.as_str() {
         "pip" | "pip3" | "pipx" | "npm" | "yarn" | "pnpm" | "brew" | "helm" | "gem" | "yum" | "dnf" | "zypper"
-        | "cargo" => call
-            .args
-            .iter()
-            .any(|word| matches!(word.text.as_str(), "install" | "add" | "i" | "upgrade" | "localinstall")),
+        | "cargo" => call.has_any(&["install", "add", "i", "upgrade", "localinstall"]),
         "dpkg" | "rpm" | "npx" | "ansible-pull" | "msiexec" => true,
-        "kubectl" | "oc" => call
-            .args
-            .iter()
-            .any(|word| matches!(word.text.as_str(), "apply" | "create" | "replace")),
+        "kubectl" | "oc" => call.has_any(&["apply", "create", "replace"]),
         "go" => call.has("run") || call.has("install"),
         _ => false,
     };
@@ -112,15 +106,11 @@ fn installs_unprotected(call: &Call, seen: &mut Seen) {
             .iter()
             .any(|word| word.text.starts_with("--registry") || word.text.starts_with("--index") || word.text == "-i")
     {
-        seen.add(
-            Danger::UnprotectedRun,
-            call,
-            "installs what comes without encryption or from a host without a name",
-        );
+        seen.add(Danger::UnprotectedRun, call);
     }
 }
 
-fn run_fetched(reading: &Reading, call: &Call, seen: &mut Seen) {
+fn run_fetched(reading: &Reading, call: &Call, seen: &mut Dangers) {
     let program = call.program.as_str();
     let shell = is_shell(program);
     let interpreter = is_interpreter(program);
@@ -157,21 +147,17 @@ fn run_fetched(reading: &Reading, call: &Call, seen: &mut Seen) {
                 .any(|installer| url.strip_prefix("https://").unwrap_or(&url).starts_with(installer))
         });
         if known {
-            seen.add(
-                Danger::KnownInstaller,
-                call,
-                "pipes a well-known installer into a shell",
-            );
+            seen.add(Danger::KnownInstaller, call);
         } else {
-            seen.add(Danger::PipeToShell, call, "runs what another machine sends, unseen");
+            seen.add(Danger::PipeToShell, call);
         }
     }
     if sources.iter().any(|from| is_decoder(from)) {
-        seen.add(Danger::DecodedRun, call, "decodes a text and runs it");
+        seen.add(Danger::DecodedRun, call);
     }
 }
 
-fn remote_shell(reading: &Reading, call: &Call, seen: &mut Seen) {
+fn remote_shell(reading: &Reading, call: &Call, seen: &mut Dangers) {
     let program = call.program.as_str();
     let to_socket = |text: &str| text.contains("/dev/tcp/") || text.contains("/dev/udp/");
     let socket_redirect = call.redirects.iter().any(|redirect| to_socket(&redirect.target.text));
@@ -193,14 +179,14 @@ fn remote_shell(reading: &Reading, call: &Call, seen: &mut Seen) {
                             .any(|redirect| redirect.direction == Direction::Duplicate))
             });
         if interactive || reads_commands {
-            seen.add(Danger::ReverseShell, call, "hands a shell to another machine");
+            seen.add(Danger::ReverseShell, call);
         } else if !matches!(program, "" | "timeout" | "true" | ":")
             || call
                 .redirects
                 .iter()
                 .any(|redirect| redirect.direction == Direction::Both)
         {
-            seen.add(Danger::RawSocket, call, "opens a raw network connection from the shell");
+            seen.add(Danger::RawSocket, call);
         }
     }
     match program {
@@ -212,11 +198,11 @@ fn remote_shell(reading: &Reading, call: &Call, seen: &mut Seen) {
                     word.text.starts_with('-') && !word.text.starts_with("--") && word.text.ends_with('e')
                 }) && call.args.iter().any(|word| names_shell(&word.text)));
             if executes || reading.upstream(call).iter().any(|from| is_shell(&from.program)) {
-                seen.add(Danger::ReverseShell, call, "hands a shell to another machine");
+                seen.add(Danger::ReverseShell, call);
             }
         }
         "telnet" | "openssl" if is_fetch(call) && reading.upstream(call).iter().any(|from| is_shell(&from.program)) => {
-            seen.add(Danger::ReverseShell, call, "hands a shell to another machine");
+            seen.add(Danger::ReverseShell, call);
         }
         "socat" => {
             let runs = call.args.iter().any(|word| {
@@ -230,14 +216,14 @@ fn remote_shell(reading: &Reading, call: &Call, seen: &mut Seen) {
                     .any(|kind| text.starts_with(kind))
             });
             if runs && connects {
-                seen.add(Danger::ReverseShell, call, "hands a shell to another machine");
+                seen.add(Danger::ReverseShell, call);
             }
         }
         _ => {}
     }
 }
 
-fn tunnel(call: &Call, seen: &mut Seen) {
+fn tunnel(call: &Call, seen: &mut Dangers) {
     let opens = match call.program.as_str() {
         "ngrok" | "frpc" | "localtunnel" | "lt" | "bore" | "pagekite" | "chisel" | "gost" | "rathole" => {
             call.operands().next().is_some()
@@ -251,6 +237,6 @@ fn tunnel(call: &Call, seen: &mut Seen) {
         _ => false,
     };
     if opens {
-        seen.add(Danger::Tunnel, call, "opens a way in from outside");
+        seen.add(Danger::Tunnel, call);
     }
 }

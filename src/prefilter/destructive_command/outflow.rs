@@ -1,43 +1,39 @@
 //! What leaves: files, command output and secrets on their way to another machine.
 
-mod carried;
 mod hosts;
+mod payload;
 
 use std::collections::{HashMap, HashSet};
 
 use super::network::{bare, is_fetch, is_unprotected, written_by_fetch};
-use super::{Danger, Seen};
+use super::{Danger, Dangers, commands};
 use crate::prefilter::locations::Location;
 use crate::shell::programs::{self, Role};
 use crate::shell::syntax::Direction;
 use crate::shell::wrappers::{is_interpreter, is_shell};
 use crate::shell::{Call, Reading, Stdin, Word};
-use carried::{Carried, carried_by_call, carried_by_path};
 use hosts::{sends_foreign_key, serves_everything};
+use payload::{Payload, payload_of_call, payload_of_path};
 
 /// Looks at all calls together: what is fetched into a file and run later, what is copied into a file and sent later.
-pub(super) fn look_across(reading: &Reading, seen: &mut Seen) {
+pub(super) fn look_across(reading: &Reading, seen: &mut Dangers) {
     let mut fetched: HashSet<String> = HashSet::new();
     let mut unprotected = false;
-    let mut copied: HashMap<String, Carried> = HashMap::new();
-    let mut looped: Option<Carried> = None;
+    let mut copied: HashMap<String, Payload> = HashMap::new();
+    let mut looped: Option<Payload> = None;
     // What stands behind `done` feeds the loop before it.
     for call in reading.calls.iter().filter(|call| call.program.is_empty()) {
         if let Stdin::File(path) = &call.stdin {
-            looped = looped.max(carried_by_path(path));
+            looped = looped.max(payload_of_path(path));
         }
     }
     for call in &reading.calls {
         let takes_variable = || call.args.iter().any(|word| word.text.contains('$'));
-        if matches!(looped, Some(Carried::Secret | Carried::System))
+        if matches!(looped, Some(Payload::Secret | Payload::System))
             && (is_name_lookup(call) || is_sender(call))
             && takes_variable()
         {
-            seen.add(
-                Danger::Exfiltrate,
-                call,
-                "sends a file of the system to another machine, line by line",
-            );
+            seen.add(Danger::Exfiltrate, call);
         }
         let runs_text =
             is_shell(&call.program) || is_interpreter(&call.program) || matches!(call.program.as_str(), "source" | ".");
@@ -48,17 +44,9 @@ pub(super) fn look_across(reading: &Reading, seen: &mut Seen) {
                     .next()
                     .is_some_and(|word| fetched.contains(bare(&word.text))));
         if !fetched.is_empty() && runs_file {
-            seen.add(
-                Danger::DownloadRun,
-                call,
-                "runs a file that was fetched from the network just before",
-            );
+            seen.add(Danger::DownloadRun, call);
             if unprotected {
-                seen.add(
-                    Danger::UnprotectedRun,
-                    call,
-                    "runs a file that came without encryption or from a host without a name",
-                );
+                seen.add(Danger::UnprotectedRun, call);
             }
         }
         if is_fetch(call) {
@@ -74,14 +62,14 @@ pub(super) fn look_across(reading: &Reading, seen: &mut Seen) {
             continue;
         }
         let read = reading.upstream(call).into_iter().chain([call]);
-        if let Some(carried @ (Carried::Secret | Carried::System)) = read.filter_map(carried_by_call).max() {
-            copied.extend(files.into_iter().map(|file| (file, carried)));
+        if let Some(payload @ (Payload::Secret | Payload::System)) = read.filter_map(payload_of_call).max() {
+            copied.extend(files.into_iter().map(|file| (file, payload)));
         }
     }
 }
 
 /// Looks at what a call sends of files that were written before.
-fn send_copy(reading: &Reading, call: &Call, copied: &HashMap<String, Carried>, seen: &mut Seen) {
+fn send_copy(reading: &Reading, call: &Call, copied: &HashMap<String, Payload>, seen: &mut Dangers) {
     let sent = sent_words(call).into_iter().flat_map(|word| paths_in(&word.text));
     let from_input = match &call.stdin {
         Stdin::File(path) => Some(path.as_str()),
@@ -92,23 +80,15 @@ fn send_copy(reading: &Reading, call: &Call, copied: &HashMap<String, Carried>, 
         .iter()
         .flat_map(|from| from.operands())
         .map(|word| word.text.as_str());
-    let carried = sent
+    let payload = sent
         .chain(from_input)
         .chain(read)
         .filter_map(|path| copied.get(bare(path)).copied())
         .max();
-    match carried {
-        Some(Carried::Secret) => seen.add(
-            Danger::Exfiltrate,
-            call,
-            "sends a copy of keys or passwords to another machine",
-        ),
-        Some(Carried::System) => seen.add(
-            Danger::UploadSystem,
-            call,
-            "sends a copy of system files to another machine",
-        ),
-        Some(Carried::Output | Carried::File) | None => {}
+    match payload {
+        Some(Payload::Secret) => seen.add(Danger::Exfiltrate, call),
+        Some(Payload::System) => seen.add(Danger::UploadSystem, call),
+        Some(Payload::Output | Payload::File) | None => {}
     }
 }
 
@@ -147,53 +127,26 @@ pub(super) fn may_send(text: &str) -> bool {
 
 /// Whether a call hands data to another machine.
 pub(super) fn is_sender(call: &Call) -> bool {
-    match call.program.as_str() {
-        "curl" => {
-            call.args.iter().any(|word| {
-                let text = word.text.as_str();
-                matches!(
-                    text,
-                    "-d" | "-F"
-                        | "-T"
-                        | "--upload-file"
-                        | "--form"
-                        | "--json"
-                        | "--data"
-                        | "--data-binary"
-                        | "--data-raw"
-                        | "--data-urlencode"
-                        | "--url-query"
-                ) || ["-d", "-F", "-T"]
-                    .iter()
-                    .any(|flag| text.starts_with(flag) && text.len() > 2)
-                    || ["--data", "--form", "--upload-file", "--json", "--url-query"]
-                        .iter()
-                        .any(|flag| text.starts_with(flag))
-            }) || call.args.iter().any(|word| !word.inside.is_empty())
+    const OF_CURL: &[&str] = &[
+        "-d",
+        "-F",
+        "-T",
+        "--data",
+        "--form",
+        "--upload-file",
+        "--json",
+        "--url-query",
+    ];
+    let has_output = || call.args.iter().any(|word| !word.inside.is_empty());
+    let is_flag = |text: &str| OF_CURL.iter().any(|flag| text.starts_with(flag));
+    programs::is(Role::Sends, &call.program)
+        || commands::sends(call)
+        || match call.program.as_str() {
+            "curl" => has_output() || call.args.iter().any(|word| is_flag(&word.text)),
+            "wget" => has_output(),
+            "ssh" => matches!(call.stdin, Stdin::Calls(_) | Stdin::File(_)),
+            _ => false,
         }
-        "wget" => call
-            .args
-            .iter()
-            .any(|word| word.text.starts_with("--post") || word.text.starts_with("--body") || !word.inside.is_empty()),
-        program if programs::is(Role::Sends, program) => true,
-        "http" | "https" | "xh" => call
-            .operands()
-            .any(|word| word.text.eq_ignore_ascii_case("post") || word.text.contains('@') || word.text.contains('=')),
-        "openssl" => call.has("s_client"),
-        "rclone" => call
-            .operands()
-            .next()
-            .is_some_and(|word| matches!(word.text.as_str(), "copy" | "sync" | "move" | "copyto")),
-        "aws" | "gsutil" | "az" | "gcloud" | "mc" | "s3cmd" | "azcopy" => call.operands().any(|word| {
-            matches!(
-                word.text.as_str(),
-                "cp" | "sync" | "upload" | "put" | "mv" | "rsync" | "copy"
-            )
-        }),
-        "gh" => call.has("gist"),
-        "ssh" => matches!(call.stdin, Stdin::Calls(_) | Stdin::File(_)),
-        _ => false,
-    }
 }
 
 fn is_name_lookup(call: &Call) -> bool {
@@ -201,33 +154,25 @@ fn is_name_lookup(call: &Call) -> bool {
 }
 
 /// Looks at a call that looks names up: what it carries in them.
-fn look_up(reading: &Reading, call: &Call, seen: &mut Seen) {
+fn look_up(reading: &Reading, call: &Call, seen: &mut Dangers) {
     let data = call
         .args
         .iter()
         .flat_map(|word| reading.within(word))
         .collect::<Vec<_>>();
     let upstream = reading.upstream(call);
-    let carried = data
+    let payload = data
         .iter()
         .chain(&upstream)
-        .filter_map(|from| carried_by_call(from))
+        .filter_map(|from| payload_of_call(from))
         .max();
-    match carried {
-        Some(Carried::Secret) => seen.add(
-            Danger::Exfiltrate,
-            call,
-            "sends secrets out in the names that it looks up",
-        ),
+    match payload {
+        Some(Payload::Secret) => seen.add(Danger::Exfiltrate, call),
         _ if data
             .iter()
             .any(|from| matches!(from.program.as_str(), "base64" | "base32" | "xxd" | "od" | "hexdump")) =>
         {
-            seen.add(
-                Danger::Exfiltrate,
-                call,
-                "sends encoded output out in the names that it looks up",
-            );
+            seen.add(Danger::Exfiltrate, call);
         }
         _ if !data.is_empty()
             && call
@@ -235,30 +180,22 @@ fn look_up(reading: &Reading, call: &Call, seen: &mut Seen) {
                 .iter()
                 .any(|word| !word.inside.is_empty() && word.text.contains("$(…).")) =>
         {
-            seen.add(
-                Danger::DnsCarrier,
-                call,
-                "puts a command's output into a name that it looks up",
-            );
+            seen.add(Danger::DnsCarrier, call);
         }
         _ => {}
     }
 }
 
 /// Looks at one call.
-pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
+pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Dangers) {
     if is_name_lookup(call) {
         return look_up(reading, call, seen);
     }
     if sends_foreign_key(call) {
-        seen.add(
-            Danger::Exfiltrate,
-            call,
-            "sends a key to a host that is not the one it belongs to",
-        );
+        seen.add(Danger::Exfiltrate, call);
     }
     if serves_everything(call) {
-        seen.add(Danger::UploadSystem, call, "offers all files to the network");
+        seen.add(Danger::UploadSystem, call);
     }
     let socket = call
         .redirects
@@ -268,8 +205,8 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
     if !is_sender(call) && !socket && !fed {
         return;
     }
-    let mut carried: Option<Carried> = None;
-    let mut carry = |more: Option<Carried>| carried = carried.max(more);
+    let mut payload: Option<Payload> = None;
+    let mut carry = |more: Option<Payload>| payload = payload.max(more);
     let scripted = call.program == "sftp" && call.stdin != Stdin::Unknown;
     let copies_in = matches!(call.program.as_str(), "scp" | "rsync" | "sftp")
         && !scripted
@@ -279,28 +216,28 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
     }
     for word in sent_words(call) {
         for path in paths_in(&word.text) {
-            carry(carried_by_path(path));
+            carry(payload_of_path(path));
         }
         for from in reading.within(word) {
-            carry(carried_by_call(from).or(Some(Carried::Output).filter(|_| !is_harmless(from))));
+            carry(payload_of_call(from).or(Some(Payload::Output).filter(|_| !is_harmless(from))));
             for earlier in reading.upstream(from) {
-                carry(carried_by_call(earlier));
+                carry(payload_of_call(earlier));
             }
         }
     }
     match &call.stdin {
-        Stdin::File(path) => carry(carried_by_path(path)),
+        Stdin::File(path) => carry(payload_of_path(path)),
         // What is typed into `ftp` and its like: `put FILE`.
         Stdin::Text(text) if matches!(call.program.as_str(), "ftp" | "sftp" | "lftp" | "smbclient" | "tftp") => {
             for word in text.split_whitespace().take(64) {
-                carry(carried_by_path(word));
+                carry(payload_of_path(word));
             }
         }
         Stdin::Calls(_) | Stdin::Text(_) | Stdin::Unknown => {}
     }
     if matches!(call.program.as_str(), "lftp" | "smbclient") {
         for word in call.args.iter().flat_map(|word| word.text.split([' ', ';'])).take(64) {
-            carry(carried_by_path(word));
+            carry(payload_of_path(word));
         }
     }
     // A dump that goes to a store or to another host of one's own is a backup.
@@ -309,34 +246,22 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
         "ssh" | "aws" | "gsutil" | "az" | "gcloud" | "rclone" | "scp" | "rsync" | "mc"
     );
     for from in reading.upstream(call) {
-        carry(carried_by_call(from).filter(|_| !(is_backup && from.program.contains("dump"))));
+        carry(payload_of_call(from).filter(|_| !(is_backup && from.program.contains("dump"))));
     }
     if socket && matches!(call.program.as_str(), "cat" | "tar" | "env" | "printenv") {
-        carry(carried_by_call(call));
+        carry(payload_of_call(call));
     }
-    tell_carried(carried, is_sender(call) || socket, call, seen);
+    tell_payload(payload, is_sender(call) || socket, call, seen);
 }
 
 /// Tells what a call carries away; `sends`: whether it is known to send.
-fn tell_carried(carried: Option<Carried>, sends: bool, call: &Call, seen: &mut Seen) {
-    match carried {
-        Some(Carried::Secret) => seen.add(
-            Danger::Exfiltrate,
-            call,
-            "sends keys, passwords or environment variables to another machine",
-        ),
-        Some(Carried::System) => seen.add(
-            Danger::UploadSystem,
-            call,
-            "sends system files, or all files of somebody, to another machine",
-        ),
-        Some(Carried::Output) if sends => seen.add(
-            Danger::CommandInRequest,
-            call,
-            "sends a command's output to another machine",
-        ),
-        Some(Carried::File) if sends => seen.add(Danger::Upload, call, "sends a file to another machine"),
-        Some(Carried::Output | Carried::File) | None => {}
+fn tell_payload(payload: Option<Payload>, sends: bool, call: &Call, seen: &mut Dangers) {
+    match payload {
+        Some(Payload::Secret) => seen.add(Danger::Exfiltrate, call),
+        Some(Payload::System) => seen.add(Danger::UploadSystem, call),
+        Some(Payload::Output) if sends => seen.add(Danger::CommandInRequest, call),
+        Some(Payload::File) if sends => seen.add(Danger::Upload, call),
+        Some(Payload::Output | Payload::File) | None => {}
     }
 }
 

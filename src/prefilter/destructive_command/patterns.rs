@@ -4,7 +4,7 @@
 
 use serde::Deserialize;
 
-use super::{Danger, Seen};
+use super::{Danger, Dangers};
 use crate::prefilter::engine::{RuleError, RuleKey};
 use crate::text::expression::Expression;
 use crate::text::keywords::{Keywords, Word};
@@ -21,13 +21,11 @@ struct Data {
     danger: String,
     needles: Vec<String>,
     expression: String,
-    what: String,
 }
 
 struct Pattern {
     danger: Danger,
     expression: Expression,
-    what: String,
 }
 
 /// The patterns of one file, and the needles of each as a vocabulary.
@@ -50,7 +48,6 @@ impl Patterns {
             patterns.push(Pattern {
                 danger: *danger,
                 expression: Expression::of_file(name, "expression", data.expression)?,
-                what: data.what,
             });
         }
         Ok(Self {
@@ -60,13 +57,13 @@ impl Patterns {
     }
 
     /// Adds the danger of every pattern that a text fits.
-    pub(super) fn search(&self, text: &str, seen: &mut Seen) {
+    pub(super) fn search(&self, text: &str, seen: &mut Dangers) {
         let hits = self.needles.hits(text);
         for (index, pattern) in self.patterns.iter().enumerate() {
             if hits.of(index).next().is_some()
                 && let Some(hit) = pattern.expression.find(text)
             {
-                seen.add_at(pattern.danger, hit.range(), pattern.what.clone());
+                seen.add_at(pattern.danger, hit.range());
             }
         }
     }
@@ -82,7 +79,6 @@ struct CombinationFile {
 #[serde(deny_unknown_fields)]
 struct CombinationData {
     danger: String,
-    what: String,
     all: Vec<Vec<String>>,
 }
 
@@ -107,12 +103,12 @@ impl Combinations {
     }
 
     /// Adds the danger of every combination that a text holds.
-    pub(super) fn search(&self, text: &str, seen: &mut Seen) {
+    pub(super) fn search(&self, text: &str, seen: &mut Dangers) {
         for (danger, data) in &self.0 {
             let holds_one = |list: &Vec<String>| list.iter().any(|part| text.contains(part.as_str()));
             if data.all.iter().all(holds_one) {
                 let at = text.find("connect").map_or(0..text.len().min(1), |at| at..at + 7);
-                seen.add_at(*danger, at, data.what.clone());
+                seen.add_at(*danger, at);
             }
         }
     }

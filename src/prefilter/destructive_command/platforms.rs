@@ -1,42 +1,34 @@
 //! What calls do to platforms: clouds, clusters, repositories, databases.
 
-use super::{Danger, Seen};
-use crate::prefilter::throwaway::is_throwaway;
+use super::{Danger, Dangers};
+use crate::prefilter::disposable::is_disposable;
 use crate::shell::{Call, Reading};
 
 /// Looks at one call.
-pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
+pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Dangers) {
     platforms(call, seen);
     databases(reading, call, seen);
     over_http(call, seen);
 }
 
-fn any(call: &Call, texts: &[&str]) -> bool {
-    call.args.iter().any(|word| texts.contains(&word.text.as_str()))
-}
-
-fn platforms(call: &Call, seen: &mut Seen) {
-    let removes = any(call, &["rm", "rmi", "kill", "stop"]);
+fn platforms(call: &Call, seen: &mut Dangers) {
+    let removes = call.has_any(&["rm", "rmi", "kill", "stop"]);
     if matches!(call.program.as_str(), "docker" | "podman")
         && removes
         && call.args.iter().any(|word| !word.inside.is_empty())
     {
-        seen.add(Danger::DestroyResources, call, "destroys resources of a platform");
+        seen.add(Danger::DestroyResources, call);
     }
     if call.program == "git" && call.has("branch") && call.has("-D") {
-        seen.add(
-            Danger::HistoryRewrite,
-            call,
-            "throws work or history of a repository away",
-        );
+        seen.add(Danger::HistoryRewrite, call);
     }
 }
 
 /// Whether all that a call destroys has a name that says that it is thrown away as a matter of course.
-pub(super) fn names_only_throwaways(call: &Call) -> bool {
+pub(super) fn names_only_disposable(call: &Call) -> bool {
     let all = |names: &mut dyn Iterator<Item = &str>| {
         let mut names = names.peekable();
-        names.peek().is_some() && names.all(is_throwaway)
+        names.peek().is_some() && names.all(is_disposable)
     };
     match call.program.as_str() {
         "dropdb" => all(&mut call.operands().map(|word| word.text.as_str())),
@@ -45,8 +37,8 @@ pub(super) fn names_only_throwaways(call: &Call) -> bool {
         "redis-cli" => all(&mut call.values(&["-h"]).map(|(_, host)| host)),
         "kubectl" | "oc" => {
             let kinds = ["delete", "ns", "namespace", "namespaces"];
-            any(call, &["ns", "namespace", "namespaces"])
-                && !any(call, &["--all", "-A", "--all-namespaces"])
+            call.has_any(&["ns", "namespace", "namespaces"])
+                && !call.has_any(&["--all", "-A", "--all-namespaces"])
                 && all(&mut call
                     .operands()
                     .map(|word| word.text.as_str())
@@ -56,7 +48,7 @@ pub(super) fn names_only_throwaways(call: &Call) -> bool {
     }
 }
 
-fn databases(reading: &Reading, call: &Call, seen: &mut Seen) {
+fn databases(reading: &Reading, call: &Call, seen: &mut Dangers) {
     let statements: Vec<String> = match call.program.as_str() {
         "psql" | "cockroach" => call
             .values(&["-c", "--command", "-e", "--execute"])
@@ -85,7 +77,7 @@ fn databases(reading: &Reading, call: &Call, seen: &mut Seen) {
                 })
             };
             if reading.known_input(call).is_some_and(|text| wipes(&text)) {
-                seen.add(Danger::DatabaseLoss, call, "deletes data of a database");
+                seen.add(Danger::DatabaseLoss, call);
             }
             return;
         }
@@ -94,7 +86,7 @@ fn databases(reading: &Reading, call: &Call, seen: &mut Seen) {
             if call.values(&["--eval"]).any(|(_, code)| {
                 code.contains("dropDatabase(") || code.contains(".drop(") || code.contains("deleteMany({})")
             }) {
-                seen.add(Danger::DatabaseLoss, call, "deletes data of a database");
+                seen.add(Danger::DatabaseLoss, call);
             }
             Vec::new()
         }
@@ -107,7 +99,7 @@ fn databases(reading: &Reading, call: &Call, seen: &mut Seen) {
 }
 
 /// Requests that delete everything that a service holds.
-fn over_http(call: &Call, seen: &mut Seen) {
+fn over_http(call: &Call, seen: &mut Dangers) {
     if !matches!(call.program.as_str(), "curl" | "http" | "https" | "xh" | "wget") {
         return;
     }
@@ -129,12 +121,12 @@ fn over_http(call: &Call, seen: &mut Seen) {
         let everything = matches!(path, "_all" | "*") || (path.is_empty() && host.ends_with(":9200"));
         let repository = host == "api.github.com" && path.starts_with("repos/") && path.matches('/').count() == 2;
         if deletes && repository {
-            seen.add(Danger::DestroyResources, call, "destroys resources of a platform");
+            seen.add(Danger::DestroyResources, call);
         }
         let matches_all =
             path.ends_with("_delete_by_query") && call.args.iter().any(|word| word.text.contains("match_all"));
         if (deletes && everything) || matches_all {
-            seen.add(Danger::DatabaseLoss, call, "deletes data of a database");
+            seen.add(Danger::DatabaseLoss, call);
         }
     }
 }

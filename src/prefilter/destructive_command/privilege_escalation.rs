@@ -3,13 +3,13 @@
 //! Who may run one program as root must not come out of it with a shell. A shell that `sudo` itself is asked for is not
 //! hidden, and who starts one in a container or on another host is not root here: neither is told of.
 
-use super::{Danger, Seen};
+use super::{Danger, Dangers};
 use crate::shell::wrappers::is_shell;
 use crate::shell::{Call, Embedded, Invoker, Stdin};
 use crate::text::expression::expressions;
 
 /// Looks at one call.
-pub(super) fn look(call: &Call, seen: &mut Seen) {
+pub(super) fn look(call: &Call, seen: &mut Dangers) {
     let carries = ["exec:", "system:"];
     let connected = call.program == "socat"
         && call.invoker.as_root
@@ -19,7 +19,7 @@ pub(super) fn look(call: &Call, seen: &mut Seen) {
             program.is_some_and(|program| is_shell(program.rsplit('/').next().unwrap_or(program)))
         });
     if connected || (is_borne(&call.invoker, call.has_short(&['p'])) && is_interactive(call)) {
-        tell(call, seen);
+        seen.add(Danger::RootShell, call);
     }
 }
 
@@ -46,7 +46,7 @@ expressions! {
 }
 
 /// Looks at code that would be run.
-pub(super) fn look_at_code(embedded: &Embedded, seen: &mut Seen) {
+pub(super) fn look_at_code(embedded: &Embedded, seen: &mut Dangers) {
     if !is_borne(&embedded.invoker, false) || !embedded.code.contains("sh") {
         return;
     }
@@ -57,14 +57,8 @@ pub(super) fn look_at_code(embedded: &Embedded, seen: &mut Seen) {
     let behind = embedded.code.get(hit.end()..).unwrap_or_default();
     let next = behind.trim_start_matches([',', ' ', '[', '"', '\'']);
     if !next.starts_with("-c") && !next.starts_with("-lc") {
-        seen.add_at(Danger::RootShell, embedded.span.clone(), WHAT);
+        seen.add_at(Danger::RootShell, embedded.span.clone());
     }
-}
-
-const WHAT: &str = "begins a shell with the rights of root inside another program";
-
-fn tell(call: &Call, seen: &mut Seen) {
-    seen.add(Danger::RootShell, call, WHAT);
 }
 
 #[cfg(test)]

@@ -6,48 +6,29 @@
 use std::ops::Range;
 
 use super::secrets::found_key;
-use super::{Danger, Seen, code, look_at_nested, look_at_shell, network};
+use super::{Danger, Dangers, code, look_at_nested, look_at_shell, network};
 use crate::prefilter::locations::{Location, Steering};
+use crate::prefilter::words::destructive_command_recipe::{LEADS, NAMES};
 use crate::shell::syntax::Direction;
+use crate::shell::wrappers::jobs;
 use crate::shell::{self, Call};
 
 /// The most lines that are read of one file, and the longest file.
 const MOST_LINES: usize = 256;
 const LONGEST: usize = 64 * 1024;
-/// What stands before the command of a line.
-const LEADS: &[&str] = &[
-    "- ",
-    "@",
-    "-",
-    "+",
-    "RUN ",
-    "CMD ",
-    "ENTRYPOINT ",
-    "run:",
-    "script:",
-    "command:",
-    "entrypoint:",
-    "ExecStart=",
-    "Exec=",
-    "sh ",
-    "| ",
-];
-
 /// Whether a file is run by itself, by its path.
 pub(super) fn is_recipe(path: &str) -> bool {
     let location = Location::of(path);
     let path = location.as_str();
     let name = path.rsplit('/').next().unwrap_or(path);
     let bare = name.trim_end_matches(".yaml").trim_end_matches(".yml");
-    matches!(
-        name,
-        "makefile" | "gnumakefile" | "justfile" | "package.json" | "composer.json" | "crontab" | "setup.py"
-    ) || ["dockerfile", "containerfile", "jenkinsfile"]
-        .iter()
-        .any(|lead| name.starts_with(lead))
+    NAMES.contains(&name)
+        || NAMES.contains(&bare)
+        || ["dockerfile", "containerfile", "jenkinsfile"]
+            .iter()
+            .any(|lead| name.starts_with(lead))
         || [".mk", ".crontab"].iter().any(|end| name.ends_with(end))
         || is_unit(name)
-        || matches!(bare, "docker-compose" | "compose" | "taskfile" | "cloud-init")
         || matches!(location.steering(), Some(Steering::Pipeline | Steering::Hook))
 }
 
@@ -57,7 +38,7 @@ pub(super) fn is_unit(path: &str) -> bool {
 }
 
 /// Looks at what a call prints into a file that is run by itself.
-pub(super) fn look_at_written(call: &Call, seen: &mut Seen) {
+pub(super) fn look_at_written(call: &Call, seen: &mut Dangers) {
     // What stands inside another text is not followed any further.
     let Some(text) = call.prints.as_ref().filter(|_| seen.outer.is_none()) else {
         return;
@@ -67,23 +48,19 @@ pub(super) fn look_at_written(call: &Call, seen: &mut Seen) {
         writes && is_recipe(&redirect.target.text)
     });
     if is_written {
-        let mut here = Seen::default();
+        let mut here = Dangers::default();
         look(text, &mut here);
         seen.work += here.work;
-        for (danger, _, what) in here.dangers {
-            seen.add_at(danger, call.span.clone(), what);
+        for (danger, _) in here.found {
+            seen.add_at(danger, call.span.clone());
         }
     }
 }
 
 /// Looks at the lines of a file that is run by itself.
-pub(super) fn look(text: &str, seen: &mut Seen) {
+pub(super) fn look(text: &str, seen: &mut Dangers) {
     if text.len() > LONGEST {
-        seen.add_at(
-            Danger::NotExamined,
-            0..1,
-            "is too long to be read as what runs by itself",
-        );
+        seen.add_at(Danger::NotExamined, 0..1);
         return;
     }
     let mut start = 0;
@@ -91,8 +68,7 @@ pub(super) fn look(text: &str, seen: &mut Seen) {
         let place = start..start + line.len();
         start = place.end;
         if number >= MOST_LINES {
-            let what = "stands behind more lines than are read of one file";
-            seen.add_at(Danger::NotExamined, place, what);
+            seen.add_at(Danger::NotExamined, place);
             return;
         }
         let command = command_of(line);
@@ -101,19 +77,19 @@ pub(super) fn look(text: &str, seen: &mut Seen) {
         }
         let here = seen_in_line(&command, place);
         seen.work += here.work;
-        for (danger, span, what) in here.dangers {
+        for (danger, span) in here.found {
             if is_grave(danger, &command) {
-                seen.add_at(danger, span, what);
+                seen.add_at(danger, span);
             }
         }
     }
 }
 
 /// What is seen in a command line that stands, in other words, at this place of a text.
-pub(super) fn seen_in_line(command: &str, place: Range<usize>) -> Seen {
-    let mut here = Seen {
+pub(super) fn seen_in_line(command: &str, place: Range<usize>) -> Dangers {
+    let mut here = Dangers {
         outer: Some(place.clone()),
-        ..Seen::default()
+        ..Dangers::default()
     };
     let mut nested = Vec::new();
     if code::is_code(command) {
@@ -160,27 +136,8 @@ pub(super) fn quoted(word: &str) -> String {
 
 /// A line of a table of timers without when it is run, and as whom.
 fn behind_schedule(line: &str) -> &str {
-    const FIELDS: usize = 5;
-    let is_field = |field: &str| {
-        let fits = |byte: u8| byte.is_ascii_digit() || matches!(byte, b'*' | b'/' | b',' | b'-');
-        !field.is_empty() && field.bytes().all(fits)
-    };
-    let mut rest = line;
-    if let Some(named) = rest.strip_prefix('@') {
-        let (name, behind) = named.split_once(char::is_whitespace).unwrap_or((named, ""));
-        let is_moment = matches!(
-            name,
-            "reboot" | "yearly" | "annually" | "monthly" | "weekly" | "daily" | "midnight" | "hourly"
-        );
-        return if is_moment { behind.trim_start() } else { line };
-    }
-    for _ in 0..FIELDS {
-        match rest.split_once(char::is_whitespace) {
-            Some((field, behind)) if is_field(field) => rest = behind.trim_start(),
-            _ => return line,
-        }
-    }
-    rest.strip_prefix("root ").unwrap_or(rest)
+    let command = jobs(line).next().map_or(line, |(command, _)| command);
+    command.strip_prefix("root ").unwrap_or(command)
 }
 
 /// Whether no honest file does this.

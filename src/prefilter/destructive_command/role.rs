@@ -1,6 +1,6 @@
 //! Which contents are run, and which look as if they were.
 
-use super::beside::is_behind_program;
+use super::program_arguments::is_behind_program;
 use super::recipe::{is_recipe, is_unit};
 use crate::model::{Origin, ToolClass};
 use crate::prefilter::Subject;

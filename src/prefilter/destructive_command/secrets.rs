@@ -1,56 +1,16 @@
 //! What is read: keys, environments, accounts, files of the system.
 
-use super::{Danger, Seen};
+use super::{Danger, Dangers};
 use crate::prefilter::locations::{Location, Secret};
 use crate::prefilter::words::destructive_command_secrets::PUBLIC;
 use crate::shell::programs::{self, Role};
 use crate::shell::{Call, Reading, Stdin, Word};
 
 /// Looks at one call.
-pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
+pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Dangers) {
     let program = call.program.as_str();
-    match program {
-        "mimikatz" | "lazagne" | "secretsdump.py" | "secretsdump" | "unshadow" | "gsecdump" | "pwdump" => {
-            seen.add(Danger::CredentialRead, call, "collects stored passwords");
-        }
-        "security"
-            if call.args.iter().any(|word| {
-                matches!(
-                    word.text.as_str(),
-                    "dump-keychain" | "find-generic-password" | "find-internet-password"
-                )
-            }) =>
-        {
-            seen.add(Danger::CredentialRead, call, "reads passwords from the key chain");
-        }
-        "kubectl" | "oc"
-            if call.has("get")
-                && call
-                    .args
-                    .iter()
-                    .any(|word| matches!(word.text.as_str(), "secret" | "secrets"))
-                && call.values(&["-o", "--output"]).next().is_some() =>
-        {
-            seen.add(Danger::EnvironmentRead, call, "prints the secrets of a cluster");
-        }
-        "grep" | "egrep" | "rg"
-            if call.operands().next().is_some_and(|pattern| {
-                let pattern = pattern.text.to_ascii_lowercase();
-                ["secret", "token", "passw", "api_key", "apikey", "_key", "credential"]
-                    .iter()
-                    .any(|word| pattern.contains(word))
-            }) && reading
-                .upstream(call)
-                .iter()
-                .any(|from| matches!(from.program.as_str(), "env" | "printenv" | "set")) =>
-        {
-            seen.add(
-                Danger::EnvironmentRead,
-                call,
-                "looks for keys among the environment variables",
-            );
-        }
-        _ => {}
+    if matches!(program, "grep" | "egrep" | "rg") && looks_for_keys(reading, call) {
+        seen.add(Danger::EnvironmentRead, call);
     }
     let input = match &call.stdin {
         Stdin::File(path) => Some(path.as_str()),
@@ -62,8 +22,17 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
     read_by(call, input, seen);
 }
 
+/// Whether a search of environment variables looks for keys.
+fn looks_for_keys(reading: &Reading, call: &Call) -> bool {
+    const KEYS: &[&str] = &["secret", "token", "passw", "api_key", "apikey", "_key", "credential"];
+    let pattern = call.operands().next().map(|word| word.text.to_ascii_lowercase());
+    let prints_variables = |from: &&Call| matches!(from.program.as_str(), "env" | "printenv" | "set");
+    pattern.is_some_and(|pattern| KEYS.iter().any(|word| pattern.contains(word)))
+        && reading.upstream(call).iter().any(prints_variables)
+}
+
 /// What a program reads that is known for showing or copying files.
-fn read_by(call: &Call, input: Option<&str>, seen: &mut Seen) {
+fn read_by(call: &Call, input: Option<&str>, seen: &mut Dangers) {
     let program = call.program.as_str();
     let only_source = matches!(program, "cp" | "mv" | "install" | "rsync" | "scp" | "copy" | "xcopy");
     // `scp -i KEY` opens the connection with it.
@@ -87,28 +56,28 @@ fn read_by(call: &Call, input: Option<&str>, seen: &mut Seen) {
         if path.contains(' ') || path.starts_with("of=") {
             continue;
         }
-        let location = Location::of(&call.place(path));
-        if climbs_into_system(path, &location) {
-            seen.add(
-                Danger::ClimbingPath,
-                call,
-                "climbs out of one directory into a place of the system",
-            );
-        }
-        match location.secret() {
-            Some(secret) if secret.is_key_material() => seen.add(Danger::CredentialRead, call, reads(secret)),
-            Some(Secret::Environment) => seen.add(Danger::EnvironmentRead, call, reads(Secret::Environment)),
-            Some(secret) => seen.add(Danger::AccountRead, call, reads(secret)),
-            None if location.is_system() && !is_public(location.as_str()) => {
-                seen.add(Danger::SystemRead, call, "reads a file of the system");
-            }
-            None => {}
-        }
+        read(path, &Location::of(&call.place(path)), call, seen);
+    }
+}
+
+/// One path is read.
+pub(super) fn read(path: &str, location: &Location, call: &Call, seen: &mut Dangers) {
+    let secret = location.secret();
+    let climbs = path.contains("..") && path.starts_with(['/', '~', '.']);
+    if climbs && (location.is_system() || secret.is_some_and(Secret::is_key_material)) {
+        seen.add(Danger::ClimbingPath, call);
+    }
+    match secret {
+        Some(secret) if secret.is_key_material() => seen.add(Danger::CredentialRead, call),
+        Some(Secret::Environment) => seen.add(Danger::EnvironmentRead, call),
+        Some(_) => seen.add(Danger::AccountRead, call),
+        None if location.is_system() && !is_public(location.as_str()) => seen.add(Danger::SystemRead, call),
+        None => {}
     }
 }
 
 /// A program that is not known for showing files still gets what it is given: keys handed to it are read.
-fn unforeseen(call: &Call, input: Option<&str>, seen: &mut Seen) {
+fn unforeseen(call: &Call, input: Option<&str>, seen: &mut Dangers) {
     let program = call.program.as_str();
     // Most words are no paths at all: they are not spelled out.
     let is_path = |path: &str| call.directory.is_some() || path.contains(['/', '\\']);
@@ -137,11 +106,7 @@ fn unforeseen(call: &Call, input: Option<&str>, seen: &mut Seen) {
         given || input.is_some_and(|path| hashes(path) || keys(path))
     };
     if found {
-        seen.add(
-            Danger::CredentialRead,
-            call,
-            "reads password hashes, keys or stored credentials",
-        );
+        seen.add(Danger::CredentialRead, call);
     }
 }
 
@@ -184,20 +149,8 @@ pub(super) fn sought(find: &Call) -> Option<String> {
         .find(|path| Location::of(path).secret().is_some_and(Secret::is_key_material))
 }
 
-/// What reading a secret is called.
-pub(super) fn reads(secret: Secret) -> String {
-    format!("reads {}", secret.describe())
-}
-
-/// A path that climbs out of one directory into a place of the system.
-pub(super) fn climbs_into_system(path: &str, location: &Location) -> bool {
-    path.contains("..")
-        && path.starts_with(['/', '~', '.'])
-        && (location.is_system() || location.secret().is_some_and(Secret::is_key_material))
-}
-
 /// System files that everybody reads to learn where they are.
-pub(super) fn is_public(path: &str) -> bool {
+fn is_public(path: &str) -> bool {
     PUBLIC.contains(&path)
         || [
             "/usr/share/",

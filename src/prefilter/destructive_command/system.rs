@@ -1,14 +1,14 @@
 //! What calls do to the machine and its platforms: rights, protections, traces, jobs.
 
 use super::hidden_execution::{self, in_shared_directory};
-use super::{Danger, Seen};
+use super::{Danger, Dangers};
 use crate::prefilter::words::destructive_command_system::{MARKS, STRONG};
 use crate::shell::programs::{self, Role};
 use crate::shell::wrappers::jobs;
 use crate::shell::{Call, Reading, Stdin};
 
 /// Looks at one call.
-pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
+pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Dangers) {
     scheduled(reading, call, seen);
     accounts(call, seen);
     protections(call, seen);
@@ -18,28 +18,20 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Seen) {
     package_source(call, seen);
     miners(call, seen);
     if call.disguised {
-        seen.add(
-            Danger::DisguisedWord,
-            call,
-            "spells a program's name with quotes or escapes inside",
-        );
+        seen.add(Danger::DisguisedWord, call);
     }
 }
 
-fn any(call: &Call, texts: &[&str]) -> bool {
-    call.args.iter().any(|word| texts.contains(&word.text.as_str()))
-}
-
-fn scheduled(reading: &Reading, call: &Call, seen: &mut Seen) {
+fn scheduled(reading: &Reading, call: &Call, seen: &mut Dangers) {
     let known = Some(call)
         .filter(|call| call.program == "crontab")
         .and_then(|call| reading.known_input(call));
     let known = known.as_deref();
     let installs = match call.program.as_str() {
         "crontab" => {
-            let asks = any(call, &["-l", "-e", "-h", "--help"]);
+            let asks = call.has_any(&["-l", "-e", "-h", "--help"]);
             if call.has("-r") {
-                seen.add(Danger::DeleteSystem, call, "removes all scheduled jobs");
+                seen.add(Danger::DeleteSystem, call);
             }
             // A job that somebody can read is judged by what it runs; one that comes from elsewhere cannot be.
             let unseen = match known {
@@ -49,12 +41,10 @@ fn scheduled(reading: &Reading, call: &Call, seen: &mut Seen) {
             };
             !asks && !call.has("-r") && unseen
         }
-        "schtasks" => call.args.iter().any(|word| word.text.eq_ignore_ascii_case("/create")),
-        "launchctl" => any(call, &["load", "bootstrap", "submit"]),
         _ => false,
     };
     if installs {
-        seen.add(Danger::Persistence, call, "installs a scheduled job");
+        seen.add(Danger::Persistence, call);
     }
 }
 
@@ -79,7 +69,7 @@ fn is_suspicious(job: &str) -> bool {
             .any(|word| in_shared_directory(word) || hidden(word))
 }
 
-fn accounts(call: &Call, seen: &mut Seen) {
+fn accounts(call: &Call, seen: &mut Dangers) {
     let strong_group = || {
         call.args.iter().any(|word| {
             word.text
@@ -90,7 +80,7 @@ fn accounts(call: &Call, seen: &mut Seen) {
     let grants = match call.program.as_str() {
         "usermod" | "useradd" | "adduser" | "gpasswd" => {
             let uid_zero = call.values(&["-u", "--uid"]).any(|(_, value)| value == "0");
-            let adds_group = call.has_short(&['G', 'a', 'g']) || any(call, &["--groups", "--append"]);
+            let adds_group = call.has_short(&['G', 'a', 'g']) || call.has_any(&["--groups", "--append"]);
             uid_zero || (adds_group || call.program == "adduser") && strong_group()
         }
         // Not in an editor, but by what is fed in.
@@ -98,22 +88,18 @@ fn accounts(call: &Call, seen: &mut Seen) {
         _ => false,
     };
     if grants {
-        seen.add(
-            Danger::Accounts,
-            call,
-            "grants administrator rights or changes passwords",
-        );
+        seen.add(Danger::Accounts, call);
     }
 }
 
-fn protections(call: &Call, seen: &mut Seen) {
-    let flushes = any(call, &["-F", "--flush"]) || (any(call, &["-P", "--policy"]) && call.has("ACCEPT"));
+fn protections(call: &Call, seen: &mut Dangers) {
+    let flushes = call.has_any(&["-F", "--flush"]) || (call.has_any(&["-P", "--policy"]) && call.has("ACCEPT"));
     if matches!(call.program.as_str(), "iptables" | "ip6tables") && flushes {
-        seen.add(Danger::DefenceOff, call, "switches a protection off");
+        seen.add(Danger::DefenceOff, call);
     }
 }
 
-fn traces(call: &Call, seen: &mut Seen) {
+fn traces(call: &Call, seen: &mut Dangers) {
     let sets_history = |name: &str, value: &str| {
         (name == "HISTFILE" && (value == "/dev/null" || value.is_empty()))
             || (matches!(name, "HISTSIZE" | "HISTFILESIZE") && value == "0")
@@ -131,21 +117,21 @@ fn traces(call: &Call, seen: &mut Seen) {
         _ => false,
     };
     if wipes {
-        seen.add(Danger::LogWipe, call, "removes traces of what was done");
+        seen.add(Danger::LogWipe, call);
     }
 }
 
 /// Whether a signal goes to every process that there is.
-fn ends_everything(call: &Call, seen: &mut Seen) {
+fn ends_everything(call: &Call, seen: &mut Dangers) {
     let targets = call.args.iter().filter(|word| word.text != "--");
     let everybody = targets.clone().next_back().is_some_and(|word| word.text == "-1") && targets.count() >= 2;
     if call.program == "kill" && everybody {
-        seen.add(Danger::StopEverything, call, "ends every process");
+        seen.add(Danger::StopEverything, call);
     }
 }
 
 /// Packages run code when they are installed: whoever sits on an unprotected way to their source decides which.
-fn package_source(call: &Call, seen: &mut Seen) {
+fn package_source(call: &Call, seen: &mut Dangers) {
     let names: &[&str] = match call.program.as_str() {
         "pip" | "pip3" | "pipx" | "uv" => &[
             "-i",
@@ -170,15 +156,11 @@ fn package_source(call: &Call, seen: &mut Seen) {
         })
     };
     if call.values(names).any(|(_, url)| unprotected(url)) {
-        seen.add(
-            Danger::PackageSource,
-            call,
-            "installs packages from a source without a protected connection",
-        );
+        seen.add(Danger::PackageSource, call);
     }
 }
 
-fn miners(call: &Call, seen: &mut Seen) {
+fn miners(call: &Call, seen: &mut Dangers) {
     let named = programs::is(Role::Mines, &call.program);
     let image = matches!(call.program.as_str(), "docker" | "podman")
         && call.args.iter().any(|word| word.text.contains("xmrig"));
@@ -189,6 +171,6 @@ fn miners(call: &Call, seen: &mut Seen) {
             .iter()
             .any(|word| word.text.contains("stratum+tcp://") || word.text.contains("stratum+ssl://"))
     {
-        seen.add(Danger::Miner, call, "mines a currency");
+        seen.add(Danger::Miner, call);
     }
 }

@@ -7,8 +7,7 @@ use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use super::patterns::Patterns;
-use super::secrets::reads;
-use super::{Danger, Seen};
+use super::{Danger, Dangers};
 use crate::prefilter::RuleError;
 use crate::prefilter::locations::{Breadth, Location, Secret};
 use crate::text::expression::expressions;
@@ -52,7 +51,7 @@ expressions! {
 }
 
 /// Looks at a text, and at what it says without its disguises.
-pub(super) fn look(text: &str, seen: &mut Seen) {
+pub(super) fn look(text: &str, seen: &mut Dangers) {
     search(text, seen);
     if let Cow::Owned(plain) = undisguised(text) {
         let whole = seen.outer.clone().unwrap_or(0..text.len());
@@ -93,7 +92,7 @@ fn undisguised(text: &str) -> Cow<'_, str> {
     Cow::Owned(kept.map(|(_, c)| *c).collect())
 }
 
-fn search(text: &str, seen: &mut Seen) {
+fn search(text: &str, seen: &mut Dangers) {
     // INVARIANT: whoever screens has read the patterns at the start.
     if let Ok(patterns) = PATTERNS.as_ref() {
         patterns.search(text, seen);
@@ -108,14 +107,14 @@ fn search(text: &str, seen: &mut Seen) {
 }
 
 /// Keys that are shown, copied or sent.
-fn taken(text: &str, seen: &mut Seen) {
-    let key = |path: &str| Location::of(path).secret().filter(|secret| secret.is_key_material());
+fn taken(text: &str, seen: &mut Dangers) {
+    let is_key = |path: &str| Location::of(path).secret().is_some_and(Secret::is_key_material);
     for hit in TAKEN.captures_iter(text).take(16) {
         if let (Some(whole), Some(path)) = (hit.get(0), hit.get(1))
             && path.as_str().contains('\\')
-            && let Some(secret) = key(path.as_str())
+            && is_key(path.as_str())
         {
-            seen.add_at(Danger::CredentialRead, whole.range(), reads(secret));
+            seen.add_at(Danger::CredentialRead, whole.range());
         }
     }
     let Some(sending) = SENDING.find(text) else { return };
@@ -124,25 +123,20 @@ fn taken(text: &str, seen: &mut Seen) {
         .map(|place| Location::of(place.as_str()).secret())
         .any(|secret: Option<Secret>| secret.is_some());
     if secret || EVERYTHING.is_match(text) {
-        seen.add_at(
-            Danger::Exfiltrate,
-            sending.range(),
-            "sends keys, passwords or environment variables to another machine",
-        );
+        seen.add_at(Danger::Exfiltrate, sending.range());
     }
 }
 
-fn deletions(text: &str, seen: &mut Seen) {
-    const WHAT: &str = "deletes files or directories";
+fn deletions(text: &str, seen: &mut Dangers) {
     for hit in METHOD.captures_iter(text).take(16) {
         let (Some(whole), Some(path)) = (hit.get(0), hit.get(2)) else {
             continue;
         };
         match Location::of(path.as_str()).breadth() {
             Breadth::Everything | Breadth::Home | Breadth::SystemDirectory => {
-                seen.add_at(Danger::DeleteRoot, whole.range(), WHAT);
+                seen.add_at(Danger::DeleteRoot, whole.range());
             }
-            Breadth::SystemFile => seen.add_at(Danger::DeleteSystem, whole.range(), WHAT),
+            Breadth::SystemFile => seen.add_at(Danger::DeleteSystem, whole.range()),
             Breadth::Surroundings | Breadth::Disposable | Breadth::Other => {}
         }
     }
@@ -150,11 +144,7 @@ fn deletions(text: &str, seen: &mut Seen) {
     for (turn, hit) in DELETION.captures_iter(text).enumerate() {
         if turn >= most {
             let at = hit.get(0).map_or(0, |whole| whole.start());
-            seen.add_at(
-                Danger::NotExamined,
-                at..text.len(),
-                "deletes more than can be followed to its end",
-            );
+            seen.add_at(Danger::NotExamined, at..text.len());
             break;
         }
         let (Some(whole), Some(arguments)) = (hit.get(0), hit.get(2)) else {
@@ -193,7 +183,7 @@ fn deletions(text: &str, seen: &mut Seen) {
                 Breadth::Other if recursive => Danger::DeleteFiles,
                 Breadth::Surroundings | Breadth::Disposable | Breadth::Other => continue,
             };
-            seen.add_at(danger, whole.range(), WHAT);
+            seen.add_at(danger, whole.range());
         }
     }
 }

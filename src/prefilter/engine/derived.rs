@@ -63,18 +63,10 @@ pub(in crate::prefilter) fn derived_from(step: &Step) -> All<'_> {
 
 /// That not all of a content was opened, by the rule about what is left unexamined.
 pub(in crate::prefilter) fn not_opened(rule: &Rule, content: &Content) -> Finding {
+    let what = "The JSON in this string holds more strings, or deeper ones, than are examined one by one.";
     Finding {
-        rule: rule.id.clone(),
-        reason: rule.reason.clone(),
-        severity: rule.severity,
-        confidence: rule.confidence,
-        content: Some(content.id),
-        pointer: content.pointer.clone(),
-        span: 0..content.text.len(),
         view: View::Json,
-        suggested: rule.suggests,
-        explanation: "The JSON in this string holds more strings, or deeper ones, than are examined one by one."
-            .to_owned(),
+        ..rule.on_content(content, what)
     }
 }
 

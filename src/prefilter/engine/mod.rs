@@ -17,7 +17,7 @@ mod scan_outcome;
 mod scanner;
 mod split_arrays;
 mod subject;
-mod unremarkable;
+mod trivial_content;
 
 use std::rc::Rc;
 
@@ -28,6 +28,7 @@ use crate::text::views;
 use crate::tools;
 use description_cache::DescriptionCache;
 pub(in crate::prefilter) use scanner::Scanner;
+pub(in crate::prefilter) use split_arrays::array_place;
 
 pub use called_tool::CalledTool;
 pub(in crate::prefilter) use called_tool::{is_command_label, is_target_label};
@@ -39,7 +40,7 @@ pub use rules::RuleError;
 pub(in crate::prefilter) use rules::{RuleFile, RuleKey, RuleTable, rule_keys};
 pub use scan_context::ScanContext;
 pub use subject::{StepKeywords, Subject};
-pub use unremarkable::Unremarkable;
+pub use trivial_content::TrivialContent;
 
 /// A family of rules.
 pub trait Prefilter: Send + Sync {
@@ -62,7 +63,7 @@ pub trait Prefilter: Send + Sync {
 
     /// Whether a plain content may concern it: one without any word of any family, without digits, codes, or anything else
     /// that an analysis is about.
-    fn heeds_unremarkable(&self, _plain: Unremarkable<'_>) -> bool {
+    fn concerns_trivial(&self, _plain: TrivialContent<'_>) -> bool {
         true
     }
 
@@ -90,7 +91,7 @@ impl Prefilters {
     /// The engine for these families, in the order in which their findings are reported.
     pub(in crate::prefilter) fn of(families: Vec<Box<dyn Prefilter>>) -> Result<Self, RuleError> {
         tools::check()?;
-        views::check_expressions()?;
+        views::check()?;
         let of_contents = families.iter().map(|family| family.words());
         let of_steps = families.iter().map(|family| family.step_words());
         let keywords = views::keywords(of_contents.chain(of_steps));

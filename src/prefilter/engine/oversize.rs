@@ -1,7 +1,7 @@
 //! What is too large to be examined whole.
 
-use super::{Prefilter, Rule, RuleError, RuleFile, RuleTable, StepKeywords, Subject, Unremarkable, rule_keys};
-use crate::model::{Content, Finding, ReasonCode, Step, Treatment, View};
+use super::{Prefilter, Rule, RuleError, RuleFile, RuleTable, StepKeywords, Subject, TrivialContent, rule_keys};
+use crate::model::{Content, Finding, Pointer, ReasonCode, Step, Treatment};
 use crate::policy::Policy;
 
 /// A step of more contents than this is unusual.
@@ -31,21 +31,11 @@ const RULES: RuleFile = RuleFile {
 /// That a step was not examined to its end, by that rule: this content is the first of so many of which something was left
 /// out.
 pub(in crate::prefilter) fn too_intricate(rule: &Rule, first: &Content, left_out: usize) -> Finding {
-    Finding {
-        rule: rule.id.clone(),
-        reason: rule.reason.clone(),
-        severity: rule.severity,
-        confidence: rule.confidence,
-        content: Some(first.id),
-        pointer: first.pointer.clone(),
-        span: 0..first.text.len(),
-        view: View::Structure,
-        suggested: rule.suggests,
-        explanation: format!(
-            "to examine the step takes many times the work that a step of its size takes; {left_out} of its texts, from this \
-             one on, were not examined to the end: send it in smaller pieces, or without layers of encoding"
-        ),
-    }
+    let what = format!(
+        "to examine the step takes many times the work that a step of its size takes; {left_out} of its texts, from this \
+         one on, were not examined to the end: send it in smaller pieces, or without layers of encoding"
+    );
+    rule.on_content(first, what)
 }
 
 /// The family.
@@ -76,7 +66,7 @@ impl Prefilter for Oversize {
         self.rules.rules()
     }
 
-    fn heeds_unremarkable(&self, _plain: Unremarkable<'_>) -> bool {
+    fn concerns_trivial(&self, _plain: TrivialContent<'_>) -> bool {
         false
     }
 
@@ -96,20 +86,9 @@ impl Prefilter for Oversize {
     }
 
     fn screen_step(&self, step: &Step, _policy: &Policy, _step_keywords: StepKeywords<'_>, found: &mut Vec<Finding>) {
-        let many = self.rule(At::Many);
         if step.contents.len() > MANY_CONTENTS {
-            found.push(Finding {
-                rule: many.id.clone(),
-                reason: many.reason.clone(),
-                severity: many.severity,
-                confidence: many.confidence,
-                content: None,
-                pointer: Default::default(),
-                span: 0..0,
-                view: View::Structure,
-                suggested: many.suggests,
-                explanation: format!("The step holds {} texts.", step.contents.len()),
-            });
+            let what = format!("The step holds {} texts.", step.contents.len());
+            found.push(self.rule(At::Many).on_step(Pointer::default(), what));
         }
     }
 }

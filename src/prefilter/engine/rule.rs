@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Subject;
-use crate::model::{Confidence, Finding, ReasonCode, Severity, Treatment};
+use crate::model::{Confidence, Content, Finding, Pointer, ReasonCode, Severity, Treatment, View};
 use crate::text::views::ViewText;
 
 /// One rule of a family, as documented and as listed by `guardian rules`.
@@ -37,14 +37,33 @@ impl Rule {
         explanation: impl Into<String>,
     ) -> Finding {
         Finding {
+            content: Some(subject.content.id),
+            span: view.raw_span(span),
+            view: view.view(),
+            ..self.on_step(subject.content.pointer.clone(), explanation)
+        }
+    }
+
+    /// A finding of this rule on a whole content, by the shape of the step.
+    pub fn on_content(&self, content: &Content, explanation: impl Into<String>) -> Finding {
+        Finding {
+            content: Some(content.id),
+            span: 0..content.text.len(),
+            ..self.on_step(content.pointer.clone(), explanation)
+        }
+    }
+
+    /// A finding of this rule on the shape of a step, at a place of its document.
+    pub fn on_step(&self, pointer: Pointer, explanation: impl Into<String>) -> Finding {
+        Finding {
             rule: self.id.clone(),
             reason: self.reason.clone(),
             severity: self.severity,
             confidence: self.confidence,
-            content: Some(subject.content.id),
-            pointer: subject.content.pointer.clone(),
-            span: view.raw_span(span),
-            view: view.view(),
+            content: None,
+            pointer,
+            span: 0..0,
+            view: View::Structure,
             suggested: self.suggests,
             explanation: explanation.into(),
         }

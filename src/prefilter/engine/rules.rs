@@ -6,6 +6,7 @@
 //! key has exactly one rule and each rule a key. In examples, `{+}` is left out: it keeps made-up credentials from looking
 //! like real ones to those who scan repositories.
 
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
@@ -104,53 +105,59 @@ pub(in crate::prefilter) fn read<D: DeserializeOwned>(file: &RuleFile) -> Result
     Ok(RuleData { rules, beside })
 }
 
+/// The part of a rule that every family has.
+#[derive(Deserialize)]
+struct Common {
+    id: String,
+    title: String,
+    severity: String,
+    confidence: String,
+    reason: Option<String>,
+    suggests: Option<String>,
+    fires_on: Vec<String>,
+    silent_on: Vec<String>,
+}
+
 /// The part of a rule that every family has, taken out of its table.
 fn common(file: &RuleFile, entry: &mut Table) -> Result<Rule, RuleError> {
-    let Some(Value::String(id)) = entry.remove("id") else {
-        return Err(file.wrong("?", "expected `id`, a text"));
-    };
-    let mut text = |key: &str| match entry.remove(key) {
-        Some(Value::String(text)) => Ok(Some(text)),
-        None => Ok(None),
-        Some(other) => Err(file.wrong(&id, format!("expected `{key}` to be a text, found {other}"))),
-    };
-    let named = |key: &str, found: Option<String>| {
-        found.ok_or_else(|| file.wrong(&id, format!("expected `{key}`, found none")))
-    };
+    const KEYS: [&str; 8] = [
+        "id",
+        "title",
+        "severity",
+        "confidence",
+        "reason",
+        "suggests",
+        "fires_on",
+        "silent_on",
+    ];
+    let id = entry.get("id").and_then(Value::as_str).unwrap_or("?").to_owned();
+    let known = KEYS
+        .iter()
+        .filter_map(|key| entry.remove_entry(*key))
+        .collect::<Table>();
+    let common: Common = known.try_into().map_err(|error| file.wrong(&id, error))?;
     let unknown = |key: &str, found: &str| file.wrong(&id, format!("`{found}` is no {key}"));
-    let title = named("title", text("title")?)?;
-    let severity = named("severity", text("severity")?)?;
-    let severity = Severity::from_name(&severity).ok_or_else(|| unknown("severity", &severity))?;
-    let confidence = named("confidence", text("confidence")?)?;
-    let confidence = Confidence::from_name(&confidence).ok_or_else(|| unknown("confidence", &confidence))?;
-    let reason = match text("reason")? {
-        Some(reason) => ReasonCode::parse(&reason).ok_or_else(|| unknown("reason", &reason))?,
+    let severity = Severity::from_name(&common.severity).ok_or_else(|| unknown("severity", &common.severity))?;
+    let confidence =
+        Confidence::from_name(&common.confidence).ok_or_else(|| unknown("confidence", &common.confidence))?;
+    let reason = match &common.reason {
+        Some(reason) => ReasonCode::parse(reason).ok_or_else(|| unknown("reason", reason))?,
         None => file.reason.clone(),
     };
-    let suggests = match text("suggests")? {
-        Some(treatment) => Treatment::from_name(&treatment).ok_or_else(|| unknown("treatment", &treatment))?,
+    let suggests = match &common.suggests {
+        Some(treatment) => Treatment::from_name(treatment).ok_or_else(|| unknown("treatment", treatment))?,
         None => file.suggests,
     };
-    let mut examples = |key: &str| {
-        let Some(Value::Array(examples)) = entry.remove(key) else {
-            return Err(file.wrong(&id, format!("expected `{key}`, a list of texts")));
-        };
-        let texts = examples
-            .iter()
-            .map(|example| example.as_str().map(|text| text.replace("{+}", "")));
-        let texts: Option<Vec<String>> = texts.collect();
-        texts.ok_or_else(|| file.wrong(&id, format!("expected texts in `{key}`")))
-    };
-    let (fires_on, silent_on) = (examples("fires_on")?, examples("silent_on")?);
+    let examples = |texts: Vec<String>| texts.iter().map(|text| text.replace("{+}", "")).collect();
     Ok(Rule {
-        id: format!("{}.{id}", file.family),
-        title,
+        id: format!("{}.{}", file.family, common.id),
+        title: common.title,
         reason,
         severity,
         confidence,
         suggests,
-        fires_on,
-        silent_on,
+        fires_on: examples(common.fires_on),
+        silent_on: examples(common.silent_on),
     })
 }
 

@@ -7,7 +7,7 @@ use super::description_cache::DescriptionLookup;
 use super::scan_context::ScanContext;
 use super::scan_outcome::ScanOutcome;
 use super::subject::{StepKeywords, Subject};
-use super::unremarkable::Unremarkable;
+use super::trivial_content::TrivialContent;
 use super::{CalledTool, Prefilter, Prefilters, derived, finding_order, oversize, split_arrays};
 use crate::model::{Content, ContentId, Examined, Finding, Screening, Step, View, ViewSet};
 use crate::policy::Policy;
@@ -85,10 +85,10 @@ impl<'s> Scanner<'s> {
             self.vocabularies.push(0);
             return;
         }
-        let outcome = match self
+        let known = self
             .description
-            .outcome(place, &self.budget, &self.contexts, &self.meter)
-        {
+            .outcome(place, &self.budget, &self.contexts, &self.meter);
+        let outcome = match known {
             Some(outcome) => {
                 self.budget.take(outcome.taken);
                 outcome
@@ -117,10 +117,10 @@ impl<'s> Scanner<'s> {
     /// Examines a content; what is seen in it is told.
     fn examine(&mut self, content: &'s Content) -> ScanOutcome {
         let triage = Triage::at(content, &self.prefilters.keywords);
-        if triage.is_unremarkable(content) && !self.heeds_unremarkable(content) {
+        if triage.is_trivial(content) && !self.concerns_trivial(content) {
             return ScanOutcome {
-                views: Triage::unremarkable_views(),
-                derived_bytes: triage.unremarkable_derived_bytes(content),
+                views: Triage::trivial_views(),
+                derived_bytes: triage.trivial_derived_bytes(content),
                 ..ScanOutcome::default()
             };
         }
@@ -246,16 +246,14 @@ impl<'s> Scanner<'s> {
     }
 
     /// Whether a plain content concerns any family.
-    pub(in crate::prefilter) fn heeds_unremarkable(&self, content: &'s Content) -> bool {
+    pub(in crate::prefilter) fn concerns_trivial(&self, content: &'s Content) -> bool {
         self.meter.spend(Work::Name, 1);
-        let plain = Unremarkable {
+        let plain = TrivialContent {
             label: content.label.as_deref(),
             origin: content.origin,
             place: content.place,
             policy: self.policy,
         };
-        self.prefilters
-            .families()
-            .any(|family| family.heeds_unremarkable(plain))
+        self.prefilters.families().any(|family| family.concerns_trivial(plain))
     }
 }

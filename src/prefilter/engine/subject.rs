@@ -3,7 +3,7 @@
 use super::{CalledTool, ScanContext};
 use crate::model::{Content, ContentId, Step};
 use crate::policy::Policy;
-use crate::text::keywords::{Seen, vocabulary_bit};
+use crate::text::keywords::{KeywordHit, vocabulary_bit};
 use crate::text::views::{ViewText, Views};
 
 /// One content of one step.
@@ -27,7 +27,7 @@ pub struct Subject<'a> {
 
 impl Subject<'_> {
     /// The words of the family that looks ([`Prefilter::words`](super::Prefilter::words)) in one view, by where they end.
-    pub fn hits<'v>(&self, view: &'v ViewText<'_>) -> impl Iterator<Item = Seen> + Clone + use<'v> {
+    pub fn hits<'v>(&self, view: &'v ViewText<'_>) -> impl Iterator<Item = KeywordHit> + Clone + use<'v> {
         view.hits().of(self.vocabulary)
     }
 }

@@ -11,27 +11,7 @@ const FEWEST_LONELY: usize = 12;
 /// Runs of single letters with gaps that spell instructions.
 pub(super) fn gaps(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
-    let is_gap = |byte: Option<&u8>| {
-        matches!(
-            byte,
-            Some(
-                b' ' | b'.'
-                    | b'-'
-                    | b'_'
-                    | b'*'
-                    | b'|'
-                    | b'/'
-                    | b'\n'
-                    | b'\t'
-                    | b'"'
-                    | b'\''
-                    | b','
-                    | b'+'
-                    | b'~'
-                    | b':'
-            )
-        )
-    };
+    let is_gap = |byte: Option<&u8>| byte.is_some_and(|byte| b" .-_*|/\n\t\"',+~:".contains(byte));
     let mut spans = Vec::new();
     let mut at = 0;
     while at + 2 * FEWEST_LONELY <= bytes.len() + 1 {

@@ -7,7 +7,7 @@
 use crate::prefilter::words::obfuscation_unread::{ENCIPHERED, FORMS, NAMES};
 use std::ops::Range;
 
-use crate::prefilter::{Seen, ViewText, Word};
+use crate::prefilter::{KeywordHit, ViewText, Word};
 
 /// The keywords that [`unread`] asks for.
 pub(super) fn words() -> impl Iterator<Item = Word> {
@@ -16,7 +16,7 @@ pub(super) fn words() -> impl Iterator<Item = Word> {
 }
 
 /// Where such a block stands in a text; its keywords are the last of the family's, from `first` on.
-pub(super) fn unread<S: Iterator<Item = Seen>>(
+pub(super) fn unread<S: Iterator<Item = KeywordHit>>(
     view: &ViewText<'_>,
     hits: impl Fn() -> S,
     first: usize,

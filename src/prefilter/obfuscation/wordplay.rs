@@ -2,25 +2,8 @@
 
 use std::ops::Range;
 
-use crate::prefilter::{Seen, Word};
-
-/// Phrases of instructions that are looked for without gaps.
-const PHRASES: &[&[&str]] = &[
-    &["ignore", "all", "previous"],
-    &["ignore", "previous", "instructions"],
-    &["all", "previous", "instructions"],
-    &["disregard", "all", "previous"],
-    &["disregard", "previous", "instructions"],
-    &["forget", "all", "previous"],
-    &["ignore", "your", "instructions"],
-    &["ignore", "all", "rules"],
-    &["do", "not", "tell", "the", "user"],
-    &["without", "telling", "the", "user"],
-    &["reveal", "your", "system", "prompt"],
-    &["forget", "everything"],
-    &["disregard", "your"],
-    &["override", "your"],
-];
+use crate::prefilter::words::obfuscation_wordplay::PHRASES;
+use crate::prefilter::{KeywordHit, Word};
 
 /// From this many words on a phrase says enough by itself.
 const ENOUGH_WORDS: usize = 3;
@@ -29,11 +12,15 @@ const ENOUGH_WORDS: usize = 3;
 const SIGNS: [&str; 5] = ["", "_", ".", "|", "*"];
 
 /// How many keywords there are.
-pub(super) const WORDS: usize = PHRASES.len() * SIGNS.len();
+pub(super) fn count() -> usize {
+    PHRASES.len() * SIGNS.len()
+}
 
 /// Every phrase as it is written without gaps or with another sign for them.
 fn run_together_words() -> impl Iterator<Item = String> {
-    PHRASES.iter().flat_map(|phrase| SIGNS.map(|sign| phrase.join(sign)))
+    PHRASES
+        .iter()
+        .flat_map(|phrase| SIGNS.map(|sign| phrase.replace(' ', sign)))
 }
 
 /// The keywords that [`run_together`] asks for.
@@ -42,7 +29,7 @@ pub(super) fn words() -> impl Iterator<Item = Word> {
 }
 
 /// From the first phrase without gaps to the last, where they say enough; given where the family's keywords stand.
-pub(super) fn run_together(text: &str, seen: impl Iterator<Item = Seen>) -> Option<Range<usize>> {
+pub(super) fn run_together(text: &str, seen: impl Iterator<Item = KeywordHit>) -> Option<Range<usize>> {
     let mut standing = Standing::default();
     let (mut weight, mut span): (usize, Option<Range<usize>>) = (0, None);
     for seen in seen {
@@ -50,7 +37,7 @@ pub(super) fn run_together(text: &str, seen: impl Iterator<Item = Seen>) -> Opti
             continue;
         };
         if !standing.is_in_name(text, &seen.span) {
-            weight += phrase.len();
+            weight += phrase.split(' ').count();
             span = Some(match span {
                 Some(span) => span.start.min(seen.span.start)..span.end.max(seen.span.end),
                 None => seen.span,

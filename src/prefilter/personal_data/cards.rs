@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::checksum;
 use super::context::Context;
-use super::islands::Candidate;
+use super::digit_runs::Candidate;
 use super::{Datum, Hit};
 use crate::model::Confidence::{self, High, Low, Medium};
 
@@ -19,7 +19,7 @@ const CARD_NUMBER_WORDS: &[&str] = &[
 ];
 
 /// Payment cards: fixed groupings, the issuer's range, Luhn.
-pub(super) fn cards(text: &str, island: Range<usize>, name: &str, hits: &mut Vec<Hit>) {
+pub(super) fn cards(text: &str, run: Range<usize>, name: &str, hits: &mut Vec<Hit>) {
     const GROUPINGS: &[&[usize]] = &[
         &[4, 4, 4, 4],
         &[4, 6, 5],
@@ -34,7 +34,7 @@ pub(super) fn cards(text: &str, island: Range<usize>, name: &str, hits: &mut Vec
     /// How many groups each of them has, in their order; a number may also stand in one piece.
     const COUNTS: [usize; 5] = [1, 4, 3, 5, 2];
     let bytes = text.as_bytes();
-    let part = bytes.get(island.clone()).unwrap_or_default();
+    let part = bytes.get(run.clone()).unwrap_or_default();
     let mut groups: Vec<Range<usize>> = Vec::new();
     let mut at = 0;
     while let Some(skip) = part.get(at..).and_then(|rest| rest.iter().position(u8::is_ascii_digit)) {
@@ -45,7 +45,7 @@ pub(super) fn cards(text: &str, island: Range<usize>, name: &str, hits: &mut Vec
             .iter()
             .take_while(|b| b.is_ascii_digit())
             .count();
-        groups.push(island.start + start..island.start + start + len);
+        groups.push(run.start + start..run.start + start + len);
         at = start + len;
     }
     let mut next = 0;

@@ -3,7 +3,7 @@
 //! Each takes the characters of one number without separators and says whether it is consistent with itself. Anything else,
 //! also a wrong length, is `false`.
 
-use sha2::{Digest, Sha256};
+use crate::prefilter::words::personal_data_checksum::IBAN_LENGTHS;
 
 /// The digits of a number, if it has nothing else and this length.
 fn digits<const N: usize>(number: &[u8]) -> Option<[u32; N]> {
@@ -16,28 +16,6 @@ fn digits<const N: usize>(number: &[u8]) -> Option<[u32; N]> {
 
 fn weighted(digits: &[u32], weights: &[u32]) -> u32 {
     digits.iter().zip(weights).map(|(digit, weight)| digit * weight).sum()
-}
-
-/// Base 58 with a check sum (Bitcoin, Litecoin): the last four bytes are the beginning of a double SHA-256 of those before.
-pub(super) fn base58check(word: &[u8]) -> bool {
-    const ALPHABET: &[u8; 58] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
-    let mut number = [0_u8; 25];
-    for byte in word {
-        let Some(digit) = ALPHABET.iter().position(|have| have == byte) else {
-            return false;
-        };
-        let mut carry = digit as u32;
-        for place in number.iter_mut().rev() {
-            carry += u32::from(*place) * 58;
-            *place = carry.to_le_bytes()[0];
-            carry >>= 8;
-        }
-        if carry > 0 {
-            return false;
-        }
-    }
-    let (payload, sum) = number.split_at(21);
-    Sha256::digest(Sha256::digest(payload)).get(..4) == Some(sum)
 }
 
 /// The check sum of a segregated-witness address (BIP 173, BIP 350).
@@ -73,40 +51,40 @@ pub(super) fn bech32(word: &[u8]) -> bool {
     tail.len() > 6 && matches!(sum, 1 | 0x2bc8_30a3)
 }
 
+/// Whether two digits are a month and two a day.
+fn is_date(m1: u32, m2: u32, d1: u32, d2: u32) -> bool {
+    (1..=12).contains(&(m1 * 10 + m2)) && (1..=31).contains(&(d1 * 10 + d2))
+}
+
 /// A Chinese resident number: 17 digits with a date, and a check sign (ISO 7064, MOD 11-2).
 pub(super) fn cn_resident(number: &[u8]) -> bool {
-    const SIGNS: &[u8; 11] = b"10X98765432";
     let Some((check, body)) = number.split_last() else {
         return false;
     };
     let Some(body) = digits::<17>(body) else { return false };
     let sum = weighted(&body, &[7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2]) % 11;
     let [_, _, _, _, _, _, y1, y2, _, _, m1, m2, d1, d2, ..] = body;
-    let date =
-        matches!(y1 * 10 + y2, 18..=20) && (1..=12).contains(&(m1 * 10 + m2)) && (1..=31).contains(&(d1 * 10 + d2));
-    date && SIGNS.get(sum as usize) == Some(&check.to_ascii_uppercase())
+    let is_born = matches!(y1 * 10 + y2, 18..=20) && is_date(m1, m2, d1, d2);
+    is_born && b"10X98765432".get(sum as usize) == Some(&check.to_ascii_uppercase())
 }
 
 /// A Korean resident number: a date, and a check digit.
 pub(super) fn kr_resident(number: &[u8]) -> bool {
-    let Some(digits) = digits::<13>(number) else {
-        return false;
-    };
-    let [_, _, m1, m2, d1, d2, century, .., check] = digits;
-    let sum = weighted(&digits, &[2, 3, 4, 5, 6, 7, 8, 9, 2, 3, 4, 5]);
-    let date = (1..=12).contains(&(m1 * 10 + m2)) && (1..=31).contains(&(d1 * 10 + d2)) && (1..=8).contains(&century);
-    date && (11 - sum % 11) % 10 == check
+    digits::<13>(number).is_some_and(|digits| {
+        let [_, _, m1, m2, d1, d2, century, .., check] = digits;
+        let sum = weighted(&digits, &[2, 3, 4, 5, 6, 7, 8, 9, 2, 3, 4, 5]);
+        is_date(m1, m2, d1, d2) && (1..=8).contains(&century) && (11 - sum % 11) % 10 == check
+    })
 }
 
 /// A Czech or Slovak birth number: a date, women with 50 more months, divisible by eleven.
 pub(super) fn cz_birth_number(number: &[u8]) -> bool {
-    let Some(digits) = digits::<10>(number) else {
-        return false;
-    };
-    let [_, _, m1, m2, d1, d2, ..] = digits;
-    let month = m1 * 10 + m2;
-    let whole = digits.iter().fold(0_u64, |whole, digit| whole * 10 + u64::from(*digit));
-    matches!(month, 1..=12 | 51..=62 | 21..=32 | 71..=82) && (1..=31).contains(&(d1 * 10 + d2)) && whole % 11 == 0
+    digits::<10>(number).is_some_and(|digits| {
+        let [_, _, m1, m2, d1, d2, ..] = digits;
+        let whole = digits.iter().fold(0_u64, |whole, digit| whole * 10 + u64::from(*digit));
+        let is_month = matches!(m1 * 10 + m2, 1..=12 | 51..=62 | 21..=32 | 71..=82);
+        is_month && (1..=31).contains(&(d1 * 10 + d2)) && whole.is_multiple_of(11)
+    })
 }
 
 /// Luhn's formula (ISO/IEC 7812-1): payment cards, Canadian SIN, Swedish personnummer.
@@ -130,43 +108,31 @@ pub(super) fn luhn(number: &[u8]) -> bool {
     sum.is_multiple_of(10)
 }
 
-/// Verhoeff's scheme: Indian Aadhaar.
-pub(super) fn verhoeff(number: &[u8]) -> bool {
-    const PRODUCT: [[u8; 10]; 10] = [
-        [0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
-        [1, 2, 3, 4, 0, 6, 7, 8, 9, 5],
-        [2, 3, 4, 0, 1, 7, 8, 9, 5, 6],
-        [3, 4, 0, 1, 2, 8, 9, 5, 6, 7],
-        [4, 0, 1, 2, 3, 9, 5, 6, 7, 8],
-        [5, 9, 8, 7, 6, 0, 4, 3, 2, 1],
-        [6, 5, 9, 8, 7, 1, 0, 4, 3, 2],
-        [7, 6, 5, 9, 8, 2, 1, 0, 4, 3],
-        [8, 7, 6, 5, 9, 3, 2, 1, 0, 4],
-        [9, 8, 7, 6, 5, 4, 3, 2, 1, 0],
-    ];
-    const PERMUTATION: [[u8; 10]; 8] = [
-        [0, 1, 2, 3, 4, 5, 6, 7, 8, 9],
-        [1, 5, 7, 6, 2, 8, 3, 0, 9, 4],
-        [5, 8, 0, 3, 7, 9, 6, 1, 4, 2],
-        [8, 9, 1, 6, 0, 4, 3, 5, 2, 7],
-        [9, 4, 5, 3, 1, 2, 6, 8, 7, 0],
-        [4, 2, 8, 6, 5, 7, 3, 9, 0, 1],
-        [2, 7, 9, 3, 8, 0, 6, 4, 1, 5],
-        [7, 0, 4, 6, 9, 1, 3, 2, 5, 8],
-    ];
-    let mut check = 0_u8;
-    for (place, byte) in number.iter().rev().enumerate() {
-        if !byte.is_ascii_digit() {
-            return false;
-        }
-        let permuted = PERMUTATION
-            .get(place % 8)
-            .and_then(|row| row.get(usize::from(byte - b'0')));
-        let next = permuted.and_then(|permuted| PRODUCT.get(usize::from(check))?.get(usize::from(*permuted)));
-        let Some(next) = next else { return false };
-        check = *next;
-    }
-    check == 0 && number.len() > 1
+/// Verhoeff's scheme.
+fn verhoeff(number: &[u8]) -> bool {
+    /// Where the permutation of the scheme takes a digit.
+    const PERMUTATION: [u8; 10] = [1, 5, 7, 6, 2, 8, 3, 0, 9, 4];
+    let permuted = |digit: u8| PERMUTATION.get(usize::from(digit)).copied().unwrap_or_default();
+    // The product of the group of a pentagon: digits below five turn it, the others turn it over.
+    let product = |a: u8, b: u8| match (a < 5, b < 5) {
+        (true, true) => (a + b) % 5,
+        (true, false) => (a + b) % 5 + 5,
+        (false, true) => (a + 5 - b) % 5 + 5,
+        (false, false) => (a + 5 - b) % 5,
+    };
+    let digits = number.iter().rev().enumerate();
+    let check = digits.fold(0, |check, (place, byte)| {
+        product(
+            check,
+            (0..place % 8).fold(byte.wrapping_sub(b'0') % 10, |digit, _| permuted(digit)),
+        )
+    });
+    check == 0 && number.len() > 1 && number.iter().all(u8::is_ascii_digit)
+}
+
+/// Indian Aadhaar: Verhoeff's scheme, and a first digit that is in use.
+pub(super) fn in_aadhaar(number: &[u8]) -> bool {
+    number.len() == 12 && matches!(number.first(), Some(b'2'..=b'9')) && verhoeff(number)
 }
 
 /// International bank account number (ISO 13616): ISO 7064 mod 97-10.
@@ -188,32 +154,12 @@ pub(super) fn iban(number: &[u8]) -> bool {
 
 /// Characters of an IBAN by its country; `None`: no such country.
 pub(super) fn iban_length(country: [u8; 2]) -> Option<usize> {
-    const LENGTHS: &[(usize, &str)] = &[
-        (15, "NO"),
-        (16, "BE"),
-        (18, "DK FI FO GL NL SD FK"),
-        (19, "MK SI"),
-        (20, "AT BA EE KZ LT LU XK MN"),
-        (21, "CH HR LI LV"),
-        (22, "BG BH CR DE GB GE IE ME RS VA"),
-        (23, "AE GI IL IQ TL OM SO"),
-        (24, "AD CZ ES MD PK RO SA SE SK TN VG"),
-        (25, "LY PT ST"),
-        (26, "IS TR"),
-        (27, "BI FR GR IT MC MR SM DJ"),
-        (28, "AL AZ BY CY DO GT HU LB PL SV NI"),
-        (29, "BR EG PS QA UA"),
-        (30, "JO KW MU YE"),
-        (31, "MT SC"),
-        (32, "LC"),
-        (33, "RU"),
-    ];
     let country = country.to_ascii_uppercase();
     let is_country = |name: &str| name.as_bytes() == country;
-    LENGTHS
+    let line = IBAN_LENGTHS
         .iter()
-        .find(|(_, countries)| countries.split(' ').any(is_country))
-        .map(|(length, _)| *length)
+        .find(|line| line.split(' ').skip(1).any(is_country))?;
+    line.split(' ').next()?.parse().ok()
 }
 
 /// United Kingdom NHS number: mod 11.
@@ -318,21 +264,18 @@ pub(super) fn it_codice_fiscale(number: &[u8]) -> bool {
 
 /// Dutch burgerservicenummer: the test of eleven.
 pub(super) fn nl_bsn(number: &[u8]) -> bool {
-    let Some(d) = digits::<9>(number) else { return false };
-    let Some((last, body)) = d.split_last() else {
-        return false;
-    };
-    let sum = weighted(body, &[9, 8, 7, 6, 5, 4, 3, 2]);
-    sum > 0 && sum % 11 == *last
+    let sum = digits::<9>(number).map(|digits| weighted(&digits, &[9, 8, 7, 6, 5, 4, 3, 2, 10]));
+    sum.is_some_and(|sum| sum > 0 && sum.is_multiple_of(11))
 }
 
 /// Polish PESEL: weights 1-3-7-9, and a birth date.
 pub(super) fn pl_pesel(number: &[u8]) -> bool {
-    let Some(d) = digits::<11>(number) else { return false };
-    let [_, _, m1, m2, d1, d2, ..] = d;
-    let (month, day) = ((m1 * 10 + m2) % 20, d1 * 10 + d2);
-    let check = (10 - weighted(&d, &[1, 3, 7, 9, 1, 3, 7, 9, 1, 3]) % 10) % 10;
-    (1..=12).contains(&month) && (1..=31).contains(&day) && d.last() == Some(&check)
+    digits::<11>(number).is_some_and(|digits| {
+        let [_, _, m1, m2, d1, d2, ..] = digits;
+        let month = (m1 * 10 + m2) % 20;
+        let sum = weighted(&digits, &[1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1]);
+        is_date(month / 10, month % 10, d1, d2) && sum.is_multiple_of(10)
+    })
 }
 
 /// Brazilian CPF: two digits modulo 11.
@@ -354,39 +297,38 @@ pub(super) fn br_cpf(number: &[u8]) -> bool {
 /// Swedish personnummer: Luhn over the last ten digits, and a birth date (co-ordination numbers add 60 to the day).
 pub(super) fn se_personnummer(number: &[u8]) -> bool {
     let short = match number.len() {
-        10 => Some(number),
-        12 => number.get(2..),
-        _ => None,
+        12 if number.starts_with(b"19") || number.starts_with(b"20") => number.get(2..),
+        _ => Some(number),
     };
-    let Some(d) = short.and_then(digits::<10>) else {
-        return false;
-    };
-    let [_, _, m1, m2, d1, d2, ..] = d;
-    let (month, day) = (m1 * 10 + m2, d1 * 10 + d2);
-    (1..=12).contains(&month) && ((1..=31).contains(&day) || (61..=91).contains(&day)) && short.is_some_and(luhn)
+    short.and_then(digits::<10>).is_some_and(|digits| {
+        let [_, _, m1, m2, d1, d2, ..] = digits;
+        let day = d1 * 10 + d2;
+        let is_day = matches!(day, 1..=31 | 61..=91);
+        is_day && (1..=12).contains(&(m1 * 10 + m2)) && short.is_some_and(luhn)
+    })
 }
 
 /// Swiss AHV number: EAN-13 with the country code 756.
 pub(super) fn ch_ahv(number: &[u8]) -> bool {
-    let Some(d) = digits::<13>(number) else { return false };
-    let check = (10 - weighted(&d, &[1, 3, 1, 3, 1, 3, 1, 3, 1, 3, 1, 3]) % 10) % 10;
-    number.starts_with(b"756") && d.last() == Some(&check)
+    digits::<13>(number).is_some_and(|digits| {
+        let sum = weighted(&digits, &[1, 3, 1, 3, 1, 3, 1, 3, 1, 3, 1, 3, 1]);
+        number.starts_with(b"756") && sum.is_multiple_of(10)
+    })
 }
 
 /// Australian tax file number: weights modulo 11.
 pub(super) fn au_tfn(number: &[u8]) -> bool {
-    let Some(d) = digits::<9>(number) else { return false };
-    let sum = weighted(&d, &[1, 4, 3, 7, 5, 8, 6, 9, 10]);
-    sum > 0 && sum.is_multiple_of(11)
+    let sum = digits::<9>(number).map(|digits| weighted(&digits, &[1, 4, 3, 7, 5, 8, 6, 9, 10]));
+    sum.is_some_and(|sum| sum > 0 && sum.is_multiple_of(11))
 }
 
 /// Australian Medicare number: weights modulo 10, first digit 2 to 6.
 pub(super) fn au_medicare(number: &[u8]) -> bool {
-    let Some(d) = number.get(..10).filter(|_| number.len() <= 11).and_then(digits::<10>) else {
-        return false;
-    };
-    let [first, _, _, _, _, _, _, _, check, _] = d;
-    (2..=6).contains(&first) && weighted(&d, &[1, 3, 7, 9, 1, 3, 7, 9]) % 10 == check
+    let head = number.get(..10).filter(|_| number.len() <= 11);
+    head.and_then(digits::<10>).is_some_and(|digits| {
+        let [first, _, _, _, _, _, _, _, check, _] = digits;
+        (2..=6).contains(&first) && weighted(&digits, &[1, 3, 7, 9, 1, 3, 7, 9]) % 10 == check
+    })
 }
 
 /// United States social security number: areas and groups that were never issued are none.

@@ -9,22 +9,22 @@ use std::ops::Range;
 
 use super::context::plain_name;
 use super::names;
-use super::values::{Tie, is_address, is_person_name, value};
+use super::values::{Binding, is_address, is_person_name, value};
 use super::{Datum, Hit};
 use crate::model::Confidence::{self, Low, Medium};
-use crate::prefilter::Seen;
+use crate::prefilter::KeywordHit;
 use crate::prefilter::tables::Tables;
 
 /// Those that tie a value to its name, so that it need not look like a code.
 const TYING: &[&str] = &["is", "was", "be", "ist", "lautet", "est", "es", "è", "é", "value"];
 
 /// Finds named values in running text.
-pub(super) fn find(text: &str, words: impl Iterator<Item = Seen>, hits: &mut Vec<Hit>) {
+pub(super) fn find(text: &str, words: impl Iterator<Item = KeywordHit>, hits: &mut Vec<Hit>) {
     let mut members: Vec<Hit> = Vec::new();
     let mut last_end = 0;
     let mut tables = Tables::default();
     let first = hits.len();
-    for Seen { word, span: found } in words {
+    for KeywordHit { word, span: found } in words {
         let Some((datum, length)) = names::datum(word) else {
             continue;
         };
@@ -33,17 +33,17 @@ pub(super) fn find(text: &str, words: impl Iterator<Item = Seen>, hits: &mut Vec
             continue;
         }
         table(&mut tables, text, &name, hits);
-        let Some((start, tie)) = value_start(text, name.end) else {
+        let Some((start, binding)) = value_start(text, name.end) else {
             continue;
         };
         if start < last_end {
             continue;
         }
-        let Some((span, confidence)) = value(text, start, datum, tie) else {
+        let Some((span, confidence)) = value(text, start, datum, binding) else {
             continue;
         };
         // In prose a birth is a date like others.
-        let said = datum == Datum::DateOfBirth && tie != Tie::Quoted && {
+        let said = datum == Datum::DateOfBirth && binding != Binding::Quoted && {
             let name = text.get(name).unwrap_or_default();
             [" on", " am", " le", " el", " il", " op", " em", "day"]
                 .iter()
@@ -57,7 +57,7 @@ pub(super) fn find(text: &str, words: impl Iterator<Item = Seen>, hits: &mut Vec
         };
         // `name: Deployment` is a thing's name more often than a person's.
         let what = text.get(hit.span.clone()).unwrap_or_default();
-        let things = datum == Datum::Name && length <= 4 && tie != Tie::Quoted && !what.contains(' ');
+        let things = datum == Datum::Name && length <= 4 && binding != Binding::Quoted && !what.contains(' ');
         // `name="First name"`: the name of a field.
         let field = datum == Datum::Name && names::meaning(&plain_name(what)).is_some();
         if things || field {
@@ -65,7 +65,7 @@ pub(super) fn find(text: &str, words: impl Iterator<Item = Seen>, hits: &mut Vec
         }
         last_end = hit.span.end;
         match datum {
-            Datum::Name | Datum::PostalAddress if tie == Tie::Quoted => members.push(hit),
+            Datum::Name | Datum::PostalAddress if binding == Binding::Quoted => members.push(hit),
             Datum::Name | Datum::PostalAddress => hits.extend(alone(hit)),
             _ => hits.push(hit),
         }
@@ -148,7 +148,7 @@ pub(super) fn whole_value(datum: Datum, text: &str) -> Option<(Datum, Range<usiz
         Datum::Name => is_person_name(trimmed).then_some(Medium)?,
         Datum::PostalAddress => is_address(trimmed).then_some(Medium)?,
         datum => {
-            let (span, confidence) = value(trimmed, 0, datum, Tie::Quoted)?;
+            let (span, confidence) = value(trimmed, 0, datum, Binding::Quoted)?;
             // The whole value, not its beginning.
             (span.start == 0 && span.end == trimmed.len()).then_some(confidence)?
         }
@@ -179,7 +179,7 @@ fn ends_free(text: &str, at: usize) -> bool {
 }
 
 /// Where the value of a name begins, and how it is tied to the name: after words of filling, signs, markup and blanks.
-fn value_start(text: &str, from: usize) -> Option<(usize, Tie)> {
+fn value_start(text: &str, from: usize) -> Option<(usize, Binding)> {
     /// Bytes between a name and its value.
     const REACH: usize = 120;
     let mut rest = text.get(from..text.floor_char_boundary(text.len().min(from + REACH)))?;
@@ -245,16 +245,16 @@ fn value_start(text: &str, from: usize) -> Option<(usize, Tie)> {
         if let Some(inside) = bracket
             && !area_code(inside)
         {
-            return Some((end - inside.len(), Tie::Loose));
+            return Some((end - inside.len(), Binding::Loose));
         }
         let start = end - trimmed.len();
-        let tie = match (tied, quoted) {
-            (true, true) => Tie::Quoted,
-            (true, false) => Tie::Signed,
-            (false, _) => Tie::Loose,
+        let binding = match (tied, quoted) {
+            (true, true) => Binding::Quoted,
+            (true, false) => Binding::Signed,
+            (false, _) => Binding::Loose,
         };
         return (tied || trimmed.starts_with(|c: char| is_code_start(c) || matches!(c, '+' | '(')))
-            .then_some((start, tie));
+            .then_some((start, binding));
     }
     None
 }

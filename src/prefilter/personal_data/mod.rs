@@ -7,7 +7,7 @@ mod addresses;
 mod cards;
 mod checksum;
 mod context;
-mod islands;
+mod digit_runs;
 mod labelled;
 mod names;
 mod national;
@@ -24,7 +24,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use super::engine::{RuleFile, RuleKey, RuleTable, rule_keys, rules};
-use super::{Prefilter, Rule, RuleError, Seen, Subject, Unremarkable, Word, Work};
+use super::{KeywordHit, Prefilter, Rule, RuleError, Subject, TrivialContent, Word, Work};
 use crate::model::{Confidence, Content, Finding, ReasonCode, Treatment, View};
 use crate::text::bytes::{ByteClasses, Digits};
 
@@ -154,6 +154,8 @@ impl PersonalData {
     /// Reads the rules and compiles what they are found by.
     pub(super) fn new() -> Result<Self, RuleError> {
         streets::check_expressions()?;
+        tokens::check_expressions()?;
+        values::check_expressions()?;
         let known = KNOWN.as_ref().map_err(Clone::clone)?;
         Ok(Self { rules: &known.rules })
     }
@@ -172,7 +174,7 @@ impl Prefilter for PersonalData {
         people::words().chain(names::words()).collect()
     }
 
-    fn heeds_unremarkable(&self, plain: Unremarkable<'_>) -> bool {
+    fn concerns_trivial(&self, plain: TrivialContent<'_>) -> bool {
         plain
             .label
             .is_some_and(|label| names::meaning(&context::plain_name(label)).is_some())
@@ -224,13 +226,13 @@ struct Sought<'n> {
 }
 
 /// Everything personal in a text, in its order, without overlaps.
-fn hits(text: &str, kinds: ByteClasses, words: impl Iterator<Item = Seen>, sought: Sought<'_>) -> Vec<Hit> {
+fn hits(text: &str, kinds: ByteClasses, words: impl Iterator<Item = KeywordHit>, sought: Sought<'_>) -> Vec<Hit> {
     /// The words before people's names come first.
     static PEOPLE: LazyLock<usize> = LazyLock::new(|| people::words().count());
     let mut hits = Vec::new();
     let mut people = Vec::new();
     let words = words.filter_map(|seen| match seen.word.checked_sub(*PEOPLE) {
-        Some(word) => Some(Seen { word, ..seen }),
+        Some(word) => Some(KeywordHit { word, ..seen }),
         None => {
             if sought.people {
                 people::find(text, seen.word, seen.span.start, seen.span.end, &mut people);

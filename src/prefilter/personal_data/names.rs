@@ -6,6 +6,9 @@
 use crate::prefilter::words::personal_data_names::PERSONAL;
 use std::sync::LazyLock;
 
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
 use super::Datum;
 use super::context::plain_name;
 use crate::prefilter::{Keywords, Word};
@@ -65,18 +68,7 @@ static SPELLINGS: LazyLock<Vec<Spelling>> = LazyLock::new(|| {
 
 /// A name without its accents, as keys and hurried writers spell it.
 fn unaccented(name: &str) -> String {
-    name.chars()
-        .map(|c| match c {
-            'á' | 'à' | 'â' | 'ã' | 'ä' => 'a',
-            'é' | 'è' | 'ê' | 'ë' => 'e',
-            'í' | 'ì' | 'î' | 'ï' => 'i',
-            'ó' | 'ò' | 'ô' | 'õ' | 'ö' => 'o',
-            'ú' | 'ù' | 'û' | 'ü' => 'u',
-            'ç' | 'č' => 'c',
-            'ñ' => 'n',
-            other => other,
-        })
-        .collect()
+    name.nfd().filter(|c| !is_combining_mark(*c)).collect()
 }
 
 /// Whether a container with members of these names describes a person.

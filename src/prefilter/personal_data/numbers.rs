@@ -1,11 +1,11 @@
-//! Numbers of people, read from islands of digits: payment cards first, then national numbers, then phones.
+//! Numbers of people, read from runs of digits: payment cards first, then national numbers, then phones.
 
 use std::ops::Range;
 
 use super::Hit;
 use super::cards::cards;
 use super::context::Context;
-use super::islands::{Candidate, next_island, segments};
+use super::digit_runs::{Candidate, next_run, segments};
 use super::national::national;
 use super::phones::phone;
 use crate::model::Confidence::Low;
@@ -13,24 +13,24 @@ use crate::model::Confidence::Low;
 /// Finds numbers in a text that stands under a name (plain words; may be empty).
 pub(super) fn find(text: &str, name: &str, hits: &mut Vec<Hit>) {
     let mut at = 0;
-    while let Some(island) = next_island(text.as_bytes(), at) {
-        at = island.end.max(at + 1);
+    while let Some(run) = next_run(text.as_bytes(), at) {
+        at = run.end.max(at + 1);
         let digits = text
             .as_bytes()
-            .get(island.clone())
+            .get(run.clone())
             .unwrap_or_default()
             .iter()
             .filter(|b| b.is_ascii_digit())
             .count();
         if digits >= 7 {
-            read_island(text, island, name, hits);
+            read_run(text, run, name, hits);
         }
     }
 }
 
-fn read_island(text: &str, island: Range<usize>, name: &str, hits: &mut Vec<Hit>) {
-    cards(text, island.clone(), name, hits);
-    for span in segments(text, island) {
+fn read_run(text: &str, run: Range<usize>, name: &str, hits: &mut Vec<Hit>) {
+    cards(text, run.clone(), name, hits);
+    for span in segments(text, run) {
         let Some(candidate) = Candidate::of(text, span) else {
             continue;
         };

@@ -1,7 +1,7 @@
 //! Phone numbers: international, North American, national with a trunk zero, or by the words around them.
 
 use super::context::Context;
-use super::islands::Candidate;
+use super::digit_runs::Candidate;
 use super::{Datum, Hit};
 use crate::model::Confidence::Medium;
 use crate::prefilter::words::personal_data_phones::PHONE_WORDS;
@@ -58,7 +58,7 @@ pub(super) fn phone(text: &str, candidate: &Candidate<'_>, name: &str, around: &
     let zero = candidate.digits.first() == Some(&b'0');
     let bracketed = candidate.span.len() > digits && text.get(span.clone()).is_some_and(|part| part.starts_with('('));
 
-    let north = candidate.is_grouped(&[3, 3, 4]) && candidate.separated_by(&["/", "-"]);
+    let north = candidate.form() == "3/3-4";
     // `06-45258813`, `0171 1234567`, `020-2940338`.
     let trunk = || {
         let lengths: Vec<usize> = candidate.groups.iter().map(|group| group.len()).collect();

@@ -6,8 +6,9 @@ use super::checksum;
 use super::context::Context;
 use super::values::is_checked_wallet;
 use super::{Datum, Hit};
-use crate::model::Confidence::{High, Low, Medium};
+use crate::model::Confidence::{self, High, Low, Medium};
 use crate::text::bytes::Digits;
+use crate::text::expression::{Expression, expressions};
 
 /// Finds them in a text with digits at these places that stands under a name (plain words; may be empty).
 pub(super) fn find(text: &str, digits: Digits<'_>, name: &str, hits: &mut Vec<Hit>) {
@@ -34,15 +35,10 @@ pub(super) fn find(text: &str, digits: Digits<'_>, name: &str, hits: &mut Vec<Hi
         at = start + len;
         let Some(word) = bytes.get(start..at) else { continue };
         if len == 2
-            && let Some((datum, end, unsaid, words)) = spaced_nino(bytes, start)
+            && let Some(hit) = national(text, start, len, name)
         {
-            let said = Context::of(text, &(start..end), name).says(words);
-            hits.push(Hit {
-                datum,
-                span: start..end,
-                confidence: if said { High } else { unsaid },
-            });
-            at = end;
+            at = hit.span.end;
+            hits.push(hit);
             continue;
         }
         if len < 4 || !word.iter().any(u8::is_ascii_digit) {
@@ -66,15 +62,9 @@ pub(super) fn find(text: &str, digits: Digits<'_>, name: &str, hits: &mut Vec<Hi
             hits.push(iban);
             continue;
         }
-        let end = at;
-        if let Some((datum, end, unsaid, words)) = national(bytes, start, end) {
-            let said = Context::of(text, &(start..end), name).says(words);
-            hits.push(Hit {
-                datum,
-                span: start..end,
-                confidence: if said { High } else { unsaid },
-            });
-            at = end;
+        if let Some(hit) = national(text, start, len, name) {
+            at = hit.span.end;
+            hits.push(hit);
         }
     }
 }
@@ -146,134 +136,85 @@ fn iban_end(bytes: &[u8], start: usize) -> Option<usize> {
     ends.then_some(at)
 }
 
-type National = (Datum, usize, crate::model::Confidence, &'static [&'static str]);
+/// A kind of number with letters: how many characters its word has, its form, its check, how sure it is where no word says
+/// what it is, and the words that say it.
+type National = (
+    usize,
+    &'static Expression,
+    Datum,
+    fn(&[u8]) -> bool,
+    Confidence,
+    &'static [&'static str],
+);
 
-/// A national number with letters that begins here.
-fn national(bytes: &[u8], start: usize, end: usize) -> Option<National> {
-    let word = bytes.get(start..end)?;
-    let upper = word.to_ascii_uppercase();
-    let small_letters = word.iter().any(u8::is_ascii_lowercase);
-    match upper.as_slice() {
-        [_, _, _, _, _, _, _, _, letter] if letter.is_ascii_alphabetic() && checksum::es_dni(&upper) => {
-            let nie = upper.first().is_some_and(u8::is_ascii_alphabetic);
-            let words: &[&str] = if nie {
-                &["nie", "extranjero", "identity", "id "]
-            } else {
-                &["dni", "nif", "documento", "identity", "id "]
-            };
-            Some((
-                if nie { Datum::EsNie } else { Datum::EsDni },
-                end,
-                if small_letters { Low } else { Medium },
-                words,
-            ))
-        }
-        // The letter often stands apart: `12345678-Z`.
-        digits if digits.len() == 8 && digits.iter().all(u8::is_ascii_digit) => {
-            let [dash, letter] = bytes.get(end..end + 2)? else {
-                return None;
-            };
-            let free = bytes.get(end + 2).is_none_or(|next| !next.is_ascii_alphanumeric());
-            let whole = [digits, &[*letter]].concat();
-            (matches!(dash, b'-' | b' ') && letter.is_ascii_uppercase() && free && checksum::es_dni(&whole)).then_some(
-                (
-                    Datum::EsDni,
-                    end + 2,
-                    if *dash == b'-' { Medium } else { Low },
-                    &["dni", "nif", "documento"] as &[&str],
-                ),
-            )
-        }
-        [a, b, digits @ .., last] if upper.len() == 9 && is_nino(*a, *b, digits, *last) => Some((
-            Datum::UkNino,
-            end,
-            Low,
-            &["national insurance", "nino", "ni number", "ni no", "insurance number"],
-        )),
-        [_, _, _, kind, _, digits @ .., last]
-            if upper.len() == 10
-                && upper.iter().take(5).all(u8::is_ascii_alphabetic)
-                && digits.iter().all(u8::is_ascii_digit)
-                && last.is_ascii_alphabetic()
-                && b"ABCFGHLJPT".contains(kind) =>
-        {
-            Some((
-                Datum::InPan,
-                end,
-                if *kind == b'P' && !small_letters { Medium } else { Low },
-                &["pan", "permanent account"],
-            ))
-        }
-        resident if resident.len() == 18 && checksum::cn_resident(resident) => {
-            Some((Datum::NationalId, end, Medium, &["身份证", "resident", "identity"]))
-        }
-        curp if is_curp(curp) => Some((Datum::NationalId, end, Medium, &["curp"])),
-        sixteen if sixteen.len() == 16 && is_codice_fiscale(sixteen) => {
-            Some((Datum::ItCodiceFiscale, end, High, &["codice fiscale"]))
-        }
-        _ => None,
-    }
+expressions! {
+    static DNI = r"^\d{8}[A-Z]\b";
+    static DNI_SMALL = r"^\d{8}[a-z]\b";
+    /// The letter often stands apart.
+    static DNI_DASHED = r"^\d{8}-[A-Z]\b";
+    static DNI_APART = r"^\d{8} [A-Z]\b";
+    static NIE = r"^[XYZ]\d{7}[A-Z]\b";
+    static NIE_SMALL = r"^[xyzXYZ]\d{7}[a-zA-Z]\b";
+    static NINO = r"^[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z]\d{6}[A-D]\b";
+    static NINO_APART = r"^[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] \d\d \d\d \d\d [A-D]\b";
+    /// The fourth letter of a person.
+    static PAN_PERSON = r"^[A-Z]{3}P[A-Z]\d{4}[A-Z]\b";
+    static PAN = r"^(?i:[A-Z]{3}[ABCFGHLJPT][A-Z]\d{4}[A-Z])\b";
+    static CN_RESIDENT = r"^\d{17}[\dXx]\b";
+    static CURP = r"^(?i:[A-Z]{4}\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])[HMX][A-Z]{5}[A-Z\d]\d)\b";
+    static CODICE_FISCALE = r"^(?i:[A-Z]{6}\d\d[ABCDEHLMPRST]\d\d[A-Z][A-Z\d]{3}[A-Z])\b";
 }
 
-fn is_nino(a: u8, b: u8, digits: &[u8], last: u8) -> bool {
-    let first = a.is_ascii_uppercase() && !b"DFIQUV".contains(&a);
-    let second = b.is_ascii_uppercase() && !b"DFIOQUV".contains(&b);
-    let never = [b"BG", b"GB", b"KN", b"NK", b"NT", b"TN", b"ZZ"].contains(&&[a, b]);
-    first
-        && second
-        && !never
-        && digits.len() == 6
-        && digits.iter().all(u8::is_ascii_digit)
-        && matches!(last, b'A'..=b'D')
+const OF_DNI: &[&str] = &["dni", "nif", "documento", "identity", "id "];
+const OF_NIE: &[&str] = &["nie", "extranjero", "identity", "id "];
+const OF_NINO: &[&str] = &["national insurance", "nino", "ni number", "ni no", "insurance number"];
+
+#[rustfmt::skip]
+const NATIONAL: &[National] = &[
+    (9, &DNI, Datum::EsDni, checksum::es_dni, Medium, OF_DNI),
+    (9, &DNI_SMALL, Datum::EsDni, checksum::es_dni, Low, OF_DNI),
+    (8, &DNI_DASHED, Datum::EsDni, checksum::es_dni, Medium, OF_DNI),
+    (8, &DNI_APART, Datum::EsDni, checksum::es_dni, Low, OF_DNI),
+    (9, &NIE, Datum::EsNie, checksum::es_dni, Medium, OF_NIE),
+    (9, &NIE_SMALL, Datum::EsNie, checksum::es_dni, Low, OF_NIE),
+    (9, &NINO, Datum::UkNino, is_issued_nino, Low, OF_NINO),
+    (2, &NINO_APART, Datum::UkNino, is_issued_nino, Medium, OF_NINO),
+    (10, &PAN_PERSON, Datum::InPan, is_any, Medium, &["pan", "permanent account"]),
+    (10, &PAN, Datum::InPan, is_any, Low, &["pan", "permanent account"]),
+    (18, &CN_RESIDENT, Datum::NationalId, checksum::cn_resident, Medium, &["身份证", "resident", "identity"]),
+    (18, &CURP, Datum::NationalId, is_any, Medium, &["curp"]),
+    (16, &CODICE_FISCALE, Datum::ItCodiceFiscale, checksum::it_codice_fiscale, High, &["codice fiscale"]),
+];
+
+fn is_any(_: &[u8]) -> bool {
+    true
 }
 
-/// `AB 12 34 56 C`.
-fn spaced_nino(bytes: &[u8], start: usize) -> Option<National> {
-    let text = bytes.get(start..start + 13)?;
-    let [a, b, b' ', d1, d2, b' ', d3, d4, b' ', d5, d6, b' ', last] = text else {
-        return None;
-    };
-    let free = bytes.get(start + 13).is_none_or(|next| !next.is_ascii_alphanumeric());
-    (free && is_nino(*a, *b, &[*d1, *d2, *d3, *d4, *d5, *d6], *last)).then_some((
-        Datum::UkNino,
-        start + 13,
-        Medium,
-        &["national insurance"] as &[&str],
-    ))
+/// Whether the letters before a British number were ever issued.
+fn is_issued_nino(number: &[u8]) -> bool {
+    !["BG", "GB", "KN", "NK", "NT", "TN", "ZZ"]
+        .iter()
+        .any(|never| number.starts_with(never.as_bytes()))
 }
 
-/// A Mexican CURP: initials, a date, a sex, a state, consonants, two signs.
-fn is_curp(code: &[u8]) -> bool {
-    let letters = |range: std::ops::Range<usize>| {
-        code.get(range)
-            .is_some_and(|part| part.iter().all(u8::is_ascii_uppercase))
-    };
-    let number = |at: usize| {
-        let pair = code.get(at..at + 2)?;
-        let [tens, ones] = pair else { return None };
-        (tens.is_ascii_digit() && ones.is_ascii_digit()).then(|| (tens - b'0') * 10 + (ones - b'0'))
-    };
-    code.len() == 18
-        && letters(0..4)
-        && number(4).is_some()
-        && number(6).is_some_and(|month| (1..=12).contains(&month))
-        && number(8).is_some_and(|day| (1..=31).contains(&day))
-        && matches!(code.get(10), Some(b'H' | b'M' | b'X'))
-        && letters(11..16)
-        && code.last().is_some_and(u8::is_ascii_digit)
-}
-
-fn is_codice_fiscale(code: &[u8]) -> bool {
-    let letters = |range: std::ops::Range<usize>| {
-        code.get(range)
-            .is_some_and(|part| part.iter().all(u8::is_ascii_alphabetic))
-    };
-    let digits =
-        |range: std::ops::Range<usize>| code.get(range).is_some_and(|part| part.iter().all(u8::is_ascii_digit));
-    letters(0..6)
-        && digits(6..8)
-        && code.get(8).is_some_and(|month| b"ABCDEHLMPRST".contains(month))
-        && digits(9..11)
-        && letters(11..12)
-        && checksum::it_codice_fiscale(code)
+/// The national number with letters that begins here with a word of so many characters.
+fn national(text: &str, start: usize, length: usize, name: &str) -> Option<Hit> {
+    let rest = text.get(start..)?;
+    NATIONAL
+        .iter()
+        .filter(|(known, ..)| *known == length)
+        .find_map(|(_, form, datum, check, unsaid, words)| {
+            let found = form.find(rest)?;
+            let number: Vec<u8> = found.as_str().bytes().filter(u8::is_ascii_alphanumeric).collect();
+            let span = start..start + found.end();
+            check(&number).then(|| Hit {
+                datum: *datum,
+                confidence: if Context::of(text, &span, name).says(words) {
+                    High
+                } else {
+                    *unsaid
+                },
+                span,
+            })
+        })
 }

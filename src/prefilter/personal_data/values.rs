@@ -1,15 +1,18 @@
 //! Values by the kind that their name promises: dates, codes, numbers, names of people, postal addresses.
 
-use crate::prefilter::words::personal_data_values::MONTHS;
 use std::ops::Range;
 
 use super::Datum;
 use super::checksum;
+use super::phones::extension;
 use crate::model::Confidence::{self, High, Low, Medium};
+use crate::prefilter::words::personal_data_values::{PARTICLES, STREETS};
+use crate::text::bytes::base58check;
+use crate::text::expression::{Expression, expressions};
 
 /// How a value is tied to its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tie {
+pub(super) enum Binding {
     /// By a sign or a word, and in quotes: a member of a record, a cell.
     Quoted,
     /// By a sign or a word.
@@ -18,42 +21,67 @@ pub(super) enum Tie {
     Loose,
 }
 
+expressions! {
+    /// The digits of a card, in groups or not.
+    static DIGITS = r"^\d(?:[ .-]?\d){11,18}";
+    /// A bank's code: four letters, a country that has many banks or a digit further on, a place, perhaps a branch.
+    static BIC = r"^[A-Z]{4}(?:(?:DE|FR|GB|ES|IT|NL|BE|CH|AT|PT|IE|US|LU|DK|SE|NO|FI|PL|CZ|GR)[A-Z\d]{2}|[A-Z]{2}(?:\d[A-Z\d]|[A-Z]\d))(?:[A-Z\d]{3})?";
+    static TELEPHONE = r"^[+(]{0,2}\d(?:[ ./()-]{0,3}\d){5,14}";
+    /// The expiry of a card: a month and a year.
+    static EXPIRY = r"^(?:0[1-9]|1[0-2])[/-](?:\d{4}|\d{2})";
+    /// A security code or a PIN.
+    static PIN = r"^\d{3,8}";
+    static MAC = r"^[\da-fA-F]{2}(?:(?::[\da-fA-F]{2}){5}|(?:-[\da-fA-F]{2}){5})";
+    /// The number of a chassis, or a plate.
+    static VEHICLE = r"^(?:[A-Z\d]{17}\b|[A-Z\d]{1,7}(?:[ .-][A-Z\d]{1,7}\b){0,3})";
+    /// An address of one of the usual chains.
+    static WALLET = r"^(?:0x[\da-fA-F]{40}|(?:bc1|ltc1|tb1|addr1)[\da-zA-Z]{22,}|[13LMrDTXt][1-9A-HJ-NP-Za-km-z]{24,35})";
+    static USER_NAME = r"^[A-Za-z\d](?:[\w.-]*\w)?";
+    /// Two numbers with a fraction each.
+    static COORDINATES = r"^[-+]?\d{1,3}\.\d{2,}[, /°NS;]{1,5}[-+]?\d{1,3}\.\d{2,}";
+    /// A date in digits, perhaps with a time.
+    static DATE = r"^(?:(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:\d{4}|\d{2}))(?:T[\dT:.Z+]*)?|(?:19\d\d|20[0-3]\d)\d{4}|\d{4}(?:19\d\d|20[0-3]\d))";
+    /// `12 April 1982`, `April 12, 1982`, `12th of April 1982`, `12-Apr-1982`, `April/82`, in seven languages.
+    static WRITTEN_DATE = r"(?i)^(?:\d{1,2}(?:st|nd|rd|th|er|º)?[ .,/-]{1,3}(?:of |de )?(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mai|okt|dez|mär|fév|avr|juin|juil|août|déc|ene|abr|ago|dic|gen|mag|giu|lug|set|ott|maa|mei|fev|out)\pL*[ .,/-]{1,3}(?:of |de |del )?\d{4}|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mai|okt|dez|mär|fév|avr|août|déc|ene|abr|ago|dic|gen|mag|giu|lug|set|ott|maa|mei|fev|out)\pL*(?:[ .,/-]{1,3}\d{1,2}(?:st|nd|rd|th)?[ .,/-]{1,3}\d{4}|/\d{2}))";
+}
+
 /// The value of this kind that begins here.
-pub(super) fn value(text: &str, start: usize, datum: Datum, tie: Tie) -> Option<(Range<usize>, Confidence)> {
+pub(super) fn value(text: &str, start: usize, datum: Datum, binding: Binding) -> Option<(Range<usize>, Confidence)> {
     let rest = text.get(start..text.floor_char_boundary(text.len().min(start + 160)))?;
-    let tied = tie != Tie::Loose;
-    let mut confidence = High;
-    let len = match datum {
-        Datum::DateOfBirth => date(rest)?,
-        Datum::DriverLicence => code(rest, 5, 24, 4)?,
-        Datum::Passport => code(rest, 6, 12, 3)?,
-        Datum::HealthId => code(rest, 4, 20, 3)?,
-        Datum::InsuranceId => code(rest, 5, 24, 4)?,
-        Datum::NationalId => code(rest, 6, 26, 4)?,
-        Datum::BankAccount => code(rest, 6, 24, 6).or_else(|| bic(rest))?,
-        Datum::PaymentCard => digits(rest, 12..=19)?,
-        Datum::Iban => code(rest, 15, 42, 8).filter(|_| rest.bytes().take(2).all(|b| b.is_ascii_alphabetic()))?,
-        Datum::Phone => telephone(rest)?,
-        Datum::CardDetail => {
-            let (len, sure) = card_detail(rest)?;
-            confidence = sure;
-            len
+    let tied = binding != Binding::Loose;
+    let (len, confidence) = match datum {
+        Datum::DateOfBirth => (date(rest)?, Medium),
+        Datum::DriverLicence => (code(rest, 5, 24, 4)?, High),
+        Datum::Passport => (code(rest, 6, 12, 3)?, High),
+        Datum::HealthId => (code(rest, 4, 20, 3)?, High),
+        Datum::InsuranceId => (code(rest, 5, 24, 4)?, Medium),
+        Datum::NationalId => (code(rest, 6, 26, 4)?, Medium),
+        Datum::BankAccount => (code(rest, 6, 24, 6).or_else(|| whole(&BIC, rest))?, Medium),
+        Datum::PaymentCard => (whole(&DIGITS, rest)?, Medium),
+        Datum::Iban => {
+            let begins = rest.bytes().take(2).all(|byte| byte.is_ascii_alphabetic());
+            (code(rest, 15, 42, 8).filter(|_| begins)?, Medium)
         }
-        Datum::DeviceId => mac(rest).or_else(|| code(rest, 8, 40, 6))?,
-        Datum::VehicleId => vehicle(rest)?,
-        Datum::CryptoWallet => wallet(rest)?,
-        Datum::UserName => user_name(rest).filter(|_| tied)?,
-        Datum::Location => coordinates(rest)?,
-        Datum::Name if tied => person(rest, tie)?,
-        Datum::PostalAddress if tied => address(rest, tie)?,
+        Datum::Phone => (telephone(rest)?, Medium),
+        Datum::CardDetail => card_detail(rest)?,
+        Datum::DeviceId => (whole(&MAC, rest).or_else(|| code(rest, 8, 40, 6))?, Medium),
+        Datum::VehicleId => (vehicle(rest)?, Medium),
+        Datum::CryptoWallet => (wallet(rest)?, Medium),
+        Datum::UserName => (user_name(rest).filter(|_| tied)?, Low),
+        Datum::Location => (COORDINATES.find(rest)?.len(), Low),
+        Datum::Name if tied => (person(rest, binding)?, Medium),
+        Datum::PostalAddress if tied => (address(rest, binding)?, Medium),
         _ => return None,
     };
-    let confidence = match datum {
-        Datum::UserName | Datum::Location => Low,
-        Datum::DriverLicence | Datum::Passport | Datum::HealthId => confidence,
-        _ => confidence.min(Medium),
-    };
     Some((start..start + len, confidence))
+}
+
+/// How much of a text an expression fits, when no letter or digit follows.
+fn whole(expression: &Expression, rest: &str) -> Option<usize> {
+    expression
+        .find(rest)
+        .map(|found| found.len())
+        .filter(|len| ends(rest, *len))
 }
 
 /// A code of letters and digits with at least so many digits; blanks only between groups that have digits.
@@ -121,290 +149,63 @@ fn ends(rest: &str, at: usize) -> bool {
         .is_some_and(|after| !after.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
 }
 
-/// A bank's code: four letters, a country, a place, perhaps a branch; all capitals.
-fn bic(rest: &str) -> Option<usize> {
-    let len = rest.bytes().take_while(u8::is_ascii_alphanumeric).count();
-    let bytes = rest.as_bytes().get(..len)?;
-    let fits = matches!(len, 8 | 11)
-        && bytes.iter().take(6).all(u8::is_ascii_uppercase)
-        && bytes.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
-    // What has no digit could be a word; then its country must be one with many banks.
-    let country = rest.get(4..6)?;
-    let known = [
-        "DE", "FR", "GB", "ES", "IT", "NL", "BE", "CH", "AT", "PT", "IE", "US", "LU", "DK", "SE", "NO", "FI", "PL",
-        "CZ", "GR",
-    ];
-    (fits && (known.contains(&country) || bytes.iter().any(u8::is_ascii_digit)) && ends(rest, len)).then_some(len)
-}
-
-/// A row of so many digits, in groups or not.
-fn digits(rest: &str, range: std::ops::RangeInclusive<usize>) -> Option<usize> {
-    let row = Row {
-        opening: (b"", 0),
-        parting: (b" -.", 1),
-    };
-    let (count, end) = row.read(rest, *range.end());
-    (range.contains(&count) && ends(rest, end)).then_some(end)
-}
-
-/// How the digits of one number are written: which signs, and how many in a row, may stand before the first and between two.
-struct Row {
-    opening: (&'static [u8], usize),
-    parting: (&'static [u8], usize),
-}
-
-impl Row {
-    /// How many digits stand at the beginning of a text, and where they end; of more than `most` one more is read.
-    fn read(&self, rest: &str, most: usize) -> (usize, usize) {
-        let (mut count, mut end, mut gap) = (0, 0, 0);
-        for (at, byte) in rest.bytes().enumerate() {
-            let (signs, widest) = if count == 0 { self.opening } else { self.parting };
-            if byte.is_ascii_digit() {
-                count += 1;
-                gap = 0;
-                end = at + 1;
-            } else if gap < widest && signs.contains(&byte) {
-                gap += 1;
-            } else {
-                break;
-            }
-            if count > most {
-                break;
-            }
-        }
-        (count, end)
-    }
-}
-
 /// A phone number in any writing; the name has said what it is.
 fn telephone(rest: &str) -> Option<usize> {
-    const MOST: usize = 15;
-    let row = Row {
-        opening: (b"+(", 2),
-        parting: (b" -./()", 3),
-    };
-    let (count, end) = row.read(rest, MOST);
-    if !rest.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '+' | '(')) {
-        return None;
-    }
-    let number = rest.get(..end)?;
-    let is_date = date(rest).is_some_and(|len| len >= end);
-    let extension = super::phones::extension(rest.get(end..)?);
-    let end = end + extension;
-    ((6..=MOST).contains(&count) && !is_date && ends(rest, end) && !number.contains("((")).then_some(end)
+    let number = TELEPHONE.find(rest)?;
+    let is_date = date(rest).is_some_and(|len| len >= number.end());
+    let end = number.end() + extension(rest.get(number.end()..)?);
+    (!is_date && ends(rest, end) && !number.as_str().contains("((")).then_some(end)
 }
 
 /// A security code or a PIN, or an expiry; the latter is a date like others.
 fn card_detail(rest: &str) -> Option<(usize, Confidence)> {
-    let len = rest.bytes().take_while(u8::is_ascii_digit).count();
-    let after = rest.as_bytes().get(len..)?;
-    if let [b'/' | b'-', more @ ..] = after {
-        let year = more.iter().take_while(|b| b.is_ascii_digit()).count();
-        let month = rest
-            .get(..len)?
-            .parse::<u8>()
-            .ok()
-            .filter(|month| (1..=12).contains(month));
-        let end = len + 1 + year;
-        return (month.is_some()
-            && matches!(year, 2 | 4)
-            && len == 2
-            && ends(rest, end)
-            && after.get(1 + year) != Some(&b'/'))
-        .then_some((end, Low));
+    if let Some(len) = whole(&EXPIRY, rest) {
+        return (!rest.get(len..)?.starts_with('/')).then_some((len, Low));
     }
-    let joined = matches!(after, [b'.' | b',' | b':', digit, ..] if digit.is_ascii_digit());
-    ((3..=8).contains(&len) && ends(rest, len) && !joined).then_some((len, Medium))
-}
-
-/// Six pairs of hexadecimal digits.
-fn mac(rest: &str) -> Option<usize> {
-    let bytes = rest.as_bytes().get(..17)?;
-    let sign = bytes.get(2).copied().filter(|sign| matches!(sign, b':' | b'-'))?;
-    let fits = bytes.iter().enumerate().all(|(at, byte)| match at % 3 {
-        2 => *byte == sign,
-        _ => byte.is_ascii_hexdigit(),
-    });
-    (fits && ends(rest, 17)).then_some(17)
+    let len = whole(&PIN, rest)?;
+    let mut after = rest.get(len..)?.chars();
+    let joined = after.next().is_some_and(|c| "/-.,:".contains(c)) && after.next().is_some_and(|c| c.is_ascii_digit());
+    (!joined).then_some((len, Medium))
 }
 
 /// The number of a chassis, or a plate.
 fn vehicle(rest: &str) -> Option<usize> {
-    let len = rest
-        .bytes()
-        .take_while(|b| b.is_ascii_uppercase() || b.is_ascii_digit())
-        .count();
-    let chassis = rest.as_bytes().get(..len)?;
-    let has_digit = |bytes: &[u8]| bytes.iter().any(u8::is_ascii_digit);
-    if len == 17 && has_digit(chassis) && ends(rest, len) {
-        return Some(len);
-    }
-    let mut end = 0;
-    for (index, group) in rest.split([' ', '-', '.']).take(4).enumerate() {
-        let len = group
-            .bytes()
-            .take_while(|b| b.is_ascii_uppercase() || b.is_ascii_digit())
-            .count();
-        if len == 0 || len > 7 {
-            break;
-        }
-        let whole = len == group.len();
-        let begin = if index == 0 { 0 } else { end + 1 };
-        if !whole && group.as_bytes().get(len).is_some_and(u8::is_ascii_alphanumeric) {
-            break;
-        }
-        end = begin + len;
-        if !whole {
-            break;
-        }
-    }
-    let plate = rest.as_bytes().get(..end)?;
-    let signs = plate.iter().filter(|b| b.is_ascii_alphanumeric()).count();
-    let letters = plate.iter().any(u8::is_ascii_alphabetic);
-    ((4..=10).contains(&signs) && letters && has_digit(plate) && ends(rest, end)).then_some(end)
+    let len = whole(&VEHICLE, rest)?;
+    let plate = rest.as_bytes().get(..len)?;
+    let signs = plate.iter().filter(|byte| byte.is_ascii_alphanumeric()).count();
+    let is_mixed = plate.iter().any(u8::is_ascii_digit) && (signs == 17 || plate.iter().any(u8::is_ascii_alphabetic));
+    (is_mixed && matches!(signs, 4..=10 | 17)).then_some(len)
 }
 
 /// An address of one of the usual chains.
 fn wallet(rest: &str) -> Option<usize> {
-    let len = rest.bytes().take_while(u8::is_ascii_alphanumeric).count();
-    let address = rest.get(..len)?;
-    let hex = address
-        .strip_prefix("0x")
-        .is_some_and(|digits| digits.len() == 40 && digits.bytes().all(|b| b.is_ascii_hexdigit()));
-    let segwit = ["bc1", "ltc1", "tb1", "addr1"]
-        .iter()
-        .any(|start| address.starts_with(start))
-        && len >= 26;
-    let base58 = (25..=36).contains(&len)
-        && address.starts_with(['1', '3', 'L', 'M', 'r', 'D', 'T', 'X', 't'])
-        && address.bytes().any(|b| b.is_ascii_digit())
-        && address.bytes().any(|b| b.is_ascii_uppercase())
-        && !address.contains(['0', 'O', 'I', 'l']);
-    (hex || segwit || base58).then_some(len)
+    let len = whole(&WALLET, rest)?;
+    let address = rest.as_bytes().get(..len)?;
+    let is_mixed = address.iter().any(u8::is_ascii_digit) && address.iter().any(u8::is_ascii_uppercase);
+    (is_mixed || address.starts_with(b"0x") || address.get(..6)?.contains(&b'1')).then_some(len)
 }
 
 /// One word that no dictionary has.
 fn user_name(rest: &str) -> Option<usize> {
-    let len = rest
-        .bytes()
-        .take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-'))
-        .count();
-    let name = rest.get(..len)?.trim_end_matches(['.', '-']);
-    let telling = name
-        .bytes()
-        .any(|b| b.is_ascii_digit() || matches!(b, b'_' | b'.' | b'-'));
+    let name = USER_NAME.find(rest)?.as_str();
+    let is_telling = name.contains(|c: char| c.is_ascii_digit() || matches!(c, '_' | '.' | '-'));
     let letters = name.bytes().filter(u8::is_ascii_alphabetic).count();
-    let code = name.starts_with(['.', '-', '_']) || name.contains("..");
-    ((3..=32).contains(&name.len())
-        && telling
-        && letters >= 2
-        && !code
-        && !rest.get(len..)?.starts_with(['(', '[', '@', '/']))
-    .then_some(name.len())
-}
-
-/// Two numbers with a fraction each.
-fn coordinates(rest: &str) -> Option<usize> {
-    let number = |text: &str| {
-        let sign = usize::from(text.starts_with(['-', '+']));
-        let whole = text.bytes().skip(sign).take_while(u8::is_ascii_digit).count();
-        let fraction = text
-            .bytes()
-            .skip(sign + whole + 1)
-            .take_while(u8::is_ascii_digit)
-            .count();
-        let point = text.as_bytes().get(sign + whole) == Some(&b'.');
-        (point && (1..=3).contains(&whole) && fraction >= 2).then_some(sign + whole + 1 + fraction)
-    };
-    let lead = usize::from(rest.starts_with(['[', '(']));
-    let first = number(rest.get(lead..)?)?;
-    let between = rest.get(lead + first..)?;
-    let gap = between.len() - between.trim_start_matches([',', ' ', '/', '°', 'N', 'S', ';']).len();
-    let second = number(between.get(gap..)?)?;
-    (lead == 0 && (1..=5).contains(&gap)).then_some(first + gap + second)
+    let is_name = name.is_ascii() && is_telling && letters >= 2 && !name.contains("..");
+    let is_code = rest.get(name.len()..)?.starts_with(['(', '[', '@', '/']);
+    (is_name && !is_code && (3..=32).contains(&name.len())).then_some(name.len())
 }
 
 /// A date in one of the usual spellings.
 pub(super) fn date(rest: &str) -> Option<usize> {
-    let is_part = |b: &u8| b.is_ascii_digit() || matches!(b, b'-' | b'/' | b'.');
-    let len = rest.bytes().take_while(|b| is_part(b)).count();
-    let numeric = rest.get(..len)?.trim_end_matches(['.', '-', '/']);
-    let parts: Vec<&str> = numeric.split(['-', '/', '.']).collect();
-    let fits = |part: &&str, lengths: &[usize]| lengths.contains(&part.len());
-    if let [a, b, c] = parts.as_slice()
-        && ((fits(a, &[4]) && fits(b, &[1, 2]) && fits(c, &[1, 2]))
-            || (fits(a, &[1, 2]) && fits(b, &[1, 2]) && fits(c, &[2, 4])))
-    {
-        return Some(numeric.len() + time(rest.get(numeric.len()..)?));
-    }
-    // `19820412`
-    let year = |from: usize| {
-        let part = numeric.get(from..from + 4)?.parse::<u16>().ok()?;
-        (1900..=2035).contains(&part).then_some(())
+    let goes_on = |len: usize| {
+        let after = rest.get(len..).unwrap_or_default();
+        after
+            .trim_start_matches(['-', '/', '.'])
+            .starts_with(|c: char| c.is_ascii_digit())
     };
-    if numeric.len() == 8 && parts.len() == 1 && (year(0).is_some() || year(4).is_some()) && ends(rest, 8) {
-        return Some(8);
-    }
-    written_date(rest)
+    let digits = DATE.find(rest).map(|found| found.len()).filter(|len| !goes_on(*len));
+    digits.or_else(|| WRITTEN_DATE.find(rest).map(|found| found.len()))
 }
-
-/// The time behind a date: `T00:00:00Z`.
-fn time(rest: &str) -> usize {
-    if !rest.starts_with('T') {
-        return 0;
-    }
-    rest.bytes()
-        .take_while(|b| b.is_ascii_digit() || matches!(b, b'T' | b':' | b'.' | b'Z' | b'+'))
-        .count()
-}
-
-/// `12 April 1982`, `April 12, 1982`, `12th of April 1982`, `12-Apr-1982`, `April/82`.
-fn written_date(rest: &str) -> Option<usize> {
-    let mut end = 0;
-    let (mut month, mut day, mut year) = (false, false, false);
-    let mut short = None;
-    for word in rest.split_inclusive([' ', ',', '.', '-', '/']).take(8) {
-        let bare = word.trim_end_matches([' ', ',', '.', '-', '/']);
-        let bare = bare.trim_end_matches(['"', '\'', ')', ';', '<', '\n', '\r']);
-        let bare = bare
-            .split(['\n', '"', '<', ';', ')', '|', '\\'])
-            .next()
-            .unwrap_or_default();
-        let lower = bare.to_lowercase();
-        let number: String = bare.chars().take_while(char::is_ascii_digit).collect();
-        if bare.is_empty() {
-            end += word.len();
-            continue;
-        }
-        if !month && MONTHS.iter().any(|name| lower.starts_with(name)) {
-            month = true;
-        } else if number.len() == 4 && number.len() == bare.len() {
-            year = true;
-        } else if month && !day && number.len() == 2 && number.len() == bare.len() && word.ends_with(['/', '"', '\n']) {
-            short = Some(end + bare.len());
-            day = true;
-        } else if (1..=2).contains(&number.len()) && bare.len() <= number.len() + 2 && !day {
-            day = true;
-            if month && number.len() == 2 && rest.get(..end).is_some_and(|so_far| so_far.ends_with('/')) {
-                short = Some(end + bare.len());
-            }
-        } else if lower != "of" && lower != "de" && lower != "del" {
-            return short;
-        }
-        if month && day && year {
-            return Some(end + bare.len());
-        }
-        end += word.len();
-    }
-    short
-}
-
-/// Words that stand inside names.
-#[rustfmt::skip]
-const PARTICLES: &[&str] = &[
-    "de", "la", "del", "van", "der", "den", "von", "zu", "dos", "das", "da", "do", "di", "du", "le", "el", "bin", "ibn", "al",
-    "ter", "ten", "y", "e",
-];
 
 /// The words of a person's name that a text begins with: capitalised, with particles between, at most five.
 pub(super) fn person_run(rest: &str) -> Option<usize> {
@@ -441,8 +242,8 @@ pub(super) fn person_run(rest: &str) -> Option<usize> {
 }
 
 /// A person's name behind a sign.
-fn person(rest: &str, tie: Tie) -> Option<usize> {
-    if tie == Tie::Quoted {
+fn person(rest: &str, binding: Binding) -> Option<usize> {
+    if binding == Binding::Quoted {
         let len = rest.find(['"', '\'', '`', '\\', '\n', ',', ';', '<', '”', '»'])?;
         return is_person_name(rest.get(..len)?).then_some(len);
     }
@@ -459,8 +260,8 @@ fn person(rest: &str, tie: Tie) -> Option<usize> {
 }
 
 /// A postal address behind a sign: to the end of its line or its cell.
-fn address(rest: &str, tie: Tie) -> Option<usize> {
-    if tie == Tie::Quoted {
+fn address(rest: &str, binding: Binding) -> Option<usize> {
+    if binding == Binding::Quoted {
         let closes = |at: usize| {
             rest.get(at + 1..)
                 .is_some_and(|after| after.is_empty() || after.starts_with([',', '}', ']', ')', ';', '>', '\n']))
@@ -470,27 +271,11 @@ fn address(rest: &str, tie: Tie) -> Option<usize> {
         return is_address(rest.get(..len)?).then_some(len);
     }
     let line = rest.get(..rest.find(['\n', '<', '|', ';', '"', '\r']).unwrap_or(rest.len()))?;
-    let mut end = 0;
-    let mut at = 0;
+    let (mut end, mut at) = (0, 0);
     for piece in line.split_inclusive([' ', ',']) {
         let word = piece.trim_end_matches([' ', ',']);
-        let plain = word.starts_with(char::is_lowercase) && !PARTICLES.contains(&word) && !word.starts_with("des");
-        let street = [
-            "straat",
-            "straße",
-            "rue",
-            "avenue",
-            "boulevard",
-            "impasse",
-            "place",
-            "chemin",
-            "via",
-            "calle",
-        ];
-        if plain
-            && !street.contains(&word.to_lowercase().as_str())
-            && !word.chars().all(|c| c.is_ascii_digit() || c == '.')
-        {
+        let is_plain = word.starts_with(char::is_lowercase) && !PARTICLES.contains(&word) && !word.starts_with("des");
+        if is_plain && !STREETS.contains(&word.to_lowercase().as_str()) {
             break;
         }
         if !word.is_empty() {
@@ -536,7 +321,7 @@ pub(super) fn is_address(text: &str) -> bool {
 pub(super) fn is_checked_wallet(word: &[u8]) -> bool {
     (26..=35).contains(&word.len())
         && matches!(word.first(), Some(b'1' | b'3' | b'L' | b'M'))
-        && checksum::base58check(word)
+        && base58check(word).is_some_and(|payload| payload.len() == 21)
         || word.starts_with(b"bc1") && (42..=62).contains(&word.len()) && checksum::bech32(word)
         || word.starts_with(b"ltc1") && (43..=63).contains(&word.len()) && checksum::bech32(word)
 }

@@ -3,12 +3,11 @@
 use crate::prefilter::words::secret_check::HOSTS;
 use std::ops::Range;
 
-use base64::Engine;
-use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde::Deserialize;
-use sha2::{Digest, Sha256};
 
 use super::value;
+use crate::text::bytes::base58check;
+use crate::text::views::from_base64;
 
 /// A check that a rule asks for by name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -64,20 +63,6 @@ pub(super) enum Opinion {
     Plausible,
 }
 
-/// Both alphabets occur where only one should; padding is often lost.
-const STANDARD: GeneralPurpose = GeneralPurpose::new(
-    &base64::alphabet::STANDARD,
-    GeneralPurposeConfig::new()
-        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
-        .with_decode_allow_trailing_bits(true),
-);
-const URL_SAFE: GeneralPurpose = GeneralPurpose::new(
-    &base64::alphabet::URL_SAFE,
-    GeneralPurposeConfig::new()
-        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
-        .with_decode_allow_trailing_bits(true),
-);
-
 impl Check {
     /// What the check says of a value at its place.
     pub(super) fn opinion(self, text: &[u8], span: Range<usize>) -> Opinion {
@@ -89,7 +74,7 @@ impl Check {
             Check::Crc32Base62 => crc32_base62(secret),
             Check::Jwt => jwt(secret),
             Check::Jwe => jwe(secret),
-            Check::Base58check => refuted_unless(base58check(secret)),
+            Check::Base58check => refuted_unless(base58check(secret).is_some()),
             Check::BasicAuth => basic_auth(secret),
             Check::Pem => refuted_unless(pem(secret)),
             Check::Password => with_text(secret, password),
@@ -193,7 +178,7 @@ fn user_password(text: &str) -> Opinion {
 }
 
 fn basic_auth(secret: &[u8]) -> Opinion {
-    let decoded = STANDARD.decode(secret).or_else(|_| URL_SAFE.decode(secret)).ok();
+    let decoded = from_base64(secret);
     match decoded.as_deref().map(std::str::from_utf8) {
         Some(Ok(text)) if !text.chars().any(char::is_control) => user_password(text),
         _ => Opinion::Refuted,
@@ -221,7 +206,7 @@ fn is_of_the_page(before: &[u8]) -> bool {
 }
 
 fn encoded_text(secret: &[u8]) -> bool {
-    let decoded = STANDARD.decode(secret).ok().filter(|_| secret.len().is_multiple_of(4));
+    let decoded = from_base64(secret).filter(|_| secret.len().is_multiple_of(4));
     let text = decoded.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());
     text.is_some_and(|text| !text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')))
 }
@@ -294,37 +279,10 @@ fn jwe(secret: &[u8]) -> Opinion {
 }
 
 fn json(part: &[u8]) -> Option<serde_json::Value> {
-    let bytes = URL_SAFE.decode(part).ok()?;
+    let bytes = from_base64(part)?;
     serde_json::from_slice::<serde_json::Value>(&bytes)
         .ok()
         .filter(serde_json::Value::is_object)
-}
-
-fn base58check(secret: &[u8]) -> bool {
-    const ALPHABET: &[u8; 58] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
-    // Little-endian base 256; the longest format has 82 bytes.
-    let mut number: Vec<u8> = Vec::with_capacity(90);
-    for byte in secret.iter().take(120) {
-        let Some(digit) = ALPHABET.iter().position(|have| have == byte) else {
-            return false;
-        };
-        let mut carry = digit as u32;
-        for place in &mut number {
-            carry += u32::from(*place) * 58;
-            *place = carry.to_le_bytes()[0];
-            carry >>= 8;
-        }
-        while carry > 0 {
-            number.push(carry.to_le_bytes()[0]);
-            carry >>= 8;
-        }
-    }
-    number.reverse();
-    let Some((payload, sum)) = number.split_last_chunk::<4>() else {
-        return false;
-    };
-    let twice = Sha256::digest(Sha256::digest(payload));
-    twice.get(..4) == Some(sum.as_slice())
 }
 
 fn pem(secret: &[u8]) -> bool {

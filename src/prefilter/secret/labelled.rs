@@ -3,9 +3,9 @@
 //! A name alone proves little, so the value has to look like one: no reference to where the secret is kept, no stand-in, no
 //! plain word where a random value is meant.
 
+mod binding;
 mod likely;
 mod literal;
-mod tie;
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -15,9 +15,9 @@ use super::value;
 use crate::model::Confidence;
 use crate::prefilter::tables::Tables;
 use crate::prefilter::{Keywords, Word};
+use binding::{Binding, binding};
 use likely::judged;
 use literal::{fallback, literal};
-use tie::{Tie, tie};
 
 /// A value with a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,7 +77,7 @@ fn is_image_variable(text: &str, start: usize) -> bool {
 }
 
 /// The secret beside a name in running text.
-pub(super) fn beside(text: &str, name: &Name) -> Option<Found> {
+pub(super) fn value_after(text: &str, name: &Name) -> Option<Found> {
     let bytes = text.as_bytes();
     let Name {
         label,
@@ -91,10 +91,10 @@ pub(super) fn beside(text: &str, name: &Name) -> Option<Found> {
         .is_some_and(|b| matches!(b, b'?' | b'&'));
     let opening = start.checked_sub(1).and_then(|i| bytes.get(i)).copied();
     let rest = text.get(end..text.floor_char_boundary(text.len().min(end + VALUE_REACH + 40)))?;
-    let (skipped, tie) = tie(rest, is_flag, opening)?;
+    let (skipped, binding) = binding(rest, is_flag, opening)?;
     let from = end + skipped;
     if let Some(span) = fallback(text, from)
-        && let Some(confidence) = judged(text.get(span.clone())?, label, Tie::Assigned, true)
+        && let Some(confidence) = judged(text.get(span.clone())?, label, Binding::Assigned, true)
     {
         return Some(Found {
             label,
@@ -111,7 +111,7 @@ pub(super) fn beside(text: &str, name: &Name) -> Option<Found> {
     if !quoted && text.get(span.end..).is_some_and(|rest| rest.starts_with(['(', '['])) {
         return None;
     }
-    let confidence = judged(value, label, tie, quoted)?;
+    let confidence = judged(value, label, binding, quoted)?;
     Some(Found {
         label,
         span,
@@ -153,7 +153,7 @@ pub(super) fn whole(name: &str, text: &str) -> Option<Found> {
     if !names_a_secret(before, name.get(keyword.clone())?, after, label) {
         return None;
     }
-    let confidence = judged(trimmed, label, Tie::Assigned, true)?;
+    let confidence = judged(trimmed, label, Binding::Assigned, true)?;
     let start = text.len() - text.trim_start().len();
     Some(Found {
         label,
@@ -185,7 +185,7 @@ pub(super) fn in_table(tables: &mut Tables, text: &str, name: &Name) -> Vec<Foun
     let found = table.cells.into_iter().filter_map(|cell| {
         let value = text.get(cell.span.clone())?;
         let confidence =
-            judged(value, cell.meaning, Tie::Assigned, true).filter(|_| !value.contains(char::is_whitespace))?;
+            judged(value, cell.meaning, Binding::Assigned, true).filter(|_| !value.contains(char::is_whitespace))?;
         (confidence > Confidence::Low).then_some(Found {
             label: cell.meaning,
             span: cell.span,

@@ -18,7 +18,7 @@ use std::ops::Range;
 
 use self::format::{CostMeter, Hit};
 use self::table::{Reading, Table};
-use super::{Prefilter, Rule, RuleError, StepKeywords, Subject, Unremarkable, ViewText, Word, Work};
+use super::{Prefilter, Rule, RuleError, StepKeywords, Subject, TrivialContent, ViewText, Word, Work};
 use crate::model::{Confidence, Content, Finding, Origin, Step, Treatment, View};
 use crate::policy::Policy;
 
@@ -57,7 +57,7 @@ impl Prefilter for Secret {
         self.table.self_evident_words().to_vec()
     }
 
-    fn heeds_unremarkable(&self, plain: Unremarkable<'_>) -> bool {
+    fn concerns_trivial(&self, plain: TrivialContent<'_>) -> bool {
         plain
             .label
             .is_some_and(|label| label.eq_ignore_ascii_case("value") || labelled::may_name(label))
@@ -117,7 +117,7 @@ fn by_name(table: &Table, subject: &Subject<'_>) -> Option<Hit> {
     let mut hit = table.hit_by_name(own, text).or_else(|| {
         let name = own
             .eq_ignore_ascii_case("value")
-            .then(|| name_beside(subject.step, content))
+            .then(|| sibling_name(subject.step, content))
             .flatten()?;
         table.hit_by_name(name, text)
     })?;
@@ -148,7 +148,7 @@ fn is_declared_argument(subject: &Subject<'_>) -> bool {
 }
 
 /// The text of the member `name` or `key` of the same container.
-fn name_beside<'a>(step: &'a Step, content: &Content) -> Option<&'a str> {
+fn sibling_name<'a>(step: &'a Step, content: &Content) -> Option<&'a str> {
     let container = |content: &Content| content.pointer.as_str().rfind('/');
     let own = content.pointer.as_str().get(..container(content)?)?;
     let from = content.id.index().saturating_sub(NAME_REACH);

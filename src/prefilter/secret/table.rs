@@ -16,7 +16,7 @@ use super::labelled;
 use super::names::{self, Label};
 use crate::model::Confidence;
 use crate::prefilter::tables::Tables;
-use crate::prefilter::{Keywords, Rule, RuleError, Seen, Word};
+use crate::prefilter::{KeywordHit, Keywords, Rule, RuleError, Word};
 use crate::text::keywords::Before;
 
 /// Every rule of the family.
@@ -45,7 +45,7 @@ const LABEL_COST: usize = 512;
 pub(super) enum Reading {
     /// All.
     Everything,
-    /// Only those that need no word beside them: what can be told even from pieces sewn together.
+    /// Only those that need no word beside them: what can be told even from pieces joined.
     SelfEvident,
 }
 
@@ -173,7 +173,7 @@ impl Table {
         self.self_evident.hits(text).of(0).next().is_some()
     }
 
-    /// Every secret in pieces that are sewn together, as far as it can be told from them alone.
+    /// Every secret in pieces that are joined, as far as it can be told from them alone.
     pub(super) fn self_evident_hits(&self, text: &str) -> Vec<Hit> {
         let words = self.self_evident.hits(text);
         let mut effort = CostMeter::for_text(text, CostMeter::OF_STEP);
@@ -184,7 +184,7 @@ impl Table {
     pub(super) fn hits(
         &self,
         text: &str,
-        words: impl Iterator<Item = Seen>,
+        words: impl Iterator<Item = KeywordHit>,
         reading: Reading,
         effort: &mut CostMeter,
     ) -> Vec<Hit> {
@@ -226,7 +226,7 @@ impl Table {
                             effort.spend(LABEL_COST);
                             let cells = labelled::in_table(&mut tables, text, &name);
                             hits.extend(cells.iter().map(|found| self.labelled_hit(found)));
-                            hits.extend(labelled::beside(text, &name).map(|found| self.labelled_hit(&found)));
+                            hits.extend(labelled::value_after(text, &name).map(|found| self.labelled_hit(&found)));
                         }
                     }
                 }

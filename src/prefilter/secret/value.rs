@@ -2,7 +2,7 @@
 //!
 //! Nothing here knows a provider.
 
-use crate::prefilter::words::secret_value::{REFERENCES, STAND_INS, WORDS};
+use crate::prefilter::words::secret_value::{COMMON, REFERENCES, STAND_INS, TAGS, WORDS};
 use std::sync::LazyLock;
 
 use crate::text::keywords::{Keywords, Word};
@@ -79,18 +79,7 @@ pub(super) fn is_reference(value: &str) -> bool {
                 .bytes()
                 .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b':'))
     });
-    let tag = [
-        "!vault",
-        "!secret",
-        "!env",
-        "!ref",
-        "!sub",
-        "!getatt",
-        "!encrypted",
-        "!reference",
-    ]
-    .iter()
-    .any(|tag| {
+    let tag = TAGS.iter().any(|tag| {
         value
             .get(..tag.len())
             .is_some_and(|head| head.eq_ignore_ascii_case(tag))
@@ -112,85 +101,8 @@ pub(super) fn is_reference(value: &str) -> bool {
 
 /// Words that everybody knows as passwords: stand-ins in documentation, and as bad as none where they are real.
 pub(super) fn is_common_password(value: &str) -> bool {
-    const WORDS: &[&str] = &[
-        "password",
-        "passwd",
-        "pass",
-        "pwd",
-        "passphrase",
-        // As forms and translations of them say it.
-        "passwort",
-        "kennwort",
-        "wachtwoord",
-        "contraseña",
-        "contrasenya",
-        "senha",
-        "palavra-passe",
-        "hasło",
-        "heslo",
-        "jelszó",
-        "parolă",
-        "lösenord",
-        "adgangskode",
-        "passord",
-        "salasana",
-        "şifre",
-        "пароль",
-        "κωδικός",
-        "密码",
-        "密碼",
-        "パスワード",
-        "비밀번호",
-        "mật khẩu",
-        "รหัสผ่าน",
-        "पासवर्ड",
-        "סיסמה",
-        "secret",
-        "token",
-        "guest",
-        "anonymous",
-        "user",
-        "username",
-        "test",
-        "testing",
-        "foo",
-        "bar",
-        "baz",
-        "foobar",
-        "none",
-        "null",
-        "nil",
-        "true",
-        "false",
-        "undefined",
-        "string",
-        "optional",
-        "required",
-        "xxx",
-        "yyy",
-        "abc",
-        "pw",
-        "mypassword",
-        "mypass",
-        "yourpassword",
-        "hunter2",
-        "p@ssword",
-        "passw0rd",
-        "empty",
-        "unknown",
-        "demo",
-        "private",
-        "value",
-        "text",
-        "hidden",
-        "invoker",
-        "basic",
-        "oauth",
-        "jwt",
-        "invalid",
-    ];
     let lower = value.to_lowercase();
-    WORDS.contains(&lower.as_str())
+    COMMON.contains(&lower.as_str())
 }
 
 /// Words that are real passwords often enough to be worth a hint.

@@ -10,8 +10,6 @@ use std::sync::OnceLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use regex_syntax::hir::{Hir, HirKind};
 
-use super::rarity::surprise_of_four;
-
 /// Of each match, one of these is a part.
 type Pieces = BTreeSet<Vec<u8>>;
 
@@ -19,9 +17,8 @@ type Pieces = BTreeSet<Vec<u8>>;
 const MOST: usize = 64;
 /// Shorter pieces stand in every text.
 const SHORTEST: usize = 3;
-/// How often, in a text of 2 to the power of `SCALE` bytes, pieces may be expected that are still worth asking for.
-const SCALE: u32 = 32;
-const EXPECTED: u64 = 1 << (SCALE - 8);
+/// Sets of longer pieces are rare enough to be worth asking for.
+const RARE: usize = 4;
 /// Sets that are asked for.
 const SETS: usize = 3;
 
@@ -41,8 +38,8 @@ impl Needs {
     /// What an expression needs besides the words that open it; nothing when that cannot be told, or would spare nothing.
     pub(super) fn of(expression: &Hir, gate: &[String]) -> Self {
         let mut sets = needed(expression, gate);
-        sets.retain(|pieces| expected(pieces) <= EXPECTED);
-        sets.sort_by_key(expected);
+        sets.retain(|pieces| shortest(pieces) >= RARE);
+        sets.sort_by_key(|pieces| std::cmp::Reverse(shortest(pieces)));
         sets.dedup();
         sets.truncate(SETS);
         let need = |pieces| Need {
@@ -108,22 +105,14 @@ fn is_brought(piece: &[u8], word: &[u8]) -> bool {
     !short.is_empty() && piece.len() < word.len() + SHORTEST && long.windows(short.len()).any(|part| part == short)
 }
 
-/// The set that is expected least often.
+/// The set of the longest pieces.
 fn rarest(sets: Vec<Pieces>) -> Option<Pieces> {
-    sets.into_iter().min_by_key(expected)
+    sets.into_iter().max_by_key(shortest)
 }
 
-/// How often some piece of a set is expected in 2 to the power of [`SCALE`] bytes of ordinary text.
-fn expected(pieces: &Pieces) -> u64 {
-    let of_piece = |piece: &Vec<u8>| {
-        let fours = piece.windows(4).filter_map(|four| <[u8; 4]>::try_from(four).ok());
-        // Three letters are about as rare as the rarest pair of them.
-        let surprise = fours.map(surprise_of_four).max().unwrap_or(10);
-        // What stands beside the rarest four bytes is hardly ever a surprise any more.
-        let longer = piece.len().saturating_sub(4) as u32;
-        (1_u64 << SCALE) >> (surprise + longer).min(SCALE)
-    };
-    pieces.iter().map(of_piece).sum()
+/// How long the shortest piece of a set is: longer ones stand in fewer texts.
+fn shortest(pieces: &Pieces) -> usize {
+    pieces.iter().map(Vec::len).min().unwrap_or_default()
 }
 
 #[cfg(test)]

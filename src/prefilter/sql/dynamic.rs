@@ -9,7 +9,7 @@ const LONGEST: usize = 32 * 1024;
 const MOST: usize = 8;
 
 /// The texts that would be run, where the statement runs any; literals that are joined are one text.
-pub(super) fn carried(bare: &str, blank: &str) -> Vec<String> {
+pub(super) fn embedded_statements(bare: &str, blank: &str) -> Vec<String> {
     if bare.len() > LONGEST || !RUN.iter().any(|word| blank.contains(word)) {
         return Vec::new();
     }

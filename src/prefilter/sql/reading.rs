@@ -8,7 +8,7 @@ use crate::prefilter::engine::rule_keys;
 use std::ops::Range;
 
 use super::bare::{blanked, splits_keyword, without_comments};
-use super::dynamic::carried;
+use super::dynamic::embedded_statements;
 use forms::by_form;
 use searched::{by_shape, by_word};
 use statements::{by_statement, parse};
@@ -36,34 +36,7 @@ rule_keys! {
 impl Trait {
     /// Whether single words tell it, so that it matters little whether the whole was understood.
     pub(super) const fn is_a_word(self) -> bool {
-        match self {
-            Trait::RunsCommand | Trait::TouchesFiles => true,
-            Trait::Drops
-            | Trait::DropsMinor
-            | Trait::DropsColumn
-            | Trait::WritesEverywhere
-            | Trait::SeveralWithWrite
-            | Trait::HiddenWrite
-            | Trait::Grants
-            | Trait::Injected
-            | Trait::SplitKeyword => false,
-        }
-    }
-
-    pub(super) const fn explain(self) -> &'static str {
-        match self {
-            Trait::Drops => "a statement drops or empties tables, schemas or databases",
-            Trait::DropsMinor => "a statement drops what can be made anew, or what its name calls temporary or a trial",
-            Trait::DropsColumn => "a statement removes columns or constraints",
-            Trait::WritesEverywhere => "a statement deletes or updates every row of a table",
-            Trait::SeveralWithWrite => "a statement that writes follows one that reads",
-            Trait::HiddenWrite => "a query writes in one of its parts",
-            Trait::Grants => "a statement grants rights or makes a privileged user",
-            Trait::RunsCommand => "a statement runs commands on the database's machine",
-            Trait::TouchesFiles => "a statement reads or writes files of the database's machine",
-            Trait::Injected => "the text has the shape of an injected condition or query",
-            Trait::SplitKeyword => "a keyword is hidden by comments inside it",
-        }
+        matches!(self, Trait::RunsCommand | Trait::TouchesFiles)
     }
 }
 
@@ -115,7 +88,7 @@ pub(super) fn read(text: &str) -> Reading {
     }
     by_form(&blank, &span, &mut reading);
     // What is handed on as text is looked at once more, not for ever, and only where it is a statement beyond doubt.
-    for text in carried(&bare, &blank) {
+    for text in embedded_statements(&bare, &blank) {
         if let Some(statements) = parse(&text) {
             by_statement(&statements, &span, &mut reading);
             reading.certain = true;

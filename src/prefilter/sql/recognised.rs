@@ -1,24 +1,8 @@
 //! Whether a text is SQL: by the name of the argument, or by how it begins.
 
 use super::bare::without_comments;
-use crate::prefilter::words::sql_recognised::{SQL_LABELS, STARTS};
+use crate::prefilter::words::sql_recognised::{DROPPED, SQL_LABELS, STARTS};
 use crate::tools::Field;
-
-/// What a statement drops.
-const DROPPED: [&str; 12] = [
-    "table",
-    "database",
-    "schema",
-    "view",
-    "index",
-    "user",
-    "role",
-    "column",
-    "function",
-    "owned by",
-    "keyspace",
-    "all objects",
-];
 
 /// Whether an argument of this name holds SQL.
 pub(super) fn is_sql_label(label: &str) -> bool {

@@ -50,38 +50,7 @@ fn a_sentence_is_no_table() {
     assert_eq!(found("ssn,plan", "ssn"), []);
 }
 
-/// The same, searched for each name anew.
-fn line_around_plainly(text: &str, name: &Range<usize>) -> Option<Range<usize>> {
-    let from = name.start.saturating_sub(LONGEST_LINE);
-    let start = match text.as_bytes()[from..name.start].iter().rposition(|b| *b == b'\n') {
-        Some(at) => from + at + 1,
-        None if from == 0 => 0,
-        None => return None,
-    };
-    let near = &text.as_bytes()[name.end..text.len().min(name.end + LONGEST_LINE)];
-    let end = name.end + near.iter().position(|b| *b == b'\n')?;
-    (end - start <= LONGEST_LINE).then_some(start..end)
-}
-
 proptest::proptest! {
-    #[test]
-    fn lines_are_those_that_stand_there(
-        pieces in proptest::collection::vec((0_usize..9_000, 0_usize..3), 1..12),
-        mut names in proptest::collection::vec((0_usize..60_000, 0_usize..20), 1..20),
-    ) {
-        let text: String = pieces
-            .iter()
-            .map(|(length, ends)| format!("{}{}", "a".repeat(*length), "\n".repeat(*ends)))
-            .collect();
-        names.sort_by_key(|(start, length)| start + length);
-        let mut lines = Lines::default();
-        for (start, length) in names {
-            let end = (start + length).min(text.len());
-            let name = start.min(end)..end;
-            proptest::prop_assert_eq!(lines.around(&text, &name), line_around_plainly(&text, &name));
-        }
-    }
-
     #[test]
     fn any_text_is_survived_and_cells_are_on_borders(text in "(ssn|name|[(),;|\t\n\"' é]|values|12){0,40}", at in 0_usize..60) {
         let at = text.floor_char_boundary(at.min(text.len()));

@@ -2,32 +2,20 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::Fault;
 use crate::model::{Pointer, Tool, ToolCall};
 
 /// More misfits than this say nothing new.
 const MOST: usize = 8;
 
-/// In which way arguments do not fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Misfit {
-    /// Not declared.
-    Unknown,
-    /// Required, but not there.
-    Missing,
-    /// Of another JSON type.
-    Type,
-    /// Given twice.
-    Duplicate,
-}
-
 /// Every misfit of a call, with the place of the argument.
-pub(super) fn misfits(call: &ToolCall, tool: &Tool) -> Vec<(Misfit, Option<Pointer>, String)> {
+pub(super) fn misfits(call: &ToolCall, tool: &Tool) -> Vec<(Fault, Option<Pointer>, String)> {
     let mut found = Vec::new();
     let mut seen = HashSet::new();
     for argument in &call.arguments {
         if !argument.name.is_empty() && !seen.insert(argument.name.as_str()) {
             found.push((
-                Misfit::Duplicate,
+                Fault::DuplicateArgument,
                 Some(argument.pointer.clone()),
                 "an argument is given twice".to_owned(),
             ));
@@ -39,7 +27,7 @@ pub(super) fn misfits(call: &ToolCall, tool: &Tool) -> Vec<(Misfit, Option<Point
     for argument in call.arguments.iter().filter(|argument| !argument.name.is_empty()) {
         match by_name.get(argument.name.as_str()) {
             None => found.push((
-                Misfit::Unknown,
+                Fault::UnknownArgument,
                 Some(argument.pointer.clone()),
                 "the tool does not declare this argument".to_owned(),
             )),
@@ -52,7 +40,7 @@ pub(super) fn misfits(call: &ToolCall, tool: &Tool) -> Vec<(Misfit, Option<Point
                 {
                     let expected = expected.chars().take(24).collect::<String>();
                     found.push((
-                        Misfit::Type,
+                        Fault::ArgumentType,
                         Some(argument.pointer.clone()),
                         format!("an argument is declared as `{expected}`, found {found_type}"),
                     ));
@@ -67,7 +55,11 @@ pub(super) fn misfits(call: &ToolCall, tool: &Tool) -> Vec<(Misfit, Option<Point
         .filter(|definition| definition.required && !seen.contains(definition.name.as_str()))
         .count();
     if named && missing > 0 {
-        found.push((Misfit::Missing, None, format!("{missing} required argument(s) missing")));
+        found.push((
+            Fault::MissingArgument,
+            None,
+            format!("{missing} required argument(s) missing"),
+        ));
     }
     found.truncate(MOST);
     found

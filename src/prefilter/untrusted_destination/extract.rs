@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::ops::Range;
 
-use crate::prefilter::{Seen, Word};
+use crate::prefilter::{KeywordHit, Word};
 
 /// URLs of any text that are looked at…
 const MOST: usize = 64;
@@ -60,7 +60,7 @@ pub(super) struct Urls<'a> {
 ///
 /// Of very many, a neighbour of one that is known (the same directory, a short name, no query) is left out: a list of pages
 /// does not use up what is there for the places that a text hides among them.
-pub(super) fn urls(text: &str, words: impl Iterator<Item = Seen> + Clone) -> Urls<'_> {
+pub(super) fn urls(text: &str, words: impl Iterator<Item = KeywordHit> + Clone) -> Urls<'_> {
     let of_word = |wanted: usize| {
         let places = words.clone().filter(move |seen| seen.word == wanted);
         places.map(|seen| seen.span.start)

@@ -1,13 +1,13 @@
 //! What a host is: an address inside, a cloud's metadata service, a collector, somebody's look-alike.
 
 use crate::prefilter::words::untrusted_destination_hosts::{
-    COLLECTORS, DELIVERY, METADATA_NAMES, WELL_KNOWN, WILDCARD_DNS,
+    COLLECTORS, DELIVERY, INSIDE_ENDS, METADATA_ADDRESSES, METADATA_NAMES, PRIVATE_NETWORKS, WELL_KNOWN, WILDCARD_DNS,
 };
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use ipnet::{Ipv4Net, Ipv6Net};
+use ipnet::IpNet;
 
 /// What kind of place an address is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,70 +22,28 @@ pub(super) enum Zone {
     Public,
 }
 
-const METADATA_V4: &[Ipv4Addr] = &[
-    Ipv4Addr::new(169, 254, 169, 254),
-    Ipv4Addr::new(169, 254, 170, 2),
-    Ipv4Addr::new(169, 254, 170, 23),
-    Ipv4Addr::new(169, 254, 42, 42),
-    Ipv4Addr::new(169, 254, 0, 23),
-    Ipv4Addr::new(100, 100, 100, 200),
-    Ipv4Addr::new(192, 0, 0, 192),
-    Ipv4Addr::new(168, 63, 129, 16),
-];
-const METADATA_V6: &[Ipv6Addr] = &[
-    Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254),
-    Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x23),
-    Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254),
-    Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0xa9fe, 0xa9fe),
-];
+/// The addresses and networks of one list.
+fn networks(list: &[&str]) -> Vec<IpNet> {
+    list.iter().filter_map(|net| net.parse().ok()).collect()
+}
 
-const PRIVATE_V4: &[Ipv4Net] = &[
-    Ipv4Net::new_assert(Ipv4Addr::new(10, 0, 0, 0), 8),
-    Ipv4Net::new_assert(Ipv4Addr::new(172, 16, 0, 0), 12),
-    Ipv4Net::new_assert(Ipv4Addr::new(192, 168, 0, 0), 16),
-    Ipv4Net::new_assert(Ipv4Addr::new(100, 64, 0, 0), 10),
-    Ipv4Net::new_assert(Ipv4Addr::new(169, 254, 0, 0), 16),
-    Ipv4Net::new_assert(Ipv4Addr::new(192, 0, 0, 0), 24),
-    Ipv4Net::new_assert(Ipv4Addr::new(198, 18, 0, 0), 15),
-    Ipv4Net::new_assert(Ipv4Addr::new(224, 0, 0, 0), 3),
-];
-const PRIVATE_V6: &[Ipv6Net] = &[
-    Ipv6Net::new_assert(Ipv6Addr::new(0xfc00, 0, 0, 0, 0, 0, 0, 0), 7),
-    Ipv6Net::new_assert(Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0), 10),
-    Ipv6Net::new_assert(Ipv6Addr::new(0xff00, 0, 0, 0, 0, 0, 0, 0), 8),
-];
+static METADATA: LazyLock<Vec<IpNet>> = LazyLock::new(|| networks(&METADATA_ADDRESSES));
+static PRIVATE: LazyLock<Vec<IpNet>> = LazyLock::new(|| networks(&PRIVATE_NETWORKS));
 
 /// What kind of place an address is, also when it wraps an older one.
 pub(super) fn zone_of_address(address: IpAddr) -> Zone {
-    match address {
-        IpAddr::V4(address) => zone_of_v4(address),
-        IpAddr::V6(address) => {
-            if METADATA_V6.contains(&address) {
-                return Zone::Metadata;
-            }
-            if let Some(inner) = wrapped(address) {
-                return zone_of_v4(inner);
-            }
-            if address.is_loopback() || address.is_unspecified() {
-                Zone::Loopback
-            } else if PRIVATE_V6.iter().any(|net| net.contains(&address)) {
-                Zone::Private
-            } else {
-                Zone::Public
-            }
-        }
-    }
-}
-
-fn zone_of_v4(address: Ipv4Addr) -> Zone {
-    if METADATA_V4.contains(&address) {
-        Zone::Metadata
-    } else if address.is_loopback() || address.octets().first() == Some(&0) {
-        Zone::Loopback
-    } else if PRIVATE_V4.iter().any(|net| net.contains(&address)) {
-        Zone::Private
-    } else {
-        Zone::Public
+    let is_in = |networks: &[IpNet]| networks.iter().any(|net| net.contains(&address));
+    let inner = match address {
+        IpAddr::V6(address) => wrapped(address),
+        IpAddr::V4(_) => None,
+    };
+    let is_zero = matches!(address, IpAddr::V4(address) if address.octets().first() == Some(&0));
+    match inner {
+        _ if is_in(&METADATA) => Zone::Metadata,
+        Some(inner) => zone_of_address(inner.into()),
+        None if address.is_loopback() || address.is_unspecified() || is_zero => Zone::Loopback,
+        None if is_in(&PRIVATE) => Zone::Private,
+        None => Zone::Public,
     }
 }
 
@@ -118,19 +76,7 @@ pub(super) fn zone_of_name(name: &str) -> Zone {
     ) || ends(&[".localhost"])
     {
         Zone::Loopback
-    } else if name == "kubernetes"
-        || name == "kubernetes.default"
-        || ends(&[
-            ".internal",
-            ".local",
-            ".lan",
-            ".intranet",
-            ".corp",
-            ".home.arpa",
-            ".cluster.local",
-            ".svc",
-        ])
-    {
+    } else if name == "kubernetes" || name == "kubernetes.default" || ends(&INSIDE_ENDS) {
         Zone::Private
     } else {
         Zone::Public

@@ -2,8 +2,10 @@
 //! held against each instruction.
 
 use super::scene::Scene;
+use crate::model::ToolClass;
+use crate::session::effects::head;
 use crate::session::phrases;
-use crate::session::taint::{plain, stem};
+use crate::session::taint::{Echo, plain, stem};
 use crate::session::trail::Instruction;
 use crate::tools;
 
@@ -115,6 +117,22 @@ impl Doing {
         }
         best
     }
+}
+
+/// Whether the call deletes, as a tool that deletes or as a command with a word for it.
+pub(super) fn deletes(scene: &Scene<'_>, echo: &Echo) -> bool {
+    const WORDS: &[&str] = &[
+        "rm", "rmtree", "rmdir", "unlink", "shred", "delete", "del", "remove", "truncate", "mkfs", "wipe",
+    ];
+    /// Bytes of it that are read.
+    const MOST: usize = 2_000;
+    let command = || {
+        let text = echo.content.and_then(|id| scene.step.content(id));
+        text.map(|content| plain(head(&content.text, MOST))).unwrap_or_default()
+    };
+    let says = |words: String| WORDS.iter().any(|word| words.contains(&format!(" {word} ")));
+    scene.has(ToolClass::Destroys)
+        || ((scene.has(ToolClass::Executes) || scene.has(ToolClass::Writes)) && says(command()))
 }
 
 /// Words of names that say nothing.

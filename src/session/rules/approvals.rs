@@ -1,22 +1,27 @@
 //! An approval that is used for something else: the user said “yes” to one thing, and another is done.
 
+use super::hijack::of_echo;
 use super::scene::{Role, Scene};
 use super::{Sighting, finding};
-use crate::model::{Content, ContentId, Finding, Kind, Outcome, Pointer, ToolClass};
-use crate::session::taint::{self, ValueKind};
+use crate::model::{Confidence, Content, ContentId, Finding, Kind, Outcome, Pointer, ToolClass};
+use crate::session::orders::{self, Strength};
+use crate::session::taint::{self, EchoKind, Standing, ValueKind};
+use crate::tools;
 
 pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
     match scene.step.kind {
         Kind::ToolCall | Kind::McpRequest | Kind::A2aRequest => {}
         _ => return,
     }
+    found.extend(claimed(scene));
+    found.extend(wider_range(scene));
     let grave = [
         ToolClass::Pays,
         ToolClass::Destroys,
         ToolClass::ChangesPermissions,
         ToolClass::SendsOut,
     ];
-    if !grave.into_iter().any(|class| scene.has(class)) {
+    if !grave.into_iter().any(|class| scene.has(class)) && !orders_goods(scene) {
         return;
     }
     let latest = scene.past.authority().requests().last();
@@ -54,6 +59,111 @@ pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
     found.extend(finding("approved_otherwise", scene, sighting));
 }
 
+/// Whether a text of this step claims consent, or wants something done quietly.
+pub(super) fn claims_consent(scene: &Scene<'_>, step: u32) -> bool {
+    let mut sources = scene.trail().sources().filter(|kept| kept.place.number == step);
+    let claims = |text: &str| {
+        let hides = |passage: &orders::Passage| matches!(passage.strength(), Some(Strength::Quiet | Strength::Secret));
+        orders::passages(text).iter().any(hides)
+    };
+    sources.any(|kept| kept.text.parts.iter().any(|(_, text)| claims(text)))
+}
+
+/// Whether the tool sets up what goes on by itself: a rule of forwarding, a hook, an account that is paid into.
+fn stands(scene: &Scene<'_>) -> bool {
+    const WORDS: &[&str] = &[
+        "rule",
+        "rules",
+        "filter",
+        "forward",
+        "forwarding",
+        "webhook",
+        "subscription",
+        "standing",
+        "redirect",
+        "delegate",
+        "autoreply",
+        "payout",
+        "konto",
+        "account",
+        "iban",
+        "payee",
+        "beneficiary",
+        "regla",
+        "regra",
+        "regel",
+    ];
+    let words = tools::words_of(scene.tool());
+    words.iter().any(|word| WORDS.contains(&word.as_str())) && !scene.classified.reads
+}
+
+/// A range of addresses without bounds, where the user named an address.
+fn wider_range(scene: &Scene<'_>) -> Option<Finding> {
+    let content = scene
+        .arguments()
+        .find(|content| matches!(content.text.trim(), "0.0.0.0/0" | "::/0"))?;
+    let requests = scene.past.authority().requests().iter();
+    let said: Vec<&str> = requests.map(|request| request.text.head.as_str()).collect();
+    let is_address = |word: &str| {
+        let digits = word.bytes().filter(u8::is_ascii_digit).count();
+        word.trim_end_matches('.').matches('.').count() == 3 && digits >= 4
+    };
+    let is_break = |c: char| c.is_whitespace() || matches!(c, ',' | ';' | '(' | ')');
+    let words = || said.iter().flat_map(|text| text.split(is_break));
+    let everything = |word: &str| word.starts_with("0.0.0.0") || word.starts_with("::/0");
+    let named = words().any(is_address) && !words().any(everything);
+    let sighting = Sighting::of(content, "the range", "the user named an address");
+    named.then(|| finding("approved_otherwise", scene, sighting)).flatten()
+}
+
+/// Whether the tool orders, books or buys something.
+fn orders_goods(scene: &Scene<'_>) -> bool {
+    let words = tools::words_of(scene.tool());
+    let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
+    has(&[
+        "order",
+        "orders",
+        "book",
+        "booking",
+        "buy",
+        "purchase",
+        "reserve",
+        "reservation",
+        "checkout",
+    ]) && !scene.classified.reads
+}
+
+/// A payment, a grant, a deletion whose object first stood in a text that claims consent for it, or wants it done quietly. A
+/// bare “yes” that came since the text was read is the user's own consent.
+fn claimed(scene: &Scene<'_>) -> Option<Finding> {
+    let grave = [ToolClass::Pays, ToolClass::Destroys, ToolClass::ChangesPermissions];
+    let stays = stands(scene);
+    if !grave.into_iter().any(|class| scene.has(class)) && !stays {
+        return None;
+    }
+    let echo = scene.echoes.iter().find(|echo| {
+        let object = match echo.kind {
+            EchoKind::Value(ValueKind::Digits) => scene.has(ToolClass::Pays) || stays,
+            EchoKind::Value(ValueKind::Path | ValueKind::Id) => scene.has(ToolClass::Destroys),
+            EchoKind::Value(kind) => kind.is_destination(),
+            EchoKind::Passage => false,
+        };
+        object && echo.standing == Standing::Stranger && scene.role(&echo.pointer, echo.content) == Role::Other
+    })?;
+    let requests = scene.past.authority().requests();
+    let since = requests
+        .last()
+        .is_some_and(|last| last.step > echo.first.number && last.answers.is_some());
+    if since || !claims_consent(scene, echo.first.number) {
+        return None;
+    }
+    let mut told = of_echo("consent_claimed", scene, echo)?;
+    if scene.trail().delegates() {
+        told.confidence = Confidence::Medium;
+    }
+    Some(told)
+}
+
 /// Who or what the call is aimed at, where the approved step was aimed at somebody else, and the user never spoke of it.
 fn strange_target<'a>(scene: &'a Scene<'_>, approved: &str) -> Option<(&'a Content, String)> {
     let known: Vec<(ValueKind, u64)> = taint::values_of(approved);
@@ -65,18 +175,36 @@ fn strange_target<'a>(scene: &'a Scene<'_>, approved: &str) -> Option<(&'a Conte
             return None;
         }
         let label = content.label.as_deref().map(taint::short).unwrap_or_default();
+        if names_file(approved, &content.text) {
+            return None;
+        }
         let values = taint::values_of(&content.text);
         let mut targets = values.iter().filter(|(kind, _)| aimed(*kind)).peekable();
         if targets.peek().is_some() {
-            let strange = has_target && targets.all(|value| !known.contains(value) && !users.is_users(value.1));
+            let strange = |value: &&(ValueKind, u64)| !known.contains(value) && !users.is_users(value.1);
+            // One receiver more than was approved is another matter than the same one in another spelling.
+            let more = scene.sends_out()
+                && values
+                    .iter()
+                    .filter(|(kind, _)| *kind == ValueKind::Email)
+                    .any(|value| strange(&value));
+            let strange = has_target && (more || targets.all(|value| strange(&value)));
             return strange.then(|| (content, format!("`{label}`")));
         }
-        let names_receiver = is_receiver(&label) && !content.text.trim().is_empty() && content.text.len() <= 80;
+        let names_receiver = (is_receiver(&label) || (scene.has(ToolClass::ChangesPermissions) && is_right(&label)))
+            && !content.text.trim().is_empty()
+            && content.text.len() <= 80;
         let said = |word: &str| taint::plain(approved).contains(&format!(" {word} ")) || users.user_said(word);
         let words = taint::plain(&content.text);
         let strange = names_receiver && words.split_whitespace().all(|word| !said(word)) && words.trim().len() >= 2;
         strange.then(|| (content, format!("`{label}`")))
     })
+}
+
+/// Whether a path leads to a file that was named without its folder.
+fn names_file(approved: &str, path: &str) -> bool {
+    let file = path.rsplit(['/', '\\']).next().unwrap_or_default();
+    !path.contains(':') && (3..path.len()).contains(&file.len()) && approved.contains(file)
 }
 
 /// What is not as it was approved: the text, its place, its length, and how an explanation calls it.
@@ -85,7 +213,7 @@ type Other = (Option<ContentId>, Pointer, usize, String);
 /// An amount that stands neither in what was approved nor in anything that the user said, where what was approved names one.
 fn other_amount(scene: &Scene<'_>, approved: &str) -> Option<Other> {
     let known = amounts(approved);
-    if !scene.has(ToolClass::Pays) || known.is_empty() {
+    if !scene.acts() || known.is_empty() {
         return None;
     }
     let said: Vec<u64> = scene
@@ -96,7 +224,9 @@ fn other_amount(scene: &Scene<'_>, approved: &str) -> Option<Other> {
         .flat_map(|request| amounts(&request.text.head))
         .collect();
     let call = scene.step.tool_call.as_ref()?;
-    let is_amount = |name: &str| AMOUNTS.iter().any(|amount| name.to_lowercase().contains(amount));
+    let pays = scene.has(ToolClass::Pays);
+    let names = || QUANTITIES.iter().chain(AMOUNTS.iter().filter(|_| pays));
+    let is_amount = |name: &str| names().any(|known| name.to_lowercase().contains(known));
     let argument = call.arguments.iter().find(|argument| {
         let paid = amounts(&argument.json);
         is_amount(&argument.name)
@@ -209,6 +339,49 @@ const AMOUNTS: &[&str] = &[
     "金額",
     "금액",
 ];
+
+/// Names of arguments that say how many.
+const QUANTITIES: &[&str] = &[
+    "quantity",
+    "qty",
+    "amount",
+    "number_of",
+    "units",
+    "pieces",
+    "menge",
+    "anzahl",
+    "stück",
+    "quantité",
+    "cantidad",
+    "quantità",
+    "quantidade",
+    "aantal",
+    "ilość",
+    "antal",
+    "adet",
+    "количеств",
+    "数量",
+    "수량",
+];
+
+/// Names of arguments that say which right is given, and over what.
+fn is_right(label: &str) -> bool {
+    let label = label.to_ascii_lowercase();
+    [
+        "role",
+        "roles",
+        "scope",
+        "permission",
+        "permissions",
+        "group",
+        "resource",
+        "project",
+        "access",
+        "level",
+        "policy",
+    ]
+    .contains(&label.as_str())
+}
 
 fn is_receiver(label: &str) -> bool {
     let label = label.to_ascii_lowercase();

@@ -4,7 +4,7 @@ use super::hijack::{is_said, of_echo};
 use super::scene::Scene;
 use super::{Sighting, finding};
 use crate::model::{Finding, Kind, Origin, ToolClass};
-use crate::session::taint::{Echo, EchoKind, Standing, Sureness, ValueKind};
+use crate::session::taint::{Echo, EchoKind, Provenance, Standing, Sureness, ValueKind};
 
 pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
     match scene.step.kind {
@@ -113,11 +113,17 @@ fn leaving<'a>(scene: &'a Scene<'_>) -> Option<(&'static str, &'a Echo)> {
 /// Something that was read elsewhere leaves, after a text had told software what to do: in a message, a search, a form, an
 /// address, whatever carries words to others.
 fn after_order<'a>(scene: &'a Scene<'_>) -> Option<&'a Echo> {
-    let carries = scene.sends_out() || carries_words(scene.tool());
-    let orders = || scene.trail().instructions().filter(|instruction| instruction.addressed);
+    // What a server is called with, it reads.
+    let server = scene.step.kind == Kind::McpRequest;
+    let carries = scene.sends_out() || carries_words(scene.tool()) || server;
+    let stands = |place: &Provenance| place.origin == Origin::ToolDescription && server;
+    let orders = || {
+        let instructions = scene.trail().instructions();
+        instructions.filter(|instruction| instruction.addressed || stands(&instruction.place))
+    };
     let latest = orders().map(|order| order.place.number).max().filter(|_| carries)?;
-    // Who has spoken since decides anew.
-    if scene.trail().heard() > latest {
+    // Who has spoken since decides anew; but how a server describes itself stands for as long as it is used.
+    if scene.trail().heard() > latest && !orders().any(|order| stands(&order.place)) {
         return None;
     }
     let private = |echo: &&Echo| {
@@ -144,7 +150,7 @@ fn after_order<'a>(scene: &'a Scene<'_>) -> Option<&'a Echo> {
 }
 
 /// Whether a tool that only reads hands what it is told to somebody else: a search, a page that is fetched, a form.
-fn carries_words(tool: &str) -> bool {
+pub(super) fn carries_words(tool: &str) -> bool {
     let words = crate::tools::words_of(tool);
     let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
     let open = has(&[

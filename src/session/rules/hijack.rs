@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::act::{Act, Doing};
+use super::act::{Act, Doing, deletes};
 use super::scene::{Role, Scene};
 use super::{Sighting, finding};
 use crate::model::{Confidence, ContentId, Finding, Kind, Method, Pointer, ToolClass, Treatment, Voice};
@@ -133,6 +133,12 @@ fn agreement(scene: &Scene<'_>, matched: &Match<'_>) -> i32 {
         // Whoever writes an instruction can choose an address that sounds like somebody the user knows.
         EchoKind::Value(kind)
             if kind.is_destination() && (echo.standing == Standing::Stranger || confidence > Confidence::Low) =>
+        {
+            3
+        }
+        // A path is to a deletion what an address is to a letter.
+        EchoKind::Value(ValueKind::Path)
+            if matched.instruction.addressed && echo.standing == Standing::Stranger && deletes(scene, echo) =>
         {
             3
         }

@@ -14,6 +14,9 @@
 //! | `approvals.rs` | approvals that are used for something else |
 //! | `orders.rs` | texts that tell software what to do |
 //! | `split.rs`, `memories.rs` | instructions in two pieces; memories of untrusted texts |
+//! | `outward.rs` | words of one text that leave for a place which another text named |
+//! | `later.rs` | what is written now and runs, or steers an agent, later |
+//! | `servers.rs` | what servers ask for and offer |
 //! | `definitions.rs` | tools that are not what they were |
 //! | `seams.rs` | credentials that come in pieces |
 
@@ -25,10 +28,13 @@ mod definitions;
 mod files;
 mod flow;
 mod hijack;
+mod later;
 mod memories;
 mod orders;
+mod outward;
 mod scene;
 mod seams;
+mod servers;
 mod split;
 
 use std::ops::Range;
@@ -57,6 +63,8 @@ fn rules() -> &'static [SessionRule] {
 
 /// Reads the rules.
 pub(super) fn check() -> Result<(), DataFileError> {
+    servers::check()?;
+    later::check()?;
     READ.as_ref().map(|_| ()).map_err(Clone::clone)
 }
 
@@ -102,9 +110,12 @@ pub fn screen(past: &Past, step: &Step, policy: &Policy, screener: &dyn TextScre
     memories::screen(&scene, &mut found);
     orders::screen(&scene, &mut found);
     arguments::screen(&scene, policy, screener, &mut found);
+    servers::screen(&scene, &mut found);
+    later::screen(&scene, policy, screener, &mut found);
     if !past.is_empty() {
         hijack::screen(&scene, &mut found);
         flow::screen(&scene, &mut found);
+        outward::screen(&scene, &mut found);
         files::screen(&scene, policy, screener, &mut found);
         approvals::screen(&scene, &mut found);
         again::screen(&scene, &mut found);

@@ -3,7 +3,7 @@
 use super::scene::Scene;
 use super::{Sighting, finding};
 use crate::model::{Confidence, Content, Finding, Form, Origin, Place, ReasonCode};
-use crate::session::orders::{self, Strength};
+use crate::session::orders::{self, Sign, Strength};
 
 /// Findings of one step.
 const MOST: usize = 6;
@@ -19,6 +19,10 @@ pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
             if worst.as_ref().is_none_or(|(known, _)| *known < strength) {
                 worst = Some((strength, passage.span));
             }
+        }
+        // A member that is named for software speaks to software: `assistant_hint`.
+        if worst.is_none() && speaks_by_its_name(content) && orders::signs_of(&content.text).has(Sign::Act) {
+            worst = Some((Strength::Addressed, 0..content.text.len()));
         }
         let Some((strength, span)) = worst else { continue };
         if found.len() >= MOST {
@@ -48,6 +52,37 @@ pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
         }
         found.extend(told);
     }
+}
+
+fn speaks_by_its_name(content: &Content) -> bool {
+    const WHO: &[&str] = &[
+        "assistant",
+        "agent",
+        "agents",
+        "ai",
+        "llm",
+        "bot",
+        "model",
+        "copilot",
+        "chatbot",
+    ];
+    const WHAT: &[&str] = &[
+        "hint",
+        "hints",
+        "note",
+        "notes",
+        "instruction",
+        "instructions",
+        "directive",
+        "prompt",
+        "message",
+        "guidance",
+        "todo",
+        "task",
+    ];
+    let words = crate::tools::words_of(content.label.as_deref().unwrap_or_default());
+    let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
+    has(WHO) && has(WHAT)
 }
 
 fn is_read(content: &Content) -> bool {

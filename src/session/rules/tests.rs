@@ -83,6 +83,33 @@ impl Story {
             "instructions" => self.instructions = Some(text.to_owned()),
             "recall" => self.step(says(Kind::MemoryRetrieval, Origin::Memory, text), &[]),
             "store" => self.step(says(Kind::MemoryStore, Origin::Memory, text), &[]),
+            "elicitation/create" | "sampling/createMessage" => {
+                let mut step = says(Kind::McpResponse, Origin::ToolOutput, text);
+                step.contents[0].pointer = Pointer::new("/params/message/params/message");
+                let kind = crate::model::FactKind::McpMethod;
+                step.facts.push(crate::model::Fact {
+                    kind,
+                    text: who.to_owned(),
+                });
+                self.step(step, &[]);
+            }
+            "link" => {
+                let mut step = says(Kind::McpResponse, Origin::Knowledge, text);
+                step.contents[0].label = Some("uri".to_owned());
+                self.step(step, &[]);
+            }
+            "define" => {
+                let mut step = says(Kind::McpResponse, Origin::ToolDescription, text);
+                // `/properties/NAME/ text`: the description of an argument.
+                let named = text
+                    .split_once("/ ")
+                    .filter(|(place, _)| place.starts_with("/properties/"));
+                if let Some((place, text)) = named {
+                    step.contents[0].pointer = Pointer::new(format!("/tools/0{place}/description"));
+                    step.contents[0].text = text.to_owned();
+                }
+                self.step(step, &[]);
+            }
             "tools" => {
                 let mut step = step_with(Origin::ToolDescription, &[]);
                 step.kind = Kind::McpResponse;

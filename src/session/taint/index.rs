@@ -349,6 +349,16 @@ impl TaintIndex {
         self.trusted().0.contains(&words::word(word))
     }
 
+    /// Whether the user, or the agent's instructions, used the word of this fingerprint.
+    pub(in crate::session) fn user_said_word(&self, word: u64) -> bool {
+        self.trusted().0.contains(&word)
+    }
+
+    /// Whether the agent's instructions used the word of this fingerprint.
+    pub(in crate::session) fn instructed_word(&self, word: u64) -> bool {
+        self.own_words.contains(&word)
+    }
+
     /// Whether the user, or the agent's instructions, used any form of this word.
     pub fn user_meant(&self, word: &str) -> bool {
         self.trusted().1.contains(&stem(word))
@@ -449,8 +459,21 @@ fn names_author(text: &str, at: usize) -> bool {
     let before = text
         .get(text.floor_char_boundary(at.saturating_sub(24))..at)
         .unwrap_or_default();
-    let line = before.rsplit('\n').next().unwrap_or_default().to_ascii_lowercase();
-    ["from", "sender", "reply-to", "author", "von:", "de:"]
-        .iter()
-        .any(|word| line.contains(word))
+    let line = before.rsplit('\n').next().unwrap_or_default().as_bytes();
+    let begins = |rest: &[u8], word: &str| {
+        let head = rest.get(..word.len());
+        head.is_some_and(|head| head.eq_ignore_ascii_case(word.as_bytes()))
+    };
+    (0..line.len()).any(|at| match line.get(at..) {
+        Some(
+            rest @ [
+                b'a' | b'A' | b'd' | b'D' | b'f' | b'F' | b'r' | b'R' | b's' | b'S' | b'v' | b'V',
+                ..,
+            ],
+        ) => {
+            let words = ["from", "sender", "reply-to", "author", "von:", "de:"];
+            words.iter().any(|word| begins(rest, word))
+        }
+        _ => false,
+    })
 }

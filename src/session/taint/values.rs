@@ -4,11 +4,13 @@
 //! count. Whether a value is dangerous is not known here.
 
 mod numbers;
+mod shapes;
 
 use std::ops::Range;
 
 use super::hash::Hasher;
 use super::words::is_invisible;
+use shapes::{is_account, is_called, is_file, is_host, is_id, is_name, is_path};
 
 /// What kind of value it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -96,15 +98,6 @@ pub(super) struct Value {
 
 /// Longer tokens are data.
 const LONGEST_TOKEN: usize = 2048;
-/// What files end in: `report.pdf` is no host.
-const EXTENSIONS: &[&str] = &[
-    "pdf", "doc", "docx", "xls", "xlsx", "ppt", "pptx", "txt", "md", "csv", "tsv", "json", "jsonl", "xml", "yaml",
-    "yml", "toml", "ini", "cfg", "conf", "log", "html", "htm", "css", "js", "mjs", "ts", "tsx", "jsx", "py", "rb",
-    "rs", "go", "java", "c", "h", "cpp", "hpp", "sh", "bash", "bat", "ps1", "sql", "db", "sqlite", "zip", "tar", "gz",
-    "tgz", "png", "jpg", "jpeg", "gif", "svg", "mp3", "mp4", "wav", "env", "pem", "key", "crt", "lock", "exe", "dll",
-    "so", "bin", "ipynb", "php", "pl", "swift", "kt",
-];
-
 /// The values of a text, in no particular order; one place can hold several (an address, and its host).
 pub(super) fn values(text: &str, found: &mut Vec<Value>) {
     numbers::numbers(text, found);
@@ -121,14 +114,17 @@ pub(super) fn tokens(text: &str) -> impl Iterator<Item = Range<usize>> {
         while at < bytes.len() {
             let start = at;
             let mut break_length = 0;
-            while let Some(byte) = bytes.get(at) {
-                if byte.is_ascii() {
-                    if is_break(*byte) {
+            loop {
+                let rest = bytes.get(at..).unwrap_or_default();
+                let ends = |byte: &u8| !byte.is_ascii() || is_break(*byte);
+                at += rest.iter().position(ends).unwrap_or(rest.len());
+                match bytes.get(at) {
+                    None => break,
+                    Some(byte) if byte.is_ascii() => {
                         break_length = 1;
                         break;
                     }
-                    at += 1;
-                    continue;
+                    Some(_) => {}
                 }
                 let c = text.get(at..)?.chars().next()?;
                 if c.is_whitespace() || c.is_control() {
@@ -351,98 +347,6 @@ fn wide_to_plain(c: char) -> char {
         wide @ 0xff01..=0xff5e => char::from_u32(wide - 0xfee0).unwrap_or(c),
         _ => c,
     }
-}
-
-/// Whether it is a function of a program that is called: `Math.round(`.
-fn is_called(text: &str, span: &Range<usize>) -> bool {
-    text.get(span.end..).is_some_and(|behind| behind.starts_with('('))
-}
-
-fn is_host(text: &str) -> bool {
-    let text = text.trim_end_matches('.');
-    if text.len() > 253 || !text.contains('.') {
-        return false;
-    }
-    let mut labels = 0;
-    let mut last = "";
-    for label in text.split('.') {
-        let fine = (1..=63).contains(&label.len())
-            && label
-                .chars()
-                .all(|c| c.is_alphanumeric() || c == '-' || is_invisible(c))
-            && !label.starts_with('-');
-        if !fine {
-            return false;
-        }
-        labels += 1;
-        last = label;
-    }
-    labels >= 2 && last.len() >= 2 && (last.chars().all(char::is_alphabetic) || last.starts_with("xn--"))
-}
-
-/// `and/or` is no path: it takes a beginning, three parts, or a file at its end.
-fn is_path(untrimmed: &str, part: &str) -> bool {
-    let parts = part.split(['/', '\\']).filter(|piece| piece.len() > 1).count();
-    let begins = untrimmed.starts_with(['/', '~', '.']) || untrimmed.as_bytes().get(1..3) == Some(b":\\");
-    let ends = part.rsplit(['/', '\\']).next().is_some_and(is_file);
-    parts >= 3 || ends || begins && part.len() > 4
-}
-
-fn is_file(text: &str) -> bool {
-    let Some((stem, extension)) = text.rsplit_once('.') else {
-        return false;
-    };
-    !stem.is_empty() && extension.len() <= 6 && EXTENSIONS.iter().any(|known| known.eq_ignore_ascii_case(extension))
-}
-
-/// Two letters, two check digits, and what the country's banks put behind them.
-fn is_account(bytes: &[u8]) -> bool {
-    let [a, b, c, d, rest @ ..] = bytes else { return false };
-    a.is_ascii_alphabetic()
-        && b.is_ascii_alphabetic()
-        && c.is_ascii_digit()
-        && d.is_ascii_digit()
-        && (10..=32).contains(&rest.len())
-        && rest.iter().all(u8::is_ascii_alphanumeric)
-        && rest.iter().filter(|byte| byte.is_ascii_digit()).count() >= 6
-}
-
-fn is_id(text: &str) -> bool {
-    if text.len() > 128 {
-        return false;
-    }
-    let (mut digits, mut letters, mut others) = (0, 0, 0);
-    for byte in text.bytes() {
-        match byte {
-            b'0'..=b'9' => digits += 1,
-            b'a'..=b'z' | b'A'..=b'Z' => letters += 1,
-            b'-' | b'_' | b'.' | b'+' => others += 1,
-            _ => return false,
-        }
-    }
-    // `100ml`, `10am`, `v1.2.3` and the like are no ids.
-    let measure = text.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.').len() <= 3;
-    digits >= 1
-        && letters >= 1
-        && digits + letters >= 5
-        && others <= 6
-        && !(measure && text.starts_with(|c: char| c.is_ascii_digit()))
-}
-
-fn is_name(text: &str) -> bool {
-    if !(6..=64).contains(&text.len())
-        || !text
-            .bytes()
-            .all(|byte| byte.is_ascii_alphabetic() || byte == b'_' || byte == b'.')
-    {
-        return false;
-    }
-    let joint = text.trim_matches(['_', '.']).contains('_');
-    let hump = text
-        .as_bytes()
-        .windows(2)
-        .any(|pair| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase()));
-    joint || hump
 }
 
 #[cfg(test)]

@@ -22,9 +22,11 @@ pub(super) struct Word {
 
 /// The words of a text, small letters. A character of a script that puts no spaces between words is a word.
 pub(super) fn words(text: &str) -> impl Iterator<Item = Word> {
+    let bytes = text.as_bytes();
     let mut at = 0;
     std::iter::from_fn(move || {
         let first = loop {
+            at += run(bytes, at, |byte| byte.is_ascii() && !byte.is_ascii_alphanumeric()).len();
             let c = char_at(text, at)?;
             if is_letter(c) {
                 break c;
@@ -36,9 +38,14 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = Word> {
         let start = at;
         at += first.len_utf8();
         if !stands_alone(first) {
-            while let Some(c) = char_at(text, at) {
-                let is_part = is_letter(c) && !stands_alone(c);
-                if is_part {
+            loop {
+                let letters = run(bytes, at, |byte| byte.is_ascii_alphanumeric());
+                letters.iter().for_each(|byte| hasher.byte(byte.to_ascii_lowercase()));
+                at += letters.len();
+                let Some(c) = char_at(text, at).filter(|c| !c.is_ascii()) else {
+                    break;
+                };
+                if is_letter(c) && !stands_alone(c) {
                     hasher.letter(c);
                 } else if !is_invisible(c) {
                     break;
@@ -52,6 +59,14 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = Word> {
             hash: hasher.finish(),
         })
     })
+}
+
+/// The bytes from here on that are all of this kind.
+#[inline]
+fn run(bytes: &[u8], at: usize, is_one: impl Fn(u8) -> bool) -> &[u8] {
+    let rest = bytes.get(at..).unwrap_or_default();
+    let length = rest.iter().position(|byte| !is_one(*byte)).unwrap_or(rest.len());
+    rest.get(..length).unwrap_or_default()
 }
 
 /// The character that begins at a byte; of ASCII, as most are, without decoding.

@@ -2,31 +2,18 @@
 
 use super::options::after_options;
 use super::{Inner, here, inner_call};
-use crate::shell::{Call, FoundFile, Word};
+use crate::shell::{Call, FoundFile, Word, programs};
 
 pub(super) fn xargs(call: &Call, stdin: Option<&str>) -> Vec<Inner> {
-    const VALUED: &[&str] = &[
-        "-I",
-        "-n",
-        "-P",
-        "-L",
-        "-d",
-        "-s",
-        "-a",
-        "-E",
-        "-j",
-        "--max-args",
-        "--max-procs",
-        "--arg-file",
-    ];
-    let words = after_options(&call.args, VALUED, 0);
+    let valued = &programs::names().fed_valued;
+    let words = after_options(&call.args, valued, 0);
     if call.program == "parallel" {
         let given = call.args.iter().position(|word| word.text == ":::");
         let (command, values) = given
             .and_then(|at| call.args.split_at_checked(at))
             .unwrap_or((&call.args, &[]));
         // Without a command of its own every value is one.
-        if after_options(command, VALUED, 0).is_empty() {
+        if after_options(command, valued, 0).is_empty() {
             let typed = stdin.into_iter().flat_map(str::lines).map(str::to_owned);
             let values = values.iter().skip(1).map(|word| word.text.clone());
             return values.chain(typed).take(16).map(here).collect();

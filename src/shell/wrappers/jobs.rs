@@ -13,6 +13,16 @@ pub(super) fn scheduled(table: &str) -> impl Iterator<Item = Inner> {
 /// behind the first word is another.
 pub(crate) fn jobs(table: &str) -> impl Iterator<Item = (&str, Range<usize>)> {
     const MOST: usize = 32;
+    const MOMENTS: &[&str] = &[
+        "@reboot",
+        "@yearly",
+        "@annually",
+        "@monthly",
+        "@weekly",
+        "@daily",
+        "@midnight",
+        "@hourly",
+    ];
     let is_time = |field: &str| {
         field
             .bytes()
@@ -31,9 +41,9 @@ pub(crate) fn jobs(table: &str) -> impl Iterator<Item = (&str, Range<usize>)> {
             }
             let times = if first == b'@' { 1 } else { 5 };
             let mut rest = line;
-            for field in 0..times {
+            for _ in 0..times {
                 let (time, behind) = rest.split_once(char::is_whitespace)?;
-                if (field > 0 || first != b'@') && !is_time(time) {
+                if !(is_time(time) || MOMENTS.contains(&time)) {
                     return None;
                 }
                 rest = behind.trim_start();

@@ -1,6 +1,6 @@
 //! Programs that run other programs: what they would run, taken out of their arguments.
 
-mod carried;
+mod commands_given;
 mod fed;
 mod jobs;
 mod options;
@@ -10,6 +10,7 @@ mod unforeseen;
 
 use std::collections::HashMap;
 
+use super::programs::{self, Role};
 use super::{Call, FoundFile, Word};
 use fed::{find, xargs};
 use jobs::scheduled;
@@ -17,7 +18,7 @@ use options::{after_double_dash, after_options, script_argument};
 use readers::{file, interpreter, is_input, shell};
 use unforeseen::unforeseen;
 
-pub(super) use carried::check_expressions;
+pub(super) use commands_given::check_expressions;
 pub(crate) use jobs::jobs;
 pub(crate) use readers::{is_interpreter, is_shell, names_shell};
 
@@ -39,7 +40,7 @@ pub(super) fn peel(
     files: &HashMap<String, String>,
     found_file: FoundFile,
 ) -> Vec<Inner> {
-    let mut inner = carried::in_environment(call);
+    let mut inner = commands_given::in_environment(call);
     if matches!(call.program.as_str(), "find" | "fd" | "fdfind") {
         inner.extend(find(call, found_file));
         return inner;
@@ -61,16 +62,13 @@ fn run_by(call: &Call, stdin: Option<&str>, files: &HashMap<String, String>) -> 
     }
     match program {
         "env" => environment(call),
-        _ if carried::runs_after_verb(call).is_some() => match carried::runs_after_verb(call) {
-            // One text is a command line.
-            Some([only]) if only.text.contains(' ') => vec![here(only.text.clone())],
+        _ if commands_given::runs_after_verb(call).is_some() => match commands_given::runs_after_verb(call) {
+            // A text is a command line.
+            Some(words @ [first, ..]) if first.text.contains(' ') => vec![here(joined(words))],
             Some(words) => inner_call(words, false),
             None => Vec::new(),
         },
-        "git" | "tar" | "gtar" | "bsdtar" | "rsync" | "scp" | "cpio" | "zip" | "wget" | "tcpdump" | "strace"
-        | "man" | "less" | "more" | "journalctl" | "systemctl" | "nano" | "apt" | "apt-get" | "gdb" | "lldb"
-        | "ftp" | "sftp" | "telnet" | "ed" | "dc" | "bc" | "sqlite3" | "psql" | "mysql" | "mariadb" | "mongo"
-        | "mongosh" | "npm" | "nmap" => carried::in_options(call, stdin),
+        _ if programs::is(Role::HandsToShell, program) => commands_given::in_options(call, stdin),
         "xargs" | "parallel" => xargs(call, stdin),
         "eval" | "iex" => vec![here(joined(&call.args))],
         "alias" => call
@@ -88,16 +86,15 @@ fn run_by(call: &Call, stdin: Option<&str>, files: &HashMap<String, String>) -> 
             .collect(),
         "su" | "runuser" | "script" | "sg" | "flock" => command_option(call),
         "ssh" | "sshpass" | "mosh" => secure_shell(call),
-        "docker" | "podman" | "nerdctl" | "kubectl" | "oc" | "docker-compose" | "lxc" => carried::in_container(call),
+        "docker" | "podman" | "nerdctl" | "kubectl" | "oc" | "docker-compose" | "lxc" => {
+            commands_given::in_container(call)
+        }
         // It hands its words to a shell.
         "watch" => vec![here(joined(after_options(
             &call.args,
             &["-n", "--interval", "-d", "-q"],
             0,
         )))],
-        "tmux" | "screen" => carried::in_terminal(call),
-        "ansible" | "salt" | "pssh" | "parallel-ssh" | "pdsh" | "clush" => carried::on_many_hosts(call),
-        "rails" => rails_runner(call),
         "nsenter" => inner_call(after_double_dash(&call.args), false),
         "cmd" => command_prompt(call),
         "source" | "." => {
@@ -109,40 +106,12 @@ fn run_by(call: &Call, stdin: Option<&str>, files: &HashMap<String, String>) -> 
             };
             known.map(here).into_iter().collect()
         }
-        "start-stop-daemon" => daemon(call),
         "at" | "batch" => stdin.map(|text| here(text.to_owned())).into_iter().collect(),
-        "awk" | "gawk" | "mawk" | "nawk" | "vim" | "vi" | "nvim" | "rvim" | "ex" | "view" | "emacs" | "sed"
-        | "make" | "gmake" => carried::in_own_language(call, stdin),
         _ => match file(files, &call.path) {
             Some(text) => vec![here(text)],
             None => unforeseen(call),
         },
     }
-}
-
-fn daemon(call: &Call) -> Vec<Inner> {
-    let program = call.values(&["--exec", "-x", "--startas", "-a"]).next();
-    let words = program.map(|(program, _)| {
-        std::iter::once(program.clone())
-            .chain(after_double_dash(&call.args).to_vec())
-            .collect()
-    });
-    words
-        .map(|words| Inner::Call {
-            words,
-            fed_arguments: false,
-        })
-        .into_iter()
-        .collect()
-}
-
-fn rails_runner(call: &Call) -> Vec<Inner> {
-    let at = call
-        .args
-        .iter()
-        .position(|word| matches!(word.text.as_str(), "runner" | "r"));
-    let code = at.and_then(|at| call.args.get(at + 1));
-    code.map(|word| Inner::Code(word.text.clone())).into_iter().collect()
 }
 
 fn environment(call: &Call) -> Vec<Inner> {
@@ -171,10 +140,6 @@ fn command_option(call: &Call) -> Vec<Inner> {
 }
 
 fn secure_shell(call: &Call) -> Vec<Inner> {
-    const VALUED: &[&str] = &[
-        "-i", "-p", "-o", "-l", "-F", "-J", "-L", "-R", "-D", "-b", "-c", "-e", "-m", "-E", "-S", "-W", "-B", "-I",
-        "-Q", "-w",
-    ];
     if call.program == "sshpass" {
         return inner_call(after_options(&call.args, &["-p", "-f", "-e"], 0), false);
     }
@@ -188,7 +153,7 @@ fn secure_shell(call: &Call) -> Vec<Inner> {
             )
         })
         .map(|(_, script)| here(script.to_owned()));
-    let words = after_options(&call.args, VALUED, 1);
+    let words = after_options(&call.args, &programs::names().shell_valued, 1);
     if words.is_empty() {
         return proxies.collect();
     }

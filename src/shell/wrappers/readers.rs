@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::options::{after_options, script_argument};
-use super::{Inner, carried, here, joined};
+use super::{Inner, commands_given, here, joined};
 use crate::shell::programs::{self, Role};
 use crate::shell::{Call, Word, program_name};
 
@@ -88,7 +88,7 @@ pub(super) fn interpreter(call: &Call, stdin: Option<&str>, files: &HashMap<Stri
 fn code_with_commands(program: &str, code: &str) -> Vec<Inner> {
     let mut inner = vec![Inner::Code(code.to_owned())];
     if !program.starts_with("py") {
-        inner.extend(carried::in_code(code).map(here));
+        inner.extend(commands_given::in_code(code).map(here));
     }
     inner
 }

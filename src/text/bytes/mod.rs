@@ -1,10 +1,10 @@
 //! Gates: questions about the bytes of a text that are answered at the speed of memory.
 
+mod base58;
 mod classes;
-mod moments;
 
+pub(crate) use base58::base58check;
 pub(crate) use classes::{ByteClasses, is_base64, is_odd_control, is_odd_piece};
-pub(crate) use moments::is_moment;
 
 /// Whether some byte satisfies `wanted`, asked block by block so that the compiler can use wide registers.
 #[inline]

@@ -94,7 +94,7 @@ pub(crate) fn stands_free(bytes: &[u8], at: usize) -> bool {
 
 /// Where a word stands in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct KeywordHit {
+struct PackedHit {
     start: u32,
     length: u16,
     vocabulary: u16,
@@ -103,7 +103,7 @@ struct KeywordHit {
 
 /// A word that stands in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
+pub struct KeywordHit {
     /// The word's place in its vocabulary.
     pub word: usize,
     /// Where it stands.
@@ -113,7 +113,7 @@ pub struct Seen {
 /// Every word of every vocabulary in one text, by vocabulary and by where it ends; of those that end together the longest
 /// first.
 #[derive(Clone, Debug, Default)]
-pub struct KeywordHits(Option<Arc<Vec<KeywordHit>>>);
+pub struct KeywordHits(Option<Arc<Vec<PackedHit>>>);
 
 impl KeywordHits {
     /// Which vocabularies have words there: a bit for each of the first 64.
@@ -135,13 +135,13 @@ impl KeywordHits {
     }
 
     /// The words of one vocabulary.
-    pub fn of(&self, vocabulary: usize) -> impl Iterator<Item = Seen> + Clone {
+    pub fn of(&self, vocabulary: usize) -> impl Iterator<Item = KeywordHit> + Clone {
         let all = self.0.as_deref().map_or(&[][..], Vec::as_slice);
         let first = all.partition_point(|sighting| usize::from(sighting.vocabulary) < vocabulary);
         all.iter()
             .skip(first)
             .take_while(move |sighting| usize::from(sighting.vocabulary) == vocabulary)
-            .map(|sighting| Seen {
+            .map(|sighting| KeywordHit {
                 word: sighting.word as usize,
                 span: sighting.start as usize..sighting.start as usize + usize::from(sighting.length),
             })
@@ -157,7 +157,7 @@ pub(crate) fn vocabulary_bit(vocabulary: usize) -> u64 {
 }
 
 /// Words that do not overlap: of several, the one that ends first.
-pub(crate) fn apart(seen: impl Iterator<Item = Seen>) -> impl Iterator<Item = Seen> {
+pub(crate) fn apart(seen: impl Iterator<Item = KeywordHit>) -> impl Iterator<Item = KeywordHit> {
     let mut end = 0;
     seen.filter(move |seen| {
         let free = seen.span.start >= end;
@@ -262,11 +262,11 @@ impl Keywords {
     }
 
     /// Tells of a word if it stands where it may.
-    fn compare(&self, bytes: &[u8], word: usize, start: usize, found: &mut Vec<KeywordHit>) {
+    fn compare(&self, bytes: &[u8], word: usize, start: usize, found: &mut Vec<PackedHit>) {
         let Some(listed) = self.words.get(word) else { return };
         let Ok(at) = u32::try_from(start) else { return };
         if listed.word.stands_at(bytes, start) {
-            found.extend(listed.told.iter().map(|(vocabulary, word)| KeywordHit {
+            found.extend(listed.told.iter().map(|(vocabulary, word)| PackedHit {
                 start: at,
                 length: listed.word.text.len() as u16,
                 vocabulary: *vocabulary,

@@ -2,14 +2,14 @@ use super::*;
 use proptest::prelude::*;
 
 /// What a search for each word by itself finds.
-fn plainly(vocabularies: &[Vec<Word>], text: &str) -> Vec<(usize, Seen)> {
+fn plainly(vocabularies: &[Vec<Word>], text: &str) -> Vec<(usize, KeywordHit)> {
     let mut found = Vec::new();
     for (vocabulary, words) in vocabularies.iter().enumerate() {
         for (index, word) in words.iter().enumerate() {
             for start in 0..text.len() {
                 if !word.text.is_empty() && word.stands_at(text.as_bytes(), start) {
                     let span = start..start + word.text.len();
-                    found.push((vocabulary, Seen { word: index, span }));
+                    found.push((vocabulary, KeywordHit { word: index, span }));
                 }
             }
         }
@@ -23,7 +23,7 @@ fn agrees(vocabularies: Vec<Vec<Word>>, text: &str) {
     let hits = gate.hits(text);
     let plain = plainly(&vocabularies, text);
     for vocabulary in 0..vocabularies.len() {
-        let expected: Vec<Seen> = plain
+        let expected: Vec<KeywordHit> = plain
             .iter()
             .filter(|(v, _)| *v == vocabulary)
             .map(|(_, seen)| seen.clone())
@@ -66,7 +66,7 @@ fn words_that_do_not_overlap_are_those_that_end_first() {
         Word::any_case("note"),
     ]]);
     let hits = gate.hits("Insurance note");
-    let words = |seen: &mut dyn Iterator<Item = Seen>| seen.map(|seen| seen.word).collect::<Vec<_>>();
+    let words = |seen: &mut dyn Iterator<Item = KeywordHit>| seen.map(|seen| seen.word).collect::<Vec<_>>();
     assert_eq!(words(&mut hits.of(0)), [0, 1, 2]);
     assert_eq!(words(&mut apart(hits.of(0))), [0]);
 }

@@ -2,8 +2,11 @@
 //!
 //! Other bases (36, 45, 58, 62, 85) are not read: `obfuscation.unread` tells the judge of a block that names one.
 
-use super::likeness::{prints, readable};
+use base64::Engine as _;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+
 use super::packed::{Budget, is_framed, may_be_packed};
+use super::readability::{prints, readable};
 use super::span_map::Scale;
 use crate::text::bytes::hex_value;
 
@@ -37,10 +40,8 @@ fn of_hex(letters: &[u8], budget: &mut Budget) -> Option<String> {
 
 /// The text of base64 that spells compressed bytes.
 fn of_packed(letters: &[u8], budget: &mut Budget) -> Option<String> {
-    let mut first = [0; 12];
-    let read = bytes_of(letters.iter().copied().take(16), &mut first)?;
-    let first = first.get(..read)?;
-    if read < 6 || !may_be_packed(first) || letters.len() > PROBE && !is_framed(first) {
+    let first = from_base64(letters.get(..16).or(letters.get(..8))?)?;
+    if !may_be_packed(&first) || letters.len() > PROBE && !is_framed(&first) {
         return None;
     }
     unpacked(&from_base64(letters)?, budget)
@@ -68,7 +69,8 @@ fn all_hex(letters: &[u8]) -> bool {
     letters.len().is_multiple_of(2) && letters.iter().all(|byte| hex_value(*byte).is_some())
 }
 
-fn from_hex(letters: &[u8]) -> Option<Vec<u8>> {
+/// Hexadecimal digits, two a byte.
+pub(crate) fn from_hex(letters: &[u8]) -> Option<Vec<u8>> {
     letters
         .chunks_exact(2)
         .map(|pair| Some(hex_value(*pair.first()?)? << 4 | hex_value(*pair.get(1)?)?))
@@ -111,78 +113,31 @@ fn text_of_base64(letters: &[u8]) -> Option<String> {
 fn may_begin_text(letters: &[u8]) -> bool {
     /// In fewer bytes of wide characters, no three in a row have two that are not zero.
     const LONG: usize = 76;
-    let mut first = [0; 6];
     if letters.len() > LONG {
         return true;
     }
-    let Some(read) = bytes_of(letters.iter().copied().take(8), &mut first) else {
-        return false;
+    let first = letters.get(..8).and_then(from_base64).unwrap_or_default();
+    let is_wide = first.contains(&0) || matches!(first.as_slice(), [0xff, 0xfe, ..] | [0xfe, 0xff, ..]);
+    is_wide || std::str::from_utf8(&first).map_or_else(|error| error.error_len().is_none(), |_| true)
+}
+
+/// Base64 with or without padding, whatever stands in the bits behind the last byte.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &base64::alphabet::STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
+);
+
+/// Base64 in either of its alphabets.
+pub(crate) fn from_base64(letters: &[u8]) -> Option<Vec<u8>> {
+    let standard = |letter: &u8| match letter {
+        b'-' => b'+',
+        b'_' => b'/',
+        letter => *letter,
     };
-    let first = first.get(..read).unwrap_or_default();
-    let is_wide = first.contains(&0) || matches!(first, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]);
-    is_wide || std::str::from_utf8(first).map_or_else(|error| error.error_len().is_none(), |_| true)
-}
-
-/// What stands for no sign.
-const NO_VALUE: u8 = u8::MAX;
-
-/// The value of each sign of base64, in both alphabets.
-const VALUES: [u8; 256] = {
-    let mut values = [NO_VALUE; 256];
-    let mut byte = 0u8;
-    loop {
-        let value = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' | b'-' => 62,
-            b'/' | b'_' => 63,
-            _ => NO_VALUE,
-        };
-        #[allow(clippy::indexing_slicing, reason = "constant evaluation, within bounds")]
-        {
-            values[byte as usize] = value;
-        }
-        if byte == u8::MAX {
-            break values;
-        }
-        byte += 1;
-    }
-};
-
-fn value(byte: u8) -> Option<u32> {
-    let value = VALUES.get(usize::from(byte)).copied().unwrap_or(NO_VALUE);
-    (value != NO_VALUE).then_some(u32::from(value))
-}
-
-fn from_base64(letters: &[u8]) -> Option<Vec<u8>> {
-    let mut decoded = vec![0; letters.len() / 4 * 3 + 3];
-    let read = bytes_of(letters.iter().copied(), &mut decoded)?;
-    decoded.truncate(read);
-    Some(decoded)
-}
-
-/// Writes the bytes that letters spell, as many as there is room for, and answers how many; nothing if one is no letter.
-fn bytes_of(letters: impl Iterator<Item = u8>, into: &mut [u8]) -> Option<usize> {
-    let (mut bits, mut count, mut written) = (0u32, 0u32, 0);
-    let mut into = into.iter_mut();
-    let mut begun = 0;
-    for letter in letters {
-        bits = bits << 6 | value(letter)?;
-        begun = (begun + 1) % 4;
-        count += 6;
-        if count >= 8 {
-            count -= 8;
-            *into.next()? = (bits >> count) as u8;
-            written += 1;
-        }
-    }
-    // A letter alone spells the beginning of a byte.
-    if begun == 1 {
-        *into.next()? = (bits << (8 - count)) as u8;
-        written += 1;
-    }
-    Some(written)
+    let standard: Vec<u8> = letters.iter().map(standard).collect();
+    BASE64.decode(standard).ok()
 }
 
 #[cfg(test)]

@@ -141,28 +141,7 @@ fn next_piece(bytes: &[u8], edge: usize) -> Option<Range<usize>> {
 /// Where a gap between two pieces ends: behind quotes, commas, line ends, the signs that join strings, marks of
 /// comments and quotations, and labels of lines.
 fn gap_end(bytes: &[u8], edge: usize) -> usize {
-    let is_gap = |byte: &u8| {
-        matches!(
-            byte,
-            b'\n'
-                | b'\r'
-                | b'"'
-                | b'\''
-                | b','
-                | b' '
-                | b'\t'
-                | b'>'
-                | b'`'
-                | b'\\'
-                | b'.'
-                | b'&'
-                | b'#'
-                | b'*'
-                | b'|'
-                | b'('
-                | b'['
-        )
-    };
+    let is_gap = |byte: &u8| b"\n\r\"', \t>`\\.&#*|([".contains(byte);
     let mut at = edge;
     let mut label_is_due = false;
     while at < edge + WIDEST_GAP

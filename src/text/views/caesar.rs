@@ -3,7 +3,7 @@
 //! Other ciphers are not undone: `obfuscation.unread` tells the judge of the words of instructions backwards or mirrored.
 
 use super::span_map::{Derived, SpanMap};
-use crate::text::keywords::{Seen, Word, apart};
+use crate::text::keywords::{KeywordHit, Word, apart};
 
 /// Words that instructions are made of. Shifted, none of them is a word.
 const WORDS: &[&str] = &[
@@ -69,7 +69,7 @@ fn shift_of(word: usize) -> Option<u8> {
 }
 
 /// The text shifted back, once for each shift in which it holds at least two different words.
-pub(super) fn decode(text: &str, seen: impl Iterator<Item = Seen>, room: usize) -> Vec<Derived> {
+pub(super) fn decode(text: &str, seen: impl Iterator<Item = KeywordHit>, room: usize) -> Vec<Derived> {
     let mut first: Vec<(u8, usize)> = Vec::new();
     let mut found: Vec<u8> = Vec::new();
     for seen in apart(seen) {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::likeness::readable;
+use super::readability::readable;
 use super::span_map::Writer;
 use crate::text::bytes::hex_number;
 

@@ -50,50 +50,10 @@ pub(super) fn unescape(text: &str, room: usize) -> Option<Derived> {
 type Unit = (Range<usize>, char);
 
 fn entity(rest: &[u8]) -> Option<Unit> {
-    const NAMED: &[(&[u8], char)] = &[
-        (b"amp", '&'),
-        (b"lt", '<'),
-        (b"gt", '>'),
-        (b"quot", '"'),
-        (b"apos", '\''),
-        (b"nbsp", ' '),
-        (b"sol", '/'),
-        (b"bsol", '\\'),
-        (b"colon", ':'),
-        (b"semi", ';'),
-        (b"period", '.'),
-        (b"comma", ','),
-        (b"excl", '!'),
-        (b"quest", '?'),
-        (b"lpar", '('),
-        (b"rpar", ')'),
-        (b"lsqb", '['),
-        (b"lbrack", '['),
-        (b"rsqb", ']'),
-        (b"rbrack", ']'),
-        (b"lcub", '{'),
-        (b"lbrace", '{'),
-        (b"rcub", '}'),
-        (b"rbrace", '}'),
-        (b"num", '#'),
-        (b"dollar", '$'),
-        (b"percnt", '%'),
-        (b"ast", '*'),
-        (b"plus", '+'),
-        (b"equals", '='),
-        (b"commat", '@'),
-        (b"hyphen", '-'),
-        (b"lowbar", '_'),
-        (b"grave", '`'),
-        (b"vert", '|'),
-        (b"verbar", '|'),
-        (b"Tab", '\t'),
-        (b"NewLine", '\n'),
-        (b"shy", '\u{ad}'),
-        (b"zwnj", '\u{200c}'),
-        (b"zwj", '\u{200d}'),
-        (b"ZeroWidthSpace", '\u{200b}'),
-    ];
+    /// Names, each with the sign that it stands for.
+    const NAMED: &str = "amp& lt< gt> quot\" apos' sol/ bsol\\ colon: semi; period. comma, excl! quest? lpar( rpar) lsqb[ \
+         lbrack[ rsqb] rbrack] lcub{ lbrace{ rcub} rbrace} num# dollar$ percnt% ast* plus+ equals= commat@ hyphen- lowbar_ \
+         grave` vert| verbar|";
     if rest.get(1) == Some(&b'#') {
         let hexadecimal = matches!(rest.get(2), Some(b'x' | b'X'));
         let start = if hexadecimal { 3 } else { 2 };
@@ -125,19 +85,36 @@ fn entity(rest: &[u8]) -> Option<Unit> {
         return Some((0..end, char::from_u32(number)?));
     }
     let length = rest.iter().skip(1).take(16).position(|byte| *byte == b';')?;
-    let name = rest.get(1..1 + length)?;
-    let (_, c) = NAMED.iter().find(|(known, _)| *known == name)?;
-    Some((0..length + 2, *c))
+    let name = std::str::from_utf8(rest.get(1..1 + length)?).ok()?;
+    let sign = || {
+        let mut known = NAMED.split(' ').filter_map(|known| known.strip_prefix(name));
+        known.find_map(|sign| {
+            sign.chars()
+                .next()
+                .filter(|c| sign.len() == 1 && !c.is_ascii_alphanumeric())
+        })
+    };
+    let c = match name {
+        "nbsp" => ' ',
+        "Tab" => '\t',
+        "NewLine" => '\n',
+        "shy" => '\u{ad}',
+        "zwnj" => '\u{200c}',
+        "zwj" => '\u{200d}',
+        "ZeroWidthSpace" => '\u{200b}',
+        _ => sign()?,
+    };
+    Some((0..length + 2, c))
 }
 
-/// A run of `%XX`, read as UTF-8 (overlong forms too, which some decoders accept), or one `%uXXXX`.
+/// A run of `%XX`, read as UTF-8 or one `%uXXXX`.
 fn percent(rest: &[u8], units: &mut Vec<Unit>) {
     if matches!(rest.get(1), Some(b'u' | b'U')) {
         units.extend(four_digits(rest, 2).map(|c| (0..6, c)));
         return;
     }
     spelled(rest, 1, units, |rest| match rest {
-        [b'%', digits @ ..] => Some(Spelled::of(3, hex_number(digits.get(..2)?)? as u8)),
+        [b'%', digits @ ..] => Some((3, hex_number(digits.get(..2)?)? as u8)),
         _ => None,
     })
 }
@@ -154,8 +131,7 @@ fn quoted_printable(rest: &[u8], units: &mut Vec<Unit>) {
                 Some([b'=', b'\n', _]) => 2,
                 _ => 0,
             };
-            let length = 3;
-            Some(Spelled { length, soft, byte })
+            Some((3 + soft, byte))
         }
         _ => None,
     })
@@ -182,53 +158,22 @@ fn backslash(rest: &[u8], units: &mut Vec<Unit>) {
             let number = rest.get(3..3 + digits).filter(|_| closed).and_then(hex_number);
             units.extend(number.and_then(char::from_u32).map(|c| (0..digits + 4, c)));
         }
-        Some(b'N') => units.extend(named(rest)),
         Some(b'u') => units.extend(surrogates(rest)),
         Some(b'U') => {
             let number = rest.get(2..10).and_then(hex_number);
             units.extend(number.and_then(char::from_u32).map(|c| (0..10, c)));
         }
         Some(b'x' | b'X') => spelled(rest, 1, units, |rest| match rest {
-            [b'\\', b'x' | b'X', digits @ ..] => Some(Spelled::of(4, hex_number(digits.get(..2)?)? as u8)),
+            [b'\\', b'x' | b'X', digits @ ..] => Some((4, hex_number(digits.get(..2)?)? as u8)),
             _ => None,
         }),
         // A single one is more often a back-reference than a letter.
         Some(b'0'..=b'3') => spelled(rest, 3, units, |rest| match rest {
-            [b'\\', digits @ ..] => Some(Spelled::of(4, octal(digits.get(..3)?)?)),
+            [b'\\', digits @ ..] => Some((4, octal(digits.get(..3)?)?)),
             _ => None,
         }),
         _ => {}
     }
-}
-
-/// `\N{LATIN SMALL LETTER A}`: a character by its name, where it is one that commands and sentences are made of.
-fn named(rest: &[u8]) -> Option<Unit> {
-    const LONGEST: usize = 40;
-    #[rustfmt::skip]
-    const NAMES: &[(&str, char)] = &[
-        ("SPACE", ' '), ("FULL STOP", '.'), ("COMMA", ','), ("COLON", ':'), ("SEMICOLON", ';'), ("SOLIDUS", '/'),
-        ("REVERSE SOLIDUS", '\\'), ("COMMERCIAL AT", '@'), ("HYPHEN-MINUS", '-'), ("LOW LINE", '_'), ("VERTICAL LINE", '|'),
-        ("EXCLAMATION MARK", '!'), ("QUESTION MARK", '?'), ("QUOTATION MARK", '"'), ("APOSTROPHE", '\''), ("DOLLAR SIGN", '$'),
-        ("NUMBER SIGN", '#'), ("PERCENT SIGN", '%'), ("AMPERSAND", '&'), ("ASTERISK", '*'), ("EQUALS SIGN", '='),
-        ("LEFT PARENTHESIS", '('), ("RIGHT PARENTHESIS", ')'), ("LESS-THAN SIGN", '<'), ("GREATER-THAN SIGN", '>'),
-        ("TILDE", '~'), ("GRAVE ACCENT", '`'), ("DIGIT ZERO", '0'), ("DIGIT ONE", '1'), ("DIGIT TWO", '2'), ("DIGIT THREE", '3'),
-        ("DIGIT FOUR", '4'), ("DIGIT FIVE", '5'), ("DIGIT SIX", '6'), ("DIGIT SEVEN", '7'), ("DIGIT EIGHT", '8'), ("DIGIT NINE", '9'),
-    ];
-    let inside = rest.strip_prefix(b"\\N{")?;
-    let length = inside.iter().take(LONGEST).position(|byte| *byte == b'}')?;
-    let name = std::str::from_utf8(inside.get(..length)?).ok()?.to_ascii_uppercase();
-    let letter = |lead: &str| {
-        let letter = name.strip_prefix(lead)?;
-        letter
-            .chars()
-            .next()
-            .filter(|c| letter.len() == 1 && c.is_ascii_uppercase())
-    };
-    let c = letter("LATIN SMALL LETTER ")
-        .map(|c| c.to_ascii_lowercase())
-        .or_else(|| letter("LATIN CAPITAL LETTER "))
-        .or_else(|| NAMES.iter().find(|(known, _)| *known == name).map(|(_, c)| *c))?;
-    Some((0..length + 4, c))
 }
 
 fn octal(digits: &[u8]) -> Option<u8> {
@@ -258,21 +203,8 @@ fn surrogates(rest: &[u8]) -> Option<Unit> {
     Some((0..12, c))
 }
 
-/// A byte that is spelled out.
-#[derive(Clone, Copy)]
-struct Spelled {
-    /// How many bytes spell it.
-    length: usize,
-    /// How many more stand between it and the next.
-    soft: usize,
-    byte: u8,
-}
-
-impl Spelled {
-    const fn of(length: usize, byte: u8) -> Self {
-        Self { length, soft: 0, byte }
-    }
-}
+/// How many bytes spell a byte, and the byte.
+type Spelled = (usize, u8);
 
 /// Reads a run of spelled bytes as UTF-8, as far as it goes; nothing where the run is shorter than `fewest`.
 ///
@@ -283,12 +215,12 @@ fn spelled(rest: &[u8], fewest: usize, units: &mut Vec<Unit>, read: impl Fn(&[u8
     let next = |at: usize| rest.get(at..).and_then(&read);
     let mut end = 0;
     for _ in 0..fewest {
-        let Some(spelled) = next(end) else { return };
-        end += spelled.length + spelled.soft;
+        let Some((length, _)) = next(end) else { return };
+        end += length;
     }
     let (mut at, mut taken) = (0, 0);
-    while let Some(first) = next(at) {
-        let length = match first.byte {
+    while let Some((_, first)) = next(at) {
+        let length = match first {
             0x00..=0x7f => 1,
             0xc0..=0xdf => 2,
             0xe0..=0xef => 3,
@@ -300,32 +232,16 @@ fn spelled(rest: &[u8], fewest: usize, units: &mut Vec<Unit>, read: impl Fn(&[u8
             break;
         }
         let start = at;
-        let mut end = at;
-        let mut bytes = [0; 4];
-        let mut complete = true;
-        for byte in bytes.iter_mut().take(length) {
-            let Some(spelled) = next(at) else {
-                complete = false;
-                break;
-            };
-            *byte = spelled.byte;
-            end = at + spelled.length;
-            at = end + spelled.soft;
+        let mut bytes = Vec::with_capacity(length);
+        while bytes.len() < length
+            && let Some((spelled, byte)) = next(at)
+        {
+            bytes.push(byte);
+            at += spelled;
         }
-        let c = bytes.get(..length).filter(|_| complete).and_then(character);
+        let c = std::str::from_utf8(&bytes).ok().and_then(|text| text.chars().next());
         let Some(c) = c else { break };
-        units.push((start..end, c));
-    }
-}
-
-/// The character that these bytes are; overlong forms of ASCII too, which some decoders accept.
-fn character(bytes: &[u8]) -> Option<char> {
-    match (std::str::from_utf8(bytes), bytes) {
-        (Ok(text), _) => text.chars().next(),
-        (Err(_), [lead @ 0xc0..=0xc1, tail @ 0x80..=0xbf]) => {
-            char::from_u32(u32::from(lead & 1) << 6 | u32::from(tail & 0x3f))
-        }
-        (Err(_), _) => None,
+        units.push((start..at, c));
     }
 }
 

@@ -5,6 +5,7 @@
 
 use unicode_normalization::UnicodeNormalization;
 
+use super::look_alikes::look_alike;
 use super::normalize::is_stuffable_mark;
 use super::span_map::{Derived, SpanMap, Writer};
 use crate::text::bytes::any;
@@ -100,12 +101,12 @@ impl<'t> Iterator for Chunks<'t> {
 }
 
 fn fold_char(c: char, out: &mut String) {
-    if let Some(letter) = look_alike(c) {
-        out.push(letter);
-        return;
-    }
     if is_alien(c) {
         out.push(c);
+        return;
+    }
+    if let Some(letter) = look_alike(c) {
+        out.push(letter);
         return;
     }
     for lower in c.to_lowercase() {
@@ -124,59 +125,6 @@ fn fold_char(c: char, out: &mut String) {
 /// Scripts with neither case nor Latin look-alikes.
 const fn is_alien(c: char) -> bool {
     matches!(c, '\u{590}'..='\u{10ff}' | '\u{2e80}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7a3}' | '\u{1f300}'..='\u{1faff}' | '\u{20000}'..='\u{3ffff}')
-}
-
-/// What a character looks like: the ones that are used for disguises, chosen by eye.
-const fn look_alike(c: char) -> Option<char> {
-    Some(match c {
-        'А' | 'а' | 'Α' | 'α' | 'ɑ' | 'ᴀ' | 'Ꭺ' | 'ꓮ' | '⍺' => 'a',
-        'В' | 'в' | 'Β' | 'β' | 'Ь' | 'ь' | 'ʙ' | 'ᴃ' | 'Ᏼ' | 'ꓐ' => 'b',
-        'С' | 'с' | 'Ϲ' | 'ϲ' | 'ᴄ' | 'Ꮯ' | 'ꓚ' | '¢' => 'c',
-        'Ԁ' | 'ԁ' | 'ᴅ' | 'Ꭰ' | 'ꓓ' | 'đ' | 'Đ' | 'ð' | 'Ð' => 'd',
-        'Е' | 'е' | 'Ε' | 'ε' | 'Є' | 'є' | 'ᴇ' | 'Ꭼ' | 'ꓰ' | 'ə' | 'ɛ' | '℮' => 'e',
-        'Ғ' | 'ғ' | 'ꜰ' | 'ƒ' | 'ꓝ' => 'f',
-        'ɡ' | 'Ԍ' | 'ԍ' | 'ɢ' | 'Ꮐ' | 'ꓖ' => 'g',
-        'Н' | 'н' | 'Һ' | 'һ' | 'Η' | 'ʜ' | 'Ꮋ' | 'ꓧ' | 'ħ' | 'Ħ' => 'h',
-        'І' | 'і' | 'Ι' | 'ι' | 'ı' | 'ɪ' | 'ɩ' | 'Ꭵ' | 'Ꮠ' | 'ꓲ' => 'i',
-        'Ј' | 'ј' | 'ϳ' | 'ᴊ' | 'Ꭻ' | 'ꓙ' => 'j',
-        'К' | 'к' | 'Κ' | 'κ' | 'ᴋ' | 'Ꮶ' | 'ꓗ' | 'ĸ' => 'k',
-        'Ӏ' | 'ӏ' | 'ʟ' | 'Ꮮ' | 'ꓡ' | 'ł' | 'Ł' | 'ǀ' => 'l',
-        'М' | 'м' | 'Μ' | 'ᴍ' | 'Ꮇ' | 'ꓟ' | 'ɱ' => 'm',
-        'П' | 'п' | 'Ν' | 'η' | 'ɴ' | 'ո' | 'ռ' | 'ꓠ' | 'ŋ' => 'n',
-        'О' | 'о' | 'Ο' | 'ο' | 'σ' | 'Օ' | 'օ' | 'ᴏ' | 'ø' | 'Ø' | 'Ө' | 'ө' | 'ꓳ' | 'ⲟ' => 'o',
-        'Р' | 'р' | 'Ρ' | 'ρ' | 'ᴘ' | 'Ꮲ' | 'ꓑ' | 'þ' | 'Þ' => 'p',
-        'Ԛ' | 'ԛ' | 'գ' | 'ꞯ' => 'q',
-        'Г' | 'г' | 'ʀ' | 'Ꮢ' | 'ꓣ' | 'ɾ' => 'r',
-        'Ѕ' | 'ѕ' | 'ꜱ' | 'Ꮪ' | 'ꓢ' | 'ſ' | '§' => 's',
-        'Т' | 'т' | 'Τ' | 'τ' | 'ᴛ' | 'Ꭲ' | 'ꓔ' | 'ŧ' | 'Ŧ' => 't',
-        'υ' | 'ս' | 'ᴜ' | 'ꓴ' | 'Ս' | 'µ' | 'μ' => 'u',
-        'ν' | 'Ѵ' | 'ѵ' | 'ᴠ' | 'Ꮩ' | 'ꓦ' => 'v',
-        'Ԝ' | 'ԝ' | 'ω' | 'Ш' | 'ш' | 'ᴡ' | 'Ꮃ' | 'ꓪ' => 'w',
-        'Х' | 'х' | 'Χ' | 'χ' | 'ꓫ' | 'ⲭ' | '×' => 'x',
-        'У' | 'у' | 'Υ' | 'γ' | 'Ү' | 'ү' | 'ʏ' | 'Ꭹ' | 'ꓬ' => 'y',
-        'Ζ' | 'ζ' | 'ᴢ' | 'Ꮓ' | 'ꓜ' => 'z',
-        '\u{2018}'..='\u{201b}' | 'ʼ' | '´' | 'ʹ' | '′' => '\'',
-        '\u{201c}'..='\u{201f}' | '«' | '»' | '″' => '"',
-        '\u{2010}'..='\u{2015}' | '−' | '⁃' | '﹣' => '-',
-        '∕' | '⁄' | '⧸' | '╱' | '⟋' => '/',
-        '∖' | '⧵' | '╲' | '⟍' | '﹨' => '\\',
-        '․' | 'ꓸ' | '‧' => '.',
-        '∶' | '꞉' | 'ː' | 'ꓽ' => ':',
-        '‹' => '<',
-        '›' => '>',
-        '∣' | '│' | '┃' | '❘' => '|',
-        '\u{2028}' | '\u{2029}' | '\u{85}' => '\n',
-        '\u{2800}' | '\u{1680}' => ' ',
-        '\u{1f130}'..='\u{1f149}' => return letter(c, 0x1f130),
-        '\u{1f150}'..='\u{1f169}' => return letter(c, 0x1f150),
-        '\u{1f170}'..='\u{1f189}' => return letter(c, 0x1f170),
-        '\u{1f1e6}'..='\u{1f1ff}' => return letter(c, 0x1f1e6),
-        _ => return None,
-    })
-}
-
-const fn letter(c: char, first: u32) -> Option<char> {
-    char::from_u32(c as u32 - first + 'a' as u32)
 }
 
 /// What rarer characters look like, by the Unicode consortium's own list of confusable characters.

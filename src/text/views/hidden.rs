@@ -71,13 +71,10 @@ pub(super) fn tags(text: &str, room: usize) -> Option<Derived> {
 
 /// What variation selectors spell, two or more in a row taken as bytes, all runs together.
 pub(super) fn selectors(text: &str, room: usize) -> Option<Derived> {
-    /// Single selectors are read when there are so many.
-    const FEWEST_SINGLE: usize = 8;
     if !may_hide(text) {
         return None;
     }
     let mut bytes: Vec<(usize, u8)> = Vec::new();
-    let mut single: Vec<(usize, u8)> = Vec::new();
     let mut run: Vec<(usize, u8)> = Vec::new();
     for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
         match selector_byte(c) {
@@ -86,22 +83,17 @@ pub(super) fn selectors(text: &str, room: usize) -> Option<Derived> {
                 // One selector behind a character is how they are meant to be used.
                 if run.len() >= 2 {
                     bytes.append(&mut run);
-                } else if let Some(one) = run.pop().filter(|(_, byte)| *byte > 15) {
-                    single.push(one);
                 }
                 run.clear();
             }
         }
-    }
-    if bytes.is_empty() && single.len() >= FEWEST_SINGLE {
-        bytes = single;
     }
     let spelled: Vec<u8> = bytes.iter().map(|(_, byte)| *byte).collect();
     let halves = |pair: &[u8]| Some(pair.first()? << 4 | pair.get(1)?);
     if spelled.len() >= 8
         && spelled.iter().all(|half| *half < 16)
         && let Some(read) = spelled.chunks_exact(2).map(halves).collect::<Option<Vec<u8>>>()
-        && let Some(read) = super::likeness::readable(&read, 3)
+        && let Some(read) = super::readability::readable(&read, 3)
     {
         // Two selectors of the sixteen common ones a byte.
         let mut writer = Writer::new(room);
@@ -110,7 +102,7 @@ pub(super) fn selectors(text: &str, room: usize) -> Option<Derived> {
         writer.put_scaled(from..to, Scale::Whole, &read);
         return Some(writer.finish(text.len()));
     }
-    let read = super::likeness::readable(&spelled, 3)?;
+    let read = super::readability::readable(&spelled, 3)?;
     let mut writer = Writer::new(room);
     for (offset, c) in read.char_indices() {
         let from = bytes.get(offset).map_or(0, |(at, _)| *at);

@@ -1,9 +1,9 @@
-//! Text written in digits that nobody sees: two kinds of invisible characters as bits, or two with a third between numbers.
+//! Text written in bits that nobody sees: two kinds of invisible characters, eight of them a byte.
 //!
 //! Other ways to write in them are not read: `hidden_text` tells the judge that the characters are there.
 
 use super::hidden::is_zero_width;
-use super::likeness::{prints, readable};
+use super::readability::readable;
 use super::span_map::{Derived, Scale, Writer};
 use crate::text::bytes::any;
 
@@ -13,10 +13,6 @@ pub(crate) const FEWEST_BITS: usize = 16;
 const FEWEST_APART: usize = 32;
 /// The most that are read together.
 const MOST: usize = 256 * 1024;
-/// The most kinds that can be digits.
-const MOST_KINDS: usize = 3;
-/// Bytes that are read to see whether the others are worth it.
-const PROBE: usize = 6;
 
 /// Whether a character shows nothing and can be used as a digit.
 pub(crate) const fn is_digit(c: char) -> bool {
@@ -87,97 +83,20 @@ fn score(text: &str) -> usize {
     written * 100 / all.max(1)
 }
 
-/// Of several readings the one that most looks like writing.
-fn best(readings: impl Iterator<Item = String>) -> Option<String> {
-    readings.max_by_key(|text| score(text))
-}
-
-fn plain(bytes: &[u8], shortest: usize) -> Option<String> {
-    let is_plain = bytes.iter().copied().all(prints);
-    is_plain.then(|| readable(bytes, shortest)).flatten()
-}
-
-/// What digits spell in any of the known ways, when that is a text of at least so many bytes.
+/// What bits spell, either kind for one, when that is a text of at least so many bytes.
 fn spelled(digits: &[Digit], shortest: usize) -> Option<String> {
-    let mut kinds: Vec<char> = Vec::new();
-    for (_, c) in digits {
-        if !kinds.contains(c) {
-            kinds.push(*c);
-            if kinds.len() > MOST_KINDS {
-                return None;
-            }
-        }
-    }
-    kinds.sort_unstable();
-    let values: Vec<usize> = digits
-        .iter()
-        .filter_map(|(_, c)| kinds.iter().position(|kind| kind == c))
-        .collect();
-    match kinds.len() {
-        2 => binary(&values, shortest),
-        // One of three may part the numbers from each other.
-        3 => best((0..3).filter_map(|parting| parted(&values, parting, shortest))),
-        _ => None,
-    }
-}
-
-/// Which end of a number comes first.
-#[derive(Clone, Copy)]
-enum First {
-    Highest,
-    Lowest,
-}
-
-/// Bits of bytes, of seven or of eight, either end first, either kind for one.
-fn binary(bits: &[usize], shortest: usize) -> Option<String> {
-    let ways = [8, 7].into_iter().flat_map(|width| {
-        let values = [[0, 1], [1, 0]].into_iter();
-        values.flat_map(move |values| [First::Highest, First::Lowest].map(|first| (width, values, first)))
-    });
-    best(ways.filter_map(|(width, values, first)| text_of(bits, width, values, first, shortest)))
-}
-
-/// Bits between signs that part one number from the next.
-fn parted(values: &[usize], parting: usize, shortest: usize) -> Option<String> {
-    let kinds: Vec<usize> = (0..3).filter(|kind| *kind != parting).collect();
-    let readings = [0, 1].iter().filter_map(|one| {
-        let one = *kinds.get(*one)?;
-        let numbers = values.split(|value| *value == parting).filter(|bits| !bits.is_empty());
-        let bytes: Option<Vec<u8>> = numbers
-            .map(|bits| {
-                let number = bits
-                    .iter()
-                    .take(8)
-                    .fold(0u32, |number, bit| number << 1 | u32::from(*bit == one));
-                u8::try_from(number).ok().filter(|_| bits.len() <= 8)
-            })
-            .collect();
-        plain(&bytes?, shortest)
-    });
-    best(readings)
-}
-
-fn text_of(bits: &[usize], width: usize, values: [usize; 2], first: First, shortest: usize) -> Option<String> {
-    let byte = |group: &[usize]| {
-        let add = |number: usize, bit: &usize| number * 2 + values.get(*bit).copied().unwrap_or_default();
-        let number = match first {
-            First::Highest => group.iter().fold(0, add),
-            First::Lowest => group.iter().rev().fold(0, add),
-        };
-        u8::try_from(number).ok()
-    };
-    let probe: Option<Vec<u8>> = bits.chunks_exact(width).take(PROBE).map(byte).collect();
-    // Whatever is written has neither control characters nor, from its first letter on, anything else odd.
-    if probe?
-        .iter()
-        .any(|byte| byte.is_ascii_control() && !byte.is_ascii_whitespace() && *byte != 0)
-    {
+    let (_, first) = digits.first()?;
+    let (_, second) = digits.iter().find(|(_, c)| c != first)?;
+    if digits.iter().any(|(_, c)| c != first && c != second) {
         return None;
     }
-    let bytes: Option<Vec<u8>> = bits.chunks_exact(width).map(byte).collect();
-    // Sixteen bits a letter leave every other byte empty.
-    let bytes: Vec<u8> = bytes?.into_iter().filter(|byte| *byte != 0).collect();
-    readable(&bytes, shortest)
+    let readings = [first, second].into_iter().filter_map(|one| {
+        let byte = |bits: &[Digit]| bits.iter().fold(0u8, |byte, (_, c)| byte << 1 | u8::from(c == one));
+        // Sixteen bits a letter leave every other byte empty.
+        let bytes: Vec<u8> = digits.chunks_exact(8).map(byte).filter(|byte| *byte != 0).collect();
+        readable(&bytes, shortest)
+    });
+    readings.max_by_key(|text| score(text))
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 use super::fold::latin;
+use super::look_alikes::{ornamental, reminding};
 use super::normalize::is_stuffable_mark;
 use super::span_map::{Derived, Writer};
 
@@ -16,79 +17,15 @@ use super::span_map::{Derived, Writer};
 const TRIED: usize = 32;
 
 /// The text with its look-alikes replaced, given how it was received; `None` when there is nothing to replace.
+///
+/// Words that hold Latin letters are read in any text; those of other letters alone, only where most of them read as Latin.
 pub(super) fn plain(text: &str, received: &str, room: usize) -> Option<Derived> {
     let heaped = is_heaped(received);
+    let is_foreign = reads_as_latin(text, heaped);
     let mut writer = Writer::new(room);
-    let mut foreign: Vec<Foreign> = Vec::new();
-    let (mut written, mut at) = (0, 0);
-    let (mut tried, mut fitting, mut fetched) = (0usize, 0usize, 0usize);
-    for piece in text.split_inclusive(char::is_whitespace) {
-        let start = at;
-        at += piece.len();
-        let word = piece.trim_end_matches(char::is_whitespace);
-        if word.is_ascii() {
-            continue;
-        }
-        let mixed = word.bytes().any(|byte| byte.is_ascii_alphanumeric());
-        // A text of another script says so soon.
-        if !mixed && tried >= TRIED && fetched * 2 < tried {
-            continue;
-        }
-        let strictly = read(word, heaped, Reading::Strict);
-        let is_strict = strictly.is_some();
-        let plain = strictly.or_else(|| read(word, heaped, Reading::Lenient));
-        if mixed {
-            if let Some(plain) = plain {
-                replace(text, start, word, &plain, &mut written, &mut writer);
-            }
-        } else {
-            let letters = word.chars().filter(|c| !c.is_ascii()).count();
-            tried += letters;
-            fitting += if is_strict { letters } else { 0 };
-            fetched += if plain.is_some() { letters } else { 0 };
-            if let Some(plain) = plain {
-                foreign.push(Foreign {
-                    start,
-                    length: word.len(),
-                    plain,
-                });
-            }
-        }
-        if writer.is_full() {
-            break;
-        }
-    }
-    if fitting * 5 >= tried * 2 && fetched * 3 >= tried * 2 && !foreign.is_empty() {
-        return Some(all(text, foreign, heaped, room));
-    }
-    if written == 0 {
-        return None;
-    }
-    writer.copy(written, text.get(written..).unwrap_or_default());
-    Some(writer.finish(text.len()))
-}
-
-/// A word without a Latin letter that reads as a Latin one.
-struct Foreign {
-    start: usize,
-    length: usize,
-    plain: Vec<Option<char>>,
-}
-
-/// The text with the words of other letters replaced as well as those that are mixed.
-fn all(text: &str, foreign: Vec<Foreign>, heaped: bool, room: usize) -> Derived {
-    let mut writer = Writer::new(room);
-    let mut foreign = foreign.into_iter().peekable();
-    let (mut written, mut at) = (0, 0);
-    for piece in text.split_inclusive(char::is_whitespace) {
-        let start = at;
-        at += piece.len();
-        let word = piece.trim_end_matches(char::is_whitespace);
-        if let Some(found) = foreign.next_if(|found| found.start == start) {
-            let word = word.get(..found.length).unwrap_or(word);
-            replace(text, start, word, &found.plain, &mut written, &mut writer);
-        } else if !word.is_ascii()
-            && word.bytes().any(|byte| byte.is_ascii_alphanumeric())
+    let mut written = 0;
+    for (start, word) in beyond_ascii(text) {
+        if (is_foreign || is_partly_latin(word))
             && let Some(plain) = read(word, heaped, Reading::Lenient)
         {
             replace(text, start, word, &plain, &mut written, &mut writer);
@@ -97,8 +34,43 @@ fn all(text: &str, foreign: Vec<Foreign>, heaped: bool, room: usize) -> Derived 
             break;
         }
     }
+    if written == 0 {
+        return None;
+    }
     writer.copy(written, text.get(written..).unwrap_or_default());
-    writer.finish(text.len())
+    Some(writer.finish(text.len()))
+}
+
+/// The words that are not plain ASCII, with their places.
+fn beyond_ascii(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut at = 0;
+    let words = text.split_inclusive(char::is_whitespace).map(move |piece| {
+        let start = at;
+        at += piece.len();
+        (start, piece.trim_end_matches(char::is_whitespace))
+    });
+    words.filter(|(_, word)| !word.is_ascii())
+}
+
+fn is_partly_latin(word: &str) -> bool {
+    word.bytes().any(|byte| byte.is_ascii_alphanumeric())
+}
+
+/// Whether most words without a Latin letter read as Latin ones; a text of another script says so soon.
+fn reads_as_latin(text: &str, heaped: bool) -> bool {
+    let (mut tried, mut fitting, mut fetched) = (0usize, 0usize, 0usize);
+    for (_, word) in beyond_ascii(text).filter(|(_, word)| !is_partly_latin(word)) {
+        if tried >= TRIED && fetched * 2 < tried {
+            return false;
+        }
+        let letters = word.chars().filter(|c| !c.is_ascii()).count();
+        let is_strict = read(word, heaped, Reading::Strict).is_some();
+        let is_lenient = is_strict || read(word, heaped, Reading::Lenient).is_some();
+        tried += letters;
+        fitting += if is_strict { letters } else { 0 };
+        fetched += if is_lenient { letters } else { 0 };
+    }
+    tried > 0 && fitting * 5 >= tried * 2 && fetched * 3 >= tried * 2
 }
 
 /// Writes a word with other characters in place of its own, after everything that stands before it.
@@ -146,7 +118,7 @@ fn read(word: &str, heaped: bool, reading: Reading) -> Option<Vec<Option<char>>>
             Some(c).filter(|_| !is_between(before))
         } else {
             let marked = || heaped.then(|| bare(c)).flatten();
-            let fetched = || (reading == Reading::Lenient).then(|| far_fetched(c)).flatten();
+            let fetched = || (reading == Reading::Lenient).then(|| reminding(c)).flatten();
             let letter = ornamental(c).or_else(|| latin(c)).or_else(marked).or_else(fetched)?;
             Some(letter)
         };
@@ -209,59 +181,6 @@ fn is_stranger(c: char) -> bool {
         '\u{f0000}'..='\u{10ffff}' => true,
         c => is_combining_mark(c),
     }
-}
-
-/// What a letter of the ornamental kinds that folding does not know looks like, in its own case.
-const fn ornamental(c: char) -> Option<char> {
-    Some(match c {
-        'ค' | 'ą' | 'ᗩ' | '卂' | 'Ⲁ' | 'ⲁ' | 'ᥲ' | '⠁' => 'a',
-        '๒' | '乃' | 'ᗷ' | 'Ⲃ' | 'ⲃ' | 'ɓ' | 'ƀ' | '⠃' => 'b',
-        'ς' | 'ᑕ' | '匚' | 'Ⲥ' | 'ⲥ' | 'ɕ' | 'ċ' | '⠉' => 'c',
-        '๔' | 'ᗪ' | 'Ⲇ' | 'ⲇ' | 'ɗ' | 'ɖ' | '⠙' => 'd',
-        'ƹ' | 'ʒ' | '乇' | 'Ⲉ' | 'ⲉ' | 'ę' | 'ɘ' | 'ⴹ' | '૯' | '⠑' => 'e',
-        'ᖴ' | '千' | 'ʄ' | 'Ŧ' | '⠋' => 'f',
-        'ﻮ' | 'و' | 'ᘜ' | 'Ⲅ' | 'ǥ' | 'ɠ' | '⠛' => 'g',
-        'ђ' | 'ᕼ' | '卄' | 'Ⲏ' | 'ⲏ' | 'ɦ' | 'ɧ' | 'ⵂ' | '⠓' => 'h',
-        'เ' | '丨' | 'Ⲓ' | 'ⲓ' | 'į' | 'ɨ' | 'ⵏ' | '⠊' => 'i',
-        'ן' | 'ᒍ' | 'ﾌ' | 'フ' | 'ʝ' | '⠚' => 'j',
-        'Ҝ' | 'ҝ' | 'Ⲕ' | 'ⲕ' | 'ƙ' | '⠅' => 'k',
-        'ɭ' | 'ᒪ' | 'ㄥ' | 'ł' | '⠇' => 'l',
-        '๓' | 'ᗰ' | '爪' | 'Ⲙ' | 'ⲙ' | '⠍' => 'm',
-        'ภ' | 'ᑎ' | '几' | 'Ⲛ' | 'ⲛ' | 'ɲ' | '⠝' => 'n',
-        '๏' | 'ㄖ' | 'Ⲟ' | '𐒆' | 'ⵔ' | 'ɵ' | '⠕' => 'o',
-        'ק' | 'ᑭ' | '卩' | 'Ⲣ' | 'ⲣ' | 'ƥ' | 'ք' | '⠏' => 'p',
-        'ợ' | 'ᑫ' | 'Ɋ' | 'ʠ' | 'ɋ' | '⠟' => 'q',
-        'ᖇ' | '尺' | 'ɹ' | 'ɾ' | '⠗' => 'r',
-        'ร' | 'ᔕ' | '丂' | '𐒖' | 'ʂ' | 'ʃ' | 'ş' | '⠎' => 's',
-        'Շ' | '†' | 'ㄒ' | 'Ⲧ' | 'ⲧ' | 'ʈ' | 'ƫ' | '⠞' => 't',
-        'ย' | 'ᑌ' | 'ㄩ' | 'ų' | 'ʊ' | '⠥' => 'u',
-        'ש' | 'ᐯ' | 'ʋ' | 'Ʋ' | '⠧' => 'v',
-        'ฬ' | 'ѡ' | 'ᗯ' | '山' | 'ŵ' | 'ʍ' | '⠺' => 'w',
-        'א' | '᙭' | '乂' | 'Ⲭ' | 'ӿ' | 'ⵝ' | '⠭' => 'x',
-        'ㄚ' | 'ץ' | 'Ⲩ' | 'ⲩ' | 'ɏ' | 'ʎ' | '⠽' => 'y',
-        'չ' | 'ᘔ' | '乙' | 'Ⲍ' | 'ⲍ' | 'ʐ' | 'ʑ' | '⠵' => 'z',
-        'Ꮖ' => 'I',
-        '\u{1f1e6}'..='\u{1f1ff}' => return char::from_u32(c as u32 - 0x1f1e6 + 'A' as u32),
-        _ => return None,
-    })
-}
-
-/// What a Cyrillic letter is taken for only among letters that are Latin, or look it.
-const fn far_fetched(c: char) -> Option<char> {
-    Some(match c {
-        'д' => 'a',
-        'и' => 'n',
-        'И' => 'N',
-        'я' => 'r',
-        'Я' => 'R',
-        'ц' => 'u',
-        'Ц' => 'U',
-        'щ' => 'w',
-        'Щ' => 'W',
-        'ж' => 'x',
-        'ч' => 'y',
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

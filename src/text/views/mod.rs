@@ -25,11 +25,12 @@ mod hidden;
 mod invisible_digits;
 mod json;
 mod letters;
-mod likeness;
+mod look_alikes;
 mod maker;
 mod markup;
 mod normalize;
 mod packed;
+mod readability;
 mod span_map;
 mod triage;
 
@@ -42,15 +43,15 @@ use self::maker::Maker;
 use self::span_map::SpanMap;
 use crate::model::{Content, Form, View};
 use crate::text::bytes::ByteClasses;
+use crate::text::expression::ExpressionError;
 use crate::text::keywords::{KeywordHits, Keywords, Word};
 
-pub(crate) use base_n::from_base32;
+pub(crate) use base_n::{from_base32, from_base64, from_hex};
 pub(crate) use budget::{DecodeBudget, Granted};
 pub(crate) use fold::fold_pattern;
 pub(crate) use hidden::{is_zero_width, selector_byte};
 pub(crate) use invisible_digits::{FEWEST_BITS, is_digit};
 pub(crate) use json::{Leaf, MOST_LEAVES, leaves};
-pub(crate) use markup::check_expressions;
 pub(crate) use normalize::{escape_sequence_length, is_invisible};
 pub(crate) use triage::Triage;
 
@@ -74,6 +75,12 @@ pub(crate) fn keywords(vocabularies: impl Iterator<Item = Vec<Word>>) -> Keyword
 pub(crate) fn decoding_keywords() -> &'static Keywords {
     static GATE: LazyLock<Keywords> = LazyLock::new(|| keywords(std::iter::empty()));
     &GATE
+}
+
+/// Compiles the expressions and reads the tables by which views are made.
+pub(crate) fn check() -> Result<(), ExpressionError> {
+    look_alikes::check()?;
+    markup::check_expressions()
 }
 
 /// Every view of a content, for those who only read.

@@ -25,7 +25,7 @@ impl Budget {
             // The first and only block of a short text, in the compressions that compress.
             [first, ..] if matches!(first & 7, 3 | 5) && bytes.len() > 12 && may_be_block(bytes) => {
                 let probe = self.inflate(bytes, PROBE)?;
-                super::likeness::readable(&probe, 12)?;
+                super::readability::readable(&probe, 12)?;
                 self.inflate(bytes, MOST_AT_ONCE)
             }
             _ => None,

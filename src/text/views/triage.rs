@@ -3,11 +3,8 @@
 
 use super::base_n::SHORTEST;
 use crate::model::{Content, Form, View, ViewSet};
-use crate::text::bytes::{ByteClasses, is_moment};
+use crate::text::bytes::ByteClasses;
 use crate::text::keywords::{KeywordHits, Keywords};
-
-/// What a time stamp holds that other plain texts do not.
-const OF_MOMENTS: ByteClasses = ByteClasses::DIGIT.or(ByteClasses::ODD_PIECE).or(ByteClasses::CAPITAL);
 
 /// A first look at a content.
 #[derive(Clone, Debug)]
@@ -39,7 +36,7 @@ impl Triage {
 
     /// Whether a content is plain: no word of any family stands in it, and nothing that any analysis is about, so that it has
     /// no views but the raw and the folded one, and only its name or its place can make anything of it.
-    pub(crate) fn is_unremarkable(&self, content: &Content) -> bool {
+    pub(crate) fn is_trivial(&self, content: &Content) -> bool {
         /// What is longer may be too large.
         const LONGEST: usize = 4 * 1024;
         /// No number of a person has fewer characters.
@@ -53,20 +50,17 @@ impl Triage {
             harmless = harmless.or(ByteClasses::DIGIT);
         }
         let is_read = !matches!(content.form, Form::OpaqueFile { .. });
-        let is_little = || {
-            let holds_nothing = |harmless| self.kinds.without(harmless) == ByteClasses::default();
-            holds_nothing(harmless) || (holds_nothing(harmless.or(OF_MOMENTS)) && is_moment(content.text.as_bytes()))
-        };
-        is_read && length <= LONGEST && self.hits.is_empty() && is_little()
+        let is_harmless = || self.kinds.without(harmless) == ByteClasses::default();
+        is_read && length <= LONGEST && self.hits.is_empty() && is_harmless()
     }
 
     /// The views of a plain content.
-    pub(crate) fn unremarkable_views() -> ViewSet {
+    pub(crate) fn trivial_views() -> ViewSet {
         [View::Raw, View::Folded].into_iter().collect()
     }
 
     /// Bytes of these views but the raw one.
-    pub(crate) fn unremarkable_derived_bytes(&self, content: &Content) -> usize {
+    pub(crate) fn trivial_derived_bytes(&self, content: &Content) -> usize {
         match self.kinds.has(ByteClasses::CAPITAL) {
             true => content.text.len(),
             false => 0,

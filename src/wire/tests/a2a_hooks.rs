@@ -92,25 +92,8 @@ fn hook_6_set_push_configuration() {
 
 fn verdict(decision: Decision, modified: Option<Arc<Step>>) -> crate::model::Verdict {
     crate::model::Verdict {
-        decision,
-        source: crate::model::Source::Rules,
-        message: "m".into(),
-        reasoning: "r".into(),
-        reason_codes: Vec::new(),
-        confidence: 1.0,
-        risk: None,
-        authorization: None,
-        findings: Vec::new(),
-        coverage: crate::model::Coverage::default(),
-        edits: Vec::new(),
         modified,
-        policy_version: "p".into(),
-        prompt_version: "t".into(),
-        model: None,
-        judging: None,
-        local: None,
-        undecided: false,
-        diagnostics: Vec::new(),
+        ..crate::model::testing::verdict(decision)
     }
 }
 

@@ -1,6 +1,7 @@
 //! What is sent back.
 
 use super::*;
+use crate::model::testing;
 use crate::model::{
     Authorization, Confidence, Coverage, Decision, Diagnostic, Edit, Examined, Finding, Pointer, ReasonCode, RequestId,
     Risk, Severity, Source, Treatment, Verdict, View, Withheld,
@@ -29,25 +30,12 @@ fn facts() -> Facts {
 
 fn verdict(decision: Decision) -> Verdict {
     Verdict {
-        decision,
-        source: Source::Rules,
         message: "Nothing to object to.".into(),
         reasoning: "All quiet.".into(),
-        reason_codes: Vec::new(),
         confidence: 0.75,
-        risk: None,
-        authorization: None,
-        findings: Vec::new(),
-        coverage: Coverage::default(),
-        edits: Vec::new(),
-        modified: None,
         policy_version: "p1".into(),
         prompt_version: "t1".into(),
-        model: None,
-        judging: None,
-        local: None,
-        undecided: false,
-        diagnostics: Vec::new(),
+        ..testing::verdict(decision)
     }
 }
 

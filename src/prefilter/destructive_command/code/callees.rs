@@ -1,7 +1,15 @@
-//! Functions of other languages that matter, and what they do.
+//! Functions of other languages that matter, and what they do: the table of `rules/callees.toml`.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use crate::prefilter::RuleError;
 
 /// What a callee does with its first arguments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Effect {
     /// Hands a text or a list of words to a shell or a program.
     Run,
@@ -29,161 +37,25 @@ pub(super) enum Effect {
     Query,
 }
 
+const FILE: &str = "callees.toml";
+
+static TABLE: LazyLock<Result<Vec<(String, Effect)>, RuleError>> = LazyLock::new(|| {
+    let file: HashMap<Effect, Vec<String>> =
+        toml::from_str(include_str!("../../rules/callees.toml")).map_err(|error| RuleError::Malformed {
+            file: FILE,
+            why: error.to_string(),
+        })?;
+    let named = |(effect, names): (Effect, Vec<String>)| names.into_iter().map(move |name| (name, effect));
+    Ok(file.into_iter().flat_map(named).collect())
+});
+
+/// Reads the table.
+pub(super) fn check() -> Result<(), RuleError> {
+    TABLE.as_ref().map(|_| ()).map_err(Clone::clone)
+}
+
 /// Functions that matter, with the parenthesis that opens their arguments.
-pub(super) const CALLEES: &[(&str, Effect)] = &[
-    ("os.system(", Effect::Run),
-    (".system(", Effect::Run),
-    ("system(", Effect::Run),
-    ("os.popen(", Effect::Run),
-    ("subprocess.run(", Effect::Run),
-    ("subprocess.call(", Effect::Run),
-    ("subprocess.Popen(", Effect::Run),
-    ("subprocess.check_output(", Effect::Run),
-    ("subprocess.check_call(", Effect::Run),
-    ("subprocess.getoutput(", Effect::Run),
-    ("subprocess.getstatusoutput(", Effect::Run),
-    ("Popen(", Effect::Run),
-    ("check_output(", Effect::Run),
-    ("create_subprocess_shell(", Effect::Run),
-    ("create_subprocess_exec(", Effect::Run),
-    ("os.execv(", Effect::Run),
-    ("os.execl(", Effect::Run),
-    ("pty.spawn(", Effect::Run),
-    ("execSync(", Effect::Run),
-    ("execFileSync(", Effect::Run),
-    ("spawnSync(", Effect::Run),
-    ("spawn(", Effect::Run),
-    ("child_process.exec(", Effect::Run),
-    ("').exec(", Effect::Run),
-    ("\").exec(", Effect::Run),
-    ("shell_exec(", Effect::Run),
-    ("passthru(", Effect::Run),
-    ("proc_open(", Effect::Run),
-    ("popen(", Effect::Run),
-    ("getRuntime().exec(", Effect::Run),
-    ("os.execute(", Effect::Run),
-    ("io.popen(", Effect::Run),
-    ("IO.popen(", Effect::Run),
-    ("os.execvp(", Effect::Run),
-    ("os.execve(", Effect::Run),
-    ("os.execlp(", Effect::Run),
-    ("os.spawnlp(", Effect::Run),
-    ("os.posix_spawn(", Effect::Run),
-    ("Bun.spawn(", Effect::Run),
-    ("Bun.spawnSync(", Effect::Run),
-    ("\").spawn(", Effect::Run),
-    ("').spawn(", Effect::Run),
-    ("os:cmd(", Effect::Run),
-    ("Sys.command(", Effect::Run),
-    ("exec.Command(", Effect::Run),
-    ("eval(", Effect::Evaluate),
-    ("exec(", Effect::Evaluate),
-    ("compile(", Effect::Evaluate),
-    ("Function(", Effect::Evaluate),
-    ("shutil.rmtree(", Effect::DeleteTree),
-    ("rmtree(", Effect::DeleteTree),
-    ("os.removedirs(", Effect::DeleteTree),
-    ("fs.rmSync(", Effect::DeleteTree),
-    ("fs.rm(", Effect::DeleteTree),
-    ("fs.rmdirSync(", Effect::DeleteTree),
-    ("fs.rmdir(", Effect::DeleteTree),
-    ("rmSync(", Effect::DeleteTree),
-    ("rmdirSync(", Effect::DeleteTree),
-    ("rimraf(", Effect::DeleteTree),
-    ("rimraf.sync(", Effect::DeleteTree),
-    ("removeSync(", Effect::DeleteTree),
-    ("Deno.remove(", Effect::DeleteTree),
-    ("FileUtils.rm_rf(", Effect::DeleteTree),
-    ("FileUtils.remove_dir(", Effect::DeleteTree),
-    ("os.remove(", Effect::Delete),
-    ("os.unlink(", Effect::Delete),
-    ("unlink glob(", Effect::Delete),
-    ("fs::remove_dir_all(", Effect::DeleteTree),
-    ("fs::remove_file(", Effect::Delete),
-    ("FileUtils.deleteDirectory(", Effect::DeleteTree),
-    ("os.rmdir(", Effect::Delete),
-    ("fs.unlinkSync(", Effect::Delete),
-    ("fs.unlink(", Effect::Delete),
-    ("unlinkSync(", Effect::Delete),
-    ("File.delete(", Effect::Delete),
-    ("unlink(", Effect::Delete),
-    ("glob.glob(", Effect::List),
-    ("glob.iglob(", Effect::List),
-    ("glob(", Effect::List),
-    ("os.listdir(", Effect::List),
-    ("os.scandir(", Effect::List),
-    ("os.walk(", Effect::List),
-    ("readdirSync(", Effect::List),
-    ("open(", Effect::Open),
-    ("fopen(", Effect::Open),
-    ("readFileSync(", Effect::Read),
-    ("readFile(", Effect::Read),
-    ("file_get_contents(", Effect::Read),
-    ("File.read(", Effect::Read),
-    ("IO.read(", Effect::Read),
-    ("readfile(", Effect::Read),
-    ("sqlite3.connect(", Effect::Read),
-    ("io.open(", Effect::Open),
-    ("File.open(", Effect::Open),
-    ("os.ReadFile(", Effect::Read),
-    ("Files.readAllBytes(", Effect::Read),
-    ("FileUtils.rm_r(", Effect::DeleteTree),
-    ("os.RemoveAll(", Effect::DeleteTree),
-    ("os.Remove(", Effect::Delete),
-    ("Net::HTTP.post(", Effect::Send),
-    ("http.Post(", Effect::Send),
-    ("put_object(", Effect::Send),
-    ("writeFileSync(", Effect::Write),
-    ("writeFile(", Effect::Write),
-    ("appendFileSync(", Effect::Write),
-    ("appendFile(", Effect::Write),
-    ("file_put_contents(", Effect::Write),
-    ("os.truncate(", Effect::Write),
-    ("shutil.copy(", Effect::Copy),
-    ("shutil.copy2(", Effect::Copy),
-    ("shutil.copyfile(", Effect::Copy),
-    ("shutil.copytree(", Effect::Copy),
-    ("shutil.move(", Effect::Copy),
-    ("requests.post(", Effect::Send),
-    ("requests.put(", Effect::Send),
-    ("requests.patch(", Effect::Send),
-    ("httpx.post(", Effect::Send),
-    ("httpx.put(", Effect::Send),
-    ("session.post(", Effect::Send),
-    ("axios.post(", Effect::Send),
-    ("axios.put(", Effect::Send),
-    ("urllib.request.Request(", Effect::Send),
-    ("Request(", Effect::Send),
-    ("urlopen(", Effect::Send),
-    ("fetch(", Effect::Send),
-    (".sendall(", Effect::Send),
-    (".sendmail(", Effect::Send),
-    (".send_message(", Effect::Send),
-    (".storbinary(", Effect::Send),
-    (".upload_file(", Effect::Send),
-    (".send(", Effect::Send),
-    ("http.request(", Effect::Send),
-    ("https.request(", Effect::Send),
-    ("os.chmod(", Effect::Permissions),
-    ("fs.chmodSync(", Effect::Permissions),
-    ("os.open(", Effect::Open),
-    (".execute(", Effect::Query),
-    (".executescript(", Effect::Query),
-    (".executemany(", Effect::Query),
-    (".executeUpdate(", Effect::Query),
-    (".exec_driver_sql(", Effect::Query),
-    (".query(", Effect::Query),
-    (".raw(", Effect::Query),
-    (".exec(", Effect::Query),
-    (".Exec(", Effect::Query),
-    (".ExecContext(", Effect::Query),
-    ("->exec(", Effect::Query),
-    ("->query(", Effect::Query),
-    ("$executeRawUnsafe(", Effect::Query),
-    ("$queryRawUnsafe(", Effect::Query),
-    (".unsafe(", Effect::Query),
-    ("mysqli_query(", Effect::Query),
-    ("pg_query(", Effect::Query),
-    (".run_sql(", Effect::Query),
-    ("read_sql(", Effect::Query),
-];
+pub(super) fn callees() -> &'static [(String, Effect)] {
+    // INVARIANT: whoever screens has read the table at the start.
+    TABLE.as_ref().map_or(&[], Vec::as_slice)
+}

@@ -1,16 +1,15 @@
 //! What the calls of one text do, one by one, and what is concluded from all of them.
 
-use crate::prefilter::words::destructive_command_code_calls::SIGNS;
+use crate::prefilter::words::destructive_command_code_calls::{DECODES, FETCHES, SIGNS};
 use std::collections::HashMap;
 use std::ops::Range;
 
 use super::super::files::{Depth, Written, deleted, written};
-use super::super::secrets::{climbs_into_system, is_public, reads};
-use super::super::{Danger, Seen};
+use super::super::{Danger, Dangers, secrets};
 use super::callees::Effect;
 use super::values::{script, value};
 use super::{Nested, signs};
-use crate::prefilter::locations::{Breadth, Location, Secret};
+use crate::prefilter::locations::{Breadth, Location};
 use crate::shell::Call;
 use crate::text::expression::expressions;
 
@@ -47,7 +46,7 @@ pub(super) struct Calls {
 
 impl Calls {
     /// Takes one call.
-    pub(super) fn take(&mut self, effect: Effect, place: &Place<'_>, seen: &mut Seen, nested: &mut Nested) {
+    pub(super) fn take(&mut self, effect: Effect, place: &Place<'_>, seen: &mut Dangers, nested: &mut Nested) {
         let Place {
             callee,
             arguments,
@@ -63,11 +62,7 @@ impl Calls {
         match effect {
             Effect::Run => match script(first, arguments.get(1).map(String::as_str), constants) {
                 Some(script) => nested.push((script, span.clone())),
-                None if is_built(first) => seen.add(
-                    Danger::BuiltAtRunTime,
-                    &call,
-                    "runs a command that is put together at run time",
-                ),
+                None if is_built(first) => seen.add(Danger::BuiltAtRunTime, &call),
                 None => {}
             },
             Effect::Evaluate => evaluate(callee, first, constants, span, seen, nested),
@@ -125,14 +120,14 @@ impl Calls {
                             Breadth::Everything | Breadth::SystemDirectory
                         ))
                 {
-                    seen.add(Danger::OpenPermissions, &call, "lets everybody write a system file");
+                    seen.add(Danger::OpenPermissions, &call);
                 }
             }
         }
     }
 
     /// A file is opened: to be read, or as its mode says.
-    fn open(&mut self, place: &Place<'_>, call: &Call, seen: &mut Seen) {
+    fn open(&mut self, place: &Place<'_>, call: &Call, seen: &mut Dangers) {
         let modes = || place.arguments.iter().skip(1);
         let bare = |mode: &str| {
             mode.trim_start_matches("mode=")
@@ -165,52 +160,22 @@ impl Calls {
         }
     }
 
-    fn read(&mut self, path: &str, call: &Call, seen: &mut Seen) {
+    fn read(&mut self, path: &str, call: &Call, seen: &mut Dangers) {
         let location = Location::of(path);
-        if climbs_into_system(path, &location) {
-            seen.add(
-                Danger::ClimbingPath,
-                call,
-                "climbs out of one directory into a place of the system",
-            );
+        if location.secret().is_some() {
+            self.reads_secret = Some(call.span.clone());
+        } else if location.is_system() {
+            self.reads_system = Some(call.span.clone());
         }
-        match location.secret() {
-            Some(secret) if secret.is_key_material() => {
-                self.reads_secret = Some(call.span.clone());
-                seen.add(Danger::CredentialRead, call, reads(secret));
-            }
-            Some(Secret::Environment) => {
-                self.reads_secret = Some(call.span.clone());
-                seen.add(Danger::EnvironmentRead, call, reads(Secret::Environment));
-            }
-            Some(secret) => {
-                self.reads_secret = Some(call.span.clone());
-                seen.add(Danger::AccountRead, call, reads(secret));
-            }
-            None if location.is_system() => {
-                self.reads_system = Some(call.span.clone());
-                if !is_public(location.as_str()) {
-                    seen.add(Danger::SystemRead, call, "reads a file of the system");
-                }
-            }
-            None => {}
-        }
+        secrets::read(path, &location, call, seen);
     }
 
-    pub(super) fn conclude(&self, text: &str, seen: &mut Seen) {
+    pub(super) fn conclude(&self, text: &str, seen: &mut Dangers) {
         if let Some(span) = &self.sends {
             if self.reads_secret.is_some() || ENVIRONMENT_SENT.is_match(text) {
-                seen.add_at(
-                    Danger::Exfiltrate,
-                    span.clone(),
-                    "reads secrets and sends something to another machine",
-                );
+                seen.add_at(Danger::Exfiltrate, span.clone());
             } else if self.reads_system.is_some() {
-                seen.add_at(
-                    Danger::UploadSystem,
-                    span.clone(),
-                    "reads system files and sends something to another machine",
-                );
+                seen.add_at(Danger::UploadSystem, span.clone());
             }
         }
         // What is listed and what is deleted belong together: code that does both deletes what it lists.
@@ -223,33 +188,21 @@ impl Calls {
                 deleted(listed, Depth::Recursive, &call, seen);
             }
             if self.lists.len() >= MOST_LISTS {
-                seen.add(
-                    Danger::NotExamined,
-                    &call,
-                    "deletes from more places than can be followed",
-                );
+                seen.add(Danger::NotExamined, &call);
             }
         }
         // The same for what is listed and written anew, where all of a machine or of a person is listed.
         if let Some(span) = &self.overwrites_unknown {
             let wide = |listed: &&String| {
-                let everything = matches!(
-                    Location::of(listed).breadth(),
-                    Breadth::Everything | Breadth::Home | Breadth::SystemDirectory
-                );
+                let everything = Location::of(listed).breadth().is_vital();
                 everything && (listed.contains("**") || text.contains("os.walk("))
             };
             if self.lists.iter().any(|listed| wide(&listed)) {
-                seen.add_at(
-                    Danger::DeleteRoot,
-                    span.clone(),
-                    "writes over every file of a directory that matters",
-                );
+                seen.add_at(Danger::DeleteRoot, span.clone());
             }
         }
         if let Some(hit) = PROCESS_OBJECT.find(text) {
-            let what = "reaches a system function in a roundabout way";
-            seen.add_at(Danger::DisguisedWord, hit.range(), what);
+            seen.add_at(Danger::DisguisedWord, hit.range());
         }
         signs::look_at_combinations(text, seen);
     }
@@ -290,41 +243,16 @@ fn evaluate(
     first: &str,
     constants: &HashMap<String, String>,
     span: &Range<usize>,
-    seen: &mut Seen,
+    seen: &mut Dangers,
     nested: &mut Nested,
 ) {
     let has = |any: &[&str]| any.iter().any(|part| first.contains(part));
-    if has(&[
-        "requests.get(",
-        "urlopen(",
-        "httpx.get(",
-        "fetch(",
-        "urllib.request",
-        ".get(\"http",
-        ".get('http",
-        "curl",
-    ]) {
-        seen.add_at(
-            Danger::PipeToShell,
-            span.clone(),
-            "runs what another machine sends, unseen",
-        );
+    if has(&FETCHES) {
+        seen.add_at(Danger::PipeToShell, span.clone());
         return;
     }
-    if has(&[
-        "b64decode(",
-        "fromhex(",
-        "codecs.decode(",
-        "zlib.decompress(",
-        "marshal.loads(",
-        "atob(",
-        "'base64')",
-        "\"base64\")",
-        "unhexlify(",
-        "base64_decode(",
-        "gzinflate(",
-    ]) {
-        seen.add_at(Danger::DecodedRun, span.clone(), "decodes a text and runs it");
+    if has(&DECODES) {
+        seen.add_at(Danger::DecodedRun, span.clone());
         return;
     }
     // A word alone is an expression; with a space or a call in it, it does something.
@@ -333,17 +261,13 @@ fn evaluate(
     }
     match value(first, constants, 0) {
         Some(text) if text.contains([' ', '(']) => nested.push((text, span.clone())),
-        None if is_built(first) => seen.add_at(
-            Danger::BuiltAtRunTime,
-            span.clone(),
-            "runs code that is put together at run time",
-        ),
+        None if is_built(first) => seen.add_at(Danger::BuiltAtRunTime, span.clone()),
         Some(_) | None => {}
     }
 }
 
 /// A statement that is handed to a database; it may be the second argument, and may be marked as text.
-fn queried(arguments: &[String], constants: &HashMap<String, String>, call: &Call, seen: &mut Seen) {
+fn queried(arguments: &[String], constants: &HashMap<String, String>, call: &Call, seen: &mut Dangers) {
     const MARKED: &[&str] = &["text(", "sa.text(", "sqlalchemy.text(", "sql(", "SQL(", "sql.SQL("];
     for argument in arguments.iter().take(2) {
         let bare = MARKED

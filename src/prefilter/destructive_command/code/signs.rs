@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use crate::prefilter::RuleError;
 use crate::prefilter::destructive_command::patterns::{Combinations, Patterns};
-use crate::prefilter::destructive_command::{Danger, Seen};
+use crate::prefilter::destructive_command::{Danger, Dangers};
 use crate::text::expression::expressions;
 use crate::text::keywords::Word;
 
@@ -29,7 +29,7 @@ static COMBINATIONS: LazyLock<Result<Combinations, RuleError>> = LazyLock::new(|
 });
 
 /// Looks at what a text holds together.
-pub(super) fn look_at_combinations(text: &str, seen: &mut Seen) {
+pub(super) fn look_at_combinations(text: &str, seen: &mut Dangers) {
     // INVARIANT: whoever screens has read the combinations at the start.
     if let Ok(combinations) = COMBINATIONS.as_ref() {
         combinations.search(text, seen);
@@ -44,7 +44,7 @@ pub(super) fn check_all() -> Result<(), RuleError> {
 }
 
 /// Looks at a text.
-pub(super) fn look(text: &str, seen: &mut Seen) {
+pub(super) fn look(text: &str, seen: &mut Dangers) {
     // INVARIANT: whoever screens has read the patterns at the start.
     if let Ok(patterns) = PATTERNS.as_ref() {
         patterns.search(text, seen);
@@ -63,11 +63,7 @@ pub(super) fn look(text: &str, seen: &mut Seen) {
                 after.is_some_and(|c| matches!(c, ')' | '.' | ','))
             });
             if let Some((at, _)) = run {
-                seen.add_at(
-                    Danger::PipeToShell,
-                    at..at + call.len(),
-                    "runs what another machine sends, unseen",
-                );
+                seen.add_at(Danger::PipeToShell, at..at + call.len());
             }
         }
     }

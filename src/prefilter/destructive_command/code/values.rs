@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use crate::prefilter::words::destructive_command_code_values::{HOMES, JOINS};
 use crate::text::expression::expressions;
 
 const LONGEST_ARGUMENTS: usize = 4 * 1024;
@@ -80,19 +81,8 @@ fn joined_value(expression: &str, constants: &HashMap<String, String>, depth: us
     if let Some(known) = constants.get(expression.trim_start_matches('$')) {
         return Some(known.clone());
     }
-    for join in [
-        "os.path.join(",
-        "path.join(",
-        "Path(",
-        "pathlib.Path(",
-        "str(",
-        "os.path.expanduser(",
-        "os.path.abspath(",
-        "os.path.realpath(",
-        "bytes(",
-        "repr(",
-    ] {
-        if let Some(inside) = expression.strip_prefix(join).and_then(|rest| rest.strip_suffix(')')) {
+    for join in JOINS.iter() {
+        if let Some(inside) = expression.strip_prefix(*join).and_then(|rest| rest.strip_suffix(')')) {
             let parts: Option<Vec<String>> = split_arguments(inside)
                 .iter()
                 .map(|part| value(part, constants, depth + 1))
@@ -108,7 +98,7 @@ fn joined_value(expression: &str, constants: &HashMap<String, String>, depth: us
             return Some(joined);
         }
     }
-    if is_home(expression) {
+    if HOMES.contains(&expression) {
         return Some("~".to_owned());
     }
     if let Some((text, rest)) = literal(expression) {
@@ -143,23 +133,6 @@ fn joined_value(expression: &str, constants: &HashMap<String, String>, depth: us
         }
     }
     None
-}
-
-/// Whether an expression is the directory of whoever runs the code.
-fn is_home(expression: &str) -> bool {
-    matches!(
-        expression,
-        "Path.home()"
-            | "os.homedir()"
-            | "homedir()"
-            | "pathlib.Path.home()"
-            | "require('os').homedir()"
-            | "os.environ['HOME']"
-            | "os.environ[\"HOME\"]"
-            | "os.getenv('HOME')"
-            | "os.getenv(\"HOME\")"
-            | "process.env.HOME"
-    )
 }
 
 /// A string literal at the head of a text, and what follows it.
@@ -225,34 +198,14 @@ fn interpolated(text: &str, constants: &HashMap<String, String>) -> String {
 /// The arguments of a call whose opening parenthesis ends at a place.
 pub(super) fn arguments(text: &str, from: usize) -> Vec<String> {
     let rest = text.get(from..).unwrap_or_default();
-    let mut depth = 1_usize;
-    let mut quote: Option<char> = None;
-    let mut chars = rest.char_indices().take(LONGEST_ARGUMENTS);
-    let mut end = rest.len();
-    while let Some((at, c)) = chars.next() {
-        match (quote, c) {
-            (Some(_), '\\') => {
-                chars.next();
-            }
-            (Some(open), c) if c == open => quote = None,
-            (Some(_), _) => {}
-            (None, '\'' | '"' | '`') => quote = Some(c),
-            (None, '(' | '[' | '{') => depth += 1,
-            (None, ')' | ']' | '}') => {
-                depth -= 1;
-                if depth == 0 {
-                    end = at;
-                    break;
-                }
-            }
-            (None, _) => {}
-        }
-    }
-    let inside = rest.get(..end).unwrap_or_default();
-    split_arguments(inside.get(..inside.len().min(LONGEST_ARGUMENTS)).unwrap_or_default())
+    split_arguments(
+        rest.get(..rest.floor_char_boundary(LONGEST_ARGUMENTS))
+            .unwrap_or_default(),
+    )
 }
 
-pub(super) fn split_arguments(inside: &str) -> Vec<String> {
+/// What commas part, up to a bracket that closes what is around it.
+fn split_arguments(inside: &str) -> Vec<String> {
     let mut parts = Vec::new();
     let mut current = String::new();
     let mut depth = 0_usize;
@@ -269,7 +222,8 @@ pub(super) fn split_arguments(inside: &str) -> Vec<String> {
             (Some(_), _) => {}
             (None, '\'' | '"' | '`') => quote = Some(c),
             (None, '(' | '[' | '{') => depth += 1,
-            (None, ')' | ']' | '}') => depth = depth.saturating_sub(1),
+            (None, ')' | ']' | '}') if depth == 0 => break,
+            (None, ')' | ']' | '}') => depth -= 1,
             (None, ',') if depth == 0 => {
                 parts.push(std::mem::take(&mut current).trim().to_owned());
                 continue;

@@ -1,25 +1,19 @@
 //! What calls do to whole disks and pools of them.
 
-use crate::prefilter::destructive_command::{Danger, Seen};
+use crate::prefilter::destructive_command::{Danger, Dangers};
 use crate::prefilter::locations::Location;
 use crate::shell::{Call, Stdin};
 
 /// Looks at a call of a program that formats or erases disks.
-pub(super) fn disk_tool(call: &Call, seen: &mut Seen) {
+pub(super) fn disk_tool(call: &Call, seen: &mut Dangers) {
     let destroys = match call.program.as_str() {
-        "cryptsetup" => call
-            .args
-            .iter()
-            .any(|word| matches!(word.text.as_str(), "luksFormat" | "luksErase" | "erase")),
+        "cryptsetup" => call.has_any(&["luksFormat", "luksErase", "erase"]),
         "hdparm" => call.args.iter().any(|word| word.text.starts_with("--security-erase")),
         "badblocks" => call.has_short(&['w']),
         // What it is to do comes in.
         "fdisk" | "gdisk" | "sfdisk" => !matches!(call.stdin, Stdin::Unknown) && !call.has_short(&['l', 'd']),
         "sgdisk" => call.has("--zap-all") || call.has("-Z") || call.has("-o"),
-        "parted" => call
-            .args
-            .iter()
-            .any(|word| matches!(word.text.as_str(), "mklabel" | "rm" | "mktable")),
+        "parted" => call.has_any(&["mklabel", "rm", "mktable"]),
         "diskutil" => call
             .args
             .iter()
@@ -30,18 +24,18 @@ pub(super) fn disk_tool(call: &Call, seen: &mut Seen) {
         Location::of(&word.text).is_disk() || (call.program == "diskutil" && word.text.starts_with("disk"))
     });
     if destroys && disk {
-        seen.add(Danger::DiskOverwrite, call, "formats or erases a disk");
+        seen.add(Danger::DiskOverwrite, call);
     }
 }
 
 /// Looks at a call of a program that manages pools of disks.
-pub(super) fn storage_pool(call: &Call, seen: &mut Seen) {
+pub(super) fn storage_pool(call: &Call, seen: &mut Dangers) {
     let destroys = match call.program.as_str() {
         "zpool" => call.has("destroy"),
         "lvremove" | "vgremove" => call.operands().next().is_some(),
         _ => matches!(&call.stdin, Stdin::Text(text) if text.contains("clean")),
     };
     if destroys {
-        seen.add(Danger::DiskOverwrite, call, "destroys a storage pool or volume");
+        seen.add(Danger::DiskOverwrite, call);
     }
 }

@@ -1,11 +1,11 @@
 //! What calls open to everybody: permissions and owners of files.
 
-use crate::prefilter::destructive_command::{Danger, Seen};
+use crate::prefilter::destructive_command::{Danger, Dangers};
 use crate::prefilter::locations::{Breadth, Location};
 use crate::shell::Call;
 
 /// Looks at a call that changes permissions or owners.
-pub(super) fn permissions(call: &Call, seen: &mut Seen) {
+pub(super) fn permissions(call: &Call, seen: &mut Dangers) {
     let recursive = call.has_short(&['R']) || call.has("--recursive");
     let mut operands = call.args.iter().filter(|word| {
         !word.text.starts_with("--")
@@ -32,14 +32,10 @@ pub(super) fn permissions(call: &Call, seen: &mut Seen) {
         let location = Location::of(&word.text);
         let breadth = location.breadth();
         if setuid && !recursive {
-            seen.add(Danger::Setuid, call, "lets a program run with its owner's rights");
+            seen.add(Danger::Setuid, call);
         }
         match breadth {
-            Breadth::Everything => seen.add(
-                Danger::OpenPermissions,
-                call,
-                "changes rights or owners of the whole file system",
-            ),
+            Breadth::Everything => seen.add(Danger::OpenPermissions, call),
             Breadth::SystemDirectory
                 if recursive
                     && (open || !is_mode)
@@ -47,14 +43,10 @@ pub(super) fn permissions(call: &Call, seen: &mut Seen) {
                     && !location.as_str().starts_with("/srv")
                     && location.as_str() != "/usr/local" =>
             {
-                seen.add(
-                    Danger::OpenPermissions,
-                    call,
-                    "changes rights or owners of a system directory",
-                );
+                seen.add(Danger::OpenPermissions, call);
             }
             Breadth::SystemFile if open && location.as_str().starts_with("/etc/") => {
-                seen.add(Danger::OpenPermissions, call, "lets everybody write a system file");
+                seen.add(Danger::OpenPermissions, call);
             }
             Breadth::Home
             | Breadth::SystemDirectory

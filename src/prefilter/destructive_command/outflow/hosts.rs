@@ -1,6 +1,6 @@
 //! What calls give to hosts besides files: keys that belong to another host, and all files of a machine.
 
-use crate::prefilter::locations::{Breadth, Location};
+use crate::prefilter::locations::Location;
 use crate::shell::Call;
 
 /// Keys in variables, and a part of the names of the hosts that they belong to.
@@ -59,12 +59,6 @@ pub(super) fn serves_everything(call: &Call) -> bool {
         .values(named)
         .next()
         .map_or_else(|| call.directory.clone(), |(_, place)| Some(place.to_owned()));
-    let broad = |place: String| {
-        place != "."
-            && matches!(
-                Location::of(&place).breadth(),
-                Breadth::Everything | Breadth::Home | Breadth::SystemDirectory
-            )
-    };
+    let broad = |place: String| place != "." && Location::of(&place).breadth().is_vital();
     serves && place.is_some_and(broad)
 }

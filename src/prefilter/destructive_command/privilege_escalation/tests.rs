@@ -2,9 +2,9 @@ use super::super::look_at_shell;
 use super::*;
 
 fn is_told(command: &str) -> bool {
-    let mut seen = Seen::default();
+    let mut seen = Dangers::default();
     look_at_shell(command, &mut seen, &mut Vec::new());
-    seen.dangers.iter().any(|(danger, _, _)| *danger == Danger::RootShell)
+    seen.found.iter().any(|(danger, _)| *danger == Danger::RootShell)
 }
 
 #[test]

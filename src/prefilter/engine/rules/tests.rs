@@ -39,12 +39,9 @@ fn what_cannot_be_used_is_told_with_its_place() {
     for (text, why) in [
         ("rule = 1", "rules/x.toml: expected `[[rule]]` tables, found none"),
         (ONE, "rule `x.two`: the code refers to it"),
+        ("a = 1\n[[rule]]\nid = \"one\"", "rule `one`: missing field `title`"),
         (
-            "a = 1\n[[rule]]\nid = \"one\"",
-            "rule `one`: expected `title`, found none",
-        ),
-        (
-            "[[rule]]\nid = \"one\"\ntitle = \"t\"\nseverity = \"loud\"",
+            "[[rule]]\nid = \"one\"\ntitle = \"t\"\nseverity = \"loud\"\nconfidence = \"low\"\nfires_on = []\nsilent_on = []",
             "rule `one`: `loud` is no severity",
         ),
     ] {

@@ -1,13 +1,13 @@
 //! How likely a value is the secret that its name promises, and what shows that it is none.
 
-use super::tie::Tie;
+use super::binding::Binding;
 use crate::model::Confidence;
 use crate::prefilter::secret::check::{self, Opinion};
 use crate::prefilter::secret::names::Label;
 use crate::prefilter::secret::value;
 
 /// How sure it is that a value is the secret its name promises; `None`: it is not.
-pub(super) fn judged(text: &str, label: Label, tie: Tie, quoted: bool) -> Option<Confidence> {
+pub(super) fn judged(text: &str, label: Label, binding: Binding, quoted: bool) -> Option<Confidence> {
     if text.is_empty() || value::is_reference(text) || value::is_placeholder(text.as_bytes()) {
         return None;
     }
@@ -26,7 +26,7 @@ pub(super) fn judged(text: &str, label: Label, tie: Tie, quoted: bool) -> Option
                 Opinion::Refuted => None,
                 Opinion::Weak | Opinion::Doubtful => Some(Confidence::Low),
                 Opinion::Plausible if value::looks_chosen(text) && !is_prose(text) => Some(Confidence::Medium),
-                Opinion::Plausible if tie == Tie::Assigned && quoted && text.len() >= 6 && !is_prose(text) => {
+                Opinion::Plausible if binding == Binding::Assigned && quoted && text.len() >= 6 && !is_prose(text) => {
                     Some(Confidence::Low)
                 }
                 Opinion::Plausible => None,
@@ -36,7 +36,7 @@ pub(super) fn judged(text: &str, label: Label, tie: Tie, quoted: bool) -> Option
             (text.len() >= 10 && value::looks_random(text) && !is_structured(text)).then_some(Confidence::Medium)
         }
         Label::Key => (text.len() >= 24
-            && tie == Tie::Assigned
+            && binding == Binding::Assigned
             && value::looks_random(text)
             && !value::is_uuid(text)
             && !is_structured(text)

@@ -3,7 +3,7 @@ use super::*;
 fn find(text: &str) -> Option<(&str, Confidence)> {
     keywords().find_map(|(keyword, label)| {
         let at = text.to_ascii_lowercase().find(keyword)?;
-        let found = beside(text, &name_at(text, at..at + keyword.len(), label)?)?;
+        let found = value_after(text, &name_at(text, at..at + keyword.len(), label)?)?;
         Some((text.get(found.span.clone())?, found.confidence))
     })
 }

@@ -6,7 +6,7 @@ use crate::prefilter::words::sql_reading_forms::ENDS;
 use std::ops::Range;
 
 use super::{Reading, Trait};
-use crate::prefilter::throwaway::is_throwaway;
+use crate::prefilter::disposable::is_disposable;
 
 /// The most statements that are looked at.
 const MOST: usize = 64;
@@ -45,7 +45,7 @@ pub(super) fn by_form(blank: &str, span: &Range<usize>, reading: &mut Reading) {
 }
 
 fn of_names<'w>(seen: Trait, mut names: impl Iterator<Item = &'w &'w str>) -> Trait {
-    match names.all(|name| is_throwaway(name)) {
+    match names.all(|name| is_disposable(name)) {
         true => Trait::DropsMinor,
         false => seen,
     }

@@ -5,68 +5,21 @@
 use std::ops::Range;
 
 use super::{Reading, Trait};
+use crate::prefilter::words::sql_reading_searched::{CATALOGUES, COMMANDS, DELAYS, FILES};
 
 /// What single words tell, in a text without comments and literals.
 pub(super) fn by_word(blank: &str, span: &Range<usize>, reading: &mut Reading) {
     let has = |any: &[&str]| any.iter().any(|word| blank.contains(word));
-    if has(&[
-        "xp_cmdshell",
-        "sys_exec(",
-        "sys_eval(",
-        "sp_oacreate",
-        "from program '",
-        "to program '",
-        "plpythonu",
-        "plpython3u",
-        "plperlu",
-        "dbms_scheduler",
-        "dbms_java",
-        "java_exec",
-        "load_extension(",
-    ]) {
+    if has(&COMMANDS) {
         reading.add(Trait::RunsCommand, span);
     }
-    if has(&[
-        "into outfile",
-        "into dumpfile",
-        "load_file(",
-        "load data infile",
-        "load data local infile",
-        "pg_read_file(",
-        "pg_read_binary_file(",
-        "pg_ls_dir(",
-        "lo_import(",
-        "lo_export(",
-        "utl_file",
-        "openrowset(",
-        "attach database '",
-        "readfile(",
-        "writefile(",
-    ]) {
+    if has(&FILES) {
         reading.add(Trait::TouchesFiles, span);
     }
     if blank.contains("when matched then delete") && has(&[" on 1=1", " on 1 = 1", " on true", " on (1=1)"]) {
         reading.add(Trait::WritesEverywhere, span);
     }
-    if has(&[" union ", "union all"])
-        && has(&[
-            "information_schema",
-            "pg_catalog",
-            "sqlite_master",
-            "sys.tables",
-            "all_tables",
-            "mysql.user",
-            "pg_shadow",
-        ])
-        || has(&[
-            "sleep(",
-            "pg_sleep(",
-            "benchmark(",
-            "waitfor delay",
-            "extractvalue(",
-            "updatexml(",
-        ])
-    {
+    if has(&[" union ", "union all"]) && has(&CATALOGUES) || has(&DELAYS) {
         reading.add(Trait::Injected, span);
     }
     if (blank.trim_start().starts_with("grant ") && blank.contains(" to "))

@@ -10,31 +10,29 @@ use sqlparser::dialect::GenericDialect;
 use sqlparser::parser::Parser;
 
 use super::{Reading, Trait};
-use crate::prefilter::throwaway::is_throwaway;
+use crate::prefilter::disposable::is_disposable;
 
 const MOST_OPERATORS: usize = 400;
 
 const DEEPEST: usize = 40;
 
+const OPERATORS: &[&str] = &[
+    "or",
+    "and",
+    "union",
+    "except",
+    "intersect",
+    "not",
+    "join",
+    "between",
+    "like",
+];
+
 /// Parses, unless the text is so long or so full of operators that the tree would be deep.
 pub(super) fn parse(text: &str) -> Option<Vec<Statement>> {
     let operators = text
         .split(|c: char| !c.is_ascii_alphanumeric() && c != '_')
-        .filter(|word| {
-            [
-                "or",
-                "and",
-                "union",
-                "except",
-                "intersect",
-                "not",
-                "join",
-                "between",
-                "like",
-            ]
-            .iter()
-            .any(|operator| word.eq_ignore_ascii_case(operator))
-        });
+        .filter(|word| OPERATORS.iter().any(|operator| word.eq_ignore_ascii_case(operator)));
     let signs = text
         .bytes()
         .filter(|byte| matches!(byte, b'+' | b'|' | b'=' | b'<' | b'>' | b'-' | b'/' | b'[' | b':'));
@@ -101,7 +99,7 @@ impl Walker<'_> {
     fn dropped<'a>(&self, names: impl IntoIterator<Item = &'a ObjectName>) -> Trait {
         let is_minor = |name: &ObjectName| {
             let name = name.to_string();
-            self.temporary.contains(&name.to_lowercase()) || is_throwaway(&name)
+            self.temporary.contains(&name.to_lowercase()) || is_disposable(&name)
         };
         match names.into_iter().all(is_minor) {
             true => Trait::DropsMinor,

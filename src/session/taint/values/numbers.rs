@@ -10,12 +10,10 @@ pub(super) fn numbers(text: &str, found: &mut Vec<Value>) {
     let bytes = text.as_bytes();
     let get = |at: usize| bytes.get(at).copied().unwrap_or(0);
     let mut at = 0;
-    while at < bytes.len() {
+    let begins = |byte: &u8| byte.is_ascii_digit() || byte.is_ascii_uppercase();
+    while let Some(ahead) = bytes.get(at..).and_then(|rest| rest.iter().position(begins)) {
+        at += ahead;
         let byte = get(at);
-        if !byte.is_ascii_digit() && !byte.is_ascii_uppercase() {
-            at += 1;
-            continue;
-        }
         let before = |back: usize| at.checked_sub(back).map_or(0, get);
         let inside = before(1).is_ascii_alphanumeric()
             || before(1) == b'_'

@@ -16,15 +16,10 @@ fn every_spelling_is_undone() {
     for (escaped, expected) in [
         ("a%20b%C3%A9", "a bé"),
         ("%u0069gnore", "ignore"),
-        ("..%c0%af..", "../.."),
         ("&lt;b&gt; &#105;&#x67;&#0000110;", "<b> ign"),
         (r"\u0069\u{67}\x6e\U0000006f", "igno"),
         (r"\ud83d\ude00", "😀"),
         (r"\151\147\156", "ign"),
-        (
-            r"\N{LATIN CAPITAL LETTER I}\N{Latin Small Letter G}\N{SPACE}\N{DIGIT TWO}",
-            "Ig 2",
-        ),
         ("=69=67=6E=\r\n=6F=C3=A9", "ignoé"),
     ] {
         assert_eq!(plain(escaped), expected, "{escaped}");
@@ -45,6 +40,7 @@ fn what_is_no_escape_stays() {
         "&#xffffffff;",
         "a=20&b=30",
         "x=41=42=43;",
+        "%c0%af",
     ] {
         assert_eq!(plain(text), "-", "{text}");
     }
@@ -67,7 +63,7 @@ fn a_run_of_bytes_that_are_no_text_is_not_read_again_and_again() {
         let mut units = Vec::new();
         spelled(&run.as_bytes()[at..], 1, &mut units, |rest| {
             reads.set(reads.get() + 1);
-            (rest.first() == Some(&b'%')).then_some(Spelled::of(3, 0xff))
+            (rest.first() == Some(&b'%')).then_some((3, 0xff))
         });
         assert!(units.is_empty());
     }

@@ -37,7 +37,7 @@ proptest! {
         mut bytes in proptest::collection::vec(any::<u8>(), 13..60),
     ) {
         bytes[0] = bytes[0] & !7 | kind;
-        let says_nothing = crate::text::views::likeness::readable(&inflated(&bytes), 12).is_none();
+        let says_nothing = crate::text::views::readability::readable(&inflated(&bytes), 12).is_none();
         prop_assert!(may_be_block(&bytes) || says_nothing);
     }
 

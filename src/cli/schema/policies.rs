@@ -1,0 +1,126 @@
+//! What the readers of a policy hold its values to. A test compares each name and bound with what they say.
+
+use serde_json::{Value, json};
+
+use super::said::Said::{self, Between, Keys, Needs, OneOf, Schema, Share};
+use super::said::names;
+use crate::model::{
+    Authorization, Confidence, Decision, Kind, Method, Origin, ReasonCode, Risk, Severity, ToolClass, Treatment,
+};
+use crate::policy::PROFILE_NAMES;
+
+/// What is said of each key, by its path.
+pub(super) fn said() -> Vec<(String, Said)> {
+    let all = findings()
+        .into_iter()
+        .chain(own_rules())
+        .chain(tables())
+        .chain(judging());
+    all.map(|(path, said)| (path.to_owned(), said)).collect()
+}
+
+fn severities() -> Said {
+    OneOf(names(Severity::ALL, Severity::as_str))
+}
+
+fn confidences() -> Said {
+    OneOf(names(Confidence::ALL, Confidence::as_str))
+}
+
+fn origins() -> Said {
+    OneOf(names(Origin::ALL, Origin::as_str))
+}
+
+/// A published reason code, or one of the organisation's own.
+fn reason() -> Value {
+    let published: Vec<String> = ReasonCode::all().map(|code| code.as_str().to_owned()).collect();
+    json!({"type": "string", "anyOf": [{"enum": published}, {"pattern": "^org\\."}]})
+}
+
+/// What is made of findings, and what needs no judge.
+fn findings() -> Vec<(&'static str, Said)> {
+    let kinds = || OneOf(names(Kind::ALL, Kind::as_str));
+    let methods = || OneOf(names(Method::ALL, Method::as_str));
+    vec![
+        ("extends", OneOf([PROFILE_NAMES, &["nothing"]].concat())),
+        ("treatments", Needs(&["treatment"])),
+        (
+            "treatments.reasons",
+            Schema(json!({"type": "array", "items": reason()})),
+        ),
+        ("treatments.origins", origins()),
+        ("treatments.kinds", kinds()),
+        ("treatments.methods", methods()),
+        ("treatments.min_severity", severities()),
+        ("treatments.min_confidence", confidences()),
+        ("treatments.treatment", OneOf(names(Treatment::ALL, Treatment::as_str))),
+        ("harmless", Needs(&["name"])),
+        ("harmless.kinds", kinds()),
+        ("harmless.methods", methods()),
+    ]
+}
+
+fn own_rules() -> Vec<(&'static str, Said)> {
+    vec![
+        ("rules", Needs(&["id", "title", "reason", "words", "pattern"])),
+        (
+            "rules.id",
+            Schema(json!({"type": "string", "pattern": "^[a-z0-9_]{1,64}$"})),
+        ),
+        ("rules.reason", Schema(reason())),
+        ("rules.severity", severities()),
+        ("rules.confidence", confidences()),
+        ("rules.treatment", OneOf(vec!["ignore", "evidence", "mask", "deny"])),
+        ("rules.origins", origins()),
+    ]
+}
+
+/// Tables whose keys are names.
+fn tables() -> Vec<(&'static str, Said)> {
+    let and = |mut names: Vec<&'static str>, other| {
+        names.push(other);
+        names
+    };
+    let rest = json!({"anyOf": [{"type": "string"}, {"type": "object"}]});
+    let own_code = json!({"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": rest}]});
+    vec![
+        ("tools.undeclared", OneOf(vec!["ignore", "evidence", "deny"])),
+        (
+            "tools.classes",
+            Keys(and(names(ToolClass::ALL, ToolClass::as_str), "none")),
+        ),
+        ("posture.*", OneOf(vec!["deny", "allow", "error"])),
+        ("posture", Keys(and(names(Method::ALL, Method::as_str), "default"))),
+        ("mask.style", OneOf(vec!["stars", "placeholder", "last_four", "hash"])),
+        (
+            "reason_codes",
+            // TOML reads a name with dots as tables in tables.
+            Schema(json!({
+                "type": "object", "patternProperties": {"^org(\\.|$)": own_code}, "additionalProperties": false,
+            })),
+        ),
+    ]
+}
+
+fn judging() -> Vec<(&'static str, Said)> {
+    let decisions = || OneOf(names(Decision::ALL, Decision::as_str));
+    vec![
+        ("local_judge.deny_at", Share),
+        ("local_judge.thresholds.*.allow_below", Between(0, 1)),
+        ("local_judge.thresholds.*.deny_above", Between(0, 1)),
+        ("local_judge.thresholds.*.deny_alone", Between(0, 1)),
+        (
+            "local_judge.thresholds",
+            Keys([names(Kind::ALL, Kind::as_str), vec!["default"]].concat()),
+        ),
+        ("judge.min_confidence", Between(0, 1)),
+        ("judge.min_confidence_acting", Between(0, 1)),
+        ("judge.long_texts", OneOf(vec!["chosen", "chunks"])),
+        ("judge.table.*.*", decisions()),
+        ("judge.table.*", Keys(names(Authorization::ALL, Authorization::as_str))),
+        ("judge.table", Keys(names(Risk::ALL, Risk::as_str))),
+        ("judge.first.min_confidence", Between(0, 1)),
+        ("judge.first.escalate_risk", OneOf(names(Risk::ALL, Risk::as_str))),
+        ("judge.first.escalate", decisions()),
+    ]
+}

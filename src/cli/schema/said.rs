@@ -1,0 +1,87 @@
+//! What a schema says of a key beyond its type: the names that it may have, the bounds of a number, the keys of a table.
+
+use anyhow::Context;
+use serde_json::{Map, Value, json};
+
+/// Something that is said of a key.
+pub(super) enum Said {
+    /// One of these names; of a list, each item is.
+    OneOf(Vec<&'static str>),
+    /// A number between these, both included.
+    Between(u64, u64),
+    /// A number of at least this.
+    AtLeast(u64),
+    /// A number over 0 and up to 1.
+    Share,
+    /// These keys, each with a value as the type says, and no others.
+    Keys(Vec<&'static str>),
+    /// Keys that have to be there.
+    Needs(&'static [&'static str]),
+    /// This, in the place of what the type says.
+    Schema(Value),
+}
+
+/// The names of an enum's values, for [`Said::OneOf`] and [`Said::Keys`].
+pub(super) fn names<T: Copy>(all: &[T], as_str: fn(T) -> &'static str) -> Vec<&'static str> {
+    all.iter().map(|value| as_str(*value)).collect()
+}
+
+impl Said {
+    /// Puts it into a schema. `path` names keys from the outermost one on, lists are looked through, and `*` is whatever name a
+    /// map has.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such key.
+    pub(super) fn put(self, schema: &mut Value, path: &str) -> anyhow::Result<()> {
+        let mut names = path.split('.').filter(|name| !name.is_empty());
+        let entry = names.try_fold(schema, member).and_then(Value::as_object_mut);
+        let entry = match (&self, entry) {
+            // Of a list, what is said of names and needs is said of each item.
+            (Self::OneOf(_) | Self::Needs(_), Some(entry)) => inside(entry),
+            (_, entry) => entry,
+        };
+        let entry = entry.with_context(|| format!("the type of the file has no key `{path}`"))?;
+        match self {
+            Self::OneOf(names) => drop(entry.insert("enum".to_owned(), json!(names))),
+            Self::Between(least, most) => {
+                entry.insert("minimum".to_owned(), json!(least));
+                entry.insert("maximum".to_owned(), json!(most));
+            }
+            Self::AtLeast(least) => drop(entry.insert("minimum".to_owned(), json!(least))),
+            Self::Share => {
+                entry.insert("exclusiveMinimum".to_owned(), json!(0));
+                entry.insert("maximum".to_owned(), json!(1));
+            }
+            Self::Keys(names) => {
+                let value = entry
+                    .insert("additionalProperties".to_owned(), json!(false))
+                    .unwrap_or_default();
+                let properties: Map<String, Value> =
+                    names.into_iter().map(|name| (name.to_owned(), value.clone())).collect();
+                entry.insert("properties".to_owned(), Value::Object(properties));
+            }
+            Self::Needs(keys) => drop(entry.insert("required".to_owned(), json!(keys))),
+            Self::Schema(schema) => *entry = schema.as_object().cloned().unwrap_or_default(),
+        }
+        Ok(())
+    }
+}
+
+/// The schema of a key in a table, or in each table of a list.
+pub(super) fn member<'s>(schema: &'s mut Value, name: &str) -> Option<&'s mut Value> {
+    let schema = inside(schema.as_object_mut()?)?;
+    match name {
+        "*" => schema.get_mut("additionalProperties"),
+        name => schema.get_mut("properties")?.get_mut(name),
+    }
+}
+
+/// The schema of a list's items; of everything else, itself.
+fn inside(schema: &mut Map<String, Value>) -> Option<&mut Map<String, Value>> {
+    if schema.contains_key("items") {
+        schema.get_mut("items")?.as_object_mut()
+    } else {
+        Some(schema)
+    }
+}

@@ -1,0 +1,54 @@
+//! Status: what operators ask of a guardian at work, and the writing that they wait for.
+
+use std::sync::Arc;
+
+use super::Guardian;
+use crate::judge::Judge;
+use crate::llm::BreakerState;
+
+impl Guardian {
+    /// The judge, where a model judges.
+    pub fn model_judge(&self) -> Option<&Arc<Judge>> {
+        self.judge.as_ref()
+    }
+
+    /// Whether a model judges, rather than rules alone.
+    pub fn has_judge(&self) -> bool {
+        self.judge.is_some()
+    }
+
+    /// The endpoints that are left alone at the moment, and whether one is being probed: `spare: open`.
+    pub fn resting_endpoints(&self) -> Vec<String> {
+        let chains = self
+            .judge
+            .iter()
+            .flat_map(|judge| judge.first_chain().into_iter().chain([judge.chain()]));
+        let states = chains.flat_map(|chain| chain.states());
+        states
+            .filter(|state| state.breaker != BreakerState::Closed)
+            .map(|state| format!("{}: {}", state.endpoint, state.breaker.as_str()))
+            .collect()
+    }
+
+    /// Opens the file of audit records again.
+    pub fn reopen_audit(&self) {
+        self.audit.reopen();
+    }
+
+    /// Whether no step is admitted because audit records cannot be written.
+    pub fn is_unrecorded(&self) -> bool {
+        self.audit.refuses()
+    }
+
+    /// Waits until all audit records have reached their destination.
+    pub fn flush_audit(&self) {
+        self.audit.flush();
+    }
+
+    /// Waits until all sessions are where they are kept.
+    pub fn flush_sessions(&self) {
+        if let Some(sessions) = &self.sessions {
+            sessions.flush();
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! Contents that nothing is to be said about, unless their name or their place says so.
+
+use crate::model::{Origin, Place};
+use crate::policy::Policy;
+
+/// What is known of a plain content: of its text nothing matters.
+#[derive(Clone, Copy)]
+pub struct TrivialContent<'a> {
+    /// The name that it stands under.
+    pub label: Option<&'a str>,
+    /// Who speaks in it.
+    pub origin: Origin,
+    /// Whether the step is about it.
+    pub place: Place,
+    /// The organisation's policy.
+    pub policy: &'a Policy,
+}
+
+impl TrivialContent<'_> {
+    /// Whether it may be acted on as it stands, even if it is a single word: an argument of a tool, or a message to an agent
+    /// or a server that reads it as one. On ids and names around a step nobody acts.
+    pub fn may_act(self) -> bool {
+        let is_acted_on = matches!(self.origin, Origin::ToolArguments | Origin::Agent | Origin::Unknown);
+        is_acted_on && self.place == Place::Body
+    }
+}

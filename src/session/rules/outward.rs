@@ -1,0 +1,377 @@
+//! Words of one text that leave for a place which another text named.
+//!
+//! A mail, a record, a file is read; a second text without authority names a host or an address; and then words of the first
+//! stand in what goes to the second: in a query, a form, an invitation, the name of a host, the address of an image. No
+//! word of command is needed to see that, and no tool has to be known for one that sends. Words count as they are, behind
+//! percent signs or in base64, with whatever between them.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use super::approvals::claims_consent;
+use super::flow::carries_words;
+use super::scene::{Role, Scene};
+use super::{Sighting, finding};
+use crate::model::{Confidence, Content, Finding, Form, Kind, Origin, Place, Severity, ToolClass};
+use crate::session::KeptText;
+use crate::session::effects::head;
+use crate::session::taint::{ValueKind, opened, run_of, values_of};
+use crate::tools;
+
+/// Bytes of a text in which places and words are looked for.
+const LONGEST: usize = 16 * 1024;
+/// Places of one step that are looked at.
+const MOST_PLACES: usize = 24;
+/// Telling words that have to be another text's, in rows of two at least.
+const ENOUGH: usize = 3;
+/// The same of single words of an address, where numbers count twice.
+const ENOUGH_ALONE: usize = 6;
+
+pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
+    match scene.step.kind {
+        Kind::ToolCall | Kind::McpRequest | Kind::A2aRequest | Kind::AgentMessage => {}
+        _ => return,
+    }
+    if found.iter().any(|seen| seen.rule == "session.exfiltration") {
+        return;
+    }
+    let whole = hands_out(scene);
+    let mut left = MOST_PLACES;
+    for content in scene.step.contents.iter().filter(|content| speaks(content)) {
+        let text = head(&content.text, LONGEST);
+        for place in places(text) {
+            let Some(leaves) = leaves(scene, content, text, &place, whole) else {
+                continue;
+            };
+            // Each such place is looked for in everything that was kept.
+            if left == 0 {
+                return;
+            }
+            left -= 1;
+            let Some((named, from)) = seen(scene, &place, &leaves) else {
+                continue;
+            };
+            let what = format!("words of {}", from.place.describe());
+            let sighting = Sighting {
+                content: Some(content.id),
+                pointer: content.pointer.clone(),
+                span: place.span.clone(),
+                what: &what,
+                place: &named.place.describe(),
+            };
+            let claims = claims_consent(scene, named.place.number);
+            let told = finding("carried_out", scene, sighting);
+            found.extend(told.map(|told| weighed(scene, content, &place, claims, told)));
+            return;
+        }
+    }
+}
+
+/// Who asked to send something, to whomever, may have meant that place; an address that carries words is no letter.
+fn weighed(scene: &Scene<'_>, content: &Content, place: &Destination<'_>, claims: bool, mut told: Finding) -> Finding {
+    let letter = !place.carries && scene.user_asked_to_send() && !claims;
+    let delegated = scene.trail().delegates() && !claims && content.origin == Origin::ToolArguments;
+    if letter || delegated {
+        (told.severity, told.confidence) = (Severity::Medium, Confidence::Medium);
+    }
+    told
+}
+
+fn speaks(content: &Content) -> bool {
+    matches!(content.origin, Origin::ToolArguments | Origin::Agent)
+        && content.place == Place::Body
+        && content.form != Form::Key
+        && content.text.len() >= 8
+}
+
+/// Whether everything that the call is given gets to others: it sends, searches, fetches, fills in, or invites somebody.
+fn hands_out(scene: &Scene<'_>) -> bool {
+    if scene.sends_out() || (scene.calls() && carries_words(scene.tool())) {
+        return true;
+    }
+    let invites = |content: &Content| {
+        let label = content.label.as_deref().unwrap_or_default().to_lowercase();
+        GUESTS.iter().any(|word| label.contains(word)) && content.text.contains('@')
+    };
+    let commands = |content: &Content| scene.has(ToolClass::Executes) && reaches(&content.text);
+    scene.arguments().any(|content| invites(content) || commands(content))
+}
+
+/// Whether a command hands something to another machine.
+fn reaches(command: &str) -> bool {
+    let words = tools::words_of(head(command, 2_000));
+    let has = |word: &&str| words.iter().any(|known| known == word);
+    CARRIERS.iter().any(has)
+}
+
+/// A place to which something may go.
+struct Destination<'t> {
+    /// The host, or the host of an address of mail.
+    host: &'t str,
+    /// What may carry words by itself: the rest of an address, the parts of a host.
+    rest: &'t str,
+    span: Range<usize>,
+    /// Whether it has a rest that may carry something.
+    carries: bool,
+}
+
+/// Addresses and hosts of a text.
+fn places(text: &str) -> impl Iterator<Item = Destination<'_>> {
+    let is_break = |c: char| {
+        c.is_whitespace()
+            || matches!(
+                c,
+                '"' | '\'' | '`' | '<' | '>' | '(' | ')' | '|' | ',' | ';' | '[' | ']'
+            )
+    };
+    let mut at = 0;
+    text.split(is_break).filter_map(move |token| {
+        let span = at..at + token.len();
+        // A break of more than one byte moves what follows: the span is found by its token.
+        at = span.end
+            + text
+                .get(span.end..)
+                .and_then(|rest| rest.chars().next())
+                .map_or(0, char::len_utf8);
+        let token = token.strip_prefix("site:").unwrap_or(token);
+        let (host, rest) = match token.split_once("://") {
+            Some((_, behind)) => behind.split_at(behind.find(['/', '?', '#']).unwrap_or(behind.len())),
+            None if token.starts_with("mailto:") => {
+                let behind = token.trim_start_matches("mailto:");
+                let (addresses, rest) = behind.split_at(behind.find('?').unwrap_or(behind.len()));
+                // Copies go elsewhere than the letter.
+                let copy = rest.split(['?', '&']).find_map(|part| {
+                    let (name, address) = part.split_once('=')?;
+                    matches!(name.to_ascii_lowercase().as_str(), "cc" | "bcc" | "to").then_some(address)
+                });
+                (copy.unwrap_or(addresses), rest)
+            }
+            None if token.contains('@') || names_host(token) => (token, ""),
+            None => return None,
+        };
+        let host = host.rsplit('@').next().unwrap_or_default();
+        let host = host.split(':').next().unwrap_or_default().trim_end_matches('.');
+        is_host(host).then(|| Destination {
+            host,
+            rest,
+            carries: rest.len() > 8 || host.matches('.').count() >= 2,
+            span,
+        })
+    })
+}
+
+/// Whether a bare word is the name of a host, and not of a file.
+fn names_host(token: &str) -> bool {
+    is_host(token) && values_of(token).iter().any(|(kind, _)| *kind == ValueKind::Host)
+}
+
+fn is_host(host: &str) -> bool {
+    let labels = host.split('.').count();
+    let fine = host
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_'));
+    let last = host.rsplit('.').next().unwrap_or_default();
+    (2..=24).contains(&labels)
+        && fine
+        && host.len() <= 253
+        && (last.len() >= 2 && last.bytes().all(|byte| byte.is_ascii_alphabetic())
+            || labels == 4 && host.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
+}
+
+/// The part of a host that somebody owns: its last two labels, of an address of numbers all of it.
+fn owned(host: &str) -> &str {
+    if host.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
+        return host;
+    }
+    let cut = host.rmatch_indices('.').nth(1).map_or(0, |(at, _)| at + 1);
+    host.get(cut..).unwrap_or(host)
+}
+
+/// What would get to the place: the whole step where its tool hands it over, else what the address itself carries.
+fn leaves(
+    scene: &Scene<'_>,
+    content: &Content,
+    text: &str,
+    place: &Destination<'_>,
+    whole: bool,
+) -> Option<Vec<String>> {
+    let owner = owned(place.host);
+    let labels = place.host.strip_suffix(owner).unwrap_or_default();
+    let own = format!("{labels} {}", place.rest);
+    let mut texts = opened(&own);
+    // Words that stand behind percent signs stand there with pluses for spaces.
+    texts.push(own.replace('%', " "));
+    let says_where = scene.role(&content.pointer, Some(content.id)) == Role::Other || scene.has(ToolClass::Executes);
+    if whole && (scene.calls() || scene.step.kind == Kind::A2aRequest) && says_where {
+        if scene.has(ToolClass::Executes) {
+            // What a command hands over by its words; its other words are names of its workplace.
+            texts.extend(quoted(text).map(str::to_owned));
+            texts.extend(opened(text));
+            return Some(texts);
+        }
+        for other in scene.arguments().filter(|other| other.id != content.id) {
+            let text = head(&other.text, LONGEST);
+            texts.push(text.to_owned());
+            texts.extend(opened(text));
+        }
+    } else if !place.carries {
+        return None;
+    }
+    Some(texts)
+}
+
+/// What stands between quotes in a command, if it is more than a name.
+fn quoted(command: &str) -> impl Iterator<Item = &str> {
+    let parts = command.split(['\'', '"']).skip(1).step_by(2);
+    parts.filter(|part| part.split_whitespace().count() >= ENOUGH)
+}
+
+/// The words of what leaves.
+struct Leaving {
+    /// Each with the one behind it.
+    pairs: HashSet<(u64, u64)>,
+    /// Of an address, each by itself.
+    alone: HashSet<u64>,
+}
+
+impl Leaving {
+    fn of(texts: &[String], address: bool) -> Self {
+        let (mut pairs, mut alone) = (HashSet::new(), HashSet::new());
+        for text in texts {
+            let run = run_of(text);
+            for window in run.windows(2) {
+                if let [first, second] = window {
+                    pairs.insert((first.hash, second.hash));
+                }
+            }
+            if address {
+                alone.extend(run.iter().filter(|word| word.telling).map(|word| word.hash));
+            }
+        }
+        Self { pairs, alone }
+    }
+}
+
+/// Who named the place, and whose words go there, where those are two texts and the user spoke of neither.
+fn seen<'a>(scene: &'a Scene<'_>, place: &Destination<'_>, leaves: &[String]) -> Option<(&'a KeptText, &'a KeptText)> {
+    let trail = scene.trail();
+    let owner = owned(place.host).to_ascii_lowercase();
+    let name = owner.split('.').next().unwrap_or_default();
+    let spoken = run_of(name);
+    // `news.shop.example`, when the user spoke of the shop; not `shop-visit.example`. What the agent's instructions speak of is the
+    // organisation's own.
+    let known = |hash: u64| trail.taint().user_said_word(hash) || trail.taint().instructed_word(hash);
+    let mut told = spoken.iter().filter(|word| word.telling);
+    let named = match place.carries {
+        true => spoken.len() == 1 && told.any(|word| known(word.hash)),
+        false => told.any(|word| known(word.hash)),
+    };
+    let said = values_of(&owner).iter().any(|(_, key)| trail.taint().is_users(*key));
+    if named || said {
+        return None;
+    }
+    let holds = |kept: &&KeptText| {
+        kept.text
+            .parts
+            .iter()
+            .any(|(_, text)| text.to_ascii_lowercase().contains(&owner))
+    };
+    let named = trail.sources().find(holds)?;
+    let strange = matches!(
+        named.place.origin,
+        Origin::ToolOutput
+            | Origin::Knowledge
+            | Origin::Trigger
+            | Origin::RemoteAgent
+            | Origin::ToolDescription
+            | Origin::Memory
+    );
+    if !strange {
+        return None;
+    }
+    let theirs: HashSet<u64> = trail
+        .sources()
+        .filter(holds)
+        .flat_map(|kept| kept.text.parts.iter())
+        .flat_map(|(_, text)| run_of(text))
+        .map(|word| word.hash)
+        .collect();
+    let leaving = Leaving::of(leaves, place.carries);
+    if leaving.pairs.is_empty() && leaving.alone.is_empty() {
+        return None;
+    }
+    let from = trail.sources().find(|kept| {
+        let here = kept.place.number == named.place.number && kept.place.pointer == named.place.pointer;
+        // What anybody can look up is nobody's secret.
+        let open = kept.place.tool.as_deref().is_some_and(carries_words);
+        !here && !open && kept.place.origin != Origin::ToolDescription && shares(scene, kept, &leaving, &theirs)
+    })?;
+    Some((named, from))
+}
+
+/// Whether enough telling words of a text stand in what leaves, which neither the user nor the place's own texts said: words in
+/// a row, or in an address single ones that are names and numbers together.
+fn shares(scene: &Scene<'_>, kept: &KeptText, leaves: &Leaving, theirs: &HashSet<u64>) -> bool {
+    let taint = scene.trail().taint();
+    let mut in_a_row: HashSet<u64> = HashSet::new();
+    let mut single: HashSet<u64> = HashSet::new();
+    let mut numbers: HashSet<u64> = HashSet::new();
+    for (_, text) in &kept.text.parts {
+        let run = run_of(text);
+        for window in run.windows(2) {
+            let [first, second] = window else { continue };
+            if leaves.pairs.contains(&(first.hash, second.hash)) {
+                in_a_row.extend(
+                    [first, second]
+                        .into_iter()
+                        .filter(|word| word.telling)
+                        .map(|word| word.hash),
+                );
+            }
+        }
+        for word in run.iter().filter(|word| leaves.alone.contains(&word.hash)) {
+            single.insert(word.hash);
+            if word.number {
+                numbers.insert(word.hash);
+            }
+        }
+    }
+    let foreign = |words: &HashSet<u64>| {
+        let foreign = words
+            .iter()
+            .filter(|word| !theirs.contains(word) && !taint.user_said_word(**word));
+        foreign.count()
+    };
+    let numbers = foreign(&numbers);
+    foreign(&in_a_row) >= ENOUGH || (numbers > 0 && foreign(&single) + numbers >= ENOUGH_ALONE)
+}
+
+/// Names of arguments that say who is invited.
+const GUESTS: &[&str] = &[
+    "attendee",
+    "guest",
+    "invite",
+    "participant",
+    "teilnehm",
+    "gäste",
+    "gast",
+    "participant",
+    "asistent",
+    "invitad",
+    "partecipant",
+    "convidad",
+    "deelnemer",
+    "uczestni",
+    "deltag",
+    "katılımcı",
+    "участник",
+    "参加者",
+    "与会者",
+    "참석자",
+];
+
+/// Programs that hand words to other machines.
+const CARRIERS: &[&str] = &[
+    "curl", "wget", "nc", "ncat", "netcat", "telnet", "ssh", "scp", "rsync", "sftp", "ftp", "dig", "nslookup", "drill",
+    "httpie", "xh", "socat", "mail", "sendmail", "mutt", "swaks", "invoke", "iwr", "irm", "ping", "gh", "rclone",
+];

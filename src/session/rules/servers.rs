@@ -1,0 +1,237 @@
+//! What servers of the Model Context Protocol ask for and offer: forms that want passwords, completions that want what was said
+//! elsewhere, links to files of the client's own machine, definitions that want more than a tool needs.
+//!
+//! A server speaks to software by nature: its definitions and sampling requests need no "dear assistant" to be orders.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use super::scene::Scene;
+use super::{Sighting, finding};
+use crate::model::{Confidence, Content, FactKind, Finding, Form, Kind, Origin, Severity, Step};
+use crate::session::data_file_error::DataFileError;
+use crate::session::orders::{self, Sign};
+use crate::session::taint::{Standing, short};
+use crate::session::word_lists::WordLists;
+
+/// Texts of one step that are read.
+const MOST_CONTENTS: usize = 4_096;
+/// Bytes of one text that are read.
+const LONGEST: usize = 8 * 1024;
+/// Findings of one step.
+const MOST: usize = 4;
+
+const SECRETS: usize = 0;
+const TALK: usize = 1;
+const WHOLE: usize = 2;
+const FILES: usize = 3;
+const KEYS: usize = 4;
+
+/// The words. INVARIANT: whoever starts the program has called [`check`].
+static WORDS: LazyLock<Result<WordLists, DataFileError>> = LazyLock::new(|| {
+    let failed = |why: &dyn std::fmt::Display| DataFileError::new("rules/servers.toml", &why.to_string());
+    let file: File = toml::from_str(include_str!("servers.toml")).map_err(|why| failed(&why))?;
+    WordLists::new(vec![file.secrets, file.talk, file.whole, file.files, file.keys]).map_err(|why| failed(&why))
+});
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    secrets: Vec<String>,
+    talk: Vec<String>,
+    whole: Vec<String>,
+    files: Vec<String>,
+    keys: Vec<String>,
+}
+
+/// Reads the words.
+pub(super) fn check() -> Result<(), DataFileError> {
+    WORDS.as_ref().map(|_| ()).map_err(Clone::clone)
+}
+
+fn has(list: usize, text: &str) -> bool {
+    WORDS.as_ref().is_ok_and(|words| words.has(list, text))
+}
+
+pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
+    let step = scene.step;
+    match step.kind {
+        Kind::McpResponse => {}
+        Kind::A2aResponse => {
+            found.extend(demand(scene));
+            return;
+        }
+        Kind::McpRequest | Kind::ToolCall => {
+            found.extend(private_file(scene));
+            found.extend(feeds(scene));
+            return;
+        }
+        _ => return,
+    }
+    match method(step) {
+        "elicitation/create" => found.extend(form(scene)),
+        "sampling/createMessage" => found.extend(completion(scene)),
+        _ => found.extend(private_file(scene)),
+    }
+    found.extend(definitions(scene));
+}
+
+fn method(step: &Step) -> &str {
+    let fact = step.facts.iter().find(|fact| fact.kind == FactKind::McpMethod);
+    fact.map_or("", |fact| fact.text.as_str())
+}
+
+/// The texts of a server, small.
+fn texts<'a>(scene: &Scene<'a>, origin: Origin) -> impl Iterator<Item = (&'a Content, String)> {
+    let contents = scene.step.contents.iter().take(MOST_CONTENTS);
+    contents.filter(move |content| content.origin == origin).map(|content| {
+        let text = content.text.get(..content.text.floor_char_boundary(LONGEST));
+        (content, text.unwrap_or_default().to_lowercase())
+    })
+}
+
+fn tell(rule: &str, scene: &Scene<'_>, content: &Content, what: &str) -> Option<Finding> {
+    finding(rule, scene, Sighting::of(content, what, method(scene.step)))
+}
+
+/// A form that asks the user for a password, a code, a card: the protocol forbids it.
+fn form(scene: &Scene<'_>) -> Option<Finding> {
+    let (content, _) = texts(scene, Origin::ToolOutput).find(|(content, text)| {
+        let pointer = content.pointer.as_str();
+        let asks = pointer.contains("/requestedSchema") || pointer.ends_with("/message");
+        // "Never enter a password here."
+        asks && has(SECRETS, &text.replace('_', " ")) && !orders::signs_of(text).has(Sign::Forbids)
+    })?;
+    tell("form_wants_secret", scene, content, "the form")
+}
+
+/// Another agent that asks for credentials, for what its caller was told, or for its files.
+fn demand(scene: &Scene<'_>) -> Option<Finding> {
+    let (content, _) = texts(scene, Origin::RemoteAgent).find(|(_, text)| {
+        let demands = |sentence: &str| {
+            let signs = orders::signs_of(sentence);
+            signs.has(Sign::Act)
+                && !signs.has(Sign::Forbids)
+                && (has(TALK, sentence) || has(FILES, sentence) || has(KEYS, sentence))
+        };
+        text.split(['.', '!', '?', '\n', '。']).any(demands) && !orders::tells_of_attacks(text)
+    })?;
+    let mut told = tell("server_wants_talk", scene, content, "the answer")?;
+    told.confidence = Confidence::Medium;
+    Some(told)
+}
+
+/// A completion that asks the model for what was said to it or by other servers.
+fn completion(scene: &Scene<'_>) -> Option<Finding> {
+    let everywhere = scene
+        .step
+        .facts
+        .iter()
+        .any(|fact| fact.kind == FactKind::IncludeContext && fact.text == "allServers");
+    let (content, text) = texts(scene, Origin::ToolOutput)
+        .find(|(content, text)| content.form != Form::Key && has(TALK, text) && !orders::tells_of_attacks(text))?;
+    let mut told = tell("server_wants_talk", scene, content, "the completion")?;
+    if !(everywhere || has(WHOLE, &text)) {
+        (told.severity, told.confidence) = (Severity::Medium, Confidence::Medium);
+    }
+    Some(told)
+}
+
+/// A link to, or the reading of, a file that belongs to its owner alone.
+fn private_file(scene: &Scene<'_>) -> Option<Finding> {
+    let contents = scene.step.contents.iter().take(MOST_CONTENTS);
+    let content = contents
+        .filter(|content| matches!(content.label.as_deref(), Some("uri")) || content.pointer.as_str().ends_with("/uri"))
+        .find(|content| {
+            let uri = content.text.to_ascii_lowercase();
+            uri.starts_with("file:") && has(FILES, &uri)
+        })?;
+    tell("links_private_file", scene, content, "the link")
+}
+
+/// Whether the argument that a description is about has an address for a default.
+fn fills_itself_in(scene: &Scene<'_>, content: &Content) -> bool {
+    let pointer = content.pointer.as_str();
+    let property = pointer.rsplit_once('/').map_or(pointer, |(property, _)| property);
+    let mut values = scene.step.contents_of(Origin::ToolDescription).take(MOST_CONTENTS);
+    values.any(|value| {
+        let place = value.pointer.as_str().strip_prefix(property).unwrap_or_default();
+        (place.starts_with("/default") || place.starts_with("/const") || place.starts_with("/enum"))
+            && (value.text.contains('@') || value.text.contains("://"))
+    })
+}
+
+/// An argument that is filled in as a definition wanted it that asked for more than the tool needs.
+fn feeds(scene: &Scene<'_>) -> Option<Finding> {
+    let orders = scene.trail().instructions();
+    let orders: Vec<&str> = orders
+        .filter(|order| order.place.origin == Origin::ToolDescription)
+        .map(|order| order.place.pointer.as_str())
+        .collect();
+    let content = scene.arguments().find(|content| {
+        let Some(label) = content.label.as_deref() else {
+            return false;
+        };
+        let within = format!("/properties/{label}/");
+        // What the argument is honestly for is filled in as well: an id, a word.
+        let carries = content.text.split_whitespace().count() >= 4
+            || scene
+                .echoes
+                .iter()
+                .any(|echo| echo.content == Some(content.id) && echo.standing == Standing::Stranger);
+        carries && orders.iter().any(|pointer| pointer.contains(&within))
+    })?;
+    tell(
+        "feeds_definition",
+        scene,
+        content,
+        &format!("`{}`", short(content.label.as_deref().unwrap_or_default())),
+    )
+}
+
+/// A definition that wants what was said, or a private file, or something that nobody is to be told of.
+fn definitions(scene: &Scene<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for (content, text) in texts(scene, Origin::ToolDescription) {
+        if content.form == Form::Key || text.len() < 12 || found.len() >= MOST {
+            continue;
+        }
+        let signs = orders::signs_of(&text);
+        if signs.has(Sign::About) {
+            continue;
+        }
+        let forbids = signs.has(Sign::Forbids);
+        let hides = signs.has(Sign::Quiet) && signs.has(Sign::Act);
+        let talk = has(TALK, &text) && !forbids;
+        let file = has(FILES, &text) || has(FILES, &text.replace('~', "/"));
+        // What stands in a list of values, or as a default, is a value and says nothing.
+        let value = ["/enum/", "/default", "/const", "/examples"]
+            .iter()
+            .any(|place| content.pointer.as_str().contains(place));
+        let sentence = text.split_whitespace().count() >= 4;
+        // "Do not ask the user for it" spares the user a question.
+        let asks = text.contains(" ask ") || text.contains("nachfrag") || text.contains("demander");
+        let argument = content.pointer.as_str().contains("/properties/");
+        // An address that fills itself in, and is not to be spoken of.
+        let sends_itself = hides && fills_itself_in(scene, content);
+        let strong = sends_itself
+            || (argument && hides && !asks)
+            || (signs.has(Sign::Quiet) && (file || talk))
+            || (talk && (has(WHOLE, &text) || hides))
+            || (hides && file)
+            || (value && sentence && signs.has(Sign::Act) && (file || signs.has(Sign::Private) || hides));
+        let weak = talk || hides;
+        if !(strong || weak) {
+            continue;
+        }
+        let told = tell("definition_wants_more", scene, content, "the definition").map(|mut told| {
+            if !strong {
+                (told.severity, told.confidence) = (Severity::Medium, Confidence::Medium);
+            }
+            told
+        });
+        found.extend(told);
+    }
+    found
+}
