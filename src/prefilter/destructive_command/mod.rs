@@ -183,13 +183,17 @@ impl DestructiveCommand {
 
     fn report(&self, subject: &Subject<'_>, view: &ViewText<'_>, role: Role, seen: Dangers, found: &mut Vec<Finding>) {
         let what = match role {
-            Role::Command => "Command",
-            Role::Likely => "What looks like a command",
-            Role::Recipe => "A command in a file that is run by itself",
+            Role::Command => "the command",
+            Role::Likely => "what looks like a command",
+            Role::Recipe => "a command in a file that is run by itself",
         };
         for (danger, span) in seen.found {
             let rule = self.rules.rule(danger);
-            let mut finding = rule.at(subject, view, span, format!("{what}: {}", rule.title));
+            // Titles are sentences without a subject: `Deletes the file system.`
+            let does = rule.title.trim_end_matches('.');
+            let (first, rest) = does.split_at_checked(1).unwrap_or(("", does));
+            let explanation = format!("{what} {}{rest}", first.to_ascii_lowercase());
+            let mut finding = rule.at(subject, view, span, explanation);
             if role == Role::Likely {
                 finding.confidence = finding.confidence.min(Confidence::Medium);
                 finding.suggested = Treatment::Evidence;
