@@ -72,7 +72,7 @@ figures! {
 /// What the scorer sees of a step.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Features {
-    /// What part the step plays: an index into [`Part::ALL`].
+    /// What part the step plays: an index into `Part::ALL`.
     pub(super) part: usize,
     /// The figures, in order.
     pub(super) figures: Vec<f32>,
