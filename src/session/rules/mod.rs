@@ -18,7 +18,7 @@
 //! | `later.rs` | what is written now and runs, or steers an agent, later |
 //! | `servers.rs` | what servers ask for and offer |
 //! | `definitions.rs` | tools that are not what they were |
-//! | `seams.rs` | credentials that come in pieces |
+//! | `split_secrets.rs` | credentials that come in pieces |
 
 mod act;
 pub(super) mod again;
@@ -33,9 +33,9 @@ mod memories;
 mod orders;
 mod outward;
 mod scene;
-mod seams;
 mod servers;
 mod split;
+mod split_secrets;
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -120,7 +120,7 @@ pub fn screen(past: &Past, step: &Step, policy: &Policy, screener: &dyn TextScre
         approvals::screen(&scene, &mut found);
         again::screen(&scene, &mut found);
         split::screen(&scene, policy, screener, &mut found);
-        seams::screen(&scene, policy, screener, &mut found);
+        split_secrets::screen(&scene, policy, screener, &mut found);
     }
     found
 }

@@ -1,0 +1,216 @@
+//! What of a step was read before, and who named its values.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::{AUTHOR, INSTRUCTED, MOST_BYTES, PLAIN, TaintIndex};
+use crate::model::{Content, ContentId, Kind, Origin, Place, Pointer, Step, nearest_double};
+use crate::session::taint::prints::{all_values, stem};
+use crate::session::taint::values::{self, Value, ValueKind};
+use crate::session::taint::{Echo, EchoKind, Provenance, Standing, Sureness, layers, words};
+
+/// Echoes that are told of one step.
+const MOST_ECHOES: usize = 256;
+
+impl TaintIndex {
+    /// Everything of a step's body that was read before, in document order.
+    pub fn look(&self, step: &Step) -> Vec<Echo> {
+        let mut echoes = Vec::new();
+        if self.places.is_empty() && self.unremembered.is_none() {
+            return echoes;
+        }
+        let mut left = MOST_BYTES;
+        for content in step.contents.iter().filter(|content| may_go_out(step, content)) {
+            let text = content
+                .text
+                .get(..content.text.floor_char_boundary(left))
+                .unwrap_or_default();
+            left -= text.len();
+            self.look_at(content, text, &mut echoes);
+            if echoes.len() > MOST_ECHOES {
+                break;
+            }
+        }
+        for argument in step.tool_call.iter().flat_map(|call| &call.arguments) {
+            if !argument.json.starts_with('"') && argument.json.len() <= 4096 {
+                let mut found = Vec::new();
+                values::values(&argument.json, &mut found);
+                // Of a number both readings count: what was read as text may be sent with an exponent.
+                let nearest = nearest_double(&argument.json);
+                values::values(nearest.as_deref().unwrap_or_default(), &mut found);
+                found.retain(|value| matches!(value.kind, ValueKind::Number | ValueKind::Digits));
+                for value in found {
+                    echoes.extend(self.echo(&value, "", None, &argument.pointer));
+                }
+            }
+        }
+        echoes.truncate(MOST_ECHOES);
+        echoes
+    }
+
+    fn look_at(&self, content: &Content, text: &str, echoes: &mut Vec<Echo>) {
+        let layers = layers::layers(text);
+        for value in all_values(text, &layers) {
+            let written = text.get(value.span.clone()).unwrap_or_default();
+            echoes.extend(self.echo(&value, written, Some(content.id), &content.pointer));
+        }
+        echoes.extend(self.passage(content, text, None));
+        for layer in layers {
+            echoes.extend(self.passage(content, &layer.text, Some(layer.span)));
+        }
+    }
+
+    fn echo(&self, value: &Value, written: &str, content: Option<ContentId>, pointer: &Pointer) -> Option<Echo> {
+        let standing = self.standing(value, written);
+        let (first, flags, sureness) = match self.values.get(&value.key) {
+            Some(seen) => (self.places.get(usize::from(seen.place))?, seen.flags, Sureness::Seen),
+            None if standing == Standing::Stranger && value.kind.is_destination() => {
+                (self.unremembered.as_ref()?, PLAIN, Sureness::Possible)
+            }
+            None => return None,
+        };
+        Some(Echo {
+            kind: EchoKind::Value(value.kind),
+            content,
+            pointer: pointer.clone(),
+            span: value.span.clone(),
+            first: Arc::clone(first),
+            sureness,
+            standing,
+            instructed: flags & INSTRUCTED != 0,
+            plain: flags & PLAIN != 0,
+            author: flags & AUTHOR != 0,
+        })
+    }
+
+    /// What the user has to do with a value.
+    fn standing(&self, value: &Value, written: &str) -> Standing {
+        if self.user_values.contains(&value.key) {
+            return Standing::User;
+        }
+        let named = match value.kind {
+            // `sarah.baker@…`, when the user spoke of Sarah.
+            ValueKind::Email => {
+                let local = written.split('@').next().unwrap_or_default();
+                let parts = words::words(local).filter(|word| word.end - word.start >= 3);
+                let (mut named, mut known, mut count) = (false, 0, 0);
+                for part in parts {
+                    named |= self.user_names.contains(&part.hash);
+                    known += usize::from(self.user_words.contains(&part.hash));
+                    count += 1;
+                }
+                named || (count >= 2 && known == count)
+            }
+            // `shop.example` and `news.shop.example`, when the user spoke of the shop; not `shop.evil.example`.
+            ValueKind::Host => written.rsplit('.').nth(1).is_some_and(|label| {
+                words::words(label).any(|word| word.end - word.start >= 4 && self.user_words.contains(&word.hash))
+            }),
+            ValueKind::Handle | ValueKind::File | ValueKind::Path => {
+                words::words(written).any(|word| word.end - word.start >= 4 && self.user_words.contains(&word.hash))
+            }
+            ValueKind::Url
+            | ValueKind::Account
+            | ValueKind::Digits
+            | ValueKind::Number
+            | ValueKind::Id
+            | ValueKind::Name => false,
+        };
+        if named { Standing::Named } else { Standing::Stranger }
+    }
+
+    /// A passage of a text that was read before: two shingles at least.
+    fn passage(&self, content: &Content, text: &str, encoded: Option<Range<usize>>) -> Option<Echo> {
+        if self.shingles.is_empty() {
+            return None;
+        }
+        let mut met = words::shingles(text).filter_map(|(span, hash)| {
+            let seen = self.shingles.get(&hash)?;
+            (!self.user_shingles.contains(&hash)).then_some((span, seen))
+        });
+        let (start, seen) = met.next()?;
+        let (end, _) = met.last()?;
+        Some(Echo {
+            kind: EchoKind::Passage,
+            content: Some(content.id),
+            pointer: content.pointer.clone(),
+            span: encoded.unwrap_or(start.start..end.end),
+            first: Arc::clone(self.places.get(usize::from(seen.place))?),
+            sureness: Sureness::Seen,
+            standing: Standing::Stranger,
+            instructed: false,
+            plain: true,
+            author: false,
+        })
+    }
+
+    /// Where a passage of a text was read first.
+    pub(in crate::session) fn passage_of(&self, text: &str) -> Option<Arc<Provenance>> {
+        let mut met = words::shingles(text).filter_map(|(_, hash)| self.shingles.get(&hash));
+        let (first, _second) = (met.next()?, met.next()?);
+        self.places.get(usize::from(first.place)).cloned()
+    }
+
+    /// Whether the user, or the agent's instructions, used this word.
+    pub fn user_said(&self, word: &str) -> bool {
+        self.trusted().0.contains(&words::word(word))
+    }
+
+    /// Whether the user, or the agent's instructions, used the word of this fingerprint.
+    pub(in crate::session) fn user_said_word(&self, word: u64) -> bool {
+        self.trusted().0.contains(&word)
+    }
+
+    /// Whether the agent's instructions used the word of this fingerprint.
+    pub(in crate::session) fn instructed_word(&self, word: u64) -> bool {
+        self.own_words.contains(&word)
+    }
+
+    /// Whether the user, or the agent's instructions, used any form of this word.
+    pub fn user_meant(&self, word: &str) -> bool {
+        self.trusted().1.contains(&stem(word))
+    }
+
+    /// Whether the user, or the agent's instructions, brought up the value with this fingerprint.
+    pub fn is_users(&self, key: u64) -> bool {
+        self.user_values.contains(&key)
+    }
+
+    /// Whether every word of a text is one of the user's.
+    pub fn user_said_all(&self, text: &str) -> bool {
+        let mut words = words::words(text).peekable();
+        words.peek().is_some() && words.all(|word| self.trusted().0.contains(&word.hash))
+    }
+
+    /// Whether the name of a tool was read somewhere, and where first.
+    pub fn tool_named(&self, tool: &str) -> Option<&Arc<Provenance>> {
+        let key = values::name_key(tool);
+        let seen = self.values.get(&key).filter(|_| !self.user_values.contains(&key))?;
+        self.places.get(usize::from(seen.place))
+    }
+}
+
+/// Whether a content may leave: what the agent says, and what a message says that may be the agent's, although nobody can tell.
+fn may_go_out(step: &Step, content: &Content) -> bool {
+    let unclear = match step.kind {
+        Kind::A2aRequest => content.origin == Origin::RemoteAgent,
+        Kind::McpRequest => content.origin == Origin::ToolOutput,
+        _ => false,
+    };
+    speaks(content) || unclear && content.place == Place::Body
+}
+
+/// Contents in which the agent passes something on.
+fn speaks(content: &Content) -> bool {
+    match content.origin {
+        Origin::ToolArguments | Origin::Agent | Origin::Memory => content.place == Place::Body,
+        Origin::Instructions
+        | Origin::User
+        | Origin::Reasoning
+        | Origin::ToolOutput
+        | Origin::Knowledge
+        | Origin::RemoteAgent
+        | Origin::Trigger
+        | Origin::ToolDescription
+        | Origin::Unknown => false,
+    }
+}
