@@ -105,10 +105,9 @@ pub fn catalogue() -> &'static [SessionRule] {
 /// What the rules see in a step, in the light of what happened before it.
 pub fn screen(past: &Past, step: &Step, policy: &Policy, screener: &dyn TextScreener) -> Vec<Finding> {
     let scene = Scene::of(past, step, policy);
-    let mut found = Vec::new();
-    definitions::screen(&scene, &mut found);
+    let mut found = definitions::screen(&scene);
     memories::screen(&scene, &mut found);
-    orders::screen(&scene, &mut found);
+    found.extend(orders::screen(&scene));
     arguments::screen(&scene, policy, screener, &mut found);
     servers::screen(&scene, &mut found);
     later::screen(&scene, policy, screener, &mut found);
