@@ -13,7 +13,8 @@ use std::ops::Range;
 
 use serde::Deserialize;
 
-use super::{Rule, RuleError, ScanContext, Work};
+use super::{RuleError, ScanContext, Work};
+use crate::model::Rule;
 use crate::prefilter::engine::RuleFile;
 use crate::prefilter::engine::rules;
 use crate::text::expression::ByteExpression;

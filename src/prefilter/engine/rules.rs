@@ -10,8 +10,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
-use super::Rule;
-use crate::model::{Confidence, ReasonCode, Severity, Treatment};
+use crate::model::{Confidence, ReasonCode, Rule, Severity, Treatment};
 
 /// Why the rules cannot be used: the file, the rule, what was expected and what was found.
 #[derive(Clone, Debug, thiserror::Error)]

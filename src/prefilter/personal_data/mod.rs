@@ -25,8 +25,8 @@ use serde::Deserialize;
 
 use super::engine::rules::{self, NothingElse};
 use super::engine::{RuleFile, RuleKey, RuleTable, rule_keys};
-use super::{KeywordHit, Prefilter, Rule, RuleError, Subject, TrivialContent, Word, Work};
-use crate::model::{Confidence, Content, Finding, ReasonCode, Treatment, View};
+use super::{KeywordHit, Prefilter, RuleError, Subject, TrivialContent, Word, Work};
+use crate::model::{Confidence, Content, Finding, ReasonCode, Rule, Treatment, View};
 use crate::text::bytes::{ByteClasses, Digits};
 
 /// The family's name.

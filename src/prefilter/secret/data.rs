@@ -3,10 +3,10 @@
 use serde::Deserialize;
 
 use super::check::Check;
-use crate::model::{ReasonCode, Treatment};
+use crate::model::{ReasonCode, Rule, Treatment};
+use crate::prefilter::RuleError;
 use crate::prefilter::engine::RuleFile;
 use crate::prefilter::engine::rules::{self, NothingElse};
-use crate::prefilter::{Rule, RuleError};
 
 /// The rule files.
 const FILES: &[RuleFile] = &[
