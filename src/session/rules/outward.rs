@@ -5,6 +5,7 @@
 //! word of command is needed to see that, and no tool has to be known for one that sends. Words count as they are, behind
 //! percent signs or in base64, with whatever between them.
 
+use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -15,7 +16,7 @@ use super::{Sighting, finding};
 use crate::model::{Confidence, Content, Finding, Form, Kind, Origin, Place, Severity, ToolClass};
 use crate::session::KeptText;
 use crate::session::effects::head;
-use crate::session::taint::{ValueKind, opened, run_of, values_of};
+use crate::session::taint::{RunWord, ValueKind, opened, run_of, values_of};
 use crate::tools;
 
 /// Bytes of a text in which places and words are looked for.
@@ -37,6 +38,7 @@ pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
         return;
     }
     let whole = hands_out(scene);
+    let sources: Vec<Source<'_>> = scene.trail().sources().map(Source::of).collect();
     let mut left = MOST_PLACES;
     for content in scene.step.contents.iter().filter(|content| speaks(content)) {
         let text = head(&content.text, LONGEST);
@@ -49,7 +51,7 @@ pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
                 return;
             }
             left -= 1;
-            let Some((named, from)) = seen(scene, &place, &leaves) else {
+            let Some((named, from)) = seen(scene, &sources, &place, &leaves) else {
                 continue;
             };
             let what = format!("words of {}", from.place.describe());
@@ -65,6 +67,38 @@ pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
             found.extend(told.map(|told| weighed(scene, content, &place, claims, told)));
             return;
         }
+    }
+}
+
+/// A kept text as it is searched, made on first need for all places of the step.
+struct Source<'a> {
+    kept: &'a KeptText,
+    small: OnceCell<Vec<String>>,
+    runs: OnceCell<Vec<Vec<RunWord>>>,
+}
+
+impl<'a> Source<'a> {
+    fn of(kept: &'a KeptText) -> Self {
+        Self {
+            kept,
+            small: OnceCell::new(),
+            runs: OnceCell::new(),
+        }
+    }
+
+    /// Whether it names a host of small letters.
+    fn names(&self, host: &str) -> bool {
+        let small = || self.texts().map(str::to_ascii_lowercase).collect();
+        self.small.get_or_init(small).iter().any(|text| text.contains(host))
+    }
+
+    /// The words of its parts.
+    fn runs(&self) -> &[Vec<RunWord>] {
+        self.runs.get_or_init(|| self.texts().map(run_of).collect())
+    }
+
+    fn texts(&self) -> impl Iterator<Item = &'a str> {
+        self.kept.text.parts.iter().map(|(_, text)| text.as_str())
     }
 }
 
@@ -254,7 +288,12 @@ impl Leaving {
 }
 
 /// Who named the place, and whose words go there, where those are two texts and the user spoke of neither.
-fn seen<'a>(scene: &'a Scene<'_>, place: &Destination<'_>, leaves: &[String]) -> Option<(&'a KeptText, &'a KeptText)> {
+fn seen<'a>(
+    scene: &Scene<'_>,
+    sources: &[Source<'a>],
+    place: &Destination<'_>,
+    leaves: &[String],
+) -> Option<(&'a KeptText, &'a KeptText)> {
     let trail = scene.trail();
     let owner = owned(place.host).to_ascii_lowercase();
     let name = owner.split('.').next().unwrap_or_default();
@@ -271,13 +310,8 @@ fn seen<'a>(scene: &'a Scene<'_>, place: &Destination<'_>, leaves: &[String]) ->
     if named || said {
         return None;
     }
-    let holds = |kept: &&KeptText| {
-        kept.text
-            .parts
-            .iter()
-            .any(|(_, text)| text.to_ascii_lowercase().contains(&owner))
-    };
-    let named = trail.sources().find(holds)?;
+    let mut naming = sources.iter().filter(|source| source.names(&owner)).peekable();
+    let named = naming.peek()?.kept;
     let strange = matches!(
         named.place.origin,
         Origin::ToolOutput
@@ -290,35 +324,29 @@ fn seen<'a>(scene: &'a Scene<'_>, place: &Destination<'_>, leaves: &[String]) ->
     if !strange {
         return None;
     }
-    let theirs: HashSet<u64> = trail
-        .sources()
-        .filter(holds)
-        .flat_map(|kept| kept.text.parts.iter())
-        .flat_map(|(_, text)| run_of(text))
-        .map(|word| word.hash)
-        .collect();
+    let theirs: HashSet<u64> = naming.flat_map(Source::runs).flatten().map(|word| word.hash).collect();
     let leaving = Leaving::of(leaves, place.carries);
     if leaving.pairs.is_empty() && leaving.alone.is_empty() {
         return None;
     }
-    let from = trail.sources().find(|kept| {
+    let from = sources.iter().find(|source| {
+        let kept = source.kept;
         let here = kept.place.number == named.place.number && kept.place.pointer == named.place.pointer;
         // What anybody can look up is nobody's secret.
         let open = kept.place.tool.as_deref().is_some_and(carries_words);
-        !here && !open && kept.place.origin != Origin::ToolDescription && shares(scene, kept, &leaving, &theirs)
+        !here && !open && kept.place.origin != Origin::ToolDescription && shares(scene, source, &leaving, &theirs)
     })?;
-    Some((named, from))
+    Some((named, from.kept))
 }
 
 /// Whether enough telling words of a text stand in what leaves, which neither the user nor the place's own texts said: words in
 /// a row, or in an address single ones that are names and numbers together.
-fn shares(scene: &Scene<'_>, kept: &KeptText, leaves: &Leaving, theirs: &HashSet<u64>) -> bool {
+fn shares(scene: &Scene<'_>, source: &Source<'_>, leaves: &Leaving, theirs: &HashSet<u64>) -> bool {
     let taint = scene.trail().taint();
     let mut in_a_row: HashSet<u64> = HashSet::new();
     let mut single: HashSet<u64> = HashSet::new();
     let mut numbers: HashSet<u64> = HashSet::new();
-    for (_, text) in &kept.text.parts {
-        let run = run_of(text);
+    for run in source.runs() {
         for window in run.windows(2) {
             let [first, second] = window else { continue };
             if leaves.pairs.contains(&(first.hash, second.hash)) {
@@ -356,7 +384,6 @@ const GUESTS: &[&str] = &[
     "teilnehm",
     "gäste",
     "gast",
-    "participant",
     "asistent",
     "invitad",
     "partecipant",

@@ -33,7 +33,7 @@ pub use provenance::Provenance;
 pub use values::ValueKind;
 
 pub(super) use places::{find_passage, find_value, find_words, places_of};
-pub(super) use prints::{keys_of, opened, plain, run_of, stem, values_of, words_of};
+pub(super) use prints::{RunWord, keys_of, opened, plain, run_of, stem, values_of, words_of};
 pub(super) use provenance::short;
 
 #[cfg(test)]
