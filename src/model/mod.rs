@@ -31,7 +31,8 @@ pub use number::nearest_double;
 pub use reason::ReasonCode;
 pub use rule::Rule;
 pub use step::{
-    Agent, Argument, ArgumentDefinition, Data, Fact, FactKind, Original, Remark, RemarkKind, Step, Ties, Tool, ToolCall,
+    Agent, Argument, ArgumentDefinition, Data, Fact, FactKind, FileUse, Original, Remark, RemarkKind, Step, Ties, Tool,
+    ToolCall,
 };
 pub use tool_class::{ClassSet, ToolClass};
 pub use verdict::{

@@ -180,6 +180,17 @@ pub struct ArgumentDefinition {
     pub required: bool,
 }
 
+/// What becomes of a file, once it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileUse {
+    /// Something in it runs by itself.
+    Runs,
+    /// It steers an agent.
+    Steers,
+    /// It is a program, which somebody runs.
+    Program,
+}
+
 /// A call of a tool (AOS 3.15, MCP `tools/call`).
 #[derive(Clone, Debug)]
 pub struct ToolCall {

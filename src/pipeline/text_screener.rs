@@ -1,9 +1,9 @@
 //! Screens a text that is no content of the step, for the session rules: for example a file that an earlier step wrote and
 //! this one runs.
 
-use crate::model::{Content, ContentId, Finding, Form, Origin, Place, Pointer, Step, ToolCall};
+use crate::model::{Content, ContentId, FileUse, Finding, Form, Origin, Place, Pointer, Step, ToolCall};
 use crate::policy::Policy;
-use crate::prefilter::Prefilters;
+use crate::prefilter::{self, Prefilters};
 use crate::session::rules::TextScreener;
 
 impl TextScreener for Prefilters {
@@ -32,5 +32,9 @@ impl TextScreener for Prefilters {
             ..step.clone()
         };
         self.screen(&aside, policy).findings
+    }
+
+    fn becomes_of(&self, path: &str) -> Option<FileUse> {
+        prefilter::becomes_of(path)
     }
 }

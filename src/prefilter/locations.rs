@@ -11,9 +11,9 @@ use crate::text::glob::fits;
 use crate::text::keywords::{Keywords, Word};
 
 use crate::prefilter::words::locations_names::{
-    ACCOUNTS, AGENTS, CREDENTIALS, DISPOSABLE, DISPOSABLE_ENDS, ENVIRONMENTS, HARMLESS_DEVICES, HISTORIES, HOOKS,
-    LOGINS, MEMORY, NEEDED, NO_SECRETS, OFTEN_GLOBBED, PASSWORD_HASHES, PERSONAL, PIPELINES, PRIVATE_KEYS, PRIVILEGES,
-    STARTUPS, SYSTEM_DEEPER, SYSTEM_INSIDE, SYSTEM_TOPS, VAULTS,
+    ACCOUNTS, AGENTS, BUILDS, CREDENTIALS, DISPOSABLE, DISPOSABLE_ENDS, ENVIRONMENTS, HARMLESS_DEVICES, HISTORIES,
+    HOOKS, LOGINS, MEMORY, NEEDED, NO_SECRETS, OFTEN_GLOBBED, PASSWORD_HASHES, PERSONAL, PIPELINES, PRIVATE_KEYS,
+    PRIVILEGES, STARTUPS, SYSTEM_DEEPER, SYSTEM_INSIDE, SYSTEM_TOPS, VAULTS,
 };
 use spelling::{homely, is_home, spell_out};
 
@@ -340,10 +340,15 @@ impl Location {
         kinds.find(|(list, _)| is(list)).map(|(_, steering)| steering)
     }
 
+    /// Whether something runs out of it when work is built, opened, installed or provisioned, or by the clock.
+    pub(super) fn is_build(&self) -> bool {
+        self.listed()(&BUILDS)
+    }
+
     /// Whether the path fits an entry of a list. Most fit none of any, which one pass over it tells.
     fn listed(&self) -> impl Fn(&[&str]) -> bool {
         static PARTS: LazyLock<Keywords> = LazyLock::new(|| {
-            let lists: [&[&str]; 16] = [
+            let lists: [&[&str]; 17] = [
                 &PASSWORD_HASHES,
                 &MEMORY,
                 &PRIVATE_KEYS,
@@ -360,6 +365,7 @@ impl Location {
                 &AGENTS,
                 &HOOKS,
                 &PIPELINES,
+                &BUILDS,
             ];
             let entries = lists.concat();
             let terms = entries.iter().flat_map(|entry| entry.split(" & ").take(1));

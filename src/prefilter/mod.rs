@@ -26,7 +26,7 @@ mod words;
 pub use crate::text::keywords::{Case, KeywordHit, KeywordHits, Keywords, Word};
 pub use crate::text::views::{ViewText, Views};
 pub use custom_rules::own_rules;
-pub use destructive_command::sends_by_command;
+pub use destructive_command::{becomes_of, sends_by_command};
 pub use engine::{
     CalledTool, Prefilter, Prefilters, RuleError, ScanContext, StepKeywords, Subject, TrivialContent, Work,
 };

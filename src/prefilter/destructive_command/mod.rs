@@ -34,6 +34,7 @@ use crate::model::{Confidence, Finding, ReasonCode, Rule, Treatment, View};
 use crate::shell::{self, Call, wrappers};
 pub use calls::sends_by_command;
 use calls::{can_call, does_nothing, planted, writes_startup};
+pub use recipe::becomes_of;
 use role::{Role, begins_like_command, opens_as_command, role};
 
 const LONGEST_COMMAND: usize = 64 * 1024;

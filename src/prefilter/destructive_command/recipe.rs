@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use super::secrets::found_key;
 use super::{Danger, Dangers, code, look_at_nested, look_at_shell, network};
+use crate::model::FileUse;
 use crate::prefilter::locations::{Location, Steering};
 use crate::prefilter::words::destructive_command_recipe::{LEADS, NAMES};
 use crate::shell::syntax::Direction;
@@ -30,6 +31,16 @@ pub(super) fn is_recipe(path: &str) -> bool {
         || [".mk", ".crontab"].iter().any(|end| name.ends_with(end))
         || is_unit(name)
         || matches!(location.steering(), Some(Steering::Pipeline | Steering::Hook))
+}
+
+/// What becomes of a file by itself, once it is written.
+pub fn becomes_of(path: &str) -> Option<FileUse> {
+    let location = Location::of(path);
+    match location.steering() {
+        Some(Steering::Agent) => Some(FileUse::Steers),
+        Some(Steering::Startup | Steering::Hook | Steering::Pipeline | Steering::Login) => Some(FileUse::Runs),
+        Some(Steering::Privilege) | None => (is_recipe(path) || location.is_build()).then_some(FileUse::Runs),
+    }
 }
 
 /// Whether a file is one whose lines name what is run behind a key, by its path: no shell reads it.

@@ -126,3 +126,46 @@ fn files_that_steer_are_known() {
         assert_eq!(Location::of(path).steering(), None, "{path}");
     }
 }
+
+#[test]
+fn files_that_run_or_steer_are_known_wherever_they_stand() {
+    use crate::model::FileUse;
+    use crate::prefilter::becomes_of;
+    for path in [
+        "./Makefile",
+        ".github/workflows/ci.yml",
+        "infra/warmup.tf",
+        "/etc/cron.d/rot",
+        "deploy/cron.d/rot",
+        ".git/hooks/post-commit",
+        "C:\\app\\package.json",
+        "~/.config/fish/config.fish",
+        "/home/a/.vimrc",
+        ".gitea/workflows/ci.yml",
+        "~/.ssh/authorized_keys",
+    ] {
+        assert_eq!(becomes_of(path), Some(FileUse::Runs), "{path}");
+    }
+    for path in [
+        "CLAUDE.md",
+        "sub/AGENTS.md",
+        ".claude/settings.json",
+        ".github/copilot-instructions.md",
+        ".github/chatmodes/a.md",
+        "skills/deploy/SKILL.md",
+        "warp.md",
+        ".goosehints",
+        "repo/.augment/rules.md",
+    ] {
+        assert_eq!(becomes_of(path), Some(FileUse::Steers), "{path}");
+    }
+    for path in [
+        "README.md",
+        "src/data.json",
+        "docs/makefile.txt",
+        "notes.tfx",
+        "src/main.rs",
+    ] {
+        assert_eq!(becomes_of(path), None, "{path}");
+    }
+}

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use super::act::is_harm;
 use super::scene::Scene;
 use super::{Sighting, TextScreener, finding};
-use crate::model::{Confidence, Content, Finding, Kind, Origin, ReasonCode, Severity, ToolClass, Treatment};
+use crate::model::{Confidence, Content, FileUse, Finding, Kind, Origin, ReasonCode, Severity, ToolClass, Treatment};
 use crate::policy::Policy;
 use crate::session::data_file_error::DataFileError;
 use crate::session::effects::head;
@@ -34,9 +34,7 @@ static NAMES: LazyLock<Result<Names, DataFileError>> = LazyLock::new(|| {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Names {
-    runs: Vec<String>,
     programs: Vec<String>,
-    steers: Vec<String>,
     wide: Vec<String>,
 }
 
@@ -45,22 +43,13 @@ pub(super) fn check() -> Result<(), DataFileError> {
     NAMES.as_ref().map(|_| ()).map_err(Clone::clone)
 }
 
-/// What becomes of a file.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Use {
-    /// Something in it runs by itself.
-    Runs,
-    /// It steers an agent.
-    Steers,
-    /// It is a program, which somebody runs.
-    Program,
-}
-
 pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, screener: &dyn TextScreener, found: &mut Vec<Finding>) {
     if !matches!(scene.step.kind, Kind::ToolCall | Kind::McpRequest) || scene.classified.reads {
         return;
     }
-    let Some((path, file_use)) = written(scene) else { return };
+    let Some((path, file_use)) = written(scene, screener) else {
+        return;
+    };
     let shell = scene.has(ToolClass::Executes);
     let texts: Vec<&Content> = scene
         .arguments()
@@ -75,7 +64,7 @@ pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, screener: &dyn TextScre
         .collect();
     let named = scene.trail().taint().user_said_all(name_of(&path));
     // A command is looked at as such already.
-    if file_use != Use::Steers && !shell {
+    if file_use != FileUse::Steers && !shell {
         let worst = texts
             .iter()
             .filter_map(|content| Some((*content, harm(scene, content, policy, screener)?)))
@@ -85,7 +74,7 @@ pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, screener: &dyn TextScre
             return;
         }
     }
-    if file_use == Use::Steers {
+    if file_use == FileUse::Steers {
         let wide = texts.iter().find(|content| widens(scene, content));
         if let Some(content) = wide {
             let what = format!("the file `{}`", crate::session::taint::short(name_of(&path)));
@@ -103,18 +92,18 @@ pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, screener: &dyn TextScre
 }
 
 /// The file that a call writes, where it runs or steers by itself.
-fn written(scene: &Scene<'_>) -> Option<(String, Use)> {
+fn written(scene: &Scene<'_>, screener: &dyn TextScreener) -> Option<(String, FileUse)> {
     if scene.has(ToolClass::Executes) {
         let commands = scene.arguments().map(|content| head(&content.text, LONGEST));
         return commands
             .flat_map(redirected)
-            .find_map(|path| Some((path.to_owned(), use_of(path)?)));
+            .find_map(|path| Some((path.to_owned(), use_of(path, screener)?)));
     }
     let mut paths = scene.arguments().filter(|content| {
         let path = content.text.trim();
         path.len() <= 256 && !path.contains(char::is_whitespace) && !path.contains("://")
     });
-    paths.find_map(|content| Some((content.text.clone(), use_of(content.text.trim())?)))
+    paths.find_map(|content| Some((content.text.clone(), use_of(content.text.trim(), screener)?)))
 }
 
 /// The paths behind `>`, `>>` and `tee` in a command.
@@ -142,27 +131,13 @@ fn name_of(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
-fn use_of(path: &str) -> Option<Use> {
-    let names = NAMES.as_ref().ok()?;
-    let path = format!(
-        "/{}",
-        path.trim()
-            .trim_start_matches("./")
-            .replace('\\', "/")
-            .to_ascii_lowercase()
-    );
-    let name = name_of(&path);
-    let is = |known: &String| match (known.strip_prefix('*'), known.starts_with('/')) {
-        (Some(ending), _) => name.ends_with(ending),
-        (None, true) => path.contains(known.as_str()),
-        (None, false) => name == known,
-    };
-    if names.steers.iter().any(is) {
-        Some(Use::Steers)
-    } else {
-        let runs = names.runs.iter().any(is).then_some(Use::Runs);
-        runs.or_else(|| names.programs.iter().any(is).then_some(Use::Program))
-    }
+/// What becomes of a file; a program is run by somebody.
+fn use_of(path: &str, screener: &dyn TextScreener) -> Option<FileUse> {
+    screener.becomes_of(path).or_else(|| {
+        let name = name_of(path.trim()).to_ascii_lowercase();
+        let is_program = |names: &Names| names.programs.iter().any(|end| name.ends_with(end));
+        NAMES.as_ref().is_ok_and(is_program).then_some(FileUse::Program)
+    })
 }
 
 /// The worst that a text would do, line by line and value by value, as commands.
@@ -295,15 +270,15 @@ fn said_widely(scene: &Scene<'_>) -> bool {
 }
 
 /// Whether something stands in the file only because a text without authority brought it up.
-fn is_brought_up(echo: &Echo, file_use: Use, named: bool, shell: bool) -> bool {
+fn is_brought_up(echo: &Echo, file_use: FileUse, named: bool, shell: bool) -> bool {
     let workplace = echo.first.classes.has(ToolClass::Executes) && !echo.instructed;
     if echo.standing != Standing::Stranger || (workplace && shell) {
         return false;
     }
     let only_instructed = echo.instructed && !echo.plain;
     match echo.kind {
-        EchoKind::Passage => file_use == Use::Steers && !named,
-        EchoKind::Value(_) if is_place(echo) => only_instructed || (file_use == Use::Steers && !named),
+        EchoKind::Passage => file_use == FileUse::Steers && !named,
+        EchoKind::Value(_) if is_place(echo) => only_instructed || (file_use == FileUse::Steers && !named),
         EchoKind::Value(_) => false,
     }
 }
@@ -332,32 +307,6 @@ fn persists(scene: &Scene<'_>, echo: &Echo, path: &str, named: bool) -> Option<F
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_of_files_that_run_or_steer_are_known_wherever_they_stand() {
-        for path in [
-            "./Makefile",
-            ".github/workflows/ci.yml",
-            "infra/warmup.tf",
-            "/etc/cron.d/rot",
-            ".git/hooks/post-commit",
-            "C:\\app\\package.json",
-        ] {
-            assert!(use_of(path) == Some(Use::Runs), "{path}");
-        }
-        for path in [
-            "CLAUDE.md",
-            "sub/AGENTS.md",
-            ".claude/settings.json",
-            ".github/copilot-instructions.md",
-        ] {
-            assert!(use_of(path) == Some(Use::Steers), "{path}");
-        }
-        assert!(use_of("src/main.rs") == Some(Use::Program));
-        for path in ["README.md", "src/data.json", "docs/makefile.txt", "notes.tfx"] {
-            assert!(use_of(path).is_none(), "{path}");
-        }
-    }
 
     #[test]
     fn commands_are_found_behind_what_files_write_before_them() {

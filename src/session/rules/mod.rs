@@ -45,7 +45,7 @@ use serde::Deserialize;
 use super::Past;
 use super::data_file_error::DataFileError;
 use crate::model::{
-    Confidence, Content, ContentId, Finding, Origin, Pointer, ReasonCode, Rule, Severity, Step, Treatment,
+    Confidence, Content, ContentId, FileUse, Finding, Origin, Pointer, ReasonCode, Rule, Severity, Step, Treatment,
 };
 use crate::policy::Policy;
 use scene::Scene;
@@ -76,10 +76,13 @@ struct SessionRule {
     explains: String,
 }
 
-/// Who can say what a text would do: the prefilters, for a text that is no content of the step.
+/// Who can say what a text would do that is no content of the step, and what a file is: the prefilters.
 pub trait TextScreener {
     /// What is found in a text if it were of this origin; an argument counts as a command.
     fn examine(&self, step: &Step, origin: Origin, text: &str, policy: &Policy) -> Vec<Finding>;
+
+    /// What becomes of a file by itself, once it is written.
+    fn becomes_of(&self, path: &str) -> Option<FileUse>;
 }
 
 /// Every rule over a session.

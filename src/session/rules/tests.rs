@@ -33,6 +33,14 @@ impl TextScreener for Expert {
         })
         .collect()
     }
+
+    fn becomes_of(&self, path: &str) -> Option<FileUse> {
+        match path {
+            ".github/workflows/ci.yml" => Some(FileUse::Runs),
+            "AGENTS.md" | ".claude/settings.json" => Some(FileUse::Steers),
+            _ => None,
+        }
+    }
 }
 
 /// A session that is told line by line.
