@@ -90,12 +90,18 @@ impl Recalled {
     /// What is to be remembered of the step. `happened` is the step as it happened: the modified one where it was modified;
     /// the findings are those of the step as it was received.
     pub fn step_record(&self, happened: &Step, received: &Step, settled: Settled<'_>, policy: &Policy) -> StepRecord {
-        let mut record = StepRecord::new(happened, &self.identity, settled);
-        record.effects = Effects::of(received, settled.findings, policy);
-        if happened.kind == Kind::MemoryStore && settled.outcome.happened() {
-            record.tainted_memories = self.tainted_memories(happened);
+        let stores = happened.kind == Kind::MemoryStore && settled.outcome.happened();
+        StepRecord {
+            seen: self.past.next_number(),
+            gap: self.past.gap(),
+            effects: Effects::of(received, settled.findings, policy),
+            tainted_memories: if stores {
+                self.tainted_memories(happened)
+            } else {
+                Vec::new()
+            },
+            ..StepRecord::new(happened, &self.identity, settled)
         }
-        record
     }
 
     /// The memories that a step stores out of texts that were read before from places without authority.
@@ -209,12 +215,10 @@ impl Memory {
     /// # Errors
     ///
     /// When the store does not answer.
-    pub async fn remember(&self, recalled: &Recalled, mut record: StepRecord) -> Result<(), StoreFailure> {
+    pub async fn remember(&self, recalled: &Recalled, record: StepRecord) -> Result<(), StoreFailure> {
         let Some(session) = recalled.keys.session else {
             return Ok(());
         };
-        record.seen = recalled.past.next_number();
-        record.gap = recalled.past.gap();
         self.store.remember(session, recalled.keys.agent, record).await?;
         metrics::gauge!(names::SESSIONS).set(self.store.sessions() as f64);
         metrics::counter!(names::SESSION_EVICTIONS).absolute(self.store.evicted());

@@ -54,6 +54,15 @@ fn happened(step: &Step, outcome: Outcome) -> StepRecord {
     StepRecord::new(step, &Identity::of(step), settled)
 }
 
+/// What is to be remembered of a step that nothing was found in.
+fn record(recalled: &Recalled, step: &Step, outcome: Outcome) -> StepRecord {
+    StepRecord {
+        seen: recalled.past().next_number(),
+        gap: recalled.past().gap(),
+        ..happened(step, outcome)
+    }
+}
+
 fn memory(settings: Settings) -> (Arc<LocalSessions>, Memory) {
     let store = Arc::new(LocalSessions::new(settings));
     (Arc::clone(&store), Memory::new(store, Nameless::ByCredential))
@@ -61,7 +70,10 @@ fn memory(settings: Settings) -> (Arc<LocalSessions>, Memory) {
 
 async fn live(memory: &Memory, step: &Step, outcome: Outcome) {
     let recalled = memory.see(&caller(), Standing::Authenticated, step).await.unwrap();
-    memory.remember(&recalled, happened(step, outcome)).await.unwrap();
+    memory
+        .remember(&recalled, record(&recalled, step, outcome))
+        .await
+        .unwrap();
 }
 
 async fn past_of(memory: &Memory, step: &Step) -> Arc<Past> {
@@ -281,7 +293,7 @@ async fn no_organisation_drives_out_what_is_remembered_of_another() {
         });
         let recalled = memory.see(&loud, Standing::Authenticated, &step).await.unwrap();
         memory
-            .remember(&recalled, happened(&step, Outcome::Allowed))
+            .remember(&recalled, record(&recalled, &step, Outcome::Allowed))
             .await
             .unwrap();
     }
@@ -369,13 +381,13 @@ async fn who_has_no_credential_has_no_session_but_the_one_that_is_named() {
     let recall = |standing| memory.see(&caller, standing, &step);
     let recalled = recall(Standing::Anonymous).await.unwrap();
     memory
-        .remember(&recalled, happened(&step, Outcome::Allowed))
+        .remember(&recalled, record(&recalled, &step, Outcome::Allowed))
         .await
         .unwrap();
     assert!(recall(Standing::Anonymous).await.unwrap().past().is_empty());
     let recalled = recall(Standing::Authenticated).await.unwrap();
     memory
-        .remember(&recalled, happened(&step, Outcome::Allowed))
+        .remember(&recalled, record(&recalled, &step, Outcome::Allowed))
         .await
         .unwrap();
     step.contents[0].text = "another".to_owned();
