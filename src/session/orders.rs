@@ -6,11 +6,10 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use serde::Deserialize;
 
 use super::data_file_error::DataFileError;
-use super::word_lists::is_unspaced;
+use super::word_lists::{self, Listed, WordLists};
 
 /// Bytes of a text that are read.
 const MOST_BYTES: usize = 256 * 1024;
@@ -22,7 +21,7 @@ const PASSAGE: usize = 3;
 const MOST_PASSAGES: usize = 8;
 
 /// The words. INVARIANT: whoever starts the program has called [`check`].
-static WORDS: LazyLock<Result<Words, DataFileError>> = LazyLock::new(|| Words::load(include_str!("orders.toml")));
+static WORDS: LazyLock<Result<WordLists<Sign>, DataFileError>> = LazyLock::new(load);
 
 /// Reads the words.
 pub(super) fn check() -> Result<(), DataFileError> {
@@ -65,29 +64,14 @@ const SIGNS: [Sign; 9] = [
     Sign::AgentTurn,
 ];
 
-/// The signs of a sentence or passage.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Signs(u16);
-
-impl Signs {
-    fn add(&mut self, sign: Sign) {
-        self.0 |= 1 << sign as u8;
-    }
-
-    /// Whether it shows this.
-    pub(super) fn has(self, sign: Sign) -> bool {
-        self.0 & (1 << sign as u8) != 0
-    }
-
-    fn with(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    /// How many of these it shows.
-    pub(super) fn count(self, of: &[Sign]) -> usize {
-        of.iter().filter(|sign| self.has(**sign)).count()
+impl Listed for Sign {
+    fn place(self) -> u8 {
+        self as u8
     }
 }
+
+/// The signs of a sentence or passage.
+pub(super) type Signs = word_lists::Signs<Sign>;
 
 /// A passage that reads like an order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -158,7 +142,10 @@ pub(super) fn signs_of(sentence: &str) -> Signs {
     let sentence = sentence
         .get(..sentence.floor_char_boundary(LONGEST_SENTENCE * PASSAGE))
         .unwrap_or_default();
-    WORDS.as_ref().map(|words| words.signs_of(sentence)).unwrap_or_default()
+    WORDS
+        .as_ref()
+        .map(|words| signs_in(words, sentence))
+        .unwrap_or_default()
 }
 
 /// The passages of a text that show something of an order to software, in order; they do not overlap.
@@ -167,7 +154,7 @@ pub(super) fn passages(text: &str) -> Vec<Passage> {
     let text = text.get(..text.floor_char_boundary(MOST_BYTES)).unwrap_or_default();
     let seen: Vec<(Range<usize>, Signs)> = sentences(text)
         .map(|span| {
-            let signs = words.signs_of(text.get(span.clone()).unwrap_or_default());
+            let signs = signs_in(words, text.get(span.clone()).unwrap_or_default());
             (span, signs)
         })
         .collect();
@@ -186,7 +173,7 @@ pub(super) fn passages(text: &str) -> Vec<Passage> {
             Sign::UserTurn,
             Sign::AgentTurn,
         ];
-        if first.count(&opens) == 0 {
+        if !first.has_any(&opens) {
             at += 1;
             continue;
         }
@@ -214,7 +201,7 @@ pub(super) fn passages(text: &str) -> Vec<Passage> {
 /// Whether a text tells of attacks, rather than being one.
 pub(super) fn tells_of_attacks(text: &str) -> bool {
     let head = text.get(..text.floor_char_boundary(MOST_BYTES)).unwrap_or_default();
-    WORDS.as_ref().is_ok_and(|words| words.signs_of(head).has(Sign::About))
+    WORDS.as_ref().is_ok_and(|words| signs_in(words, head).has(Sign::About))
 }
 
 /// The sentences of a text: up to a full stop of any script, or to the end of a line.
@@ -274,102 +261,36 @@ struct File {
     agent_turns: Vec<String>,
 }
 
-/// One word to look for.
-struct Word {
-    sign: Sign,
-    /// It may not go on.
-    whole: bool,
+fn load() -> Result<WordLists<Sign>, DataFileError> {
+    let wrong = |why: &dyn std::fmt::Display| DataFileError::new("orders.toml", why);
+    let file: File = toml::from_str(include_str!("orders.toml")).map_err(|error| wrong(&error))?;
+    let lists = [
+        (Sign::Addressee, file.addressees),
+        (Sign::Quiet, file.quiet),
+        (Sign::Consent, file.consent),
+        (Sign::Act, file.acts),
+        (Sign::Private, file.private),
+        (Sign::Forbids, file.forbids),
+        (Sign::About, file.about),
+        (Sign::UserTurn, file.user_turns),
+        (Sign::AgentTurn, file.agent_turns),
+    ];
+    WordLists::new(lists).map_err(|error| wrong(&error))
 }
 
-/// All words, those of ASCII apart: most sentences hold no other character, and the table that finds their words in one
-/// step for each byte takes 2 MiB; for all scripts together it would take ten times as much.
-struct Words {
-    ascii: WordList,
-    others: WordList,
-}
-
-struct WordList {
-    search: AhoCorasick,
-    words: Vec<Word>,
-}
-
-impl WordList {
-    fn new(patterns: &[String], words: Vec<Word>, kind: AhoCorasickKind) -> Result<Self, DataFileError> {
-        let search = AhoCorasick::builder().kind(Some(kind)).build(patterns);
-        let search = search.map_err(|error| DataFileError::new("orders.toml", &error))?;
-        Ok(Self { search, words })
-    }
-}
-
-impl Words {
-    fn load(file: &str) -> Result<Self, DataFileError> {
-        let file: File = toml::from_str(file).map_err(|error| DataFileError::new("orders.toml", &error))?;
-        let lists = [
-            (Sign::Addressee, file.addressees),
-            (Sign::Quiet, file.quiet),
-            (Sign::Consent, file.consent),
-            (Sign::Act, file.acts),
-            (Sign::Private, file.private),
-            (Sign::Forbids, file.forbids),
-            (Sign::About, file.about),
-            (Sign::UserTurn, file.user_turns),
-            (Sign::AgentTurn, file.agent_turns),
-        ];
-        let (mut ascii, mut others) = ((Vec::new(), Vec::new()), (Vec::new(), Vec::new()));
-        for (sign, list) in lists {
-            for word in list {
-                let whole = word.ends_with('|');
-                let (patterns, words) = if word.is_ascii() { &mut ascii } else { &mut others };
-                patterns.push(word.trim_end_matches('|').to_owned());
-                words.push(Word { sign, whole });
-            }
-        }
-        Ok(Self {
-            ascii: WordList::new(&ascii.0, ascii.1, AhoCorasickKind::DFA)?,
-            others: WordList::new(&others.0, others.1, AhoCorasickKind::ContiguousNFA)?,
-        })
-    }
-
-    fn signs_of(&self, sentence: &str) -> Signs {
-        let lower = sentence.to_lowercase();
-        let mut signs = Signs::default();
-        self.ascii.find(&lower, &mut signs);
-        if !lower.is_ascii() {
-            self.others.find(&lower, &mut signs);
-        }
-        signs
-    }
-}
-
-impl WordList {
-    /// Adds the signs of a sentence in small letters.
-    fn find(&self, lower: &str, signs: &mut Signs) {
-        for found in self.search.find_overlapping_iter(lower) {
-            let Some(word) = self.words.get(found.pattern().as_usize()) else {
-                continue;
-            };
-            if signs.has(word.sign) {
-                continue;
-            }
-            let before = lower.get(..found.start()).and_then(|text| text.chars().next_back());
-            let inside = lower.get(found.start()..).and_then(|text| text.chars().next());
-            let after = lower.get(found.end()..).and_then(|text| text.chars().next());
-            let begins =
-                inside.is_none_or(is_unspaced) || before.is_none_or(|c| !c.is_alphanumeric() || is_unspaced(c));
-            let ends = !word.whole || after.is_none_or(|c| !c.is_alphanumeric() || is_unspaced(c));
-            let is_turn = matches!(word.sign, Sign::UserTurn | Sign::AgentTurn);
-            let opens_line = lower.get(..found.start()).is_none_or(|text| {
+/// The signs of a text. A turn opens its line, or stands in a role of an object.
+fn signs_in(words: &WordLists<Sign>, text: &str) -> Signs {
+    let lower = text.to_lowercase();
+    words.signs_of(&lower, |sign, at| {
+        let is_turn = matches!(sign, Sign::UserTurn | Sign::AgentTurn);
+        let opens_line = || {
+            lower.get(..at.start).is_none_or(|text| {
                 text.trim_start_matches([' ', '>', '*', '-', '#', '[', '"', '{'])
                     .is_empty()
-            });
-            if begins
-                && ends
-                && (!is_turn || opens_line || lower.get(found.range()).is_some_and(|label| label.contains("role")))
-            {
-                signs.add(word.sign);
-            }
-        }
-    }
+            })
+        };
+        !is_turn || opens_line() || lower.get(at.clone()).is_some_and(|label| label.contains("role"))
+    })
 }
 
 #[cfg(test)]
@@ -385,16 +306,16 @@ mod tests {
     #[test]
     fn the_words_are_read_and_written_small() {
         let words = WORDS.as_ref().unwrap();
-        assert!(words.ascii.words.len() > 500 && words.others.words.len() > 500);
         for line in include_str!("orders.toml")
             .lines()
             .filter(|line| !line.starts_with('#'))
         {
             assert_eq!(line, line.to_lowercase());
         }
-        for sign in SIGNS {
-            assert!(words.ascii.words.iter().any(|word| word.sign == sign), "{sign:?}");
-        }
+        let counts = SIGNS.map(|sign| words.words_of(sign));
+        assert!(counts.iter().all(|(ascii, _)| *ascii > 0), "{counts:?}");
+        assert!(counts.iter().map(|(ascii, _)| ascii).sum::<usize>() > 500);
+        assert!(counts.iter().map(|(_, others)| others).sum::<usize>() > 500);
     }
 
     #[test]

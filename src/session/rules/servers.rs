@@ -13,7 +13,7 @@ use crate::model::{Confidence, Content, FactKind, Finding, Form, Kind, Origin, S
 use crate::session::data_file_error::DataFileError;
 use crate::session::orders::{self, Sign};
 use crate::session::taint::{Standing, short};
-use crate::session::word_lists::WordLists;
+use crate::session::word_lists::{Listed, Signs, WordLists};
 
 /// Texts of one step that are read.
 const MOST_CONTENTS: usize = 4_096;
@@ -22,17 +22,39 @@ const LONGEST: usize = 8 * 1024;
 /// Findings of one step.
 const MOST: usize = 4;
 
-const SECRETS: usize = 0;
-const TALK: usize = 1;
-const WHOLE: usize = 2;
-const FILES: usize = 3;
-const KEYS: usize = 4;
+/// What servers ask for.
+#[derive(Clone, Copy)]
+enum Asked {
+    /// What a form may never ask its user for.
+    Secrets,
+    /// What was said.
+    Talk,
+    /// All that was said.
+    Whole,
+    /// Files of the client's own machine.
+    Files,
+    /// Credentials.
+    Keys,
+}
+
+impl Listed for Asked {
+    fn place(self) -> u8 {
+        self as u8
+    }
+}
 
 /// The words. INVARIANT: whoever starts the program has called [`check`].
-static WORDS: LazyLock<Result<WordLists, DataFileError>> = LazyLock::new(|| {
-    let failed = |why: &dyn std::fmt::Display| DataFileError::new("rules/servers.toml", &why.to_string());
+static WORDS: LazyLock<Result<WordLists<Asked>, DataFileError>> = LazyLock::new(|| {
+    let failed = |why: &dyn std::fmt::Display| DataFileError::new("rules/servers.toml", why);
     let file: File = toml::from_str(include_str!("servers.toml")).map_err(|why| failed(&why))?;
-    WordLists::new(vec![file.secrets, file.talk, file.whole, file.files, file.keys]).map_err(|why| failed(&why))
+    let lists = [
+        (Asked::Secrets, file.secrets),
+        (Asked::Talk, file.talk),
+        (Asked::Whole, file.whole),
+        (Asked::Files, file.files),
+        (Asked::Keys, file.keys),
+    ];
+    WordLists::new(lists).map_err(|why| failed(&why))
 });
 
 #[derive(Deserialize)]
@@ -50,8 +72,10 @@ pub(super) fn check() -> Result<(), DataFileError> {
     WORDS.as_ref().map(|_| ()).map_err(Clone::clone)
 }
 
-fn has(list: usize, text: &str) -> bool {
-    WORDS.as_ref().is_ok_and(|words| words.has(list, text))
+/// What a text of small letters asks for.
+fn asked(text: &str) -> Signs<Asked> {
+    let words = WORDS.as_ref();
+    words.map(|words| words.signs_of(text, |_, _| true)).unwrap_or_default()
 }
 
 pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
@@ -101,7 +125,7 @@ fn form(scene: &Scene<'_>) -> Option<Finding> {
         let pointer = content.pointer.as_str();
         let asks = pointer.contains("/requestedSchema") || pointer.ends_with("/message");
         // "Never enter a password here."
-        asks && has(SECRETS, &text.replace('_', " ")) && !orders::signs_of(text).has(Sign::Forbids)
+        asks && asked(&text.replace('_', " ")).has(Asked::Secrets) && !orders::signs_of(text).has(Sign::Forbids)
     })?;
     tell("form_wants_secret", scene, content, "the form")
 }
@@ -113,7 +137,7 @@ fn demand(scene: &Scene<'_>) -> Option<Finding> {
             let signs = orders::signs_of(sentence);
             signs.has(Sign::Act)
                 && !signs.has(Sign::Forbids)
-                && (has(TALK, sentence) || has(FILES, sentence) || has(KEYS, sentence))
+                && asked(sentence).has_any(&[Asked::Talk, Asked::Files, Asked::Keys])
         };
         text.split(['.', '!', '?', '\n', '。']).any(demands) && !orders::tells_of_attacks(text)
     })?;
@@ -129,10 +153,11 @@ fn completion(scene: &Scene<'_>) -> Option<Finding> {
         .facts
         .iter()
         .any(|fact| fact.kind == FactKind::IncludeContext && fact.text == "allServers");
-    let (content, text) = texts(scene, Origin::ToolOutput)
-        .find(|(content, text)| content.form != Form::Key && has(TALK, text) && !orders::tells_of_attacks(text))?;
+    let (content, text) = texts(scene, Origin::ToolOutput).find(|(content, text)| {
+        content.form != Form::Key && asked(text).has(Asked::Talk) && !orders::tells_of_attacks(text)
+    })?;
     let mut told = tell("server_wants_talk", scene, content, "the completion")?;
-    if !(everywhere || has(WHOLE, &text)) {
+    if !(everywhere || asked(&text).has(Asked::Whole)) {
         (told.severity, told.confidence) = (Severity::Medium, Confidence::Medium);
     }
     Some(told)
@@ -145,7 +170,7 @@ fn private_file(scene: &Scene<'_>) -> Option<Finding> {
         .filter(|content| matches!(content.label.as_deref(), Some("uri")) || content.pointer.as_str().ends_with("/uri"))
         .find(|content| {
             let uri = content.text.to_ascii_lowercase();
-            uri.starts_with("file:") && has(FILES, &uri)
+            uri.starts_with("file:") && asked(&uri).has(Asked::Files)
         })?;
     tell("links_private_file", scene, content, "the link")
 }
@@ -203,8 +228,9 @@ fn definitions(scene: &Scene<'_>) -> Vec<Finding> {
         }
         let forbids = signs.has(Sign::Forbids);
         let hides = signs.has(Sign::Quiet) && signs.has(Sign::Act);
-        let talk = has(TALK, &text) && !forbids;
-        let file = has(FILES, &text) || has(FILES, &text.replace('~', "/"));
+        let asked_for = asked(&text);
+        let talk = asked_for.has(Asked::Talk) && !forbids;
+        let file = asked_for.has(Asked::Files) || asked(&text.replace('~', "/")).has(Asked::Files);
         // What stands in a list of values, or as a default, is a value and says nothing.
         let value = ["/enum/", "/default", "/const", "/examples"]
             .iter()
@@ -218,7 +244,7 @@ fn definitions(scene: &Scene<'_>) -> Vec<Finding> {
         let strong = sends_itself
             || (argument && hides && !asks)
             || (signs.has(Sign::Quiet) && (file || talk))
-            || (talk && (has(WHOLE, &text) || hides))
+            || (talk && (asked_for.has(Asked::Whole) || hides))
             || (hides && file)
             || (value && sentence && signs.has(Sign::Act) && (file || signs.has(Sign::Private) || hides));
         let weak = talk || hides;
