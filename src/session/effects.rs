@@ -14,6 +14,8 @@ const MAX_INSTRUCTIONS: usize = 32;
 const GOES_ON: usize = 700;
 /// Bytes before what gave an instruction away that may belong to it.
 const GOES_BACK: usize = 320;
+/// Files that are kept of one step.
+const MAX_FILES: usize = 4;
 /// Bytes that are kept of a written file.
 const MAX_FILE: usize = 4 * 1024;
 
@@ -156,10 +158,11 @@ fn files_written(step: &Step, classes: ClassSet) -> Vec<(String, String)> {
     }
     if classes.has(ToolClass::Executes) {
         for content in &arguments {
-            files.extend(redirections(&content.text).map(|name| (name, head(&content.text, MAX_FILE).to_owned())));
+            let names = redirected(&content.text).filter_map(file_name).take(MAX_FILES);
+            files.extend(names.map(|name| (name, head(&content.text, MAX_FILE).to_owned())));
         }
     }
-    files.truncate(4);
+    files.truncate(MAX_FILES);
     files
 }
 
@@ -177,30 +180,22 @@ pub(super) fn file_name(path: &str) -> Option<String> {
     fine.then(|| last.to_lowercase())
 }
 
-/// The names behind `>`, `>>` and `tee`.
-fn redirections(command: &str) -> impl Iterator<Item = String> {
-    let mut words = command.split_whitespace().peekable();
-    std::iter::from_fn(move || {
-        loop {
-            let word = words.next()?;
-            let glued = word
-                .rsplit('>')
-                .next()
-                .filter(|name| word.contains('>') && !name.is_empty());
-            let name = match glued {
-                Some(name) => Some(name),
-                None if word.ends_with('>') || word == "tee" => words.peek().copied(),
-                None => None,
-            };
-            if let Some(name) = name
-                .filter(|name| !name.starts_with('&') && !name.starts_with("/dev/"))
-                .and_then(file_name)
-            {
-                return Some(name);
+/// The paths behind `>`, `>>` and `tee` in a command.
+pub(super) fn redirected(command: &str) -> impl Iterator<Item = &str> {
+    let clean = |word: &str| !word.is_empty() && !word.starts_with(['&', '-']) && !word.starts_with("/dev/");
+    let mut before = "";
+    command
+        .split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ';'))
+        .filter(|word| !word.is_empty())
+        .filter_map(move |word| {
+            let glued = word.rsplit('>').next().filter(|name| word.contains('>') && clean(name));
+            let follows = (before.ends_with('>') || before == "tee") && clean(word);
+            // `tee -a`
+            if before != "tee" || !word.starts_with('-') {
+                before = word;
             }
-        }
-    })
-    .take(4)
+            glued.or(follows.then_some(word))
+        })
 }
 
 /// The beginning of a text.
@@ -214,7 +209,7 @@ mod tests {
 
     #[test]
     fn names_of_written_files_are_read_off_arguments_and_redirections() {
-        let names = |command: &str| redirections(command).collect::<Vec<_>>();
+        let names = |command: &str| redirected(command).filter_map(file_name).collect::<Vec<_>>();
         assert_eq!(
             names("echo x > /tmp/Run.sh && cat a>>b.txt 2>/dev/null"),
             ["run.sh", "b.txt"]
@@ -223,6 +218,15 @@ mod tests {
         assert!(names("ls -la 2>&1").is_empty());
         assert_eq!(file_name("/a/b/C.sh").as_deref(), Some("c.sh"));
         assert_eq!(file_name("two words"), None);
+    }
+
+    #[test]
+    fn redirections_name_their_paths() {
+        let found = |text: &'static str| redirected(text).collect::<Vec<_>>();
+        assert_eq!(found("printf '%s' x >> AGENTS.md"), ["AGENTS.md"]);
+        assert_eq!(found("echo x | tee -a /etc/cron.d/rot"), ["/etc/cron.d/rot"]);
+        assert_eq!(found("ssh web 'echo y >/etc/cron.d/z' 2>&1"), ["/etc/cron.d/z"]);
+        assert_eq!(found("echo x>a.sh;ls -a b.sh"), ["a.sh"]);
     }
 
     #[test]

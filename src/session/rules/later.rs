@@ -14,7 +14,7 @@ use super::{Sighting, TextScreener, finding};
 use crate::model::{Confidence, Content, FileUse, Finding, Kind, Origin, ReasonCode, Severity, ToolClass, Treatment};
 use crate::policy::Policy;
 use crate::session::data_file_error::DataFileError;
-use crate::session::effects::head;
+use crate::session::effects::{head, redirected};
 use crate::session::taint::{Echo, EchoKind, Standing, ValueKind};
 
 /// Bytes of a written text that are read.
@@ -23,6 +23,8 @@ const LONGEST: usize = 16 * 1024;
 const MOST_TEXTS: usize = 8;
 /// Bytes of one command.
 const LONGEST_COMMAND: usize = 1_000;
+/// Paths that one command writes.
+const MOST_PATHS: usize = 4;
 /// Commands of one text that are looked at.
 const MOST_COMMANDS: usize = 24;
 
@@ -96,7 +98,7 @@ fn written(scene: &Scene<'_>, screener: &dyn TextScreener) -> Option<(String, Fi
     if scene.has(ToolClass::Executes) {
         let commands = scene.arguments().map(|content| head(&content.text, LONGEST));
         return commands
-            .flat_map(redirected)
+            .flat_map(|command| redirected(command).take(MOST_PATHS))
             .find_map(|path| Some((path.to_owned(), use_of(path, screener)?)));
     }
     let mut paths = scene.arguments().filter(|content| {
@@ -104,27 +106,6 @@ fn written(scene: &Scene<'_>, screener: &dyn TextScreener) -> Option<(String, Fi
         path.len() <= 256 && !path.contains(char::is_whitespace) && !path.contains("://")
     });
     paths.find_map(|content| Some((content.text.clone(), use_of(content.text.trim(), screener)?)))
-}
-
-/// The paths behind `>`, `>>` and `tee` in a command.
-fn redirected(command: &str) -> impl Iterator<Item = &str> {
-    let clean = |word: &str| !word.is_empty() && !word.starts_with(['&', '-']) && !word.starts_with("/dev/");
-    let mut words = command
-        .split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ';'))
-        .filter(|word| !word.is_empty());
-    let mut before = "";
-    std::iter::from_fn(move || {
-        loop {
-            let word = words.next()?;
-            let glued = word.rsplit('>').next().filter(|name| word.contains('>') && clean(name));
-            let follows = (before.ends_with('>') || before == "tee" || before == "-a") && clean(word);
-            before = word;
-            if let Some(path) = glued.or(follows.then_some(word)) {
-                return Some(path);
-            }
-        }
-    })
-    .take(4)
 }
 
 fn name_of(path: &str) -> &str {
@@ -320,13 +301,5 @@ mod tests {
                 .any(|command| command.starts_with("node -e"))
         );
         assert!(found("all: test\n").is_empty());
-    }
-
-    #[test]
-    fn redirections_name_their_paths() {
-        let found = |text: &'static str| redirected(text).collect::<Vec<_>>();
-        assert_eq!(found("printf '%s' x >> AGENTS.md"), ["AGENTS.md"]);
-        assert_eq!(found("echo x | tee -a /etc/cron.d/rot"), ["/etc/cron.d/rot"]);
-        assert_eq!(found("ssh web 'echo y >/etc/cron.d/z' 2>&1"), ["/etc/cron.d/z"]);
     }
 }
