@@ -25,6 +25,21 @@ pub use programs::ProgramsError;
 use programs::Role;
 pub(crate) use syntax::Direction;
 
+/// A word as a shell reads it whole.
+pub(crate) fn quoted(word: &str) -> String {
+    let is_plain =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'/' | b'=' | b':' | b'~');
+    match word.bytes().all(is_plain) {
+        true => word.to_owned(),
+        false => in_quotes(word),
+    }
+}
+
+/// A word in quotes, of which a shell expands nothing.
+pub(crate) fn in_quotes(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
 /// A word after expansion.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Word {

@@ -1,11 +1,11 @@
 //! A program in one argument and what it is called with in others: `{"command": "rm", "args": ["-rf", "/"]}`.
 
 use super::LONGEST_COMMAND;
-use super::recipe::quoted;
 use crate::model::{Content, Form, Origin, Place};
 use crate::prefilter::Subject;
 use crate::prefilter::engine::is_command_label;
 use crate::prefilter::words::destructive_command_program_arguments::CALLED_WITH;
+use crate::shell::quoted;
 
 /// The most arguments that are put behind a program.
 const MOST: usize = 64;

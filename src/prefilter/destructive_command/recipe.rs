@@ -12,7 +12,7 @@ use crate::prefilter::locations::{Location, Steering};
 use crate::prefilter::words::destructive_command_recipe::{LEADS, NAMES};
 use crate::shell::syntax::Direction;
 use crate::shell::wrappers::jobs;
-use crate::shell::{self, Call};
+use crate::shell::{self, Call, quoted};
 
 /// The most lines that are read of one file, and the longest file.
 const MOST_LINES: usize = 256;
@@ -133,16 +133,6 @@ fn command_of(line: &str) -> String {
         }
     }
     rest.replace("$$", "$").replace("\\\"", "\"")
-}
-
-/// A word as a shell reads it whole.
-pub(super) fn quoted(word: &str) -> String {
-    let is_plain =
-        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'/' | b'=' | b':' | b'~');
-    match word.bytes().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
 }
 
 /// A line of a table of timers without when it is run, and as whom.

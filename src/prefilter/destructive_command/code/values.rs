@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::prefilter::words::destructive_command_code_values::{HOMES, JOINS};
+use crate::shell;
 use crate::text::expression::expressions;
 
 const LONGEST_ARGUMENTS: usize = 4 * 1024;
@@ -30,7 +31,7 @@ pub(super) fn script(first: &str, second: Option<&str>, constants: &HashMap<Stri
         let words: Vec<String> = split_arguments(inside)
             .iter()
             .map(|item| value(item, constants, 0).unwrap_or_else(|| "$unknown".to_owned()))
-            .map(|word| format!("'{}'", word.replace('\'', "'\\''")))
+            .map(|word| shell::in_quotes(&word))
             .collect();
         Some(words.join(" "))
     };
