@@ -13,6 +13,7 @@ use aho_corasick::AhoCorasick;
 use regex::Regex;
 
 use super::OwnCode;
+use super::values::Wrong;
 use crate::model::{Origin, Rule};
 pub use line::OwnRuleLine;
 
@@ -21,9 +22,6 @@ pub const OWN_FAMILY: &str = "own";
 
 /// The most rules of its own that an organisation has.
 const MOST_RULES: usize = 200;
-
-/// The key and what is wrong with it.
-type Wrong = (String, String);
 
 /// A rule of the organisation.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::judging::{ConfidenceRules, FirstStageRules, JudgeRules, LongTexts, OwnCode, StrictnessTable};
-use super::values::{all_named, named};
+use super::values::{Wrong, all_named, line, named};
 use crate::model::{Authorization, Decision, ReasonCode, Risk};
 
 /// The most codes of its own that an organisation has.
@@ -48,9 +48,6 @@ pub enum CodeLine {
     /// What follows the next dot.
     Further(BTreeMap<String, CodeLine>),
 }
-
-/// The key and what is wrong with it.
-type Wrong = (String, String);
 
 impl JudgeSection {
     /// These lines over those of a profile: cell by cell, key by key.
@@ -169,14 +166,10 @@ fn own_code(name: &str, meaning: &str) -> Result<OwnCode, Wrong> {
             return Err(wrong(expected.to_owned()));
         }
     };
-    let meaning = meaning.trim();
-    let fits = !meaning.is_empty()
-        && meaning.chars().nth(LONGEST_MEANING).is_none()
-        && !meaning.chars().any(|c| c.is_control() || c == '|');
-    if !fits {
+    let meaning = line(meaning, LONGEST_MEANING).ok_or_else(|| {
         let expected = "expected its meaning in one sentence, of one line, without `|`";
-        return Err(wrong(format!("{expected}, at most {LONGEST_MEANING} characters")));
-    }
+        wrong(format!("{expected}, at most {LONGEST_MEANING} characters"))
+    })?;
     Ok(OwnCode {
         code,
         meaning: meaning.to_owned(),

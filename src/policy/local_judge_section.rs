@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::LocalJudgeRules;
-use super::values::named;
+use super::values::{Wrong, named};
 use crate::model::Kind;
 
 /// `[local_judge]`.
@@ -61,9 +61,6 @@ impl ThresholdTable {
         }
     }
 }
-
-/// The key and what is wrong with it.
-type Wrong = (String, String);
 
 impl LocalJudgeSection {
     /// These lines over those of a profile.

@@ -1,5 +1,16 @@
 //! Names in a policy file and the values of closed sets that they stand for. An error lists the names that there are.
 
+/// The key and what is wrong with it.
+pub(super) type Wrong = (String, String);
+
+/// A text of one line without `|`, of at most so many characters, without blanks around it.
+pub(super) fn line(text: &str, longest: usize) -> Option<&str> {
+    let text = text.trim();
+    let fits =
+        !text.is_empty() && text.chars().nth(longest).is_none() && !text.chars().any(|c| c.is_control() || c == '|');
+    fits.then_some(text)
+}
+
 /// The value that a table gives this name.
 pub(super) fn one_of<T: Copy>(name: &str, table: &[(&str, T)]) -> Result<T, String> {
     table

@@ -7,7 +7,7 @@ use super::requires_word::Walk;
 use super::{Letters, OWN_FAMILY, OwnRule};
 use crate::model::{Confidence, Origin, ReasonCode, Rule, Severity, Treatment};
 use crate::policy::OwnCode;
-use crate::policy::values::{all_named, named};
+use crate::policy::values::{all_named, line, named};
 
 /// The longest id.
 const LONGEST_ID: usize = 64;
@@ -67,15 +67,11 @@ impl OwnRuleLine {
             );
             return Err(("id", why));
         }
-        let title = self.title.trim();
-        let is_title = !title.is_empty()
-            && title.chars().nth(LONGEST_TITLE).is_none()
-            && !title.chars().any(|c| c.is_control() || c == '|');
-        if !is_title {
+        let title = line(&self.title, LONGEST_TITLE).ok_or_else(|| {
             let why =
                 format!("expected what it looks for, in one line without `|`, at most {LONGEST_TITLE} characters");
-            return Err(("title", why));
-        }
+            ("title", why)
+        })?;
         let letters = self.letters();
         let rule = Rule {
             id: format!("{OWN_FAMILY}.{}", self.id),
