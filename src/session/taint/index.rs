@@ -256,21 +256,7 @@ fn names_author(text: &str, at: usize) -> bool {
     let before = text
         .get(text.floor_char_boundary(at.saturating_sub(24))..at)
         .unwrap_or_default();
-    let line = before.rsplit('\n').next().unwrap_or_default().as_bytes();
-    let begins = |rest: &[u8], word: &str| {
-        let head = rest.get(..word.len());
-        head.is_some_and(|head| head.eq_ignore_ascii_case(word.as_bytes()))
-    };
-    (0..line.len()).any(|at| match line.get(at..) {
-        Some(
-            rest @ [
-                b'a' | b'A' | b'd' | b'D' | b'f' | b'F' | b'r' | b'R' | b's' | b'S' | b'v' | b'V',
-                ..,
-            ],
-        ) => {
-            let words = ["from", "sender", "reply-to", "author", "von:", "de:"];
-            words.iter().any(|word| begins(rest, word))
-        }
-        _ => false,
-    })
+    let line = before.rsplit('\n').next().unwrap_or_default().to_ascii_lowercase();
+    let words = ["from", "sender", "reply-to", "author", "von:", "de:"];
+    words.iter().any(|word| line.contains(word))
 }
