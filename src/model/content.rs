@@ -202,6 +202,12 @@ pub struct Content {
 }
 
 impl Content {
+    /// Whether it stands under one of these names, in any case.
+    pub fn is_labelled(&self, names: &[&str]) -> bool {
+        let label = self.label.as_deref();
+        label.is_some_and(|label| names.iter().any(|name| name.eq_ignore_ascii_case(label)))
+    }
+
     /// Whether an edit of this content can be written back.
     pub fn is_editable(&self) -> bool {
         self.place == Place::Body && matches!(self.form, Form::Text | Form::Number | Form::TextFile { .. })

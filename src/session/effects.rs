@@ -138,19 +138,13 @@ fn files_written(step: &Step, classes: ClassSet) -> Vec<(String, String)> {
     ];
     let mut files = Vec::new();
     let arguments: Vec<&Content> = step.contents.iter().filter(|content| is_argument(content)).collect();
-    let labelled = |content: &&&Content, names: &[&str]| {
-        content
-            .label
-            .as_deref()
-            .is_some_and(|label| names.contains(&label.to_ascii_lowercase().as_str()))
-    };
     if classes.has(ToolClass::Writes) || !classes.acts() {
         let name = arguments
             .iter()
-            .find(|content| labelled(content, NAMES) && file_name(&content.text).is_some());
+            .find(|content| content.is_labelled(NAMES) && file_name(&content.text).is_some());
         let text = arguments
             .iter()
-            .filter(|content| !labelled(content, NAMES))
+            .filter(|content| !content.is_labelled(NAMES))
             .max_by_key(|content| content.text.len());
         if let (Some(name), Some(text)) = (name.and_then(|name| file_name(&name.text)), text) {
             files.push((name, head(&text.text, MAX_FILE).to_owned()));

@@ -61,9 +61,7 @@ fn is_program(content: &Content) -> bool {
 }
 
 fn is_called_with(content: &Content) -> bool {
-    let label = content.label.as_deref().unwrap_or_default();
-    let is_known = CALLED_WITH.iter().any(|known| known.eq_ignore_ascii_case(label));
-    is_known && content.place == Place::Body && content.form != Form::Key
+    content.is_labelled(&CALLED_WITH) && content.place == Place::Body && content.form != Form::Key
 }
 
 /// Whether a content is one of a list: one word, whatever stands in it.

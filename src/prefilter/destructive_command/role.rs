@@ -32,7 +32,7 @@ pub(super) fn role(subject: &Subject<'_>) -> Option<Role> {
     if is_command_label(label) {
         return Some(Role::Command);
     }
-    let is_other = is_listed(label, &OTHER_LABELS);
+    let is_other = content.is_labelled(&OTHER_LABELS);
     // Where nothing else is there to be run, that is what a command is, however it is called.
     if subject.called.classes.set.has(ToolClass::Executes)
         && (!is_other || (begins_like_command(&content.text) && !subject.called.has_command))
@@ -46,10 +46,6 @@ pub(super) fn role(subject: &Subject<'_>) -> Option<Role> {
         return Some(Role::Recipe);
     }
     (!is_other && begins_like_command(&content.text)).then_some(Role::Likely)
-}
-
-fn is_listed(label: &str, list: &[&str]) -> bool {
-    list.iter().any(|known| known.eq_ignore_ascii_case(label))
 }
 
 /// Whether the call writes what it is given to a file that is run by itself: at login, at boot, on a timer, by a hook.

@@ -228,19 +228,15 @@ const FILE_LABELS: &[&str] = &["path", "file", "filename", "file_path", "filepat
 
 /// Whether a content only speaks of the places that it names: it is a text for people, or a document, or a test.
 fn is_written_of(subject: &Subject<'_>) -> bool {
-    let is = |content: &Content, labels: &[&str]| {
-        let label = content.label.as_deref().unwrap_or_default();
-        labels.iter().any(|known| known.eq_ignore_ascii_case(label))
-    };
     let is_for_people = || {
         /// Of a call with more arguments, the others are not asked about.
         const MOST: usize = 64;
         let mut arguments = subject.step.contents_of(Origin::ToolArguments).take(MOST);
         arguments.all(|content| {
-            !is_asked_for_host(content) && (!is(content, FILE_LABELS) || is_read_by_people(&content.text))
+            !is_asked_for_host(content) && (!content.is_labelled(FILE_LABELS) || is_read_by_people(&content.text))
         })
     };
-    is(subject.content, &TEXT_LABELS) && is_for_people()
+    subject.content.is_labelled(&TEXT_LABELS) && is_for_people()
 }
 
 /// Whether a file is a document or belongs to tests, by its path.
@@ -277,8 +273,7 @@ fn whole_address(content: &Content, text: &str) -> Option<String> {
 
 /// Whether a content stands where an address is asked for.
 fn is_asked_for_host(content: &Content) -> bool {
-    let label = content.label.as_deref().unwrap_or_default();
-    HOST_LABELS.iter().any(|known| known.eq_ignore_ascii_case(label))
+    content.is_labelled(&HOST_LABELS)
 }
 
 fn bare_host<'a>(content: &Content, text: &'a str) -> Option<&'a str> {
