@@ -213,3 +213,8 @@ impl Content {
         self.place == Place::Body && matches!(self.form, Form::Text | Form::Number | Form::TextFile { .. })
     }
 }
+
+/// The beginning of a text, at most so many bytes.
+pub fn head(text: &str, most: usize) -> &str {
+    text.get(..text.floor_char_boundary(most)).unwrap_or_default()
+}

@@ -20,7 +20,7 @@ mod tool_class;
 mod verdict;
 mod withheld;
 
-pub use content::{Content, ContentId, Form, Origin, Place, Pointer};
+pub use content::{Content, ContentId, Form, Origin, Place, Pointer, head};
 pub use edit::{Edit, EditError};
 pub use finding::{Confidence, Coverage, Examined, Finding, Screening, Severity, Treatment, View, ViewSet};
 pub use history::{Earlier, Excerpt, FirstRead, Gap, History, Noted, Outcome, Reappears, Request, Said, Voice};

@@ -12,7 +12,7 @@ use std::ops::Deref;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
-use super::{Confidence, Finding, Pointer, ReasonCode, Step, Treatment, Verdict};
+use super::{Confidence, Finding, Pointer, ReasonCode, Step, Treatment, Verdict, head};
 
 /// What stands for a text that is withheld.
 pub const WITHHELD: &str = "[masked]";
@@ -172,7 +172,7 @@ fn is_sensitive(finding: &Finding, treatment: Treatment) -> bool {
 }
 
 fn beginning(text: &str) -> &str {
-    text.get(..text.floor_char_boundary(NEEDLE)).unwrap_or(text)
+    head(text, NEEDLE)
 }
 
 /// The text, with every stretch masked that begins as one of the sorted texts does, as far as it goes on like one of them.

@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use crate::model::head;
 use crate::text::bytes::next;
 use crate::text::views::is_invisible;
 
@@ -71,7 +72,7 @@ fn escaped_letters(raw: &str) -> usize {
             "%" | "\\x" => hex(2),
             "\\u" => hex(4),
             _ => {
-                let near = rest.get(..rest.floor_char_boundary(LONGEST_CODE)).unwrap_or_default();
+                let near = head(rest, LONGEST_CODE);
                 let code = near.split_once(';').map_or("", |(code, _)| code);
                 match code.strip_prefix(['x', 'X']) {
                     Some(code) => letter(u32::from_str_radix(code, 16)),

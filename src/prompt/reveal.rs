@@ -2,6 +2,7 @@
 //!
 //! Small and forgiving on purpose: it only illustrates a finding. What counts as one is decided by prefilters.
 
+use crate::model::head;
 use base64::Engine as _;
 use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
@@ -19,7 +20,7 @@ const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, FORGIV
 
 /// The text without its encodings; `None` when there is none that can be taken off.
 pub(super) fn decoded(text: &str) -> Option<String> {
-    let mut current = text.get(..text.floor_char_boundary(MAX_BYTES))?.to_owned();
+    let mut current = head(text, MAX_BYTES).to_owned();
     let mut layers = 0;
     while layers < MAX_LAYERS {
         let Some(next) = one_layer(&current) else { break };

@@ -2,9 +2,9 @@
 //!
 //! It reads texts and knows neither who wrote them nor what follows from them.
 
-use super::effects::head;
 use super::phrases;
 use super::taint::plain;
+use crate::model::head;
 use crate::tools::is_verb;
 
 /// Bytes of a request.

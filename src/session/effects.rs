@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::orders::speaks_to_software;
-use crate::model::{Confidence, Content, Finding, Form, Origin, Place, Pointer, ReasonCode, Severity, Step};
+use crate::model::{Confidence, Content, Finding, Form, Origin, Place, Pointer, ReasonCode, Severity, Step, head};
 use crate::policy::Policy;
 use crate::tools::{ClassSet, ToolClass, classes_of_call};
 
@@ -190,11 +190,6 @@ pub(super) fn redirected(command: &str) -> impl Iterator<Item = &str> {
             }
             glued.or(follows.then_some(word))
         })
-}
-
-/// The beginning of a text.
-pub(super) fn head(text: &str, most: usize) -> &str {
-    text.get(..text.floor_char_boundary(most)).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -11,8 +11,10 @@ use super::taint::{
     Echo, EchoKind, Provenance, Standing, ValueKind, find_passage, find_value, find_words, plain, stem,
 };
 use super::trail::{Instruction, Trail};
-use crate::model::{Confidence, FirstRead, Origin, Place, Reappears, Step};
+use crate::model::{Confidence, FirstRead, Origin, Place, Reappears, Step, head};
 
+/// Bytes that are shown of a value.
+const MAX_VALUE: usize = 160;
 /// Windows that are shown.
 const MAX_WINDOWS: usize = 6;
 /// Echoes that are looked for in what was kept.
@@ -55,7 +57,7 @@ pub(super) fn of(trail: &Trail, step: &Step, echoes: &[Echo]) -> Vec<FirstRead> 
             let reappears = Reappears {
                 content: echo.content,
                 pointer: echo.pointer.clone(),
-                text: head(written).to_owned(),
+                text: head(written, MAX_VALUE).to_owned(),
             };
             add(&mut found, window(kept, part, &span, Some(reappears)));
         }
@@ -139,12 +141,7 @@ fn does(step: &Step) -> String {
     for content in &step.contents {
         let own = matches!(content.origin, Origin::ToolArguments | Origin::Agent | Origin::Memory);
         if own && content.place == Place::Body && words.len() < MOST {
-            words.push_str(&plain(
-                content
-                    .text
-                    .get(..content.text.floor_char_boundary(MOST))
-                    .unwrap_or_default(),
-            ));
+            words.push_str(&plain(head(&content.text, MOST)));
         }
     }
     words
@@ -213,9 +210,4 @@ fn add(found: &mut Vec<FirstRead>, window: FirstRead) {
             known.of.push(of);
         }
     }
-}
-
-/// The beginning of a value.
-fn head(text: &str) -> &str {
-    text.get(..text.floor_char_boundary(160)).unwrap_or_default()
 }

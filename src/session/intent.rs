@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::taint::{keys_of, words_of};
 use super::{phrases, saved};
-use crate::model::{Earlier, Kind, Origin, Step};
+use crate::model::{Earlier, Kind, Origin, Step, head};
 use crate::tools::{ClassSet, ToolClass, verbs_of};
 
 /// Values and words that are kept.
@@ -80,7 +80,7 @@ impl Intent {
         let (mut values, mut folders, mut words) = (Vec::new(), Vec::new(), Vec::new());
         let mut left = MAX_BYTES;
         for text in texts {
-            let text = text.get(..text.floor_char_boundary(left)).unwrap_or_default();
+            let text = head(text, left);
             left -= text.len();
             values.extend(keys_of(text));
             folders.extend(folders_of(text));

@@ -4,9 +4,8 @@
 //! `/dev/sdc`, to drop `legacy_2019` or to run an installer by its address has named what is acted upon, and a judge
 //! weighs the rest. What is certain whoever asked stays as it is. Only words of the user in this session count.
 
-use super::effects::head;
 use super::{Past, Trail};
-use crate::model::{Confidence, Content, Finding, Kind, Origin, Place, ReasonCode, Step, Treatment, Voice};
+use crate::model::{Confidence, Content, Finding, Kind, Origin, Place, ReasonCode, Step, Treatment, Voice, head};
 
 /// Bytes of an argument that are read.
 const MAX_TEXT: usize = 4_000;
@@ -205,7 +204,7 @@ fn around<'t>(text: &'t str, finding: &Finding) -> &'t str {
         .and_then(|behind| behind.find('\n'))
         .map_or(text.len(), |at| finding.span.end + at);
     let line = text.get(start..end).unwrap_or_default();
-    line.get(..line.floor_char_boundary(MAX_TEXT)).unwrap_or_default()
+    head(line, MAX_TEXT)
 }
 
 /// Words of a command, without quotes and the names of options.

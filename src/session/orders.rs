@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use super::data_file_error::DataFileError;
 use super::word_lists::{self, Listed, WordLists};
+use crate::model::head;
 
 /// Bytes of a text that are read.
 const MOST_BYTES: usize = 256 * 1024;
@@ -139,9 +140,7 @@ pub(super) fn speaks_to_software(rule: &str) -> bool {
 
 /// What one sentence or phrase shows.
 pub(super) fn signs_of(sentence: &str) -> Signs {
-    let sentence = sentence
-        .get(..sentence.floor_char_boundary(LONGEST_SENTENCE * PASSAGE))
-        .unwrap_or_default();
+    let sentence = head(sentence, LONGEST_SENTENCE * PASSAGE);
     WORDS
         .as_ref()
         .map(|words| signs_in(words, sentence))
@@ -151,7 +150,7 @@ pub(super) fn signs_of(sentence: &str) -> Signs {
 /// The passages of a text that show something of an order to software, in order; they do not overlap.
 pub(super) fn passages(text: &str) -> Vec<Passage> {
     let Ok(words) = &*WORDS else { return Vec::new() };
-    let text = text.get(..text.floor_char_boundary(MOST_BYTES)).unwrap_or_default();
+    let text = head(text, MOST_BYTES);
     let seen: Vec<(Range<usize>, Signs)> = sentences(text)
         .map(|span| {
             let signs = signs_in(words, text.get(span.clone()).unwrap_or_default());
@@ -200,7 +199,7 @@ pub(super) fn passages(text: &str) -> Vec<Passage> {
 
 /// Whether a text tells of attacks, rather than being one.
 pub(super) fn tells_of_attacks(text: &str) -> bool {
-    let head = text.get(..text.floor_char_boundary(MOST_BYTES)).unwrap_or_default();
+    let head = head(text, MOST_BYTES);
     WORDS.as_ref().is_ok_and(|words| signs_in(words, head).has(Sign::About))
 }
 

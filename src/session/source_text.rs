@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::asks::requests;
 use super::saved;
 use super::taint::{Provenance, places_of};
-use crate::model::Pointer;
+use crate::model::{Pointer, head};
 
 /// Bytes that are kept of one text.
 pub(super) const MAX_TEXT: usize = 8 * 1024;
@@ -84,7 +84,7 @@ fn windows(text: &str, seen: &[Range<usize>], room: usize) -> Vec<(usize, String
         let end = text.floor_char_boundary(span.end.saturating_add(bytes).min(text.len()));
         start..end.max(start)
     };
-    let looked_at = text.get(..text.floor_char_boundary(MOST_LOOKED_AT)).unwrap_or_default();
+    let looked_at = head(text, MOST_LOOKED_AT);
     let asked = requests(looked_at).take(MOST_REQUESTS);
     let asked: Vec<Range<usize>> = asked
         .filter_map(|request| looked_at.find(request).map(|start| start..start + request.len()))

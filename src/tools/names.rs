@@ -1,5 +1,7 @@
 //! The words of names and descriptions.
 
+use crate::model::head;
+
 /// Words of a name that are read.
 pub(super) const MOST_WORDS: usize = 24;
 /// Bytes of a name, or of a description, that are read.
@@ -8,7 +10,7 @@ const MOST_BYTES: usize = 256;
 /// The words of a name, lower case: `mail.sendAll_now` is `send`, `all`, `now`, `mail`. The last part of a dotted name comes
 /// first, because that is where the verb stands.
 pub(crate) fn words_of(name: &str) -> Vec<String> {
-    let name = name.get(..name.floor_char_boundary(MOST_BYTES)).unwrap_or_default();
+    let name = head(name, MOST_BYTES);
     let mut parts: Vec<&str> = name.split(['.', '/', ':']).flat_map(|part| part.split("__")).collect();
     parts.reverse();
     let mut words = Vec::new();
@@ -42,9 +44,7 @@ fn split_part(part: &str, words: &mut Vec<String>) {
 
 /// The words of a description's first sentence; its verb often ends in an s.
 pub(super) fn sentence(description: &str) -> Vec<String> {
-    let head = description
-        .get(..description.floor_char_boundary(MOST_BYTES))
-        .unwrap_or_default();
+    let head = head(description, MOST_BYTES);
     let sentence = head.split(['.', '\n']).next().unwrap_or_default();
     let mut words = Vec::new();
     split_part(&sentence.to_lowercase(), &mut words);

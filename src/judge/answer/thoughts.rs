@@ -1,6 +1,7 @@
 //! The thoughts that some models write before their answer, in every form in which they mark them.
 
 use super::AnswerError;
+use crate::model::head;
 
 /// How models mark the thoughts that they write before their answer, other than by an element (`<think>…</think>`).
 const THOUGHTS: [(&str, &str); 3] = [
@@ -46,7 +47,7 @@ pub(super) fn after_thoughts<'a>(reply: &'a str, canary: &str) -> Result<&'a str
 
 /// The mark that ends the thoughts with which a reply begins, in small letters.
 fn end_of_opening(reply: &str) -> Option<String> {
-    let head = reply.get(..reply.floor_char_boundary(64))?.to_ascii_lowercase();
+    let head = head(reply, 64).to_ascii_lowercase();
     if let Some((_, end)) = THOUGHTS.iter().find(|(begin, _)| head.starts_with(begin)) {
         return Some((*end).to_owned());
     }

@@ -1,5 +1,6 @@
 //! A SQL text without its comments and without its literals; and keywords that comments hide.
 
+use crate::model::head;
 use crate::prefilter::words::sql_bare::KEYWORDS;
 
 /// The text without comments; what stands in executable comments stays.
@@ -140,7 +141,7 @@ fn joins_keyword(before: &str, after: &str) -> bool {
 
 fn without_inner_comments(text: &str) -> String {
     let mut bare = String::new();
-    let mut rest = text.get(..text.floor_char_boundary(200)).unwrap_or_default();
+    let mut rest = head(text, 200);
     while let Some((before, after)) = rest.split_once("/*") {
         bare.push_str(before);
         rest = after.split_once("*/").map_or("", |(_, after)| after);

@@ -8,7 +8,7 @@ use super::extract::{Found, Stand};
 use super::hosts::{self, Zone};
 use super::payload::{self, Payload};
 use super::{Role, Trouble};
-use crate::model::Method;
+use crate::model::{Method, head};
 use crate::prefilter::Subject;
 use crate::prefilter::words::untrusted_destination::UNUSUAL;
 
@@ -114,10 +114,7 @@ fn of_service(url: &Url, name: &str, zone: Zone, web: bool, troubles: &mut Troub
 fn of_scheme(scheme: &str, text: &str, troubles: &mut Troubles) {
     /// Nobody honest has written these for years; what reads URLs still obeys them.
     const ATTACKS: &[&str] = &["gopher", "dict", "php", "phar", "expect", "netdoc", "view-source"];
-    let lower = text
-        .get(..text.floor_char_boundary(16))
-        .unwrap_or(text)
-        .to_ascii_lowercase();
+    let lower = head(text, 16).to_ascii_lowercase();
     if ATTACKS.contains(&scheme) || lower.starts_with("jar:http") || lower.starts_with("jar:ftp") {
         troubles.push(Trouble::AttackScheme);
         return;

@@ -2,8 +2,7 @@
 //! held against each instruction.
 
 use super::scene::Scene;
-use crate::model::{Finding, ReasonCode, ToolClass};
-use crate::session::effects::head;
+use crate::model::{Finding, ReasonCode, ToolClass, head};
 use crate::session::phrases;
 use crate::session::taint::{Echo, plain, stem};
 use crate::session::trail::Instruction;

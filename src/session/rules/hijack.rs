@@ -5,8 +5,7 @@ use std::sync::Arc;
 use super::act::{Act, Doing, deletes};
 use super::scene::{Role, Scene};
 use super::{Sighting, finding};
-use crate::model::{Confidence, ContentId, Finding, Kind, Method, Pointer, ToolClass, Treatment, Voice};
-use crate::session::effects::head;
+use crate::model::{Confidence, ContentId, Finding, Kind, Method, Pointer, ToolClass, Treatment, Voice, head};
 use crate::session::taint::{Echo, EchoKind, Standing, ValueKind, plain};
 use crate::session::trail::Instruction;
 

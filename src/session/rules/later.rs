@@ -11,10 +11,12 @@ use serde::Deserialize;
 use super::act::is_harm;
 use super::scene::Scene;
 use super::{Sighting, TextScreener, finding};
-use crate::model::{Confidence, Content, FileUse, Finding, Kind, Origin, ReasonCode, Severity, ToolClass, Treatment};
+use crate::model::{
+    Confidence, Content, FileUse, Finding, Kind, Origin, ReasonCode, Severity, ToolClass, Treatment, head,
+};
 use crate::policy::Policy;
 use crate::session::data_file_error::DataFileError;
-use crate::session::effects::{head, redirected};
+use crate::session::effects::redirected;
 use crate::session::taint::{Echo, EchoKind, Standing, ValueKind};
 
 /// Bytes of a written text that are read.

@@ -13,9 +13,8 @@ use super::approvals::claims_consent;
 use super::flow::carries_words;
 use super::scene::{Role, Scene};
 use super::{Sighting, finding};
-use crate::model::{Confidence, Content, Finding, Form, Kind, Origin, Place, Severity, ToolClass};
+use crate::model::{Confidence, Content, Finding, Form, Kind, Origin, Place, Severity, ToolClass, head};
 use crate::session::KeptText;
-use crate::session::effects::head;
 use crate::session::taint::{RunWord, ValueKind, opened, run_of, values_of};
 use crate::tools;
 

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::scene::Scene;
 use super::{Sighting, finding};
-use crate::model::{Confidence, Content, FactKind, Finding, Form, Kind, Origin, Severity, Step};
+use crate::model::{Confidence, Content, FactKind, Finding, Form, Kind, Origin, Severity, Step, head};
 use crate::session::data_file_error::DataFileError;
 use crate::session::orders::{self, Sign};
 use crate::session::taint::{Standing, short};
@@ -109,10 +109,9 @@ fn method(step: &Step) -> &str {
 /// The texts of a server, small.
 fn texts<'a>(scene: &Scene<'a>, origin: Origin) -> impl Iterator<Item = (&'a Content, String)> {
     let contents = scene.step.contents.iter().take(MOST_CONTENTS);
-    contents.filter(move |content| content.origin == origin).map(|content| {
-        let text = content.text.get(..content.text.floor_char_boundary(LONGEST));
-        (content, text.unwrap_or_default().to_lowercase())
-    })
+    contents
+        .filter(move |content| content.origin == origin)
+        .map(|content| (content, head(&content.text, LONGEST).to_lowercase()))
 }
 
 fn tell(rule: &str, scene: &Scene<'_>, content: &Content, what: &str) -> Option<Finding> {

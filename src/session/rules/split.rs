@@ -2,7 +2,7 @@
 
 use super::scene::Scene;
 use super::{Sighting, TextScreener, finding};
-use crate::model::{Confidence, Content, Finding, Form, Kind, Origin, Place, ReasonCode, Severity};
+use crate::model::{Confidence, Content, Finding, Form, Kind, Origin, Place, ReasonCode, Severity, head};
 use crate::policy::Policy;
 
 /// Bytes of the later text that are read together with the end of the earlier one.
@@ -23,7 +23,7 @@ pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, screener: &dyn TextScre
         return;
     };
     let text = content.text.trim_start();
-    let head = text.get(..text.floor_char_boundary(HEAD)).unwrap_or_default();
+    let head = head(text, HEAD);
     if head.len() < 4 || end.text.len() < 4 {
         return;
     }

@@ -2,7 +2,7 @@
 
 use super::scene::Scene;
 use super::{Sighting, TextScreener, finding};
-use crate::model::{Confidence, Content, Finding, Form, Kind, Origin, Place, ReasonCode};
+use crate::model::{Confidence, Content, Finding, Form, Kind, Origin, Place, ReasonCode, head};
 use crate::policy::Policy;
 
 /// Bytes on either side of the seam that are looked at.
@@ -85,8 +85,7 @@ fn joined(end: &str, text: &str) -> Option<(String, usize)> {
     }
     let from = end.ceil_char_boundary(end.len().saturating_sub(REACH));
     let tail = end.get(from..)?;
-    let head = text.get(..text.floor_char_boundary(REACH))?;
-    Some((format!("{tail}{head}"), tail.len()))
+    Some((format!("{tail}{}", head(text, REACH)), tail.len()))
 }
 
 /// A word of a language, as sentences and commands begin with: letters alone, no capital but the first.

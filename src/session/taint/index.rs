@@ -13,6 +13,7 @@ use super::hash::Slots;
 use super::prints::{all_values, stem};
 use super::values::Value;
 use super::{Provenance, layers, words};
+use crate::model::head;
 
 /// Bytes that are read of one step.
 const MOST_BYTES: usize = 256 * 1024;
@@ -95,13 +96,10 @@ impl TaintIndex {
     /// Learns a text that was read from a place without authority. `instructions` are the bytes of it that read like
     /// instructions to the agent.
     pub fn learn(&mut self, place: &Arc<Provenance>, text: &str, instructions: &[Range<usize>]) {
-        let text = match text.get(..text.floor_char_boundary(self.room.bytes)) {
-            Some(head) if head.len() < text.len() => {
-                self.forget(place);
-                head
-            }
-            _ => text,
-        };
+        if text.len() > self.room.bytes {
+            self.forget(place);
+        }
+        let text = head(text, self.room.bytes);
         self.room.bytes = self.room.bytes.saturating_sub(text.len());
         let Some(place_index) = self.place(place) else {
             self.forget(place);
@@ -164,7 +162,7 @@ impl TaintIndex {
 
     /// Learns what the user said.
     pub fn learn_user(&mut self, text: &str) {
-        let text = text.get(..text.floor_char_boundary(MAX_LEARNED)).unwrap_or_default();
+        let text = head(text, MAX_LEARNED);
         self.learn_trusted(text);
         let most = self.capacity.of_user;
         learn_words(text, &mut self.user_words, &mut self.user_stems, most);
@@ -181,7 +179,7 @@ impl TaintIndex {
     /// Learns the agent's own instructions. What they say of addresses and the like counts as the user's; their words stand
     /// for the user's only as long as no user spoke: instructions name everything that an agent can do.
     pub fn learn_instructions(&mut self, text: &str) {
-        let text = text.get(..text.floor_char_boundary(MAX_LEARNED)).unwrap_or_default();
+        let text = head(text, MAX_LEARNED);
         self.learn_trusted(text);
         learn_words(text, &mut self.own_words, &mut self.own_stems, self.capacity.of_user);
     }

@@ -5,9 +5,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::{Called, End, FIRST_INSTRUCTIONS, FIRST_REQUESTS, Instruction, Trail, Written};
-use crate::model::{Confidence, Kind, Origin};
+use crate::model::{Confidence, Kind, Origin, head};
 use crate::session::asks::{delegates, requests};
-use crate::session::effects::{InstructionSpan, head};
+use crate::session::effects::InstructionSpan;
 use crate::session::source_text::{KeptText, SourceText};
 use crate::session::taint::{Provenance, plain, stem};
 use crate::session::{LearnedText, StepRecord, approval};

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use crate::model::head;
 use crate::prefilter::words::destructive_command_code_values::{HOMES, JOINS};
 use crate::shell;
 use crate::text::expression::expressions;
@@ -199,10 +200,7 @@ fn interpolated(text: &str, constants: &HashMap<String, String>) -> String {
 /// The arguments of a call whose opening parenthesis ends at a place.
 pub(super) fn arguments(text: &str, from: usize) -> Vec<String> {
     let rest = text.get(from..).unwrap_or_default();
-    split_arguments(
-        rest.get(..rest.floor_char_boundary(LONGEST_ARGUMENTS))
-            .unwrap_or_default(),
-    )
+    split_arguments(head(rest, LONGEST_ARGUMENTS))
 }
 
 /// What commas part, up to a bracket that closes what is around it.

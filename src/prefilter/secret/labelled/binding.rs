@@ -1,5 +1,7 @@
 //! What ties a value to its name: signs, quotation marks, words of a sentence.
 
+use crate::model::head;
+
 /// How a value is tied to its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Binding {
@@ -108,7 +110,7 @@ fn is_row(opening: Option<u8>) -> bool {
 /// `: str =`, `: Option<String> =`: the type between a name and its value, up to the sign.
 fn type_annotation(text: &str) -> Option<usize> {
     let rest = text.strip_prefix(':')?;
-    let line = rest.get(..rest.floor_char_boundary(rest.len().min(48)))?;
+    let line = head(rest, 48);
     let sign = line.find('=')?;
     let name = line.get(..sign)?;
     let is_type = |c: char| {

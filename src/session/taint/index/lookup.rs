@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::{AUTHOR, INSTRUCTED, MOST_BYTES, PLAIN, TaintIndex};
-use crate::model::{Content, ContentId, Kind, Origin, Place, Pointer, Step, nearest_double};
+use crate::model::{Content, ContentId, Kind, Origin, Place, Pointer, Step, head, nearest_double};
 use crate::session::taint::prints::{all_values, stem};
 use crate::session::taint::values::{self, Value, ValueKind};
 use crate::session::taint::{Echo, EchoKind, Provenance, Standing, Sureness, layers, words};
@@ -21,10 +21,7 @@ impl TaintIndex {
         }
         let mut left = MOST_BYTES;
         for content in step.contents.iter().filter(|content| may_go_out(step, content)) {
-            let text = content
-                .text
-                .get(..content.text.floor_char_boundary(left))
-                .unwrap_or_default();
+            let text = head(&content.text, left);
             left -= text.len();
             self.look_at(content, text, &mut echoes);
             if echoes.len() > MOST_ECHOES {
