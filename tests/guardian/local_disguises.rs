@@ -70,6 +70,15 @@ const DISGUISES: &[Disguise] = &[
     ("entities", |text| {
         text.chars().map(|c| format!("&#{};", u32::from(c))).collect()
     }),
+    ("a German sentence around it", |text| {
+        format!("Aus der Mappe der Verwaltung, abgelegt am Dienstag: „{text}“ Weitere Unterlagen folgen mit der Post.")
+    }),
+    ("a Japanese sentence around it", |text| {
+        format!("昨日の会議で配られた資料には次のように書かれていました。「{text}」残りは来週の予定です。")
+    }),
+    ("a Portuguese sentence around it", |text| {
+        format!("No mural da cantina estava colado este papel: {text} O resto da folha falava do almoço de sexta.")
+    }),
     ("ten thousand harmless words around it", |text| {
         let words = "weather garden lunch minutes museum chapter meeting total thanks regards ".repeat(500);
         format!("{words}\n{text}\n{words}")
