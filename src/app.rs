@@ -192,7 +192,7 @@ pub fn chosen_policy(choice: &PolicyChoice) -> Result<Policy, PolicyError> {
         file: "the built-in rules".to_owned(),
         why: error.to_string(),
     })?;
-    let over_sessions = session::rules::catalogue().iter().map(|rule| &rule.id);
+    let over_sessions = session::rules::catalogue().map(|rule| &rule.id);
     let ids = prefilters.rules().map(|rule| &rule.id).chain(over_sessions);
     policy.hold_rules(&file, ids.map(String::as_str))?;
     Ok(policy)

@@ -11,9 +11,9 @@ use serde_json::json;
 use super::{Ended, input};
 use crate::app;
 use crate::config::PolicyChoice;
-use crate::model::{Finding, Step};
+use crate::model::{Finding, Rule, Step};
 use crate::policy::{OWN_FAMILY, Policy};
-use crate::prefilter::{Prefilters, Rule, own_rules};
+use crate::prefilter::{Prefilters, own_rules};
 use crate::session;
 use crate::wire;
 
@@ -143,16 +143,7 @@ fn policy(file: Option<&Path>) -> anyhow::Result<Policy> {
 
 /// Every family with its rules: those that look at one step, those over a session, and those that only the policy has.
 fn families<'p>(prefilters: &'p Prefilters, policy: &Policy) -> Vec<(&'p str, Vec<Rule>)> {
-    let over_sessions = session::rules::catalogue().iter().map(|rule| Rule {
-        id: rule.id.clone(),
-        title: rule.title.clone(),
-        reason: rule.reason.clone(),
-        severity: rule.severity,
-        confidence: rule.confidence,
-        suggests: rule.suggests,
-        fires_on: rule.fires_on.clone(),
-        silent_on: rule.silent_on.clone(),
-    });
+    let over_sessions = session::rules::catalogue().cloned();
     prefilters
         .families()
         .map(|family| (family.family(), family.rules().to_vec()))

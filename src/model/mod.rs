@@ -12,6 +12,7 @@ mod leeway;
 mod method;
 mod number;
 mod reason;
+mod rule;
 mod step;
 #[cfg(test)]
 pub(crate) mod testing;
@@ -28,6 +29,7 @@ pub use leeway::Leeway;
 pub use method::{Kind, Method, Posture};
 pub use number::nearest_double;
 pub use reason::ReasonCode;
+pub use rule::Rule;
 pub use step::{
     Agent, Argument, ArgumentDefinition, Data, Fact, FactKind, Original, Remark, RemarkKind, Step, Ties, Tool, ToolCall,
 };

@@ -13,7 +13,7 @@ use aho_corasick::AhoCorasick;
 use regex::Regex;
 
 use super::OwnCode;
-use crate::model::{Confidence, Origin, ReasonCode, Severity, Treatment};
+use crate::model::{Origin, Rule};
 pub use line::OwnRuleLine;
 
 /// The family's name: what an own rule is reported under begins so.
@@ -28,24 +28,10 @@ type Wrong = (String, String);
 /// A rule of the organisation.
 #[derive(Clone, Debug)]
 pub struct OwnRule {
-    /// `own.` and the id that the policy gives it.
-    pub id: String,
-    /// What it looks for, in one sentence.
-    pub title: String,
-    /// Why that matters.
-    pub reason: ReasonCode,
-    /// How bad it is if the finding is right.
-    pub severity: Severity,
-    /// How likely the finding is right.
-    pub confidence: Confidence,
-    /// What it suggests.
-    pub suggests: Treatment,
+    /// What is documented of it; its id is `own.` and what the policy calls it.
+    pub rule: Rule,
     /// Who must have written the text; empty: anybody.
     pub origins: Vec<Origin>,
-    /// Texts on which it fires.
-    pub examples: Vec<String>,
-    /// Texts on which it stays silent.
-    pub counter_examples: Vec<String>,
     letters: Letters,
     words: Vec<String>,
     pattern: Regex,
@@ -162,7 +148,7 @@ impl OwnRules {
                 false => format!("rules[{index}]"),
             };
             let rule = line.build(codes).map_err(|(key, why)| (format!("{name}.{key}"), why))?;
-            if !ids.insert(rule.id.clone()) {
+            if !ids.insert(rule.rule.id.clone()) {
                 let why = format!("expected an id that no other rule has, found `{}` twice", line.id);
                 return Err((format!("{name}.id"), why));
             }

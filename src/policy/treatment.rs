@@ -75,7 +75,7 @@ impl Policy {
         file: &str,
         rules: impl Iterator<Item = &'p str> + Clone,
     ) -> Result<(), PolicyError> {
-        let own = || self.own_rules.iter().map(|rule| rule.id.as_str());
+        let own = || self.own_rules.iter().map(|own| own.rule.id.as_str());
         for (index, entry) in self.treatments.iter().enumerate() {
             if let Some(pattern) = entry.rules.fitting_none(rules.clone().chain(own())).first() {
                 return Err(PolicyError::Invalid {

@@ -5,8 +5,8 @@
 
 use std::ops::Range;
 
-use super::{Prefilter, Rule, Subject, TrivialContent, ViewText};
-use crate::model::{Finding, Form, View};
+use super::{Prefilter, Subject, TrivialContent, ViewText};
+use crate::model::{Finding, Form, Rule, View};
 use crate::policy::{Extent, Letters, OWN_FAMILY, OwnRule, Policy};
 
 /// Places that a rule reports of one text. Of more than that, the content as a whole is one finding.
@@ -20,20 +20,7 @@ pub(super) struct CustomRules;
 
 /// The organisation's own rules as rules are documented and listed.
 pub fn own_rules(policy: &Policy) -> Vec<Rule> {
-    policy.own_rules.iter().map(listed).collect()
-}
-
-fn listed(rule: &OwnRule) -> Rule {
-    Rule {
-        id: rule.id.clone(),
-        title: rule.title.clone(),
-        reason: rule.reason.clone(),
-        severity: rule.severity,
-        confidence: rule.confidence,
-        suggests: rule.suggests,
-        fires_on: rule.examples.clone(),
-        silent_on: rule.counter_examples.clone(),
-    }
+    policy.own_rules.iter().map(|own| own.rule.clone()).collect()
 }
 
 impl Prefilter for CustomRules {
@@ -50,27 +37,27 @@ impl Prefilter for CustomRules {
     }
 
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
-        let own = &subject.policy.own_rules;
-        if own.is_empty() || matches!(subject.content.form, Form::OpaqueFile { .. }) {
+        let rules = &subject.policy.own_rules;
+        if rules.is_empty() || matches!(subject.content.form, Form::OpaqueFile { .. }) {
             return;
         }
         let mut taken: Vec<(&str, Vec<Range<usize>>)> = Vec::new();
         for view in subject.views.iter() {
-            for rule in own.concerned(view.in_any_case()) {
-                let reads = view.view() != View::Folded || rule.letters() == Letters::AnyCase;
-                let wanted = rule.origins.is_empty() || rule.origins.contains(&subject.content.origin);
+            for own in rules.concerned(view.in_any_case()) {
+                let reads = view.view() != View::Folded || own.letters() == Letters::AnyCase;
+                let wanted = own.origins.is_empty() || own.origins.contains(&subject.content.origin);
                 if !reads || !wanted {
                     continue;
                 }
-                let known = match taken.iter().position(|(id, _)| *id == rule.id) {
+                let known = match taken.iter().position(|(id, _)| *id == own.rule.id) {
                     Some(place) => place,
                     None => {
-                        taken.push((&rule.id, Vec::new()));
+                        taken.push((&own.rule.id, Vec::new()));
                         taken.len() - 1
                     }
                 };
                 if let Some((_, known)) = taken.get_mut(known) {
-                    screen_view(subject, view, rule, known, found);
+                    screen_view(subject, view, own, known, found);
                 }
             }
         }
@@ -81,7 +68,7 @@ impl Prefilter for CustomRules {
 fn screen_view(
     subject: &Subject<'_>,
     view: &ViewText<'_>,
-    rule: &OwnRule,
+    own: &OwnRule,
     known: &mut Vec<Range<usize>>,
     found: &mut Vec<Finding>,
 ) {
@@ -89,7 +76,7 @@ fn screen_view(
     let whole = 0..subject.content.text.len();
     let is_affordable = subject.context.spend(text.len(), EFFORT);
     let hits = is_affordable
-        .then(|| rule.hits(text, MOST_HITS))
+        .then(|| own.hits(text, MOST_HITS))
         .filter(|hits| hits.extent == Extent::Complete);
     let mut report = |span: Range<usize>, raw: Range<usize>, explanation: String| {
         if known
@@ -98,7 +85,7 @@ fn screen_view(
         {
             return;
         }
-        let mut finding = listed(rule).at(subject, view, span, explanation);
+        let mut finding = own.rule.at(subject, view, span, explanation);
         finding.span = raw.clone();
         known.push(raw);
         found.push(finding);
@@ -106,7 +93,7 @@ fn screen_view(
     let Some(hits) = hits else {
         let why = format!(
             "{} So often, or in so much text, that the whole counts as one.",
-            rule.title
+            own.rule.title
         );
         report(0..text.len(), whole, why);
         return;
@@ -116,7 +103,7 @@ fn screen_view(
         report(
             span,
             raw,
-            format!("{}{}", rule.title.trim_end_matches('.'), place(view.view())),
+            format!("{}{}", own.rule.title.trim_end_matches('.'), place(view.view())),
         );
     }
 }

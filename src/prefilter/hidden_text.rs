@@ -4,8 +4,8 @@ use crate::prefilter::words::hidden_text::MARKUP_WORDS;
 use std::ops::Range;
 
 use super::injected_instruction::{Likelihood, likelihood};
-use super::{Prefilter, Rule, Subject, TrivialContent, ViewText, Word};
-use crate::model::{Finding, ReasonCode, Treatment, View};
+use super::{Prefilter, Subject, TrivialContent, ViewText, Word};
+use crate::model::{Finding, ReasonCode, Rule, Treatment, View};
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 use crate::text::bytes::{ByteClasses, next};
 use crate::text::expression::expressions;

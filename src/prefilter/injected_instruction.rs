@@ -13,8 +13,8 @@ use std::ops::Range;
 
 use super::disguise::Disguise;
 use super::signals::{Cluster, HALVES, Hit, Part, Signals};
-use super::{KeywordHit, Prefilter, Rule, RuleError, Subject, TrivialContent, ViewText, Word, Work};
-use crate::model::{Finding, Kind, Origin, Place, ReasonCode, Severity};
+use super::{KeywordHit, Prefilter, RuleError, Subject, TrivialContent, ViewText, Word, Work};
+use crate::model::{Finding, Kind, Origin, Place, ReasonCode, Rule, Severity};
 use disguises::{Disguises, layer_disguise, may_be_disguised};
 use lists::{List, Lists, lists};
 use quoted_example::is_quoted_example;

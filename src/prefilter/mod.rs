@@ -28,7 +28,7 @@ pub use crate::text::views::{ViewText, Views};
 pub use custom_rules::own_rules;
 pub use destructive_command::sends_by_command;
 pub use engine::{
-    CalledTool, Prefilter, Prefilters, Rule, RuleError, ScanContext, StepKeywords, Subject, TrivialContent, Work,
+    CalledTool, Prefilter, Prefilters, RuleError, ScanContext, StepKeywords, Subject, TrivialContent, Work,
 };
 
 impl Prefilters {

@@ -9,8 +9,8 @@ mod wordplay;
 
 use std::ops::Range;
 
-use super::{Prefilter, Rule, Subject, TrivialContent, ViewText, Word, disguise};
-use crate::model::{Content, Finding, Form, Origin, ReasonCode, ToolClass, Treatment, View};
+use super::{Prefilter, Subject, TrivialContent, ViewText, Word, disguise};
+use crate::model::{Content, Finding, Form, Origin, ReasonCode, Rule, ToolClass, Treatment, View};
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 use crate::text::bytes::ByteClasses;
 

@@ -5,8 +5,8 @@
 //! family of their own.
 
 use super::locations::{Breadth, Location, Secret, Steering};
-use super::{Prefilter, Rule, Subject, TrivialContent, Work};
-use crate::model::{Confidence, Finding, Origin, ReasonCode, ToolClass, Treatment, View};
+use super::{Prefilter, Subject, TrivialContent, Work};
+use crate::model::{Confidence, Finding, Origin, ReasonCode, Rule, ToolClass, Treatment, View};
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 use crate::prefilter::words::path::{BEGINNINGS, PATH_WORDS};
 use crate::tools::Classified;

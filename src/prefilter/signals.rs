@@ -12,9 +12,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use serde::Deserialize;
-use toml::Value;
 
-use super::{Rule, RuleError, ScanContext, Work};
+use super::{RuleError, ScanContext, Work};
+use crate::model::Rule;
 use crate::prefilter::engine::RuleFile;
 use crate::prefilter::engine::rules;
 use crate::text::expression::ByteExpression;
@@ -162,13 +162,11 @@ pub(super) const HALVES: u32 = 2;
 impl Signals {
     /// Reads a rule file and parses its expressions.
     pub(super) fn load(file: &RuleFile) -> Result<Self, RuleError> {
-        let read = rules::read::<Data>(file)?;
-        let fragments = Value::Table(read.beside).try_into::<Beside>();
-        let fragments = fragments.map_err(|error| file.wrong("fragments", error))?.fragments;
+        let (rules, Beside { fragments }) = rules::read::<Data, _>(file)?;
         let mut kinds = Vec::new();
         let mut patterns = Vec::new();
         let mut words: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-        for (rule, entry) in read.rules {
+        for (rule, entry) in rules {
             let wrong = |why: String| file.wrong(&rule.id, why);
             for pattern in &entry.patterns {
                 let index = patterns.len();

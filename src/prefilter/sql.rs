@@ -10,8 +10,8 @@ mod injected;
 mod reading;
 mod recognised;
 
-use super::{Prefilter, Rule, Subject, TrivialContent, Work};
-use crate::model::{Confidence, Finding, Origin, ReasonCode, Treatment, View};
+use super::{Prefilter, Subject, TrivialContent, Work};
+use crate::model::{Confidence, Finding, Origin, ReasonCode, Rule, Treatment, View};
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable};
 use crate::prefilter::words::sql::{FILE_LABELS, PARTS};
 use behind::{Beginning, hidden_behind};

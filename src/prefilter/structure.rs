@@ -1,7 +1,7 @@
 //! Oddities in the way a step was written, as the wire remarked them.
 
-use super::{Prefilter, Rule, StepKeywords, Subject, TrivialContent};
-use crate::model::{Finding, ReasonCode, RemarkKind, Step, Treatment};
+use super::{Prefilter, StepKeywords, Subject, TrivialContent};
+use crate::model::{Finding, ReasonCode, RemarkKind, Rule, Step, Treatment};
 use crate::policy::Policy;
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 

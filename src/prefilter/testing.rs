@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex};
 
 use super::engine::CalledTool;
-use super::{Keywords, Prefilter, Prefilters, Rule, ScanContext, StepKeywords, Subject, Views};
+use super::{Keywords, Prefilter, Prefilters, ScanContext, StepKeywords, Subject, Views};
 use crate::model::{
-    Argument, Content, ContentId, Finding, Form, Kind, Method, Origin, Place, Pointer, Screening, Step, ToolCall,
+    Argument, Content, ContentId, Finding, Form, Kind, Method, Origin, Place, Pointer, Rule, Screening, Step, ToolCall,
 };
 use crate::policy::Policy;
 use crate::text::views;

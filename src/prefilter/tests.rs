@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use super::engine::Scanner;
 use super::*;
-use crate::model::{Confidence, Finding, Origin, ReasonCode, Severity, Treatment, View, ViewSet};
+use crate::model::{Confidence, Finding, Origin, ReasonCode, Rule, Severity, Treatment, View, ViewSet};
 use crate::policy::Policy;
 use crate::text::views::Triage;
 

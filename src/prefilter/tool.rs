@@ -7,8 +7,8 @@ mod arguments;
 
 use unicode_normalization::UnicodeNormalization;
 
-use super::{Prefilter, Rule, StepKeywords, Subject, TrivialContent};
-use crate::model::{Finding, Pointer, ReasonCode, Step, Tool as Definition, ToolCall, Treatment};
+use super::{Prefilter, StepKeywords, Subject, TrivialContent};
+use crate::model::{Finding, Pointer, ReasonCode, Rule, Step, Tool as Definition, ToolCall, Treatment};
 use crate::policy::{Policy, Undeclared};
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 use crate::text::views::is_invisible;

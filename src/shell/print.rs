@@ -30,7 +30,7 @@ impl Shell {
                 self.literally_printed(call)
             }
             "find" | "ls" => (self.found_file)(call, &[]),
-            "rev" => stdin.map(|text| text.trim_end().chars().rev().collect()),
+            "rev" => stdin.map(turned),
             "base64" if call.has("--decode") || call.has_short(&['d', 'D']) => {
                 let file = call.operands().next().and_then(|word| self.files.get(&word.text));
                 decode_base64(file.map(String::as_str).or(stdin)?)
@@ -71,6 +71,12 @@ impl Shell {
             }
         }
     }
+}
+
+/// What `rev` prints: every line turned round, for itself.
+fn turned(text: &str) -> String {
+    let lines: Vec<String> = text.lines().map(|line| line.chars().rev().collect()).collect();
+    lines.join("\n")
 }
 
 /// What `echo` prints.

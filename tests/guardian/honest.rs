@@ -18,7 +18,7 @@ fn settling_rules() -> Vec<String> {
         .filter(|rule| rule.suggests == Treatment::Deny)
         .map(|rule| rule.id)
         .collect();
-    let over_sessions = catalogue().iter().filter(|rule| rule.suggests == Treatment::Deny);
+    let over_sessions = catalogue().filter(|rule| rule.suggests == Treatment::Deny);
     rules.extend(over_sessions.map(|rule| rule.id.clone()));
     rules.sort();
     rules

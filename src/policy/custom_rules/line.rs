@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::requires_word::Walk;
 use super::{Letters, OWN_FAMILY, OwnRule};
-use crate::model::{Confidence, Origin, ReasonCode, Severity, Treatment};
+use crate::model::{Confidence, Origin, ReasonCode, Rule, Severity, Treatment};
 use crate::policy::OwnCode;
 use crate::policy::values::{all_named, named};
 
@@ -77,7 +77,7 @@ impl OwnRuleLine {
             return Err(("title", why));
         }
         let letters = self.letters();
-        let rule = OwnRule {
+        let rule = Rule {
             id: format!("{OWN_FAMILY}.{}", self.id),
             title: title.trim_end_matches('.').to_owned() + ".",
             reason: self.reason(codes).map_err(|why| ("reason", why))?,
@@ -93,16 +93,19 @@ impl OwnRuleLine {
                 t.as_str()
             })
             .map_err(|why| ("treatment", why))?,
+            fires_on: self.examples.clone(),
+            silent_on: self.counter_examples.clone(),
+        };
+        let own = OwnRule {
+            rule,
             origins: all_named(&self.origins, Origin::ALL, |o| o.as_str()).map_err(|why| ("origins", why))?,
-            examples: self.examples.clone(),
-            counter_examples: self.counter_examples.clone(),
             letters,
             words: self.words().map_err(|why| ("words", why))?,
             pattern: self.pattern(letters).map_err(|why| ("pattern", why))?,
         };
-        self.hold_meeting(&rule)?;
-        self.hold_examples(&rule)?;
-        Ok(rule)
+        self.hold_meeting(&own)?;
+        self.hold_examples(&own)?;
+        Ok(own)
     }
 
     fn reason(&self, codes: &[OwnCode]) -> Result<ReasonCode, String> {

@@ -1,6 +1,7 @@
 use super::super::{Policy, PolicyFile};
 use super::line::LONGEST_PATTERN;
 use super::*;
+use crate::model::{Confidence, Severity, Treatment};
 
 const RULE: &str = r#"id = "badge_number"
 title = "A badge number of ours."
@@ -23,7 +24,8 @@ fn with(from: &str, to: &str) -> String {
 #[test]
 fn a_rule_needs_little_and_defaults_are_as_documented() {
     let policy = compile(&with("", "")).unwrap();
-    let rule = policy.own_rules.iter().next().unwrap();
+    let own = policy.own_rules.iter().next().unwrap();
+    let rule = &own.rule;
     assert_eq!(
         (rule.id.as_str(), rule.reason.as_str()),
         ("own.badge_number", "personal_data")
@@ -32,8 +34,8 @@ fn a_rule_needs_little_and_defaults_are_as_documented() {
         (rule.severity, rule.confidence, rule.suggests),
         (Severity::Medium, Confidence::Medium, Treatment::Evidence)
     );
-    assert_eq!(rule.letters(), Letters::AsWritten);
-    assert_eq!(rule.hits("BDG-123456, bdg-123456", 9).spans.first(), Some(&(4..10)));
+    assert_eq!(own.letters(), Letters::AsWritten);
+    assert_eq!(own.hits("BDG-123456, bdg-123456", 9).spans.first(), Some(&(4..10)));
 }
 
 #[test]
@@ -139,19 +141,22 @@ fn errors_name_the_rule_the_key_and_what_was_expected() {
 fn a_code_of_the_organisations_own_can_be_the_reason() {
     let text = with("personal_data", "org.badge") + "[reason_codes]\norg.badge = \"A badge is shown.\"";
     let policy = compile(&text).unwrap();
-    assert_eq!(policy.own_rules.iter().next().unwrap().reason.as_str(), "org.badge");
+    assert_eq!(
+        policy.own_rules.iter().next().unwrap().rule.reason.as_str(),
+        "org.badge"
+    );
 }
 
 #[test]
 fn what_is_found_holds_a_word_and_a_search_ends() {
     let text = with("BDG-(", "(?:BDG-|no )(") + "examples = ['BDG-123456']";
     let policy = compile(&text).unwrap();
-    let rule = policy.own_rules.iter().next().unwrap();
-    assert_eq!(rule.hits("no 123456 BDG-654321", 9).spans.first(), Some(&(14..20)));
-    let hits = rule.hits(&"BDG-123456 ".repeat(9), 4);
+    let own = policy.own_rules.iter().next().unwrap();
+    assert_eq!(own.hits("no 123456 BDG-654321", 9).spans.first(), Some(&(14..20)));
+    let hits = own.hits(&"BDG-123456 ".repeat(9), 4);
     assert_eq!((hits.spans.len(), hits.extent), (4, Extent::GivenUp));
-    assert_eq!(rule.hits(&"BDG-123456 ".repeat(4), 4).extent, Extent::Complete);
-    assert_eq!(rule.hits(&"no 123456 ".repeat(999), 4).extent, Extent::GivenUp);
+    assert_eq!(own.hits(&"BDG-123456 ".repeat(4), 4).extent, Extent::Complete);
+    assert_eq!(own.hits(&"no 123456 ".repeat(999), 4).extent, Extent::GivenUp);
 }
 
 #[test]
@@ -160,7 +165,7 @@ fn only_rules_whose_words_are_there_are_concerned() {
     let policy = compile(&text).unwrap();
     let ids = |text: &str| -> Vec<&str> {
         let rules = policy.own_rules.concerned(text);
-        rules.into_iter().map(|rule| rule.id.as_str()).collect()
+        rules.into_iter().map(|own| own.rule.id.as_str()).collect()
     };
     assert!(ids("nothing").is_empty());
     assert_eq!(ids("a Ticket 7"), ["own.other"]);

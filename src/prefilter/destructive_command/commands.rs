@@ -88,6 +88,11 @@ pub(super) fn sends(call: &Call) -> bool {
     TABLE.as_ref().is_ok_and(|table| !told(&table.sends, call).is_empty())
 }
 
+/// Whether a program hands data to another machine, with some of its words.
+pub(super) fn may_send(program: &str) -> bool {
+    TABLE.as_ref().is_ok_and(|table| table.sends.contains_key(program))
+}
+
 /// Whether a call prints what a vault, a cloud, a cluster or a key ring keeps.
 pub(super) fn shows_secrets(call: &Call) -> bool {
     TABLE

@@ -29,8 +29,8 @@ mod windows;
 use std::ops::Range;
 
 use super::engine::{RuleError, RuleFile, RuleTable, rule_keys};
-use super::{Prefilter, Rule, Subject, TrivialContent, ViewText, Work, sql};
-use crate::model::{Confidence, Finding, ReasonCode, Treatment, View};
+use super::{Prefilter, Subject, TrivialContent, ViewText, Work, sql};
+use crate::model::{Confidence, Finding, ReasonCode, Rule, Treatment, View};
 use crate::shell::{self, Call, wrappers};
 pub use calls::sends_by_command;
 use calls::{can_call, does_nothing, planted, writes_startup};

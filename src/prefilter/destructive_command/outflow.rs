@@ -117,10 +117,9 @@ fn written_by_copy(call: &Call) -> Vec<String> {
 
 /// Whether a text holds the name of a program that may send: far quicker than reading it.
 pub(super) fn may_send(text: &str) -> bool {
-    const OTHERS: [&str; 14] = [
-        "curl", "wget", "http", "xh", "openssl", "rclone", "aws", "gsutil", "az", "gcloud", "mc", "s3cmd", "gh", "ssh",
-    ];
-    let is_name = |word: &str| OTHERS.contains(&word) || programs::is(Role::Sends, word);
+    let is_name = |word: &str| {
+        programs::is(Role::Sends, word) || commands::may_send(word) || matches!(word, "curl" | "wget" | "ssh")
+    };
     text.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_')))
         .any(|word| is_name(&word.to_ascii_lowercase()))
 }

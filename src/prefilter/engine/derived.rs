@@ -6,9 +6,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::Rule;
 use super::split_arrays::array_place;
-use crate::model::{Content, ContentId, Finding, Form, Origin, Place, ReasonCode, Step, View};
+use crate::model::{Content, ContentId, Finding, Form, Origin, Place, ReasonCode, Rule, Step, View};
 use crate::text::views::{Leaf, MOST_LEAVES, leaves};
 
 /// JSON in a string in JSON in a string is opened this many times.

@@ -21,7 +21,7 @@ mod trivial_content;
 
 use std::rc::Rc;
 
-use crate::model::{Finding, Screening, Step};
+use crate::model::{Finding, Rule, Screening, Step};
 use crate::policy::Policy;
 use crate::text::keywords::{Keywords, Word};
 use crate::text::views;
@@ -35,7 +35,6 @@ pub(in crate::prefilter) use called_tool::{is_command_label, is_target_label};
 pub(in crate::prefilter) use cost_meter::CostMeter;
 pub use cost_meter::Work;
 pub(in crate::prefilter) use oversize::Oversize;
-pub use rule::Rule;
 pub use rules::RuleError;
 pub(in crate::prefilter) use rules::{RuleFile, RuleKey, RuleTable, rule_keys};
 pub use scan_context::ScanContext;

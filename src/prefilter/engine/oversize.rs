@@ -1,7 +1,7 @@
 //! What is too large to be examined whole.
 
-use super::{Prefilter, Rule, RuleError, RuleFile, RuleTable, StepKeywords, Subject, TrivialContent, rule_keys};
-use crate::model::{Content, Finding, Pointer, ReasonCode, Step, Treatment};
+use super::{Prefilter, RuleError, RuleFile, RuleTable, StepKeywords, Subject, TrivialContent, rule_keys};
+use crate::model::{Content, Finding, Pointer, ReasonCode, Rule, Step, Treatment};
 use crate::policy::Policy;
 
 /// A step of more contents than this is unusual.

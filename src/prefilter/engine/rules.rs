@@ -10,8 +10,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
-use super::Rule;
-use crate::model::{Confidence, ReasonCode, Severity, Treatment};
+use crate::model::{Confidence, ReasonCode, Rule, Severity, Treatment};
 
 /// Why the rules cannot be used: the file, the rule, what was expected and what was found.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -70,21 +69,17 @@ impl RuleFile {
     }
 }
 
-/// What a file holds: its rules, each with what only its family knows of it, and the keys beside them.
-pub(in crate::prefilter) struct RuleData<D> {
-    /// The rules in the order of the file.
-    pub rules: Vec<(Rule, D)>,
-    /// What stands beside the rules.
-    pub beside: Table,
-}
-
-/// Of a rule that is found by code alone, nothing else is said.
-#[derive(serde::Deserialize)]
+/// Nothing: of a rule that is found by code alone, or beside the rules.
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::prefilter) struct FoundByCode {}
+pub(in crate::prefilter) struct NothingElse {}
 
-/// Reads a file of rules.
-pub(in crate::prefilter) fn read<D: DeserializeOwned>(file: &RuleFile) -> Result<RuleData<D>, RuleError> {
+/// Reads a file of rules: each with what only its family says of it, in the order of the file, and what stands beside them.
+pub(in crate::prefilter) fn read<D, B>(file: &RuleFile) -> Result<(Vec<(Rule, D)>, B), RuleError>
+where
+    D: DeserializeOwned,
+    B: DeserializeOwned,
+{
     let malformed = |why: String| RuleError::Malformed { file: file.name, why };
     let mut beside: Table = file
         .text
@@ -102,7 +97,8 @@ pub(in crate::prefilter) fn read<D: DeserializeOwned>(file: &RuleFile) -> Result
         let data = D::deserialize(entry).map_err(|error| file.wrong(&rule.id, error))?;
         rules.push((rule, data));
     }
-    Ok(RuleData { rules, beside })
+    let beside = B::deserialize(beside).map_err(|error| malformed(format!("beside the rules: {error}")))?;
+    Ok((rules, beside))
 }
 
 /// The part of a rule that every family has.
@@ -199,14 +195,8 @@ pub(in crate::prefilter) struct RuleTable<K> {
 impl<K: RuleKey> RuleTable<K> {
     /// Reads the rules of a family of which everything else is code.
     pub(in crate::prefilter) fn load(file: &RuleFile) -> Result<Self, RuleError> {
-        let data = read::<FoundByCode>(file)?;
-        if let Some((key, _)) = data.beside.iter().next() {
-            return Err(RuleError::Malformed {
-                file: file.name,
-                why: format!("expected nothing beside the rules, found `{key}`"),
-            });
-        }
-        Self::of(file, data.rules.into_iter().map(|(rule, _)| rule).collect())
+        let (rules, NothingElse {}) = read::<NothingElse, _>(file)?;
+        Self::of(file, rules.into_iter().map(|(rule, _)| rule).collect())
     }
 
     /// The table of these rules.

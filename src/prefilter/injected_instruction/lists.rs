@@ -5,8 +5,7 @@
 use std::sync::LazyLock;
 
 use super::FAMILY;
-use crate::model::{ReasonCode, Treatment};
-use crate::prefilter::Rule;
+use crate::model::{ReasonCode, Rule, Treatment};
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 use crate::prefilter::signals::{HALVES, Signals};
 

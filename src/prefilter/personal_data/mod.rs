@@ -23,9 +23,10 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use super::engine::{RuleFile, RuleKey, RuleTable, rule_keys, rules};
-use super::{KeywordHit, Prefilter, Rule, RuleError, Subject, TrivialContent, Word, Work};
-use crate::model::{Confidence, Content, Finding, ReasonCode, Treatment, View};
+use super::engine::rules::{self, NothingElse};
+use super::engine::{RuleFile, RuleKey, RuleTable, rule_keys};
+use super::{KeywordHit, Prefilter, RuleError, Subject, TrivialContent, Word, Work};
+use crate::model::{Confidence, Content, Finding, ReasonCode, Rule, Treatment, View};
 use crate::text::bytes::{ByteClasses, Digits};
 
 /// The family's name.
@@ -133,7 +134,8 @@ fn known_names() -> impl Iterator<Item = (&'static str, Datum)> {
 fn read() -> Result<Known, RuleError> {
     let mut names = Vec::new();
     let mut found = Vec::new();
-    for (rule, data) in rules::read::<Data>(&RULES)?.rules {
+    let (read, NothingElse {}) = rules::read::<Data, _>(&RULES)?;
+    for (rule, data) in read {
         let id = rule.id.strip_prefix(FAMILY).and_then(|id| id.strip_prefix('.'));
         let known = Datum::ALL.iter().find(|(_, known)| Some(*known) == id);
         if let Some((datum, _)) = known {

@@ -3,9 +3,10 @@
 use serde::Deserialize;
 
 use super::check::Check;
-use crate::model::{ReasonCode, Treatment};
-use crate::prefilter::engine::{RuleFile, rules};
-use crate::prefilter::{Rule, RuleError};
+use crate::model::{ReasonCode, Rule, Treatment};
+use crate::prefilter::RuleError;
+use crate::prefilter::engine::RuleFile;
+use crate::prefilter::engine::rules::{self, NothingElse};
 
 /// The rule files.
 const FILES: &[RuleFile] = &[
@@ -115,7 +116,8 @@ struct Data {
 pub(super) fn read() -> Result<Vec<Entry>, RuleError> {
     let mut entries = Vec::new();
     for file in FILES {
-        for (rule, data) in rules::read::<Data>(file)?.rules {
+        let (rules, NothingElse {}) = rules::read::<Data, _>(file)?;
+        for (rule, data) in rules {
             let id = rule.id.clone();
             entries.push(entry(rule, data).map_err(|why| file.wrong(&id, why))?);
         }

@@ -18,8 +18,8 @@ use std::ops::Range;
 
 use self::format::{CostMeter, Hit};
 use self::table::{Reading, Table};
-use super::{Prefilter, Rule, RuleError, StepKeywords, Subject, TrivialContent, ViewText, Word, Work};
-use crate::model::{Confidence, Content, Finding, Origin, Step, Treatment, View};
+use super::{Prefilter, RuleError, StepKeywords, Subject, TrivialContent, ViewText, Word, Work};
+use crate::model::{Confidence, Content, Finding, Origin, Rule, Step, Treatment, View};
 use crate::policy::Policy;
 
 /// The family's name.

@@ -14,9 +14,9 @@ use super::data;
 use super::format::{CostMeter, Form, Format, Hit};
 use super::labelled;
 use super::names::{self, Label};
-use crate::model::Confidence;
+use crate::model::{Confidence, Rule};
 use crate::prefilter::tables::Tables;
-use crate::prefilter::{KeywordHit, Keywords, Rule, RuleError, Word};
+use crate::prefilter::{KeywordHit, Keywords, RuleError, Word};
 use crate::text::keywords::Before;
 
 /// Every rule of the family.

@@ -13,8 +13,8 @@ use std::collections::HashMap;
 
 use url::Url;
 
-use super::{Prefilter, Rule, Subject, TrivialContent, ViewText, Word, Work};
-use crate::model::{Confidence, Content, Finding, Form, Kind, Method, Origin, Place, ReasonCode, Treatment};
+use super::{Prefilter, Subject, TrivialContent, ViewText, Word, Work};
+use crate::model::{Confidence, Content, Finding, Form, Kind, Method, Origin, Place, ReasonCode, Rule, Treatment};
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 use extract::{Found, Stand};
 use troubles::{Troubles, troubles};

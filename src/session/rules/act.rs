@@ -2,7 +2,7 @@
 //! held against each instruction.
 
 use super::scene::Scene;
-use crate::model::ToolClass;
+use crate::model::{Finding, ReasonCode, ToolClass};
 use crate::session::effects::head;
 use crate::session::phrases;
 use crate::session::taint::{Echo, plain, stem};
@@ -133,6 +133,17 @@ pub(super) fn deletes(scene: &Scene<'_>, echo: &Echo) -> bool {
     let says = |words: String| WORDS.iter().any(|word| words.contains(&format!(" {word} ")));
     scene.has(ToolClass::Destroys)
         || ((scene.has(ToolClass::Executes) || scene.has(ToolClass::Writes)) && says(command()))
+}
+
+/// Whether a finding says that what would be run does harm.
+pub(super) fn is_harm(seen: &Finding) -> bool {
+    matches!(
+        seen.reason,
+        ReasonCode::MaliciousCode
+            | ReasonCode::DestructiveAction
+            | ReasonCode::DataExfiltration
+            | ReasonCode::PrivilegeEscalation
+    )
 }
 
 /// Words of names that say nothing.

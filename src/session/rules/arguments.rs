@@ -1,9 +1,10 @@
 //! Arguments that are more than they look: the options of a tool that is named like a program, environments, statements that
 //! mean everything, data that runs when it is read.
 
+use super::act::is_harm;
 use super::scene::Scene;
 use super::{Sighting, TextScreener, finding};
-use crate::model::{Content, Finding, Form, Kind, Origin, Place, ReasonCode, Severity, ToolClass};
+use crate::model::{Content, Finding, Form, Kind, Origin, Place, Severity, ToolClass};
 use crate::policy::Policy;
 use crate::session::orders;
 use crate::tools;
@@ -59,7 +60,7 @@ fn program(scene: &Scene<'_>, policy: &Policy, screener: &dyn TextScreener) -> O
     let worst = screener
         .examine(scene.step, Origin::ToolArguments, &command, policy)
         .into_iter()
-        .filter(is_harm)
+        .filter(|seen| is_harm(seen) && seen.severity >= Severity::High)
         .max_by_key(|seen| (seen.severity, seen.confidence))?;
     let mut told = finding("program_call", scene, Sighting::of(first, &worst.explanation, ""))?;
     (told.reason, told.severity, told.confidence) = (worst.reason, worst.severity, worst.confidence);
@@ -72,17 +73,6 @@ fn is_option(content: &&Content) -> bool {
         && !matches!(
             label,
             "cwd" | "workdir" | "workspace" | "host" | "reason" | "description" | "note"
-        )
-}
-
-fn is_harm(seen: &Finding) -> bool {
-    seen.severity >= Severity::High
-        && matches!(
-            seen.reason,
-            ReasonCode::MaliciousCode
-                | ReasonCode::DestructiveAction
-                | ReasonCode::DataExfiltration
-                | ReasonCode::PrivilegeEscalation
         )
 }
 

@@ -10,7 +10,8 @@ use crate::session::{OfferedBy, ToolSeen};
 /// Findings of one step.
 const MOST: usize = 16;
 
-pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
+pub(super) fn screen(scene: &Scene<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
     let own = scene
         .step
         .agent
@@ -21,7 +22,7 @@ pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
     let mut here: HashMap<&str, ToolSeen> = HashMap::new();
     for (tool, by) in own.chain(announced).take(4096) {
         if found.len() >= MOST {
-            return;
+            break;
         }
         let seen = ToolSeen::of(tool, by);
         match here.get(tool.id.as_str()) {
@@ -35,6 +36,7 @@ pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
             }
         }
     }
+    found
 }
 
 /// A definition that differs from the first one. An agent repeats its definitions with every step: of those, only the one of

@@ -1,8 +1,9 @@
 //! Files that are written in one step and run in another: what is run is what was written.
 
+use super::act::is_harm;
 use super::scene::Scene;
 use super::{Sighting, TextScreener, finding};
-use crate::model::{Confidence, Content, Finding, Origin, ReasonCode, Severity, ToolClass};
+use crate::model::{Confidence, Content, Finding, Origin, Severity, ToolClass};
 use crate::policy::Policy;
 use crate::session::effects::file_name;
 use crate::session::trail::Written;
@@ -97,15 +98,7 @@ fn harm(
     let worst = screener
         .examine(scene.step, Origin::ToolArguments, &written.text, policy)
         .into_iter()
-        .filter(|finding| {
-            matches!(
-                finding.reason,
-                ReasonCode::MaliciousCode
-                    | ReasonCode::DestructiveAction
-                    | ReasonCode::DataExfiltration
-                    | ReasonCode::PrivilegeEscalation
-            )
-        })
+        .filter(is_harm)
         .max_by_key(|finding| (finding.severity, finding.confidence))?;
     let grave = worst.severity >= Severity::High && worst.confidence == Confidence::High;
     let mut told = tell(

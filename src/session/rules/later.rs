@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use super::act::is_harm;
 use super::scene::Scene;
 use super::{Sighting, TextScreener, finding};
 use crate::model::{Confidence, Content, Finding, Kind, Origin, ReasonCode, Severity, ToolClass, Treatment};
@@ -175,18 +176,8 @@ fn harm(scene: &Scene<'_>, content: &Content, policy: &Policy, screener: &dyn Te
             policy,
         )
     });
-    seen.filter(|seen| {
-        seen.severity >= Severity::High
-            && seen.confidence >= Confidence::Medium
-            && matches!(
-                seen.reason,
-                ReasonCode::MaliciousCode
-                    | ReasonCode::DestructiveAction
-                    | ReasonCode::DataExfiltration
-                    | ReasonCode::PrivilegeEscalation
-            )
-    })
-    .max_by_key(|seen| (seen.severity, seen.confidence))
+    seen.filter(|seen| is_harm(seen) && seen.severity >= Severity::High && seen.confidence >= Confidence::Medium)
+        .max_by_key(|seen| (seen.severity, seen.confidence))
 }
 
 /// What of a text may be a command: lines behind what such files write before one, and quoted values; only what pipes, fetches

@@ -45,7 +45,7 @@ use serde::Deserialize;
 use super::Past;
 use super::data_file_error::DataFileError;
 use crate::model::{
-    Confidence, Content, ContentId, Finding, Origin, Pointer, ReasonCode, Severity, Step, Treatment, View,
+    Confidence, Content, ContentId, Finding, Origin, Pointer, ReasonCode, Rule, Severity, Step, Treatment,
 };
 use crate::policy::Policy;
 use scene::Scene;
@@ -68,27 +68,12 @@ pub(super) fn check() -> Result<(), DataFileError> {
     READ.as_ref().map(|_| ()).map_err(Clone::clone)
 }
 
-/// One rule over a session, as documented and as listed by `guardian rules`.
+/// One rule over a session. Its examples are little sessions, which it is about the last step of.
 #[derive(Clone, Debug)]
-pub struct SessionRule {
-    /// `session.rule`.
-    pub id: String,
-    /// What it looks for, in one sentence.
-    pub title: String,
-    /// Why that matters.
-    pub reason: ReasonCode,
-    /// How bad it is if the finding is right.
-    pub severity: Severity,
-    /// How likely the finding is right.
-    pub confidence: Confidence,
-    /// What it suggests, unless the policy says otherwise.
-    pub suggests: Treatment,
+struct SessionRule {
+    rule: Rule,
     /// What a finding says, with names in braces for what was seen.
     explains: String,
-    /// Little sessions on whose last step it fires.
-    pub fires_on: Vec<String>,
-    /// Little sessions that look alike and on whose last step it stays silent.
-    pub silent_on: Vec<String>,
 }
 
 /// Who can say what a text would do: the prefilters, for a text that is no content of the step.
@@ -98,17 +83,16 @@ pub trait TextScreener {
 }
 
 /// Every rule over a session.
-pub fn catalogue() -> &'static [SessionRule] {
-    rules()
+pub fn catalogue() -> impl Iterator<Item = &'static Rule> + Clone {
+    rules().iter().map(|known| &known.rule)
 }
 
 /// What the rules see in a step, in the light of what happened before it.
 pub fn screen(past: &Past, step: &Step, policy: &Policy, screener: &dyn TextScreener) -> Vec<Finding> {
     let scene = Scene::of(past, step, policy);
-    let mut found = Vec::new();
-    definitions::screen(&scene, &mut found);
+    let mut found = definitions::screen(&scene);
     memories::screen(&scene, &mut found);
-    orders::screen(&scene, &mut found);
+    found.extend(orders::screen(&scene));
     arguments::screen(&scene, policy, screener, &mut found);
     servers::screen(&scene, &mut found);
     later::screen(&scene, policy, screener, &mut found);
@@ -149,25 +133,18 @@ impl<'a> Sighting<'a> {
 
 /// A finding of the rule of this name.
 fn finding(rule: &str, scene: &Scene<'_>, sighting: Sighting<'_>) -> Option<Finding> {
-    let rule = rules()
+    let known = rules()
         .iter()
-        .find(|known| known.id.strip_prefix("session.") == Some(rule))?;
-    let explanation = rule
+        .find(|known| known.rule.id.strip_prefix("session.") == Some(rule))?;
+    let explanation = known
         .explains
         .replace("{tool}", &super::taint::short(scene.tool()))
         .replace("{what}", sighting.what)
         .replace("{place}", sighting.place);
     Some(Finding {
-        rule: rule.id.clone(),
-        reason: rule.reason.clone(),
-        severity: rule.severity,
-        confidence: rule.confidence,
         content: sighting.content,
-        pointer: sighting.pointer,
         span: sighting.span,
-        view: View::Structure,
-        suggested: rule.suggests,
-        explanation,
+        ..known.rule.on_step(sighting.pointer, explanation)
     })
 }
 
@@ -195,16 +172,19 @@ fn load(text: &str) -> Result<Vec<SessionRule>, String> {
     let file: RuleFile = toml::from_str(text).map_err(|error| error.to_string())?;
     let lines = file.rules.into_iter().map(|line| {
         let unknown = |what: &str| format!("{}: `{what}` is none of the possible values", line.id);
-        Ok(SessionRule {
+        let rule = Rule {
             reason: ReasonCode::parse(&line.reason).ok_or_else(|| unknown(&line.reason))?,
             severity: Severity::from_name(&line.severity).ok_or_else(|| unknown(&line.severity))?,
             confidence: Confidence::from_name(&line.confidence).ok_or_else(|| unknown(&line.confidence))?,
             suggests: Treatment::from_name(&line.suggests).ok_or_else(|| unknown(&line.suggests))?,
-            explains: line.explains,
             fires_on: line.fires_on,
             silent_on: line.silent_on,
             title: line.title,
             id: line.id,
+        };
+        Ok(SessionRule {
+            rule,
+            explains: line.explains,
         })
     });
     lines.collect()

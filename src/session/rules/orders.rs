@@ -10,48 +10,48 @@ const MOST: usize = 6;
 /// Contents of one step that are read.
 const MOST_CONTENTS: usize = 256;
 
-pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
+pub(super) fn screen(scene: &Scene<'_>) -> impl Iterator<Item = Finding> {
     let read = scene.step.contents.iter().filter(|content| is_read(content));
-    for content in read.take(MOST_CONTENTS) {
-        let mut worst = None;
-        for passage in orders::passages(&content.text) {
-            let Some(strength) = passage.strength() else { continue };
-            if worst.as_ref().is_none_or(|(known, _)| *known < strength) {
-                worst = Some((strength, passage.span));
-            }
+    read.take(MOST_CONTENTS)
+        .filter_map(|content| order(scene, content))
+        .take(MOST)
+}
+
+/// The gravest order of a text.
+fn order(scene: &Scene<'_>, content: &Content) -> Option<Finding> {
+    let mut worst = None;
+    for passage in orders::passages(&content.text) {
+        let Some(strength) = passage.strength() else { continue };
+        if worst.as_ref().is_none_or(|(known, _)| *known < strength) {
+            worst = Some((strength, passage.span));
         }
-        // A member that is named for software speaks to software: `assistant_hint`.
-        if worst.is_none() && speaks_by_its_name(content) && orders::signs_of(&content.text).has(Sign::Act) {
-            worst = Some((Strength::Addressed, 0..content.text.len()));
-        }
-        let Some((strength, span)) = worst else { continue };
-        if found.len() >= MOST {
-            return;
-        }
-        let rule = match strength {
-            Strength::Protective => continue,
-            Strength::Quiet => "quiet_request",
-            Strength::Forged => "forged_turns",
-            Strength::Addressed => "order_to_software",
-            Strength::Secret => "order_in_secret",
-        };
-        let sighting = Sighting {
-            content: Some(content.id),
-            pointer: content.pointer.clone(),
-            span,
-            what: "the text",
-            place: content.origin.as_str(),
-        };
-        let mut told = finding(rule, scene, sighting);
-        if let Some(told) = &mut told {
-            told.reason = reason(content.origin);
-            // What is remembered is obeyed later, when nobody looks.
-            if strength == Strength::Quiet && content.origin == Origin::Memory {
-                told.confidence = Confidence::Medium;
-            }
-        }
-        found.extend(told);
     }
+    // A member that is named for software speaks to software: `assistant_hint`.
+    if worst.is_none() && speaks_by_its_name(content) && orders::signs_of(&content.text).has(Sign::Act) {
+        worst = Some((Strength::Addressed, 0..content.text.len()));
+    }
+    let (strength, span) = worst?;
+    let rule = match strength {
+        Strength::Protective => return None,
+        Strength::Quiet => "quiet_request",
+        Strength::Forged => "forged_turns",
+        Strength::Addressed => "order_to_software",
+        Strength::Secret => "order_in_secret",
+    };
+    let sighting = Sighting {
+        content: Some(content.id),
+        pointer: content.pointer.clone(),
+        span,
+        what: "the text",
+        place: content.origin.as_str(),
+    };
+    let mut told = finding(rule, scene, sighting)?;
+    told.reason = reason(content.origin);
+    // What is remembered is obeyed later, when nobody looks.
+    if strength == Strength::Quiet && content.origin == Origin::Memory {
+        told.confidence = Confidence::Medium;
+    }
+    Some(told)
 }
 
 fn speaks_by_its_name(content: &Content) -> bool {

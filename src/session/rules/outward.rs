@@ -32,6 +32,7 @@ pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
         Kind::ToolCall | Kind::McpRequest | Kind::A2aRequest | Kind::AgentMessage => {}
         _ => return,
     }
+    // INVARIANT: `flow` has told already.
     if found.iter().any(|seen| seen.rule == "session.exfiltration") {
         return;
     }

@@ -60,14 +60,15 @@ fn run_by(call: &Call, stdin: Option<&str>, files: &HashMap<String, String>) -> 
     if is_interpreter(program) {
         return interpreter(call, stdin, files);
     }
+    if let Some(words) = commands_given::runs_after_verb(call) {
+        // A text is a command line.
+        return match words.first() {
+            Some(first) if first.text.contains(' ') => vec![here(joined(words))],
+            _ => inner_call(words, false),
+        };
+    }
     match program {
         "env" => environment(call),
-        _ if commands_given::runs_after_verb(call).is_some() => match commands_given::runs_after_verb(call) {
-            // A text is a command line.
-            Some(words @ [first, ..]) if first.text.contains(' ') => vec![here(joined(words))],
-            Some(words) => inner_call(words, false),
-            None => Vec::new(),
-        },
         _ if programs::is(Role::HandsToShell, program) => commands_given::in_options(call, stdin),
         "xargs" | "parallel" => xargs(call, stdin),
         "eval" | "iex" => vec![here(joined(&call.args))],

@@ -13,9 +13,9 @@ const MOST_CONSTANTS: usize = 200;
 const BYTES_PER_CONSTANT: usize = 16;
 /// Bytes of all values together.
 const MOST_BYTES: usize = 1 << 20;
-/// What is made of constants that are made of constants doubles with every line.
 /// Joins in joins are followed so far.
 const DEEPEST: usize = 4;
+/// Bytes of one value: what is made of constants that are made of constants doubles with every line.
 const LONGEST_VALUE: usize = 64 * 1024;
 
 expressions! {

@@ -40,3 +40,19 @@ fn every_line_has_programs_in_lower_case() {
         }
     }
 }
+
+#[test]
+fn whatever_sends_is_looked_at_as_such() {
+    use super::super::{outflow, sends_by_command};
+    for program in TABLE.as_ref().unwrap().sends.keys() {
+        assert!(outflow::may_send(&format!("{program} x")), "{program}");
+    }
+    for command in [
+        "azcopy copy ./notes https://files.example/box",
+        "https post files.example/box a=b",
+        "gh gist create notes.txt",
+        "curl -d @notes.txt https://files.example/box",
+    ] {
+        assert!(sends_by_command(command), "{command}");
+    }
+}

@@ -56,6 +56,9 @@ fn unknown_keys_and_rules_that_nobody_knows_are_refused() {
     unknown.push_str("colour = \"red\"\n");
     let error = load(Box::leak(unknown.into_boxed_str())).unwrap_err();
     assert!(error.contains("colour"), "{error}");
+    let beside = format!("shade = 1\n{BOTH}");
+    let error = load(Box::leak(beside.into_boxed_str())).unwrap_err();
+    assert!(error.contains("beside the rules") && error.contains("shade"), "{error}");
     let twice = format!("{BOTH}{ONE}");
     let error = load(Box::leak(twice.into_boxed_str())).unwrap_err();
     assert!(error.contains("x.one"), "{error}");
