@@ -20,7 +20,7 @@
 //!
 //! ## The map
 //!
-//! `ls src` reads as the path of a step. Imports point one way; `tests/imports.rs` holds the table.
+//! `ls src` reads as the path of a step. Imports point one way; `tests/repository/imports.rs` holds the table.
 //!
 //! | module | holds |
 //! |---|---|

@@ -7,7 +7,8 @@
 //! The jobs of a step — decoding, screening, masking, settling, updating the session — do not run on the threads that serve
 //! connections, so `/healthz` answers at once whatever is examined. The exception are the jobs of a **tiny** step: they
 //! take less than a millisecond, at the very worst a few, and run where they are; handing them to another thread and back
-//! takes 20 to 60 microseconds each. There are three kinds of slots:
+//! takes 20 to 60 microseconds each. Small steps are decoded where they are as
+//! well. There are these slots:
 //!
 //! - **Every** step needs a slot. There is one more than processors.
 //! - A **large** step needs a second one, of which there are as many as processors: however many large steps come, a small

@@ -64,7 +64,7 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     match (&config.judge, arguments.offline) {
         (None, _) => table.print(&Check::fine(
             "judge",
-            "none: rules alone decide (`[judge]` adds an endpoint)",
+            "none: rules and the local judge decide (`[judge]` adds an endpoint)",
         )),
         (Some(_), true) => table.print(&Check::fine("judge", "not asked (--offline)")),
         (Some(judge), false) => {

@@ -32,7 +32,7 @@ use crate::{audit, session, telemetry};
 /// A guardian for AI agents: judges every step an agent is about to take.
 ///
 /// Agents send it their steps as JSON-RPC under the Agent Observability Standard; it answers allow, deny or modify.
-/// With nothing configured, rules alone decide; `[judge]` in guardian.toml adds any OpenAI-compatible endpoint.
+/// With nothing configured, rules and a small local judge decide; `[judge]` in guardian.toml adds any OpenAI-compatible endpoint.
 #[derive(Debug, Parser)]
 #[command(name = "guardian", version, max_term_width = 110)]
 struct Cli {

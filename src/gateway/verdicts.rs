@@ -17,6 +17,7 @@ use crate::model::{Caller, Decision, Step};
 use crate::pipeline::{Admitted, Decided, Guardian, Recorded, Refused};
 use crate::telemetry::names;
 use crate::wire;
+use crate::work::Size;
 
 /// A step to be judged: an AOS request without its envelope.
 #[derive(Clone, Debug)]
@@ -178,19 +179,12 @@ impl Verdicts {
     }
 
     async fn ask_here(&self, guardian: &Arc<Guardian>, caller: &Caller, question: &Question) -> Option<Ruling> {
-        let text = format!(
-            r#"{{"jsonrpc":"2.0","id":"{}","method":"{}","params":{}}}"#,
-            uuid::Uuid::new_v4(),
-            question.method,
-            question.params.write()
-        );
-        let limits = self.limits;
-        let decoded = if text.len() <= LARGE_BYTES {
-            wire::decode_step(&text, &limits)
-        } else {
-            tokio::task::spawn_blocking(move || wire::decode_step(&text, &limits))
-                .await
-                .ok()?
+        let text = envelope(question).write();
+        let (size, limits) = (Size::of(text.len()), self.limits);
+        let decode = move || wire::decode_step(&text, &limits);
+        let decoded = match size {
+            Size::Tiny | Size::Small => decode(),
+            Size::Large => tokio::task::spawn_blocking(decode).await.ok()?,
         };
         let step = match decoded {
             Ok((_, step)) => step,
@@ -323,9 +317,6 @@ impl Verdicts {
     }
 }
 
-/// Steps larger than this are decoded on a thread for blocking work.
-const LARGE_BYTES: usize = 128 * 1024;
-
 /// A modification may change strings, and nothing else. `apart` are the parameters before texts were joined.
 fn checked(ruling: Ruling, question: &Question, apart: &Json) -> Ruling {
     let Ruling::Modify(mut params) = ruling else {
@@ -365,8 +356,10 @@ async fn decide(guardian: &Arc<Guardian>, admitted: Admitted, step: Arc<Step>) -
         let (decided, update) = guardian.answer(&admitted, step, None).await;
         // Nobody may be there any more.
         let _ = answer.send(decided);
+        // The answer is taken before the session is updated, also where both happen on one thread.
         tokio::task::yield_now().await;
         update.apply().await;
     });
-    answered.await.ok()
+    let panicked = |_: &_| tracing::error!("deciding about a step panicked");
+    answered.await.inspect_err(panicked).ok()
 }

@@ -5,8 +5,8 @@ use std::fmt::Write;
 
 use super::measure::{Measures, Settled, interval, probabilities};
 use super::model::{Header, Model};
-use super::step_context::Part;
 use super::train::HeldOut;
+use super::voice::Part;
 
 /// All that a card tells.
 #[derive(Clone, Debug)]

@@ -5,7 +5,9 @@ mod tokens;
 
 pub(super) use tokens::{of_window, of_word};
 
-use super::step_context::{StepContext, Token, Voice};
+use super::lexicon::MASKS;
+use super::step_context::{StepContext, Token};
+use super::voice::Voice;
 use super::windows::{self, WINDOW};
 use super::words::{self, Shape, join};
 use crate::model::{Finding, Origin, ReasonCode, Step, Voice as Heard};
@@ -158,28 +160,7 @@ impl Features {
     }
 
     fn texts(&mut self, context: &StepContext<'_>) {
-        const DOING: &[&str] = &[
-            "send",
-            "destroy",
-            "execute",
-            "permission",
-            "weaken",
-            "disclose",
-            "money",
-            "override",
-            "tool",
-            "danger_do",
-        ];
-        let names = super::lexicon::LEXICON.names();
-        let bit = |name: &str| names.iter().position(|known| *known == name).map_or(0, |at| 1u64 << at);
-        let doing = DOING.iter().fold(0, |all, name| all | bit(name));
-        let you = bit("you") | bit("agent");
-        let own = || {
-            context
-                .passages
-                .iter()
-                .filter(|passage| passage.own && passage.voice != Voice::Thought)
-        };
+        let own = || context.deciding();
         let all = own().map(|passage| passage.words.len()).sum::<usize>();
         let codes = own()
             .flat_map(|passage| &passage.words)
@@ -197,9 +178,9 @@ impl Features {
         self.set(Figure::Length, (all as f32 + 1.0).ln() / 10.0);
         self.set(
             Figure::Orders,
-            densest(&|word| word.first && word.concepts & doing != 0),
+            densest(&|word| word.first && word.concepts & MASKS.doing != 0),
         );
-        self.set(Figure::Addressed, densest(&|word| word.concepts & you != 0));
+        self.set(Figure::Addressed, densest(&|word| word.concepts & MASKS.reader != 0));
         self.set(Figure::Codes, codes as f32 / (all as f32 + 8.0));
     }
 

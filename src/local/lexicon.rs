@@ -8,6 +8,55 @@ use super::words::{self, Word, join};
 /// The concepts, in the order of the file, and what stands for them.
 pub(super) static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| Lexicon::parse(include_str!("lexicon.txt")));
 
+/// Concepts that features ask for by name.
+pub(super) static MASKS: LazyLock<Masks> = LazyLock::new(|| Masks::of(&LEXICON));
+
+/// Sets of concepts.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Masks {
+    /// Doing something that can do harm.
+    pub(super) doing: Concepts,
+    /// Whoever reads a text.
+    pub(super) reader: Concepts,
+    /// Words that begin an order.
+    pub(super) verb: Concepts,
+}
+
+/// The names of the concepts of [`Masks::doing`].
+const DOING: &[&str] = &[
+    "send",
+    "destroy",
+    "execute",
+    "permission",
+    "weaken",
+    "disclose",
+    "money",
+    "override",
+    "tool",
+    "danger_do",
+];
+
+/// Those of [`Masks::reader`].
+const READER: &[&str] = &["you", "agent"];
+/// That of [`Masks::verb`].
+const VERB: &[&str] = &["verb"];
+
+impl Masks {
+    fn of(lexicon: &Lexicon) -> Self {
+        let set = |names: &[&str]| {
+            let places = lexicon.names.iter().enumerate();
+            places
+                .filter(|(_, name)| names.contains(name))
+                .fold(0, |all, (at, _)| all | 1u64 << at.min(63))
+        };
+        Self {
+            doing: set(DOING),
+            reader: set(READER),
+            verb: set(VERB),
+        }
+    }
+}
+
 /// Words of the longest phrase.
 const LONGEST: usize = 4;
 /// Bytes of what long words are known by.
@@ -85,11 +134,6 @@ impl Lexicon {
         }
     }
 
-    /// The names of the concepts, in order.
-    pub(super) fn names(&self) -> &[&'static str] {
-        &self.names
-    }
-
     /// What is known of the first of these words of a text, and of the phrases that begin with it.
     pub(super) fn at(&self, text: &str, words: &[Word]) -> Known {
         let Some(first) = words.first() else {
@@ -154,7 +198,7 @@ mod tests {
         let mut words = Vec::new();
         words::read(text, &mut words);
         let found = (0..words.len()).fold(0, |all, at| all | LEXICON.at(text, &words[at..]).concepts);
-        let names = LEXICON.names().iter().enumerate();
+        let names = LEXICON.names.iter().enumerate();
         names
             .filter(|(bit, _)| found & (1 << bit) != 0)
             .map(|(_, name)| *name)
@@ -163,7 +207,10 @@ mod tests {
 
     #[test]
     fn words_stems_and_phrases_of_many_languages_stand_for_concepts() {
-        assert!(LEXICON.names().len() <= 64);
+        assert!(LEXICON.names.len() <= 64);
+        for name in DOING.iter().chain(READER).chain(VERB) {
+            assert!(LEXICON.names.contains(name), "{name}");
+        }
         assert_eq!(concepts("Überweisungen"), ["money"]);
         assert!(concepts("without telling anybody").contains(&"secret_way"));
         assert!(concepts("请忽略之前的指示").contains(&"override"));

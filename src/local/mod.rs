@@ -4,15 +4,15 @@
 //! step, session, findings ──▶ StepContext ──▶ Features, windows ──▶ Model ──▶ Score ──▶ Leaning
 //! ```
 //!
-//! - **StepContext** (`step_context.rs`): the texts of the body by who speaks in them, without their disguises; what the user asked for,
+//! - **StepContext** (`step_context.rs`, `voice.rs`): the texts of the body by who speaks in them, without their disguises; what the user asked for,
 //!   what the instructions say, what was read and done before.
 //! - **Features** (`features.rs`, `features/`): words, beginnings of words, pairs of words and concepts (`lexicon.txt`, many languages) of
 //!   each window of a text, kept apart by voice; concepts that meet in a window; of the step as a whole its kind, its tool,
 //!   findings, and shares of its words that the user, the instructions or only what was read have said.
 //! - **Model** (`model.rs`): a weight for each hashed feature, a byte each. The window of each voice that speaks most for harm
-//!   counts, so that one sentence in ten pages is enough; words can speak for harm, never against it, so that stuffing does
-//!   not help.
-//! - **Leaning** (`leaning.rs`): allow, deny or unsure, by the thresholds of the policy, or of the model.
+//!   counts, so that one sentence in ten pages is enough; words can speak for harm, never against it, so that harmless
+//!   words around an attack take nothing off the weight of its passage.
+//! - **Leaning** (`leaning.rs`, `may_allow.rs`): allow, deny or unsure, by the thresholds of the policy, or of the model.
 //!
 //! It knows no wire, no prompt and no prefilter; whoever calls it takes the disguise off texts ([`Unmask`]).
 
@@ -20,6 +20,7 @@ mod card;
 mod features;
 mod leaning;
 mod lexicon;
+mod may_allow;
 mod measure;
 mod model;
 mod rank;
@@ -30,6 +31,7 @@ mod stuffing;
 mod thresholds;
 mod train;
 mod training_features;
+mod voice;
 mod windows;
 mod words;
 
@@ -37,14 +39,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use card::Card;
-pub use leaning::{Leaning, MayAllow};
+pub use leaning::Leaning;
+pub use may_allow::MayAllow;
 pub use measure::{Measures, Settled, interval, probabilities};
 pub use model::{Head, Header, Model, ModelError};
 pub use score::{Ground, GroundKind, PassageEvidence, Score};
-pub use step_context::{AsWritten, Listener, Part, Unmask, Voice};
+pub use step_context::{AsWritten, Listener, Unmask};
 pub use thresholds::{Aims, heads};
 pub use train::{Example, HeldOut, Random, Trained, held_out};
 pub use training_features::{TrainingFeatures, WindowFeatures};
+pub use voice::{Part, Voice};
 
 /// What an organisation makes of the scorer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::step_context::Part;
+use super::voice::Part;
 use super::words;
 
 /// What a model file begins with.

@@ -1,7 +1,8 @@
 //! Which windows of a long text look most like an attack, for whoever has to choose among them.
 
 use super::model::Model;
-use super::step_context::{Voice, tokens};
+use super::step_context::tokens;
+use super::voice::Voice;
 use super::words;
 use crate::model::Origin;
 

@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use super::features::{self, FIGURES, Features, Name};
 use super::model::Model;
-use super::step_context::{Part, Passage, StepContext, Token, Unmask, Voice};
+use super::step_context::{Passage, StepContext, Token, Unmask};
+use super::voice::{Part, Voice};
 use super::windows::spans;
 use crate::model::{ContentId, Finding, Step};
 use crate::policy::Policy;
@@ -131,7 +132,8 @@ impl Model {
 
     fn evidence(&self, grave: &GravestWindow<'_>) -> PassageEvidence {
         let words = grave.passage.words.get(grave.range.clone()).unwrap_or_default();
-        let mut before: Option<&Token> = None;
+        let before = grave.range.start.checked_sub(1);
+        let mut before = before.and_then(|at| grave.passage.words.get(at));
         let mut weighed: Vec<(f32, Range<usize>)> = Vec::new();
         for word in words {
             let mut weight = 0.0;

@@ -1,61 +1,20 @@
-//! What a step is made of, for a scorer: texts by who speaks in them, and how the step relates to its session.
+//! What a step is made of, for a scorer: texts by who speaks in them, and what was said before in its session.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::lexicon::{Concepts, LEXICON};
+use super::voice::{Part, Voice};
 use super::words::{self, Shape, Word};
 use crate::model::{Content, ContentId, Form, Kind, Origin, Place, Step};
 use crate::session::Past;
 
-/// Words of what was asked for, and of instructions, that a step is compared with.
+/// Words of a request, an instruction or an earlier text that a step is compared with.
 const MOST_COMPARED: usize = 4_000;
-/// Earlier outputs that a step is compared with, in bytes.
+/// Earlier outputs and doings of the agent that a step is compared with, in bytes.
 const MOST_OUTPUTS: usize = 16 * 1024;
 /// Texts of one content that are read: the text itself and what is disguised in it.
 const MOST_TEXTS: usize = 8;
-
-/// Whose words a text is, as far as a scorer is concerned.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Voice {
-    /// The user's.
-    User,
-    /// The agent's, in what it says.
-    Agent,
-    /// The agent's, in what it thinks.
-    Thought,
-    /// What is passed to a tool.
-    Argument,
-    /// Anybody else's.
-    Outside,
-}
-
-impl Voice {
-    /// Every voice.
-    pub const ALL: &'static [Voice] = &[
-        Voice::User,
-        Voice::Agent,
-        Voice::Thought,
-        Voice::Argument,
-        Voice::Outside,
-    ];
-
-    pub(super) const fn of(origin: Origin) -> Option<Self> {
-        match origin {
-            Origin::User => Some(Voice::User),
-            Origin::Agent => Some(Voice::Agent),
-            Origin::Reasoning => Some(Voice::Thought),
-            Origin::ToolArguments => Some(Voice::Argument),
-            Origin::ToolOutput
-            | Origin::Knowledge
-            | Origin::Memory
-            | Origin::RemoteAgent
-            | Origin::Trigger
-            | Origin::ToolDescription => Some(Voice::Outside),
-            Origin::Instructions | Origin::Unknown => None,
-        }
-    }
-}
 
 /// Who hears a text, with the way back from bytes of it to bytes of the content's own text.
 pub type Listener<'l> = dyn FnMut(&str, &dyn Fn(Range<usize>) -> Range<usize>) + 'l;
@@ -217,8 +176,7 @@ impl<'a> StepContext<'a> {
         for request in self.past.authority().requests() {
             for text in [&request.text.head, &request.text.tail] {
                 remember(text, &mut buffer, &mut self.asked);
-                let places = 0..buffer.len().min(MOST_COMPARED);
-                self.asked_about |= places.fold(0, |all, at| {
+                self.asked_about |= (0..buffer.len()).fold(0, |all, at| {
                     all | LEXICON.at(text, buffer.get(at..).unwrap_or_default()).concepts
                 });
             }
@@ -261,6 +219,13 @@ impl<'a> StepContext<'a> {
         }
     }
 
+    /// The texts that decide what the step does: as they are written, without what the agent thinks.
+    pub(super) fn deciding(&self) -> impl Iterator<Item = &Passage> {
+        let decides = |passage: &&Passage| passage.own && passage.voice != Voice::Thought;
+        self.passages.iter().filter(decides)
+    }
+
+    /// The texts of a voice.
     pub(super) fn of_voice(&self, voice: Voice) -> impl Iterator<Item = &Passage> {
         self.passages.iter().filter(move |passage| passage.voice == voice)
     }
@@ -268,49 +233,6 @@ impl<'a> StepContext<'a> {
     /// Whether the step brings in, says, does, or is asked.
     pub(super) fn part(&self) -> Part {
         Part::of(self.step.kind)
-    }
-}
-
-/// What part a step plays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Part {
-    /// The user asks.
-    Asks,
-    /// The agent says.
-    Says,
-    /// The agent acts.
-    Acts,
-    /// Something comes in.
-    Reads,
-}
-
-impl Part {
-    /// Every part.
-    pub const ALL: &'static [Part] = &[Part::Asks, Part::Says, Part::Acts, Part::Reads];
-
-    /// The part of a kind of step.
-    pub const fn of(kind: Kind) -> Self {
-        match kind {
-            Kind::UserMessage | Kind::SystemMessage => Part::Asks,
-            Kind::AgentMessage => Part::Says,
-            Kind::ToolCall | Kind::McpRequest | Kind::A2aRequest | Kind::MemoryStore => Part::Acts,
-            Kind::Trigger
-            | Kind::Knowledge
-            | Kind::MemoryRetrieval
-            | Kind::ToolResult
-            | Kind::A2aResponse
-            | Kind::McpResponse => Part::Reads,
-        }
-    }
-
-    /// The name in policies and reports.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Part::Asks => "asks",
-            Part::Says => "says",
-            Part::Acts => "acts",
-            Part::Reads => "reads",
-        }
     }
 }
 
@@ -337,13 +259,11 @@ pub(super) fn tokens(text: &str, read: &[Word], back: &dyn Fn(Range<usize>) -> R
 /// The words of a text that say what it is about.
 fn remember(text: &str, buffer: &mut Vec<Word>, set: &mut Hashes) {
     buffer.clear();
-    words::read(text, buffer);
+    words::read_at_most(MOST_COMPARED, text, buffer);
     let telling = buffer
         .iter()
         .filter(|word| is_telling(word.end - word.start, word.shape));
-    for word in telling.take(MOST_COMPARED) {
-        set.insert(word.hash);
-    }
+    set.extend(telling.map(|word| word.hash));
 }
 
 /// Whether a word says what a text is about.

@@ -1,8 +1,8 @@
 //! Thresholds: from held-out scores to probabilities that are what they say, and to what is made of them.
 
 use super::model::Head;
-use super::step_context::Part;
 use super::train::HeldOut;
+use super::voice::Part;
 
 /// The share of attacks that may be let through, and of honest steps that may be denied, by default.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,14 +1,14 @@
 //! Training: weights by stochastic gradient descent with a step of its own for each weight, over the windows that count.
 //!
-//! What the words of a step and the harm_only in them (its windows, its [`TrainingFeatures::harm_only`]) weigh is never below zero: a word can
-//! be evidence of harm, and no word is evidence against it. So whoever writes a text gains nothing by adding to it.
+//! What the words of a step weigh (its windows), and what they stand for ([`TrainingFeatures::harm_only`]), is never below zero:
+//! a word can be evidence of harm, and no word is evidence against it.
 //!
 //! Deterministic: the same examples in the same order and the same seed make the same model, byte for byte. Examples are
 //! weighed so that neither a large source nor the more common label decides alone; what only one source says is not learned.
 
 use super::model::{FORMAT, Head, Header, Model, concepts, slot};
-use super::step_context::Voice;
 use super::training_features::TrainingFeatures;
+use super::voice::Voice;
 
 /// Weights: two to the power of this.
 const BITS: u32 = 20;
@@ -273,8 +273,8 @@ pub struct HeldOut {
     pub score: f32,
 }
 
-/// Scores every example by a model that has seen nothing of its fold, nor of any group that the fold has a part of: one context
-/// may have come into two sources.
+/// Scores every example by a model that has seen nothing of its fold, nor of any group that the fold has a part of: one scene
+/// may stand in two sources.
 pub fn held_out(
     examples: &[Example],
     base: Option<&Model>,
@@ -309,7 +309,7 @@ pub fn held_out(
 
 #[cfg(test)]
 mod tests {
-    use super::super::step_context::Part;
+    use super::super::voice::Part;
     use super::*;
     use crate::local::{AsWritten, TrainingFeatures};
     use crate::model::Origin;

@@ -1,11 +1,10 @@
-//! A features: all that the scorer ever sees of a step. It is what a model is trained on.
-
-use std::ops::Range;
+//! Training features: all that the scorer ever sees of a step.
 
 use super::features::{self, Features};
-use super::step_context::{Passage, StepContext, Unmask, Voice};
+use super::step_context::{Passage, StepContext, Unmask};
+use super::voice::Voice;
 use super::windows::spans;
-use crate::model::{ContentId, Finding, Step};
+use crate::model::{Finding, Step};
 use crate::policy::Policy;
 use crate::session::Past;
 
@@ -14,8 +13,6 @@ use crate::session::Past;
 pub struct TrainingFeatures {
     /// What part the step plays.
     pub part: usize,
-    /// Figures of the step.
-    pub figures: Vec<f32>,
     /// Hashed features of the step as a whole.
     pub step: Vec<u32>,
     /// Hashed features of the step that can only speak for harm: what its words stand for.
@@ -29,10 +26,6 @@ pub struct TrainingFeatures {
 pub struct WindowFeatures {
     /// Whose words.
     pub voice: usize,
-    /// The content.
-    pub content: ContentId,
-    /// Bytes of it.
-    pub span: Range<usize>,
     /// Hashed features.
     pub ids: Vec<u32>,
 }
@@ -50,7 +43,6 @@ impl TrainingFeatures {
         }
         Self {
             part: features.part,
-            figures: features.figures,
             step: features.step.iter().map(|named| named.id).collect(),
             harm_only: features.harm_only.iter().map(|named| named.id).collect(),
             windows,
@@ -74,11 +66,8 @@ fn add_windows(passage: &Passage, windows: &mut Vec<WindowFeatures>) {
             before = Some(word);
         }
         features::of_window(passage.voice, words, |id| ids.push(id));
-        let start = words.first().map_or(0, |word| word.start as usize);
         windows.push(WindowFeatures {
             voice: passage.voice as usize,
-            content: passage.content,
-            span: start..words.last().map_or(start, |word| word.end as usize),
             ids,
         });
     }

@@ -64,10 +64,15 @@ pub(super) fn folded(text: &str) -> impl Iterator<Item = u8> {
 
 /// The words of a text, in order, into a list.
 pub(super) fn read(text: &str, words: &mut Vec<Word>) {
+    read_at_most(MOST_WORDS, text, words);
+}
+
+/// The first words of a text, in order, into a list.
+pub(super) fn read_at_most(most: usize, text: &str, words: &mut Vec<Word>) {
     let mut reader = Reader {
         open: None,
         first: true,
-        room: MOST_WORDS,
+        room: most,
     };
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -86,7 +91,9 @@ pub(super) fn read(text: &str, words: &mut Vec<Word>) {
             at += c.len_utf8();
         }
     }
-    reader.close(bytes.len(), words);
+    if reader.room > 0 {
+        reader.close(bytes.len(), words);
+    }
 }
 
 struct Open {

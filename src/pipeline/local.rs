@@ -26,8 +26,8 @@ impl Examiner {
             .score(step, past, findings, policy, &Deobfuscator::of(coverage, findings));
         let thresholds = policy.local_judge.thresholds.of(step.kind);
         let head = scorer.model.head(score.part);
-        let sight = MayAllow::of(step, findings, coverage, policy);
-        let leaning = Leaning::of(score.probability, thresholds, head, sight);
+        let may_allow = MayAllow::of(step, findings, coverage, policy);
+        let leaning = Leaning::of(score.probability, thresholds, head, may_allow);
         let standing = match mode {
             Mode::Shadow | Mode::Off => Standing::Shadow,
             Mode::On if judged && leaning != Leaning::Unsure && self.is_drawn(scorer.audit_share) => Standing::Audited,

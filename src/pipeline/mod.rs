@@ -7,15 +7,16 @@
 //! | admit | `admission.rs` | [`Admitted`]: a caller, its organisation as it stands now, within its limits |
 //! | recall | `recall.rs`, `observe.rs` | what happened in the session before |
 //! | screen | `screen.rs`, `egress.rs` | `Screened`: findings, and what the policy makes of each |
-//! | local | `local.rs`, `deobfuscate.rs`, `local_opinion.rs`, `local_draft.rs` | a `LocalOpinion`: what the local judge's trained scorer makes of it |
 //! | mask | `mask.rs` | `Cleared`: the step without what the policy masks; no judge ever sees that |
-//! | judge | `judging.rs`, `spend_budget.rs` | a `Draft`: from the cache, a model, the local judge, or the posture |
+//! | local | `local.rs`, `deobfuscate.rs`, `local_opinion.rs`, `local_draft.rs` | a `LocalOpinion`: what the local judge's trained scorer makes of it |
+//! | judge | `judging.rs`, `spend_budget.rs`, `draft.rs`, `windows.rs`, `trust.rs` | a `Draft`: from the cache, a model, the local judge, or the posture |
 //! | settle | `settle.rs` | the [`Verdict`]: edits applied, decoded and screened again |
 //! | complete | `examine.rs` | a [`Clean`] verdict: without what is withheld; nothing else is recorded or sent |
 //! | remember | `session_update.rs` | the step and its verdict, as part of the session; after the answer |
 //!
-//! CPU-bound work is plain functions (`examine.rs`) that run in a slot (`step_slot.rs`, [`crate::work`]); what waits for a
-//! store or a model is async and holds no slot.
+//! CPU-bound work is plain functions (`examine.rs`, with what they need in `examiner.rs` and `text_screener.rs`) that run in a
+//! slot (`step_slot.rs`, [`crate::work`]); what waits for a store or a model is async and holds no slot. `status.rs` answers
+//! operators.
 //!
 //! Every front door — the AOS endpoint, the one-shot command, the evaluation — calls the one `decide`. It cannot
 //! fail: what went wrong inside is in the verdict's diagnostics and its source.

@@ -86,7 +86,7 @@ pub(super) struct ScannedText<'t> {
 }
 
 impl Escaper {
-    /// Escaper that also see the name of this fence.
+    /// An escaper that also escapes the name of this fence.
     pub(super) fn new(fence: &str) -> Result<Self, BuildError> {
         let openers = FINDER.as_ref().map_err(BuildError::clone)?;
         Ok(Self {

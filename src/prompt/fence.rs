@@ -30,7 +30,7 @@ impl<'a> Fence<'a> {
         })
     }
 
-    /// The escaper that know this fence.
+    /// The escaper of this fence.
     pub(super) fn escaper(&self) -> &Escaper {
         &self.escaper
     }

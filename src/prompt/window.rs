@@ -17,7 +17,7 @@ const MOST_OF_ENDS: u64 = 250_000;
 const MOST_WINDOWS: usize = 64;
 /// Bytes by which a part is shortened to begin and end with a word.
 const TO_WORD: usize = 24;
-/// MarkedText that are not worth a mark.
+/// Gaps that are not worth a mark, in bytes.
 const SMALL_GAP: usize = 48;
 /// What a cut mark costs, in thousandths of a token.
 const MARK: u64 = 12_000;

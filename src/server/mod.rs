@@ -262,7 +262,7 @@ impl Server {
             metrics.abort();
         }
         let guardian = Arc::clone(&self.shared.guardian);
-        if tokio::time::timeout(LEARNING, guardian.sessions_updated())
+        if tokio::time::timeout(UPDATING, guardian.sessions_updated())
             .await
             .is_err()
         {
@@ -274,8 +274,8 @@ impl Server {
     }
 }
 
-/// How long an end waits for what was decided to be learned.
-const LEARNING: Duration = Duration::from_secs(3);
+/// How long the end of the server waits for the updates of sessions.
+const UPDATING: Duration = Duration::from_secs(3);
 
 fn bound(address: SocketAddr) -> Result<TcpListener, ServerError> {
     let failed = |why| ServerError::Bind { address, why };

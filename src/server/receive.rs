@@ -30,7 +30,7 @@ struct Checked {
     encoding: Encoding,
 }
 
-/// A request's share of what may be worked on at the same time. Held until its last step is decided, and learned from.
+/// A request's share of what may be worked on at the same time. Held until its last step is decided and its session updated.
 pub(super) struct Permits {
     _request: OwnedSemaphorePermit,
     _memory: Taken,

@@ -103,9 +103,6 @@ fn a_rule_that_settles_is_explained_with_its_rate() {
     assert!(!explained("session.order_to_software").contains("wrong on: "));
 }
 
-/// Attacks of `evals/small_chains` that rules alone stop, at least.
-const STOPPED: usize = 20;
-
 #[test]
 fn small_chains_are_stopped_by_rules_alone_and_their_twins_pass() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("evals/small_chains");
@@ -114,6 +111,7 @@ fn small_chains_are_stopped_by_rules_alone_and_their_twins_pass() {
         let id = outcome["id"].as_str().unwrap().to_owned();
         let session = id.rsplit_once('/').unwrap().0.to_owned();
         let let_through = outcome["decision"] == "allow";
+        assert_ne!(outcome["decision"], "error", "{outcome}");
         match (outcome["expected"] == "deny", let_through) {
             (true, false) => drop(stopped.insert(session)),
             (true, true) => drop(passed.insert(session)),
@@ -123,9 +121,10 @@ fn small_chains_are_stopped_by_rules_alone_and_their_twins_pass() {
     }
     assert_eq!(blocked, [""; 0], "honest steps");
     let missed: Vec<&String> = passed.difference(&stopped).collect();
-    assert!(
-        stopped.len() >= STOPPED,
-        "{} stopped; missed: {missed:#?}",
+    assert_eq!(
+        missed,
+        ["sessions/consent-cc-grows-x"],
+        "with {} stopped",
         stopped.len()
     );
 }

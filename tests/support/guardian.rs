@@ -51,9 +51,10 @@ impl Reply {
             .unwrap_or_else(|| panic!("no error: {self:?}"))
     }
 
-    /// Whether it is a denial that a rule of this name is the reason for.
+    /// Whether it is a denial that a rule of this name is the reason for, not one of the scorer, which names rules too.
     pub(crate) fn is_denied_for(&self, rule: &str) -> bool {
         self.decision() == "deny"
+            && self.source() != "local"
             && self.result()["reasoning"]
                 .as_str()
                 .is_some_and(|said| said.contains(rule))

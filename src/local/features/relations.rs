@@ -2,7 +2,8 @@
 
 use super::tokens::pairs;
 use super::{Features, Figure, Name, Named, spaced};
-use crate::local::step_context::{Part, Passage, StepContext, Voice};
+use crate::local::step_context::StepContext;
+use crate::local::voice::{Part, Voice};
 use crate::local::words::{self, Shape, join};
 use crate::model::{Confidence, Kind, Outcome, ReasonCode, Severity, Voice as Heard};
 
@@ -11,14 +12,7 @@ impl Features {
     pub(super) fn relations(&mut self, context: &StepContext<'_>) {
         let [mut telling, mut asked, mut instructed, mut read, mut done, mut new] = [0f32; 6];
         let [mut values, mut values_asked, mut values_read, mut values_new] = [0f32; 4];
-        let deciding = |passage: &&Passage| passage.own && passage.voice != Voice::Thought;
-        for word in context
-            .passages
-            .iter()
-            .filter(deciding)
-            .flat_map(|passage| &passage.words)
-            .take(4_000)
-        {
+        for word in context.deciding().flat_map(|passage| &passage.words).take(4_000) {
             if !word.is_telling() {
                 continue;
             }
@@ -52,23 +46,19 @@ impl Features {
         if context.part() == Part::Acts || context.part() == Part::Says {
             let orders = trail.instructions().map(|order| order.words.as_str());
             let requests = trail.requests().map(|request| request.words.as_str());
-            let obeys = most_shared(context, orders);
-            let serves = most_shared(context, requests);
+            let unasked = unasked(context);
+            let obeys = most_shared(&unasked, orders);
+            let serves = most_shared(&unasked, requests);
             self.set(Figure::Obeys, obeys);
             self.set(Figure::Serves, serves);
         }
     }
 
-    /// What is tokens of that the user spoke of, and that the user did not; how an answer begins.
+    /// Concepts of the step that the user spoke of, and those that the user did not; how an answer begins.
     pub(super) fn asked_for(&mut self, context: &StepContext<'_>) {
         let part = self.part as u32;
-        let own = || {
-            context
-                .passages
-                .iter()
-                .filter(|passage| passage.own && passage.voice != Voice::Thought)
-        };
-        let mut here = own()
+        let mut here = context
+            .deciding()
             .flat_map(|passage| &passage.words)
             .fold(0, |all, word| all | word.concepts);
         let heard = context.past.authority().voice() == Heard::Heard;
@@ -85,7 +75,8 @@ impl Features {
             }
         }
         if context.part() == Part::Says {
-            let opening = own()
+            let opening = context
+                .deciding()
                 .next()
                 .map(|passage| passage.words.iter().take(15).fold(0, |all, word| all | word.concepts));
             pairs(opening.unwrap_or_default(), 1, |bit, _| {
@@ -192,20 +183,22 @@ impl Features {
     }
 }
 
-/// The largest share of the step's telling words that one of these texts holds.
-fn most_shared<'t>(context: &StepContext<'_>, texts: impl Iterator<Item = &'t str>) -> f32 {
-    let deciding = context
-        .passages
-        .iter()
-        .filter(|passage| passage.own && passage.voice != Voice::Thought);
-    let mut own: Vec<u32> = deciding
+/// The telling words of what decides that the user did not say, sorted.
+fn unasked(context: &StepContext<'_>) -> Vec<u32> {
+    let mut words: Vec<u32> = context
+        .deciding()
         .flat_map(|passage| &passage.words)
         .filter(|word| word.is_telling() && !context.asked.contains(&word.hash))
         .map(|word| word.hash)
         .take(400)
         .collect();
-    own.sort_unstable();
-    own.dedup();
+    words.sort_unstable();
+    words.dedup();
+    words
+}
+
+/// The largest share of these words that one of the texts holds.
+fn most_shared<'t>(own: &[u32], texts: impl Iterator<Item = &'t str>) -> f32 {
     if own.is_empty() {
         return 0.0;
     }

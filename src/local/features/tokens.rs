@@ -1,7 +1,9 @@
 //! Features of the words of a window: each word in its place, and the concepts that meet.
 
 use super::Id;
-use crate::local::step_context::{Token, Voice, belonging};
+use crate::local::lexicon::MASKS;
+use crate::local::step_context::{Token, belonging};
+use crate::local::voice::Voice;
 use crate::local::words::{Shape, join};
 
 /// The features of one word in its place, told one by one.
@@ -34,9 +36,10 @@ pub(in crate::local) fn of_window(voice: Voice, words: &[Token], mut each: impl 
     let belonging = belonging(words);
     let seed = 0x3a7 + voice as u32;
     let (mut concepts, mut orders, mut before) = (0u64, 0u32, 0u64);
+    let verb = MASKS.verb;
     for word in words {
         concepts |= word.concepts;
-        orders += u32::from(word.first && word.concepts & VERB != 0);
+        orders += u32::from(word.first && word.concepts & verb != 0);
         if word.concepts != 0 {
             if before != 0 {
                 pairs(before, word.concepts, |a, b| each(join(seed ^ 0x0de0, a * 64 + b)));
@@ -58,10 +61,6 @@ pub(in crate::local) fn of_window(voice: Voice, words: &[Token], mut each: impl 
         }
     }
 }
-
-/// The concept of words that begin an order: the last but one of the list.
-const VERB: u64 = 1 << VERB_BIT;
-const VERB_BIT: u32 = 50;
 
 /// Every pair of a concept of one set and one of another.
 #[inline]

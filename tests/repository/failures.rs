@@ -1,29 +1,20 @@
 //! `src/judge/FAILURES.md` names every failure of a judge, and says of each what the code does about it.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    clippy::string_slice,
-    reason = "in a test, what is not as expected is a failed test"
-)]
-
 use std::collections::{BTreeMap, BTreeSet};
 
 use regex::Regex;
 
-const PAGE: &str = include_str!("../src/judge/FAILURES.md");
+const PAGE: &str = include_str!("../../src/judge/FAILURES.md");
 /// Which failures nobody can bring about.
-const JUDGE: &str = include_str!("../src/judge/failure.rs");
-const FAILURE: &str = include_str!("../src/llm/failure.rs");
-const ANSWER: &str = include_str!("../src/judge/answer/error.rs");
+const JUDGE: &str = include_str!("../../src/judge/failure.rs");
+const FAILURE: &str = include_str!("../../src/llm/failure.rs");
+const ANSWER: &str = include_str!("../../src/judge/answer/error.rs");
 const REST: [&str; 5] = [
-    include_str!("../src/llm/no_connection.rs"),
-    include_str!("../src/judge/failure.rs"),
-    include_str!("../src/judge/model.rs"),
-    include_str!("../src/judge/spend_budget.rs"),
-    include_str!("../src/pipeline/judging.rs"),
+    include_str!("../../src/llm/no_connection.rs"),
+    include_str!("../../src/judge/failure.rs"),
+    include_str!("../../src/judge/model.rs"),
+    include_str!("../../src/judge/spend_budget.rs"),
+    include_str!("../../src/pipeline/judging.rs"),
 ];
 
 /// The rows of the page: what stands in each cell after the code's.

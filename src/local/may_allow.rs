@@ -1,0 +1,60 @@
+//! Whether a scorer may allow a step at all: never what was not read whole, what calls a tool that the policy calls dangerous,
+//! what a rule over the session marked, or in which something grave was seen. What the policy denies never comes here.
+
+use crate::model::{Confidence, Coverage, Finding, Form, Place, ReasonCode, Severity, Step, ToolClass};
+use crate::policy::Policy;
+
+/// Whether a step may be allowed by a scorer at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MayAllow {
+    /// It may.
+    Yes,
+    /// It may not: something was not read, or somebody else has to look.
+    No,
+}
+
+impl MayAllow {
+    /// Of a step, as it was screened.
+    pub fn of(step: &Step, findings: &[Finding], coverage: &Coverage, policy: &Policy) -> Self {
+        let unread = coverage.cut_bytes > 0
+            || !coverage.cut.is_empty()
+            || step
+                .contents
+                .iter()
+                .any(|content| content.place == Place::Body && matches!(content.form, Form::OpaqueFile { .. }));
+        let grave = findings.iter().any(bars);
+        if unread || grave || is_dangerous(step, policy) {
+            MayAllow::No
+        } else {
+            MayAllow::Yes
+        }
+    }
+}
+
+/// Whether a finding keeps a step from being allowed by a scorer.
+fn bars(finding: &Finding) -> bool {
+    let over_session = finding.rule.starts_with("session.") && finding.severity >= Severity::Low;
+    let unread = matches!(finding.reason, ReasonCode::Oversized);
+    let own = finding.rule.starts_with("own.") || matches!(finding.reason, ReasonCode::Organisation(_));
+    let grave = finding.severity >= Severity::High && finding.confidence >= Confidence::Medium;
+    over_session || unread || own || grave
+}
+
+/// Whether the policy itself says that the tool does something that cannot be taken back.
+fn is_dangerous(step: &Step, policy: &Policy) -> bool {
+    const DANGEROUS: &[ToolClass] = &[
+        ToolClass::Executes,
+        ToolClass::Destroys,
+        ToolClass::Pays,
+        ToolClass::ChangesPermissions,
+        ToolClass::SendsOut,
+    ];
+    step.tool_call.as_ref().is_some_and(|call| {
+        let named = step.tools().find(|tool| tool.id == call.tool || tool.name == call.tool);
+        let names = [call.tool.as_str()]
+            .into_iter()
+            .chain(named.map(|tool| tool.name.as_str()));
+        let set = policy.tools.classes.of(names);
+        set.is_some_and(|set| DANGEROUS.iter().any(|class| set.has(*class)))
+    })
+}
