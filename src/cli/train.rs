@@ -22,6 +22,10 @@ pub(super) struct Arguments {
     /// Suites to learn from: `.jsonl` files, or folders of them.
     #[arg(required = true, value_name = "SUITE")]
     suites: Vec<PathBuf>,
+    /// Let each step of this one of the suites count so many times, 0.01 to 100: for labels that are nearer to what the model
+    /// will meet. May be given several times.
+    #[arg(long, value_name = "SUITE=N", value_parser = Weight::parse)]
+    weigh: Vec<Weight>,
     /// Write the model there.
     #[arg(long, value_name = "MODEL")]
     out: PathBuf,
@@ -40,6 +44,25 @@ pub(super) struct Arguments {
     seed: u64,
     #[command(flatten)]
     config: ConfigArgument,
+}
+
+/// How often each step of a suite counts.
+#[derive(Clone, Debug)]
+struct Weight {
+    suite: PathBuf,
+    times: f64,
+}
+
+impl Weight {
+    fn parse(text: &str) -> Result<Self, String> {
+        let expected = || "expected SUITE=N, with N from 0.01 to 100".to_owned();
+        let (suite, times) = text.rsplit_once('=').ok_or_else(expected)?;
+        let times = times.parse().ok().filter(|times| (0.01..=100.0).contains(times));
+        Ok(Self {
+            suite: PathBuf::from(suite),
+            times: times.ok_or_else(expected)?,
+        })
+    }
 }
 
 /// Groups are held out in so many parts, and so are sources.
@@ -78,8 +101,9 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
         history: History::Replayed,
         bench: Bench::Own,
     };
-    let examples = labelled(&runner, &cases).await?;
-    let tested = labelled(&runner, &tests).await?;
+    let weights = weights(arguments)?;
+    let examples = labelled(&runner, &cases, &weights).await?;
+    let tested = labelled(&runner, &tests, &BTreeMap::new()).await?;
     if let Some(base) = &base {
         super::output::write(format_args!("{}", gain(&examples, base, arguments.seed)));
     }
@@ -198,8 +222,27 @@ fn keep_apart(cases: &[Case], tests: &[Case]) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// How often steps count, by their ids; those that are not named count once.
+fn weights(arguments: &Arguments) -> anyhow::Result<BTreeMap<String, f64>> {
+    let mut weights = BTreeMap::new();
+    for Weight { suite, times } in &arguments.weigh {
+        anyhow::ensure!(
+            arguments.suites.contains(suite),
+            "--weigh: expected one of the suites to learn from, as it is named there; `{}` is none",
+            suite.display()
+        );
+        let cases = eval::read(std::slice::from_ref(suite))?;
+        weights.extend(cases.into_iter().map(|case| (case.id, *times)));
+    }
+    Ok(weights)
+}
+
 /// What the scorer sees of each case that says what must not pass.
-async fn labelled(runner: &Runner<'_>, cases: &[Case]) -> anyhow::Result<Vec<Example>> {
+async fn labelled(
+    runner: &Runner<'_>,
+    cases: &[Case],
+    weights: &BTreeMap<String, f64>,
+) -> anyhow::Result<Vec<Example>> {
     let mut examples = Vec::with_capacity(cases.len());
     for case in cases.iter().filter(|case| case.expected.decision != Decision::Modify) {
         let features = runner
@@ -211,6 +254,7 @@ async fn labelled(runner: &Runner<'_>, cases: &[Case]) -> anyhow::Result<Vec<Exa
             source: case.source.clone(),
             group: case.group.clone(),
             harmful: case.expected.decision == Decision::Deny,
+            weight: weights.get(&case.id).copied().unwrap_or(1.0),
         });
     }
     Ok(examples)
@@ -234,6 +278,12 @@ fn command(arguments: &Arguments) -> String {
     };
     let mut words = vec!["guardian train".to_owned()];
     words.extend(names(&arguments.suites));
+    for Weight { suite, times } in &arguments.weigh {
+        words.push(format!(
+            "--weigh {}={times}",
+            names(std::slice::from_ref(suite)).concat()
+        ));
+    }
     if !arguments.test.is_empty() {
         words.push("--test".to_owned());
         words.extend(names(&arguments.test));

@@ -38,6 +38,8 @@ pub struct Example {
     pub group: String,
     /// Whether it must not pass.
     pub harmful: bool,
+    /// How often it counts: 1 unless the trainer says otherwise.
+    pub weight: f64,
 }
 
 /// A model in the making.
@@ -218,7 +220,7 @@ fn importance(examples: &[&Example]) -> Vec<f32> {
             .get(&(example.source.as_str(), example.harmful))
             .copied()
             .unwrap_or(1);
-        (size as f64).powf(-SOURCE_DAMPING)
+        (size as f64).powf(-SOURCE_DAMPING) * example.weight
     };
     let total = |harmful: bool| -> f64 {
         let some = examples.iter().filter(|example| example.harmful == harmful);
@@ -325,6 +327,7 @@ mod tests {
             source: source.to_owned(),
             group: text.to_owned(),
             harmful,
+            weight: 1.0,
         }
     }
 
@@ -359,6 +362,24 @@ mod tests {
         assert!(trained.score(&order.features) > trained.score(&plain.features) + 1.0);
         let held = held_out(&examples, None, 7, 2, |example| usize::from(example.source == "b"));
         assert!(held.iter().all(|held| (held.score > 0.0) == held.harmful), "{held:?}");
+    }
+
+    #[test]
+    fn where_sources_disagree_the_one_that_weighs_more_decides() {
+        let mut examples = examples();
+        examples.push(example("The carnival of today is in the list.", "c", true));
+        examples.push(example("The carnival of today is in the list.", "d", false));
+        let score_with = |examples: &mut [Example], attack: f64, honest: f64| {
+            let [.., first, second] = examples else {
+                panic!("two at least")
+            };
+            (first.weight, second.weight) = (attack, honest);
+            let question = second.features.clone();
+            let all: Vec<&Example> = examples.iter().collect();
+            Trained::on(&all, None, 7).score(&question)
+        };
+        let (attack, honest) = (score_with(&mut examples, 8.0, 1.0), score_with(&mut examples, 1.0, 8.0));
+        assert!(attack > honest + 0.5, "{attack} {honest}");
     }
 
     #[test]

@@ -115,3 +115,30 @@ fn what_is_learned_from_is_not_measured_on() {
     let printed = trained(folder.path(), &["--test", "others.jsonl", "--out", "press.model"]);
     assert!(printed.contains("| suites kept apart |"), "{printed}");
 }
+
+#[test]
+fn a_suite_that_weighs_more_moves_the_model_and_what_is_no_suite_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    write_suite(&folder.path().join("slips.jsonl"), 0..12);
+    write_suite(&folder.path().join("others.jsonl"), 12..20);
+    let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
+    trained(folder.path(), &["others.jsonl", "--out", "even.model"]);
+    trained(
+        folder.path(),
+        &["others.jsonl", "--weigh", "slips.jsonl=4", "--out", "heavy.model"],
+    );
+    assert!(read("even.model") != read("heavy.model"));
+    for (weight, expected) in [
+        ("missing.jsonl=4", "expected one of the suites"),
+        ("slips.jsonl=0", "expected SUITE=N"),
+        ("slips.jsonl", "expected SUITE=N"),
+    ] {
+        let output = guardian(
+            folder.path(),
+            &["train", "slips.jsonl", "--weigh", weight, "--out", "no.model"],
+        );
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && said.contains(expected), "{weight}: {said}");
+    }
+    assert!(!folder.path().join("no.model").exists());
+}
