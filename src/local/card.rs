@@ -56,9 +56,11 @@ impl Card<'_> {
             "| held out | honest | attacks | AUROC | stopped at 1 % | stopped at 3 % | mean of sources | settled at 1 % | settled at 2 % |\n\
              |---|---|---|---|---|---|---|---|---|"
         );
+        let by_others: Vec<HeldOut> = self.by_source.iter().filter(|held| self.is_by_others(held)).cloned().collect();
         for (name, held) in [
             ("groups", self.by_group),
             ("whole sources", self.by_source),
+            ("whole sources by others", &by_others),
             ("suites kept apart", self.tested),
         ] {
             if !held.is_empty() {
@@ -82,6 +84,11 @@ impl Card<'_> {
             let licence = self.licences.get(source).map_or("", String::as_str);
             let _ = writeln!(text, "| {source} | {steps} | {attacks} | {licence} |");
         }
+    }
+
+    /// Whether a step comes from a source that others made: one with a licence that is not our own.
+    fn is_by_others(&self, held: &HeldOut) -> bool {
+        self.licences.get(&held.source).is_some_and(|licence| licence != "own")
     }
 
     fn row(&self, text: &mut String, name: &str, held: &[HeldOut]) {
