@@ -400,5 +400,6 @@ const GUESTS: &[&str] = &[
 /// Programs that hand words to other machines.
 const CARRIERS: &[&str] = &[
     "curl", "wget", "nc", "ncat", "netcat", "telnet", "ssh", "scp", "rsync", "sftp", "ftp", "dig", "nslookup", "drill",
-    "httpie", "xh", "socat", "mail", "sendmail", "mutt", "swaks", "invoke", "iwr", "irm", "ping", "gh", "rclone",
+    "httpie", "xh", "socat", "mail", "sendmail", "mutt", "swaks", "invoke", "iwr", "irm", "ping", "gh", "rclone", "lftp",
+    "tftp", "smbclient", "websocat", "grpcurl", "aws", "azcopy", "gsutil", "gcloud", "az", "mc", "s3cmd",
 ];
