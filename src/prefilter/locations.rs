@@ -129,11 +129,7 @@ impl Location {
         }
         for prefix in ["/proc/self/root", "/proc/1/root", "/proc/self/cwd/.."] {
             if let Some(rest) = text.strip_prefix(prefix) {
-                text = if rest.is_empty() {
-                    "/".to_owned()
-                } else {
-                    rest.to_owned()
-                };
+                text = if rest.is_empty() { "/" } else { rest }.to_owned();
             }
         }
         Self {

@@ -5,7 +5,6 @@
 //! a code block or a literal of a text about attacks or tests weighs a quarter.
 
 mod clusters;
-mod needs;
 mod surroundings;
 
 use std::collections::BTreeMap;
@@ -21,7 +20,6 @@ use crate::text::expression::ByteExpression;
 use crate::text::keywords::{KeywordHit, Keywords, Word};
 use crate::text::views::fold_pattern;
 pub(super) use clusters::Cluster;
-use needs::Needs;
 use surroundings::{Surroundings, around};
 
 /// What the rule of a kind of signal says besides what every rule says.
@@ -87,8 +85,6 @@ enum Told {
 struct Pattern {
     kind: usize,
     expression: ByteExpression,
-    /// What else must stand near for it to fit.
-    needs: Needs,
     weight: u32,
     part: Part,
     told: Told,
@@ -170,11 +166,10 @@ impl Signals {
             let wrong = |why: String| file.wrong(&rule.id, why);
             for pattern in &entry.patterns {
                 let index = patterns.len();
-                let (expression, parsed) = ByteExpression::parse(expand(&pattern.re, &fragments)).map_err(wrong)?;
+                let expression = ByteExpression::parse(expand(&pattern.re, &fragments)).map_err(wrong)?;
                 let gate: Vec<String> = pattern.gate.iter().map(|word| fold_pattern(word)).collect();
                 patterns.push(Pattern {
                     kind: kinds.len(),
-                    needs: Needs::of(&parsed, &gate),
                     expression,
                     weight: pattern.weight.unwrap_or(entry.weight) * HALVES,
                     part: entry.part,
@@ -289,36 +284,33 @@ impl Signals {
             let Some(pattern) = self.patterns.get(pattern) else {
                 continue;
             };
-            let within = bytes.get(window.clone()).unwrap_or_default();
-            if pattern.needs.may_be_met(within) {
-                // The byte before a window must be seen, or the window's edge would pass for that of a word.
-                let mut at = window.start;
-                let Some(regex) = pattern.expression.regex() else {
-                    continue;
-                };
-                while let Some(found) = bytes.get(..window.end).and_then(|text| regex.find_at(text, at)) {
-                    let span = found.start()..found.end();
-                    if pattern.is_something_else(folded, &span) {
-                        at = span.end.max(at + 1);
-                        continue;
-                    }
-                    let shown = surroundings.is_shown(&span);
-                    let quoted = shown || surroundings.is_quoted(&span);
-                    let weight = match (shown, quoted) {
-                        (true, _) => pattern.weight / (2 * HALVES),
-                        (false, true) => pattern.weight / HALVES,
-                        (false, false) => pattern.weight,
-                    };
+            // The byte before a window must be seen, or the window's edge would pass for that of a word.
+            let mut at = window.start;
+            let Some(regex) = pattern.expression.regex() else {
+                continue;
+            };
+            while let Some(found) = bytes.get(..window.end).and_then(|text| regex.find_at(text, at)) {
+                let span = found.start()..found.end();
+                if pattern.is_something_else(folded, &span) {
                     at = span.end.max(at + 1);
-                    hits.push(Hit {
-                        kind: pattern.kind,
-                        span,
-                        weight,
-                        part: pattern.part,
-                        told: pattern.told,
-                        quoted,
-                    });
+                    continue;
                 }
+                let shown = surroundings.is_shown(&span);
+                let quoted = shown || surroundings.is_quoted(&span);
+                let weight = match (shown, quoted) {
+                    (true, _) => pattern.weight / (2 * HALVES),
+                    (false, true) => pattern.weight / HALVES,
+                    (false, false) => pattern.weight,
+                };
+                at = span.end.max(at + 1);
+                hits.push(Hit {
+                    kind: pattern.kind,
+                    span,
+                    weight,
+                    part: pattern.part,
+                    told: pattern.told,
+                    quoted,
+                });
             }
         }
         hits.sort_by_key(|hit| (hit.span.start, hit.span.end, hit.kind));

@@ -14,7 +14,6 @@ use std::sync::OnceLock;
 use regex::bytes;
 use regex::{CaptureMatches, Matches, Regex};
 use regex_syntax::ParserBuilder;
-use regex_syntax::hir::Hir;
 
 /// An expression that does not compile.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -141,12 +140,12 @@ impl ByteExpression {
     /// What compiled expressions may take, each.
     const MOST_BYTES: usize = 4 << 20;
 
-    /// Parses an expression; what it consists of is told as well.
-    pub(crate) fn parse(text: String) -> Result<(Self, Hir), String> {
+    /// Parses an expression.
+    pub(crate) fn parse(text: String) -> Result<Self, String> {
         let mut parser = ParserBuilder::new().unicode(false).utf8(false).build();
-        let parsed = parser.parse(&text).map_err(|error| error.to_string())?;
+        parser.parse(&text).map_err(|error| error.to_string())?;
         let regex = OnceLock::new();
-        Ok((Self { text, regex }, parsed))
+        Ok(Self { text, regex })
     }
 
     /// The compiled expression. There is always one: it was parsed, and tests compile every expression.

@@ -107,7 +107,7 @@ impl Format {
             Shape::Pattern(pattern) => pattern.clone(),
             Shape::Labelled => return Ok(None),
         };
-        let (expression, _) = ByteExpression::parse(expression)?;
+        let expression = ByteExpression::parse(expression)?;
         Ok(Some(Self {
             rule,
             form: match (&entry.shape, entry.keywords_at) {

@@ -5,9 +5,10 @@
 //! word of command is needed to see that, and no tool has to be known for one that sends. Words count as they are, behind
 //! percent signs or in base64, with whatever between them.
 
+mod places;
+
 use std::cell::OnceCell;
 use std::collections::HashSet;
-use std::ops::Range;
 
 use super::approvals::claims_consent;
 use super::flow::carries_words;
@@ -15,8 +16,9 @@ use super::scene::{Role, Scene};
 use super::{Sighting, finding};
 use crate::model::{Confidence, Content, Finding, Form, Kind, Origin, Place, Severity, ToolClass, head};
 use crate::session::KeptText;
-use crate::session::taint::{RunWord, ValueKind, opened, run_of, values_of};
+use crate::session::taint::{RunWord, opened, run_of, values_of};
 use crate::tools;
+use places::{Destination, owned, places};
 
 /// Bytes of a text in which places and words are looked for.
 const LONGEST: usize = 16 * 1024;
@@ -136,89 +138,6 @@ fn reaches(command: &str) -> bool {
     let words = tools::words_of(head(command, 2_000));
     let has = |word: &&str| words.iter().any(|known| known == word);
     CARRIERS.iter().any(has)
-}
-
-/// A place to which something may go.
-struct Destination<'t> {
-    /// The host, or the host of an address of mail.
-    host: &'t str,
-    /// What may carry words by itself: the rest of an address, the parts of a host.
-    rest: &'t str,
-    span: Range<usize>,
-    /// Whether it has a rest that may carry something.
-    carries: bool,
-}
-
-/// Addresses and hosts of a text.
-fn places(text: &str) -> impl Iterator<Item = Destination<'_>> {
-    let is_break = |c: char| {
-        c.is_whitespace()
-            || matches!(
-                c,
-                '"' | '\'' | '`' | '<' | '>' | '(' | ')' | '|' | ',' | ';' | '[' | ']'
-            )
-    };
-    let mut at = 0;
-    text.split(is_break).filter_map(move |token| {
-        let span = at..at + token.len();
-        // A break of more than one byte moves what follows: the span is found by its token.
-        at = span.end
-            + text
-                .get(span.end..)
-                .and_then(|rest| rest.chars().next())
-                .map_or(0, char::len_utf8);
-        let token = token.strip_prefix("site:").unwrap_or(token);
-        let (host, rest) = match token.split_once("://") {
-            Some((_, behind)) => behind.split_at(behind.find(['/', '?', '#']).unwrap_or(behind.len())),
-            None if token.starts_with("mailto:") => {
-                let behind = token.trim_start_matches("mailto:");
-                let (addresses, rest) = behind.split_at(behind.find('?').unwrap_or(behind.len()));
-                // Copies go elsewhere than the letter.
-                let copy = rest.split(['?', '&']).find_map(|part| {
-                    let (name, address) = part.split_once('=')?;
-                    matches!(name.to_ascii_lowercase().as_str(), "cc" | "bcc" | "to").then_some(address)
-                });
-                (copy.unwrap_or(addresses), rest)
-            }
-            None if token.contains('@') || names_host(token) => (token, ""),
-            None => return None,
-        };
-        let host = host.rsplit('@').next().unwrap_or_default();
-        let host = host.split(':').next().unwrap_or_default().trim_end_matches('.');
-        is_host(host).then(|| Destination {
-            host,
-            rest,
-            carries: rest.len() > 8 || host.matches('.').count() >= 2,
-            span,
-        })
-    })
-}
-
-/// Whether a bare word is the name of a host, and not of a file.
-fn names_host(token: &str) -> bool {
-    is_host(token) && values_of(token).iter().any(|(kind, _)| *kind == ValueKind::Host)
-}
-
-fn is_host(host: &str) -> bool {
-    let labels = host.split('.').count();
-    let fine = host
-        .bytes()
-        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_'));
-    let last = host.rsplit('.').next().unwrap_or_default();
-    (2..=24).contains(&labels)
-        && fine
-        && host.len() <= 253
-        && (last.len() >= 2 && last.bytes().all(|byte| byte.is_ascii_alphabetic())
-            || labels == 4 && host.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
-}
-
-/// The part of a host that somebody owns: its last two labels, of an address of numbers all of it.
-fn owned(host: &str) -> &str {
-    if host.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
-        return host;
-    }
-    let cut = host.rmatch_indices('.').nth(1).map_or(0, |(at, _)| at + 1);
-    host.get(cut..).unwrap_or(host)
 }
 
 /// What would get to the place: the whole step where its tool hands it over, else what the address itself carries.
@@ -399,6 +318,43 @@ const GUESTS: &[&str] = &[
 
 /// Programs that hand words to other machines.
 const CARRIERS: &[&str] = &[
-    "curl", "wget", "nc", "ncat", "netcat", "telnet", "ssh", "scp", "rsync", "sftp", "ftp", "dig", "nslookup", "drill",
-    "httpie", "xh", "socat", "mail", "sendmail", "mutt", "swaks", "invoke", "iwr", "irm", "ping", "gh", "rclone",
+    "curl",
+    "wget",
+    "nc",
+    "ncat",
+    "netcat",
+    "telnet",
+    "ssh",
+    "scp",
+    "rsync",
+    "sftp",
+    "ftp",
+    "dig",
+    "nslookup",
+    "drill",
+    "httpie",
+    "xh",
+    "socat",
+    "mail",
+    "sendmail",
+    "mutt",
+    "swaks",
+    "invoke",
+    "iwr",
+    "irm",
+    "ping",
+    "gh",
+    "rclone",
+    "lftp",
+    "tftp",
+    "smbclient",
+    "websocat",
+    "grpcurl",
+    "aws",
+    "azcopy",
+    "gsutil",
+    "gcloud",
+    "az",
+    "mc",
+    "s3cmd",
 ];

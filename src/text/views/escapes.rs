@@ -50,10 +50,17 @@ pub(super) fn unescape(text: &str, room: usize) -> Option<Derived> {
 type Unit = (Range<usize>, char);
 
 fn entity(rest: &[u8]) -> Option<Unit> {
-    /// Names, each with the sign that it stands for.
-    const NAMED: &str = "amp& lt< gt> quot\" apos' sol/ bsol\\ colon: semi; period. comma, excl! quest? lpar( rpar) lsqb[ \
-         lbrack[ rsqb] rbrack] lcub{ lbrace{ rcub} rbrace} num# dollar$ percnt% ast* plus+ equals= commat@ hyphen- lowbar_ \
-         grave` vert| verbar|";
+    /// Names, each with the character that it stands for.
+    #[rustfmt::skip]
+    const NAMED: &[(&str, char)] = &[
+        ("amp", '&'), ("lt", '<'), ("gt", '>'), ("quot", '"'), ("apos", '\''), ("sol", '/'), ("bsol", '\\'), ("colon", ':'),
+        ("semi", ';'), ("period", '.'), ("comma", ','), ("excl", '!'), ("quest", '?'), ("lpar", '('), ("rpar", ')'),
+        ("lsqb", '['), ("lbrack", '['), ("rsqb", ']'), ("rbrack", ']'), ("lcub", '{'), ("lbrace", '{'), ("rcub", '}'),
+        ("rbrace", '}'), ("num", '#'), ("dollar", '$'), ("percnt", '%'), ("ast", '*'), ("plus", '+'), ("equals", '='),
+        ("commat", '@'), ("hyphen", '-'), ("lowbar", '_'), ("grave", '`'), ("vert", '|'), ("verbar", '|'), ("nbsp", ' '),
+        ("Tab", '\t'), ("NewLine", '\n'), ("shy", '\u{ad}'), ("zwnj", '\u{200c}'), ("zwj", '\u{200d}'),
+        ("ZeroWidthSpace", '\u{200b}'),
+    ];
     if rest.get(1) == Some(&b'#') {
         let hexadecimal = matches!(rest.get(2), Some(b'x' | b'X'));
         let start = if hexadecimal { 3 } else { 2 };
@@ -86,28 +93,11 @@ fn entity(rest: &[u8]) -> Option<Unit> {
     }
     let length = rest.iter().skip(1).take(16).position(|byte| *byte == b';')?;
     let name = std::str::from_utf8(rest.get(1..1 + length)?).ok()?;
-    let sign = || {
-        let mut known = NAMED.split(' ').filter_map(|known| known.strip_prefix(name));
-        known.find_map(|sign| {
-            sign.chars()
-                .next()
-                .filter(|c| sign.len() == 1 && !c.is_ascii_alphanumeric())
-        })
-    };
-    let c = match name {
-        "nbsp" => ' ',
-        "Tab" => '\t',
-        "NewLine" => '\n',
-        "shy" => '\u{ad}',
-        "zwnj" => '\u{200c}',
-        "zwj" => '\u{200d}',
-        "ZeroWidthSpace" => '\u{200b}',
-        _ => sign()?,
-    };
-    Some((0..length + 2, c))
+    let (_, c) = NAMED.iter().find(|(known, _)| *known == name)?;
+    Some((0..length + 2, *c))
 }
 
-/// A run of `%XX`, read as UTF-8 or one `%uXXXX`.
+/// A run of `%XX`, read as UTF-8, or one `%uXXXX`.
 fn percent(rest: &[u8], units: &mut Vec<Unit>) {
     if matches!(rest.get(1), Some(b'u' | b'U')) {
         units.extend(four_digits(rest, 2).map(|c| (0..6, c)));
