@@ -56,7 +56,12 @@ impl Card<'_> {
             "| held out | honest | attacks | AUROC | stopped at 1 % | stopped at 3 % | mean of sources | settled at 1 % | settled at 2 % |\n\
              |---|---|---|---|---|---|---|---|---|"
         );
-        let by_others: Vec<HeldOut> = self.by_source.iter().filter(|held| self.is_by_others(held)).cloned().collect();
+        let by_others: Vec<HeldOut> = self
+            .by_source
+            .iter()
+            .filter(|held| self.is_by_others(held))
+            .cloned()
+            .collect();
         for (name, held) in [
             ("groups", self.by_group),
             ("whole sources", self.by_source),

@@ -11,7 +11,7 @@ pub struct Aims {
     pub let_through: f64,
     /// Honest steps that are denied where a judge can be asked.
     pub denied: f64,
-    /// Honest steps that are denied where nobody can be asked.
+    /// Honest steps that are denied where nobody can be asked: a missed attack costs more there.
     pub denied_alone: f64,
 }
 

@@ -66,22 +66,7 @@ impl LocalJudgeSection {
     /// These lines over those of a profile.
     pub(super) fn over(self, base: Self) -> Self {
         let mut thresholds = base.thresholds;
-        // What is said of all kinds counts more than what the profile says of one.
-        if let Some(general) = self.thresholds.get("default") {
-            for line in thresholds.values_mut() {
-                line.allow_below = line.allow_below.filter(|_| general.allow_below.is_none());
-                line.deny_above = line.deny_above.filter(|_| general.deny_above.is_none());
-                line.deny_alone = line.deny_alone.filter(|_| general.deny_alone.is_none());
-            }
-        }
-        for (kind, line) in self.thresholds {
-            let known = thresholds.entry(kind).or_default();
-            *known = ThresholdLine {
-                allow_below: line.allow_below.or(known.allow_below),
-                deny_above: line.deny_above.or(known.deny_above),
-                deny_alone: line.deny_alone.or(known.deny_alone),
-            };
-        }
+        thresholds.extend(self.thresholds);
         Self {
             deny_at: self.deny_at.or(base.deny_at),
             thresholds,
@@ -164,9 +149,8 @@ mod tests {
         assert_eq!(table.of(Kind::ToolCall).deny_alone, Some(0.5));
         assert_eq!(table.of(Kind::ToolResult).allow_below, Some(0.1));
         assert_eq!(table.of(Kind::ToolResult).deny_above, None);
-        // The profile's own thresholds stay where nothing is said of them, and only there.
         assert_eq!(table.of(Kind::ToolResult).deny_alone, Some(0.5));
-        assert_eq!(rules("").unwrap().thresholds.of(Kind::ToolResult).deny_alone, Some(0.7));
+        assert_eq!(rules("").unwrap().thresholds.of(Kind::ToolResult).deny_alone, None);
     }
 
     #[test]
