@@ -20,7 +20,7 @@ impl Default for Aims {
         Self {
             let_through: 0.01,
             denied: 0.01,
-            denied_alone: 0.02,
+            denied_alone: 0.015,
         }
     }
 }

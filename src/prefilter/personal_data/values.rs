@@ -314,6 +314,8 @@ pub(super) fn is_address(text: &str) -> bool {
         && !text.contains('@')
         && !text.contains("://")
         && !text.starts_with("0x")
+        // What was masked already.
+        && !text.contains("****")
         && text.parse::<core::net::IpAddr>().is_err()
 }
 
