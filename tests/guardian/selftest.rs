@@ -198,8 +198,9 @@ async fn watched(on_alarm: &str) -> (Arc<Guardian>, Canaries, Arc<AtomicBool>, S
 }
 
 fn watch(judge: &ScriptedJudge, on_alarm: &str) -> (Arc<Guardian>, Canaries) {
+    // The model is what is tried here: the scorer would settle a greeting by itself.
     let toml = format!(
-        "[judge]\nbase_url = \"{}/v1\"\nmodel = \"scripted\"\n[judge.canaries]\nevery_minutes = 5\non_alarm = \"{on_alarm}\"",
+        "[local_judge]\nmode = \"off\"\n[judge]\nbase_url = \"{}/v1\"\nmodel = \"scripted\"\n[judge.canaries]\nevery_minutes = 5\non_alarm = \"{on_alarm}\"",
         judge.url()
     );
     let config = ConfigFile::parse(&toml, "test")
