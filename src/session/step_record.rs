@@ -96,7 +96,8 @@ pub struct StepRecord {
 }
 
 impl StepRecord {
-    /// What is to be remembered of a step by itself; what its session adds is [`Recalled::step_record`]'s. `step` is the step as it happened: the modified one where it was modified.
+    /// What is to be remembered of a step by itself; what its session adds comes from [`super::Recalled::step_record`]. `step` is
+    /// the step as it happened: the modified one where it was modified.
     pub(super) fn new(step: &Step, received: &Identity, settled: Settled<'_>) -> Self {
         let (said, unsaid) = quoted(step, settled.withheld);
         let own = step.agent.iter().flat_map(|agent| &agent.tools);
