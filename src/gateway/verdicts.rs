@@ -10,7 +10,7 @@ use url::Url;
 
 use super::concatenated;
 use super::denial::{Denial, Stage};
-use super::json::{Bounds, Json, object};
+use super::json::{Bounds, Json};
 use super::modification::differs_in_strings_only;
 use super::step_verdict::StepVerdict;
 use crate::model::{Caller, Decision, Step};
@@ -118,7 +118,7 @@ impl Verdicts {
             match &self.source {
                 Source::Here { guardian, caller } => self.judge_here(guardian, caller, &request).await,
                 Source::There { http, url, key } => {
-                    let answer = self.post(http, url, key.as_ref(), &request).await?;
+                    let answer = self.post(http, url, key.as_ref(), request.write()).await?;
                     match answer.at(&["error", "message"]).and_then(Json::as_str) {
                         Some(message) => Some(StepVerdict::error(message)),
                         None => StepVerdict::of(answer.get("result")?),
@@ -179,7 +179,7 @@ impl Verdicts {
     }
 
     async fn ask_here(&self, guardian: &Arc<Guardian>, caller: &Caller, question: &Question) -> Option<Ruling> {
-        let text = envelope(question).write();
+        let text = written(question, &uuid::Uuid::new_v4().to_string());
         let (size, limits) = (Size::of(text.len()), self.limits);
         let decode = move || wire::decode_step(&text, &limits);
         let decoded = match size {
@@ -248,10 +248,9 @@ impl Verdicts {
         key: Option<&SecretString>,
         question: &Question,
     ) -> Option<Ruling> {
-        let envelope = envelope(question);
-        let id = envelope.get("id")?.clone();
-        let mut answer = self.post(http, url, key, &envelope).await?;
-        if answer.get("id") != Some(&id) {
+        let id = uuid::Uuid::new_v4().to_string();
+        let mut answer = self.post(http, url, key, written(question, &id)).await?;
+        if answer.str_of("id") != Some(&id) {
             return None;
         }
         let mut result = answer.remove("result")?;
@@ -259,7 +258,7 @@ impl Verdicts {
             "allow" => Some(Ruling::Allow),
             "modify" => {
                 let mut request = result.remove("modifiedRequest")?;
-                let same = request.str_of("method") == Some(question.method) && request.get("id") == Some(&id);
+                let same = request.str_of("method") == Some(question.method) && request.str_of("id") == Some(&id);
                 same.then(|| request.remove("params").map(Ruling::Modify)).flatten()
             }
             "deny" => Some(Ruling::Deny(Denial {
@@ -289,12 +288,12 @@ impl Verdicts {
         http: &reqwest::Client,
         url: &Url,
         key: Option<&SecretString>,
-        request: &Json,
+        request: String,
     ) -> Option<Json> {
         let mut request = http
             .post(url.clone())
             .header(http::header::CONTENT_TYPE, "application/json")
-            .body(request.write());
+            .body(request);
         if let Some(key) = key {
             request = request.bearer_auth(key.expose_secret());
         }
@@ -330,13 +329,10 @@ fn checked(ruling: Ruling, question: &Question, apart: &Json) -> Ruling {
     Ruling::Deny(Denial::undecided(question.stage, "modification_refused", message))
 }
 
-fn envelope(question: &Question) -> Json {
-    object([
-        ("jsonrpc", "2.0".into()),
-        ("id", uuid::Uuid::new_v4().to_string().into()),
-        ("method", question.method.into()),
-        ("params", question.params.clone()),
-    ])
+/// A question as the text of a request. Its parameters are not copied first: they may be as large as a message.
+fn written(question: &Question, id: &str) -> String {
+    let (method, params) = (question.method, question.params.write());
+    format!(r#"{{"jsonrpc":"2.0","id":"{id}","method":"{method}","params":{params}}}"#)
 }
 
 fn not_admitted(refused: Refused, stage: Stage) -> Denial {
