@@ -22,8 +22,8 @@ pub(super) struct Arguments {
     /// Suites to learn from: `.jsonl` files, or folders of them.
     #[arg(required = true, value_name = "SUITE")]
     suites: Vec<PathBuf>,
-    /// Let each step of this one of the suites count so many times, 0.01 to 100: for labels that are nearer to what the model
-    /// will meet. May be given several times.
+    /// Count each step of this suite N times, from 0.01 to 100, for example because it is most like what the model will meet.
+    /// May be given several times.
     #[arg(long, value_name = "SUITE=N", value_parser = Weight::parse)]
     weigh: Vec<Weight>,
     /// Write the model there.

@@ -39,7 +39,7 @@ fn the_attacks_are_some() {
 }
 
 #[test]
-fn ten_thousand_harmless_words_around_an_attack_take_nothing_off_it() {
+fn ten_thousand_harmless_words_around_an_attack_leave_its_passage_grave() {
     let model = Model::built_in().unwrap();
     let padding = harmless().cycle().take(5_000).collect::<Vec<_>>().join(" ");
     for attack in attacks() {

@@ -184,7 +184,7 @@ pub(super) fn redirected(command: &str) -> impl Iterator<Item = &str> {
         .filter_map(move |word| {
             let glued = word.rsplit('>').next().filter(|name| word.contains('>') && clean(name));
             let follows = (before.ends_with('>') || before == "tee") && clean(word);
-            // `tee -a`
+            // The file of `tee -a FILE` comes after the option.
             if before != "tee" || !word.starts_with('-') {
                 before = word;
             }

@@ -68,7 +68,7 @@ pub(super) fn check() -> Result<(), DataFileError> {
     READ.as_ref().map(|_| ()).map_err(Clone::clone)
 }
 
-/// One rule over a session. Its examples are little sessions, which it is about the last step of.
+/// One rule over a session. Its examples are little sessions; it fires, or stays silent, on the last step of each.
 #[derive(Clone, Debug)]
 struct SessionRule {
     rule: Rule,
@@ -76,7 +76,7 @@ struct SessionRule {
     explains: String,
 }
 
-/// Who can say what a text would do that is no content of the step, and what a file is: the prefilters.
+/// What session rules ask the prefilters: what a text would do that is no content of the step, and what becomes of a file.
 pub trait TextScreener {
     /// What is found in a text if it were of this origin; an argument counts as a command.
     fn examine(&self, step: &Step, origin: Origin, text: &str, policy: &Policy) -> Vec<Finding>;

@@ -34,7 +34,7 @@ pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
         Kind::ToolCall | Kind::McpRequest | Kind::A2aRequest | Kind::AgentMessage => {}
         _ => return,
     }
-    // INVARIANT: `flow` has told already.
+    // INVARIANT: `flow` runs before, so what it found is here: one finding for the same way out is enough.
     if found.iter().any(|seen| seen.rule == "session.exfiltration") {
         return;
     }
