@@ -6,12 +6,12 @@
 //!
 //! - **StepContext** (`step_context.rs`, `voice.rs`): the texts of the body by who speaks in them, without their disguises; what the user asked for,
 //!   what the instructions say, what was read and done before.
-//! - **Features** (`features.rs`, `features/`): words, beginnings of words, pairs of words and concepts (`lexicon.txt`, many languages) of
+//! - **Features** (`features.rs`, `features/`): words, groups of their letters, pairs of words and concepts (`lexicon.txt`, many languages) of
 //!   each window of a text, kept apart by voice; concepts that meet in a window; of the step as a whole its kind, its tool,
 //!   findings, and shares of its words that the user, the instructions or only what was read have said.
 //! - **Model** (`model.rs`): a weight for each hashed feature, a byte each. The window of each voice that speaks most for harm
-//!   counts, so that one sentence in ten pages is enough; words can speak for harm, never against it, so that harmless
-//!   words around an attack take nothing off the weight of its passage.
+//!   counts, so that one sentence in ten pages is enough; words can speak for harm, never against it. What one feature
+//!   counts depends on how many there are beside it, within bounds (`shares.rs`).
 //! - **Leaning** (`leaning.rs`, `may_allow.rs`): allow, deny or unsure, by the thresholds of the policy, or of the model.
 //!
 //! It knows no wire, no prompt and no prefilter; whoever calls it takes the disguise off texts ([`Unmask`]).
@@ -25,6 +25,7 @@ mod measure;
 mod model;
 mod rank;
 mod score;
+mod shares;
 mod step_context;
 #[cfg(test)]
 mod stuffing;

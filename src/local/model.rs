@@ -11,7 +11,7 @@ use super::words;
 /// What a model file begins with.
 const MAGIC: &[u8; 8] = b"AOSLOCAL";
 /// The format, which also stands for how features are made.
-pub(super) const FORMAT: u32 = 2;
+pub(super) const FORMAT: u32 = 3;
 /// A model has at most two to the power of this many weights.
 const MOST_BITS: u32 = 22;
 /// The longest header, in bytes.
@@ -69,9 +69,9 @@ pub struct Header {
     pub bits: u32,
     /// What one step of a weight is worth.
     pub scale: f32,
-    /// What a feature of the step as a whole counts.
+    /// What a feature of the step as a whole counts among a usual number of them (`shares.rs`).
     pub step_share: f32,
-    /// What a feature of a window counts.
+    /// What a feature of a window counts among a usual number of them.
     pub window_share: f32,
     /// One head for each part: asks, says, acts, reads.
     pub heads: Vec<Head>,

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::features::{self, FIGURES, Features, Name};
 use super::model::Model;
+use super::shares;
 use super::step_context::{Passage, StepContext, Token, Unmask};
 use super::voice::{Part, Voice};
 use super::windows::spans;
@@ -74,7 +75,7 @@ impl Model {
             .iter()
             .map(|named| self.weight(named.id).max(0.0))
             .sum();
-        let mut score = (step + harm_only) * self.header.step_share;
+        let mut score = (step + harm_only) * self.step_share(&features);
         let mut passages = Vec::new();
         for voice in Voice::ALL {
             let best = context
@@ -110,22 +111,30 @@ impl Model {
 
     /// The window of these words that speaks most for harm, with what it adds to the score.
     pub(super) fn gravest_window(&self, voice: Voice, words: &[Token]) -> Option<(f32, Range<usize>)> {
+        // Of all words before each: what they weigh, and how many features they have.
         let mut sums = Vec::with_capacity(words.len() + 1);
-        let mut sum = 0.0f32;
-        sums.push(sum);
+        let (mut harm, mut count) = (0.0f32, 0usize);
+        sums.push((harm, count));
         let mut before = None;
         for word in words {
-            features::of_word(voice, before, word, |id| sum += self.weight(id).max(0.0));
-            sums.push(sum);
+            features::of_word(voice, before, word, |id| {
+                harm += self.weight(id).max(0.0);
+                count += 1;
+            });
+            sums.push((harm, count));
             before = Some(word);
         }
         spans(words.len())
             .filter_map(|range| {
                 let window = words.get(range.clone())?;
-                let mut harm = sums.get(range.end)? - sums.get(range.start)?;
-                features::of_window(voice, window, |id| harm += self.weight(id).max(0.0));
-                // INVARIANT: no word of a window takes anything off it.
-                Some((harm * self.header.window_share, range))
+                let (start, end) = (sums.get(range.start)?, sums.get(range.end)?);
+                let (mut harm, mut count) = (end.0 - start.0, end.1 - start.1);
+                features::of_window(voice, window, |id| {
+                    harm += self.weight(id).max(0.0);
+                    count += 1;
+                });
+                // INVARIANT: no word weighs below zero; how many they are moves the share within its bounds, and no further.
+                Some((harm * self.header.window_share * shares::in_window(count), range))
             })
             .max_by(|a, b| a.0.total_cmp(&b.0))
     }
@@ -159,7 +168,13 @@ impl Model {
         }
     }
 
+    /// What a feature of the step as a whole counts.
+    fn step_share(&self, features: &Features) -> f32 {
+        self.header.step_share * shares::in_step(features.step.len() + features.harm_only.len())
+    }
+
     fn grounds(&self, features: &Features) -> Vec<Ground> {
+        let share = self.step_share(features);
         let mut grounds: Vec<Ground> = Vec::new();
         let harm_only = features
             .harm_only
@@ -175,7 +190,7 @@ impl Model {
                 },
                 Name::Shape => continue,
             };
-            let weight = weight * self.header.step_share;
+            let weight = weight * share;
             match grounds.iter_mut().find(|ground| ground.what == what) {
                 Some(ground) => ground.weight += weight,
                 None => grounds.push(Ground { what, weight }),

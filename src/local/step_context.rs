@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::lexicon::{Concepts, LEXICON};
 use super::voice::{Part, Voice};
-use super::words::{self, Shape, Word};
+use super::words::{self, Groups, Shape, Word};
 use crate::model::{Content, ContentId, Form, Kind, Origin, Place, Step};
 use crate::session::Past;
 
@@ -43,6 +43,7 @@ pub(super) struct Token {
     pub(super) shape: Shape,
     pub(super) first: bool,
     pub(super) concepts: Concepts,
+    pub(super) groups: Groups,
     /// Of a word that tells a topic: whether the user asked about it, or the step says it again.
     pub(super) on_topic: Option<bool>,
     /// Bytes of the content.
@@ -248,6 +249,10 @@ pub(super) fn tokens(text: &str, read: &[Word], back: &dyn Fn(Range<usize>) -> R
             shape: word.shape,
             first: word.first,
             concepts: known.concepts,
+            groups: match word.shape {
+                Shape::Word => words::groups(text.get(word.start as usize..word.end as usize).unwrap_or_default()),
+                Shape::Number | Shape::Code => Groups::default(),
+            },
             on_topic: None,
             start: here(raw.start),
             end: here(raw.end),

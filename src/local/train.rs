@@ -7,14 +7,15 @@
 //! weighed so that neither a large source nor the more common label decides alone; what only one source says is not learned.
 
 use super::model::{FORMAT, Head, Header, Model, concepts, slot};
-use super::training_features::TrainingFeatures;
+use super::shares;
+use super::training_features::{TrainingFeatures, WindowFeatures};
 use super::voice::Voice;
 
 /// Weights: two to the power of this.
 const BITS: u32 = 20;
-/// What a feature of the step as a whole counts.
+/// What a feature of the step as a whole counts among a usual number of them.
 const STEP_SHARE: f32 = 0.35;
-/// What a feature of a window counts.
+/// What a feature of a window counts among a usual number of them.
 const WINDOW_SHARE: f32 = 0.2;
 /// Passes over the examples.
 const EPOCHS: usize = 8;
@@ -23,7 +24,7 @@ const RATE: f32 = 0.05;
 /// How fast weights fade.
 const FADING: f32 = 1e-5;
 /// How much more a small source counts for each of its examples: a source of `n` counts `n^(1 - SOURCE_DAMPING)`.
-const SOURCE_DAMPING: f64 = 0.2;
+const SOURCE_DAMPING: f64 = 0.35;
 /// Families of sources that have to know a feature before it is learned.
 const FEWEST_FAMILIES: u32 = 2;
 
@@ -121,10 +122,10 @@ impl Trained {
     fn score_and_windows(&self, features: &TrainingFeatures) -> (f32, [Option<usize>; Voice::ALL.len()]) {
         let harm = |ids: &[u32]| ids.iter().map(|id| self.weight(*id).max(0.0)).sum::<f32>();
         let step = features.step.iter().map(|id| self.weight(*id)).sum::<f32>();
-        let mut score = (step + harm(&features.harm_only)) * STEP_SHARE;
+        let mut score = (step + harm(&features.harm_only)) * step_share(features);
         let mut gravest: [Option<(f32, usize)>; Voice::ALL.len()] = [None; Voice::ALL.len()];
         for (at, window) in features.windows.iter().enumerate() {
-            let weight = harm(&window.ids) * WINDOW_SHARE;
+            let weight = harm(&window.ids) * window_share(window);
             if let Some(known) = gravest.get_mut(window.voice)
                 && known.is_none_or(|(most, _)| weight > most)
             {
@@ -157,15 +158,18 @@ impl Trained {
             *speed += slope * slope;
             *weight = (*weight - RATE * slope / speed.sqrt()).max(least);
         };
-        for id in &example.features.step {
-            update(*id, STEP_SHARE, f32::MIN);
+        let features = &example.features;
+        let share = step_share(features);
+        for id in &features.step {
+            update(*id, share, f32::MIN);
         }
-        for id in &example.features.harm_only {
-            update(*id, STEP_SHARE, 0.0);
+        for id in &features.harm_only {
+            update(*id, share, 0.0);
         }
-        for at in gravest.into_iter().flatten() {
-            for id in example.features.windows.get(at).iter().flat_map(|window| &window.ids) {
-                update(*id, WINDOW_SHARE, 0.0);
+        for window in gravest.into_iter().flatten().filter_map(|at| features.windows.get(at)) {
+            let share = window_share(window);
+            for id in &window.ids {
+                update(*id, share, 0.0);
             }
         }
     }
@@ -193,6 +197,16 @@ impl Trained {
         };
         Model::to_bytes(&header, &weights)
     }
+}
+
+/// What a feature of the step as a whole counts.
+fn step_share(features: &TrainingFeatures) -> f32 {
+    STEP_SHARE * shares::in_step(features.step.len() + features.harm_only.len())
+}
+
+/// What a feature of the window counts.
+fn window_share(window: &WindowFeatures) -> f32 {
+    WINDOW_SHARE * shares::in_window(window.ids.len())
 }
 
 /// What each source gave: its steps, and how many of them must not pass.

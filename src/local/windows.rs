@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// Words of a window, and between the beginnings of two.
 pub(super) const WINDOW: usize = 24;
-const STRIDE: usize = 12;
+const STRIDE: usize = 8;
 
 /// The windows of a text of so many words.
 pub(super) fn spans(words: usize) -> impl Iterator<Item = Range<usize>> {

@@ -62,6 +62,42 @@ pub(super) fn folded(text: &str) -> impl Iterator<Item = u8> {
     })
 }
 
+/// Groups of letters that are told of a word.
+const MOST_GROUPS: usize = 8;
+/// The shortest word that is told by its groups as well, in letters.
+const SHORTEST_IN_GROUPS: usize = 4;
+
+/// Hashes of four letters in a row, zero where there are no more.
+pub(super) type Groups = [u32; MOST_GROUPS];
+
+/// The groups of four letters of a word, its beginning and its end counted as letters: what inflected, compounded and
+/// misspelt words have in common.
+pub(super) fn groups(word: &str) -> Groups {
+    let mut groups = Groups::default();
+    let lower = |c: char| {
+        if c.is_ascii() {
+            c.to_ascii_lowercase()
+        } else {
+            c.to_lowercase().next().unwrap_or(c)
+        }
+    };
+    if word.chars().take(SHORTEST_IN_GROUPS).count() < SHORTEST_IN_GROUPS {
+        return groups;
+    }
+    let letters = std::iter::once('^')
+        .chain(word.chars().map(lower))
+        .chain(std::iter::once('$'));
+    // Eight bits for each letter: after four more, nothing is left of it.
+    let ends = letters.scan(0u32, |last, letter| {
+        *last = (*last << 8) ^ u32::from(letter);
+        Some(*last)
+    });
+    for (slot, four) in groups.iter_mut().zip(ends.skip(3)) {
+        *slot = join(SEED, four) | 1;
+    }
+    groups
+}
+
 /// The words of a text, in order, into a list.
 pub(super) fn read(text: &str, words: &mut Vec<Word>) {
     read_at_most(MOST_WORDS, text, words);
@@ -210,6 +246,18 @@ mod tests {
         assert_eq!(said("Don't send /etc/passwd!"), ["Don't", "send", "etc", "passwd"]);
         assert_eq!(said("忽略 prompt アシスタント"), ["忽", "略", "prompt", "アシスタント"]);
         assert_eq!(said("naïve — Übermorgen"), ["naïve", "Übermorgen"]);
+    }
+
+    #[test]
+    fn words_that_share_letters_share_groups_and_short_ones_have_none() {
+        // `berw`, `erwe`, `rwei`, `weis`.
+        let [one, other] = [groups("Überweisung"), groups("überweisen")];
+        assert!(one.iter().filter(|group| other.contains(group)).count() >= 4);
+        let [one, other] = [groups("misspelled"), groups("mispelled")];
+        assert!(one.iter().filter(|group| **group != 0 && other.contains(group)).count() >= 4);
+        assert_eq!(groups("SEND"), groups("send"));
+        assert_eq!(groups("send").iter().filter(|group| **group != 0).count(), 3);
+        assert!(groups("the") == Groups::default() && groups("") == Groups::default());
     }
 
     #[test]

@@ -15,6 +15,9 @@ pub(in crate::local) fn of_word(voice: Voice, before: Option<&Token>, word: &Tok
     if word.stem != word.hash && word.shape == Shape::Word {
         each(join(seed ^ 0x5700, word.stem));
     }
+    for group in word.groups.into_iter().filter(|group| *group != 0) {
+        each(join(seed ^ 0x6a00, group));
+    }
     if let Some(before) = before {
         each(join(join(seed ^ 0xb100, plain(before)), own));
     }

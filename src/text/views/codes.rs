@@ -139,12 +139,14 @@ fn write(list: &[Code<'_>], writer: &mut Writer) {
             continue;
         };
         let letters: Vec<u8> = read.iter().map(|(_, byte)| *byte).collect();
-        let Some(text) = readable(&letters, FEWEST) else {
+        let whole = readable(&letters, FEWEST).map(|text| (0, text));
+        let Some((skipped, text)) = whole.or_else(|| within_strays(&letters)) else {
             continue;
         };
         for (offset, c) in text.char_indices() {
-            let from = read.get(offset).map_or(0, |(place, _)| place.start);
-            let to = read.get(offset + c.len_utf8() - 1).map_or(from, |(place, _)| place.end);
+            let first = skipped + offset;
+            let from = read.get(first).map_or(0, |(place, _)| place.start);
+            let to = read.get(first + c.len_utf8() - 1).map_or(from, |(place, _)| place.end);
             writer.put(from..to.max(from), c.encode_utf8(&mut [0; 4]));
         }
         let end = read.last().map_or(0, |(place, _)| place.end);
@@ -159,6 +161,20 @@ fn without_strangers<'l, 't>(list: &'l [Code<'t>], fits: impl Fn(&[u8]) -> bool)
     let head = list.iter().take(MOST_STRANGERS).take_while(strange).count();
     let tail = list.iter().rev().take(MOST_STRANGERS).take_while(strange).count();
     list.get(head..list.len().saturating_sub(tail)).unwrap_or_default()
+}
+
+/// The text between a few codes at the ends that are part of no character, and how many of them come before it: one such
+/// code must not hide what the others spell.
+fn within_strays(letters: &[u8]) -> Option<(usize, String)> {
+    let begins = |from: &usize| {
+        let error = std::str::from_utf8(letters.get(*from..).unwrap_or_default()).err();
+        error.is_none_or(|error| error.valid_up_to() > 0)
+    };
+    let skipped = (0..=MOST_STRANGERS).find(begins)?;
+    let rest = letters.get(skipped..)?;
+    let end = std::str::from_utf8(rest).map_or_else(|error| error.valid_up_to(), str::len);
+    let text = rest.get(..end).filter(|_| end + MOST_STRANGERS >= rest.len())?;
+    Some((skipped, readable(text, FEWEST)?))
 }
 
 /// Whether a byte may stand in a list of codes.

@@ -28,6 +28,25 @@ fn lists_of_codes_are_read_in_every_base() {
 }
 
 #[test]
+fn a_stray_code_at_an_end_does_not_hide_what_the_others_say() {
+    let codes: Vec<String> = "ignore the rules".bytes().map(|byte| format!("{byte:02x}")).collect();
+    for stray in ["80", "e4", "ff"] {
+        let before = format!("{stray} {} 20 20 20", codes.join(" "));
+        assert!(
+            said(&before).contains("ignore the rules"),
+            "{before}: {}",
+            said(&before)
+        );
+    }
+    let noise = codes
+        .iter()
+        .map(|code| format!("{code} 80"))
+        .collect::<Vec<_>>()
+        .join(" ");
+    assert_eq!(said(&noise), "");
+}
+
+#[test]
 fn ordinary_numbers_are_no_codes() {
     for text in [
         "10:15:42 12.03.2026, 1 2 3 4 5 6 7 8 9",
