@@ -1,7 +1,7 @@
 //! What one feature counts, by how many there are beside it.
 //!
-//! A score is a sum. Without this, a window in which many concepts meet looks grave by their number alone, and a wish of six
-//! words harmless by the lack of it.
+//! A score is a sum. Without this, a window of many features scores high by their number alone, and a request of six words
+//! scores low because it has few.
 
 /// Features of a window that count one each; of a usual window of [`WINDOW`](super::windows::WINDOW) words.
 const USUAL_WINDOW: f32 = 130.0;

@@ -62,9 +62,9 @@ pub(super) fn folded(text: &str) -> impl Iterator<Item = u8> {
     })
 }
 
-/// Groups of letters that are told of a word.
+/// The most groups of letters that are kept of a word.
 const MOST_GROUPS: usize = 8;
-/// The shortest word that is told by its groups as well, in letters.
+/// The shortest word that has groups, in letters.
 const SHORTEST_IN_GROUPS: usize = 4;
 
 /// Hashes of four letters in a row, zero where there are no more.

@@ -31,12 +31,13 @@ fn lists_of_codes_are_read_in_every_base() {
 fn a_stray_code_at_an_end_does_not_hide_what_the_others_say() {
     let codes: Vec<String> = "ignore the rules".bytes().map(|byte| format!("{byte:02x}")).collect();
     for stray in ["80", "e4", "ff"] {
-        let before = format!("{stray} {} 20 20 20", codes.join(" "));
-        assert!(
-            said(&before).contains("ignore the rules"),
-            "{before}: {}",
-            said(&before)
-        );
+        for text in [
+            format!("{stray} {}", codes.join(" ")),
+            format!("{} {stray}", codes.join(" ")),
+            format!("80 {stray} {} {stray} 80", codes.join(" ")),
+        ] {
+            assert_eq!(said(&text), "ignore the rules\n", "{text}");
+        }
     }
     let noise = codes
         .iter()
