@@ -13,7 +13,7 @@
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
-use aos_guardian::local::{AsWritten, Model, Score};
+use aos_guardian::local::{AsWritten, Model, Score, Scored};
 use aos_guardian::model::Step;
 use aos_guardian::policy::Policy;
 use aos_guardian::session::Past;
@@ -35,7 +35,13 @@ struct Bench {
 
 impl Bench {
     fn score(&self, step: &Step) -> Score {
-        self.model.score(step, &self.past, &[], &self.policy, &AsWritten)
+        let scored = Scored {
+            step,
+            past: &self.past,
+            findings: &[],
+            policy: &self.policy,
+        };
+        self.model.score(scored, &AsWritten, 1.0)
     }
 
     fn of_text(&self, text: &str) -> Score {

@@ -72,6 +72,10 @@ pub struct OpinionLines {
     pub standing: &'static str,
     /// The version of the scorer's model.
     pub model: String,
+    /// Why the step was not allowed for so low a probability: `bound`, `surroundings`, `unknown_words`, `unknown_run`, `signs`,
+    /// `encoded`, `address`, `command`, `diluted`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unread: Option<&'static str>,
     /// What moved it most.
     pub evidence: Vec<MovedLine>,
 }
@@ -105,6 +109,7 @@ impl From<&Opinion> for OpinionLines {
             leaning: opinion.leaning,
             standing: opinion.standing.as_str(),
             model: opinion.model.clone(),
+            unread: opinion.unread,
             evidence: lines.collect(),
         }
     }

@@ -1,6 +1,6 @@
 //! The fingerprint: everything that a judge would see, in 256 bits.
 //!
-//! It is made of the same values as a prompt: the step, its findings, the history, and the scope that names policy,
+//! It is made of the same values as a prompt: the step, its findings, the suspicion, the history, and the scope that names policy,
 //! templates and judge. Every struct is taken apart field by field, without `..`: a new field does not compile before
 //! somebody has decided whether a judge is shown it. What a judge is never shown is bound to `_` here, with the reason.
 //!
@@ -11,7 +11,7 @@
 
 use crate::model::{
     Agent, Argument, ArgumentDefinition, Content, Data, Earlier, Excerpt, Fact, Finding, FirstRead, Form, History,
-    Noted, OrganisationId, Origin, Place, Reappears, Request, Said, Step, Tool, ToolCall,
+    Noted, OrganisationId, Origin, Place, Reappears, Request, Said, Step, Suspicion, Tool, ToolCall,
 };
 
 /// What surrounds a judgement: two equal steps in different scopes have different fingerprints.
@@ -33,7 +33,13 @@ pub struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
     /// The fingerprint of what a judge would see of a step.
-    pub fn of(scope: &Scope<'_>, step: &Step, findings: &[Finding], history: &History) -> Self {
+    pub fn of(
+        scope: &Scope<'_>,
+        step: &Step,
+        findings: &[Finding],
+        suspicion: Option<&Suspicion>,
+        history: &History,
+    ) -> Self {
         let Scope {
             organisation,
             policy_version,
@@ -48,6 +54,10 @@ impl Fingerprint {
         parts.text(judge);
         parts.step(step, findings);
         parts.list(findings, Parts::finding);
+        parts.list(suspicion, |parts, Suspicion { rule, why }| {
+            parts.text(rule);
+            parts.text(why);
+        });
         parts.history(history);
         Self(*blake3::hash(&parts.0).as_bytes())
     }

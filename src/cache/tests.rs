@@ -34,7 +34,13 @@ fn key(n: usize) -> Fingerprint {
         prompt_version: "",
         judge: "",
     };
-    Fingerprint::of(&scope, &crate::model::testing::step(), &[], crate::model::History::NONE)
+    Fingerprint::of(
+        &scope,
+        &crate::model::testing::step(),
+        &[],
+        None,
+        crate::model::History::NONE,
+    )
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -254,7 +260,7 @@ mod fingerprint {
             prompt_version: prompt,
             judge,
         };
-        Fingerprint::of(&scope, step, &[], crate::model::History::NONE)
+        Fingerprint::of(&scope, step, &[], None, crate::model::History::NONE)
     }
 
     #[test]
@@ -277,7 +283,7 @@ mod fingerprint {
             prompt_version: "t",
             judge: "m",
         };
-        let of = |history: &History| Fingerprint::of(&scope, &step, &[], history);
+        let of = |history: &History| Fingerprint::of(&scope, &step, &[], None, history);
         let request = Request {
             number: 1,
             step: 1,

@@ -126,9 +126,14 @@ async fn run_suites(arguments: &RunArguments) -> anyhow::Result<Ended> {
     }
     let (organisations, policy) = in_force(arguments, &config)?;
     let asking = arguments.asking.open(&config)?;
+    // Suites hold more attacks in a minute than traffic does.
+    config.limits.suspected_per_minute = std::num::NonZeroU32::MAX;
     if !matches!(asking, Asking::Live { .. }) {
         // Nothing is asked, so there is nothing to limit.
-        config.limits = Default::default();
+        config.limits = crate::limit::Settings {
+            suspected_per_minute: config.limits.suspected_per_minute,
+            ..Default::default()
+        };
         for organisation in &mut config.organisations {
             organisation.allowance = Default::default();
         }

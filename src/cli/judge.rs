@@ -158,6 +158,7 @@ impl Print {
                     findings: true,
                     coverage: true,
                     cost: true,
+                    local: true,
                 };
                 line(&wire::encode_verdict(id, &decided.verdict, &facts, &shown));
             }

@@ -228,7 +228,8 @@ fn documentation_of(families: &[(&str, Vec<Rule>)], wanted: impl Fn(&str) -> boo
         }
     }
     text.push_str(
-        "\n## Rules that settle alone\n\nWhat suggests `deny` settles a step without any judge. How often that was wrong on honest work is measured by a test:\n\n\
+        "\n## Rules that deny alone\n\nWhat suggests `deny` is certain: it settles a step without any judge. What suggests `suspect` denies a step where no model \
+         can be asked; beside one it is a question. How often a denial was wrong on honest work is measured by a test:\n\n\
          | rule | wrong on |\n|---|---|\n",
     );
     let settling = crate::eval::settling();
@@ -282,7 +283,7 @@ fn test(prefilters: &Prefilters, policy: &Policy, called: &str, step: &Step) -> 
     let mut denied = false;
     for finding in &screening.findings {
         let treatment = policy.treatment(finding, step);
-        denied |= treatment == crate::model::Treatment::Deny;
+        denied |= treatment >= crate::model::Treatment::Suspect;
         let Finding {
             rule,
             severity,

@@ -2,15 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
 
 use super::{ConfigArgument, Ended, Quiet, start_logging};
 use crate::eval::{self, Bench, Case, History, Organisations, Runner};
-use crate::local::{Aims, Card, Example, HeldOut, Measures, Mode, Model, Trained, heads, held_out, probabilities};
+use crate::local::{
+    Aims, Card, Example, HeldOut, Made, Measures, Mode, Model, Trained, Vocabulary, VocabularyBuilder, heads, held_out,
+    probabilities,
+};
 use crate::model::Decision;
-use crate::{app, audit};
+use crate::{app, audit, wire};
 
 /// Train the local judge's scorer on labelled steps.
 ///
@@ -102,12 +106,18 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
         bench: Bench::Own,
     };
     let weights = weights(arguments)?;
-    let examples = labelled(&runner, &cases, &weights).await?;
-    let tested = labelled(&runner, &tests, &BTreeMap::new()).await?;
+    let vocabulary = Arc::new(vocabulary(&cases, base.as_ref())?);
+    let examples = labelled(&runner, &cases, &weights, &vocabulary).await?;
+    let tested = labelled(&runner, &tests, &BTreeMap::new(), &vocabulary).await?;
     if let Some(base) = &base {
         super::output::write(format_args!("{}", gain(&examples, base, arguments.seed)));
     }
-    let made = make(&examples, &tested, base.as_ref(), arguments.seed);
+    let made = Made {
+        vocabulary: &vocabulary,
+        base: base.as_ref(),
+        seed: arguments.seed,
+    };
+    let made = trained(&examples, &tested, made);
     write(&arguments.out, &made.bytes)?;
 
     let model = Model::parse(&made.bytes, &arguments.out.display().to_string())?;
@@ -132,14 +142,15 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
 }
 
 /// A trained model, and what it was measured by.
-struct Made {
+struct TrainedModel {
     bytes: Vec<u8>,
     by_group: Vec<HeldOut>,
     by_source: Vec<HeldOut>,
     tested: Vec<HeldOut>,
 }
 
-fn make(examples: &[Example], tested: &[Example], base: Option<&Model>, seed: u64) -> Made {
+fn trained(examples: &[Example], tested: &[Example], made: Made<'_>) -> TrainedModel {
+    let Made { base, seed, .. } = made;
     let by_group = held_out(examples, base, seed, FOLDS, |example| fold(&example.group));
     let sources: BTreeSet<&str> = examples.iter().map(|example| example.source.as_str()).collect();
     let place: BTreeMap<&str, usize> = sources.iter().enumerate().map(|(at, source)| (*source, at)).collect();
@@ -156,27 +167,18 @@ fn make(examples: &[Example], tested: &[Example], base: Option<&Model>, seed: u6
     let mut found = heads(strange, &by_group, Aims::default());
     // Where there is too little to tell, what the base says stands.
     for (head, known) in found.iter_mut().zip(base.iter().flat_map(|base| &base.header().heads)) {
-        if head.deny_alone > 1.0 {
+        if head.deny_above > 1.0 {
             *head = *known;
         }
     }
-    Made {
-        bytes: trained.finish(found, &all, base, seed),
+    TrainedModel {
+        bytes: trained.finish(found, &all, made),
         tested: tested
             .iter()
-            .map(|example| held(example, trained.score(&example.features)))
+            .map(|example| HeldOut::of(example, trained.score(&example.features)))
             .collect(),
         by_group,
         by_source,
-    }
-}
-
-fn held(example: &Example, score: f32) -> HeldOut {
-    HeldOut {
-        part: example.features.part,
-        source: example.source.clone(),
-        harmful: example.harmful,
-        score,
     }
 }
 
@@ -191,7 +193,7 @@ fn gain(examples: &[Example], base: &Model, seed: u64) -> String {
     for (name, trained) in [("base", &before), ("adapted", &adapted)] {
         let scored: Vec<HeldOut> = back
             .iter()
-            .map(|example| held(example, trained.score(&example.features)))
+            .map(|example| HeldOut::of(example, trained.score(&example.features)))
             .collect();
         let measures = Measures::of(&scored, &probabilities(&scored, &base.header().heads));
         let share = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{:.1} %", value * 100.0));
@@ -237,16 +239,36 @@ fn weights(arguments: &Arguments) -> anyhow::Result<BTreeMap<String, f64>> {
     Ok(weights)
 }
 
+/// The words of the cases, beside those that the base knows.
+fn vocabulary(cases: &[Case], base: Option<&Model>) -> anyhow::Result<Vocabulary> {
+    let limits = wire::Limits {
+        max_body_bytes: usize::MAX,
+        ..wire::Limits::default()
+    };
+    let mut builder = VocabularyBuilder::default();
+    for case in cases {
+        let (_, step) = wire::decode_step(case.request.get().as_bytes(), &limits)
+            .map_err(|refusal| anyhow::anyhow!("{}: {refusal}", case.id))?;
+        builder.add(&case.group, &step);
+    }
+    let vocabulary = builder.finish();
+    Ok(match base {
+        Some(base) => vocabulary.with(base.vocabulary()),
+        None => vocabulary,
+    })
+}
+
 /// What the scorer sees of each case that says what must not pass.
 async fn labelled(
     runner: &Runner<'_>,
     cases: &[Case],
     weights: &BTreeMap<String, f64>,
+    vocabulary: &Arc<Vocabulary>,
 ) -> anyhow::Result<Vec<Example>> {
     let mut examples = Vec::with_capacity(cases.len());
     for case in cases.iter().filter(|case| case.expected.decision != Decision::Modify) {
         let features = runner
-            .training_features(case)
+            .training_features(case, vocabulary)
             .await
             .map_err(|why| anyhow::anyhow!("{}: {why}", case.id))?;
         examples.push(Example {

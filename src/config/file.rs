@@ -146,6 +146,7 @@ pub(super) struct LimitSection {
     pub(super) queue_ms: Option<u64>,
     pub(super) requests_per_minute: Option<u32>,
     pub(super) judge_calls_per_minute: Option<u32>,
+    pub(super) suspected_per_minute: Option<u32>,
     pub(super) max_body_bytes: Option<usize>,
     pub(super) max_batch: Option<usize>,
     pub(super) max_depth: Option<usize>,

@@ -157,6 +157,9 @@ impl Reader<'_> {
             },
             requests_per_minute: self.positive("limits.requests_per_minute", section.requests_per_minute)?,
             judge_calls_per_minute: self.positive("limits.judge_calls_per_minute", section.judge_calls_per_minute)?,
+            suspected_per_minute: self
+                .positive("limits.suspected_per_minute", section.suspected_per_minute)?
+                .unwrap_or(defaults.suspected_per_minute),
         })
     }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::batch::{self, BatchAnswers, BatchQuestions, CaseQuestions};
 use super::{Case, recording};
 use crate::judge::{Judge, Recorder};
-use crate::local::TrainingFeatures;
+use crate::local::{TrainingFeatures, Vocabulary};
 use crate::model::{Caller, Decision, OrganisationId, Verdict};
 use crate::pipeline::{Admitted, Guardian};
 use crate::wire;
@@ -157,7 +157,11 @@ impl Runner<'_> {
     /// # Errors
     ///
     /// When the case, or what happened before it, does not decode.
-    pub async fn training_features(&self, case: &Case) -> Result<TrainingFeatures, String> {
+    pub async fn training_features(
+        &self,
+        case: &Case,
+        vocabulary: &Arc<Vocabulary>,
+    ) -> Result<TrainingFeatures, String> {
         let (_, step) = wire::decode_step(case.request.get().as_bytes(), &self.limits)
             .map_err(|error| format!("the request does not decode: {}", error.message))?;
         let admitted = self
@@ -167,7 +171,7 @@ impl Runner<'_> {
         if self.history == History::Replayed {
             self.replay(case, &admitted).await?;
         }
-        let features = self.guardian.training_features(&admitted, step).await;
+        let features = self.guardian.training_features(&admitted, step, vocabulary).await;
         features.ok_or_else(|| "the step was not examined in time".to_owned())
     }
 

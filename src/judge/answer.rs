@@ -18,7 +18,7 @@ use std::ops::Range;
 
 use jiter::{Jiter, JiterErrorType, JsonErrorType, JsonValue};
 
-use crate::model::{Authorization, Decision, ReasonCode, Risk};
+use crate::model::{Authorization, Decision, ReasonCode, Risk, Suspicion};
 
 pub use error::AnswerError;
 use thoughts::after_thoughts;
@@ -51,6 +51,17 @@ pub struct Answer {
     pub edits: Vec<ProposedEdit>,
     /// What was wrong with a denial that counts all the same.
     pub flaw: Option<AnswerError>,
+}
+
+impl Answer {
+    /// The answer to a question that told of a suspicion: one that lets the step happen has to name the finding.
+    pub(super) fn answering(self, suspicion: Option<&Suspicion>) -> Result<Self, AnswerError> {
+        let ignored = suspicion.is_some_and(|suspicion| !suspicion.is_named_in(&self.reasoning));
+        match self.decision {
+            Decision::Allow | Decision::Modify if ignored => Err(AnswerError::SuspicionIgnored),
+            Decision::Allow | Decision::Modify | Decision::Deny => Ok(self),
+        }
+    }
 }
 
 /// An edit as the judge proposed it.

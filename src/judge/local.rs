@@ -58,6 +58,15 @@ pub fn assess(step: &Step, findings: &[(&Finding, Treatment)], rules: &LocalJudg
     }
 }
 
+/// The finding that weighs most.
+pub fn heaviest(findings: &[Finding]) -> Option<&Finding> {
+    let counting = findings.iter().filter(|finding| counts(&finding.reason));
+    counting.max_by(|a, b| {
+        let weigh = |finding: &Finding| weight(finding.severity, finding.confidence);
+        weigh(a).total_cmp(&weigh(b))
+    })
+}
+
 /// Findings of one reason in contents of one origin.
 struct Group<'a> {
     reason: &'a ReasonCode,

@@ -12,6 +12,9 @@
 //! second model ──▶ its answer; where it fails, a denial of the first one counts, an allow does not
 //! ```
 //!
+//! A step that the guardian alone would deny is asked about with that suspicion: an answer that lets it happen and does not
+//! name the finding is of no use, and a first model cannot let it happen.
+//!
 //! A step whose texts are too long for one prompt may take several calls (`parts.rs`): the strictest answer counts.
 //! Each of them may be asked twice, with the agent's reasoning and without (`both.rs`): the stricter answer counts.
 //! With one model only, there is one stage.
@@ -39,7 +42,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::llm::{self, Chain, Cost, Usage};
-use crate::model::{Decision, Diagnostic, Finding, History, Origin, Stage, Step};
+use crate::model::{Decision, Diagnostic, Finding, History, Origin, Stage, Step, Suspicion};
 use crate::policy::{FirstStageRules, Policy};
 use crate::prompt::{Prompts, RankWindows, Reasoning};
 use crate::telemetry::names::JUDGE_STAGES;
@@ -125,6 +128,8 @@ pub struct Case<'a> {
     pub step: &'a Step,
     /// What prefilters saw in it.
     pub findings: &'a [Finding],
+    /// What the guardian alone would deny it for. A model that lets the step happen has to say why it does not hold.
+    pub suspicion: Option<&'a Suspicion>,
     /// What happened in the session before.
     pub history: &'a History,
     /// The organisation's policy.
@@ -240,7 +245,7 @@ impl Judge {
         };
         let opinion = self.read(first, case).await;
         let doubt = match &opinion {
-            Ok(judged) => doubt(judged, &case.policy.judge.first),
+            Ok(judged) => doubt(judged, &case.policy.judge.first, case.suspicion),
             Err(failure) if failure.is_unpaid() => None,
             Err(failure) => Some(failure.code),
         };
@@ -304,10 +309,12 @@ impl Judge {
 }
 
 /// Why the first model may not decide this by itself; `None` where it may.
-fn doubt(judged: &Judged, rules: &FirstStageRules) -> Option<&'static str> {
+fn doubt(judged: &Judged, rules: &FirstStageRules, suspicion: Option<&Suspicion>) -> Option<&'static str> {
     let noted = |code: &str| judged.notes.iter().any(|note| note.code == code);
     let assessment = &judged.assessment;
-    if noted("judge_raised") || noted("judge_unsure") || noted(both::DISAGREEMENT) {
+    if suspicion.is_some() && assessment.decision != Decision::Deny {
+        Some("suspected")
+    } else if noted("judge_raised") || noted("judge_unsure") || noted(both::DISAGREEMENT) {
         Some("at_odds")
     } else if assessment.confidence < rules.min_confidence {
         Some("unsure")

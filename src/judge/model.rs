@@ -164,6 +164,7 @@ impl AskedModel {
         PromptInput {
             step: case.step,
             findings: case.findings,
+            suspicion: case.suspicion,
             history: case.history,
             policy: case.policy,
             budget_tokens: self.budget_tokens,
@@ -221,7 +222,8 @@ impl AskedModel {
                 Sight::Cut
             },
         };
-        let answer = match answer::read(&reply.text, &marks.canary) {
+        let answer = answer::read(&reply.text, &marks.canary).and_then(|answer| answer.answering(case.suspicion));
+        let answer = match answer {
             Ok(answer) => answer,
             Err(error) => return Err(Unjudged::Unusable(error, Box::new(reply))),
         };

@@ -39,7 +39,7 @@ fn rules() -> FirstStageRules {
 
 #[test]
 fn the_first_model_decides_what_it_is_sure_of_and_nothing_else() {
-    let doubt_of = |decision, confidence, risk| doubt(&judged(decision, confidence, risk), &rules());
+    let doubt_of = |decision, confidence, risk| doubt(&judged(decision, confidence, risk), &rules(), None);
     assert_eq!(doubt_of(Decision::Allow, 0.8, Risk::Medium), None);
     assert_eq!(doubt_of(Decision::Deny, 0.95, Risk::Low), None);
     assert_eq!(doubt_of(Decision::Allow, 0.79, Risk::None), Some("unsure"));
@@ -51,16 +51,28 @@ fn the_first_model_decides_what_it_is_sure_of_and_nothing_else() {
             code,
             detail: String::new(),
         });
-        assert_eq!(doubt(&at_odds, &rules()), Some("at_odds"));
+        assert_eq!(doubt(&at_odds, &rules(), None), Some("at_odds"));
     }
     let strict = FirstStageRules {
         escalate: vec![Decision::Deny, Decision::Modify],
         ..rules()
     };
     assert_eq!(
-        doubt(&judged(Decision::Deny, 1.0, Risk::Low), &strict),
+        doubt(&judged(Decision::Deny, 1.0, Risk::Low), &strict, None),
         Some("decision")
     );
+}
+
+#[test]
+fn the_first_model_lets_no_suspected_step_happen() {
+    let suspicion = Suspicion {
+        rule: "session.follows_instruction".to_owned(),
+        why: "x".to_owned(),
+    };
+    for decision in Decision::ALL {
+        let doubt = doubt(&judged(*decision, 1.0, Risk::None), &rules(), Some(&suspicion));
+        assert_eq!(doubt.is_none(), *decision == Decision::Deny, "{decision}");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! | what | whose | until |
 //! |---|---|---|
-//! | steps, judge calls | a caller's (`callers.rs`) | a minute |
+//! | steps, judge calls, suspected steps that a model is asked about | a caller's (`callers.rs`) | a minute |
 //! | judge calls, tokens | an organisation's (`ledger.rs`) | a minute |
 //! | money | an organisation's | the day, UTC |
 //!
@@ -31,17 +31,24 @@ pub struct Settings {
     pub requests_per_minute: Option<NonZeroU32>,
     /// Calls of the judge's endpoint per minute, each per organisation and caller. Answers from the cache do not count.
     pub judge_calls_per_minute: Option<NonZeroU32>,
+    /// Suspected steps per minute that a model is asked about, each per organisation and caller. Answers from the cache do not
+    /// count.
+    pub suspected_per_minute: NonZeroU32,
     /// Organisations whose use is remembered at a time.
     pub most_organisations: usize,
     /// How long a step may wait for room.
     pub queue: Duration,
 }
 
+/// Suspected steps per minute and caller that a model is asked about, unless configured.
+const SUSPECTED_PER_MINUTE: NonZeroU32 = NonZeroU32::MIN.saturating_add(299);
+
 impl Default for Settings {
     fn default() -> Self {
         Self {
             requests_per_minute: None,
             judge_calls_per_minute: None,
+            suspected_per_minute: SUSPECTED_PER_MINUTE,
             most_organisations: 100_000,
             queue: Duration::from_millis(200),
         }
@@ -75,6 +82,8 @@ pub enum Limit {
     Requests,
     /// The caller's calls of the judge.
     CallerCalls,
+    /// The caller's suspected steps that a model is asked about.
+    Suspected,
     /// The organisation's calls of the judge.
     Calls,
     /// The organisation's tokens.
@@ -91,6 +100,7 @@ impl Limit {
         match self {
             Limit::Requests => "requests",
             Limit::CallerCalls => "caller_calls",
+            Limit::Suspected => "suspected",
             Limit::Calls => "calls",
             Limit::Tokens => "tokens",
             Limit::Spend => "spend",
@@ -117,6 +127,13 @@ pub trait RateLimits: Send + Sync {
     /// When the caller has used up its steps.
     fn request(&self, caller: &Caller) -> Result<(), LimitReached>;
 
+    /// Counts one suspected step that a model is asked about.
+    ///
+    /// # Errors
+    ///
+    /// When the caller has used up its suspected steps.
+    fn suspected(&self, caller: &Caller) -> Result<(), LimitReached>;
+
     /// Counts one call of the judge, and sets aside what it takes at most.
     ///
     /// # Errors
@@ -135,6 +152,7 @@ pub trait RateLimits: Send + Sync {
 pub struct LocalRateLimits {
     requests: Option<Meter>,
     judge_calls: Option<Meter>,
+    suspected: Meter,
     ledger: Ledger,
     queue: Duration,
 }
@@ -149,6 +167,7 @@ impl LocalRateLimits {
         Self {
             requests: settings.requests_per_minute.map(Meter::new),
             judge_calls: settings.judge_calls_per_minute.map(Meter::new),
+            suspected: Meter::new(settings.suspected_per_minute),
             ledger,
             queue: settings.queue,
         }
@@ -157,11 +176,11 @@ impl LocalRateLimits {
 
 impl RateLimits for LocalRateLimits {
     fn request(&self, caller: &Caller) -> Result<(), LimitReached> {
-        let counted = self.requests.as_ref().map_or(Ok(()), |meter| meter.count(caller));
-        noted(counted.map_err(|retry_after| LimitReached {
-            limit: Limit::Requests,
-            retry_after,
-        }))
+        counted(self.requests.as_ref(), Limit::Requests, caller)
+    }
+
+    fn suspected(&self, caller: &Caller) -> Result<(), LimitReached> {
+        counted(Some(&self.suspected), Limit::Suspected, caller)
     }
 
     fn reserve(&self, caller: &Caller, allowance: &Allowance, most: Use) -> Result<(), LimitReached> {
@@ -186,11 +205,13 @@ impl RateLimits for LocalRateLimits {
     }
 }
 
-fn noted(counted: Result<(), LimitReached>) -> Result<(), LimitReached> {
-    if let Err(reached) = &counted {
-        count_reached(reached.limit);
-    }
-    counted
+/// Counts one where there is a meter, and notes where it is used up.
+fn counted(meter: Option<&Meter>, limit: Limit, caller: &Caller) -> Result<(), LimitReached> {
+    let counted = meter.map_or(Ok(()), |meter| meter.count(caller));
+    counted.map_err(|retry_after| {
+        count_reached(limit);
+        LimitReached { limit, retry_after }
+    })
 }
 
 /// The longest that it is ever worth waiting for room.

@@ -117,8 +117,8 @@ impl Card<'_> {
         let _ = writeln!(
             text,
             "\n## Thresholds, and what they do to whole sources never seen\n\n\
-             | part | allow up to | deny from | deny alone from | honest allowed | honest denied | honest denied alone | attacks let \
-             through | attacks denied | attacks denied alone |\n|---|---|---|---|---|---|---|---|---|---|"
+             | part | allow up to | suspect from | honest allowed | honest suspected | attacks let through | attacks suspected \
+             |\n|---|---|---|---|---|---|---|"
         );
         let percent = |some: usize, all: usize| match interval(some, all) {
             Some((low, high)) => format!("{:.1} % ({low:.1}–{high:.1})", 100.0 * some as f64 / all as f64),
@@ -129,17 +129,14 @@ impl Card<'_> {
             let counts = Settled::of(mine, &header.heads);
             let _ = writeln!(
                 text,
-                "| {} | {:.4} | {:.4} | {:.4} | {} | {} | {} | {} | {} | {} |",
+                "| {} | {:.4} | {:.4} | {} | {} | {} | {} |",
                 part.as_str(),
                 head.allow_below,
                 head.deny_above,
-                head.deny_alone,
                 percent(counts.honest_allowed, counts.honest),
                 percent(counts.honest_denied, counts.honest),
-                percent(counts.honest_denied_alone, counts.honest),
                 percent(counts.attacks_allowed, counts.attacks),
                 percent(counts.attacks_denied, counts.attacks),
-                percent(counts.attacks_denied_alone, counts.attacks),
             );
         }
     }
@@ -169,8 +166,8 @@ impl Card<'_> {
     fn sources(&self, text: &mut String) {
         let _ = writeln!(
             text,
-            "\n## By source, never seen in training\n\n| source | AUROC | attacks denied alone | honest denied alone | honest \
-             allowed | attacks let through |\n|---|---|---|---|---|---|"
+            "\n## By source, never seen in training\n\n| source | AUROC | attacks suspected | honest suspected | honest allowed | \
+             attacks let through |\n|---|---|---|---|---|---|"
         );
         let heads = &self.model.header().heads;
         let mut by_source = BTreeMap::<&str, Vec<HeldOut>>::new();
@@ -188,8 +185,8 @@ impl Card<'_> {
                 text,
                 "| {source} | {} | {} | {} | {} | {} |",
                 measures.auc.map_or("-".to_owned(), |auc| format!("{auc:.2}")),
-                percent(counts.attacks_denied_alone, counts.attacks),
-                percent(counts.honest_denied_alone, counts.honest),
+                percent(counts.attacks_denied, counts.attacks),
+                percent(counts.honest_denied, counts.honest),
                 percent(counts.honest_allowed, counts.honest),
                 percent(counts.attacks_allowed, counts.attacks),
             );

@@ -200,7 +200,7 @@ impl Features {
             .any(|tool| tool.id == call.tool || tool.name == call.tool);
         self.add(&["declared", if declared { "yes" } else { "no" }], Name::Shape);
         let mut said = Vec::new();
-        words::read(&spaced(&call.tool), &mut said);
+        words::read(&spaced(&call.tool), context.vocabulary, &mut said);
         let mut asked = 0.0;
         for word in said.iter().take(8) {
             asked += f32::from(u8::from(context.asked.contains(&word.hash)));
@@ -217,7 +217,7 @@ impl Features {
         self.set(Figure::ToolUsed, (used as f32).min(4.0) / 4.0);
         for argument in call.arguments.iter().take(16) {
             let mut name = Vec::new();
-            words::read(&spaced(&argument.name), &mut name);
+            words::read(&spaced(&argument.name), context.vocabulary, &mut name);
             for word in name.iter().take(3) {
                 let id = join(join(0xa36, self.part as u32), word.hash);
                 self.step.push(Named { id, name: Name::Shape });

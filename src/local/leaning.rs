@@ -9,9 +9,9 @@ use crate::policy::Thresholds;
 pub enum Leaning {
     /// Plainly harmless.
     Allow,
-    /// Plainly an attack.
+    /// Most likely an attack: denied where no model can be asked, a suspicion where one can.
     Deny,
-    /// Somebody else has to say.
+    /// Neither.
     Unsure,
 }
 
@@ -25,7 +25,7 @@ impl Leaning {
         }
     }
 
-    /// Of a step of this probability of harm, where a judge can be asked.
+    /// Of a step of this probability of harm.
     pub fn of(probability: f64, thresholds: Thresholds, head: Head, may_allow: MayAllow) -> Self {
         let allow_below = thresholds.allow_below.unwrap_or(head.allow_below);
         let deny_above = thresholds.deny_above.unwrap_or(head.deny_above);
@@ -35,16 +35,6 @@ impl Leaning {
             Leaning::Allow
         } else {
             Leaning::Unsure
-        }
-    }
-
-    /// Of a step of this probability of harm, where nobody else can be asked.
-    pub fn alone(probability: f64, thresholds: Thresholds, head: Head) -> Self {
-        let deny_alone = thresholds.deny_alone.unwrap_or(head.deny_alone);
-        if probability >= deny_alone && deny_alone < 1.0 {
-            Leaning::Deny
-        } else {
-            Leaning::Allow
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use super::vocabulary::Vocabulary;
 use super::words::{self, Word, join};
 
 /// The concepts, in the order of the file, and what stands for them.
@@ -110,7 +111,7 @@ impl Lexicon {
     fn add(&mut self, entry: &str, bit: Concepts) {
         let stem = entry.strip_suffix('*');
         let mut said = Vec::new();
-        words::read(&stem.unwrap_or(entry).replace('_', " "), &mut said);
+        words::read(&stem.unwrap_or(entry).replace('_', " "), Vocabulary::EMPTY, &mut said);
         // A stem is the beginning of one word; of several, the star says nothing.
         if let Some(stem) = stem.filter(|_| said.len() == 1) {
             let hash = words::folded(stem).fold(words::SEED, words::step);
@@ -196,7 +197,7 @@ mod tests {
 
     fn concepts(text: &str) -> Vec<&'static str> {
         let mut words = Vec::new();
-        words::read(text, &mut words);
+        words::read(text, Vocabulary::EMPTY, &mut words);
         let found = (0..words.len()).fold(0, |all, at| all | LEXICON.at(text, &words[at..]).concepts);
         let names = LEXICON.names.iter().enumerate();
         names
@@ -236,7 +237,7 @@ mod tests {
                     first.chain(letters).collect()
                 };
                 let mut said = Vec::new();
-                words::read(&stem.replace('_', " "), &mut said);
+                words::read(&stem.replace('_', " "), Vocabulary::EMPTY, &mut said);
                 let is_word = said.len() == 1;
                 let ending = if is_word { "en" } else { "" };
                 for word in [stem, &capital, &stem.to_uppercase(), &format!("{stem}{ending}")] {

@@ -5,9 +5,10 @@ use crate::model::{Confidence, Coverage, Finding, Form, Place, ReasonCode, Sever
 use crate::policy::Policy;
 
 /// Whether a step may be allowed by a scorer at all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MayAllow {
     /// It may.
+    #[default]
     Yes,
     /// It may not: something was not read, or somebody else has to look.
     No,
@@ -34,7 +35,8 @@ impl MayAllow {
 /// Whether a finding keeps a step from being allowed by a scorer.
 fn bars(finding: &Finding) -> bool {
     let over_session = finding.rule.starts_with("session.") && finding.severity >= Severity::Low;
-    let unread = matches!(finding.reason, ReasonCode::Oversized);
+    let unread =
+        matches!(finding.reason, ReasonCode::Oversized | ReasonCode::Obfuscation) && finding.severity >= Severity::Low;
     let own = finding.rule.starts_with("own.") || matches!(finding.reason, ReasonCode::Organisation(_));
     let grave = finding.severity >= Severity::High && finding.confidence >= Confidence::Medium;
     over_session || unread || own || grave

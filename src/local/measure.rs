@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::may_allow::MayAllow;
 use super::model::Head;
 use super::train::HeldOut;
 
@@ -35,16 +36,12 @@ pub struct Settled {
     pub honest_allowed: usize,
     /// Of them, denied at once.
     pub honest_denied: usize,
-    /// Of them, denied where nobody else can be asked.
-    pub honest_denied_alone: usize,
     /// Attacks.
     pub attacks: usize,
     /// Of them, allowed at once.
     pub attacks_allowed: usize,
     /// Of them, denied at once.
     pub attacks_denied: usize,
-    /// Of them, denied where nobody else can be asked.
-    pub attacks_denied_alone: usize,
 }
 
 /// The probability of each held-out step by these heads.
@@ -99,19 +96,16 @@ impl Settled {
         for held in held {
             let head = heads.get(held.part).copied().unwrap_or(Head::UNDECIDED);
             let probability = head.probability(held.score);
-            let allowed = usize::from(probability <= head.allow_below);
+            let allowed = usize::from(probability <= head.allow_below && held.may_allow == MayAllow::Yes);
             let denied = usize::from(probability >= head.deny_above);
-            let alone = usize::from(probability >= head.deny_alone);
             if held.harmful {
                 counts.attacks += 1;
                 counts.attacks_allowed += allowed;
                 counts.attacks_denied += denied;
-                counts.attacks_denied_alone += alone;
             } else {
                 counts.honest += 1;
                 counts.honest_allowed += allowed;
                 counts.honest_denied += denied;
-                counts.honest_denied_alone += alone;
             }
         }
         counts
@@ -158,6 +152,7 @@ mod tests {
             source: source.to_owned(),
             harmful,
             score,
+            may_allow: MayAllow::Yes,
         }
     }
 

@@ -1,17 +1,18 @@
 //! A model: quantised weights by hashed feature, calibration, thresholds, and what it was made of.
 //!
-//! A file begins with [`MAGIC`] and the length of its header; the header is JSON ([`Header`]), the rest are the weights, a
-//! byte each. A file of another format, of another list of concepts, or with more weights than [`MOST_BITS`] says, is refused.
+//! A file begins with [`MAGIC`] and the length of its header; the header is JSON ([`Header`]), then come the weights, a byte
+//! each, and the set of known words ([`Vocabulary`]). A file of another format, of another list of concepts, or with more weights than [`MOST_BITS`] says, is refused.
 
 use serde::{Deserialize, Serialize};
 
+use super::vocabulary::{self, Vocabulary};
 use super::voice::Part;
 use super::words;
 
 /// What a model file begins with.
 const MAGIC: &[u8; 8] = b"AOSLOCAL";
 /// The format, which also stands for how features are made.
-pub(super) const FORMAT: u32 = 3;
+pub(super) const FORMAT: u32 = 4;
 /// A model has at most two to the power of this many weights.
 const MOST_BITS: u32 = 22;
 /// The longest header, in bytes.
@@ -51,10 +52,8 @@ pub struct Head {
     pub offset: f32,
     /// Up to this probability a step is harmless.
     pub allow_below: f64,
-    /// From this probability on it is an attack.
+    /// From this probability on it is suspected, and denied where no model can be asked.
     pub deny_above: f64,
-    /// From this probability on it is denied where no model can be asked.
-    pub deny_alone: f64,
 }
 
 /// What a model says of itself.
@@ -89,6 +88,7 @@ pub struct Header {
 pub struct Model {
     pub(super) header: Header,
     pub(super) weights: Vec<i8>,
+    pub(super) vocabulary: Vocabulary,
     version: String,
 }
 
@@ -137,26 +137,30 @@ impl Model {
                 "its header has {length} bytes, and at most {MOST_HEADER} are read"
             ));
         }
-        let (header, weights) = rest.split_at_checked(length).ok_or("it is cut")?;
+        let (header, rest) = rest.split_at_checked(length).ok_or("it is cut")?;
         let header: Header = serde_json::from_slice(header).map_err(|error| format!("its header: {error}"))?;
+        let end = rest.len().checked_sub(vocabulary::BYTES).ok_or("it is cut")?;
+        let (weights, known) = rest.split_at_checked(end).ok_or("it is cut")?;
         header.check(weights.len())?;
         let version = blake3::hash(bytes).to_hex();
         Ok(Self {
             weights: weights.iter().map(|byte| i8::from_le_bytes([*byte])).collect(),
             header,
+            vocabulary: Vocabulary::parse(known),
             version: version.get(..12).unwrap_or_default().to_owned(),
         })
     }
 
     /// The file's bytes.
-    pub fn to_bytes(header: &Header, weights: &[i8]) -> Vec<u8> {
+    pub fn to_bytes(header: &Header, weights: &[i8], vocabulary: &Vocabulary) -> Vec<u8> {
         // A header of plain values is always JSON.
         let json = serde_json::to_vec(header).unwrap_or_default();
-        let mut bytes = Vec::with_capacity(MAGIC.len() + 4 + json.len() + weights.len());
+        let mut bytes = Vec::with_capacity(MAGIC.len() + 4 + json.len() + weights.len() + vocabulary::BYTES);
         bytes.extend_from_slice(MAGIC);
         bytes.extend_from_slice(&u32::try_from(json.len()).unwrap_or(u32::MAX).to_le_bytes());
         bytes.extend_from_slice(&json);
         bytes.extend(weights.iter().flat_map(|weight| weight.to_le_bytes()));
+        bytes.extend(vocabulary.bytes());
         bytes
     }
 
@@ -168,6 +172,11 @@ impl Model {
     /// What it says of itself.
     pub fn header(&self) -> &Header {
         &self.header
+    }
+
+    /// The words that it knows.
+    pub fn vocabulary(&self) -> &Vocabulary {
+        &self.vocabulary
     }
 
     /// The head for a part.
@@ -205,7 +214,6 @@ impl Head {
         offset: 0.0,
         allow_below: 0.0,
         deny_above: 1.1,
-        deny_alone: 1.1,
     };
 
     /// The probability of harm.
@@ -250,7 +258,7 @@ mod tests {
                 .header()
                 .heads
                 .iter()
-                .all(|head| head.allow_below <= head.deny_alone)
+                .all(|head| head.allow_below <= head.deny_above)
         );
         assert!(!model.header().sources.is_empty());
     }
@@ -268,7 +276,7 @@ mod tests {
         }
         let mut other = Model::built_in().unwrap().header().clone();
         other.concepts ^= 1;
-        let error = Model::parse(&Model::to_bytes(&other, &[0; 256]), "m")
+        let error = Model::parse(&Model::to_bytes(&other, &[0; 256], Vocabulary::EMPTY), "m")
             .unwrap_err()
             .to_string();
         assert!(error.contains("train it again"), "{error}");

@@ -11,7 +11,7 @@ impl Model {
     pub fn rank(&self, origin: Origin, text: &str) -> f32 {
         let Some(voice) = Voice::of(origin) else { return 0.0 };
         let mut read = Vec::new();
-        words::read(text, &mut read);
+        words::read(text, &self.vocabulary, &mut read);
         let words = tokens(text, &read, &|span| span);
         // A piece by itself does not say how much it belongs to the rest: no word of it is on a topic.
         let gravest = self.gravest_window(voice, &words);

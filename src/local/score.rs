@@ -4,10 +4,12 @@ use std::ops::Range;
 
 use super::features::{self, FIGURES, Features, Name};
 use super::model::Model;
+use super::read_whole::Unread;
 use super::shares;
-use super::step_context::{Passage, StepContext, Token, Unmask};
+use super::step_context::{Labels, Passage, StepContext, Surroundings, Token, Unmask, tokens};
 use super::voice::{Part, Voice};
-use super::windows::spans;
+use super::windows::{WINDOW, spans, spans_of};
+use super::words::{self, ReadTo};
 use crate::model::{ContentId, Finding, Step};
 use crate::policy::Policy;
 use crate::session::Past;
@@ -19,6 +21,27 @@ const MOST_WORDS: usize = 4;
 /// Findings and relations that are told of a step.
 const MOST_GROUNDS: usize = 5;
 
+/// What a window of the surroundings weighs at least where it speaks for harm. Of descriptions of tools in honest steps, some
+/// three in a hundred do; of attacks that stand there, nearly all.
+const GRAVE_AROUND: f32 = 1.5;
+
+/// Words that an attacker may put into a window of an attack, chosen by one who sees the probability, without bringing it as
+/// low as a harmless one.
+const INSERTED: usize = 8;
+
+/// What is scored: a step, with what is known of it.
+#[derive(Clone, Copy, Debug)]
+pub struct Scored<'a> {
+    /// The step.
+    pub step: &'a Step,
+    /// Its session.
+    pub past: &'a Past,
+    /// What was found in it.
+    pub findings: &'a [Finding],
+    /// The organisation's policy.
+    pub policy: &'a Policy,
+}
+
 /// What a model makes of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Score {
@@ -26,6 +49,8 @@ pub struct Score {
     pub part: Part,
     /// The probability of harm, 0 to 1.
     pub probability: f64,
+    /// Why the step may not be allowed for so low a probability; looked for only where it is low enough to be allowed.
+    pub unread: Option<Unread>,
     /// The passages that speak most for harm, the gravest first.
     pub passages: Vec<PassageEvidence>,
     /// Findings and relations to the session that moved the score most, with by how much; below zero: towards harmless.
@@ -64,10 +89,11 @@ pub enum GroundKind {
 }
 
 impl Model {
-    /// Scores a step in the light of its session and of what was found in it.
-    pub fn score(&self, step: &Step, past: &Past, findings: &[Finding], policy: &Policy, unmask: &dyn Unmask) -> Score {
-        let context = StepContext::of(step, past, unmask);
-        let features = Features::of(&context, findings, policy);
+    /// Scores a step in the light of its session and of what was found in it. Where the probability of harm is at most
+    /// `allow_below`, it is also asked whether the step was read whole.
+    pub fn score(&self, scored: Scored<'_>, unmask: &dyn Unmask, allow_below: f64) -> Score {
+        let context = StepContext::of(scored.step, scored.past, unmask, &self.vocabulary);
+        let features = Features::of(&context, scored.findings, scored.policy);
         let step: f32 = features.step.iter().map(|named| self.weight(named.id)).sum();
         // INVARIANT: what a text says is no evidence against harm, whoever adds to it.
         let harm_only: f32 = features
@@ -88,6 +114,24 @@ impl Model {
             }
         }
         let part = context.part();
+        let probability = self.head(part).probability(score);
+        let unread = match probability <= allow_below {
+            true => context
+                .unread()
+                .or_else(|| self.is_grave_around(&context).then_some(Unread::Surroundings))
+                .or_else(|| {
+                    let undiluted: f32 = passages
+                        .iter()
+                        .map(|(best, voice)| {
+                            let texts = context.of_voice(*voice);
+                            let most = texts.map(|passage| self.gravest_undiluted(*voice, &passage.words));
+                            most.fold(0.0, f32::max) - best.weight
+                        })
+                        .sum();
+                    (self.head(part).probability(score + undiluted) > allow_below).then_some(Unread::Diluted)
+                }),
+            false => None,
+        };
         let mut told: Vec<PassageEvidence> = passages
             .into_iter()
             .filter(|(best, _)| best.weight > 0.0)
@@ -97,10 +141,31 @@ impl Model {
         told.truncate(MOST_PASSAGES);
         Score {
             part,
-            probability: self.head(part).probability(score),
+            probability,
+            unread,
             passages: told,
             grounds: self.grounds(&features),
         }
+    }
+
+    /// Whether the surroundings of a step speak for harm if they are read as words of the one who speaks in it, or of a
+    /// stranger.
+    fn is_grave_around(&self, context: &StepContext<'_>) -> bool {
+        let Surroundings { texts, short, labels } = context.surroundings();
+        let mut read = Vec::new();
+        let mut is_grave = |text: &str| {
+            read.clear();
+            if words::read(text, &self.vocabulary, &mut read) == ReadTo::Bound {
+                return true;
+            }
+            let words = tokens(text, &read, &|span| span);
+            let weighs = |voice| {
+                self.gravest_window(voice, &words)
+                    .is_some_and(|(weight, _)| weight >= GRAVE_AROUND)
+            };
+            weighs(context.part().voice()) || weighs(Voice::Outside)
+        };
+        labels == Labels::Speak || texts.into_iter().any(&mut is_grave) || is_grave(&short)
     }
 
     /// The window of a text that speaks most for harm.
@@ -111,6 +176,23 @@ impl Model {
 
     /// The window of these words that speaks most for harm, with what it adds to the score.
     pub(super) fn gravest_window(&self, voice: Voice, words: &[Token]) -> Option<(f32, Range<usize>)> {
+        self.gravest_of(voice, words, spans(words.len()), shares::in_window)
+    }
+
+    /// What the gravest window of these words would weigh without up to [`INSERTED`] words that somebody put into it.
+    fn gravest_undiluted(&self, voice: Voice, words: &[Token]) -> f32 {
+        let spans = spans_of(words.len(), WINDOW + INSERTED);
+        let gravest = self.gravest_of(voice, words, spans, |_| shares::MOST_IN_WINDOW);
+        gravest.map_or(0.0, |(weight, _)| weight)
+    }
+
+    fn gravest_of(
+        &self,
+        voice: Voice,
+        words: &[Token],
+        spans: impl Iterator<Item = Range<usize>>,
+        share: impl Fn(usize) -> f32,
+    ) -> Option<(f32, Range<usize>)> {
         // Of all words before each: what they weigh, and how many features they have.
         let mut sums = Vec::with_capacity(words.len() + 1);
         let (mut harm, mut count) = (0.0f32, 0usize);
@@ -124,7 +206,7 @@ impl Model {
             sums.push((harm, count));
             before = Some(word);
         }
-        spans(words.len())
+        spans
             .filter_map(|range| {
                 let window = words.get(range.clone())?;
                 let (start, end) = (sums.get(range.start)?, sums.get(range.end)?);
@@ -134,7 +216,7 @@ impl Model {
                     count += 1;
                 });
                 // INVARIANT: no word weighs below zero; how many they are moves the share within its bounds, and no further.
-                Some((harm * self.header.window_share * shares::in_window(count), range))
+                Some((harm * self.header.window_share * share(count), range))
             })
             .max_by(|a, b| a.0.total_cmp(&b.0))
     }

@@ -4,8 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::lexicon::{Concepts, LEXICON};
+use super::vocabulary::Vocabulary;
 use super::voice::{Part, Voice};
-use super::words::{self, Groups, Shape, Word};
+use super::words::{self, Groups, ReadTo, Shape, Word};
 use crate::model::{Content, ContentId, Form, Kind, Origin, Place, Step};
 use crate::session::Past;
 
@@ -15,6 +16,38 @@ const MOST_COMPARED: usize = 4_000;
 const MOST_OUTPUTS: usize = 16 * 1024;
 /// Texts of one content that are read: the text itself and what is disguised in it.
 const MOST_TEXTS: usize = 8;
+
+/// Words from which on a text around a step may be a sentence, and one in a member that is not defined.
+const SENTENCE: usize = 4;
+const UNDEFINED_SENTENCE: usize = 3;
+
+/// What surrounds the texts of a step.
+#[derive(Debug, Default)]
+pub(super) struct Surroundings<'a> {
+    /// Descriptions.
+    pub(super) texts: Vec<&'a str>,
+    /// Names of the body's members and short texts, one after the other: together they may be a sentence.
+    pub(super) short: String,
+    /// Whether ids, names, types or members that are not defined hold sentences.
+    pub(super) labels: Labels,
+}
+
+impl Surroundings<'_> {
+    fn add_short(&mut self, text: &str) {
+        self.short.push_str(text);
+        self.short.push(' ');
+    }
+}
+
+/// Whether ids, names, types or members that are not defined hold sentences.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Labels {
+    /// They do not.
+    #[default]
+    Silent,
+    /// They do.
+    Speak,
+}
 
 /// Who hears a text, with the way back from bytes of it to bytes of the content's own text.
 pub type Listener<'l> = dyn FnMut(&str, &dyn Fn(Range<usize>) -> Range<usize>) + 'l;
@@ -44,6 +77,10 @@ pub(super) struct Token {
     pub(super) first: bool,
     pub(super) concepts: Concepts,
     pub(super) groups: Groups,
+    /// Whether the model knows it.
+    pub(super) known: bool,
+    /// Whether it stands in a path, an address, a name with signs in it.
+    pub(super) technical: bool,
     /// Of a word that tells a topic: whether the user asked about it, or the step says it again.
     pub(super) on_topic: Option<bool>,
     /// Bytes of the content.
@@ -55,6 +92,11 @@ impl Token {
     /// Whether it says what a text is about.
     pub(super) const fn is_telling(&self) -> bool {
         is_telling(self.end.saturating_sub(self.start), self.shape)
+    }
+
+    /// Bytes of it.
+    pub(super) const fn length(&self) -> usize {
+        self.end.saturating_sub(self.start) as usize
     }
 }
 
@@ -82,7 +124,10 @@ pub(super) struct Passage {
 pub(super) struct StepContext<'a> {
     pub(super) step: &'a Step,
     pub(super) past: &'a Past,
+    pub(super) vocabulary: &'a Vocabulary,
     pub(super) passages: Vec<Passage>,
+    /// Whether all words of the body, and all texts hidden in it, were read.
+    pub(super) read_to: ReadTo,
     pub(super) asked: Hashes,
     pub(super) instructed: Hashes,
     pub(super) read: Hashes,
@@ -95,11 +140,13 @@ pub(super) struct StepContext<'a> {
 pub(super) type Hashes = HashSet<u32, foldhash::fast::FixedState>;
 
 impl<'a> StepContext<'a> {
-    pub(super) fn of(step: &'a Step, past: &'a Past, unmask: &dyn Unmask) -> Self {
+    pub(super) fn of(step: &'a Step, past: &'a Past, unmask: &dyn Unmask, vocabulary: &'a Vocabulary) -> Self {
         let mut context = Self {
             step,
             past,
+            vocabulary,
             passages: Vec::new(),
+            read_to: ReadTo::End,
             asked: Hashes::default(),
             instructed: Hashes::default(),
             read: Hashes::default(),
@@ -115,32 +162,19 @@ impl<'a> StepContext<'a> {
     /// Reads the body.
     fn read_body(&mut self, unmask: &dyn Unmask) {
         let mut read = Vec::new();
-        for content in self.step.contents.iter().filter(|content| content.place == Place::Body) {
-            let Some(voice) = Voice::of(content.origin) else {
-                continue;
-            };
-            // What is asked of another agent is a request, whoever words it.
-            let voice = match (self.step.kind, voice) {
-                (Kind::A2aRequest, Voice::Agent) => Voice::User,
-                (_, voice) => voice,
-            };
-            let speaks = match content.form {
-                Form::Text | Form::TextFile { .. } => true,
-                // A name of a member says something where it is a sentence.
-                Form::Key => content.text.len() > 24,
-                Form::Number | Form::OpaqueFile { .. } => false,
-            };
-            if !speaks {
-                continue;
-            }
+        for content in &self.step.contents {
+            let Some(voice) = self.voice_of(content) else { continue };
             let first = self.passages.len();
             let mut count = 0;
             unmask.unmask(content, &mut |text, back| {
                 if count >= MOST_TEXTS {
+                    self.read_to = ReadTo::Bound;
                     return;
                 }
                 read.clear();
-                words::read(text, &mut read);
+                if words::read(text, self.vocabulary, &mut read) == ReadTo::Bound {
+                    self.read_to = ReadTo::Bound;
+                }
                 self.passages.push(Passage {
                     voice,
                     content: content.id,
@@ -151,6 +185,66 @@ impl<'a> StepContext<'a> {
             });
             self.own_is_the_fullest(first);
         }
+    }
+
+    /// Who speaks in a content, where it is one of the texts that the step is about.
+    fn voice_of(&self, content: &Content) -> Option<Voice> {
+        let speaks = match content.form {
+            Form::Text | Form::TextFile { .. } => true,
+            // A name of a member says something where it is a sentence.
+            Form::Key => content.text.len() > 24,
+            Form::Number | Form::OpaqueFile { .. } => false,
+        };
+        if content.place != Place::Body || !speaks {
+            return None;
+        }
+        match (self.step.kind, Voice::of(content.origin)) {
+            // What is asked of another agent is a request, whoever words it.
+            (Kind::A2aRequest, Some(Voice::Agent)) => Some(Voice::User),
+            // Nobody has said who speaks in a message of the system: it is read as a request is.
+            (Kind::SystemMessage, None) if content.origin == Origin::Unknown => Some(Voice::User),
+            (_, voice) => voice,
+        }
+    }
+
+    /// What is read only for the question whether all was read: names of members, ids, descriptions, members that are not
+    /// defined. What those who run the agent say is left out.
+    pub(super) fn surroundings(&self) -> Surroundings<'a> {
+        let mut around = Surroundings::default();
+        let mut read = Vec::new();
+        for content in &self.step.contents {
+            let says_nothing = matches!(content.form, Form::Number | Form::OpaqueFile { .. });
+            if says_nothing || content.origin == Origin::Instructions {
+                continue;
+            }
+            read.clear();
+            words::read(&content.text, self.vocabulary, &mut read);
+            let is_word = |word: &&Word| word.shape == Shape::Word && word.end - word.start > 1;
+            let (technical, plain): (Vec<&Word>, Vec<&Word>) = read
+                .iter()
+                .filter(is_word)
+                .partition(|word| is_technical(&content.text, word));
+            let may_speak = plain.len() >= SENTENCE || technical.len() >= 2 * SENTENCE;
+            let undefined = content.place == Place::Body && content.origin == Origin::Unknown;
+            match (self.voice_of(content), &content.form, content.origin) {
+                // What was read by itself is read once more with its neighbours where it is short.
+                (Some(_), ..) => {
+                    if !may_speak {
+                        around.add_short(&content.text)
+                    }
+                }
+                (None, Form::Key, _) => around.add_short(&content.text),
+                (None, _, Origin::ToolDescription | Origin::Knowledge) if may_speak => around.texts.push(&content.text),
+                (None, ..) if may_speak || (undefined && plain.len() >= UNDEFINED_SENTENCE) => {
+                    around.labels = Labels::Speak;
+                }
+                (None, ..) if content.place == Place::Body || content.text.contains(char::is_whitespace) => {
+                    around.add_short(&content.text);
+                }
+                (None, ..) => {}
+            }
+        }
+        around
     }
 
     /// What is hidden in a content stands for it where it says far more than what is seen of it, as an encoded text does.
@@ -176,14 +270,14 @@ impl<'a> StepContext<'a> {
         let mut buffer = Vec::new();
         for request in self.past.authority().requests() {
             for text in [&request.text.head, &request.text.tail] {
-                remember(text, &mut buffer, &mut self.asked);
+                remember(text, self.vocabulary, &mut buffer, &mut self.asked);
                 self.asked_about |= (0..buffer.len()).fold(0, |all, at| {
                     all | LEXICON.at(text, buffer.get(at..).unwrap_or_default()).concepts
                 });
             }
         }
         for content in self.step.contents_of(Origin::Instructions) {
-            remember(&content.text, &mut buffer, &mut self.instructed);
+            remember(&content.text, self.vocabulary, &mut buffer, &mut self.instructed);
         }
         let mut left = MOST_OUTPUTS;
         for event in self.past.events().rev() {
@@ -194,7 +288,7 @@ impl<'a> StepContext<'a> {
                     Some(Voice::User | Voice::Thought) | None => continue,
                 };
                 for text in [&said.text.head, &said.text.tail] {
-                    remember(text, &mut buffer, set);
+                    remember(text, self.vocabulary, &mut buffer, set);
                     left = left.saturating_sub(text.len());
                 }
             }
@@ -253,6 +347,8 @@ pub(super) fn tokens(text: &str, read: &[Word], back: &dyn Fn(Range<usize>) -> R
                 Shape::Word => words::groups(text.get(word.start as usize..word.end as usize).unwrap_or_default()),
                 Shape::Number | Shape::Code => Groups::default(),
             },
+            known: word.known,
+            technical: is_technical(text, word),
             on_topic: None,
             start: here(raw.start),
             end: here(raw.end),
@@ -261,10 +357,25 @@ pub(super) fn tokens(text: &str, read: &[Word], back: &dyn Fn(Range<usize>) -> R
     each.collect()
 }
 
+/// Whether a word stands in a path, an address, or a name with signs in it.
+fn is_technical(text: &str, word: &Word) -> bool {
+    const SIGNS: &[u8] = b"/\\@_=$#&<>{}[]()";
+    const JOINTS: &[u8] = b".:-";
+    let bytes = text.as_bytes();
+    let (start, end) = (word.start as usize, word.end as usize);
+    let at = |place: Option<usize>| place.and_then(|place| bytes.get(place)).copied().unwrap_or(b' ');
+    let (before, after) = (at(start.checked_sub(1)), at(Some(end)));
+    let joined = |joint: u8, other: u8| JOINTS.contains(&joint) && (other.is_ascii_alphanumeric() || other >= 0x80);
+    SIGNS.contains(&before)
+        || SIGNS.contains(&after)
+        || joined(before, at(start.checked_sub(2)))
+        || joined(after, at(Some(end + 1)))
+}
+
 /// The words of a text that say what it is about.
-fn remember(text: &str, buffer: &mut Vec<Word>, set: &mut Hashes) {
+fn remember(text: &str, vocabulary: &Vocabulary, buffer: &mut Vec<Word>, set: &mut Hashes) {
     buffer.clear();
-    words::read_at_most(MOST_COMPARED, text, buffer);
+    words::read_at_most(MOST_COMPARED, text, vocabulary, buffer);
     let telling = buffer
         .iter()
         .filter(|word| is_telling(word.end - word.start, word.shape));

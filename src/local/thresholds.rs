@@ -1,5 +1,6 @@
 //! Thresholds: from held-out scores to probabilities that are what they say, and to what is made of them.
 
+use super::may_allow::MayAllow;
 use super::model::Head;
 use super::train::HeldOut;
 use super::voice::Part;
@@ -9,18 +10,15 @@ use super::voice::Part;
 pub struct Aims {
     /// Attacks that are allowed.
     pub let_through: f64,
-    /// Honest steps that are denied where a judge can be asked.
+    /// Honest steps that are suspected, and so denied where no model can be asked.
     pub denied: f64,
-    /// Honest steps that are denied where nobody can be asked: a missed attack costs more there.
-    pub denied_alone: f64,
 }
 
 impl Default for Aims {
     fn default() -> Self {
         Self {
             let_through: 0.01,
-            denied: 0.01,
-            denied_alone: 0.015,
+            denied: 0.015,
         }
     }
 }
@@ -56,14 +54,12 @@ pub fn heads(strange: &[HeldOut], known: &[HeldOut], aims: Aims) -> Vec<Head> {
     let up: Vec<_> = curves.iter().map(|curve| walk(curve)).collect();
     let allow = spend(&up, aims.let_through);
     let deny = certainty(known, &heads, aims.denied);
-    let alone = certainty(known, &heads, aims.denied_alone);
     for ((head, curve), line) in heads.iter_mut().zip(&curves).zip(allow) {
         if curve.is_empty() {
             continue;
         }
-        head.allow_below = line.map_or(0.0, |score| head.probability(score)).min(alone);
+        head.allow_below = line.map_or(0.0, |score| head.probability(score)).min(deny);
         head.deny_above = deny;
-        head.deny_alone = alone;
     }
     heads
 }
@@ -125,10 +121,10 @@ fn walk(steps: &[(&HeldOut, f64)]) -> Vec<Stride> {
     let (mut paid, mut won) = (0.0, 0.0);
     let mut steps = steps.iter().peekable();
     while let Some((held, share)) = steps.next() {
-        if held.harmful {
-            paid += share;
-        } else {
-            won += share;
+        match (held.may_allow, held.harmful) {
+            (MayAllow::No, _) => {}
+            (MayAllow::Yes, true) => paid += share,
+            (MayAllow::Yes, false) => won += share,
         }
         // INVARIANT: a threshold takes all steps of one score or none of them, so that none is paid for that it lets through.
         let same = |next: &&(&HeldOut, f64)| next.0.score.total_cmp(&held.score).is_eq();
@@ -214,6 +210,7 @@ mod tests {
             source: source.to_owned(),
             harmful,
             score,
+            may_allow: MayAllow::Yes,
         }
     }
 
@@ -230,10 +227,9 @@ mod tests {
         let heads = heads(&held_out, &held_out, Aims::default());
         let counts = Settled::of(held_out.iter(), &heads);
         assert!(counts.attacks_allowed * 100 <= counts.attacks, "{counts:?}");
-        assert!(counts.honest_denied * 100 <= counts.honest);
-        assert!(counts.honest_denied_alone * 100 <= counts.honest * 3);
+        assert!(counts.honest_denied * 100 <= counts.honest * 3);
         assert!(counts.honest_allowed * 4 > counts.honest, "{counts:?}");
-        assert!(counts.attacks_denied_alone * 4 > counts.attacks, "{counts:?}");
+        assert!(counts.attacks_denied * 4 > counts.attacks, "{counts:?}");
         // Of parts of which too little is known nothing is settled.
         let last = heads.last().unwrap();
         assert!(last.allow_below == 0.0 && last.deny_above > 1.0);
@@ -252,7 +248,7 @@ mod tests {
         let heads = heads(&all, &all, Aims::default());
         let small: Vec<HeldOut> = all.iter().filter(|held| held.source == "small").cloned().collect();
         let counts = Settled::of(small.iter(), &heads);
-        assert!(counts.honest_denied_alone * 100 <= counts.honest * 7, "{counts:?}");
-        assert!(counts.attacks_denied_alone * 10 >= counts.attacks * 9, "{counts:?}");
+        assert!(counts.honest_denied * 100 <= counts.honest * 7, "{counts:?}");
+        assert!(counts.attacks_denied * 10 >= counts.attacks * 9, "{counts:?}");
     }
 }

@@ -1,12 +1,12 @@
 //! Training features: all that the scorer ever sees of a step.
 
 use super::features::{self, Features};
+use super::may_allow::MayAllow;
+use super::score::Scored;
 use super::step_context::{Passage, StepContext, Unmask};
+use super::vocabulary::Vocabulary;
 use super::voice::Voice;
 use super::windows::spans;
-use crate::model::{Finding, Step};
-use crate::policy::Policy;
-use crate::session::Past;
 
 /// All that the scorer sees of a step.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +19,8 @@ pub struct TrainingFeatures {
     pub harm_only: Vec<u32>,
     /// Windows of its texts.
     pub windows: Vec<WindowFeatures>,
+    /// Whether a scorer may allow the step at all.
+    pub may_allow: MayAllow,
 }
 
 /// One window of a text.
@@ -31,10 +33,11 @@ pub struct WindowFeatures {
 }
 
 impl TrainingFeatures {
-    /// Of a step in the light of its session and of what was found in it.
-    pub fn of(step: &Step, past: &Past, findings: &[Finding], policy: &Policy, unmask: &dyn Unmask) -> Self {
-        let context = StepContext::of(step, past, unmask);
-        let features = Features::of(&context, findings, policy);
+    /// Of a step in the light of its session and of what was found in it, read by this vocabulary. `may_allow` is what holds for
+    /// the step as long as it was read whole.
+    pub fn of(scored: Scored<'_>, unmask: &dyn Unmask, vocabulary: &Vocabulary, may_allow: MayAllow) -> Self {
+        let context = StepContext::of(scored.step, scored.past, unmask, vocabulary);
+        let features = Features::of(&context, scored.findings, scored.policy);
         let mut windows = Vec::new();
         for voice in Voice::ALL {
             for passage in context.of_voice(*voice) {
@@ -46,6 +49,10 @@ impl TrainingFeatures {
             step: features.step.iter().map(|named| named.id).collect(),
             harm_only: features.harm_only.iter().map(|named| named.id).collect(),
             windows,
+            may_allow: match context.unread() {
+                Some(_) => MayAllow::No,
+                None => may_allow,
+            },
         }
     }
 

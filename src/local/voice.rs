@@ -76,6 +76,16 @@ impl Part {
         }
     }
 
+    /// The voice that speaks in a step of this part.
+    pub(super) const fn voice(self) -> Voice {
+        match self {
+            Part::Asks => Voice::User,
+            Part::Says => Voice::Agent,
+            Part::Acts => Voice::Argument,
+            Part::Reads => Voice::Outside,
+        }
+    }
+
     /// The name in policies and reports.
     pub const fn as_str(self) -> &'static str {
         match self {

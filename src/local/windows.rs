@@ -8,6 +8,11 @@ const STRIDE: usize = 8;
 
 /// The windows of a text of so many words.
 pub(super) fn spans(words: usize) -> impl Iterator<Item = Range<usize>> {
-    let count = words.saturating_sub(WINDOW).div_ceil(STRIDE) + usize::from(words > 0);
-    (0..count).map(move |at| at * STRIDE..(at * STRIDE + WINDOW).min(words))
+    spans_of(words, WINDOW)
+}
+
+/// Windows of another length.
+pub(super) fn spans_of(words: usize, window: usize) -> impl Iterator<Item = Range<usize>> {
+    let count = words.saturating_sub(window).div_ceil(STRIDE) + usize::from(words > 0);
+    (0..count).map(move |at| at * STRIDE..(at * STRIDE + window).min(words))
 }

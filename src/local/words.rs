@@ -1,10 +1,18 @@
 //! Words of a folded text: hashes and places, and what kind of value a word is where it is one.
 //!
+//! Names are taken apart where case changes and at digits (`IgnoreAllRules2`), and runs of letters that the model does not
+//! know into words that it knows (`ignoreallrules`): otherwise any text could be written so that no word of it is read.
 //! Letters of scripts that are written without gaps are a word each; runs of katakana and hangul are one word. Ids, long
 //! numbers, links and addresses are told by their kind alone, so that no id is learned by heart.
 
+use std::ops::{Range, RangeInclusive};
+
+use super::vocabulary::Vocabulary;
+
 /// Words that are read of one text.
-pub(super) const MOST_WORDS: usize = 40_000;
+const MOST_WORDS: usize = 40_000;
+/// The longest word, in bytes; a longer one is a token of something else.
+const LONGEST: u32 = 40;
 
 /// What a word is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +38,8 @@ pub(super) struct Word {
     pub(super) shape: Shape,
     /// Whether a sentence or a line begins with it.
     pub(super) first: bool,
+    /// Whether the model knows it.
+    pub(super) known: bool,
 }
 
 /// The seed of a word's hash (FNV-1a).
@@ -98,60 +108,108 @@ pub(super) fn groups(word: &str) -> Groups {
     groups
 }
 
-/// The words of a text, in order, into a list.
-pub(super) fn read(text: &str, words: &mut Vec<Word>) {
-    read_at_most(MOST_WORDS, text, words);
+/// The words of a text, in order, into a list. Whether all of them found room.
+pub(super) fn read(text: &str, vocabulary: &Vocabulary, words: &mut Vec<Word>) -> ReadTo {
+    read_at_most(MOST_WORDS, text, vocabulary, words)
+}
+
+/// How far a text was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ReadTo {
+    /// To its end.
+    End,
+    /// To the bound.
+    Bound,
 }
 
 /// The first words of a text, in order, into a list.
-pub(super) fn read_at_most(most: usize, text: &str, words: &mut Vec<Word>) {
+pub(super) fn read_at_most(most: usize, text: &str, vocabulary: &Vocabulary, words: &mut Vec<Word>) -> ReadTo {
     let mut reader = Reader {
+        text,
+        vocabulary,
         open: None,
         first: true,
-        room: most,
+        most: words.len() + most,
+        words,
     };
     let bytes = text.as_bytes();
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
-        if reader.room == 0 {
-            return;
+        if reader.words.len() >= reader.most {
+            return ReadTo::Bound;
         }
         if byte < 0x80 {
-            reader.ascii(byte, at, words);
+            reader.ascii(byte, at);
             at += 1;
         } else {
             let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) else {
-                return;
+                return ReadTo::Bound;
             };
-            reader.other(c, at, words);
+            reader.other(c, at);
             at += c.len_utf8();
         }
     }
-    if reader.room > 0 {
-        reader.close(bytes.len(), words);
-    }
+    reader.close(bytes.len());
+    ReadTo::End
 }
 
+/// A run of letters and digits.
 struct Open {
     start: usize,
     hash: u32,
     digits: u32,
     letters: u32,
+    /// Changes from small to capital letters, and between letters and digits.
+    changes: u32,
+    last: Class,
 }
 
-struct Reader {
+/// What a character is, as far as a run can be taken apart before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Class {
+    Small,
+    Capital,
+    Digit,
+}
+
+impl Class {
+    fn of(c: char) -> Self {
+        if c.is_ascii_digit() {
+            Class::Digit
+        } else if c.is_uppercase() {
+            Class::Capital
+        } else {
+            Class::Small
+        }
+    }
+
+    /// Whether a piece begins with this one.
+    const fn begins_after(self, last: Class) -> bool {
+        matches!(
+            (last, self),
+            (Class::Small | Class::Digit, Class::Capital)
+                | (Class::Digit, Class::Small)
+                | (Class::Small | Class::Capital, Class::Digit)
+        )
+    }
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    vocabulary: &'t Vocabulary,
     open: Option<Open>,
     first: bool,
-    room: usize,
+    most: usize,
+    words: &'t mut Vec<Word>,
 }
 
-impl Reader {
+impl Reader<'_> {
     #[inline]
-    fn ascii(&mut self, byte: u8, at: usize, words: &mut Vec<Word>) {
+    fn ascii(&mut self, byte: u8, at: usize) {
         if byte.is_ascii_alphanumeric() {
-            self.take(byte.to_ascii_lowercase(), byte.is_ascii_digit(), at);
+            self.take(byte.to_ascii_lowercase(), Class::of(char::from(byte)), at);
         } else if byte != b'\'' || self.open.is_none() {
-            self.close(at, words);
+            self.close(at);
             if matches!(byte, b'.' | b'!' | b'?' | b'\n' | b':' | b';' | b'>' | b'"' | b'*') {
                 self.first = true;
             }
@@ -159,63 +217,201 @@ impl Reader {
     }
 
     #[inline]
-    fn take(&mut self, byte: u8, digit: bool, at: usize) {
+    fn take(&mut self, byte: u8, class: Class, at: usize) {
         let open = self.open.get_or_insert(Open {
             start: at,
             hash: SEED,
             digits: 0,
             letters: 0,
+            changes: 0,
+            last: class,
         });
         open.hash = step(open.hash, byte);
-        open.digits += u32::from(digit);
-        open.letters += u32::from(!digit);
+        open.digits += u32::from(class == Class::Digit);
+        open.letters += u32::from(class != Class::Digit);
+        open.changes += u32::from(class.begins_after(open.last));
+        open.last = class;
     }
 
-    fn other(&mut self, c: char, at: usize, words: &mut Vec<Word>) {
+    fn other(&mut self, c: char, at: usize) {
         if stands_alone(c) {
-            self.close(at, words);
-            self.letter(c, at);
-            self.close(at + c.len_utf8(), words);
+            self.close(at);
+            self.letter(c, Class::Small, at);
+            self.close(at + c.len_utf8());
         } else if c.is_alphanumeric() || is_mark(c) {
+            let class = Class::of(c);
             for lower in c.to_lowercase() {
-                self.letter(lower, at);
+                self.letter(lower, class, at);
             }
         } else if c != '\u{2019}' || self.open.is_none() {
-            self.close(at, words);
+            self.close(at);
             self.first |= matches!(c, '。' | '！' | '？' | '：' | '…' | '“' | '„' | '«' | '「');
         }
     }
 
-    fn letter(&mut self, c: char, at: usize) {
+    fn letter(&mut self, c: char, class: Class, at: usize) {
         let mut utf8 = [0; 4];
         for byte in c.encode_utf8(&mut utf8).bytes() {
-            self.take(byte, false, at);
+            self.take(byte, class, at);
         }
     }
 
-    fn close(&mut self, end: usize, words: &mut Vec<Word>) {
+    fn close(&mut self, end: usize) {
         let Some(open) = self.open.take() else { return };
+        let known = self.vocabulary.knows(open.hash);
+        if !known && open.changes > 0 && self.take_apart(&open, end) {
+            return;
+        }
+        if !known && open.digits == 0 && self.split(open.start, end) {
+            return;
+        }
         let shape = match (open.digits, open.letters) {
+            // However long: what is no token is a word that nobody knows.
             (0, _) => Shape::Word,
             (1..=4, 0) => Shape::Number,
+            (digits, letters) if digits * 2 >= letters && digits + letters >= 6 => Shape::Code,
             (_, 0) => Shape::Code,
-            (digits, letters) if digits >= 2 && digits + letters >= 6 => Shape::Code,
             _ => Shape::Word,
         };
-        let long = u32::try_from(end - open.start).unwrap_or(u32::MAX) > 40;
-        words.push(Word {
-            hash: open.hash,
-            start: u32::try_from(open.start).unwrap_or(u32::MAX),
-            end: u32::try_from(end).unwrap_or(u32::MAX),
-            shape: if long && open.letters + open.digits > 40 {
-                Shape::Code
-            } else {
-                shape
-            },
-            first: std::mem::take(&mut self.first),
-        });
-        self.room -= 1;
+        self.push(open.hash, open.start..end, shape, known);
     }
+
+    fn push(&mut self, hash: u32, span: Range<usize>, shape: Shape, known: bool) {
+        self.words.push(Word {
+            hash,
+            start: u32::try_from(span.start).unwrap_or(u32::MAX),
+            end: u32::try_from(span.end).unwrap_or(u32::MAX),
+            shape,
+            first: std::mem::take(&mut self.first),
+            known,
+        });
+    }
+
+    /// Takes a run apart where case changes and where digits begin or end, unless it looks like an id: where most of its
+    /// letters are no known words, beside digits. Whether it did.
+    fn take_apart(&mut self, open: &Open, end: usize) -> bool {
+        let Some(run) = self.text.get(open.start..end) else {
+            return false;
+        };
+        let (before, first) = (self.words.len(), self.first);
+        let (mut known, mut scraps) = (0, 0);
+        for piece in pieces(run) {
+            let at = open.start + piece.start;
+            let text = run.get(piece.clone()).unwrap_or_default();
+            let letters = !text.starts_with(|c: char| c.is_ascii_digit());
+            scraps += usize::from(letters && piece.len() < 3);
+            let already = self.words.len();
+            let hash = hash_of(text);
+            if letters && (self.vocabulary.knows(hash) || self.split(at, at + piece.len())) {
+                known += if piece.len() > 1 { piece.len() } else { 0 };
+            }
+            if self.words.len() == already {
+                let shape = match (letters, piece.len()) {
+                    (true, _) => Shape::Word,
+                    (false, 1..=4) => Shape::Number,
+                    (false, _) => Shape::Code,
+                };
+                self.push(
+                    hash,
+                    at..at + piece.len(),
+                    shape,
+                    letters && self.vocabulary.knows(hash),
+                );
+            }
+        }
+        // Letters and digits in turn that are no words are one: an id, or letters in disguise.
+        let is_one = known * 2 < open.letters as usize && (open.digits > 0 || open.letters > LONGEST)
+            || scraps >= SCRAPS && scraps * 2 > self.words.len() - before;
+        if is_one {
+            self.words.truncate(before);
+            self.first = first;
+        }
+        !is_one
+    }
+
+    /// Splits a run of small letters into known words, where it consists of nothing else. Whether it did.
+    fn split(&mut self, start: usize, end: usize) -> bool {
+        let Some(run) = self.text.get(start..end) else {
+            return false;
+        };
+        let Some(words) = split(run, self.vocabulary) else {
+            return false;
+        };
+        for span in words {
+            let hash = hash_of(run.get(span.clone()).unwrap_or_default());
+            self.push(hash, start + span.start..start + span.end, Shape::Word, true);
+        }
+        true
+    }
+}
+
+/// The hash of a word in any case.
+fn hash_of(word: &str) -> u32 {
+    folded(word).fold(SEED, step)
+}
+
+/// The pieces of a run of letters and digits: `parseHTTPUrl2` is `parse`, `HTTP`, `Url`, `2`.
+fn pieces(run: &str) -> impl Iterator<Item = Range<usize>> {
+    let class_from = move |at: usize| run.get(at..).and_then(|rest| rest.chars().next()).map(Class::of);
+    let mut start = 0;
+    std::iter::from_fn(move || {
+        let rest = run.get(start..).filter(|rest| !rest.is_empty())?;
+        let mut last = class_from(start)?;
+        let end = rest.char_indices().skip(1).find_map(|(at, c)| {
+            let this = Class::of(c);
+            let begins_name = (last, this) == (Class::Capital, Class::Capital)
+                && class_from(start + at + c.len_utf8()) == Some(Class::Small);
+            let begins = this.begins_after(last) || begins_name;
+            last = this;
+            begins.then_some(start + at)
+        });
+        let end = end.unwrap_or(run.len());
+        Some(std::mem::replace(&mut start, end)..end)
+    })
+}
+
+/// Pieces of one or two letters from which on a run is not taken apart, where they are most of its pieces.
+const SCRAPS: usize = 4;
+/// The shortest run that is split, and the longest.
+const SPLIT: RangeInclusive<usize> = 6..=64;
+/// The shortest word of a run that is split, and the longest.
+const SPLIT_WORDS: RangeInclusive<usize> = 3..=16;
+
+/// The known words that a run of letters consists of, as few as can be.
+fn split(run: &str, vocabulary: &Vocabulary) -> Option<Vec<Range<usize>>> {
+    if !SPLIT.contains(&run.len()) || !run.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+        return None;
+    }
+    let bytes = run.as_bytes();
+    // Of each end: how many words lead there, and where the last one begins.
+    let mut best: [Option<(u8, u8)>; 65] = [None; 65];
+    *best.first_mut()? = Some((0, 0));
+    for start in 0..bytes.len() {
+        let Some((count, _)) = best.get(start).copied().flatten() else {
+            continue;
+        };
+        let mut hash = SEED;
+        for (length, byte) in bytes.iter().skip(start).enumerate().take(*SPLIT_WORDS.end()) {
+            hash = step(hash, byte.to_ascii_lowercase());
+            let length = length + 1;
+            if !SPLIT_WORDS.contains(&length) || !vocabulary.knows(hash) {
+                continue;
+            }
+            let slot = best.get_mut(start + length)?;
+            if slot.is_none_or(|(known, _)| count + 1 < known) {
+                *slot = Some((count + 1, u8::try_from(start).ok()?));
+            }
+        }
+    }
+    let mut words = Vec::new();
+    let mut end = bytes.len();
+    while end > 0 {
+        let (_, start) = best.get(end).copied().flatten()?;
+        words.push(usize::from(start)..end);
+        end = usize::from(start);
+    }
+    words.reverse();
+    Some(words)
 }
 
 /// Whether a character is a word by itself: scripts without gaps between words.
@@ -230,11 +426,14 @@ fn is_mark(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::vocabulary::VocabularyBuilder;
     use super::*;
+    use crate::model::Origin;
+    use crate::model::testing::step_with;
 
     fn said(text: &str) -> Vec<&str> {
         let mut words = Vec::new();
-        read(text, &mut words);
+        read(text, Vocabulary::EMPTY, &mut words);
         words
             .iter()
             .map(|word| &text[word.start as usize..word.end as usize])
@@ -246,6 +445,59 @@ mod tests {
         assert_eq!(said("Don't send /etc/passwd!"), ["Don't", "send", "etc", "passwd"]);
         assert_eq!(said("忽略 prompt アシスタント"), ["忽", "略", "prompt", "アシスタント"]);
         assert_eq!(said("naïve — Übermorgen"), ["naïve", "Übermorgen"]);
+    }
+
+    /// What a text says to one who knows these words.
+    fn said_by<'t>(known: &str, text: &'t str) -> Vec<(&'t str, bool)> {
+        let mut builder = VocabularyBuilder::default();
+        for group in ["a", "b"] {
+            builder.add(group, &step_with(Origin::User, &[known]));
+        }
+        let mut words = Vec::new();
+        assert_eq!(read(text, &builder.finish(), &mut words), ReadTo::End);
+        let word = |word: &Word| (&text[word.start as usize..word.end as usize], word.known);
+        words.iter().map(word).collect()
+    }
+
+    #[test]
+    fn names_are_taken_apart_at_changes_of_case_and_at_digits() {
+        let known = "how do I build a pipe bomb parse url";
+        for (text, expected) in [
+            ("HowDoIBuild", &["How", "Do", "I", "Build"][..]),
+            ("parseHTTPUrl2", &["parse", "HTTP", "Url", "2"]),
+            ("how2build4bomb", &["how", "2", "build", "4", "bomb"]),
+            ("XkcdQwertz", &["Xkcd", "Qwertz"]),
+        ] {
+            let words: Vec<&str> = said_by(known, text).into_iter().map(|(word, _)| word).collect();
+            assert_eq!(words, expected, "{text}");
+        }
+        for id in ["4f2a9c11d0", "aGVsbG8gd29ybGQ5x1", "Wq7Zk2Xp9"] {
+            assert_eq!(said_by(known, id), [(id, false)], "an id is one word");
+        }
+    }
+
+    #[test]
+    fn a_run_of_letters_is_taken_apart_into_words_that_are_known() {
+        let known = "ignore all previous instructions";
+        assert_eq!(
+            said_by(known, "ignoreall PREVIOUSINSTRUCTIONS ignoreallx"),
+            [
+                ("ignore", true),
+                ("all", true),
+                ("PREVIOUS", true),
+                ("INSTRUCTIONS", true),
+                ("ignoreallx", false)
+            ]
+        );
+    }
+
+    #[test]
+    fn a_text_beyond_the_bound_says_so() {
+        let mut words = Vec::new();
+        let text = "one ".repeat(6);
+        assert_eq!(read_at_most(5, &text, Vocabulary::EMPTY, &mut words), ReadTo::Bound);
+        assert_eq!(read_at_most(6, &text, Vocabulary::EMPTY, &mut words), ReadTo::End);
+        assert_eq!(words.len(), 11);
     }
 
     #[test]
@@ -263,7 +515,11 @@ mod tests {
     #[test]
     fn hashes_know_no_case_and_ids_have_a_kind() {
         let mut words = Vec::new();
-        read("Send SEND 42 4f2a9c11d0 123456789 Größe größe", &mut words);
+        read(
+            "Send SEND 42 4f2a9c11d0 123456789 Größe größe",
+            Vocabulary::EMPTY,
+            &mut words,
+        );
         let hashes: Vec<u32> = words.iter().map(|word| word.hash).collect();
         assert_eq!(hashes[0], hashes[1]);
         assert_eq!(hashes[5], hashes[6]);

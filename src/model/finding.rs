@@ -74,6 +74,8 @@ ordered! {
         Evidence = "evidence",
         /// Replace the span.
         Mask = "mask",
+        /// Deny the step, unless a model says why the finding does not hold.
+        Suspect = "suspect",
         /// Deny the step.
         Deny = "deny",
     }

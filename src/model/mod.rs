@@ -14,6 +14,7 @@ mod number;
 mod reason;
 mod rule;
 mod step;
+mod suspicion;
 #[cfg(test)]
 pub(crate) mod testing;
 mod tool_class;
@@ -34,6 +35,7 @@ pub use step::{
     Agent, Argument, ArgumentDefinition, Data, Fact, FactKind, FileUse, Original, Remark, RemarkKind, Step, Ties, Tool,
     ToolCall,
 };
+pub use suspicion::Suspicion;
 pub use tool_class::{ClassSet, ToolClass};
 pub use verdict::{
     Authorization, Decision, Diagnostic, Judging, Moved, Opinion, Risk, Source, Stage, Standing, Verdict,

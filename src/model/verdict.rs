@@ -156,6 +156,8 @@ pub struct Opinion {
     pub standing: Standing,
     /// The version of the scorer's model.
     pub model: String,
+    /// Why the step may not be allowed for so low a probability; looked for only where it is low enough.
+    pub unread: Option<&'static str>,
     /// What moved it most, the gravest first.
     pub evidence: Vec<Moved>,
 }

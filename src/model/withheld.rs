@@ -166,7 +166,7 @@ impl Withheld {
 fn is_sensitive(finding: &Finding, treatment: Treatment) -> bool {
     match finding.reason {
         ReasonCode::SecretExposure => finding.confidence >= Confidence::Medium,
-        ReasonCode::PersonalData => matches!(treatment, Treatment::Mask | Treatment::Deny),
+        ReasonCode::PersonalData => matches!(treatment, Treatment::Mask | Treatment::Suspect | Treatment::Deny),
         _ => false,
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::judge::{Assessment, Judged};
 use crate::model::{
     Authorization, Coverage, Decision, Diagnostic, Edit, Judging, Method, Posture, ReasonCode, Risk, Source, Step,
     Verdict,
@@ -47,6 +48,25 @@ impl Draft {
             judging: None,
             undecided: false,
             diagnostics: Vec::new(),
+        }
+    }
+
+    /// A draft of what was assessed; the edits are those of the assessed step.
+    pub(super) fn of_assessment(assessment: Assessment, source: Source, judged: Option<&Judged>) -> Self {
+        Self {
+            decision: assessment.decision,
+            source,
+            message: assessment.message,
+            reasoning: assessment.reasoning,
+            reason_codes: assessment.reason_codes,
+            confidence: assessment.confidence,
+            risk: judged.map(|_| assessment.risk),
+            authorization: judged.map(|_| assessment.authorization),
+            edits: assessment.edits,
+            model: judged.map(|judged| judged.model.clone()),
+            judging: None,
+            undecided: false,
+            diagnostics: judged.map(|judged| judged.notes.clone()).unwrap_or_default(),
         }
     }
 

@@ -5,16 +5,19 @@
 
 use std::sync::Arc;
 
+use super::alone::Alone;
 use super::draft::Draft;
 use super::examiner::Examiner;
-use super::judging::{Question, alone};
+use super::judging::Question;
+use super::local::Beside;
 use super::mask::Cleared;
 use super::screen::Screened;
 use super::windows::ByScorer;
 use crate::audit::{StepLines, Texts};
 use crate::cache::{Fingerprint, Scope};
 use crate::judge::Judge;
-use crate::model::{Clean, Decision, Diagnostic, Finding, History, Method, Step, Verdict, Withheld};
+use crate::model::{Clean, Decision, Diagnostic, Finding, History, Method, Step, Suspicion, Verdict, Withheld};
+use crate::policy::Suspected;
 use crate::session::{Recalled, Snapshot};
 
 /// An examined step.
@@ -23,6 +26,19 @@ pub(super) enum Examined {
     Finished(Box<Finished>),
     /// A model decides; it is asked this.
     Open(Box<Open>, Question),
+}
+
+/// What a model is shown of a step.
+#[derive(Debug)]
+pub struct Shown {
+    /// The step as masked.
+    pub step: Arc<Step>,
+    /// What was seen in it.
+    pub findings: Vec<Finding>,
+    /// What the guardian alone would deny it for.
+    pub suspicion: Option<Suspicion>,
+    /// What happened before.
+    pub history: History,
 }
 
 /// A step that a model has to decide about.
@@ -83,10 +99,11 @@ impl Examiner {
             detail: gap.describe().to_owned(),
         }));
         let screened = self.screen(step, recalled.past());
+        let beside = judge.map_or(Beside::Nobody, |_| Beside::Model);
         let cleared = match screened.settled(self.policy()) {
             Some(draft) => Err(Box::new(draft)),
             None => self.mask(&screened, recalled.past()).map(|mut cleared| {
-                cleared.local_opinion = self.local_opinion(judge.is_some(), &screened, recalled.past());
+                cleared.local_opinion = self.local_opinion(beside, &screened, recalled.past());
                 cleared
             }),
         };
@@ -98,15 +115,11 @@ impl Examiner {
         let finished = match (cleared, judge) {
             (Err(draft), _) => self.complete(examination, draft.into_verdict(None, Vec::new())),
             (Ok(cleared), None) => {
-                let draft = alone(&cleared, self.policy());
-                self.finish(examination, cleared, draft)
+                let alone = Alone::of(&cleared, self.policy());
+                self.finish(examination, cleared, alone.draft)
             }
-            (Ok(cleared), Some(judge)) => {
-                if let Some(draft) = cleared
-                    .local_opinion
-                    .as_ref()
-                    .and_then(|local_opinion| local_opinion.settles(&cleared))
-                {
+            (Ok(mut cleared), Some(judge)) => {
+                if let Some(draft) = self.settles_beside_a_model(&mut cleared) {
                     return Examined::Finished(Box::new(self.finish(examination, cleared, draft)));
                 }
                 let question = self.question(&cleared, &examination.recalled, judge);
@@ -116,22 +129,41 @@ impl Examiner {
         Examined::Finished(Box::new(finished))
     }
 
+    /// The decision that needs no model although one could be asked. A suspicion is noted for the question.
+    fn settles_beside_a_model(&self, cleared: &mut Cleared) -> Option<Draft> {
+        let alone = Alone::of(cleared, self.policy());
+        cleared.suspicion = alone.suspicion;
+        match (&cleared.suspicion, self.policy().judge.suspected) {
+            (Some(_), Suspected::Deny) => Some(alone.draft),
+            (Some(_), Suspected::Ask) => None,
+            (None, _) => cleared
+                .local_opinion
+                .as_ref()
+                .and_then(|opinion| opinion.settles(cleared)),
+        }
+    }
+
     /// Finishes what a model decided about.
     pub(super) fn close(&self, open: Open, draft: Draft) -> Finished {
         self.finish(open.examination, open.cleared, draft)
     }
 
-    /// What a judge would be shown of a step: the step as masked, the evidence, and what happened before. `None` where rules
-    /// settle it.
-    pub(super) fn shown(&self, step: Arc<Step>, snapshot: Snapshot) -> Option<(Arc<Step>, Vec<Finding>, History)> {
+    /// What a model would be shown of a step. `None` where rules settle it.
+    pub(super) fn shown(&self, step: Arc<Step>, snapshot: Snapshot) -> Option<Shown> {
         let recalled = snapshot.seen_by(&step);
         let screened = self.screen(step, recalled.past());
         if screened.settled(self.policy()).is_some() {
             return None;
         }
-        let cleared = self.mask(&screened, recalled.past()).ok()?;
+        let mut cleared = self.mask(&screened, recalled.past()).ok()?;
+        cleared.local_opinion = self.local_opinion(Beside::Model, &screened, recalled.past());
         let history = recalled.history(&cleared.step);
-        Some((cleared.step, cleared.evidence, history))
+        Some(Shown {
+            suspicion: Alone::of(&cleared, self.policy()).suspicion,
+            findings: cleared.shown_evidence(),
+            step: cleared.step,
+            history,
+        })
     }
 
     fn question(&self, cleared: &Cleared, recalled: &Recalled, judge: &Judge) -> Question {
@@ -146,7 +178,13 @@ impl Examiner {
             judge: &format!("{} {shown_by}", judge.identity()),
         };
         let history = recalled.history(&cleared.step);
-        let fingerprint = Fingerprint::of(&scope, &cleared.step, &cleared.shown_evidence(), &history);
+        let fingerprint = Fingerprint::of(
+            &scope,
+            &cleared.step,
+            &cleared.shown_evidence(),
+            cleared.suspicion.as_ref(),
+            &history,
+        );
         Question { history, fingerprint }
     }
 

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
+use super::alone::Alone;
 use super::draft::{Draft, message};
 use super::mask::Cleared;
 use super::spend_budget::CallerBudget;
 use super::windows::ByScorer;
 use super::{Admitted, Guardian};
 use crate::cache::{Fingerprint, Served, Unanswered};
-use crate::judge::{Assessment, Case, Judge, JudgeFailure, Judged, local};
-use crate::model::{Decision, Diagnostic, Finding, History, Judging, Posture, ReasonCode, Source, Step, Treatment};
-use crate::policy::Policy;
+use crate::judge::{Case, Judge, JudgeFailure, Judged};
+use crate::model::{Decision, Diagnostic, History, Judging, Posture, ReasonCode, Source};
 use crate::prompt::RankWindows;
 
 /// What a model is asked about a cleared step.
@@ -59,7 +59,7 @@ impl Guardian {
                     Served::Fresh => Source::Judge,
                     Served::Coalesced | Served::Stored { .. } => Source::Cache,
                 };
-                let mut draft = draft(judged.assessment.clone(), source, Some(&judged));
+                let mut draft = Draft::of_assessment(judged.assessment.clone(), source, Some(&judged));
                 draft.judging = Some(judging(&judged, served));
                 if let Some(local_opinion) = &cleared.local_opinion {
                     local_opinion.compare(draft.decision);
@@ -88,12 +88,17 @@ impl Guardian {
         let (admitted, step, evidence) = (admitted.clone(), Arc::clone(&cleared.step), cleared.shown_evidence());
         let ranks = ByScorer::of(self.scorer.as_ref(), &admitted.organisation);
         let decision: Arc<str> = decision_id.into();
+        let suspicion = cleared.suspicion.clone();
         async move {
+            if suspicion.is_some() && limits.suspected(&admitted.caller).is_err() {
+                return Err(too_many_suspected());
+            }
             let budget = CallerBudget::new(limits, admitted.clone(), deadline);
             let organisation = &admitted.organisation;
             let case = Case {
                 step: &step,
                 findings: &evidence,
+                suspicion: suspicion.as_ref(),
                 history: &history,
                 policy: &organisation.policy,
                 prompts: &organisation.prompts,
@@ -111,15 +116,13 @@ impl Guardian {
     fn fall_back(&self, admitted: &Admitted, cleared: &Cleared, failure: &JudgeFailure) -> Draft {
         let method = cleared.step.method;
         tracing::warn!(organisation = %admitted.organisation.id, %method, failure = failure.code, detail = %failure.detail, "the judge could not decide");
-        if let Some(draft) = cleared
-            .local_opinion
-            .as_ref()
-            .and_then(|local_opinion| local_opinion.settles_after_all(cleared))
-        {
+        let Alone { mut draft, .. } = Alone::of(cleared, &admitted.organisation.policy);
+        if draft.decision == Decision::Allow && draft.source == Source::Local {
             return draft;
         }
-        let mut draft = alone(cleared, &admitted.organisation.policy);
-        draft.source = Source::Fallback;
+        if failure.code != SUSPECTED_LIMIT {
+            draft.source = Source::Fallback;
+        }
         draft.diagnostics.push(Diagnostic {
             code: failure.code,
             detail: failure.detail.clone(),
@@ -155,53 +158,6 @@ impl Guardian {
     }
 }
 
-/// What the local judge decides by itself: what its scorer denies, and what findings alone deny.
-pub(super) fn alone(cleared: &Cleared, policy: &Policy) -> Draft {
-    let by_findings = local_assessment(&cleared.step, &cleared.evidence, policy);
-    let by_findings = local_draft(by_findings, Source::Rules, cleared);
-    let local_opinion = cleared.local_opinion.as_ref();
-    match local_opinion.and_then(|local_opinion| {
-        local_opinion
-            .denies_alone(cleared)
-            .or_else(|| local_opinion.settles(cleared))
-    }) {
-        Some(draft) if by_findings.decision == Decision::Allow => draft,
-        Some(_) | None => by_findings,
-    }
-}
-
-/// What the local judge makes of a step, given what the judge would be told of.
-pub(super) fn local_assessment(step: &Step, evidence: &[Finding], policy: &Policy) -> Assessment {
-    let evidence: Vec<_> = evidence.iter().map(|finding| (finding, Treatment::Evidence)).collect();
-    local::assess(step, &evidence, &policy.local_judge)
-}
-
-/// A draft of what the local judge assessed: it has no words of its own for the agent.
-pub(super) fn local_draft(assessment: Assessment, source: Source, cleared: &Cleared) -> Draft {
-    let mut draft = draft(assessment, source, None);
-    draft.message = message(draft.decision, cleared.step.method, &draft.reason_codes);
-    draft
-}
-
-/// A draft of what somebody assessed; the edits are those of the assessed step.
-fn draft(assessment: Assessment, source: Source, judged: Option<&Judged>) -> Draft {
-    Draft {
-        decision: assessment.decision,
-        source,
-        message: assessment.message,
-        reasoning: assessment.reasoning,
-        reason_codes: assessment.reason_codes,
-        confidence: assessment.confidence,
-        risk: judged.map(|_| assessment.risk),
-        authorization: judged.map(|_| assessment.authorization),
-        edits: assessment.edits,
-        model: judged.map(|judged| judged.model.clone()),
-        judging: None,
-        undecided: false,
-        diagnostics: judged.map(|judged| judged.notes.clone()).unwrap_or_default(),
-    }
-}
-
 /// How the answer was obtained. Tokens that an earlier step paid for are not counted again.
 fn judging(judged: &Judged, served: Served) -> Judging {
     let (tokens, cost_micros) = match served {
@@ -221,6 +177,16 @@ fn judging(judged: &Judged, served: Served) -> Judging {
             Served::Fresh | Served::Coalesced => None,
         },
     }
+}
+
+/// The name of the failure where a caller's limit of suspected steps is reached.
+const SUSPECTED_LIMIT: &str = "suspected_limit";
+
+fn too_many_suspected() -> JudgeFailure {
+    failure(
+        SUSPECTED_LIMIT,
+        "the caller's limit of suspected steps that a model is asked about is reached",
+    )
 }
 
 fn too_late() -> JudgeFailure {

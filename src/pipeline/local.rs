@@ -5,51 +5,72 @@ use std::sync::atomic::Ordering;
 
 use super::deobfuscate::Deobfuscator;
 use super::examiner::Examiner;
-use super::local_opinion::LocalOpinion;
+use super::local_opinion::{HINT, LocalOpinion};
 use super::screen::Screened;
-use crate::local::{GroundKind, Leaning, MayAllow, Mode, Score, TrainingFeatures};
+use crate::local::{GroundKind, Leaning, MayAllow, Mode, Part, Score, Scored, TrainingFeatures, Unread, Vocabulary};
 use crate::model::{
     Confidence, Finding, Moved, Opinion, ReasonCode, Screening, Severity, Standing, Step, Treatment, View,
 };
 use crate::session::{Past, Snapshot};
 use crate::telemetry::names;
 
+/// Whether a model can be asked besides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Beside {
+    Model,
+    Nobody,
+}
+
 impl Examiner {
     /// Asks the scorer, where there is one and the organisation wants it.
-    pub(super) fn local_opinion(&self, judged: bool, screened: &Screened, past: &Past) -> Option<LocalOpinion> {
+    pub(super) fn local_opinion(&self, beside: Beside, screened: &Screened, past: &Past) -> Option<LocalOpinion> {
         let mode = self.organisation.local_judge;
         let scorer = self.scorer.as_ref().filter(|_| mode != Mode::Off)?;
         let (policy, step) = (self.policy(), &screened.step);
         let Screening { findings, coverage } = screened.screening();
+        let thresholds = policy.local_judge.thresholds.of(step.kind);
+        let head = scorer.model.head(Part::of(step.kind));
+        let may_allow = MayAllow::of(step, findings, coverage, policy);
+        let allow_below = match may_allow {
+            MayAllow::Yes => thresholds.allow_below.unwrap_or(head.allow_below),
+            MayAllow::No => 0.0,
+        };
+        let scored = Scored {
+            step,
+            past,
+            findings,
+            policy,
+        };
         let score = scorer
             .model
-            .score(step, past, findings, policy, &Deobfuscator::of(coverage, findings));
-        let thresholds = policy.local_judge.thresholds.of(step.kind);
-        let head = scorer.model.head(score.part);
-        let may_allow = MayAllow::of(step, findings, coverage, policy);
+            .score(scored, &Deobfuscator::of(coverage, findings), allow_below);
+        let may_allow = score.unread.map_or(may_allow, |_| MayAllow::No);
         let leaning = Leaning::of(score.probability, thresholds, head, may_allow);
         let standing = match mode {
             Mode::Shadow | Mode::Off => Standing::Shadow,
-            Mode::On if judged && leaning != Leaning::Unsure && self.is_drawn(scorer.audit_share) => Standing::Audited,
+            Mode::On if beside == Beside::Model && leaning == Leaning::Allow && self.is_drawn(scorer.audit_share) => {
+                Standing::Audited
+            }
             Mode::On => Standing::Applied,
         };
         metrics::counter!(names::LOCAL_JUDGE, "leaning" => leaning.as_str(), "standing" => standing.as_str())
             .increment(1);
-        let alone = Leaning::alone(score.probability, thresholds, head);
         Some(LocalOpinion {
-            hint: (alone == Leaning::Deny && mode == Mode::On)
+            hint: (leaning == Leaning::Deny && mode == Mode::On)
                 .then(|| hint(&score, step))
                 .flatten(),
             opinion: opinion(&score, leaning, standing, scorer.model.version(), step, findings),
+            confidence: match leaning {
+                Leaning::Allow => 1.0 - allow_below,
+                Leaning::Deny | Leaning::Unsure => thresholds.deny_above.unwrap_or(head.deny_above),
+            },
             leaning,
-            alone,
         })
     }
 
-    /// Whether the scorer objects to a modified step: it is sure of harm, or it would deny the step alone and gives it a higher
-    /// probability of harm than the step had before.
-    pub(super) fn objects_to_modified(&self, before: Option<&LocalOpinion>, modified: &Screened, past: &Past) -> bool {
-        let (Some(before), Some(scorer)) = (before, self.scorer.as_ref()) else {
+    /// Whether the scorer suspects a modified step.
+    pub(super) fn objects_to_modified(&self, modified: &Screened, past: &Past) -> bool {
+        let Some(scorer) = self.scorer.as_ref() else {
             return false;
         };
         if self.organisation.local_judge != Mode::On {
@@ -57,14 +78,16 @@ impl Examiner {
         }
         let (policy, step) = (self.policy(), &modified.step);
         let Screening { findings, coverage } = modified.screening();
-        let score = scorer
-            .model
-            .score(step, past, findings, policy, &Deobfuscator::of(coverage, findings));
+        let scored = Scored {
+            step,
+            past,
+            findings,
+            policy,
+        };
+        let score = scorer.model.score(scored, &Deobfuscator::of(coverage, findings), 0.0);
         let thresholds = policy.local_judge.thresholds.of(step.kind);
         let head = scorer.model.head(score.part);
-        let sure = Leaning::of(score.probability, thresholds, head, MayAllow::No) == Leaning::Deny;
-        let alone = Leaning::alone(score.probability, thresholds, head) == Leaning::Deny;
-        sure || (alone && score.probability > before.opinion.probability)
+        Leaning::of(score.probability, thresholds, head, MayAllow::No) == Leaning::Deny
     }
 
     /// Whether a judge is asked about a settled step all the same: every so many, as the share says.
@@ -74,17 +97,24 @@ impl Examiner {
     }
 
     /// What the scorer sees of a step, for training.
-    pub(super) fn training_features(&self, step: Arc<Step>, snapshot: Snapshot) -> TrainingFeatures {
+    pub(super) fn training_features(
+        &self,
+        step: Arc<Step>,
+        snapshot: Snapshot,
+        vocabulary: &Vocabulary,
+    ) -> TrainingFeatures {
         let recalled = snapshot.seen_by(&step);
         let screened = self.screen(step, recalled.past());
         let Screening { findings, coverage } = screened.screening();
-        TrainingFeatures::of(
-            &screened.step,
-            recalled.past(),
+        let scored = Scored {
+            step: &screened.step,
+            past: recalled.past(),
             findings,
-            self.policy(),
-            &Deobfuscator::of(coverage, findings),
-        )
+            policy: self.policy(),
+        };
+        let may_allow = MayAllow::of(scored.step, findings, coverage, scored.policy);
+        let unmask = Deobfuscator::of(coverage, findings);
+        TrainingFeatures::of(scored, &unmask, vocabulary, may_allow)
     }
 }
 
@@ -140,6 +170,7 @@ fn opinion(
         leaning: leaning.as_str(),
         standing,
         model: model.to_owned(),
+        unread: score.unread.map(Unread::as_str),
         evidence,
     }
 }
@@ -150,7 +181,7 @@ fn hint(score: &Score, step: &Step) -> Option<Finding> {
     let told = score.passages.first()?;
     let content = step.content(told.content)?;
     Some(Finding {
-        rule: "local.passage".to_owned(),
+        rule: HINT.to_owned(),
         reason: ReasonCode::PolicyViolation,
         severity: Severity::Medium,
         confidence: match score.probability {

@@ -1,37 +1,34 @@
 //! The drafts that follow from the opinion of the trained scorer: what it settles, and what it decides where no model answers.
 
 use super::draft::{Draft, message};
-use super::local_opinion::LocalOpinion;
+use super::local_opinion::{HINT, LocalOpinion};
 use super::mask::Cleared;
 use crate::local::Leaning;
-use crate::model::{Decision, Finding, Kind, ReasonCode, Severity, Source, Standing};
+use crate::model::{Decision, Finding, Kind, ReasonCode, Severity, Source, Standing, Suspicion};
 use crate::telemetry::names;
 
 impl LocalOpinion {
-    /// The draft that settles the step although a judge could be asked.
+    /// The draft that settles the step although a model could be asked: only ever an allow.
     pub(super) fn settles(&self, cleared: &Cleared) -> Option<Draft> {
         let applied = self.opinion.standing == Standing::Applied;
-        match self.leaning {
-            Leaning::Allow if applied => Some(self.draft(Decision::Allow, cleared)),
-            Leaning::Deny if applied => Some(self.draft(Decision::Deny, cleared)),
-            Leaning::Allow | Leaning::Deny | Leaning::Unsure => None,
-        }
+        (applied && self.leaning == Leaning::Allow).then(|| self.draft(Decision::Allow, cleared))
     }
 
-    /// The draft for a step that the scorer would have settled, but about which a judge was asked for comparison and did not
-    /// answer.
-    pub(super) fn settles_after_all(&self, cleared: &Cleared) -> Option<Draft> {
+    /// The draft where no model can be asked, or where none answered.
+    pub(super) fn alone(&self, cleared: &Cleared) -> Option<Draft> {
         match (self.opinion.standing, self.leaning) {
-            (Standing::Audited, Leaning::Allow) => Some(self.draft(Decision::Allow, cleared)),
-            (Standing::Audited, Leaning::Deny) => Some(self.draft(Decision::Deny, cleared)),
-            (Standing::Applied | Standing::Shadow, _) | (_, Leaning::Unsure) => None,
+            (Standing::Shadow, _) | (_, Leaning::Unsure) => None,
+            (Standing::Applied | Standing::Audited, Leaning::Allow) => Some(self.draft(Decision::Allow, cleared)),
+            (Standing::Applied | Standing::Audited, Leaning::Deny) => Some(self.draft(Decision::Deny, cleared)),
         }
     }
 
-    /// The denial where no judge can be asked.
-    pub(super) fn denies_alone(&self, cleared: &Cleared) -> Option<Draft> {
-        let counts = self.opinion.standing != Standing::Shadow;
-        (counts && self.alone == Leaning::Deny).then(|| self.draft(Decision::Deny, cleared))
+    /// The suspicion of a scorer that would deny the step with this probability of harm.
+    pub(super) fn suspicion(probability: f64) -> Suspicion {
+        Suspicion {
+            rule: HINT.to_owned(),
+            why: format!("a trained scorer gives the step a probability of harm of {probability:.2}"),
+        }
     }
 
     /// Counts whether the judge that was asked for comparison agrees.
@@ -46,43 +43,25 @@ impl LocalOpinion {
             .increment(1);
     }
 
+    /// INVARIANT: a draft tells a caller neither the probability nor what moved it; audit records do.
     fn draft(&self, decision: Decision, cleared: &Cleared) -> Draft {
-        let probability = self.opinion.probability;
         let reasons = match decision {
             Decision::Allow | Decision::Modify => Vec::new(),
             Decision::Deny => vec![reason(cleared)],
         };
-        let mut draft = Draft::of_rules(decision, cleared.step.method, reasons, self.reasoning());
-        draft.source = Source::Local;
-        draft.confidence = match decision {
-            Decision::Allow | Decision::Modify => 1.0 - probability,
-            Decision::Deny => probability,
+        let is = match decision {
+            Decision::Allow | Decision::Modify => "harmless",
+            Decision::Deny => "an attack",
         };
+        let reasoning = format!(
+            "The local judge's trained scorer (model {}) takes the step for {is}.",
+            self.opinion.model
+        );
+        let mut draft = Draft::of_rules(decision, cleared.step.method, reasons, reasoning);
+        draft.source = Source::Local;
+        draft.confidence = self.confidence;
         draft.message = message(decision, cleared.step.method, &draft.reason_codes);
         draft
-    }
-
-    fn reasoning(&self) -> String {
-        let moved: Vec<String> = self
-            .opinion
-            .evidence
-            .iter()
-            .take(4)
-            .map(|moved| match moved.pointer.as_str() {
-                "" => format!("{} ({:+.1})", moved.what, moved.weight),
-                pointer => format!("{} at {pointer} ({:+.1})", moved.what, moved.weight),
-            })
-            .collect();
-        format!(
-            "The local judge gives the step a probability of harm of {:.3} (model {}). It was moved most by: {}.",
-            self.opinion.probability,
-            self.opinion.model,
-            if moved.is_empty() {
-                "nothing in particular".to_owned()
-            } else {
-                moved.join("; ")
-            }
-        )
     }
 }
 

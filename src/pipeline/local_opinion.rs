@@ -3,13 +3,16 @@
 use crate::local::Leaning;
 use crate::model::{Finding, Opinion};
 
+/// The rule under which a model is told of the passage that the scorer weighs highest.
+pub(super) const HINT: &str = "local.passage";
+
 /// The scorer's probability of harm for a step, and what follows from it.
 pub(super) struct LocalOpinion {
     pub(super) opinion: Opinion,
-    /// The decision that settles the step although a judge could be asked, or `Unsure`.
     pub(super) leaning: Leaning,
-    /// The decision where no judge can be asked: never `Unsure`.
-    pub(super) alone: Leaning,
+    /// The confidence of a verdict that follows: that of the threshold, since a probability would tell a caller how far a step
+    /// is from it.
+    pub(super) confidence: f64,
     /// The passage with the highest weight towards harm, as evidence for a judge.
     pub(super) hint: Option<Finding>,
 }

@@ -6,7 +6,7 @@ use super::draft::Draft;
 use super::examiner::Examiner;
 use super::local_opinion::LocalOpinion;
 use super::screen::{Screened, explain, reasons};
-use crate::model::{Decision, Edit, Finding, Origin, ReasonCode, Step, Treatment};
+use crate::model::{Decision, Edit, Finding, Origin, ReasonCode, Step, Suspicion, Treatment};
 use crate::policy::MaskStyle;
 use crate::session::Past;
 
@@ -22,18 +22,23 @@ pub(super) struct Cleared {
     pub(super) mask_reasoning: String,
     /// The findings that a judge is shown as evidence.
     pub(super) evidence: Vec<Finding>,
+    /// The findings for which the guardian alone would deny the step.
+    pub(super) suspects: Vec<Finding>,
+    /// The finding that a model has to answer before it lets the step happen.
+    pub(super) suspicion: Option<Suspicion>,
     /// The opinion of the local judge's trained scorer, where it was asked.
     pub(super) local_opinion: Option<LocalOpinion>,
 }
 
 impl Cleared {
-    /// The evidence that a model is shown, with the passage that the trained scorer weighs highest.
+    /// What a model is shown: suspects, evidence, and the passage that the trained scorer weighs highest.
     pub(super) fn shown_evidence(&self) -> Vec<Finding> {
         let hint = self
             .local_opinion
             .as_ref()
             .and_then(|local_opinion| local_opinion.hint.clone());
-        self.evidence.iter().cloned().chain(hint).collect()
+        let seen = self.suspects.iter().chain(&self.evidence);
+        seen.cloned().chain(hint).collect()
     }
 }
 
@@ -48,6 +53,8 @@ impl Examiner {
                 mask_reasons: Vec::new(),
                 mask_reasoning: String::new(),
                 evidence: screened.treated(Treatment::Evidence).cloned().collect(),
+                suspects: screened.treated(Treatment::Suspect).cloned().collect(),
+                suspicion: None,
                 local_opinion: None,
             });
         }
@@ -76,6 +83,8 @@ impl Examiner {
             mask_reasons: reasons(&masked),
             mask_reasoning: explain(&masked, "masks"),
             evidence: again.treated(Treatment::Evidence).cloned().collect(),
+            suspects: again.treated(Treatment::Suspect).cloned().collect(),
+            suspicion: None,
             local_opinion: None,
         })
     }

@@ -9,6 +9,7 @@
 //! | screen | `screen.rs`, `egress.rs` | `Screened`: findings, and what the policy makes of each |
 //! | mask | `mask.rs` | `Cleared`: the step without what the policy masks; no judge ever sees that |
 //! | local | `local.rs`, `deobfuscate.rs`, `local_opinion.rs`, `local_draft.rs` | a `LocalOpinion`: what the local judge's trained scorer makes of it |
+//! | alone | `alone.rs` | the decision without a model; where it denies, the suspicion that a model has to answer |
 //! | judge | `judging.rs`, `spend_budget.rs`, `draft.rs`, `windows.rs`, `trust.rs` | a `Draft`: from the cache, a model, the local judge, or the posture |
 //! | settle | `settle.rs` | the [`Verdict`]: edits applied, decoded and screened again |
 //! | complete | `examine.rs` | a [`Clean`] verdict: without what is withheld; nothing else is recorded or sent |
@@ -22,6 +23,7 @@
 //! fail: what went wrong inside is in the verdict's diagnostics and its source.
 
 mod admission;
+mod alone;
 mod deobfuscate;
 mod draft;
 mod egress;
@@ -53,6 +55,7 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use tokio::time::Instant;
 
 pub use admission::{Admitted, Refused};
+pub use examine::Shown;
 pub use organisation::{Organisation, Organisations};
 pub use recall::Line;
 pub use session_update::SessionUpdate;
@@ -69,8 +72,8 @@ use crate::audit::Audit;
 use crate::cache::{AnswerCache, Keep};
 use crate::judge::{Judge, Judged};
 use crate::limit::RateLimits;
-use crate::local::{Scorer, TrainingFeatures};
-use crate::model::{Caller, Clean, Decision, Finding, History, Posture, Step, Verdict};
+use crate::local::{Scorer, TrainingFeatures, Vocabulary};
+use crate::model::{Caller, Clean, Decision, Posture, Step, Verdict};
 use crate::prefilter::Prefilters;
 use crate::session::{Memory, Snapshot};
 use crate::telemetry::names;
@@ -281,13 +284,8 @@ impl Guardian {
         }
     }
 
-    /// What a judge would be shown of a step: the step as masked, the evidence, and what happened before. `None` where rules
-    /// settle it and no judge is asked.
-    pub async fn shown_to_judge(
-        &self,
-        admitted: &Admitted,
-        step: Arc<Step>,
-    ) -> Option<(Arc<Step>, Vec<Finding>, History)> {
+    /// What a judge would be shown of a step. `None` where rules settle it and no judge is asked.
+    pub async fn shown_to_judge(&self, admitted: &Admitted, step: Arc<Step>) -> Option<Shown> {
         let mut step_slot = self.step_slot(admitted, &step, None).handing_over();
         let (snapshot, _) = self.recall(admitted, &step, &mut step_slot).await;
         let examiner = self.examiner(admitted);
@@ -299,12 +297,18 @@ impl Guardian {
     }
 
     /// What the local judge's scorer sees of a step, for training. `None` where there was no time.
-    pub async fn training_features(&self, admitted: &Admitted, step: Arc<Step>) -> Option<TrainingFeatures> {
+    pub async fn training_features(
+        &self,
+        admitted: &Admitted,
+        step: Arc<Step>,
+        vocabulary: &Arc<Vocabulary>,
+    ) -> Option<TrainingFeatures> {
+        let vocabulary = Arc::clone(vocabulary);
         let mut step_slot = self.step_slot(admitted, &step, None).handing_over();
         let (snapshot, _) = self.recall(admitted, &step, &mut step_slot).await;
         let examiner = self.examiner(admitted);
         step_slot
-            .run(move || examiner.training_features(step, snapshot))
+            .run(move || examiner.training_features(step, snapshot, &vocabulary))
             .await
             .ok()
     }

@@ -66,7 +66,7 @@ impl Screened {
             .map(|(finding, _)| finding)
     }
 
-    /// The decision, where rules alone settle it: any denial; or what is named as harmless, with nothing to weigh against it.
+    /// The decision, where rules alone settle it for certain: any denial; or what is named as harmless, with nothing to weigh against it.
     pub(super) fn settled(&self, policy: &Policy) -> Option<Draft> {
         let denying: Vec<&Finding> = self.treated(Treatment::Deny).collect();
         if !denying.is_empty() {
@@ -81,7 +81,7 @@ impl Screened {
         let open = self
             .treatments
             .iter()
-            .any(|t| matches!(t, Treatment::Mask | Treatment::Evidence));
+            .any(|t| matches!(t, Treatment::Mask | Treatment::Suspect | Treatment::Evidence));
         if let Some(draft) = self.obvious() {
             return Some(draft);
         }
@@ -105,7 +105,7 @@ impl Screened {
         let kind = self.obvious?;
         let mut pairs = self.screening.findings.iter().zip(&self.treatments);
         let weighs = pairs.any(|(finding, treatment)| match treatment {
-            Treatment::Mask | Treatment::Deny => true,
+            Treatment::Mask | Treatment::Suspect | Treatment::Deny => true,
             Treatment::Evidence => {
                 finding.reason != ReasonCode::PersonalData && finding.severity > crate::model::Severity::Info
             }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use super::alone::local_assessment;
 use super::draft::{Draft, message};
 use super::examiner::Examiner;
-use super::judging::local_assessment;
 use super::mask::Cleared;
 use crate::model::{Decision, Finding, Treatment, Verdict};
 use crate::session::Past;
@@ -45,6 +45,7 @@ impl Examiner {
         let again = self.screen(step, past);
         if again
             .treated(Treatment::Deny)
+            .chain(again.treated(Treatment::Suspect))
             .chain(again.treated(Treatment::Mask))
             .next()
             .is_some()
@@ -56,11 +57,11 @@ impl Examiner {
             let why = format!("the modified step shows what the step did not, by rule `{}`", new.rule);
             return denied(draft, &why);
         }
-        let assessed = local_assessment(&again.step, &evidence, self.policy());
+        let assessed = local_assessment(&again.step, &evidence, &self.policy().local_judge);
         if assessed.decision == Decision::Deny {
             return denied(draft, "what is left of the step is denied without a judge as well");
         }
-        if self.objects_to_modified(cleared.local_opinion.as_ref(), &again, past) {
+        if self.objects_to_modified(&again, past) {
             return denied(draft, "the local judge's scorer objects to what is left of the step");
         }
         let edits = cleared.masks.into_iter().chain(draft.edits.iter().cloned()).collect();

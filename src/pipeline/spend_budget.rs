@@ -61,7 +61,9 @@ fn used(charge: Charge) -> Use {
 
 fn refused(reached: LimitReached) -> JudgeFailure {
     let (code, detail) = match reached.limit {
-        Limit::Requests | Limit::CallerCalls => (refusal::LIMIT, "the caller's limit of judge calls is reached"),
+        Limit::Requests | Limit::CallerCalls | Limit::Suspected => {
+            (refusal::LIMIT, "the caller's limit of judge calls is reached")
+        }
         Limit::Calls => (refusal::LIMIT, "the organisation's limit of judge calls is reached"),
         Limit::Tokens => (refusal::LIMIT, "the organisation's limit of judge tokens is reached"),
         Limit::Accounts => (
@@ -98,6 +100,10 @@ mod tests {
 
     impl RateLimits for Crowded {
         fn request(&self, _: &Caller) -> Result<(), LimitReached> {
+            Ok(())
+        }
+
+        fn suspected(&self, _: &Caller) -> Result<(), LimitReached> {
             Ok(())
         }
 

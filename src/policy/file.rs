@@ -179,6 +179,7 @@ impl PolicyFile {
                 findings: self.disclosure.findings.or(base.disclosure.findings),
                 coverage: self.disclosure.coverage.or(base.disclosure.coverage),
                 cost: self.disclosure.cost.or(base.disclosure.cost),
+                local: self.disclosure.local.or(base.disclosure.local),
             },
             audit: RecordLines {
                 contents: self.audit.contents.or(base.audit.contents),
@@ -265,6 +266,7 @@ impl PolicyFile {
                 findings: self.disclosure.findings.unwrap_or(true),
                 coverage: self.disclosure.coverage.unwrap_or(true),
                 cost: self.disclosure.cost.unwrap_or(false),
+                local: self.disclosure.local.unwrap_or(false),
             },
             records: RecordRules {
                 contents: self.audit.contents.unwrap_or(false),

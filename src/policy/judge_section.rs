@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::judging::{ConfidenceRules, FirstStageRules, JudgeRules, LongTexts, OwnCode, StrictnessTable};
+use super::judging::{ConfidenceRules, FirstStageRules, JudgeRules, LongTexts, OwnCode, StrictnessTable, Suspected};
 use super::values::{Wrong, all_named, line, named};
 use crate::model::{Authorization, Decision, ReasonCode, Risk};
 
@@ -23,6 +23,8 @@ pub struct JudgeSection {
     min_confidence_acting: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     long_texts: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    suspected: Option<String>,
     table: BTreeMap<String, BTreeMap<String, String>>,
     first: FirstStageSection,
 }
@@ -60,6 +62,7 @@ impl JudgeSection {
             min_confidence: self.min_confidence.or(base.min_confidence),
             min_confidence_acting: self.min_confidence_acting.or(base.min_confidence_acting),
             long_texts: self.long_texts.or(base.long_texts),
+            suspected: self.suspected.or(base.suspected),
             table,
             first: FirstStageSection {
                 min_confidence: self.first.min_confidence.or(base.first.min_confidence),
@@ -81,6 +84,10 @@ impl JudgeSection {
                 way.as_str()
             })
             .map_err(|why| ("judge.long_texts".to_owned(), why))?,
+            suspected: named(self.suspected.as_deref().unwrap_or("ask"), Suspected::ALL, |way| {
+                way.as_str()
+            })
+            .map_err(|why| ("judge.suspected".to_owned(), why))?,
             first: FirstStageRules {
                 min_confidence: confidence("judge.first.min_confidence", first.min_confidence.unwrap_or(0.8))?,
                 escalate_risk: named(first.escalate_risk.as_deref().unwrap_or("high"), Risk::ALL, |r| {

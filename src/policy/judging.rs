@@ -16,6 +16,31 @@ pub struct JudgeRules {
     pub first: FirstStageRules,
     /// How texts are judged that are too long for one prompt.
     pub long_texts: LongTexts,
+    /// The way of steps that would be denied if no model could be asked.
+    pub suspected: Suspected,
+}
+
+/// The way of steps that would be denied if no model could be asked, for a finding that is not certain.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Suspected {
+    /// The model is asked. It lets the step happen only if it says why the finding does not hold.
+    #[default]
+    Ask,
+    /// The step is denied: a floor that no model overrules.
+    Deny,
+}
+
+impl Suspected {
+    /// Both ways.
+    pub(super) const ALL: &'static [Self] = &[Suspected::Ask, Suspected::Deny];
+
+    /// The name in policies.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Suspected::Ask => "ask",
+            Suspected::Deny => "deny",
+        }
+    }
 }
 
 /// How texts are judged that are too long for one prompt.

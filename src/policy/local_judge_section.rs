@@ -27,8 +27,6 @@ struct ThresholdLine {
     allow_below: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     deny_above: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    deny_alone: Option<f64>,
 }
 
 /// What is made of the probability of harm that the trained scorer gives a step. What is left out is what the scorer's model
@@ -37,10 +35,8 @@ struct ThresholdLine {
 pub struct Thresholds {
     /// Below it the step is allowed. 0: never.
     pub allow_below: Option<f64>,
-    /// Above it the step is denied. 1: never.
+    /// Above it the step is suspected: denied where no model can be asked, else a question that names the suspicion. 1: never.
     pub deny_above: Option<f64>,
-    /// Above it the step is denied where no model can be asked.
-    pub deny_alone: Option<f64>,
 }
 
 /// Thresholds by kind of step.
@@ -57,7 +53,6 @@ impl ThresholdTable {
         Thresholds {
             allow_below: own.allow_below.or(self.default.allow_below),
             deny_above: own.deny_above.or(self.default.deny_above),
-            deny_alone: own.deny_alone.or(self.default.deny_alone),
         }
     }
 }
@@ -101,29 +96,20 @@ impl LocalJudgeSection {
 
 impl ThresholdLine {
     fn build(self) -> Result<Thresholds, (&'static str, String)> {
-        for (part, value) in [
-            ("allow_below", self.allow_below),
-            ("deny_above", self.deny_above),
-            ("deny_alone", self.deny_alone),
-        ] {
+        for (part, value) in [("allow_below", self.allow_below), ("deny_above", self.deny_above)] {
             if let Some(value) = value.filter(|value| !(0.0..=1.0).contains(value)) {
                 return Err((part, format!("expected a probability from 0 to 1, found `{value}`")));
             }
         }
-        for (part, upper) in [("deny_above", self.deny_above), ("deny_alone", self.deny_alone)] {
-            if let (Some(allow), Some(deny)) = (self.allow_below, upper)
-                && allow > deny
-            {
-                return Err((
-                    part,
-                    format!("expected at least `allow_below` ({allow}), found `{deny}`"),
-                ));
-            }
+        if let (Some(allow), Some(deny)) = (self.allow_below, self.deny_above)
+            && allow > deny
+        {
+            let why = format!("expected at least `allow_below` ({allow}), found `{deny}`");
+            return Err(("deny_above", why));
         }
         Ok(Thresholds {
             allow_below: self.allow_below,
             deny_above: self.deny_above,
-            deny_alone: self.deny_alone,
         })
     }
 }
@@ -141,16 +127,15 @@ mod tests {
     #[test]
     fn a_kind_has_its_own_thresholds_else_the_default_ones() {
         let table = rules(
-            "[local_judge.thresholds]\ndefault = { allow_below = 0.1, deny_alone = 0.5 }\ntool_call = { allow_below = 0.0 }",
+            "[local_judge.thresholds]\ndefault = { allow_below = 0.1, deny_above = 0.5 }\ntool_call = { allow_below = 0.0 }",
         )
         .unwrap()
         .thresholds;
         assert_eq!(table.of(Kind::ToolCall).allow_below, Some(0.0));
-        assert_eq!(table.of(Kind::ToolCall).deny_alone, Some(0.5));
+        assert_eq!(table.of(Kind::ToolCall).deny_above, Some(0.5));
         assert_eq!(table.of(Kind::ToolResult).allow_below, Some(0.1));
-        assert_eq!(table.of(Kind::ToolResult).deny_above, None);
-        assert_eq!(table.of(Kind::ToolResult).deny_alone, Some(0.5));
-        assert_eq!(rules("").unwrap().thresholds.of(Kind::ToolResult).deny_alone, None);
+        assert_eq!(table.of(Kind::ToolResult).deny_above, Some(0.5));
+        assert_eq!(rules("").unwrap().thresholds.of(Kind::ToolResult).deny_above, None);
     }
 
     #[test]

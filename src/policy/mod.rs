@@ -26,7 +26,7 @@ pub use custom_rules::{Extent, Letters, OWN_FAMILY, OwnHits, OwnRule, OwnRuleLin
 pub use error::PolicyError;
 pub use file::PolicyFile;
 pub use harmless::{HarmlessEntry, has_proper_ids, is_id};
-pub use judging::{ConfidenceRules, FirstStageRules, JudgeRules, LongTexts, OwnCode, StrictnessTable};
+pub use judging::{ConfidenceRules, FirstStageRules, JudgeRules, LongTexts, OwnCode, StrictnessTable, Suspected};
 pub use local_judge_section::{ThresholdTable, Thresholds};
 pub use mask::MaskStyle;
 pub use names::NamePatterns;
@@ -148,6 +148,8 @@ pub struct Disclosure {
     pub coverage: bool,
     /// `result.data.cost`.
     pub cost: bool,
+    /// `result.data.local`.
+    pub local: bool,
 }
 
 /// What audit records tell of an organisation's steps.

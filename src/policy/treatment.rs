@@ -1,6 +1,6 @@
 //! What is made of findings.
 
-use super::{NamePatterns, Policy, PolicyError};
+use super::{NamePatterns, Policy, PolicyError, Suspected};
 use crate::model::{Confidence, Finding, Kind, Method, Origin, ReasonCode, Severity, Step, Treatment};
 
 /// One line of the treatment table: conditions, all of which must hold, and what follows.
@@ -97,11 +97,17 @@ impl Policy {
         self.treatment_of(finding, step, DataFlow::Internal)
     }
 
-    /// What this organisation makes of a finding: the first entry that fits, else what the rule suggests.
+    /// What this organisation makes of a finding: the first entry that fits, else what the rule suggests. A suspicion is a
+    /// denial where the policy wants no model to overrule one.
     pub fn treatment_of(&self, finding: &Finding, step: &Step, flow: DataFlow) -> Treatment {
-        self.treatments
+        let treatment = self
+            .treatments
             .iter()
             .find(|entry| entry.fits(finding, step, flow))
-            .map_or(finding.suggested, |entry| entry.treatment)
+            .map_or(finding.suggested, |entry| entry.treatment);
+        match (treatment, self.judge.suspected) {
+            (Treatment::Suspect, Suspected::Deny) => Treatment::Deny,
+            (treatment, Suspected::Ask | Suspected::Deny) => treatment,
+        }
     }
 }

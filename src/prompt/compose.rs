@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::context::{AgentContext, MaskContext, PartContext, SessionContext, StepContext};
+use super::context::{AgentContext, MaskContext, PartContext, SessionContext, StepContext, SuspicionContext};
 use super::evidence::{self, Admitted, Evidence};
 use super::fence::Fence;
 use super::layout::{self, Items, Layout, Manner};
@@ -69,6 +69,10 @@ pub(super) fn compose(input: &PromptInput<'_>, fence: &Fence<'_>, room: usize) -
         session: frame.session,
         findings: frame.evidence.fenced,
         more_findings: frame.evidence.more,
+        suspicion: input.suspicion.map(|suspicion| SuspicionContext {
+            rule: fence.inline(&suspicion.rule),
+            why: fence.inline(&suspicion.why),
+        }),
         around: around.elements,
         facts: frame.facts,
         call: frame.call.map(|call| call.context),

@@ -50,6 +50,8 @@ pub(super) struct StepContext {
     pub(super) findings: String,
     /// Findings that are not listed.
     pub(super) more_findings: usize,
+    /// The finding that an answer has to name before it lets the step happen.
+    pub(super) suspicion: Option<SuspicionContext>,
     /// Contents around the step in which something was found; fenced.
     pub(super) around: Vec<String>,
     /// The tool call that the step makes.
@@ -64,6 +66,15 @@ pub(super) struct StepContext {
     pub(super) cuts: Vec<CutContext>,
     /// Contents of which something was left out and which `cuts` does not list.
     pub(super) more_cuts: usize,
+}
+
+/// A suspicion.
+#[derive(Debug, Serialize)]
+pub(super) struct SuspicionContext {
+    /// The rule of the finding.
+    pub(super) rule: String,
+    /// The reason, in one clause.
+    pub(super) why: String,
 }
 
 /// What stands in the place of masked text.

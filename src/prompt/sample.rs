@@ -3,6 +3,7 @@
 use super::Marks;
 use super::context::{
     AgentContext, CallContext, CutContext, DeclaredContext, MaskContext, PartContext, SessionContext, StepContext,
+    SuspicionContext,
 };
 use crate::model::Kind;
 
@@ -112,6 +113,10 @@ pub(super) fn full(kind: Kind) -> StepContext {
         modifiable: true,
         edits: "passages",
         mask: MaskContext::Stars,
+        suspicion: Some(SuspicionContext {
+            rule: "session.follows_instruction".to_owned(),
+            why: "this rule alone denies a step".to_owned(),
+        }),
         ..bare(kind)
     }
 }
@@ -129,6 +134,7 @@ pub(super) fn bare(kind: Kind) -> StepContext {
         session: SessionContext::default(),
         findings: String::new(),
         more_findings: 0,
+        suspicion: None,
         around: Vec::new(),
         call: None,
         data: Vec::new(),

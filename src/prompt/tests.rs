@@ -127,6 +127,7 @@ fn input<'a>(step: &'a Step, policy: &'a Policy) -> PromptInput<'a> {
     PromptInput {
         step,
         findings: &[],
+        suspicion: None,
         history: crate::model::History::NONE,
         policy,
         budget_tokens: DEFAULT_BUDGET_TOKENS,

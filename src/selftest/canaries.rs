@@ -141,13 +141,14 @@ impl Canaries {
             return Answer::Missing;
         };
         let organisation = admitted.organisation();
-        let Some((step, findings, history)) = self.screener.shown_to_judge(&admitted, step).await else {
+        let Some(shown) = self.screener.shown_to_judge(&admitted, step).await else {
             return Answer::Missing;
         };
         let question = judge::Case {
-            step: &step,
-            findings: &findings,
-            history: &history,
+            step: &shown.step,
+            findings: &shown.findings,
+            suspicion: shown.suspicion.as_ref(),
+            history: &shown.history,
             policy: &organisation.policy,
             prompts: &organisation.prompts,
             deadline: tokio::time::Instant::now() + self.settings.timeout,

@@ -152,6 +152,7 @@ async fn decide(
         findings: disclosure.findings,
         coverage: disclosure.coverage,
         cost: disclosure.cost,
+        local: disclosure.local,
     };
     let (answer, answered) = oneshot::channel();
     let (guardian, request) = (Arc::clone(&shared.guardian), id.clone());

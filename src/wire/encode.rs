@@ -33,6 +33,8 @@ pub struct Shown {
     pub coverage: bool,
     /// `result.data.cost`.
     pub cost: bool,
+    /// `result.data.local`.
+    pub local: bool,
 }
 
 /// The answer to a step.
@@ -155,6 +157,7 @@ fn data<'v>(verdict: &'v Verdict, facts: &'v Facts, shown: &Shown) -> Data<'v> {
         local: verdict
             .local
             .as_ref()
+            .filter(|_| shown.local)
             .map(|opinion| ShownOpinion::of(opinion, shown.findings)),
         model: verdict.model.as_deref(),
         stage: judging

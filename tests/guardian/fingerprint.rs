@@ -8,7 +8,7 @@ use std::sync::Arc;
 use aos_guardian::cache::{Fingerprint, Scope};
 use aos_guardian::model::{
     Confidence, ContentId, Earlier, Excerpt, Finding, FirstRead, History, Kind, Method, Noted, OrganisationId, Origin,
-    Outcome, Pointer, Reappears, ReasonCode, Request, Said, Severity, Step, Treatment, View, Voice,
+    Outcome, Pointer, Reappears, ReasonCode, Request, Said, Severity, Step, Suspicion, Treatment, View, Voice,
 };
 use aos_guardian::policy::Policy;
 use aos_guardian::prompt::{Marks, PromptInput, Prompts, Reasoning};
@@ -23,6 +23,7 @@ type Change<T> = (&'static str, fn(&mut T));
 struct Asked {
     step: Arc<Step>,
     findings: Vec<Finding>,
+    suspicion: Option<Suspicion>,
     history: History,
 }
 
@@ -45,6 +46,7 @@ impl Shown {
         let input = PromptInput {
             step: &asked.step,
             findings: &asked.findings,
+            suspicion: asked.suspicion.as_ref(),
             history: &asked.history,
             policy: &self.policy,
             budget_tokens: 12_000,
@@ -63,7 +65,13 @@ impl Shown {
             prompt_version: self.prompts.version(),
             judge: "m",
         };
-        Fingerprint::of(&scope, &asked.step, &asked.findings, &asked.history)
+        Fingerprint::of(
+            &scope,
+            &asked.step,
+            &asked.findings,
+            asked.suspicion.as_ref(),
+            &asked.history,
+        )
     }
 
     /// Whether the prompt changed; panics where it did and the fingerprint did not.
@@ -192,6 +200,7 @@ fn every_leaf_of_a_request_that_is_shown_counts() {
                 } else {
                     Vec::new()
                 },
+                suspicion: None,
                 history: History::default(),
             };
             let base = found(&step);
@@ -234,6 +243,7 @@ fn every_field_of_a_finding_that_is_shown_counts() {
     let asked = |finding: Finding| Asked {
         step: Arc::clone(&step),
         findings: vec![finding],
+        suspicion: None,
         history: History::default(),
     };
     let base = asked(one.clone());
@@ -255,6 +265,38 @@ fn every_field_of_a_finding_that_is_shown_counts() {
         seen += usize::from(shown.differs(&base, &asked(other), name));
     }
     assert!(seen >= 6, "only {seen} fields change the prompt");
+}
+
+#[test]
+fn a_suspicion_that_is_shown_counts() {
+    let shown = Shown::new();
+    let step = decoded(&requests()[0]).unwrap();
+    let asked = |suspicion: Option<Suspicion>| Asked {
+        step: Arc::clone(&step),
+        findings: Vec::new(),
+        suspicion,
+        history: History::default(),
+    };
+    let suspicion = Suspicion {
+        rule: "test.rule".to_owned(),
+        why: "one".to_owned(),
+    };
+    let base = asked(Some(suspicion.clone()));
+    let rule = "test.other".to_owned();
+    let why = "another".to_owned();
+    for (name, other) in [
+        ("none", None),
+        (
+            "rule",
+            Some(Suspicion {
+                rule,
+                ..suspicion.clone()
+            }),
+        ),
+        ("why", Some(Suspicion { why, ..suspicion })),
+    ] {
+        assert!(shown.differs(&base, &asked(other), name), "{name} changes the prompt");
+    }
 }
 
 fn earlier() -> Earlier {
@@ -317,6 +359,7 @@ fn everything_that_is_shown_of_where_something_was_read_first_counts() {
     let asked = |read: FirstRead| Asked {
         step: Arc::clone(&step),
         findings: Vec::new(),
+        suspicion: None,
         history: History {
             first_read: vec![read],
             ..History::default()
@@ -346,6 +389,7 @@ fn every_part_of_the_session_that_is_shown_counts() {
     let asked = |request: Request, earlier: Earlier, more: (usize, usize), voice: Voice| Asked {
         step: Arc::clone(&step),
         findings: Vec::new(),
+        suspicion: None,
         history: History {
             requests: vec![Arc::new(request)],
             more_requests: more.0,

@@ -70,6 +70,8 @@ mod shapes;
 #[path = "../support/guardian.rs"]
 mod support;
 #[cfg(test)]
+mod suspicion;
+#[cfg(test)]
 mod tls;
 #[cfg(test)]
 mod training;

@@ -47,6 +47,7 @@ async fn judge_at(url: String, step: &Step, budget_tokens: usize) -> Result<Judg
         .assess(Case {
             step,
             findings: &[],
+            suspicion: None,
             history: aos_guardian::model::History::NONE,
             policy: &policy,
             prompts: &prompts,
@@ -380,6 +381,7 @@ async fn a_call_that_lost_against_its_hedge_is_paid_for_and_told() {
         .assess(Case {
             step: &step,
             findings: &[],
+            suspicion: None,
             history: aos_guardian::model::History::NONE,
             policy: &policy,
             prompts: &prompts,

@@ -103,6 +103,7 @@ impl Door {
                     findings: true,
                     coverage: true,
                     cost: true,
+                    local: true,
                 };
                 let mut answer = Answer::of(&wire::encode_verdict(&id, &decided.verdict, &facts, &shown));
                 let notes = decided.verdict.diagnostics.iter();

@@ -11,8 +11,8 @@ use crate::cli::output::say;
 use crate::cli::{Ended, input, runtime};
 use crate::config::Config;
 use crate::judge::AgentReasoning;
-use crate::model::{Caller, Finding, History, Step};
-use crate::pipeline::{Admitted, Guardian};
+use crate::model::{Caller, History, Step};
+use crate::pipeline::{Admitted, Guardian, Shown};
 use crate::prefilter::Prefilters;
 use crate::prompt::{Marks, PromptInput, Prompts, Reasoning};
 use crate::{app, audit, wire};
@@ -34,12 +34,16 @@ pub(super) fn run(file: &Path, templates: &Templates) -> anyhow::Result<Ended> {
     };
     let admitted = guardian.admit(&caller)?;
     let shown = runtime()?.block_on(shown_of(&guardian, &admitted, earlier, Arc::clone(&step)));
-    let (step, findings, history) = match shown {
+    let shown = match shown {
         Some(shown) => shown,
         None => {
             eprintln!("rules settle this step, so no model is asked; this is what it would be shown otherwise");
-            let findings = Prefilters::standard()?.screen(&step, &policy).findings;
-            (step, findings, History::default())
+            Shown {
+                findings: Prefilters::standard()?.screen(&step, &policy).findings,
+                suspicion: None,
+                history: History::default(),
+                step,
+            }
         }
     };
     let (budget_tokens, reasoning) = asked.as_ref().map_or_else(
@@ -54,9 +58,10 @@ pub(super) fn run(file: &Path, templates: &Templates) -> anyhow::Result<Ended> {
         },
     );
     let input = PromptInput {
-        step: &step,
-        findings: &findings,
-        history: &history,
+        step: &shown.step,
+        findings: &shown.findings,
+        suspicion: shown.suspicion.as_ref(),
+        history: &shown.history,
         policy: &policy,
         budget_tokens,
         reasoning,
@@ -79,12 +84,7 @@ pub(super) fn run(file: &Path, templates: &Templates) -> anyhow::Result<Ended> {
 }
 
 /// What a judge is shown of the last step, once the earlier ones have been decided without it.
-async fn shown_of(
-    guardian: &Guardian,
-    admitted: &Admitted,
-    earlier: Vec<Arc<Step>>,
-    last: Arc<Step>,
-) -> Option<(Arc<Step>, Vec<Finding>, History)> {
+async fn shown_of(guardian: &Guardian, admitted: &Admitted, earlier: Vec<Arc<Step>>, last: Arc<Step>) -> Option<Shown> {
     for step in earlier {
         let decided = guardian.decide_by(None, admitted, step).await;
         eprintln!("before: {}", decided.verdict.message);

@@ -70,7 +70,10 @@ fn own_rules() -> Vec<(&'static str, Said)> {
         ("rules.reason", Schema(reason())),
         ("rules.severity", severities()),
         ("rules.confidence", confidences()),
-        ("rules.treatment", OneOf(vec!["ignore", "evidence", "mask", "deny"])),
+        (
+            "rules.treatment",
+            OneOf(vec!["ignore", "evidence", "mask", "suspect", "deny"]),
+        ),
         ("rules.origins", origins()),
     ]
 }
@@ -108,13 +111,13 @@ fn judging() -> Vec<(&'static str, Said)> {
         ("local_judge.deny_at", Share),
         ("local_judge.thresholds.*.allow_below", Between(0, 1)),
         ("local_judge.thresholds.*.deny_above", Between(0, 1)),
-        ("local_judge.thresholds.*.deny_alone", Between(0, 1)),
         (
             "local_judge.thresholds",
             Keys([names(Kind::ALL, Kind::as_str), vec!["default"]].concat()),
         ),
         ("judge.min_confidence", Between(0, 1)),
         ("judge.min_confidence_acting", Between(0, 1)),
+        ("judge.suspected", OneOf(vec!["ask", "deny"])),
         ("judge.long_texts", OneOf(vec!["chosen", "chunks"])),
         ("judge.table.*.*", decisions()),
         ("judge.table.*", Keys(names(Authorization::ALL, Authorization::as_str))),

@@ -67,6 +67,7 @@ fn limits() -> Vec<(&'static str, Said)> {
         ("limits.queue_ms", Between(0, 60_000)),
         ("limits.requests_per_minute", AtLeast(1)),
         ("limits.judge_calls_per_minute", AtLeast(1)),
+        ("limits.suspected_per_minute", AtLeast(1)),
         ("limits.max_body_bytes", Between(1_024, 256 << 20)),
         ("limits.max_batch", Between(1, 10_000)),
         ("limits.max_depth", Between(16, 1_000)),

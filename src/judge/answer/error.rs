@@ -50,6 +50,9 @@ pub enum AnswerError {
     /// More items than anybody needs.
     #[error("the answer's field `{0}` has more than {MOST_ITEMS} items")]
     TooManyItems(&'static str),
+    /// A suspected step is let happen, and the reasoning does not name the finding.
+    #[error("the answer lets a suspected step happen without naming the finding that speaks against it")]
+    SuspicionIgnored,
     /// `allow` together with edits or with reasons against it.
     #[error("the answer allows and gives edits or reason codes at once")]
     Inconsistent,
@@ -74,6 +77,7 @@ impl AnswerError {
             AnswerError::UnknownReasonCode => "unknown_reason_code",
             AnswerError::ConfidenceRange => "confidence_range",
             AnswerError::TooManyItems(_) => "too_many_items",
+            AnswerError::SuspicionIgnored => "suspicion_ignored",
             AnswerError::Inconsistent => "inconsistent",
         }
     }
@@ -95,6 +99,7 @@ impl AnswerError {
             | AnswerError::UnknownValue(_)
             | AnswerError::UnknownReasonCode
             | AnswerError::ConfidenceRange
+            | AnswerError::SuspicionIgnored
             | AnswerError::Inconsistent => true,
             AnswerError::TooLong | AnswerError::Canary | AnswerError::TwoObjects | AnswerError::TooManyItems(_) => {
                 false

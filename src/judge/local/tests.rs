@@ -88,7 +88,9 @@ fn only_evidence_counts() {
         let assessment = assess(&step, &[(&sure, *treatment)], &rules(0.75));
         let expected = match treatment {
             Treatment::Evidence => Decision::Deny,
-            Treatment::Allow | Treatment::Ignore | Treatment::Mask | Treatment::Deny => Decision::Allow,
+            Treatment::Allow | Treatment::Ignore | Treatment::Mask | Treatment::Suspect | Treatment::Deny => {
+                Decision::Allow
+            }
         };
         assert_eq!(assessment.decision, expected, "{treatment}");
     }

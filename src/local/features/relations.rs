@@ -3,6 +3,7 @@
 use super::tokens::pairs;
 use super::{Features, Figure, Name, Named, spaced};
 use crate::local::step_context::StepContext;
+use crate::local::vocabulary::Vocabulary;
 use crate::local::voice::{Part, Voice};
 use crate::local::words::{self, Shape, join};
 use crate::model::{Confidence, Kind, Outcome, ReasonCode, Severity, Voice as Heard};
@@ -47,8 +48,8 @@ impl Features {
             let orders = trail.instructions().map(|order| order.words.as_str());
             let requests = trail.requests().map(|request| request.words.as_str());
             let unasked = unasked(context);
-            let obeys = most_shared(&unasked, orders);
-            let serves = most_shared(&unasked, requests);
+            let obeys = most_shared(&unasked, context.vocabulary, orders);
+            let serves = most_shared(&unasked, context.vocabulary, requests);
             self.set(Figure::Obeys, obeys);
             self.set(Figure::Serves, serves);
         }
@@ -127,7 +128,7 @@ impl Features {
                 .and_then(|content| content.label.as_deref())
                 .unwrap_or_default();
             let mut words = Vec::new();
-            words::read(&spaced(label), &mut words);
+            words::read(&spaced(label), context.vocabulary, &mut words);
             let last = words.last().map_or(0, |word| word.hash);
             for id in [
                 join(join(0xa46, last), most as u32),
@@ -198,7 +199,7 @@ fn unasked(context: &StepContext<'_>) -> Vec<u32> {
 }
 
 /// The largest share of these words that one of the texts holds.
-fn most_shared<'t>(own: &[u32], texts: impl Iterator<Item = &'t str>) -> f32 {
+fn most_shared<'t>(own: &[u32], vocabulary: &Vocabulary, texts: impl Iterator<Item = &'t str>) -> f32 {
     if own.is_empty() {
         return 0.0;
     }
@@ -206,7 +207,7 @@ fn most_shared<'t>(own: &[u32], texts: impl Iterator<Item = &'t str>) -> f32 {
     let mut most = 0;
     for text in texts {
         buffer.clear();
-        words::read(text, &mut buffer);
+        words::read(text, vocabulary, &mut buffer);
         let mut shared: Vec<u32> = buffer
             .iter()
             .map(|word| word.hash)

@@ -25,7 +25,13 @@ const COMPILED_BYTES: usize = 1 << 20;
 const MOST_EXAMPLES: usize = 32;
 const LONGEST_EXAMPLE: usize = 2000;
 /// What a rule may suggest. Not `allow`: a text that anybody may write would settle a step.
-const SUGGESTED: &[Treatment] = &[Treatment::Ignore, Treatment::Evidence, Treatment::Mask, Treatment::Deny];
+const SUGGESTED: &[Treatment] = &[
+    Treatment::Ignore,
+    Treatment::Evidence,
+    Treatment::Mask,
+    Treatment::Suspect,
+    Treatment::Deny,
+];
 
 /// One entry of `[[rules]]`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]

@@ -119,6 +119,8 @@ pub struct DisclosureLines {
     pub(super) coverage: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) cost: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) local: Option<bool>,
 }
 
 impl TreatmentLine {

@@ -44,6 +44,8 @@ pub(super) struct ShownOpinion<'v> {
     standing: &'static str,
     model: &'v str,
     #[serde(skip_serializing_if = "Option::is_none")]
+    unread: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     evidence: Option<Vec<ShownMoved<'v>>>,
 }
 
@@ -74,6 +76,7 @@ impl<'v> ShownOpinion<'v> {
             leaning: opinion.leaning,
             standing: opinion.standing.as_str(),
             model: &opinion.model,
+            unread: opinion.unread,
             evidence: with_evidence.then(|| evidence.collect()),
         }
     }

@@ -108,6 +108,7 @@ fn answer(request: &Value, decision: Decision, modified: Option<Arc<Step>>) -> V
         findings: false,
         coverage: false,
         cost: false,
+        local: false,
     };
     serde_json::from_slice(&encode_verdict(
         &id,

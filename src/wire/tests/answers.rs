@@ -12,6 +12,7 @@ const ALL: Shown = Shown {
     findings: true,
     coverage: true,
     cost: true,
+    local: true,
 };
 
 const NOTHING: Shown = Shown {
@@ -19,6 +20,7 @@ const NOTHING: Shown = Shown {
     findings: false,
     coverage: false,
     cost: false,
+    local: false,
 };
 
 fn facts() -> Facts {

@@ -1,0 +1,233 @@
+//! Whether a step was read whole: in words that the model knows, with nothing beside them that speaks.
+//!
+//! A low score says that nothing harmful was read, not that nothing harmful is there. So a step whose score is low enough to
+//! be allowed is looked at once more:
+//!
+//! - what surrounds its texts (names of members, ids, descriptions of tools, undefined members) is scored as well, as if the
+//!   one who speaks in the step, or a stranger, said it;
+//! - words that the model does not know, runs of letters that are no words, and signs that stand for letters were not read;
+//! - in what a user says and in what comes from outside, the model knows nothing of an address or a piece of a command but
+//!   its kind.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use super::step_context::{Passage, StepContext, Token};
+use super::voice::{Part, Voice};
+use super::words::{self, ReadTo, Shape};
+use crate::model::Step;
+
+/// Why a step was not read whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unread {
+    /// It has more words, or more texts hidden in one, than are read.
+    Bound,
+    /// Its surroundings speak for harm, or members that are not defined hold sentences.
+    Surroundings,
+    /// Too many words near each other are unknown.
+    Words,
+    /// A run of letters is no word and cannot be taken apart into words.
+    Run,
+    /// Signs stand in rows, as in Morse code or in pictures.
+    Signs,
+    /// It holds encoded text.
+    Encoded,
+    /// It holds an address.
+    Address,
+    /// It holds a piece of a command.
+    Command,
+    /// A few more words would do to bring a harmful step as low.
+    Diluted,
+}
+
+impl Unread {
+    /// The name in records.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Unread::Bound => "bound",
+            Unread::Surroundings => "surroundings",
+            Unread::Words => "unknown_words",
+            Unread::Run => "unknown_run",
+            Unread::Signs => "signs",
+            Unread::Encoded => "encoded",
+            Unread::Address => "address",
+            Unread::Command => "command",
+            Unread::Diluted => "diluted",
+        }
+    }
+}
+
+/// Words in a row among which unknown ones are counted.
+const NEAR: usize = 12;
+/// Unknown words among them from which on a text was not read. Honest texts have names, and rarely more.
+const UNKNOWN: usize = 3;
+/// The same where the words stand in paths, names of members and the like.
+const UNKNOWN_TECHNICAL: usize = 8;
+/// One unknown word among so many is too much, where there are two.
+const FEW: usize = 3;
+/// Bytes of a run of unknown letters from which on it is no name.
+const LONG_RUN: usize = 16;
+/// Numbers in a row that are the codes of letters.
+const SPELLED: usize = 10;
+/// Pieces between blanks that consist of signs alone, in a row.
+const SIGN_PIECES: usize = 8;
+/// Pictures and other symbols of one text.
+const SYMBOLS: usize = 24;
+
+impl StepContext<'_> {
+    /// Why the words of the step were not read whole, apart from its surroundings.
+    pub(super) fn unread(&self) -> Option<Unread> {
+        if self.read_to == ReadTo::Bound {
+            return Some(Unread::Bound);
+        }
+        if spells(self.step) {
+            return Some(Unread::Encoded);
+        }
+        let looks_inside = matches!(self.part(), Part::Asks | Part::Reads);
+        self.passages.iter().find_map(|passage| {
+            let text = self
+                .step
+                .content(passage.content)
+                .map_or("", |content| content.text.as_str());
+            let strange = unknown_words(passage).or_else(|| passage.own.then(|| signs(text)).flatten());
+            let inside = || match passage.voice {
+                Voice::User | Voice::Outside if looks_inside && passage.own => technical(text, &passage.words),
+                Voice::User | Voice::Outside | Voice::Agent | Voice::Thought | Voice::Argument => None,
+            };
+            strange.or_else(inside)
+        })
+    }
+}
+
+/// Whether numbers in a row are the codes of letters.
+fn spells(step: &Step) -> bool {
+    let is_letter = |number: u8| matches!(number, b' ' | b'A'..=b'Z' | b'a'..=b'z');
+    step.data.iter().any(|data| {
+        let mut row = 0;
+        let values = data.json.split([',', '[', ']', '{', '}', ':']);
+        // A string beside a number is a name.
+        let numbers = values.filter(|value| !value.is_empty() && !value.starts_with('"'));
+        numbers
+            .map(|number| {
+                row = if number.parse().is_ok_and(is_letter) {
+                    row + 1
+                } else {
+                    0
+                };
+                row
+            })
+            .any(|row| row >= SPELLED)
+    })
+}
+
+/// Whether too many words near each other are unknown, or one is a long run.
+fn unknown_words(passage: &Passage) -> Option<Unread> {
+    let mut plain = Near::default();
+    let mut technical = Near::default();
+    let (mut words, mut strange) = (0, 0);
+    for word in passage.words.iter().filter(|word| word.shape == Shape::Word) {
+        let unknown = !word.known || is_letter(word);
+        words += usize::from(!word.technical);
+        strange += usize::from(unknown && !word.technical);
+        if unknown && !word.technical && word.length() >= LONG_RUN {
+            return Some(Unread::Run);
+        }
+        let most = match word.technical {
+            false => plain.add(unknown) >= UNKNOWN,
+            true => technical.add(unknown) >= UNKNOWN_TECHNICAL,
+        };
+        if most {
+            return Some(Unread::Words);
+        }
+    }
+    // Of a few words, two that are unknown are many.
+    (strange > 1 && strange * FEW > words).then_some(Unread::Words)
+}
+
+/// Whether a word is a single letter, as in words that are written letter by letter; `a` and `I` are words.
+fn is_letter(word: &Token) -> bool {
+    word.length() == 1 && ![words::hash("a"), words::hash("i")].contains(&word.hash)
+}
+
+/// Unknown words among the last [`NEAR`].
+#[derive(Default)]
+struct Near(u32);
+
+impl Near {
+    /// Adds a word. How many of the last ones are unknown.
+    fn add(&mut self, unknown: bool) -> usize {
+        self.0 = (self.0 << 1 | u32::from(unknown)) & ((1 << NEAR) - 1);
+        self.0.count_ones() as usize
+    }
+}
+
+/// Whether signs stand where words would.
+fn signs(text: &str) -> Option<Unread> {
+    let mut row = 0;
+    for piece in text.split_whitespace() {
+        row = match piece.bytes().any(|byte| byte.is_ascii_alphanumeric() || byte >= 0x80) {
+            true => 0,
+            false => row + 1,
+        };
+        if row >= SIGN_PIECES {
+            return Some(Unread::Signs);
+        }
+    }
+    if text.is_ascii() {
+        return None;
+    }
+    let symbols = text.chars().filter(|c| is_symbol(*c)).take(SYMBOLS).count();
+    (symbols >= SYMBOLS).then_some(Unread::Signs)
+}
+
+/// Pictures, Braille, letters in circles, private characters: what a reader may take for letters and no word is made of.
+fn is_symbol(c: char) -> bool {
+    matches!(u32::from(c), 0x2460..=0x24ff | 0x2600..=0x28ff | 0xe000..=0xf8ff | 0x1_f000..=0x1_faff | 0xf_0000..)
+}
+
+#[derive(Deserialize)]
+struct Words {
+    domains: String,
+    programs: String,
+}
+
+/// Hashes of last labels of host names, and of programs.
+static TECHNICAL: LazyLock<(HashSet<u32>, HashSet<u32>)> = LazyLock::new(|| {
+    let file: Option<Words> = toml::from_str(include_str!("technical.toml")).ok();
+    let set = |words: &str| words.split_whitespace().map(words::hash).collect();
+    file.map_or_else(Default::default, |file| (set(&file.domains), set(&file.programs)))
+});
+
+/// Whether a text holds an address or a piece of a command.
+fn technical(text: &str, words: &[Token]) -> Option<Unread> {
+    if text.contains("://") || text.contains("www.") {
+        return Some(Unread::Address);
+    }
+    if ["$(", "<(", "`", "&&", "${"].iter().any(|sign| text.contains(sign)) {
+        return Some(Unread::Command);
+    }
+    let (domains, programs) = &*TECHNICAL;
+    let bytes = text.as_bytes();
+    let is = |at: usize, sign: u8| bytes.get(at) == Some(&sign);
+    let mut numbers = 0;
+    for word in words {
+        let (start, end) = (word.start as usize, word.end as usize);
+        let dotted = start > 0 && is(start - 1, b'.');
+        numbers = if word.shape == Shape::Number && (dotted || numbers == 0) {
+            numbers + 1
+        } else {
+            0
+        };
+        let host = dotted && start > 1 && bytes.get(start - 2).is_some_and(u8::is_ascii_alphanumeric);
+        let address = (host && domains.contains(&word.hash)) || is(end, b'@') || numbers == 4;
+        if address {
+            return Some(Unread::Address);
+        }
+        if programs.contains(&word.hash) {
+            return Some(Unread::Command);
+        }
+    }
+    None
+}
