@@ -46,8 +46,20 @@ pub(super) struct Arguments {
     /// The seed.
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// The share of attacks that the thresholds may let through, on steps of whole sources left out.
+    #[arg(long, value_name = "SHARE", value_parser = share, default_value_t = Aims::default().let_through)]
+    let_through: f64,
+    /// The share of honest steps that the thresholds may suspect, on steps of whole groups left out.
+    #[arg(long, value_name = "SHARE", value_parser = share, default_value_t = Aims::default().denied)]
+    denied: f64,
     #[command(flatten)]
     config: ConfigArgument,
+}
+
+/// A share of steps that thresholds aim at.
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse().ok().filter(|share| (0.0001..=0.5).contains(share));
+    share.ok_or_else(|| "expected a number from 0.0001 to 0.5".to_owned())
 }
 
 /// How often each step of a suite counts.
@@ -117,7 +129,11 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
         base: base.as_ref(),
         seed: arguments.seed,
     };
-    let made = trained(&examples, &tested, made);
+    let aims = Aims {
+        let_through: arguments.let_through,
+        denied: arguments.denied,
+    };
+    let made = trained(&examples, &tested, made, aims);
     write(&arguments.out, &made.bytes)?;
 
     let model = Model::parse(&made.bytes, &arguments.out.display().to_string())?;
@@ -149,7 +165,7 @@ struct TrainedModel {
     tested: Vec<HeldOut>,
 }
 
-fn trained(examples: &[Example], tested: &[Example], made: Made<'_>) -> TrainedModel {
+fn trained(examples: &[Example], tested: &[Example], made: Made<'_>, aims: Aims) -> TrainedModel {
     let Made { base, seed, .. } = made;
     let by_group = held_out(examples, base, seed, FOLDS, |example| fold(&example.group));
     let sources: BTreeSet<&str> = examples.iter().map(|example| example.source.as_str()).collect();
@@ -164,7 +180,7 @@ fn trained(examples: &[Example], tested: &[Example], made: Made<'_>) -> TrainedM
     let all: Vec<&Example> = examples.iter().collect();
     let trained = Trained::on(&all, base, seed);
     let strange = if many { &by_source } else { &by_group };
-    let mut found = heads(strange, &by_group, Aims::default());
+    let mut found = heads(strange, &by_group, aims);
     // Where there is too little to tell, what the base says stands.
     for (head, known) in found.iter_mut().zip(base.iter().flat_map(|base| &base.header().heads)) {
         if head.deny_above > 1.0 {
@@ -314,8 +330,10 @@ fn command(arguments: &Arguments) -> String {
         words.push(format!("--base {base}"));
     }
     words.push(format!(
-        "--seed {} --out {}",
+        "--seed {} --let-through {} --denied {} --out {}",
         arguments.seed,
+        arguments.let_through,
+        arguments.denied,
         names(std::slice::from_ref(&arguments.out)).concat()
     ));
     words.join(" ")

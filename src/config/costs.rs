@@ -82,7 +82,9 @@ impl Reader<'_> {
             (None, Some(index)) => format!("organisations[{index}].spend_per_day"),
             (None, None) => return Ok(()),
         };
-        let Some(judge) = &file.judge else { return Ok(()) };
+        let Some(judge) = &file.judge else {
+            return Err(self.wrong(&budget, "is a budget, and no [judge] is configured that could spend it"));
+        };
         let priced = |section: &EndpointSection| section.price_in.is_some() && section.price_out.is_some();
         let of_judge = judge.own_endpoint().map(|own| ("judge".to_owned(), priced(&own)));
         let further = judge.endpoints.iter().enumerate();

@@ -1,5 +1,6 @@
 //! The settings of the server and of what it works with.
 
+use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
@@ -56,16 +57,25 @@ impl Reader<'_> {
             )?),
             connections: self.connections(limits)?,
             drain_timeout: timeout + Duration::from_secs(1),
-            metrics: self.metrics(&file.metrics)?,
+            metrics: self.metrics(&file.metrics, listen)?,
         })
     }
 
-    /// `[metrics]`: an address of its own, keys of its own.
-    fn metrics(&self, section: &MetricsSection) -> Result<server::MetricsSettings, ConfigError> {
+    /// `[metrics]`: an address of its own, keys of its own; `server` is the address of the server.
+    fn metrics(&self, section: &MetricsSection, server: SocketAddr) -> Result<server::MetricsSettings, ConfigError> {
         let listen = match &section.listen {
             None => None,
             Some(text) => Some(server::parse_listen(text).map_err(|why| self.wrong("metrics.listen", why))?),
         };
+        if let Some(own) = listen
+            && own.port() == server.port()
+            && own.port() != 0
+            && (own.ip() == server.ip() || own.ip().is_unspecified() || server.ip().is_unspecified())
+        {
+            let why =
+                format!("is taken by the server, which listens on {server}; without this key it serves metrics there");
+            return Err(self.wrong("metrics.listen", why));
+        }
         let mut keys = Vec::new();
         let given = self.some_keys("metrics.api_keys", section.api_keys.as_ref())?;
         for (index, text) in given.iter().enumerate() {

@@ -191,16 +191,38 @@ fn a_budget_in_money_needs_prices_of_every_endpoint() {
         );
         assert!(error.contains("price_in"), "{error}");
     }
+    assert!(error(budget).contains("no [judge] is configured"));
     for fine in [
         format!("{budget}{judge}{prices}"),
         format!("{budget}{judge}price_in=0.0\nprice_out=0.0\n"),
         format!("{budget}{judge}{prices}{spare}{prices}"),
-        budget.to_owned(),
     ] {
         ConfigFile::parse(&fine, "g")
             .unwrap()
             .resolve("g", Path::new("."))
             .expect(&fine);
+    }
+}
+
+#[test]
+fn metrics_cannot_have_the_address_of_the_server() {
+    for (server, metrics) in [
+        ("127.0.0.1:8787", "127.0.0.1:8787"),
+        ("0.0.0.0:9100", "127.0.0.1:9100"),
+        ("127.0.0.1:9100", "0.0.0.0:9100"),
+    ] {
+        let error = error(&format!("listen='{server}'\n[metrics]\nlisten='{metrics}'"));
+        assert!(
+            error.starts_with("g.toml: `metrics.listen`: is taken by the server"),
+            "{error}"
+        );
+    }
+    for fine in ["127.0.0.1:9101", "127.0.0.2:9100"] {
+        let text = format!("listen='127.0.0.1:9100'\n[metrics]\nlisten='{fine}'");
+        ConfigFile::parse(&text, "g")
+            .unwrap()
+            .resolve("g", Path::new("."))
+            .expect(fine);
     }
 }
 

@@ -111,7 +111,14 @@ fn find(reply: &str, canary: &str) -> Result<Answer, AnswerError> {
         [(span, JsonValue::Object(object))] if quoted <= 1 => {
             Answer::from_object(object).and_then(|answer| match answer.decision {
                 Decision::Deny => Ok(answer),
-                Decision::Allow | Decision::Modify => stands_alone(reply, span).map(|()| answer),
+                Decision::Allow | Decision::Modify => {
+                    stands_alone(reply, span)?;
+                    let before = reply.get(..span.start).unwrap_or_default();
+                    match says_deny(before) || object.iter().any(|(key, value)| denies_elsewhere(key, value)) {
+                        true => Err(AnswerError::Inconsistent),
+                        false => Ok(answer),
+                    }
+                }
             })
         }
         [_, ..] => Err(AnswerError::TwoObjects),
@@ -141,14 +148,31 @@ fn stands_alone(reply: &str, span: &Range<usize>) -> Result<(), AnswerError> {
 
 /// Whether a reply with the canary says in whatever form that it denies: cut off, broken, quoted, in capitals.
 fn denies_in_any_form(reply: &str, canary: &str) -> bool {
-    let small = reply.to_ascii_lowercase();
-    let says = small.match_indices("decision").any(|(at, name)| {
+    reply.contains(canary) && says_deny(reply)
+}
+
+/// Whether a text holds `decision` and then `deny`, whatever stands between a name and its value.
+fn says_deny(text: &str) -> bool {
+    let small = text.to_ascii_lowercase();
+    small.match_indices("decision").any(|(at, name)| {
         let value = small.get(at + name.len()..).unwrap_or_default();
         let between = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '\\' | ':' | '=' | '*' | '`');
         let word = value.trim_start_matches(between);
         word.len() < value.len() && word.starts_with("den")
-    });
-    says && reply.contains(canary)
+    })
+}
+
+/// Whether a member of an answer other than its `decision` denies: `final_decision`, `Decision`, an object within the object.
+fn denies_elsewhere(key: &str, value: &JsonValue<'_>) -> bool {
+    match value {
+        JsonValue::Str(said) => {
+            let decides = key.to_ascii_lowercase().ends_with("decision");
+            decides && said.trim_start().to_ascii_lowercase().starts_with("den")
+        }
+        JsonValue::Object(object) => object.iter().any(|(key, value)| denies_elsewhere(key, value)),
+        JsonValue::Array(items) => items.iter().any(|item| denies_elsewhere(key, item)),
+        _ => false,
+    }
 }
 
 /// Whether any `canary` of the object is ours.

@@ -42,7 +42,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::llm::{self, Chain, Cost, Usage};
-use crate::model::{Decision, Diagnostic, Finding, History, Origin, Stage, Step, Suspicion};
+use crate::model::{Decision, Diagnostic, Finding, History, Origin, Stage, Step, Suspicion, Withheld};
 use crate::policy::{FirstStageRules, Policy};
 use crate::prompt::{Prompts, RankWindows, Reasoning};
 use crate::telemetry::names::JUDGE_STAGES;
@@ -128,6 +128,8 @@ pub struct Case<'a> {
     pub step: &'a Step,
     /// What prefilters saw in it.
     pub findings: &'a [Finding],
+    /// What no model is shown, wherever it stands.
+    pub withheld: &'a Withheld,
     /// What the guardian alone would deny it for. A model that lets the step happen has to say why it does not hold.
     pub suspicion: Option<&'a Suspicion>,
     /// What happened in the session before.

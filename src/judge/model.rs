@@ -164,6 +164,7 @@ impl AskedModel {
         PromptInput {
             step: case.step,
             findings: case.findings,
+            withheld: case.withheld,
             suspicion: case.suspicion,
             history: case.history,
             policy: case.policy,

@@ -37,7 +37,7 @@ pub const ANSWER_SCHEMA: &str = r#"{
       ] }
     },
     "confidence": { "type": "number", "description": "0 to 1." },
-    "message": { "type": "string", "description": "One sentence for the agent and its user, without quotations." },
+    "message": { "type": "string", "description": "Empty for allow; else one sentence for the agent and its user, without quotations." },
     "edits": {
       "type": "array",
       "description": "For modify; otherwise empty.",

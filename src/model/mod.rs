@@ -40,4 +40,4 @@ pub use tool_class::{ClassSet, ToolClass};
 pub use verdict::{
     Authorization, Decision, Diagnostic, Judging, Moved, Opinion, Risk, Source, Stage, Standing, Verdict,
 };
-pub use withheld::{Clean, WITHHELD, Withheld};
+pub use withheld::{Clean, NOTHING_WITHHELD, WITHHELD, Withheld};

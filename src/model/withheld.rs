@@ -27,6 +27,9 @@ const MOST: usize = 8 * 1024;
 #[derive(Clone, Debug, Default)]
 pub struct Withheld(Texts);
 
+/// Nothing is withheld.
+pub static NOTHING_WITHHELD: Withheld = Withheld(Texts::None);
+
 #[derive(Clone, Debug, Default)]
 enum Texts {
     /// There are none.

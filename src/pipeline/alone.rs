@@ -45,7 +45,7 @@ impl Alone {
             .and_then(|opinion| opinion.alone(cleared));
         match by_scorer {
             Some(draft) => Self {
-                suspicion: (draft.decision == Decision::Deny).then(|| LocalOpinion::suspicion(draft.confidence)),
+                suspicion: (draft.decision == Decision::Deny).then(LocalOpinion::suspicion),
                 draft,
             },
             None => Self { draft, suspicion: None },

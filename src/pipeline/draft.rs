@@ -86,6 +86,13 @@ impl Draft {
         draft
     }
 
+    /// A denial because the policy lets nothing act in a session whose beginning is not known.
+    pub(super) fn session_incomplete(method: Method) -> Self {
+        let reasoning = "The beginning of the session is not known, and the policy lets nothing act in such a session.";
+        let codes = vec![ReasonCode::ApprovalRequired];
+        Self::of_rules(Decision::Deny, method, codes, reasoning.to_owned())
+    }
+
     /// The same draft, turned into a denial because a modification could not be made.
     pub(super) fn refuse_modification(mut self, method: Method, why: &str) -> Self {
         self.decision = Decision::Deny;

@@ -17,7 +17,7 @@ use crate::audit::{StepLines, Texts};
 use crate::cache::{Fingerprint, Scope};
 use crate::judge::Judge;
 use crate::model::{Clean, Decision, Diagnostic, Finding, History, Method, Step, Suspicion, Verdict, Withheld};
-use crate::policy::Suspected;
+use crate::policy::{SessionIncomplete, Suspected};
 use crate::session::{Recalled, Snapshot};
 
 /// An examined step.
@@ -35,6 +35,8 @@ pub struct Shown {
     pub step: Arc<Step>,
     /// What was seen in it.
     pub findings: Vec<Finding>,
+    /// What the policy masks in what surrounds it.
+    pub withheld: Withheld,
     /// What the guardian alone would deny it for.
     pub suspicion: Option<Suspicion>,
     /// What happened before.
@@ -100,9 +102,17 @@ impl Examiner {
         }));
         let screened = self.screen(step, recalled.past());
         let beside = judge.map_or(Beside::Nobody, |_| Beside::Model);
-        let cleared = match screened.settled(self.policy()) {
-            Some(draft) => Err(Box::new(draft)),
-            None => self.mask(&screened, recalled.past()).map(|mut cleared| {
+        let incomplete = match recalled.past().gap() {
+            Some(_) if screened.kind().acts() => self.policy().judge.session_incomplete,
+            Some(_) | None => SessionIncomplete::Note,
+        };
+        let must_ask = incomplete == SessionIncomplete::Ask && judge.is_some();
+        let settled = screened.settled(self.policy());
+        let cleared = match (settled, incomplete) {
+            (Some(draft), _) if draft.decision == Decision::Deny => Err(Box::new(draft)),
+            (_, SessionIncomplete::Deny) => Err(Box::new(Draft::session_incomplete(screened.method()))),
+            (Some(draft), _) if !must_ask => Err(Box::new(draft)),
+            (Some(_) | None, _) => self.mask(&screened, recalled.past()).map(|mut cleared| {
                 cleared.local_opinion = self.local_opinion(beside, &screened, recalled.past());
                 cleared
             }),
@@ -119,7 +129,8 @@ impl Examiner {
                 self.finish(examination, cleared, alone.draft)
             }
             (Ok(mut cleared), Some(judge)) => {
-                if let Some(draft) = self.settles_beside_a_model(&mut cleared) {
+                let draft = self.settles_beside_a_model(&mut cleared);
+                if let Some(draft) = draft.filter(|draft| !(must_ask && draft.decision == Decision::Allow)) {
                     return Examined::Finished(Box::new(self.finish(examination, cleared, draft)));
                 }
                 let question = self.question(&cleared, &examination.recalled, judge);
@@ -160,6 +171,7 @@ impl Examiner {
         let history = recalled.history(&cleared.step);
         Some(Shown {
             suspicion: Alone::of(&cleared, self.policy()).suspicion,
+            withheld: cleared.hidden.clone(),
             findings: cleared.shown_evidence(),
             step: cleared.step,
             history,

@@ -88,7 +88,7 @@ impl Guardian {
         let (admitted, step, evidence) = (admitted.clone(), Arc::clone(&cleared.step), cleared.shown_evidence());
         let ranks = ByScorer::of(self.scorer.as_ref(), &admitted.organisation);
         let decision: Arc<str> = decision_id.into();
-        let suspicion = cleared.suspicion.clone();
+        let (suspicion, withheld) = (cleared.suspicion.clone(), cleared.hidden.clone());
         async move {
             if suspicion.is_some() && limits.suspected(&admitted.caller).is_err() {
                 return Err(too_many_suspected());
@@ -98,6 +98,7 @@ impl Guardian {
             let case = Case {
                 step: &step,
                 findings: &evidence,
+                withheld: &withheld,
                 suspicion: suspicion.as_ref(),
                 history: &history,
                 policy: &organisation.policy,

@@ -23,11 +23,11 @@ impl LocalOpinion {
         }
     }
 
-    /// The suspicion of a scorer that would deny the step with this probability of harm.
-    pub(super) fn suspicion(probability: f64) -> Suspicion {
+    /// The suspicion of a scorer that would deny the step. The model is not told how sure it is: its reasoning goes to callers.
+    pub(super) fn suspicion() -> Suspicion {
         Suspicion {
             rule: HINT.to_owned(),
-            why: format!("a trained scorer gives the step a probability of harm of {probability:.2}"),
+            why: "a trained scorer takes the step for harmful".to_owned(),
         }
     }
 

@@ -6,7 +6,7 @@ use super::draft::Draft;
 use super::examiner::Examiner;
 use super::local_opinion::LocalOpinion;
 use super::screen::{Screened, explain, reasons};
-use crate::model::{Decision, Edit, Finding, Origin, ReasonCode, Step, Suspicion, Treatment};
+use crate::model::{Decision, Edit, Finding, Origin, ReasonCode, Step, Suspicion, Treatment, Withheld};
 use crate::policy::MaskStyle;
 use crate::session::Past;
 
@@ -20,6 +20,8 @@ pub(super) struct Cleared {
     pub(super) mask_reasons: Vec<ReasonCode>,
     /// What was masked where, for the audit record.
     pub(super) mask_reasoning: String,
+    /// What the policy masks in what surrounds the step: it stays in the step, and is masked in the prompt.
+    pub(super) hidden: Withheld,
     /// The findings that a judge is shown as evidence.
     pub(super) evidence: Vec<Finding>,
     /// The findings for which the guardian alone would deny the step.
@@ -52,6 +54,7 @@ impl Examiner {
                 masks: Vec::new(),
                 mask_reasons: Vec::new(),
                 mask_reasoning: String::new(),
+                hidden: screened.hidden(),
                 evidence: screened.treated(Treatment::Evidence).cloned().collect(),
                 suspects: screened.treated(Treatment::Suspect).cloned().collect(),
                 suspicion: None,
@@ -82,6 +85,7 @@ impl Examiner {
             masks,
             mask_reasons: reasons(&masked),
             mask_reasoning: explain(&masked, "masks"),
+            hidden: screened.hidden(),
             evidence: again.treated(Treatment::Evidence).cloned().collect(),
             suspects: again.treated(Treatment::Suspect).cloned().collect(),
             suspicion: None,

@@ -7,9 +7,10 @@ use super::draft::Draft;
 use super::egress::Egress;
 use super::examiner::Examiner;
 use crate::model::{
-    Decision, Diagnostic, Finding, Method, Origin, Place, ReasonCode, Screening, Step, Treatment, Verdict, Withheld,
+    Content, Decision, Diagnostic, Finding, Kind, Method, Origin, Place, ReasonCode, Screening, Step, Treatment,
+    Verdict, Withheld,
 };
-use crate::policy::{DataFlow, Policy};
+use crate::policy::Policy;
 use crate::prefilter::Prefilters;
 use crate::session::{self, Obvious, Past, rules};
 use crate::telemetry::names;
@@ -19,6 +20,8 @@ pub(super) struct Screened {
     pub(super) step: Arc<Step>,
     screening: Screening,
     treatments: Vec<Treatment>,
+    /// What the policy masks in what surrounds the step: it goes on as it is, but no judge is shown it.
+    hidden: Withheld,
     /// What makes the step one that needs no judge, as long as nothing was seen in it that weighs.
     obvious: Option<&'static Obvious>,
 }
@@ -40,18 +43,36 @@ impl Screened {
             [] => Egress::None,
             _ => Egress::of(&step, policy),
         };
-        let treatments: Vec<Treatment> = screening
-            .findings
-            .iter()
-            .map(|finding| treatment(finding, &step, policy, egress.flow_of(finding, &step)))
-            .collect();
+        let mut hidden = Vec::new();
+        let mut treatments = Vec::with_capacity(screening.findings.len());
+        for finding in &screening.findings {
+            let content = finding.content.and_then(|id| step.content(id));
+            let said = policy.treatment_of(finding, &step, egress.flow_of(finding, &step));
+            if let (Treatment::Mask, Some(content)) = (said, content)
+                && content.place == Place::Surroundings
+            {
+                hidden.extend(content.text.get(finding.span.clone()));
+            }
+            treatments.push(treatment(finding, content, said));
+        }
+        let hidden = Withheld::these(hidden.into_iter());
         let obvious = session::obvious(past, &step, policy).filter(|_| screening.coverage.cut.is_empty());
         Self {
             step,
             screening,
             treatments,
+            hidden,
             obvious,
         }
+    }
+
+    /// What the policy masks in what surrounds the step.
+    pub(super) fn hidden(&self) -> Withheld {
+        self.hidden.clone()
+    }
+
+    pub(super) fn kind(&self) -> Kind {
+        self.step.kind
     }
 
     pub(super) fn method(&self) -> Method {
@@ -155,15 +176,17 @@ impl Screened {
     }
 }
 
-/// The policy's treatment, with two exceptions. What surrounds a step — the agent's own instructions, ids — is never masked;
-/// the judge is told instead. And in what a call is made of, only data is masked: a command without the words that a rule
-/// objects to is another command, so such a step is denied.
-fn treatment(finding: &Finding, step: &Step, policy: &Policy, flow: DataFlow) -> Treatment {
-    let content = finding.content.and_then(|id| step.content(id));
+/// The policy's treatment, with two exceptions. What surrounds a step — the agent's own instructions, ids — is never masked in
+/// the step: secrets and personal data are masked in the prompt, of anything else the judge is told. And in what a call is made
+/// of, only data is masked: a command without the words that a rule objects to is another command, so such a step is denied.
+fn treatment(finding: &Finding, content: Option<&Content>, said: Treatment) -> Treatment {
     let is_data = finding.reason.is_data();
-    match (policy.treatment_of(finding, step, flow), content) {
+    match (said, content) {
         (Treatment::Mask, None) => Treatment::Evidence,
-        (Treatment::Mask, Some(content)) if content.place == Place::Surroundings => Treatment::Evidence,
+        (Treatment::Mask, Some(content)) if content.place == Place::Surroundings => match is_data {
+            true => Treatment::Ignore,
+            false => Treatment::Evidence,
+        },
         (Treatment::Mask, Some(content)) if content.origin == Origin::ToolArguments && !is_data => Treatment::Deny,
         (treatment, _) => treatment,
     }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::judging::{ConfidenceRules, FirstStageRules, JudgeRules, LongTexts, OwnCode, StrictnessTable, Suspected};
+use super::judging::{
+    ConfidenceRules, FirstStageRules, JudgeRules, LongTexts, OwnCode, SessionIncomplete, StrictnessTable, Suspected,
+};
 use super::values::{Wrong, all_named, line, named};
 use crate::model::{Authorization, Decision, ReasonCode, Risk};
 
@@ -25,6 +27,8 @@ pub struct JudgeSection {
     long_texts: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     suspected: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_incomplete: Option<String>,
     table: BTreeMap<String, BTreeMap<String, String>>,
     first: FirstStageSection,
 }
@@ -63,6 +67,7 @@ impl JudgeSection {
             min_confidence_acting: self.min_confidence_acting.or(base.min_confidence_acting),
             long_texts: self.long_texts.or(base.long_texts),
             suspected: self.suspected.or(base.suspected),
+            session_incomplete: self.session_incomplete.or(base.session_incomplete),
             table,
             first: FirstStageSection {
                 min_confidence: self.first.min_confidence.or(base.first.min_confidence),
@@ -88,6 +93,12 @@ impl JudgeSection {
                 way.as_str()
             })
             .map_err(|why| ("judge.suspected".to_owned(), why))?,
+            session_incomplete: named(
+                self.session_incomplete.as_deref().unwrap_or("note"),
+                SessionIncomplete::ALL,
+                |way| way.as_str(),
+            )
+            .map_err(|why| ("judge.session_incomplete".to_owned(), why))?,
             first: FirstStageRules {
                 min_confidence: confidence("judge.first.min_confidence", first.min_confidence.unwrap_or(0.8))?,
                 escalate_risk: named(first.escalate_risk.as_deref().unwrap_or("high"), Risk::ALL, |r| {

@@ -18,6 +18,34 @@ pub struct JudgeRules {
     pub long_texts: LongTexts,
     /// The way of steps that would be denied if no model could be asked.
     pub suspected: Suspected,
+    /// The way of steps that act in a session whose beginning is not known.
+    pub session_incomplete: SessionIncomplete,
+}
+
+/// The way of steps that act (tool calls, MCP and A2A requests, memories that are stored) in a session whose beginning is not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SessionIncomplete {
+    /// They are judged like others; the verdict and a model are told.
+    #[default]
+    Note,
+    /// A model is asked, whatever rules or the scorer would let happen.
+    Ask,
+    /// They are denied.
+    Deny,
+}
+
+impl SessionIncomplete {
+    /// Every way.
+    pub(super) const ALL: &'static [Self] = &[Self::Note, Self::Ask, Self::Deny];
+
+    /// The name in policies.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Note => "note",
+            Self::Ask => "ask",
+            Self::Deny => "deny",
+        }
+    }
 }
 
 /// The way of steps that would be denied if no model could be asked, for a finding that is not certain.

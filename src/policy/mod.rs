@@ -26,7 +26,9 @@ pub use custom_rules::{Extent, Letters, OWN_FAMILY, OwnHits, OwnRule, OwnRuleLin
 pub use error::PolicyError;
 pub use file::PolicyFile;
 pub use harmless::{HarmlessEntry, has_proper_ids, is_id};
-pub use judging::{ConfidenceRules, FirstStageRules, JudgeRules, LongTexts, OwnCode, StrictnessTable, Suspected};
+pub use judging::{
+    ConfidenceRules, FirstStageRules, JudgeRules, LongTexts, OwnCode, SessionIncomplete, StrictnessTable, Suspected,
+};
 pub use local_judge_section::{ThresholdTable, Thresholds};
 pub use mask::MaskStyle;
 pub use names::NamePatterns;

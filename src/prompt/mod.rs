@@ -50,7 +50,7 @@ mod surroundings;
 mod tokens;
 mod window;
 
-use crate::model::{ContentId, Finding, History, Origin, Step, Suspicion};
+use crate::model::{ContentId, Finding, History, Origin, Step, Suspicion, Withheld};
 use crate::policy::Policy;
 
 pub use error::PromptError;
@@ -69,6 +69,8 @@ pub struct PromptInput<'a> {
     pub step: &'a Step,
     /// What prefilters saw in it.
     pub findings: &'a [Finding],
+    /// What the policy masks in what surrounds the step; it stands masked wherever it stands in the prompt.
+    pub withheld: &'a Withheld,
     /// What the guardian alone would deny it for.
     pub suspicion: Option<&'a Suspicion>,
     /// What happened in the session before.

@@ -1,5 +1,6 @@
 //! The registry of templates: loaded once, checked by rendering every one of them, and never changed afterwards.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -153,6 +154,10 @@ impl Prompts {
         } = compose::compose(input, &fence, budget.saturating_sub(spent));
         let bound = SPARE_BYTES + budget.saturating_mul(8);
         let user = self.write(sources::of_kind(input.step.kind), &context, bound)?;
+        let user = match input.withheld.without(&user) {
+            Cow::Owned(masked) => masked,
+            Cow::Borrowed(_) => user,
+        };
         let tokens = system_tokens + tokens::estimate(&user);
         Ok(Rendered {
             system,

@@ -12,8 +12,8 @@ use std::sync::LazyLock;
 use super::*;
 use crate::model::testing::by_hand;
 use crate::model::{
-    Agent, AgentId, Argument, Confidence, Content, ContentId, Data, Form, Kind, Method, Place, Pointer, ReasonCode,
-    SessionId, Severity, Tool, ToolCall, Treatment, UserId, View,
+    Agent, AgentId, Argument, Confidence, Content, ContentId, Data, Form, Kind, Method, NOTHING_WITHHELD, Place,
+    Pointer, ReasonCode, SessionId, Severity, Tool, ToolCall, Treatment, UserId, View,
 };
 
 /// A step, put together in words.
@@ -127,6 +127,7 @@ fn input<'a>(step: &'a Step, policy: &'a Policy) -> PromptInput<'a> {
     PromptInput {
         step,
         findings: &[],
+        withheld: &NOTHING_WITHHELD,
         suspicion: None,
         history: crate::model::History::NONE,
         policy,

@@ -147,6 +147,7 @@ impl Canaries {
         let question = judge::Case {
             step: &shown.step,
             findings: &shown.findings,
+            withheld: &shown.withheld,
             suspicion: shown.suspicion.as_ref(),
             history: &shown.history,
             policy: &organisation.policy,

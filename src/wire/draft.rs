@@ -1,5 +1,7 @@
 //! What a protocol module makes of a request, before its strings are walked.
 
+use std::borrow::Cow;
+
 use crate::model::{
     Agent, Argument, Fact, FactKind, Kind, Method, Pointer, Remark, RemarkKind, SessionId, Ties, Tool, UserId,
 };
@@ -121,6 +123,25 @@ pub(super) fn note(remarks: &mut Vec<Remark>, pointer: String, leniency: Lenienc
     }
 }
 
+/// Bytes of the longest name that is compared with those that the protocol defines.
+const MAX_MISSPELT: usize = 24;
+
+/// The first member of an object whose name is spelled nearly like this one: in other case, with other signs, with `id` behind it,
+/// or with up to two letters changed (of a name of up to four letters, one).
+fn misspelt<'j>(table: &Table<'j>, object: NodeId, name: &str) -> Option<(NodeId, Cow<'j, str>)> {
+    let plain = |text: &str| text.replace(['_', '-'], "").to_ascii_lowercase();
+    let wanted = plain(name);
+    let changes = if wanted.len() > 4 { 2 } else { 1 };
+    table.children(object).find_map(|node| {
+        let key = table
+            .key(node)
+            .filter(|key| key.len() <= MAX_MISSPELT && *key != name)?;
+        let said = plain(&key);
+        let near = strsim::osa_distance(&said, &wanted) <= changes || said.strip_prefix(&*wanted) == Some("id");
+        near.then_some((node, key))
+    })
+}
+
 /// A request whose fields are being checked.
 #[derive(Clone, Copy)]
 pub(super) struct Checked<'t, 'j> {
@@ -214,7 +235,23 @@ impl<'j> Checked<'_, 'j> {
     pub(super) fn missing(self, object: NodeId, name: &str, expected: &str) -> RpcError {
         let mut pointer = self.pointer(object);
         json::push_key(&mut pointer, name);
-        RpcError::invalid_params(pointer, expected, self.table.describe_member(object, name))
+        let found = self.table.describe_member(object, name);
+        match misspelt(self.table, object, name) {
+            Some((_, key)) => RpcError::invalid_params(pointer, expected, &format!("{found}, but a member `{key}`")),
+            None => RpcError::invalid_params(pointer, expected, found),
+        }
+    }
+
+    /// Notes the names that an object lacks, where it has a member spelled nearly so.
+    pub(super) fn note_misspelt(self, object: NodeId, names: &[(&str, Leniency)], remarks: &mut Vec<Remark>) {
+        for (name, leniency) in names {
+            if self.table.given(object, name).is_none()
+                && let Some((node, key)) = misspelt(self.table, object, name)
+                && names.iter().all(|(known, _)| *known != key)
+            {
+                note(remarks, self.pointer(node), *leniency);
+            }
+        }
     }
 
     /// One argument of a call; one without a value is `null`.

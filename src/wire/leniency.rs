@@ -45,6 +45,16 @@ leniencies! {
     FunctionTool = "function_tool", "a tool definition inside `function` was read like any other";
     /// Arguments of a call in another place than the protocol gives.
     ArgumentsElsewhere = "arguments_elsewhere", "members of the call that the protocol does not define were judged as arguments";
+    /// A context without `session`, but with a member spelled nearly so.
+    MisspeltSession = "misspelt_session", "the context has no `session`, but a member spelled nearly so, which was not read as it";
+    /// The same for `user`.
+    MisspeltUser = "misspelt_user", "the context has no `user`, but a member spelled nearly so, which was not read as it";
+    /// The same for `agent`.
+    MisspeltAgent = "misspelt_agent", "the context has no `agent`, but a member spelled nearly so, which was not read as it";
+    /// The same for `stepId`.
+    MisspeltStepId = "misspelt_step_id", "the context has no `stepId`, but a member spelled nearly so, which was not read as it";
+    /// The same for `turnId`.
+    MisspeltTurnId = "misspelt_turn_id", "the context has no `turnId`, but a member spelled nearly so, which was not read as it";
     /// A wrapped message without a method of its own.
     MethodOfEnvelope = "method_of_envelope", "the message has no method, so that of the request was taken for it";
     /// Words of which nobody can tell who sends them to whom.

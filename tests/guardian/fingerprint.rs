@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use aos_guardian::cache::{Fingerprint, Scope};
 use aos_guardian::model::{
-    Confidence, ContentId, Earlier, Excerpt, Finding, FirstRead, History, Kind, Method, Noted, OrganisationId, Origin,
-    Outcome, Pointer, Reappears, ReasonCode, Request, Said, Severity, Step, Suspicion, Treatment, View, Voice,
+    Confidence, ContentId, Earlier, Excerpt, Finding, FirstRead, History, Kind, Method, NOTHING_WITHHELD, Noted,
+    OrganisationId, Origin, Outcome, Pointer, Reappears, ReasonCode, Request, Said, Severity, Step, Suspicion,
+    Treatment, View, Voice,
 };
 use aos_guardian::policy::Policy;
 use aos_guardian::prompt::{Marks, PromptInput, Prompts, Reasoning};
@@ -46,6 +47,7 @@ impl Shown {
         let input = PromptInput {
             step: &asked.step,
             findings: &asked.findings,
+            withheld: &NOTHING_WITHHELD,
             suspicion: asked.suspicion.as_ref(),
             history: &asked.history,
             policy: &self.policy,

@@ -4,7 +4,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::support::{TestGuardian, tool_result};
+use crate::support::{TestGuardian, policy_file, tool_result};
 
 /// Orders to an agent, in texts that anybody may have written.
 const ATTACKS: &[&str] = &[
@@ -147,7 +147,8 @@ const LOST_ON_AVERAGE: f64 = 0.2;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn harmless_words_around_an_attack_take_little_off_its_probability() {
-    let guardian = TestGuardian::with("[local_judge]\nmode = \"on\"").await;
+    let (policy, _folder) = policy_file("[disclosure]\nlocal = true");
+    let guardian = TestGuardian::with(&format!("{policy}\n[local_judge]\nmode = \"on\"")).await;
     let (_, pad) = DISGUISES
         .iter()
         .find(|(name, _)| name.starts_with("ten thousand"))

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
-use crate::support::{ScriptedJudge, TestGuardian, tool_call, tool_result, user_message};
+use crate::support::{ScriptedJudge, TestGuardian, policy_file, tool_call, tool_result, user_message};
 
 /// A policy under which every step is as harmless as it can be.
 const TRUSTING: &str = "[local_judge.thresholds]\ndefault = { allow_below = 1.0, deny_above = 1.0 }";
@@ -12,22 +12,20 @@ const TRUSTING: &str = "[local_judge.thresholds]\ndefault = { allow_below = 1.0,
 const SUSPICIOUS: &str = "[local_judge.thresholds]\ndefault = { allow_below = 0.0, deny_above = 0.0 }";
 /// A policy under which nobody knows.
 const UNSURE: &str = "[local_judge.thresholds]\ndefault = { allow_below = 0.0, deny_above = 1.0 }";
+/// A policy that shows callers what the scorer made of a step.
+const DISCLOSED: &str = "[disclosure]\nlocal = true";
 const NO_AUDITS: &str = "[local_judge]\naudit_share = 0.0";
 
 async fn judged_by(policy: &str, local: &str) -> (TestGuardian, ScriptedJudge, tempfile::TempDir) {
     let judge = ScriptedJudge::answering(|asked| asked.answer("allow", &[], json!([]))).await;
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("policy.toml");
-    std::fs::write(&file, policy).unwrap();
-    let guardian = TestGuardian::with_judge(&judge, &format!("policy = \"{}\"\n{local}", file.display())).await;
+    let (policy, folder) = policy_file(&format!("{policy}\n{DISCLOSED}"));
+    let guardian = TestGuardian::with_judge(&judge, &format!("{policy}\n{local}")).await;
     (guardian, judge, folder)
 }
 
 async fn alone(policy: &str) -> (TestGuardian, tempfile::TempDir) {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("policy.toml");
-    std::fs::write(&file, policy).unwrap();
-    let guardian = TestGuardian::with(&format!("policy = \"{}\"\n{NO_AUDITS}", file.display())).await;
+    let (policy, folder) = policy_file(&format!("{policy}\n{DISCLOSED}"));
+    let guardian = TestGuardian::with(&format!("{policy}\n{NO_AUDITS}")).await;
     (guardian, folder)
 }
 
@@ -53,6 +51,23 @@ async fn what_is_plainly_harmless_is_allowed_and_no_model_is_asked() {
     let record = &guardian.records(1).await[0];
     assert_eq!(record["source"], "local");
     assert_eq!(record["local"]["model"], local["model"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_scorer_made_of_a_step_is_recorded_and_shown_to_callers_only_where_a_policy_says_so() {
+    let judge = ScriptedJudge::answering(|asked| asked.answer("allow", &[], json!([]))).await;
+    for (policy, decision) in [(TRUSTING, "allow"), (SUSPICIOUS, "deny")] {
+        let (policy, _folder) = policy_file(&format!("{policy}\n[judge]\nsuspected = \"deny\""));
+        let guardian = TestGuardian::with_judge(&judge, &format!("{policy}\n{NO_AUDITS}")).await;
+        let reply = guardian.post(&weather()).await;
+        assert_eq!((reply.decision(), reply.source()), (decision, "local"));
+        assert!(reply.result()["data"].get("local").is_none(), "{:?}", reply.json);
+        let record = guardian.records(1).await[0].clone();
+        let probability = record["local"]["probability"].as_f64().unwrap();
+        let said = reply.json.to_string();
+        assert!(!said.contains(&probability.to_string()), "{said}");
+    }
+    assert_eq!(judge.asked(), 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -176,10 +191,8 @@ async fn what_the_scorer_suspects_is_asked_with_the_place_and_needs_an_answer() 
         answer
     })
     .await;
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("policy.toml");
-    std::fs::write(&file, SUSPICIOUS).unwrap();
-    let guardian = TestGuardian::with_judge(&judge, &format!("policy = \"{}\"\n{NO_AUDITS}", file.display())).await;
+    let (policy, _folder) = policy_file(SUSPICIOUS);
+    let guardian = TestGuardian::with_judge(&judge, &format!("{policy}\n{NO_AUDITS}")).await;
     let reply = guardian.post(&tool_result("Rain until noon, clear at night.")).await;
     assert_eq!((reply.decision(), reply.source()), ("allow", "judge"));
     assert_eq!(judge.asked(), 1);
@@ -215,10 +228,8 @@ async fn of_a_long_text_the_model_is_shown_what_the_scorer_ranks_highest() {
         asked.answer("allow", &[], json!([]))
     })
     .await;
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("policy.toml");
-    std::fs::write(&file, UNSURE).unwrap();
-    let guardian = TestGuardian::with_judge(&judge, &format!("policy = \"{}\"\n{NO_AUDITS}", file.display())).await;
+    let (policy, _folder) = policy_file(UNSURE);
+    let guardian = TestGuardian::with_judge(&judge, &format!("{policy}\n{NO_AUDITS}")).await;
     // Dull lines; lines full of the words that orders are made of; lines of numbers.
     let pages: [&dyn Fn(usize) -> String; 3] = [
         &|at| format!("Paragraph {at}: the weather stayed dry, and nobody at the fair complained."),

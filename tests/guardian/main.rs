@@ -79,3 +79,5 @@ mod training;
 mod transport;
 #[cfg(test)]
 mod unconfigured;
+#[cfg(test)]
+mod unread;

@@ -1,10 +1,12 @@
 //! What policies make of steps: masking in every style and place, harmless steps, tools.
 
+use std::sync::{Arc, Mutex};
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use crate::support::{ScriptedJudge, TestGuardian, a2a_message, tool_call, tool_result, user_message};
+use crate::support::{ScriptedJudge, TestGuardian, a2a_message, policy_file, tool_call, tool_result, user_message};
 
 async fn with_policy(text: &str) -> (TestGuardian, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
@@ -194,6 +196,50 @@ async fn a_look_at_a_task_carries_nothing_but_ids() {
     let inner = json!({"jsonrpc": "2.0", "id": 4, "method": "tasks/get", "params": {"payload":
         {"jsonrpc": "2.0", "id": "the plant is sold in Spring", "method": "tasks/get", "params": {"id": "7"}}}});
     assert_eq!(guardian.post(&inner).await.decision(), "deny");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn secrets_around_a_step_stay_in_it_and_reach_no_judge() {
+    let key = format!("AKIA{}", "Q3EGRZMXTA5NKWB7");
+    let prompts = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&prompts);
+    let judge = ScriptedJudge::answering(move |asked| {
+        kept.lock().unwrap().push(format!("{}{}", asked.system, asked.user));
+        asked.answer("allow", &[], json!([]))
+    })
+    .await;
+    for (place, told) in [
+        (
+            "/params/context/agent/instructions",
+            format!("Use the key {key} for the store."),
+        ),
+        ("/params/context/agent/description", format!("Works with {key}.")),
+        ("/params/context/agent/name", format!("desk {key}")),
+        ("/params/context/turnId", key.clone()),
+    ] {
+        let (policy, _folder) = policy_file("extends = \"secret_redaction\"");
+        let guardian = TestGuardian::with_judge(&judge, &policy).await;
+        let mut request = user_message("When do you open?");
+        request["params"]["context"]["agent"]["description"] = json!("A desk.");
+        *request.pointer_mut(place).unwrap() = json!(told);
+        let asked = judge.asked();
+        let reply = guardian.post(&request).await;
+        assert_eq!(
+            (reply.decision(), reply.source()),
+            ("allow", "judge"),
+            "{place}: {:?}",
+            reply.json
+        );
+        assert!(judge.asked() > asked, "{place}");
+        for said in [
+            reply.json.to_string(),
+            prompts.lock().unwrap().join("\n"),
+            guardian.records(1).await[0].to_string(),
+        ] {
+            assert!(!said.contains(&key), "{place}: {said}");
+        }
+    }
+    assert!(prompts.lock().unwrap()[0].contains("[masked]"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

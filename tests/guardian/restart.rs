@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
-use crate::support::{ScriptedJudge, TestGuardian, completion, tool_call, tool_result, user_message};
+use crate::support::{ScriptedJudge, TestGuardian, completion, policy_file, tool_call, tool_result, user_message};
 
 /// The program itself, listening.
 struct Process {
@@ -263,4 +263,41 @@ async fn a_folder_belongs_to_one_guardian_and_to_its_user() {
     let said = String::from_utf8(third.stderr).unwrap();
     assert!(said.contains("move the file away"), "{said}");
     assert!(std::fs::read(&database).unwrap().starts_with(b"no database"));
+}
+
+/// A guardian whose policy says this of steps that act in a session whose beginning is not known.
+async fn where_incomplete(judge: &ScriptedJudge, way: &str) -> (TestGuardian, tempfile::TempDir) {
+    let (policy, folder) = policy_file(&format!(
+        "[judge]\nsession_incomplete = \"{way}\"\n[local_judge.thresholds]\ndefault = {{ allow_below = 1.0, deny_above = 1.0 }}"
+    ));
+    let config = format!("{policy}\n[local_judge]\naudit_share = 0.0");
+    (TestGuardian::with_judge(judge, &config).await, folder)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_policy_says_whether_steps_may_act_in_a_session_whose_beginning_is_not_known() {
+    let call = tool_call("show_job", "name", &json!("nightly report"));
+    for (way, decision, source, asked) in [
+        ("note", "allow", "rules", 0),
+        ("ask", "allow", "judge", 1),
+        ("deny", "deny", "rules", 0),
+    ] {
+        let (judge, _) = recording().await;
+        let (guardian, _folder) = where_incomplete(&judge, way).await;
+        let reply = guardian.post(&call).await;
+        assert_eq!((reply.decision(), reply.source()), (decision, source), "{way}");
+        assert_eq!(judge.asked(), asked, "{way}");
+        if way == "deny" {
+            assert_eq!(reply.reason_codes(), ["approval_required"]);
+        }
+        // In a session that began with its user, and where nothing acts, it makes no difference.
+        let mut hello = user_message("Please show me the job of the nightly report.");
+        let mut whole = call.clone();
+        for request in [&mut hello, &mut whole] {
+            request["params"]["context"]["session"]["id"] = json!("session-2");
+        }
+        guardian.post(&hello).await;
+        assert_eq!(guardian.post(&whole).await.decision(), "allow", "{way}");
+        assert_eq!(judge.asked(), asked, "{way}");
+    }
 }

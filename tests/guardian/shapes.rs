@@ -221,6 +221,40 @@ async fn leniencies_are_told_and_weigh_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_name_spelled_nearly_like_one_that_is_missing_is_told() {
+    let guardian = TestGuardian::unconfigured().await;
+    for (written, code) in [
+        ("sesion", "misspelt_session"),
+        ("Session", "misspelt_session"),
+        ("sessionId", "misspelt_session"),
+        ("session_id", "misspelt_session"),
+        ("usr", "misspelt_user"),
+        ("agnet", "misspelt_agent"),
+        ("step_id", "misspelt_step_id"),
+        ("turnID", "misspelt_turn_id"),
+    ] {
+        let mut message = user_message(HARMLESS);
+        message["params"]["context"] = json!({ written: { "id": "s" } });
+        let reply = guardian.post(&message).await;
+        assert!(
+            diagnostics(&reply).contains(&code),
+            "{written}: {:?}",
+            diagnostics(&reply)
+        );
+    }
+    // What is not missing, and what is spelled otherwise, is not remarked upon.
+    let mut message = user_message(HARMLESS);
+    message["params"]["context"]["sessions"] = json!(3);
+    message["params"]["context"]["mission"] = json!("m");
+    let reply = guardian.post(&message).await;
+    assert!(diagnostics(&reply).is_empty(), "{:?}", diagnostics(&reply));
+    // An error names the member that was meant.
+    let call = request("steps/toolCallRequest", json!({ "context": { "agent": { "id": "a" } }, "toolcallRequest": { "toolId": "t" } }));
+    let said = guardian.post(&call).await.json.to_string();
+    assert!(said.contains("found nothing, but a member `toolcallRequest`"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn numbers_of_any_size_are_accepted_and_come_back_as_they_were_written() {
     let guardian = TestGuardian::with("policy = \"redact\"").await;
     let long = "7".repeat(6_000);

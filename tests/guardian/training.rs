@@ -6,7 +6,7 @@ use std::process::Output;
 use assert_cmd::Command;
 use serde_json::{Value, json};
 
-use crate::support::{TestGuardian, tool_result};
+use crate::support::{TestGuardian, policy_file, tool_result};
 
 /// A workshop in which printed slips order machines about, as they should, and in which the harm is said in its own words.
 fn session(number: usize) -> Value {
@@ -81,8 +81,10 @@ async fn the_built_in_model_is_adapted_to_labels_of_ones_own_and_the_gain_is_sho
 
     // It is used where the configuration names it, and says of a slip what it has learned.
     let model = folder.path().join("press.model");
-    let adapted = TestGuardian::with(&format!("[local_judge]\nmodel = \"{}\"", model.display())).await;
-    let built_in = TestGuardian::with("[local_judge]\nmode = \"on\"").await;
+    let (policy, _folder) = policy_file("[disclosure]\nlocal = true");
+    let adapted = format!("{policy}\n[local_judge]\nmodel = \"{}\"", model.display());
+    let adapted = TestGuardian::with(&adapted).await;
+    let built_in = TestGuardian::with(&format!("{policy}\n[local_judge]\nmode = \"on\"")).await;
     let slip = tool_result("Slip 99: let the blue varnish of tray 99 meet the open lamp for a while.");
     let probability = async |guardian: &TestGuardian| {
         let reply = guardian.post(&slip).await;

@@ -7,7 +7,7 @@ use aos_guardian::judge::{
     AgentReasoning, Case, Charge, Judge, JudgeFailure, Judged, Settings, SpendBudget, UnlimitedBudget, UnusableAnswers,
 };
 use aos_guardian::llm;
-use aos_guardian::model::{ContentId, Decision, ReasonCode, Risk, Step};
+use aos_guardian::model::{ContentId, Decision, NOTHING_WITHHELD, ReasonCode, Risk, Step};
 use aos_guardian::policy::Policy;
 use aos_guardian::prompt::Prompts;
 use futures_util::future::BoxFuture;
@@ -47,6 +47,7 @@ async fn judge_at(url: String, step: &Step, budget_tokens: usize) -> Result<Judg
         .assess(Case {
             step,
             findings: &[],
+            withheld: &NOTHING_WITHHELD,
             suspicion: None,
             history: aos_guardian::model::History::NONE,
             policy: &policy,
@@ -381,6 +382,7 @@ async fn a_call_that_lost_against_its_hedge_is_paid_for_and_told() {
         .assess(Case {
             step: &step,
             findings: &[],
+            withheld: &NOTHING_WITHHELD,
             suspicion: None,
             history: aos_guardian::model::History::NONE,
             policy: &policy,

@@ -74,6 +74,15 @@ impl Reply {
     }
 }
 
+/// The line of a configuration that names a policy of this text, and the folder that holds it as long as it lives.
+#[allow(dead_code, reason = "not every suite needs a policy of its own")]
+pub(crate) fn policy_file(text: &str) -> (String, TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("policy.toml");
+    std::fs::write(&file, text).unwrap();
+    (format!("policy = \"{}\"", file.display()), folder)
+}
+
 impl TestGuardian {
     /// With nothing configured.
     pub(crate) async fn unconfigured() -> Self {

@@ -11,7 +11,7 @@ use crate::cli::output::say;
 use crate::cli::{Ended, input, runtime};
 use crate::config::Config;
 use crate::judge::AgentReasoning;
-use crate::model::{Caller, History, Step};
+use crate::model::{Caller, History, Step, Withheld};
 use crate::pipeline::{Admitted, Guardian, Shown};
 use crate::prefilter::Prefilters;
 use crate::prompt::{Marks, PromptInput, Prompts, Reasoning};
@@ -40,6 +40,7 @@ pub(super) fn run(file: &Path, templates: &Templates) -> anyhow::Result<Ended> {
             eprintln!("rules settle this step, so no model is asked; this is what it would be shown otherwise");
             Shown {
                 findings: Prefilters::standard()?.screen(&step, &policy).findings,
+                withheld: Withheld::default(),
                 suspicion: None,
                 history: History::default(),
                 step,
@@ -60,6 +61,7 @@ pub(super) fn run(file: &Path, templates: &Templates) -> anyhow::Result<Ended> {
     let input = PromptInput {
         step: &shown.step,
         findings: &shown.findings,
+        withheld: &shown.withheld,
         suspicion: shown.suspicion.as_ref(),
         history: &shown.history,
         policy: &policy,

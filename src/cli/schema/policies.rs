@@ -118,6 +118,7 @@ fn judging() -> Vec<(&'static str, Said)> {
         ("judge.min_confidence", Between(0, 1)),
         ("judge.min_confidence_acting", Between(0, 1)),
         ("judge.suspected", OneOf(vec!["ask", "deny"])),
+        ("judge.session_incomplete", OneOf(vec!["note", "ask", "deny"])),
         ("judge.long_texts", OneOf(vec!["chosen", "chunks"])),
         ("judge.table.*.*", decisions()),
         ("judge.table.*", Keys(names(Authorization::ALL, Authorization::as_str))),

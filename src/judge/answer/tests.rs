@@ -131,6 +131,35 @@ fn a_denial_in_a_form_of_no_use_stays_one() {
 }
 
 #[test]
+fn an_allow_beside_a_denial_is_a_denial() {
+    let allow = answer();
+    for before in [
+        format!("decision: deny canary {CANARY}"),
+        "{\"decision\": \"deny\", \"risk\": \"high\"}".to_owned(),
+        "**Decision:** Denied.".to_owned(),
+    ] {
+        let read = reading(&format!("{before}\n{allow}")).unwrap();
+        assert_eq!(read.decision, Decision::Deny, "{before}");
+    }
+    for (name, value) in [
+        ("final_decision", json!("deny")),
+        ("Decision", json!("deny")),
+        ("DECISION", json!("Denied")),
+        ("result", json!({"decision": "deny"})),
+        ("steps", json!([{"my_decision": " DENY"}])),
+    ] {
+        let mut contradicting = allow.clone();
+        contradicting[name] = value;
+        let read = reading(&contradicting.to_string()).unwrap();
+        assert_eq!(read.decision, Decision::Deny, "{contradicting}");
+    }
+    // Words about decisions in its reasoning are none.
+    let mut wordy = allow;
+    wordy["reasoning"] = json!("A decision to deny would be wrong. The user asked for it.");
+    assert_eq!(reading(&wordy.to_string()).unwrap().decision, Decision::Allow);
+}
+
+#[test]
 fn a_mark_that_closes_no_thoughts_takes_no_answer_away() {
     let quoting = with(|answer| answer["reasoning"] = "it writes </think> and a verdict".into());
     assert!(quoting.is_ok());

@@ -50,6 +50,7 @@ fn with(history: &History, budget_tokens: usize) -> Rendered {
     let input = PromptInput {
         step: &step,
         findings: &[],
+        withheld: &NOTHING_WITHHELD,
         suspicion: None,
         history,
         policy: &policy,

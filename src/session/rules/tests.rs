@@ -302,7 +302,7 @@ fn an_explanation_names_both_places() {
     assert_eq!(found[0].pointer.as_str(), "/params/toolCallRequest/inputs/1/value");
     assert_eq!(
         (found[0].reason.as_str(), found[0].suggested),
-        ("goal_hijack", Treatment::Deny)
+        ("goal_hijack", Treatment::Suspect)
     );
 }
 

@@ -4,10 +4,20 @@ use crate::model::{Agent, AgentId, Fact, FactKind, Remark, SessionId, UserId};
 use crate::wire::draft::{Checked, fact_of};
 use crate::wire::json::{Kind, NodeId, Table};
 use crate::wire::jsonrpc::RpcError;
+use crate::wire::leniency::Leniency;
 use crate::wire::zone::Anchors;
 
 use super::parties::{self, Parties};
 use super::tools::read_tools;
+
+/// The members of a context that something depends on.
+const NAMES: &[(&str, Leniency)] = &[
+    ("session", Leniency::MisspeltSession),
+    ("user", Leniency::MisspeltUser),
+    ("agent", Leniency::MisspeltAgent),
+    ("stepId", Leniency::MisspeltStepId),
+    ("turnId", Leniency::MisspeltTurnId),
+];
 
 /// What a context says.
 #[derive(Debug, Default)]
@@ -58,6 +68,7 @@ pub(in crate::wire) fn read(
     context.facts = who(request, node);
     context.step = table.text_of(node, "stepId").map(|id| id.into_owned());
     context.turn = table.text_of(node, "turnId").map(|id| id.into_owned());
+    request.note_misspelt(node, NAMES, &mut context.remarks);
     Ok(context)
 }
 
