@@ -21,9 +21,11 @@ const MOST_WORDS: usize = 4;
 /// Findings and relations that are told of a step.
 const MOST_GROUNDS: usize = 5;
 
-/// What a window of the surroundings weighs at least where it speaks for harm. Of descriptions of tools in honest steps, some
-/// three in a hundred do; of attacks that stand there, nearly all.
+/// What a window of names of members, ids and short texts weighs at least where together they speak for harm.
 const GRAVE_AROUND: f32 = 1.5;
+/// The same of descriptions and definitions of tools, which an agent brings with every step. They speak of instructions, access and
+/// data in honest steps, too: at 1.5, half of the honest steps of agents with many tools would be questions.
+const GRAVE_DESCRIPTION: f32 = 2.5;
 
 /// Words that an attacker may put into a window of an attack, chosen by one who sees the probability, without bringing it as
 /// low as a harmless one.
@@ -149,23 +151,31 @@ impl Model {
     }
 
     /// Whether the surroundings of a step speak for harm if they are read as words of the one who speaks in it, or of a
-    /// stranger.
+    /// stranger; what tools are said to be, as words of a stranger alone.
     fn is_grave_around(&self, context: &StepContext<'_>) -> bool {
-        let Surroundings { texts, short, labels } = context.surroundings();
+        let Surroundings {
+            texts,
+            short,
+            tools,
+            labels,
+        } = context.surroundings();
         let mut read = Vec::new();
-        let mut is_grave = |text: &str| {
+        let mut is_grave = |text: &str, voices: &[Voice], bound: f32| {
             read.clear();
             if words::read(text, &self.vocabulary, &mut read) == ReadTo::Bound {
                 return true;
             }
             let words = tokens(text, &read, &|span| span);
-            let weighs = |voice| {
-                self.gravest_window(voice, &words)
-                    .is_some_and(|(weight, _)| weight >= GRAVE_AROUND)
-            };
-            weighs(context.part().voice()) || weighs(Voice::Outside)
+            let weigh = |voice: &Voice| self.gravest_window(*voice, &words);
+            let mut windows = voices.iter().filter_map(weigh);
+            windows.any(|(weight, _)| weight >= bound)
         };
-        labels == Labels::Speak || texts.into_iter().any(&mut is_grave) || is_grave(&short)
+        let own = [context.part().voice(), Voice::Outside];
+        let outside = [Voice::Outside];
+        let mut described = texts.into_iter().chain([tools.as_str()]);
+        labels == Labels::Speak
+            || described.any(|text| is_grave(text, &outside, GRAVE_DESCRIPTION))
+            || is_grave(&short, &own, GRAVE_AROUND)
     }
 
     /// The window of a text that speaks most for harm.

@@ -28,14 +28,20 @@ pub(super) struct Surroundings<'a> {
     pub(super) texts: Vec<&'a str>,
     /// Names of the body's members and short texts, one after the other: together they may be a sentence.
     pub(super) short: String,
+    /// The same of the definitions of tools.
+    pub(super) tools: String,
     /// Whether ids, names, types or members that are not defined hold sentences.
     pub(super) labels: Labels,
 }
 
 impl Surroundings<'_> {
-    fn add_short(&mut self, text: &str) {
-        self.short.push_str(text);
-        self.short.push(' ');
+    fn add_short(&mut self, content: &Content) {
+        let into = match content.origin {
+            Origin::ToolDescription => &mut self.tools,
+            _ => &mut self.short,
+        };
+        into.push_str(&content.text);
+        into.push(' ');
     }
 }
 
@@ -230,16 +236,16 @@ impl<'a> StepContext<'a> {
                 // What was read by itself is read once more with its neighbours where it is short.
                 (Some(_), ..) => {
                     if !may_speak {
-                        around.add_short(&content.text)
+                        around.add_short(content)
                     }
                 }
-                (None, Form::Key, _) => around.add_short(&content.text),
+                (None, Form::Key, _) => around.add_short(content),
                 (None, _, Origin::ToolDescription | Origin::Knowledge) if may_speak => around.texts.push(&content.text),
                 (None, ..) if may_speak || (undefined && plain.len() >= UNDEFINED_SENTENCE) => {
                     around.labels = Labels::Speak;
                 }
                 (None, ..) if content.place == Place::Body || content.text.contains(char::is_whitespace) => {
-                    around.add_short(&content.text);
+                    around.add_short(content);
                 }
                 (None, ..) => {}
             }

@@ -26,20 +26,17 @@ impl Default for Aims {
 /// A head for each part: probabilities that are what they say, and thresholds that hold the aims, as a mean over sources.
 ///
 /// What is allowed is settled on steps as strange as can be had (`strange`: of whole sources that the scoring model had not
-/// seen), part by part: where an allowed attack buys most, there it is spent. What is denied takes the same certainty for
+/// seen); each part holds the aim by itself, so that it holds for any mix of steps. What is denied takes the same certainty for
 /// every part, on steps of `known` sources whose groups the scoring model had not seen.
 pub fn heads(strange: &[HeldOut], known: &[HeldOut], aims: Aims) -> Vec<Head> {
     // Fewer say nothing about one in a hundred.
     const FEWEST: usize = 50;
-    let shares = shares(strange);
     let mut heads: Vec<Head> = Vec::new();
-    let mut curves: Vec<Vec<(&HeldOut, f64)>> = Vec::new();
+    let mut lines: Vec<Option<f32>> = Vec::new();
     for part in Part::ALL {
-        let mut mine: Vec<(&HeldOut, f64)> = strange
-            .iter()
-            .zip(shares.iter().copied())
-            .filter(|(held, _)| held.part == *part as usize)
-            .collect();
+        let mine: Vec<&HeldOut> = strange.iter().filter(|held| held.part == *part as usize).collect();
+        let shares = shares(&mine);
+        let mut mine: Vec<(&HeldOut, f64)> = mine.into_iter().zip(shares).collect();
         mine.sort_by(|(a, _), (b, _)| a.score.total_cmp(&b.score));
         let few = mine.iter().filter(|(held, _)| held.harmful).count() < FEWEST
             || mine.iter().filter(|(held, _)| !held.harmful).count() < FEWEST;
@@ -49,16 +46,12 @@ pub fn heads(strange: &[HeldOut], known: &[HeldOut], aims: Aims) -> Vec<Head> {
             offset,
             ..Head::UNDECIDED
         });
-        curves.push(if few { Vec::new() } else { mine });
+        lines.push((!few).then(|| highest(&mine, aims.let_through).unwrap_or(f32::NEG_INFINITY)));
     }
-    let up: Vec<_> = curves.iter().map(|curve| walk(curve)).collect();
-    let allow = spend(&up, aims.let_through);
     let deny = certainty(known, &heads, aims.denied);
-    for ((head, curve), line) in heads.iter_mut().zip(&curves).zip(allow) {
-        if curve.is_empty() {
-            continue;
-        }
-        head.allow_below = line.map_or(0.0, |score| head.probability(score)).min(deny);
+    for (head, line) in heads.iter_mut().zip(lines) {
+        let Some(line) = line else { continue };
+        head.allow_below = head.probability(line).min(deny);
         head.deny_above = deny;
     }
     heads
@@ -69,7 +62,7 @@ fn certainty(known: &[HeldOut], heads: &[Head], aim: f64) -> f64 {
     const LEAST: f64 = 0.5;
     let mut honest: Vec<(f64, f64)> = super::measure::probabilities(known, heads)
         .into_iter()
-        .zip(shares(known))
+        .zip(shares(&known.iter().collect::<Vec<_>>()))
         .zip(known)
         .filter(|(_, held)| !held.harmful)
         .map(|(weighed, _)| weighed)
@@ -87,7 +80,7 @@ fn certainty(known: &[HeldOut], heads: &[Head], aim: f64) -> f64 {
 }
 
 /// What each step counts of all honest steps, or of all attacks: every source the same, those with few steps less.
-fn shares(held: &[HeldOut]) -> Vec<f64> {
+fn shares(held: &[&HeldOut]) -> Vec<f64> {
     // Of a source with fewer, one step would count too much.
     const ENOUGH: f64 = 50.0;
     let mut sizes = std::collections::BTreeMap::<(bool, &str), f64>::new();
@@ -103,74 +96,25 @@ fn shares(held: &[HeldOut]) -> Vec<f64> {
         let size = sizes.get(&(held.harmful, held.source.as_str())).copied().unwrap_or(1.0);
         1.0 / size.max(ENOUGH) / if held.harmful { attacks } else { honest }
     };
-    held.iter().map(share).collect()
+    held.iter().copied().map(share).collect()
 }
 
-/// A stride of a threshold: what it costs, what it wins, and where it ends.
-#[derive(Clone, Copy, Debug)]
-struct Stride {
-    cost: f64,
-    won: f64,
-    to: f32,
-}
-
-/// The strides that a threshold of allowing can take over sorted steps, the worthiest first: those of the upper hull of the
-/// honest steps that are won over the attacks that are paid.
-fn walk(steps: &[(&HeldOut, f64)]) -> Vec<Stride> {
-    let mut hull: Vec<(f64, f64, f32)> = vec![(0.0, 0.0, 0.0)];
-    let (mut paid, mut won) = (0.0, 0.0);
-    let mut steps = steps.iter().peekable();
-    while let Some((held, share)) = steps.next() {
-        match (held.may_allow, held.harmful) {
-            (MayAllow::No, _) => {}
-            (MayAllow::Yes, true) => paid += share,
-            (MayAllow::Yes, false) => won += share,
+/// The highest score that may be allowed, so that no more than this share of the attacks is; steps are sorted by their scores.
+fn highest(steps: &[(&HeldOut, f64)], aim: f64) -> Option<f32> {
+    let mut let_through = 0.0;
+    let mut line = None;
+    // A threshold takes all steps of one score or none of them.
+    for same in steps.chunk_by(|(a, _), (b, _)| a.score.total_cmp(&b.score).is_eq()) {
+        let attacks = same
+            .iter()
+            .filter(|(held, _)| held.harmful && held.may_allow == MayAllow::Yes);
+        let_through += attacks.map(|(_, share)| share).sum::<f64>();
+        if let_through > aim {
+            break;
         }
-        // INVARIANT: a threshold takes all steps of one score or none of them, so that none is paid for that it lets through.
-        let same = |next: &&(&HeldOut, f64)| next.0.score.total_cmp(&held.score).is_eq();
-        if steps.peek().is_some_and(same) {
-            continue;
-        }
-        let next = (paid, won, held.score);
-        while let [.., (x0, y0, _), (x1, y1, _)] = hull.as_slice() {
-            let steeper = (y1 - y0) * (next.0 - x0) > (next.1 - y0) * (x1 - x0);
-            if steeper {
-                break;
-            }
-            hull.pop();
-        }
-        hull.push(next);
+        line = same.first().map(|(held, _)| held.score);
     }
-    let strides = hull.windows(2).filter_map(|pair| match pair {
-        [(x0, y0, _), (x1, y1, to)] => Some(Stride {
-            cost: x1 - x0,
-            won: y1 - y0,
-            to: *to,
-        }),
-        _ => None,
-    });
-    strides.collect()
-}
-
-/// Takes strides of every part, the worthiest first, as long as there is something to pay with; the scores where they end.
-fn spend(walks: &[Vec<Stride>], mut left: f64) -> Vec<Option<f32>> {
-    let mut at = vec![0usize; walks.len()];
-    let mut lines = vec![None; walks.len()];
-    loop {
-        let next = walks.iter().zip(&at).enumerate().filter_map(|(part, (walk, at))| {
-            let stride = walk.get(*at).filter(|stride| stride.cost <= left && stride.won > 0.0)?;
-            Some((part, *stride))
-        });
-        let worth = |stride: &Stride| stride.won / (stride.cost + 1e-9);
-        let Some((part, stride)) = next.max_by(|a, b| worth(&a.1).total_cmp(&worth(&b.1))) else {
-            return lines;
-        };
-        left -= stride.cost;
-        if let (Some(at), Some(line)) = (at.get_mut(part), lines.get_mut(part)) {
-            *at += 1;
-            *line = Some(stride.to);
-        }
-    }
+    line
 }
 
 /// Slope and offset of the logistic curve through held-out scores (Newton's method, a little prior).

@@ -269,7 +269,10 @@ impl Reader<'_> {
             // However long: what is no token is a word that nobody knows.
             (0, _) => Shape::Word,
             (1..=4, 0) => Shape::Number,
-            (digits, letters) if digits * 2 >= letters && digits + letters >= 6 => Shape::Code,
+            (digits, letters) if digits * 2 >= letters && digits + letters >= 6 => match self.may_spell(&open, end) {
+                true => Shape::Word,
+                false => Shape::Code,
+            },
             (_, 0) => Shape::Code,
             _ => Shape::Word,
         };
@@ -329,6 +332,14 @@ impl Reader<'_> {
         !is_one
     }
 
+    /// Whether a run of letters and digits is long, and all its digits are those that stand for letters: `1gn0r34llrul35`. Few
+    /// ids are so.
+    fn may_spell(&self, open: &Open, end: usize) -> bool {
+        let run = self.text.get(open.start..end).unwrap_or_default();
+        let stands_for_letters = |byte: u8| !matches!(byte, b'2' | b'6' | b'8' | b'9');
+        open.letters * 2 >= open.digits && run.len() >= SHORTEST_SPELLED && run.bytes().all(stands_for_letters)
+    }
+
     /// Splits a run of small letters into known words, where it consists of nothing else. Whether it did.
     fn split(&mut self, start: usize, end: usize) -> bool {
         let Some(run) = self.text.get(start..end) else {
@@ -370,6 +381,8 @@ fn pieces(run: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
+/// The shortest run whose digits may stand for letters.
+const SHORTEST_SPELLED: usize = 12;
 /// Pieces of one or two letters from which on a run is not taken apart, where they are most of its pieces.
 const SCRAPS: usize = 4;
 /// The shortest run that is split, and the longest.

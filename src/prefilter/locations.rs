@@ -11,9 +11,9 @@ use crate::text::glob::fits;
 use crate::text::keywords::{Keywords, Word};
 
 use crate::prefilter::words::locations_names::{
-    ACCOUNTS, AGENTS, BUILDS, CREDENTIALS, DISPOSABLE, DISPOSABLE_ENDS, ENVIRONMENTS, HARMLESS_DEVICES, HISTORIES,
-    HOOKS, LOGINS, MEMORY, NEEDED, NO_SECRETS, OFTEN_GLOBBED, PASSWORD_HASHES, PERSONAL, PIPELINES, PRIVATE_KEYS,
-    PRIVILEGES, STARTUPS, SYSTEM_DEEPER, SYSTEM_INSIDE, SYSTEM_TOPS, VAULTS,
+    ACCOUNTS, AGENTS, BUILDS, CREDENTIALS, DISPOSABLE, DISPOSABLE_ENDS, DISPOSABLE_INSIDE, ENVIRONMENTS,
+    HARMLESS_DEVICES, HISTORIES, HOOKS, LOGINS, MEMORY, NEEDED, NO_SECRETS, OFTEN_GLOBBED, PASSWORD_HASHES, PERSONAL,
+    PIPELINES, PRIVATE_KEYS, PRIVILEGES, ROTATED, STARTUPS, SYSTEM_DEEPER, SYSTEM_INSIDE, SYSTEM_TOPS, VAULTS,
 };
 use spelling::{homely, is_home, spell_out};
 
@@ -210,14 +210,19 @@ impl Location {
         if self.is_system() {
             return Breadth::SystemFile;
         }
-        if bare.starts_with("/tmp/")
-            || bare.starts_with("/var/tmp/")
-            || bare.starts_with("/var/cache/")
-            || self.is_disposable()
-        {
+        if is_put_away(bare) || self.is_disposable() {
             return Breadth::Disposable;
         }
         Breadth::Other
+    }
+
+    /// Whether it is a log of the system that was rotated: `/var/log/syslog.1`, `/var/log/nginx/*.gz`.
+    pub(super) fn is_rotated_log(&self) -> bool {
+        let number = |name: &str| name.len() <= 3 && !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
+        let name = self.name();
+        self.text.starts_with("/var/log/")
+            && (ROTATED.iter().any(|end| name.ends_with(end))
+                || name.rsplit_once('.').is_some_and(|(_, last)| number(last)))
     }
 
     fn is_disposable(&self) -> bool {
@@ -236,6 +241,8 @@ impl Location {
         if HARMLESS_DEVICES.contains(&rooted.as_str())
             || rooted.starts_with("/dev/fd/")
             || rooted.starts_with("/dev/shm/")
+            || is_put_away(&rooted)
+            || self.is_rotated_log()
         {
             return false;
         }
@@ -372,6 +379,15 @@ impl Location {
         let may_fit = !PARTS.hits(&path).is_empty();
         move |list| may_fit && list.iter().any(|entry| fits_entry(entry, &path, &name))
     }
+}
+
+/// Whether it lies where things are kept that are fetched again or put away.
+fn is_put_away(path: &str) -> bool {
+    let inside = |place: &str| {
+        path.strip_prefix(place)
+            .is_some_and(|below| below.is_empty() || below.starts_with('/'))
+    };
+    DISPOSABLE_INSIDE.iter().any(|place| inside(place))
 }
 
 /// Whether a path fits an entry of a list: `^start`, `end$`, `^whole$`, `=name` (`*` is anything), or a part; terms joined by ` & ` all fit.

@@ -249,7 +249,10 @@ async fn a_name_spelled_nearly_like_one_that_is_missing_is_told() {
     let reply = guardian.post(&message).await;
     assert!(diagnostics(&reply).is_empty(), "{:?}", diagnostics(&reply));
     // An error names the member that was meant.
-    let call = request("steps/toolCallRequest", json!({ "context": { "agent": { "id": "a" } }, "toolcallRequest": { "toolId": "t" } }));
+    let call = request(
+        "steps/toolCallRequest",
+        json!({ "context": { "agent": { "id": "a" } }, "toolcallRequest": { "toolId": "t" } }),
+    );
     let said = guardian.post(&call).await.json.to_string();
     assert!(said.contains("found nothing, but a member `toolcallRequest`"), "{said}");
 }

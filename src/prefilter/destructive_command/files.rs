@@ -210,7 +210,7 @@ fn is_script_of_system(path: &str, call: &Call) -> bool {
 
 fn is_log(location: &Location) -> bool {
     let path = location.as_str();
-    path.starts_with("/var/log/")
+    (path.starts_with("/var/log/") && !location.is_rotated_log())
         || path == "/var/log"
         || matches!(location.secret(), Some(crate::prefilter::locations::Secret::History))
 }
