@@ -27,6 +27,7 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 
 use crate::config::{Config, Keys, WhoseKey};
+use crate::text::characters::is_invisible;
 use crate::{audit, session, telemetry};
 
 /// A guardian for AI agents: judges every step an agent is about to take.
@@ -230,12 +231,7 @@ fn printable(text: &str) -> String {
     for c in text.chars() {
         if c == '\n' || c == '\t' {
             out.push(' ');
-        } else if c.is_control()
-            || ('\u{200b}'..='\u{200f}').contains(&c)
-            || ('\u{202a}'..='\u{202e}').contains(&c)
-            || ('\u{2066}'..='\u{2069}').contains(&c)
-            || ('\u{e0000}'..='\u{e007f}').contains(&c)
-        {
+        } else if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') || is_invisible(c) {
             out.extend(c.escape_unicode());
         } else {
             out.push(c);

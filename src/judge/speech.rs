@@ -11,6 +11,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use super::assessment::stock_message;
 use crate::model::{Decision, Finding, Origin, ReasonCode, Step};
+use crate::text::characters::is_invisible;
 
 /// The longest message, in characters.
 pub(super) const LONGEST_MESSAGE: usize = 300;
@@ -62,7 +63,7 @@ fn plain(text: &str) -> String {
         match c {
             '\u{1b}' => skip_escape(&mut rest),
             '\u{9b}' => skip_until_final(&mut rest),
-            '\n' => plain.push('\n'),
+            '\n' | '\u{2028}' | '\u{2029}' => plain.push('\n'),
             c if c.is_control() => plain.push(' '),
             c if is_invisible(c) => {}
             c => plain.push(c),
@@ -90,14 +91,6 @@ fn skip_escape(rest: &mut std::str::Chars<'_>) {
 
 fn skip_until_final(rest: &mut std::str::Chars<'_>) {
     let _ = rest.find(|c| matches!(c, '@'..='~'));
-}
-
-/// Characters that take no room: joiners, direction marks, tags, variation selectors, fillers.
-pub(super) const fn is_invisible(c: char) -> bool {
-    matches!(c,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
-        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
-        | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// Masks every text that a rule found to be a secret or personal data.

@@ -13,6 +13,7 @@ mod method;
 mod number;
 mod reason;
 mod rule;
+mod rule_table;
 mod step;
 mod suspicion;
 #[cfg(test)]
@@ -30,7 +31,9 @@ pub use leeway::Leeway;
 pub use method::{Kind, Method, Posture};
 pub use number::nearest_double;
 pub use reason::ReasonCode;
-pub use rule::Rule;
+pub use rule::{Rule, RuleObject};
+pub(crate) use rule_table::rule_keys;
+pub use rule_table::{Misfit, RuleKey, RuleTable};
 pub use step::{
     Agent, Argument, ArgumentDefinition, Data, Fact, FactKind, FileUse, Original, Remark, RemarkKind, Step, Ties, Tool,
     ToolCall,

@@ -21,6 +21,43 @@ pub struct Rule {
     pub fires_on: Vec<String>,
     /// Texts that look alike and on which it stays silent.
     pub silent_on: Vec<String>,
+    /// What a user has to have named for a finding in a call to be no more than evidence.
+    pub object: RuleObject,
+    /// Whether it finds what people ask their agents for as often as attackers do: jobs that run later, accounts, tables that are
+    /// dropped. Such a finding is certain only where a text without authority gave an order.
+    pub administration: bool,
+}
+
+/// What a finding is about, as far as a user can name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RuleObject {
+    /// Nothing that a user could name: the finding stands, whoever asked.
+    Nothing,
+    /// A disk.
+    Device,
+    /// A place on the web.
+    Address,
+    /// Files and folders.
+    Path,
+    /// Something in a database.
+    Name,
+    /// Anything: a third of its words, and two at least, have to be the user's.
+    Words,
+}
+
+impl RuleObject {
+    /// The object of this name, as rule files write it.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Some(match name {
+            "nothing" => RuleObject::Nothing,
+            "device" => RuleObject::Device,
+            "address" => RuleObject::Address,
+            "path" => RuleObject::Path,
+            "name" => RuleObject::Name,
+            "words" => RuleObject::Words,
+            _ => return None,
+        })
+    }
 }
 
 impl Rule {

@@ -38,7 +38,8 @@ impl Screened {
         let mut screening = prefilters.screen(&step, policy);
         let across_steps = rules::screen(past, &step, policy, prefilters);
         screening.findings.extend(across_steps);
-        session::lower(past, &step, &mut screening.findings);
+        let rules = |id: &str| prefilters.rules().find(|rule| rule.id == id);
+        session::lower(past, &step, &mut screening.findings, rules);
         let egress = match screening.findings.as_slice() {
             [] => Egress::None,
             _ => Egress::of(&step, policy),

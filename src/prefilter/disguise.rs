@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use crate::model::head;
 use crate::text::bytes::next;
-use crate::text::views::is_invisible;
+use crate::text::characters::is_invisible;
 
 /// How well a text is kept from the eyes of people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use super::injected_instruction::{Likelihood, likelihood};
 use super::{Prefilter, Subject, TrivialContent, ViewText, Word};
-use crate::model::{Finding, ReasonCode, Rule, Treatment, View};
+use crate::model::{Finding, ReasonCode, Rule, RuleObject, Treatment, View};
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 use crate::text::bytes::{ByteClasses, next};
 use crate::text::expression::expressions;
@@ -36,6 +36,7 @@ const RULES: RuleFile = RuleFile {
     family: "hidden_text",
     reason: ReasonCode::Obfuscation,
     suggests: Treatment::Evidence,
+    object: RuleObject::Words,
 };
 
 /// The family.

@@ -10,7 +10,7 @@ mod wordplay;
 use std::ops::Range;
 
 use super::{Prefilter, Subject, TrivialContent, ViewText, Word, disguise};
-use crate::model::{Content, Finding, Form, Origin, ReasonCode, Rule, ToolClass, Treatment, View};
+use crate::model::{Content, Finding, Form, Origin, ReasonCode, Rule, RuleObject, ToolClass, Treatment, View};
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 use crate::text::bytes::ByteClasses;
 
@@ -38,6 +38,7 @@ const RULES: RuleFile = RuleFile {
     family: "obfuscation",
     reason: ReasonCode::Obfuscation,
     suggests: Treatment::Evidence,
+    object: RuleObject::Words,
 };
 
 /// The family.

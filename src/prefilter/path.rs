@@ -6,7 +6,7 @@
 
 use super::locations::{Breadth, Location, Secret, Steering};
 use super::{Prefilter, Subject, TrivialContent, Work};
-use crate::model::{Confidence, Finding, Origin, ReasonCode, Rule, ToolClass, Treatment, View};
+use crate::model::{Confidence, Finding, Origin, ReasonCode, Rule, RuleObject, ToolClass, Treatment, View};
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 use crate::prefilter::words::path::{BEGINNINGS, PATH_WORDS};
 use crate::tools::Classified;
@@ -41,6 +41,7 @@ const RULES: RuleFile = RuleFile {
     family: "path",
     reason: ReasonCode::DataExfiltration,
     suggests: Treatment::Evidence,
+    object: RuleObject::Path,
 };
 
 /// What a tool does with the paths that it is given.

@@ -11,7 +11,7 @@ mod reading;
 mod recognised;
 
 use super::{Prefilter, Subject, TrivialContent, Work};
-use crate::model::{Confidence, Finding, Origin, ReasonCode, Rule, Treatment, View};
+use crate::model::{Confidence, Finding, Origin, ReasonCode, Rule, RuleObject, Treatment, View};
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable};
 use crate::prefilter::words::sql::{FILE_LABELS, PARTS};
 use behind::{Beginning, hidden_behind};
@@ -26,6 +26,7 @@ const RULES: RuleFile = RuleFile {
     family: "sql",
     reason: ReasonCode::DestructiveAction,
     suggests: Treatment::Evidence,
+    object: RuleObject::Name,
 };
 
 /// The family.

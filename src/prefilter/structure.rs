@@ -1,7 +1,7 @@
 //! Oddities in the way a step was written, as the wire remarked them.
 
 use super::{Prefilter, StepKeywords, Subject, TrivialContent};
-use crate::model::{Finding, ReasonCode, RemarkKind, Rule, Step, Treatment};
+use crate::model::{Finding, ReasonCode, RemarkKind, Rule, RuleObject, Step, Treatment};
 use crate::policy::Policy;
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 
@@ -22,6 +22,7 @@ const RULES: RuleFile = RuleFile {
     family: "structure",
     reason: ReasonCode::MalformedPayload,
     suggests: Treatment::Evidence,
+    object: RuleObject::Words,
 };
 
 /// The family.

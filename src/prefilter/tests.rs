@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use super::engine::Scanner;
 use super::*;
-use crate::model::{Confidence, Finding, Origin, ReasonCode, Rule, Severity, Treatment, View, ViewSet};
+use crate::model::{Confidence, Finding, Origin, ReasonCode, Rule, RuleObject, Severity, Treatment, View, ViewSet};
 use crate::policy::Policy;
 use crate::text::views::Triage;
 
@@ -25,6 +25,8 @@ impl Markers {
             suggests: Treatment::Evidence,
             fires_on: vec!["a marker".into()],
             silent_on: vec!["nothing".into()],
+            object: RuleObject::Words,
+            administration: false,
         }]))
     }
 }

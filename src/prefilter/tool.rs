@@ -8,10 +8,10 @@ mod arguments;
 use unicode_normalization::UnicodeNormalization;
 
 use super::{Prefilter, StepKeywords, Subject, TrivialContent};
-use crate::model::{Finding, Pointer, ReasonCode, Rule, Step, Tool as Definition, ToolCall, Treatment};
+use crate::model::{Finding, Pointer, ReasonCode, Rule, RuleObject, Step, Tool as Definition, ToolCall, Treatment};
 use crate::policy::{Policy, Undeclared};
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
-use crate::text::views::is_invisible;
+use crate::text::characters::is_invisible;
 
 rule_keys! {
     /// What a rule of this family is about.
@@ -33,6 +33,7 @@ const RULES: RuleFile = RuleFile {
     family: "tool",
     reason: ReasonCode::InvalidArguments,
     suggests: Treatment::Evidence,
+    object: RuleObject::Nothing,
 };
 
 /// The family.

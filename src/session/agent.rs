@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{StepRecord, saved};
 use crate::model::{Origin, Tool};
+use crate::text::words::plain;
 
 /// Tools that are remembered of one agent or session.
 const MAX_TOOLS: usize = 512;
@@ -197,13 +198,9 @@ impl AgentPast {
 /// Hashes of runs of words, the smallest ones: the same text has the same, whatever its spacing and case, and wherever it
 /// stands in another. A text of few words is one run.
 fn prints(text: &str, most: usize) -> Vec<u64> {
-    let words: Vec<String> = text
-        .split(|c: char| !c.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .take(20_000)
-        .map(str::to_lowercase)
-        .collect();
-    let hash = |run: &[String]| {
+    let plain = plain(text);
+    let words: Vec<&str> = plain.split_whitespace().take(20_000).collect();
+    let hash = |run: &[&str]| {
         let mut hasher = blake3::Hasher::new();
         for word in run {
             hasher.update(word.as_bytes());

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::orders::speaks_to_software;
+use super::rule_table::rule_of;
 use crate::model::{Confidence, Content, Finding, Form, Origin, Place, Pointer, ReasonCode, Severity, Step, head};
 use crate::policy::Policy;
 use crate::tools::{ClassSet, ToolClass, classes_of_call};
@@ -77,7 +77,7 @@ fn instructions(step: &Step, findings: &[Finding]) -> Vec<InstructionSpan> {
             Confidence::Low | Confidence::Medium => from_the_line(&content.text, stretch(&content.text, &finding.span)),
         };
         let full = stretches.len() >= MAX_INSTRUCTIONS;
-        let addressed = speaks_to_software(&finding.rule);
+        let addressed = rule_of(finding).is_some_and(|rule| rule.addresses_software);
         let same = stretches.iter_mut().find(|known| {
             known.pointer == content.pointer && known.span.start <= span.end && span.start <= known.span.end
         });

@@ -4,44 +4,20 @@
 //! `/dev/sdc`, to drop `legacy_2019` or to run an installer by its address has named what is acted upon, and a judge
 //! weighs the rest. What is certain whoever asked stays as it is. Only words of the user in this session count.
 
+use super::rule_table::rule_of;
 use super::{Past, Trail};
-use crate::model::{Confidence, Content, Finding, Kind, Origin, Place, ReasonCode, Step, Treatment, Voice, head};
+use crate::model::{
+    Confidence, Content, Finding, Kind, Origin, Place, ReasonCode, Rule, RuleObject, Step, Treatment, Voice, head,
+};
 
 /// Bytes of an argument that are read.
 const MAX_TEXT: usize = 4_000;
 /// Objects of one argument that are looked at.
 const MOST_OBJECTS: usize = 64;
 
-/// Rules whose finding is certain, whoever asked: no honest request names their object.
-const CERTAIN: &[&str] = &[
-    "destructive_command.reverse_shell",
-    "destructive_command.fork_bomb",
-    "destructive_command.exfiltrate",
-    "destructive_command.keylogger",
-    "destructive_command.ransom",
-    "destructive_command.miner",
-    "destructive_command.log_wipe",
-    "destructive_command.recovery_off",
-    "destructive_command.not_examined",
-];
-
-/// What a rule is about, as far as its object is concerned.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Object {
-    /// A disk.
-    Device,
-    /// A place on the web.
-    Address,
-    /// Files and folders.
-    Path,
-    /// Something in a database.
-    Name,
-    /// Anything: most of the words have to be the user's.
-    Words,
-}
-
 /// Lowers the findings about what the user named: none of them settles the step, and each is a weak hint.
-pub fn lower(past: &Past, step: &Step, findings: &mut [Finding]) {
+/// `rules` knows the rules of prefilters by their ids.
+pub fn lower<'r>(past: &Past, step: &Step, findings: &mut [Finding], rules: impl Fn(&str) -> Option<&'r Rule> + Copy) {
     let calls = matches!(step.kind, Kind::ToolCall | Kind::McpRequest);
     if !calls || past.authority().voice() != Voice::Heard {
         return;
@@ -49,15 +25,15 @@ pub fn lower(past: &Past, step: &Step, findings: &mut [Finding]) {
     let mut orders = past.trail().instructions();
     let ordered = orders.any(|order| order.confidence > Confidence::Low);
     for finding in findings {
-        if !may_be_lowered(finding) {
+        let Some(rule) = lowerable(finding, rules) else {
             continue;
-        }
+        };
         let content = finding.content.and_then(|id| step.content(id));
         let Some(content) = content.filter(|content| is_argument(content)) else {
             continue;
         };
         let joined: String;
-        let text = if is_about_arguments(&finding.rule) {
+        let text = if rule_of(finding).is_some() {
             let texts = step.contents.iter().filter(|content| is_argument(content));
             joined = texts
                 .take(MOST_OBJECTS)
@@ -67,18 +43,18 @@ pub fn lower(past: &Past, step: &Step, findings: &mut [Finding]) {
         } else {
             around(&content.text, finding)
         };
-        if names(past.trail(), text, finding) {
+        if names(past.trail(), text, rule.object) {
             finding.suggested = finding.suggested.min(Treatment::Evidence);
             finding.confidence = Confidence::Low;
             finding.explanation = format!("{}; the user named what it is done to", finding.explanation);
-        } else if is_described(past, content, finding, step) {
+        } else if rule.object == RuleObject::Address && is_described(past, content, step) {
             finding.suggested = finding.suggested.min(Treatment::Evidence);
             finding.confidence = finding.confidence.min(Confidence::Medium);
             finding.explanation = format!(
                 "{}; the address stands in what the user told the agent to follow",
                 finding.explanation
             );
-        } else if is_administration(&finding.rule) && !ordered {
+        } else if rule.administration && !ordered {
             finding.suggested = finding.suggested.min(Treatment::Evidence);
             finding.confidence = finding.confidence.min(Confidence::Medium);
         }
@@ -89,7 +65,8 @@ fn is_argument(content: &Content) -> bool {
     content.origin == Origin::ToolArguments && content.place == Place::Body
 }
 
-fn may_be_lowered(finding: &Finding) -> bool {
+/// The rule of a finding that may be lowered: one about an act, with an object that a user can name.
+fn lowerable<'r>(finding: &Finding, rules: impl Fn(&str) -> Option<&'r Rule>) -> Option<&'r Rule> {
     let acts = matches!(
         finding.reason,
         ReasonCode::DestructiveAction
@@ -98,51 +75,19 @@ fn may_be_lowered(finding: &Finding) -> bool {
             | ReasonCode::DataExfiltration
             | ReasonCode::UntrustedDestination
     );
-    acts && finding.confidence > Confidence::Low
-        && (!finding.rule.starts_with("session.") || is_about_arguments(&finding.rule))
-        && !finding.rule.starts_with("tool.")
-        && !CERTAIN.contains(&finding.rule.as_str())
-}
-
-/// Rules over a session that look at one call alone.
-fn is_about_arguments(rule: &str) -> bool {
-    matches!(rule, "session.program_call" | "session.deletes_all")
-}
-
-/// What people ask their agents for as often as attackers do: jobs that run later, accounts, containers with rights, tables that
-/// are dropped. Where no text without authority has told anybody to do anything, it is not certain that it does harm.
-fn is_administration(rule: &str) -> bool {
-    matches!(
-        rule,
-        "destructive_command.persistence"
-            | "destructive_command.accounts"
-            | "destructive_command.container_escape"
-            | "destructive_command.defence_off"
-            | "session.program_call"
-    ) || rule.starts_with("sql.")
-}
-
-fn object_of(rule: &str) -> Object {
-    let (family, name) = rule.split_once('.').unwrap_or((rule, ""));
-    match (family, name) {
-        ("destructive_command", "disk_overwrite") => Object::Device,
-        (
-            "destructive_command",
-            "pipe_to_shell" | "known_installer" | "download_run" | "unprotected_run" | "package_source",
-        ) => Object::Address,
-        ("untrusted_destination", _) => Object::Address,
-        (
-            "destructive_command",
-            "delete_root" | "delete_system" | "delete_broad" | "delete_files" | "wipe_file" | "open_permissions",
-        )
-        | ("path", _) => Object::Path,
-        ("sql", _) => Object::Name,
-        _ => Object::Words,
-    }
+    let rule = || {
+        rule_of(finding)
+            .map(|known| &known.rule)
+            .or_else(|| rules(&finding.rule))
+    };
+    (acts && finding.confidence > Confidence::Low)
+        .then(rule)
+        .flatten()
+        .filter(|rule| rule.object != RuleObject::Nothing)
 }
 
 /// Whether every object of its kind in a text is one that the user named, and there is one.
-fn names(trail: &Trail, text: &str, finding: &Finding) -> bool {
+fn names(trail: &Trail, text: &str, object: RuleObject) -> bool {
     let tokens = || tokens(text).take(MOST_OBJECTS);
     let said = |token: &str| trail.taint().user_said_all(token);
     let all_said = |is_object: fn(&str) -> bool| {
@@ -151,12 +96,13 @@ fn names(trail: &Trail, text: &str, finding: &Finding) -> bool {
     };
     // A place that nobody named is not part of what the user asked for.
     let strange = tokens().any(|token| is_address(token) && !said(token));
-    match object_of(&finding.rule) {
-        Object::Device => all_said(is_device),
-        Object::Address => all_said(is_address),
-        Object::Path => all_said(is_path) && !strange,
-        Object::Name => all_said(is_name) && !strange,
-        Object::Words => {
+    match object {
+        RuleObject::Nothing => false,
+        RuleObject::Device => all_said(is_device),
+        RuleObject::Address => all_said(is_address),
+        RuleObject::Path => all_said(is_path) && !strange,
+        RuleObject::Name => all_said(is_name) && !strange,
+        RuleObject::Words => {
             let words = tokens().filter(|token| is_telling(token));
             let (mut known, mut all) = (0, 0);
             for word in words {
@@ -170,9 +116,9 @@ fn names(trail: &Trail, text: &str, finding: &Finding) -> bool {
 
 /// Whether a command fetches from a protected address that stands in a text which the user told the agent to follow, and
 /// that does not speak to software.
-fn is_described(past: &Past, content: &Content, finding: &Finding, step: &Step) -> bool {
+fn is_described(past: &Past, content: &Content, step: &Step) -> bool {
     let trail = past.trail();
-    if !trail.delegates() || object_of(&finding.rule) != Object::Address {
+    if !trail.delegates() {
         return false;
     }
     let mut addresses = tokens(&content.text)

@@ -9,11 +9,10 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use super::data_file_error::DataFileError;
-use super::select::is_plain_select;
 use super::{OfferedBy, Past, ToolSeen};
 use crate::model::{Confidence, Content, Kind, Method, Origin, Outcome, Place, Step, Voice};
 use crate::policy::{Policy, has_proper_ids};
-use crate::tools::classes_of_call;
+use crate::tools::{self, classes_of_call};
 
 /// One kind of obvious step, as documented.
 #[derive(Clone, Debug, Deserialize)]
@@ -32,7 +31,6 @@ pub struct Obvious {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
-    trivial_words: Vec<String>,
     acknowledging_words: Vec<String>,
     kinds: Vec<Obvious>,
 }
@@ -70,7 +68,6 @@ pub fn obvious(past: &Past, step: &Step, policy: &Policy) -> Option<&'static Obv
         Kind::McpRequest | Kind::McpResponse if is_plumbing(step) => "plumbing",
         Kind::McpResponse if is_known_list(past, step) => "same_tools",
         _ if ordered || past.is_empty() => return None,
-        Kind::ToolResult | Kind::McpResponse if is_trivial(step) => "trivial_result",
         Kind::AgentMessage if is_acknowledgement(step) => "acknowledgement",
         Kind::ToolCall | Kind::McpRequest => call(past, step, policy)?,
         _ => return None,
@@ -78,7 +75,7 @@ pub fn obvious(past: &Past, step: &Step, policy: &Policy) -> Option<&'static Obv
     FILE.kinds.iter().find(|kind| kind.id == id)
 }
 
-/// A call that only reads: what the user named, what was allowed before, or sums of a table.
+/// A call that only reads: what the user named, or what was allowed before.
 fn call(past: &Past, step: &Step, policy: &Policy) -> Option<&'static str> {
     let called = step.tool_call.as_ref()?;
     let classified = classes_of_call(step, called, policy);
@@ -87,15 +84,6 @@ fn call(past: &Past, step: &Step, policy: &Policy) -> Option<&'static str> {
         return None;
     }
     let arguments: Vec<&Content> = step.contents.iter().filter(|content| is_argument(content)).collect();
-    if is_statement_tool(&called.tool)
-        && arguments.len() <= 2
-        && arguments.iter().any(|text| is_plain_select(&text.text))
-    {
-        let plain = arguments
-            .iter()
-            .all(|text| is_plain_select(&text.text) || is_word(&text.text));
-        return plain.then_some("plain_select");
-    }
     if !classified.reads || classified.set.acts() {
         return None;
     }
@@ -133,33 +121,6 @@ fn is_repeated(past: &Past, step: &Step, tool: &str, arguments: &[&Content]) -> 
                 && whole
                 && same
         })
-}
-
-/// Numbers, ids, dates, words of a closed list: nothing that could tell anybody anything.
-fn is_trivial(step: &Step) -> bool {
-    const MOST_BYTES: usize = 240;
-    let body: Vec<&Content> = body(step).filter(|content| content.origin.is_external()).collect();
-    let bytes: usize = body.iter().map(|content| content.text.len()).sum();
-    let texts = body
-        .iter()
-        .all(|content| content.text.split_whitespace().all(is_trivial_word));
-    !body.is_empty() && bytes <= MOST_BYTES && texts
-}
-
-fn is_trivial_word(word: &str) -> bool {
-    let word = word.trim_matches(|c: char| !c.is_alphanumeric());
-    let small = word.to_lowercase();
-    let number = word
-        .chars()
-        .all(|c| c.is_ascii_digit() || matches!(c, '.' | ',' | ':' | '-' | '/' | '%' | 'T' | 'Z' | '+'));
-    let digits = word.chars().filter(char::is_ascii_digit).count();
-    let id = word.len() <= 40
-        && digits >= 1
-        && digits * 3 >= word.len()
-        && word
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':'));
-    word.is_empty() || number || id || FILE.trivial_words.contains(&small)
 }
 
 /// Words by which an agent says that it has heard, or that it is at work.
@@ -227,10 +188,12 @@ fn is_plumbing_method(text: &str) -> bool {
     )
 }
 
-/// The name of a program: three words at most.
+/// The name of a program: three words at most, none of which says that something is to be done.
 fn is_product(content: &Content) -> bool {
     let named = matches!(content.label.as_deref(), Some("name" | "title" | "version"));
-    named && content.text.len() <= 40 && content.text.split_whitespace().count() <= 3
+    let mut words = content.text.split_whitespace();
+    let orders = |word: &str| tools::words_of(word).iter().any(|word| tools::is_verb(word));
+    named && content.text.len() <= 40 && words.clone().count() <= 3 && !words.any(orders)
 }
 
 /// An id, a version, the name of a method: no blanks, nothing that could be prose.
@@ -285,52 +248,19 @@ fn has_reasoning(step: &Step) -> bool {
         .any(|content| content.text.len() > 400)
 }
 
-fn is_statement_tool(tool: &str) -> bool {
-    let words = crate::tools::words_of(tool);
-    words.iter().any(|word| {
-        matches!(
-            word.as_str(),
-            "sql" | "psql" | "mysql" | "sqlite" | "query" | "select" | "db" | "postgres" | "bigquery"
-        )
-    })
-}
-
-fn is_word(text: &str) -> bool {
-    text.len() <= 40 && !text.contains(char::is_whitespace) && is_id(text)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn every_kind_is_documented_with_what_an_attacker_would_try() {
-        assert_eq!(kinds().len(), 7);
+        assert_eq!(kinds().len(), 5);
         for kind in kinds() {
             assert!(
                 !kind.reason.is_empty() && !kind.covers.is_empty() && !kind.counter_examples.is_empty(),
                 "{}",
                 kind.id
             );
-        }
-    }
-
-    #[test]
-    fn trivial_words_are_numbers_ids_dates_and_a_closed_list() {
-        for word in [
-            "42",
-            "2026-05-03T10:00Z",
-            "1,240.00",
-            "OK",
-            "PO-3301",
-            "3f0e8c1b-77d0-4f3e-9d1c-0a6f5e8b1c22",
-            "{\"id\":",
-            "done.",
-        ] {
-            assert!(is_trivial_word(word), "{word}");
-        }
-        for word in ["ignore", "http://a.example", "a@b.example", "curl", "password", "ann1"] {
-            assert!(!is_trivial_word(word), "{word}");
         }
     }
 }

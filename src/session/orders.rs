@@ -11,6 +11,7 @@ use serde::Deserialize;
 use super::data_file_error::DataFileError;
 use super::word_lists::{self, Listed, WordLists};
 use crate::model::head;
+use crate::text::views::Normalized;
 
 /// Bytes of a text that are read.
 const MOST_BYTES: usize = 256 * 1024;
@@ -130,27 +131,20 @@ impl Passage {
     }
 }
 
-/// Whether a finding of this rule is about a text that speaks to software.
-pub(super) fn speaks_to_software(rule: &str) -> bool {
-    matches!(
-        rule,
-        "session.order_to_software" | "session.order_in_secret" | "session.forged_turns" | "session.quiet_request"
-    )
-}
-
 /// What one sentence or phrase shows.
 pub(super) fn signs_of(sentence: &str) -> Signs {
-    let sentence = head(sentence, LONGEST_SENTENCE * PASSAGE);
+    let sentence = Normalized::of(head(sentence, LONGEST_SENTENCE * PASSAGE));
     WORDS
         .as_ref()
-        .map(|words| signs_in(words, sentence))
+        .map(|words| signs_in(words, sentence.text()))
         .unwrap_or_default()
 }
 
 /// The passages of a text that show something of an order to software, in order; they do not overlap.
 pub(super) fn passages(text: &str) -> Vec<Passage> {
     let Ok(words) = &*WORDS else { return Vec::new() };
-    let text = head(text, MOST_BYTES);
+    let normal = Normalized::of(head(text, MOST_BYTES));
+    let text = normal.text();
     let seen: Vec<(Range<usize>, Signs)> = sentences(text)
         .map(|span| {
             let signs = signs_in(words, text.get(span.clone()).unwrap_or_default());
@@ -189,7 +183,7 @@ pub(super) fn passages(text: &str) -> Vec<Passage> {
             signs.add(Sign::About);
         }
         found.push(Passage {
-            span: before.map_or(first_span.start, |(span, _)| span.start)..last_span.end,
+            span: normal.raw_span(before.map_or(first_span.start, |(span, _)| span.start)..last_span.end),
             signs,
         });
         at += group.len();
@@ -199,8 +193,10 @@ pub(super) fn passages(text: &str) -> Vec<Passage> {
 
 /// Whether a text tells of attacks, rather than being one.
 pub(super) fn tells_of_attacks(text: &str) -> bool {
-    let head = head(text, MOST_BYTES);
-    WORDS.as_ref().is_ok_and(|words| signs_in(words, head).has(Sign::About))
+    let text = Normalized::of(head(text, MOST_BYTES));
+    WORDS
+        .as_ref()
+        .is_ok_and(|words| signs_in(words, text.text()).has(Sign::About))
 }
 
 /// The sentences of a text: up to a full stop of any script, or to the end of a line.

@@ -1,10 +1,14 @@
 //! Texts: the bytes of a text, the keywords that stand in it, and its views, each with the way back to the raw bytes.
 //!
 //! This module knows no rule. [`views`] takes disguises and encodings off, [`keywords`] finds many words in one pass,
-//! `bytes` answers questions about bytes at the speed of memory.
+//! `bytes` answers questions about bytes at the speed of memory, `words` reads words with fingerprints, and `characters` has the
+//! one table of characters that show nothing.
 
 pub(crate) mod bytes;
+pub(crate) mod characters;
 pub(crate) mod expression;
+pub(crate) mod fingerprint;
 pub(crate) mod glob;
 pub mod keywords;
 pub mod views;
+pub(crate) mod words;

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::requires_word::Walk;
 use super::{Letters, OWN_FAMILY, OwnRule};
-use crate::model::{Confidence, Origin, ReasonCode, Rule, Severity, Treatment};
+use crate::model::{Confidence, Origin, ReasonCode, Rule, RuleObject, Severity, Treatment};
 use crate::policy::OwnCode;
 use crate::policy::values::{all_named, line, named};
 
@@ -97,6 +97,9 @@ impl OwnRuleLine {
             .map_err(|why| ("treatment", why))?,
             fires_on: self.examples.clone(),
             silent_on: self.counter_examples.clone(),
+            // What an organisation forbids, its users cannot allow.
+            object: RuleObject::Nothing,
+            administration: false,
         };
         let own = OwnRule {
             rule,

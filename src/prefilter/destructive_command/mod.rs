@@ -30,7 +30,7 @@ use std::ops::Range;
 
 use super::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 use super::{Prefilter, Subject, TrivialContent, ViewText, Work, sql};
-use crate::model::{Confidence, Finding, ReasonCode, Rule, Treatment, View};
+use crate::model::{Confidence, Finding, ReasonCode, Rule, RuleObject, Treatment, View};
 use crate::shell::{self, Call, wrappers};
 pub use calls::sends_by_command;
 use calls::{can_call, does_nothing, planted, writes_startup};
@@ -115,6 +115,7 @@ const RULES: RuleFile = RuleFile {
     family: "destructive_command",
     reason: ReasonCode::MaliciousCode,
     suggests: Treatment::Evidence,
+    object: RuleObject::Words,
 };
 
 /// What was seen in one text.

@@ -30,13 +30,14 @@ use description_cache::DescriptionCache;
 pub(in crate::prefilter) use scanner::Scanner;
 pub(in crate::prefilter) use split_arrays::array_place;
 
+pub(in crate::prefilter) use crate::model::{RuleKey, RuleTable, rule_keys};
 pub use called_tool::CalledTool;
 pub(in crate::prefilter) use called_tool::{is_command_label, is_target_label};
 pub(in crate::prefilter) use cost_meter::CostMeter;
 pub use cost_meter::Work;
 pub(in crate::prefilter) use oversize::Oversize;
 pub use rules::RuleError;
-pub(in crate::prefilter) use rules::{RuleFile, RuleKey, RuleTable, rule_keys};
+pub(in crate::prefilter) use rules::RuleFile;
 pub use scan_context::ScanContext;
 pub use subject::{StepKeywords, Subject};
 pub use trivial_content::TrivialContent;

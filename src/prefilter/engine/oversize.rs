@@ -1,7 +1,7 @@
 //! What is too large to be examined whole.
 
 use super::{Prefilter, RuleError, RuleFile, RuleTable, StepKeywords, Subject, TrivialContent, rule_keys};
-use crate::model::{Content, Finding, Pointer, ReasonCode, Rule, Step, Treatment};
+use crate::model::{Content, Finding, Pointer, ReasonCode, Rule, RuleObject, Step, Treatment};
 use crate::policy::Policy;
 
 /// A step of more contents than this is unusual.
@@ -26,6 +26,7 @@ const RULES: RuleFile = RuleFile {
     family: "oversize",
     reason: ReasonCode::Oversized,
     suggests: Treatment::Evidence,
+    object: RuleObject::Words,
 };
 
 /// That a step was not examined to its end, by that rule: this content is the first of so many of which something was left

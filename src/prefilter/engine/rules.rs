@@ -1,16 +1,16 @@
 //! Rules as data: one TOML dialect for every family, read and checked at the start.
 //!
-//! A file holds `[[rule]]` tables. Each has `id`, `title`, `severity`, `confidence`, `fires_on` and `silent_on`; `reason` and
-//! `suggests` may be left out where the family has one answer for all. Every other key belongs to the family, which says by a
-//! type what it expects ([`read`]). Code refers to a rule by a key ([`RuleKey`]), and [`RuleTable::load`] checks that each
-//! key has exactly one rule and each rule a key. In examples, `{+}` is left out: it keeps made-up credentials from looking
+//! A file holds `[[rule]]` tables. Each has `id`, `title`, `severity`, `confidence`, `fires_on` and `silent_on`; `reason`,
+//! `suggests` and `object` may be left out where the family has one answer for all. Every other key belongs to the family, which
+//! says by a type what it expects ([`read`]). Code refers to a rule by a key ([`RuleKey`]), and [`RuleTable::load`] checks that
+//! each key has exactly one rule and each rule a key. In examples, `{+}` is left out: it keeps made-up credentials from looking
 //! like real ones to those who scan repositories.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
-use crate::model::{Confidence, ReasonCode, Rule, Severity, Treatment};
+use crate::model::{Confidence, ReasonCode, Rule, RuleKey, RuleObject, RuleTable, Severity, Treatment};
 
 /// Why the rules cannot be used: the file, the rule, what was expected and what was found.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -56,6 +56,8 @@ pub(in crate::prefilter) struct RuleFile {
     pub reason: ReasonCode,
     /// What its rules suggest.
     pub suggests: Treatment,
+    /// What their findings are about.
+    pub object: RuleObject,
 }
 
 impl RuleFile {
@@ -110,19 +112,24 @@ struct Common {
     confidence: String,
     reason: Option<String>,
     suggests: Option<String>,
+    object: Option<String>,
+    #[serde(default)]
+    administration: bool,
     fires_on: Vec<String>,
     silent_on: Vec<String>,
 }
 
 /// The part of a rule that every family has, taken out of its table.
 fn common(file: &RuleFile, entry: &mut Table) -> Result<Rule, RuleError> {
-    const KEYS: [&str; 8] = [
+    const KEYS: [&str; 10] = [
         "id",
         "title",
         "severity",
         "confidence",
         "reason",
         "suggests",
+        "object",
+        "administration",
         "fires_on",
         "silent_on",
     ];
@@ -144,6 +151,10 @@ fn common(file: &RuleFile, entry: &mut Table) -> Result<Rule, RuleError> {
         Some(treatment) => Treatment::from_name(treatment).ok_or_else(|| unknown("treatment", treatment))?,
         None => file.suggests,
     };
+    let object = match &common.object {
+        Some(object) => RuleObject::from_name(object).ok_or_else(|| unknown("object", object))?,
+        None => file.object,
+    };
     let examples = |texts: Vec<String>| texts.iter().map(|text| text.replace("{+}", "")).collect();
     Ok(Rule {
         id: format!("{}.{}", file.family, common.id),
@@ -154,81 +165,21 @@ fn common(file: &RuleFile, entry: &mut Table) -> Result<Rule, RuleError> {
         suggests,
         fires_on: examples(common.fires_on),
         silent_on: examples(common.silent_on),
+        object,
+        administration: common.administration,
     })
-}
-
-/// By what the code of a family refers to its rules: a constant for each ([`rule_keys!`]).
-pub(in crate::prefilter) trait RuleKey: Copy + 'static {
-    /// Every key, with the part of the rule's id behind the family.
-    const ALL: &'static [(Self, &'static str)];
-
-    /// The place of this key among all.
-    fn place(self) -> usize;
-}
-
-/// Declares the keys of a family's rules.
-macro_rules! rule_keys {
-    ($(#[$doc:meta])* $vis:vis enum $name:ident { $($(#[$key_doc:meta])* $key:ident = $id:literal),+ $(,)? }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        $vis enum $name { $($(#[$key_doc])* $key),+ }
-
-        impl $crate::prefilter::engine::RuleKey for $name {
-            const ALL: &'static [(Self, &'static str)] = &[$((Self::$key, $id)),+];
-
-            fn place(self) -> usize {
-                self as usize
-            }
-        }
-    };
-}
-pub(in crate::prefilter) use rule_keys;
-
-/// The rules of a family, one for each of its keys.
-#[derive(Debug)]
-pub(in crate::prefilter) struct RuleTable<K> {
-    rules: Vec<Rule>,
-    first: Rule,
-    keys: std::marker::PhantomData<K>,
 }
 
 impl<K: RuleKey> RuleTable<K> {
     /// Reads the rules of a family of which everything else is code.
     pub(in crate::prefilter) fn load(file: &RuleFile) -> Result<Self, RuleError> {
         let (rules, NothingElse {}) = read::<NothingElse, _>(file)?;
-        Self::of(file, rules.into_iter().map(|(rule, _)| rule).collect())
+        Self::of_file(file, rules.into_iter().map(|(rule, _)| rule).collect())
     }
 
-    /// The table of these rules.
-    pub(in crate::prefilter) fn of(file: &RuleFile, mut read: Vec<Rule>) -> Result<Self, RuleError> {
-        let mut rules = Vec::with_capacity(read.len());
-        for (_, id) in K::ALL {
-            let id = format!("{}.{id}", file.family);
-            let place = read.iter().position(|rule| rule.id == id);
-            let place = place.ok_or_else(|| file.wrong(&id, "the code refers to it, the file does not hold it"))?;
-            rules.push(read.remove(place));
-        }
-        if let Some(rule) = read.first() {
-            return Err(file.wrong(&rule.id, "it stands twice in the file, or no code refers to it"));
-        }
-        let first = rules.first().cloned();
-        let first = first.ok_or_else(|| file.wrong("?", "expected rules, found none"))?;
-        Ok(Self {
-            rules,
-            first,
-            keys: std::marker::PhantomData,
-        })
-    }
-
-    /// Every rule.
-    pub(in crate::prefilter) fn rules(&self) -> &[Rule] {
-        &self.rules
-    }
-
-    /// The rule of this key.
-    pub(in crate::prefilter) fn rule(&self, key: K) -> &Rule {
-        // INVARIANT: `of` put one rule at the place of each key.
-        self.rules.get(key.place()).unwrap_or(&self.first)
+    /// The table of these rules of a file.
+    pub(in crate::prefilter) fn of_file(file: &RuleFile, rules: Vec<Rule>) -> Result<Self, RuleError> {
+        Self::of(file.family, rules).map_err(|misfit| file.wrong(&misfit.rule, misfit.why))
     }
 }
 

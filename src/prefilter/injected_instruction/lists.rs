@@ -5,7 +5,7 @@
 use std::sync::LazyLock;
 
 use super::FAMILY;
-use crate::model::{ReasonCode, Rule, Treatment};
+use crate::model::{ReasonCode, Rule, RuleObject, Treatment};
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 use crate::prefilter::signals::{HALVES, Signals};
 
@@ -26,6 +26,7 @@ const fn file(name: &'static str, text: &'static str, reason: ReasonCode) -> Rul
         family: FAMILY,
         reason,
         suggests: Treatment::Evidence,
+        object: RuleObject::Words,
     }
 }
 

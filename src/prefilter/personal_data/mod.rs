@@ -26,7 +26,7 @@ use serde::Deserialize;
 use super::engine::rules::{self, NothingElse};
 use super::engine::{RuleFile, RuleKey, RuleTable, rule_keys};
 use super::{KeywordHit, Prefilter, RuleError, Subject, TrivialContent, Word, Work};
-use crate::model::{Confidence, Content, Finding, ReasonCode, Rule, Treatment, View};
+use crate::model::{Confidence, Content, Finding, ReasonCode, Rule, RuleObject, Treatment, View};
 use crate::text::bytes::{ByteClasses, Digits};
 
 /// The family's name.
@@ -104,6 +104,7 @@ const RULES: RuleFile = RuleFile {
     family: FAMILY,
     reason: ReasonCode::PersonalData,
     suggests: Treatment::Evidence,
+    object: RuleObject::Words,
 };
 
 /// What a rule of this family says besides what every rule says.
@@ -143,7 +144,7 @@ fn read() -> Result<Known, RuleError> {
         }
         found.push(rule);
     }
-    let rules = RuleTable::of(&RULES, found)?;
+    let rules = RuleTable::of_file(&RULES, found)?;
     Ok(Known { rules, names })
 }
 

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::check::Check;
-use crate::model::{ReasonCode, Rule, Treatment};
+use crate::model::{ReasonCode, Rule, RuleObject, Treatment};
 use crate::prefilter::RuleError;
 use crate::prefilter::engine::RuleFile;
 use crate::prefilter::engine::rules::{self, NothingElse};
@@ -35,6 +35,7 @@ const fn file(name: &'static str, text: &'static str) -> RuleFile {
         family: super::FAMILY,
         reason: ReasonCode::SecretExposure,
         suggests: Treatment::Mask,
+        object: RuleObject::Words,
     }
 }
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::model::{ReasonCode, Treatment};
+use crate::model::{ReasonCode, RuleObject, Treatment};
 
 fn load(text: &str) -> Result<Signals, RuleError> {
     Signals::load(&RuleFile {
@@ -8,6 +8,7 @@ fn load(text: &str) -> Result<Signals, RuleError> {
         family: "test",
         reason: ReasonCode::PromptInjection,
         suggests: Treatment::Evidence,
+        object: RuleObject::Words,
     })
 }
 

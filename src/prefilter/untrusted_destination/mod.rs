@@ -14,7 +14,9 @@ use std::collections::HashMap;
 use url::Url;
 
 use super::{Prefilter, Subject, TrivialContent, ViewText, Word, Work};
-use crate::model::{Confidence, Content, Finding, Form, Kind, Method, Origin, Place, ReasonCode, Rule, Treatment};
+use crate::model::{
+    Confidence, Content, Finding, Form, Kind, Method, Origin, Place, ReasonCode, Rule, RuleObject, Treatment,
+};
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 use extract::{Found, Stand};
 use troubles::{Troubles, troubles};
@@ -53,6 +55,7 @@ const RULES: RuleFile = RuleFile {
     family: "untrusted_destination",
     reason: ReasonCode::UntrustedDestination,
     suggests: Treatment::Evidence,
+    object: RuleObject::Address,
 };
 
 /// What a URL in this content means.

@@ -1,6 +1,7 @@
 //! How one character is shown: as it is, as an escape, or as the letter that it hides.
 
 use super::{Lines, SELECTORS, TAGS};
+use crate::text::characters::is_invisible;
 
 /// How one character is shown.
 pub(super) enum Visibility {
@@ -95,27 +96,6 @@ pub(super) fn is_unseen(c: char) -> bool {
         '\n' | '\t' => false,
         ' '..='~' => false,
         '⟨' | '⟦' => true,
-        _ => matches!(
-            c,
-            '\0'..='\u{1f}'
-                | '\u{7f}'..='\u{9f}'
-                | '\u{ad}'
-                | '\u{34f}'
-                | '\u{61c}'
-                | '\u{115f}'..='\u{1160}'
-                | '\u{17b4}'..='\u{17b5}'
-                | '\u{180b}'..='\u{180f}'
-                | '\u{200b}'..='\u{200f}'
-                | '\u{2028}'..='\u{202e}'
-                | '\u{2060}'..='\u{206f}'
-                | '\u{3164}'
-                | '\u{fe00}'..='\u{fe0f}'
-                | '\u{feff}'
-                | '\u{ffa0}'
-                | '\u{fff0}'..='\u{fffb}'
-                | '\u{1bca0}'..='\u{1bca3}'
-                | '\u{1d173}'..='\u{1d17a}'
-                | '\u{e0000}'..='\u{e0fff}'
-        ),
+        _ => c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') || is_invisible(c),
     }
 }

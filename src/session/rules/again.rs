@@ -5,7 +5,7 @@
 //! denied for other reasons.
 
 use super::scene::Scene;
-use super::{Sighting, finding};
+use super::{RuleId, Sighting, finding};
 use crate::model::{Earlier, Finding, Outcome, ReasonCode};
 use crate::session::Event;
 use crate::session::intent::{Intent, Likeness};
@@ -52,9 +52,9 @@ pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
     }
     let Some(event) = latest else { return };
     let rule = if weight >= INSISTS {
-        "insists_on_denied"
+        RuleId::InsistsOnDenied
     } else {
-        "resembles_denied"
+        RuleId::ResemblesDenied
     };
     let place = format!("step {}", event.step.last);
     let sighting = Sighting {

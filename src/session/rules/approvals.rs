@@ -2,7 +2,7 @@
 
 use super::hijack::of_echo;
 use super::scene::{Role, Scene};
-use super::{Sighting, finding};
+use super::{RuleId, Sighting, finding};
 use crate::model::{Confidence, Content, ContentId, Finding, Kind, Outcome, Pointer, ToolClass};
 use crate::session::orders::{self, Strength};
 use crate::session::taint::{self, EchoKind, Standing, ValueKind};
@@ -56,7 +56,7 @@ pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
         what: &what,
         place: &place,
     };
-    found.extend(finding("approved_otherwise", scene, sighting));
+    found.extend(finding(RuleId::ApprovedOtherwise, scene, sighting));
 }
 
 /// Whether a text of this step claims consent, or wants something done quietly.
@@ -113,7 +113,9 @@ fn wider_range(scene: &Scene<'_>) -> Option<Finding> {
     let everything = |word: &str| word.starts_with("0.0.0.0") || word.starts_with("::/0");
     let named = words().any(is_address) && !words().any(everything);
     let sighting = Sighting::of(content, "the range", "the user named an address");
-    named.then(|| finding("approved_otherwise", scene, sighting)).flatten()
+    named
+        .then(|| finding(RuleId::ApprovedOtherwise, scene, sighting))
+        .flatten()
 }
 
 /// Whether the tool orders, books or buys something.
@@ -157,7 +159,7 @@ fn claimed(scene: &Scene<'_>) -> Option<Finding> {
     if since || !claims_consent(scene, echo.first.number) {
         return None;
     }
-    let mut told = of_echo("consent_claimed", scene, echo)?;
+    let mut told = of_echo(RuleId::ConsentClaimed, scene, echo)?;
     if scene.trail().delegates() {
         told.confidence = Confidence::Medium;
     }

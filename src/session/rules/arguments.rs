@@ -3,7 +3,7 @@
 
 use super::act::is_harm;
 use super::scene::Scene;
-use super::{Sighting, TextScreener, finding};
+use super::{RuleId, Sighting, TextScreener, finding};
 use crate::model::{Content, Finding, Form, Kind, Origin, Place, Severity, ToolClass};
 use crate::policy::Policy;
 use crate::session::orders;
@@ -62,7 +62,7 @@ fn program(scene: &Scene<'_>, policy: &Policy, screener: &dyn TextScreener) -> O
         .into_iter()
         .filter(|seen| is_harm(seen) && seen.severity >= Severity::High)
         .max_by_key(|seen| (seen.severity, seen.confidence))?;
-    let mut told = finding("program_call", scene, Sighting::of(first, &worst.explanation, ""))?;
+    let mut told = finding(RuleId::ProgramCall, scene, Sighting::of(first, &worst.explanation, ""))?;
     (told.reason, told.severity, told.confidence) = (worst.reason, worst.severity, worst.confidence);
     Some(told)
 }
@@ -106,7 +106,7 @@ fn deletes_all(scene: &Scene<'_>) -> Option<Finding> {
         })
     };
     let content = everything.or_else(many)?;
-    finding("deletes_all", scene, Sighting::of(content, "the statement", ""))
+    finding(RuleId::DeletesAll, scene, Sighting::of(content, "the statement", ""))
 }
 
 /// A statement that changes data, of an agent whose instructions say that it only reads.
@@ -137,7 +137,7 @@ fn writes_where_only_reading(scene: &Scene<'_>) -> Option<Finding> {
         }
     })?;
     finding(
-        "writes_where_only_reading",
+        RuleId::WritesWhereOnlyReading,
         scene,
         Sighting::of(content, "the statement", ""),
     )
@@ -164,7 +164,7 @@ fn runs_when_read(scene: &Scene<'_>) -> Option<Finding> {
             && active
             && !orders::tells_of_attacks(text)
     })?;
-    finding("runs_when_read", scene, Sighting::of(content, "the data", ""))
+    finding(RuleId::RunsWhenRead, scene, Sighting::of(content, "the data", ""))
 }
 
 /// Programs after which tools are named, and whose options do harm.

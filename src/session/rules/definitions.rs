@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::scene::Scene;
-use super::{Sighting, finding};
+use super::{RuleId, Sighting, finding};
 use crate::model::{Finding, Severity, Tool};
 use crate::session::{OfferedBy, ToolSeen};
 
@@ -27,7 +27,7 @@ pub(super) fn screen(scene: &Scene<'_>) -> Vec<Finding> {
         let seen = ToolSeen::of(tool, by);
         match here.get(tool.id.as_str()) {
             Some(other) if other.definition != seen.definition => {
-                found.extend(tell("tool_offered_twice", scene, tool, ""))
+                found.extend(tell(RuleId::ToolOfferedTwice, scene, tool, ""))
             }
             Some(_) => {}
             None => {
@@ -61,14 +61,14 @@ fn changed(scene: &Scene<'_>, tool: &Tool, seen: &ToolSeen) -> Option<Finding> {
     if first.definition == seen.definition {
         return None;
     }
-    let mut found = tell("tool_changed", scene, tool, &place)?;
+    let mut found = tell(RuleId::ToolChanged, scene, tool, &place)?;
     if in_session.is_none_or(|first| first.step == 0) {
         found.severity = Severity::Low;
     }
     Some(found)
 }
 
-fn tell(rule: &str, scene: &Scene<'_>, tool: &Tool, place: &str) -> Option<Finding> {
+fn tell(rule: RuleId, scene: &Scene<'_>, tool: &Tool, place: &str) -> Option<Finding> {
     let named = scene.step.contents.iter().find(|content| {
         content.text == tool.id && content.pointer.as_str().contains("/tools/")
             || Some(&content.text) == tool.description.as_ref()

@@ -2,7 +2,7 @@
 
 use super::act::is_harm;
 use super::scene::Scene;
-use super::{Sighting, TextScreener, finding};
+use super::{RuleId, Sighting, TextScreener, finding};
 use crate::model::{Confidence, Content, Finding, Origin, Severity, ToolClass};
 use crate::policy::Policy;
 use crate::session::effects::file_name;
@@ -102,7 +102,7 @@ fn harm(
         .max_by_key(|finding| (finding.severity, finding.confidence))?;
     let grave = worst.severity >= Severity::High && worst.confidence == Confidence::High;
     let mut told = tell(
-        "runs_harmful_file",
+        RuleId::RunsHarmfulFile,
         scene,
         content,
         written,
@@ -124,10 +124,10 @@ fn taint(scene: &Scene<'_>, content: &Content, written: &Written) -> Option<Find
         .from
         .as_ref()
         .filter(|from| !from.classes.has(ToolClass::Executes))?;
-    tell("runs_tainted_file", scene, content, written, &from.describe())
+    tell(RuleId::RunsTaintedFile, scene, content, written, &from.describe())
 }
 
-fn tell(rule: &str, scene: &Scene<'_>, content: &Content, written: &Written, place: &str) -> Option<Finding> {
+fn tell(rule: RuleId, scene: &Scene<'_>, content: &Content, written: &Written, place: &str) -> Option<Finding> {
     let file = format!("the file `{}`", crate::session::taint::short(&written.name));
     finding(rule, scene, Sighting::of(content, &file, place))
 }

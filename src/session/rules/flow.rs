@@ -1,31 +1,39 @@
 //! Where things go to, and where they came from: destinations that untrusted content named, private data that leaves.
 
-use super::hijack::{is_said, of_echo};
+use super::hijack::{Follows, is_said, of_echo};
 use super::scene::Scene;
-use super::{Sighting, finding};
+use super::{RuleId, Sighting, finding};
 use crate::model::{Finding, Kind, Origin, ToolClass};
 use crate::session::taint::{Echo, EchoKind, Provenance, Standing, Sureness, ValueKind};
 
-pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
+/// Whether private data leaves for a place that another text named.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Exfiltrates {
+    Yes,
+    No,
+}
+
+pub(super) fn screen(scene: &Scene<'_>, follows: Follows, found: &mut Vec<Finding>) -> Exfiltrates {
     match scene.step.kind {
         Kind::ToolCall | Kind::McpRequest | Kind::A2aRequest => {}
-        _ => return,
+        _ => return Exfiltrates::No,
     }
-    let hijacked = found
-        .iter()
-        .any(|finding| finding.rule == "session.follows_instruction");
     let leaving = leaving(scene);
     if let Some(echo) = after_order(scene) {
-        found.extend(of_echo("private_after_order", scene, echo));
+        found.extend(of_echo(RuleId::PrivateAfterOrder, scene, echo));
     }
     if let Some(leaving) = leaving {
         found.extend(of_echo(leaving.0, scene, leaving.1));
     } else {
         found.extend(after_private(scene));
     }
-    if !hijacked && leaving.is_none_or(|(rule, _)| rule != "exfiltration") {
+    if leaving.is_some_and(|(rule, _)| rule == RuleId::Exfiltration) {
+        return Exfiltrates::Yes;
+    }
+    if follows == Follows::No {
         found.extend(destination(scene));
     }
+    Exfiltrates::No
 }
 
 /// A destination that somebody else than the user brought up.
@@ -44,13 +52,13 @@ fn destination(scene: &Scene<'_>) -> Option<Finding> {
         false => scene.strange_destinations().find(strange)?,
     };
     let rule = match echo.sureness {
-        Sureness::Possible => "unremembered_source",
-        Sureness::Seen if scene.has(ToolClass::Pays) => "tainted_payee",
-        Sureness::Seen if scene.has(ToolClass::Executes) => "tainted_command",
+        Sureness::Possible => RuleId::UnrememberedSource,
+        Sureness::Seen if scene.has(ToolClass::Pays) => RuleId::TaintedPayee,
+        Sureness::Seen if scene.has(ToolClass::Executes) => RuleId::TaintedCommand,
         Sureness::Seen if scene.has(ToolClass::SendsOut) || scene.step.kind == Kind::A2aRequest => {
-            "tainted_destination"
+            RuleId::TaintedDestination
         }
-        Sureness::Seen => "tainted_grant",
+        Sureness::Seen => RuleId::TaintedGrant,
     };
     of_echo(rule, scene, echo)
 }
@@ -71,7 +79,7 @@ fn is_ordinary(scene: &Scene<'_>, echo: &Echo) -> bool {
 }
 
 /// Private data in what is handed out, and the rule that tells it.
-fn leaving<'a>(scene: &'a Scene<'_>) -> Option<(&'static str, &'a Echo)> {
+fn leaving<'a>(scene: &'a Scene<'_>) -> Option<(RuleId, &'a Echo)> {
     if !scene.sends_out() {
         return None;
     }
@@ -104,9 +112,9 @@ fn leaving<'a>(scene: &'a Scene<'_>) -> Option<(&'static str, &'a Echo)> {
         destination.first.number != private.first.number && !kept
     });
     Some(if unasked && elsewhere {
-        ("exfiltration", private)
+        (RuleId::Exfiltration, private)
     } else {
-        ("private_sent_out", private)
+        (RuleId::PrivateSentOut, private)
     })
 }
 
@@ -184,5 +192,5 @@ fn after_private(scene: &Scene<'_>) -> Option<Finding> {
         what: &untrusted.describe(),
         place: &sensitive.describe(),
     };
-    finding("outward_after_private", scene, sighting)
+    finding(RuleId::OutwardAfterPrivate, scene, sighting)
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::act::{Act, Doing, deletes};
 use super::scene::{Role, Scene};
-use super::{Sighting, finding};
+use super::{RuleId, Sighting, finding};
 use crate::model::{Confidence, ContentId, Finding, Kind, Method, Pointer, ToolClass, Treatment, Voice, head};
 use crate::session::taint::{Echo, EchoKind, Standing, ValueKind, plain};
 use crate::session::trail::Instruction;
@@ -19,13 +19,21 @@ const MOST_PHRASES: usize = 64;
 const MAX_CARRIER: usize = 2_000;
 const MOST_CARRIED: usize = 300;
 
-pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
+/// Whether a call follows an instruction of a text without authority.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Follows {
+    Yes,
+    No,
+}
+
+pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) -> Follows {
     match scene.step.kind {
-        Kind::ToolCall | Kind::McpRequest | Kind::A2aRequest => call(scene, found),
+        Kind::ToolCall | Kind::McpRequest | Kind::A2aRequest => return call(scene, found),
         Kind::AgentMessage => message(scene, found),
         Kind::MemoryStore => memory(scene, found),
         _ => {}
     }
+    Follows::No
 }
 
 /// How a call and an instruction agree.
@@ -60,13 +68,13 @@ const FOLLOWS: i32 = 4;
 /// Agreement that a judge should know of.
 const RESEMBLES: i32 = 3;
 
-fn call(scene: &Scene<'_>, found: &mut Vec<Finding>) {
+fn call(scene: &Scene<'_>, found: &mut Vec<Finding>) -> Follows {
     let acts = scene.acts();
     let trail = scene.trail();
     // What speaks to software is followed with any verb.
     let addressed = trail.instructions().any(|instruction| instruction.addressed);
     if !acts && !addressed && !scene.has(ToolClass::ReadsSensitive) {
-        return;
+        return Follows::No;
     }
     let (doing, phrases) = (Doing::of(scene), phrases(scene));
     let concerns =
@@ -78,11 +86,13 @@ fn call(scene: &Scene<'_>, found: &mut Vec<Finding>) {
         .map(|instruction| matched(scene, &doing, &phrases, instruction))
         .map(|matched| (agreement(scene, &matched), matched))
         .max_by_key(|(score, matched)| (*score, matched.instruction.confidence));
-    let Some((score, matched)) = best else { return };
+    let Some((score, matched)) = best else {
+        return Follows::No;
+    };
     let rule = match score {
-        FOLLOWS.. if says_what(scene, &matched) => "follows_instruction",
-        RESEMBLES.. => "resembles_instruction",
-        _ => return,
+        FOLLOWS.. if says_what(scene, &matched) => RuleId::FollowsInstruction,
+        RESEMBLES.. => RuleId::ResemblesInstruction,
+        _ => return Follows::No,
     };
     let told = tell(rule, scene, &matched).map(|mut told| {
         let certain = matched.instruction.confidence == Confidence::High && !trail.delegates();
@@ -96,6 +106,10 @@ fn call(scene: &Scene<'_>, found: &mut Vec<Finding>) {
         told
     });
     found.extend(told);
+    match rule == RuleId::FollowsInstruction {
+        true => Follows::Yes,
+        false => Follows::No,
+    }
 }
 
 /// Whether a call and an instruction agree in more than what is done: in a value or an argument that the call acts upon, or
@@ -285,7 +299,7 @@ fn is_of(scene: &Scene<'_>, echo: &Echo, instruction: &Instruction) -> bool {
     only_there && !own && echo.standing != Standing::User && (echo.instructed || !echo.author)
 }
 
-fn tell(rule: &str, scene: &Scene<'_>, matched: &Match<'_>) -> Option<Finding> {
+fn tell(rule: RuleId, scene: &Scene<'_>, matched: &Match<'_>) -> Option<Finding> {
     let place = matched.instruction.place.describe();
     let call = scene.step.tool_call.as_ref();
     let tool = call.and_then(|call| call.content).and_then(|id| scene.step.content(id));
@@ -332,7 +346,7 @@ fn message(scene: &Scene<'_>, found: &mut Vec<Finding>) {
         goes_somewhere && echo.instructed && !echo.plain && echo.standing == Standing::Stranger
     });
     if let Some(echo) = echo {
-        found.extend(of_echo("repeats_instruction", scene, echo));
+        found.extend(of_echo(RuleId::RepeatsInstruction, scene, echo));
     }
 }
 
@@ -358,7 +372,7 @@ fn memory(scene: &Scene<'_>, found: &mut Vec<Finding>) {
             }
         }
     });
-    if let Some(mut told) = echo.and_then(|echo| of_echo("stores_untrusted", scene, echo)) {
+    if let Some(mut told) = echo.and_then(|echo| of_echo(RuleId::StoresUntrusted, scene, echo)) {
         let sure = scene
             .trail()
             .instructions()
@@ -371,7 +385,7 @@ fn memory(scene: &Scene<'_>, found: &mut Vec<Finding>) {
 }
 
 /// A finding about something that was read before.
-pub(super) fn of_echo(rule: &str, scene: &Scene<'_>, echo: &Echo) -> Option<Finding> {
+pub(super) fn of_echo(rule: RuleId, scene: &Scene<'_>, echo: &Echo) -> Option<Finding> {
     let sighting = Sighting {
         content: echo.content,
         pointer: echo.pointer.clone(),

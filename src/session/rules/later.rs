@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::act::is_harm;
 use super::scene::Scene;
-use super::{Sighting, TextScreener, finding};
+use super::{RuleId, Sighting, TextScreener, finding};
 use crate::model::{
     Confidence, Content, FileUse, Finding, Kind, Origin, ReasonCode, Severity, ToolClass, Treatment, head,
 };
@@ -82,7 +82,11 @@ pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, screener: &dyn TextScre
         let wide = texts.iter().find(|content| widens(scene, content));
         if let Some(content) = wide {
             let what = format!("the file `{}`", crate::session::taint::short(name_of(&path)));
-            found.extend(finding("widens_own_rights", scene, Sighting::of(content, &what, "")));
+            found.extend(finding(
+                RuleId::WidensOwnRights,
+                scene,
+                Sighting::of(content, &what, ""),
+            ));
             return;
         }
     }
@@ -189,7 +193,11 @@ fn runs_later(scene: &Scene<'_>, content: &Content, path: &str, seen: &Finding) 
     };
     let named = addresses().next().is_some() && addresses().all(|address| taint.user_said_all(address));
     let what = format!("the file `{}`", crate::session::taint::short(name_of(path)));
-    let mut told = finding("runs_later", scene, Sighting::of(content, &what, &seen.explanation))?;
+    let mut told = finding(
+        RuleId::RunsLater,
+        scene,
+        Sighting::of(content, &what, &seen.explanation),
+    )?;
     told.reason = seen.reason.clone();
     let takes = seen.reason == ReasonCode::DataExfiltration && seen.confidence == Confidence::High;
     (told.severity, told.confidence) = match (strange || takes, named) {
@@ -279,7 +287,7 @@ fn persists(scene: &Scene<'_>, echo: &Echo, path: &str, named: bool) -> Option<F
         what: &what,
         place: &echo.first.describe(),
     };
-    let mut told = finding("persists_untrusted", scene, sighting)?;
+    let mut told = finding(RuleId::PersistsUntrusted, scene, sighting)?;
     let ordered = echo.instructed && !echo.plain;
     if (named && !ordered) || scene.trail().delegates() {
         told.confidence = Confidence::Medium;

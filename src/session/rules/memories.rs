@@ -1,7 +1,7 @@
 //! Memories that were stored out of texts without authority, in this session of the agent or an earlier one.
 
 use super::scene::Scene;
-use super::{Sighting, finding};
+use super::{RuleId, Sighting, finding};
 use crate::model::{Finding, Kind, Origin, Place};
 use crate::session::taint::short;
 
@@ -19,6 +19,6 @@ pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
             None => format!("a text of the origin `{}`", memory.origin),
         };
         let sighting = Sighting::of(content, "the memory", &place);
-        found.extend(finding("memory_from_outside", scene, sighting));
+        found.extend(finding(RuleId::MemoryFromOutside, scene, sighting));
     }
 }

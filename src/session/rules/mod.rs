@@ -1,7 +1,7 @@
 //! The rules over a session: what a step means in the light of the steps before it.
 //!
 //! A rule sees; it never decides: like a prefilter's, its finding gets a treatment from the organisation's policy. What a
-//! rule is called and what it suggests is data (`session.toml`); each file here holds what some of them look for:
+//! rule is called, what it suggests and what other code wants of it is data (`session.toml`, read by `rule_table.rs`); each file here holds what some of them look for:
 //!
 //! | file | looks for |
 //! |---|---|
@@ -38,42 +38,21 @@ mod split;
 mod split_secrets;
 
 use std::ops::Range;
-use std::sync::LazyLock;
-
-use serde::Deserialize;
 
 use super::Past;
 use super::data_file_error::DataFileError;
-use crate::model::{
-    Confidence, Content, ContentId, FileUse, Finding, Origin, Pointer, ReasonCode, Rule, Severity, Step, Treatment,
-};
+pub use super::rule_table::FAMILY;
+use super::rule_table::{self, RuleId};
+use crate::model::{Content, ContentId, FileUse, Finding, Origin, Pointer, Rule, Step};
 use crate::policy::Policy;
+use flow::Exfiltrates;
 use scene::Scene;
-
-/// The family's name: the first part of its rule ids.
-pub const FAMILY: &str = "session";
-
-static READ: LazyLock<Result<Vec<SessionRule>, DataFileError>> =
-    LazyLock::new(|| load(include_str!("session.toml")).map_err(|why| DataFileError::new("rules/session.toml", &why)));
-
-/// The rules. INVARIANT: whoever starts the program has called [`check`].
-fn rules() -> &'static [SessionRule] {
-    READ.as_deref().unwrap_or_default()
-}
 
 /// Reads the rules.
 pub(super) fn check() -> Result<(), DataFileError> {
     servers::check()?;
     later::check()?;
-    READ.as_ref().map(|_| ()).map_err(Clone::clone)
-}
-
-/// One rule over a session. Its examples are little sessions; it fires, or stays silent, on the last step of each.
-#[derive(Clone, Debug)]
-struct SessionRule {
-    rule: Rule,
-    /// What a finding says, with names in braces for what was seen.
-    explains: String,
+    rule_table::check()
 }
 
 /// What session rules ask the prefilters: what a text would do that is no content of the step, and what becomes of a file.
@@ -87,7 +66,7 @@ pub trait TextScreener {
 
 /// Every rule over a session.
 pub fn catalogue() -> impl Iterator<Item = &'static Rule> + Clone {
-    rules().iter().map(|known| &known.rule)
+    rule_table::all().iter().map(|known| &known.rule)
 }
 
 /// What the rules see in a step, in the light of what happened before it.
@@ -100,9 +79,11 @@ pub fn screen(past: &Past, step: &Step, policy: &Policy, screener: &dyn TextScre
     servers::screen(&scene, &mut found);
     later::screen(&scene, policy, screener, &mut found);
     if !past.is_empty() {
-        hijack::screen(&scene, &mut found);
-        flow::screen(&scene, &mut found);
-        outward::screen(&scene, &mut found);
+        let hijacked = hijack::screen(&scene, &mut found);
+        // One finding for the same way out is enough.
+        if flow::screen(&scene, hijacked, &mut found) == Exfiltrates::No {
+            outward::screen(&scene, &mut found);
+        }
         files::screen(&scene, policy, screener, &mut found);
         approvals::screen(&scene, &mut found);
         again::screen(&scene, &mut found);
@@ -134,11 +115,9 @@ impl<'a> Sighting<'a> {
     }
 }
 
-/// A finding of the rule of this name.
-fn finding(rule: &str, scene: &Scene<'_>, sighting: Sighting<'_>) -> Option<Finding> {
-    let known = rules()
-        .iter()
-        .find(|known| known.rule.id.strip_prefix("session.") == Some(rule))?;
+/// A finding of a rule.
+fn finding(rule: RuleId, scene: &Scene<'_>, sighting: Sighting<'_>) -> Option<Finding> {
+    let known = rule_table::rule(rule)?;
     let explanation = known
         .explains
         .replace("{tool}", &super::taint::short(scene.tool()))
@@ -149,48 +128,6 @@ fn finding(rule: &str, scene: &Scene<'_>, sighting: Sighting<'_>) -> Option<Find
         span: sighting.span,
         ..known.rule.on_step(sighting.pointer, explanation)
     })
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RuleFile {
-    rules: Vec<RuleLine>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RuleLine {
-    id: String,
-    title: String,
-    reason: String,
-    severity: String,
-    confidence: String,
-    suggests: String,
-    explains: String,
-    fires_on: Vec<String>,
-    silent_on: Vec<String>,
-}
-
-fn load(text: &str) -> Result<Vec<SessionRule>, String> {
-    let file: RuleFile = toml::from_str(text).map_err(|error| error.to_string())?;
-    let lines = file.rules.into_iter().map(|line| {
-        let unknown = |what: &str| format!("{}: `{what}` is none of the possible values", line.id);
-        let rule = Rule {
-            reason: ReasonCode::parse(&line.reason).ok_or_else(|| unknown(&line.reason))?,
-            severity: Severity::from_name(&line.severity).ok_or_else(|| unknown(&line.severity))?,
-            confidence: Confidence::from_name(&line.confidence).ok_or_else(|| unknown(&line.confidence))?,
-            suggests: Treatment::from_name(&line.suggests).ok_or_else(|| unknown(&line.suggests))?,
-            fires_on: line.fires_on,
-            silent_on: line.silent_on,
-            title: line.title,
-            id: line.id,
-        };
-        Ok(SessionRule {
-            rule,
-            explains: line.explains,
-        })
-    });
-    lines.collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Texts without authority that tell software what to do.
 
 use super::scene::Scene;
-use super::{Sighting, finding};
+use super::{RuleId, Sighting, finding};
 use crate::model::{Confidence, Content, Finding, Form, Origin, Place, ReasonCode};
 use crate::session::orders::{self, Sign, Strength};
 
@@ -33,10 +33,10 @@ fn order(scene: &Scene<'_>, content: &Content) -> Option<Finding> {
     let (strength, span) = worst?;
     let rule = match strength {
         Strength::Protective => return None,
-        Strength::Quiet => "quiet_request",
-        Strength::Forged => "forged_turns",
-        Strength::Addressed => "order_to_software",
-        Strength::Secret => "order_in_secret",
+        Strength::Quiet => RuleId::QuietRequest,
+        Strength::Forged => RuleId::ForgedTurns,
+        Strength::Addressed => RuleId::OrderToSoftware,
+        Strength::Secret => RuleId::OrderInSecret,
     };
     let sighting = Sighting {
         content: Some(content.id),

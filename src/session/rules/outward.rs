@@ -13,10 +13,11 @@ use std::collections::HashSet;
 use super::approvals::claims_consent;
 use super::flow::carries_words;
 use super::scene::{Role, Scene};
-use super::{Sighting, finding};
+use super::{RuleId, Sighting, finding};
 use crate::model::{Confidence, Content, Finding, Form, Kind, Origin, Place, Severity, ToolClass, head};
 use crate::session::KeptText;
 use crate::session::taint::{RunWord, opened, run_of, values_of};
+use crate::text::views::Normalized;
 use crate::tools;
 use places::{Destination, owned, places};
 
@@ -34,15 +35,12 @@ pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
         Kind::ToolCall | Kind::McpRequest | Kind::A2aRequest | Kind::AgentMessage => {}
         _ => return,
     }
-    // INVARIANT: `flow` runs before, so what it found is here: one finding for the same way out is enough.
-    if found.iter().any(|seen| seen.rule == "session.exfiltration") {
-        return;
-    }
     let whole = hands_out(scene);
     let sources: Vec<Source<'_>> = scene.trail().sources().map(Source::of).collect();
     let mut left = MOST_PLACES;
     for content in scene.step.contents.iter().filter(|content| speaks(content)) {
-        let text = head(&content.text, LONGEST);
+        let normal = Normalized::of(head(&content.text, LONGEST));
+        let text = normal.text();
         for place in places(text) {
             let Some(leaves) = leaves(scene, content, text, &place, whole) else {
                 continue;
@@ -59,12 +57,12 @@ pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
             let sighting = Sighting {
                 content: Some(content.id),
                 pointer: content.pointer.clone(),
-                span: place.span.clone(),
+                span: normal.raw_span(place.span.clone()),
                 what: &what,
                 place: &named.place.describe(),
             };
             let claims = claims_consent(scene, named.place.number);
-            let told = finding("carried_out", scene, sighting);
+            let told = finding(RuleId::CarriedOut, scene, sighting);
             found.extend(told.map(|told| weighed(scene, content, &place, claims, told)));
             return;
         }
@@ -89,7 +87,10 @@ impl<'a> Source<'a> {
 
     /// Whether it names a host of small letters.
     fn names(&self, host: &str) -> bool {
-        let small = || self.texts().map(str::to_ascii_lowercase).collect();
+        let small = || {
+            let texts = self.texts().map(Normalized::of);
+            texts.map(|text| text.text().to_ascii_lowercase()).collect()
+        };
         self.small.get_or_init(small).iter().any(|text| text.contains(host))
     }
 

@@ -8,12 +8,13 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use super::scene::Scene;
-use super::{Sighting, finding};
+use super::{RuleId, Sighting, finding};
 use crate::model::{Confidence, Content, FactKind, Finding, Form, Kind, Origin, Severity, Step, head};
 use crate::session::data_file_error::DataFileError;
 use crate::session::orders::{self, Sign};
 use crate::session::taint::{Standing, short};
 use crate::session::word_lists::{Listed, Signs, WordLists};
+use crate::text::views::Normalized;
 
 /// Texts of one step that are read.
 const MOST_CONTENTS: usize = 4_096;
@@ -109,12 +110,15 @@ fn method(step: &Step) -> &str {
 /// The texts of a server, small.
 fn texts<'a>(scene: &Scene<'a>, origin: Origin) -> impl Iterator<Item = (&'a Content, String)> {
     let contents = scene.step.contents.iter().take(MOST_CONTENTS);
-    contents
-        .filter(move |content| content.origin == origin)
-        .map(|content| (content, head(&content.text, LONGEST).to_lowercase()))
+    contents.filter(move |content| content.origin == origin).map(|content| {
+        (
+            content,
+            Normalized::of(head(&content.text, LONGEST)).text().to_lowercase(),
+        )
+    })
 }
 
-fn tell(rule: &str, scene: &Scene<'_>, content: &Content, what: &str) -> Option<Finding> {
+fn tell(rule: RuleId, scene: &Scene<'_>, content: &Content, what: &str) -> Option<Finding> {
     finding(rule, scene, Sighting::of(content, what, method(scene.step)))
 }
 
@@ -126,7 +130,7 @@ fn form(scene: &Scene<'_>) -> Option<Finding> {
         // "Never enter a password here."
         asks && asked(&text.replace('_', " ")).has(Asked::Secrets) && !orders::signs_of(text).has(Sign::Forbids)
     })?;
-    tell("form_wants_secret", scene, content, "the form")
+    tell(RuleId::FormWantsSecret, scene, content, "the form")
 }
 
 /// Another agent that asks for credentials, for what its caller was told, or for its files.
@@ -140,7 +144,7 @@ fn demand(scene: &Scene<'_>) -> Option<Finding> {
         };
         text.split(['.', '!', '?', '\n', '。']).any(demands) && !orders::tells_of_attacks(text)
     })?;
-    let mut told = tell("server_wants_talk", scene, content, "the answer")?;
+    let mut told = tell(RuleId::ServerWantsTalk, scene, content, "the answer")?;
     told.confidence = Confidence::Medium;
     Some(told)
 }
@@ -155,7 +159,7 @@ fn completion(scene: &Scene<'_>) -> Option<Finding> {
     let (content, text) = texts(scene, Origin::ToolOutput).find(|(content, text)| {
         content.form != Form::Key && asked(text).has(Asked::Talk) && !orders::tells_of_attacks(text)
     })?;
-    let mut told = tell("server_wants_talk", scene, content, "the completion")?;
+    let mut told = tell(RuleId::ServerWantsTalk, scene, content, "the completion")?;
     if !(everywhere || asked(&text).has(Asked::Whole)) {
         (told.severity, told.confidence) = (Severity::Medium, Confidence::Medium);
     }
@@ -171,7 +175,7 @@ fn private_file(scene: &Scene<'_>) -> Option<Finding> {
             let uri = content.text.to_ascii_lowercase();
             uri.starts_with("file:") && asked(&uri).has(Asked::Files)
         })?;
-    tell("links_private_file", scene, content, "the link")
+    tell(RuleId::LinksPrivateFile, scene, content, "the link")
 }
 
 /// Whether the argument that a description is about has an address for a default.
@@ -207,7 +211,7 @@ fn feeds(scene: &Scene<'_>) -> Option<Finding> {
         carries && orders.iter().any(|pointer| pointer.contains(&within))
     })?;
     tell(
-        "feeds_definition",
+        RuleId::FeedsDefinition,
         scene,
         content,
         &format!("`{}`", short(content.label.as_deref().unwrap_or_default())),
@@ -250,7 +254,7 @@ fn definitions(scene: &Scene<'_>) -> Vec<Finding> {
         if !(strong || weak) {
             continue;
         }
-        let told = tell("definition_wants_more", scene, content, "the definition").map(|mut told| {
+        let told = tell(RuleId::DefinitionWantsMore, scene, content, "the definition").map(|mut told| {
             if !strong {
                 (told.severity, told.confidence) = (Severity::Medium, Confidence::Medium);
             }

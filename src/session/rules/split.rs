@@ -1,7 +1,7 @@
 //! An instruction in two pieces: one output ends with its beginning, the next begins with its end.
 
 use super::scene::Scene;
-use super::{Sighting, TextScreener, finding};
+use super::{RuleId, Sighting, TextScreener, finding};
 use crate::model::{Confidence, Content, Finding, Form, Kind, Origin, Place, ReasonCode, Severity, head};
 use crate::policy::Policy;
 
@@ -45,7 +45,7 @@ pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, screener: &dyn TextScre
                 what: "the text",
                 place: &end.place.describe(),
             };
-            found.extend(finding("split_instruction", scene, sighting));
+            found.extend(finding(RuleId::SplitInstruction, scene, sighting));
             return;
         }
     }

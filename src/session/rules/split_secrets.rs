@@ -1,7 +1,7 @@
 //! Credentials that come in pieces: the end of a text of an earlier step, and the beginning of one of this step.
 
 use super::scene::Scene;
-use super::{Sighting, TextScreener, finding};
+use super::{RuleId, Sighting, TextScreener, finding};
 use crate::model::{Confidence, Content, Finding, Form, Kind, Origin, Place, ReasonCode, head};
 use crate::policy::Policy;
 
@@ -47,7 +47,7 @@ pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, screener: &dyn TextScre
                     what: "",
                     place: &end.place.describe(),
                 };
-                found.extend(finding("split_secret", scene, sighting));
+                found.extend(finding(RuleId::SplitSecret, scene, sighting));
                 break;
             }
         }

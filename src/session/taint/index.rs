@@ -9,11 +9,13 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::capacity::{Capacity, ENTRY_BYTES, KEY_BYTES, PLACE_BYTES};
-use super::hash::Slots;
 use super::prints::{all_values, stem};
+use super::slots::Slots;
 use super::values::Value;
-use super::{Provenance, layers, words};
+use super::{Provenance, layers, shingles};
 use crate::model::head;
+use crate::text::views::Normalized;
+use crate::text::words;
 
 /// Bytes that are read of one step.
 const MOST_BYTES: usize = 256 * 1024;
@@ -105,10 +107,12 @@ impl TaintIndex {
             self.forget(place);
             return;
         };
+        let normal = Normalized::of(text);
+        let text = normal.text();
         let within = |span: &Range<usize>| {
-            instructions
-                .iter()
-                .any(|window| window.start < span.end && span.start < window.end)
+            let span = normal.raw_span(span.clone());
+            let mut windows = instructions.iter();
+            windows.any(|window| window.start < span.end && span.start < window.end)
         };
         let layers = layers::layers(text);
         for value in all_values(text, &layers) {
@@ -119,7 +123,7 @@ impl TaintIndex {
             self.learn_value(&value, place_index, flags, place);
         }
         let take = |text: &str, index: &mut Self| {
-            for shingle in words::chosen(text) {
+            for shingle in shingles::chosen(text) {
                 if index.room.shingles == 0 {
                     index.forget(place);
                     return;
@@ -162,7 +166,8 @@ impl TaintIndex {
 
     /// Learns what the user said.
     pub fn learn_user(&mut self, text: &str) {
-        let text = head(text, MAX_LEARNED);
+        let normal = Normalized::of(head(text, MAX_LEARNED));
+        let text = normal.text();
         self.learn_trusted(text);
         let most = self.capacity.of_user;
         learn_words(text, &mut self.user_words, &mut self.user_stems, most);
@@ -179,7 +184,8 @@ impl TaintIndex {
     /// Learns the agent's own instructions. What they say of addresses and the like counts as the user's; their words stand
     /// for the user's only as long as no user spoke: instructions name everything that an agent can do.
     pub fn learn_instructions(&mut self, text: &str) {
-        let text = head(text, MAX_LEARNED);
+        let normal = Normalized::of(head(text, MAX_LEARNED));
+        let text = normal.text();
         self.learn_trusted(text);
         learn_words(text, &mut self.own_words, &mut self.own_stems, self.capacity.of_user);
     }
@@ -189,7 +195,7 @@ impl TaintIndex {
         for value in all_values(text, &layers::layers(text)) {
             add(&mut self.user_values, value.key, most);
         }
-        for (_, shingle) in words::shingles(text) {
+        for (_, shingle) in shingles::shingles(text) {
             add(&mut self.user_shingles, shingle, most);
         }
     }

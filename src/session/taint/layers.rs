@@ -7,6 +7,7 @@ use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use super::values::tokens;
+use crate::text::views::Normalized;
 
 /// Encodings within encodings that are opened.
 const DEEPEST: usize = 2;
@@ -124,7 +125,7 @@ fn percent(token: &str) -> Option<String> {
 fn readable(bytes: Vec<u8>) -> Option<String> {
     let text = String::from_utf8(bytes).ok()?;
     let odd = text.chars().filter(|c| c.is_control() && !c.is_whitespace()).count();
-    (text.len() >= 4 && odd == 0).then_some(text)
+    (text.len() >= 4 && odd == 0).then(|| Normalized::of(&text).into_text().into_owned())
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! ## What is remembered
 //!
 //! Of every untrusted text its *values* (addresses, accounts, hosts, paths, ids, names of tools: `values.rs`) and
-//! *shingles* (five words in a row: `words.rs`), also of what stands encoded in it (`layers.rs`). Of what the user and
+//! *shingles* (five words in a row: `shingles.rs`), also of what stands encoded in it (`layers.rs`). Of what the user and
 //! the agent's instructions say the same, and their words: what the user said himself is nobody else's.
 //! Only fingerprints are kept, no text.
 //!
@@ -18,22 +18,23 @@
 
 mod capacity;
 mod echo;
-mod hash;
 mod index;
 mod layers;
 mod places;
 mod prints;
 mod provenance;
+mod shingles;
+mod slots;
 mod values;
-mod words;
 
 pub use echo::{Echo, EchoKind, Standing, Sureness};
 pub use index::TaintIndex;
 pub use provenance::Provenance;
 pub use values::ValueKind;
 
+pub(super) use crate::text::words::plain;
 pub(super) use places::{find_passage, find_value, find_words, places_of};
-pub(super) use prints::{RunWord, keys_of, opened, plain, run_of, stem, values_of, words_of};
+pub(super) use prints::{RunWord, keys_of, opened, run_of, stem, values_of, words_of};
 pub(super) use provenance::short;
 
 #[cfg(test)]

@@ -4,8 +4,10 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::layers;
-use super::prints::all_values;
-use super::words;
+use super::prints::{all_values, values_of};
+use super::shingles;
+use crate::text::views::Normalized;
+use crate::text::words;
 
 /// Words by which an instruction is found again.
 const FIRST_WORDS: usize = 6;
@@ -14,10 +16,11 @@ const MOST_PLACES: usize = 64;
 
 /// The values of a text to which something can be sent.
 pub(in crate::session) fn places_of(text: &str) -> Vec<Range<usize>> {
-    let values = all_values(text, &layers::layers(text)).into_iter();
+    let normal = Normalized::of(text);
+    let values = all_values(normal.text(), &layers::layers(normal.text())).into_iter();
     values
         .filter(|value| value.kind.is_destination())
-        .map(|value| value.span)
+        .map(|value| normal.raw_span(value.span))
         .take(MOST_PLACES)
         .collect()
 }
@@ -30,24 +33,23 @@ pub(in crate::session) fn find_value(text: &str, written: &str) -> Option<Range<
     if let Some(start) = text.find(written) {
         return Some(start..start + written.len());
     }
-    let keys: HashSet<u64> = all_values(written, &layers::layers(written))
-        .into_iter()
-        .map(|value| value.key)
-        .collect();
-    let values = all_values(text, &layers::layers(text));
+    let keys: HashSet<u64> = values_of(written).into_iter().map(|(_, key)| key).collect();
+    let normal = Normalized::of(text);
+    let values = all_values(normal.text(), &layers::layers(normal.text()));
     values
         .into_iter()
         .find(|value| keys.contains(&value.key))
-        .map(|value| value.span)
+        .map(|value| normal.raw_span(value.span))
 }
 
 /// Where a passage stands in a text: from the first words that both have in a row to the last.
 pub(in crate::session) fn find_passage(text: &str, written: &str) -> Option<Range<usize>> {
-    let known: HashSet<u64> = words::shingles(written).map(|(_, hash)| hash).collect();
-    let mut met = words::shingles(text).filter(|(_, hash)| known.contains(hash));
+    let (written, normal) = (Normalized::of(written), Normalized::of(text));
+    let known: HashSet<u64> = shingles::shingles(written.text()).map(|(_, hash)| hash).collect();
+    let mut met = shingles::shingles(normal.text()).filter(|(_, hash)| known.contains(hash));
     let (first, _) = met.next()?;
     let end = met.last().map_or(first.end, |(last, _)| last.end);
-    Some(first.start..end)
+    Some(normal.raw_span(first.start..end))
 }
 
 /// Where words (as [`plain`](super::plain) writes them) stand in a text.
@@ -56,13 +58,14 @@ pub(in crate::session) fn find_words(text: &str, plain: &str) -> Option<Range<us
     let head = wanted
         .get(..wanted.len().min(FIRST_WORDS))
         .filter(|head| !head.is_empty())?;
-    let there: Vec<words::Word> = words::words(text).collect();
+    let normal = Normalized::of(text);
+    let there: Vec<words::Word> = words::words(normal.text()).collect();
     let start = there
         .windows(head.len())
         .position(|window| window.iter().map(|word| word.hash).eq(head.iter().copied()))?;
     let first = there.get(start)?;
     let last = there.get((start + wanted.len()).min(there.len()) - 1)?;
-    Some(first.start..last.end)
+    Some(normal.raw_span(first.start..last.end))
 }
 
 #[cfg(test)]

@@ -2,16 +2,13 @@
 
 use super::layers::{self, Layer};
 use super::values::{self, Value, ValueKind};
-use super::words;
-
-/// The words of a text with single spaces between and around them, for comparison of phrases.
-pub(in crate::session) fn plain(text: &str) -> String {
-    words::plain(text)
-}
+use crate::text::views::Normalized;
+use crate::text::words;
 
 /// The values of a text that point at something, each with its kind and its fingerprint.
 pub(in crate::session) fn values_of(text: &str) -> Vec<(ValueKind, u64)> {
-    all_values(text, &layers::layers(text))
+    let normal = Normalized::of(text);
+    all_values(normal.text(), &layers::layers(normal.text()))
         .into_iter()
         .map(|value| (value.kind, value.key))
         .collect()
@@ -55,7 +52,7 @@ pub(in crate::session) fn stem(word: &str) -> u64 {
     words::word(words::stem(word))
 }
 
-/// The values of a text and of what stands encoded in it; those have the span of the encoding.
+/// The values of a normalised text and of what stands encoded in it; those have the span of the encoding.
 pub(super) fn all_values(text: &str, layers: &[Layer]) -> Vec<Value> {
     let mut found = Vec::new();
     values::values(text, &mut found);
@@ -83,6 +80,8 @@ pub(in crate::session) struct RunWord {
 
 /// The words of a text, in order.
 pub(in crate::session) fn run_of(text: &str) -> Vec<RunWord> {
+    let normal = Normalized::of(text);
+    let text = normal.text();
     let found = words::words(text).map(|word| {
         let written = text.get(word.start..word.end).unwrap_or_default();
         let digits = written.bytes().filter(u8::is_ascii_digit).count();

@@ -1,6 +1,6 @@
 //! Values: the parts of a text that point at something in the world — addresses, accounts, hosts, paths, ids, names.
 //!
-//! They are found by their shape alone, and known again by a fingerprint in which case, spacing and separators do not
+//! They are found in normalised texts, by their shape alone, and known again by a fingerprint in which case, spacing and separators do not
 //! count. Whether a value is dangerous is not known here.
 
 mod numbers;
@@ -8,8 +8,8 @@ mod shapes;
 
 use std::ops::Range;
 
-use super::hash::Hasher;
-use super::words::is_invisible;
+use crate::text::fingerprint::Hasher;
+use crate::text::views::Normalized;
 use shapes::{is_account, is_called, is_file, is_host, is_id, is_name, is_path};
 
 /// What kind of value it is.
@@ -317,7 +317,7 @@ fn key(kind: ValueKind, value: &str) -> u64 {
         ValueKind::Path => value.trim_start_matches(['.', '/', '~']).trim_end_matches('/'),
         _ => value,
     };
-    for c in value.chars().filter(|c| !is_invisible(*c)) {
+    for c in value.chars() {
         let counts = match kind {
             ValueKind::Account | ValueKind::Id | ValueKind::Name => c.is_alphanumeric(),
             ValueKind::Path => c != '"',
@@ -330,7 +330,7 @@ fn key(kind: ValueKind, value: &str) -> u64 {
             | ValueKind::Handle => true,
         };
         if counts {
-            hasher.letter(wide_to_plain(c));
+            hasher.letter(c);
         }
     }
     hasher.finish()
@@ -338,15 +338,7 @@ fn key(kind: ValueKind, value: &str) -> u64 {
 
 /// The fingerprint of a tool's name, as it is known again where a text names the tool.
 pub(super) fn name_key(name: &str) -> u64 {
-    key(ValueKind::Name, name)
-}
-
-/// Full-width forms of ASCII.
-fn wide_to_plain(c: char) -> char {
-    match u32::from(c) {
-        wide @ 0xff01..=0xff5e => char::from_u32(wide - 0xfee0).unwrap_or(c),
-        _ => c,
-    }
+    key(ValueKind::Name, Normalized::of(name).text())
 }
 
 #[cfg(test)]

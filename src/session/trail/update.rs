@@ -11,6 +11,7 @@ use crate::session::effects::InstructionSpan;
 use crate::session::source_text::{KeptText, SourceText};
 use crate::session::taint::{Provenance, plain, stem};
 use crate::session::{LearnedText, StepRecord, approval};
+use crate::text::views::Normalized;
 use crate::tools::ToolClass;
 
 /// Instructions that are remembered. The first ones stay, of the later ones the latest do.
@@ -167,7 +168,7 @@ impl Trail {
         if matches!(place.origin, Origin::ToolDescription | Origin::Unknown) {
             return;
         }
-        for request in requests(text).take(REQUESTS_OF_ONE) {
+        for request in requests(Normalized::of(text).text()).take(REQUESTS_OF_ONE) {
             self.take_instruction(place, request, Confidence::Low, false);
         }
         let private = place.classes.has(ToolClass::ReadsSensitive);

@@ -52,7 +52,7 @@ pub(crate) use fold::fold_pattern;
 pub(crate) use hidden::{is_zero_width, selector_byte};
 pub(crate) use invisible_digits::{FEWEST_BITS, is_digit};
 pub(crate) use json::{Leaf, MOST_LEAVES, leaves};
-pub(crate) use normalize::{escape_sequence_length, is_invisible};
+pub(crate) use normalize::{Normalized, escape_sequence_length};
 pub(crate) use triage::Triage;
 
 /// How many layers of encoding are taken off.

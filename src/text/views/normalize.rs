@@ -1,42 +1,18 @@
 //! Compatibility normalisation (NFKC) without invisible characters, control characters and stuffed marks.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::canonical_combining_class;
 
-use super::span_map::{Derived, Writer};
+use super::span_map::{Derived, SpanMap, Writer};
 use crate::text::bytes::any;
 use crate::text::bytes::is_odd_control;
+use crate::text::characters::is_invisible;
 
 /// More marks than any writing system puts on one letter.
 const MOST_MARKS: usize = 8;
-
-/// Whether a character shows nothing by itself: joiners, direction marks, variation selectors, tags, fillers, soft hyphens.
-pub(crate) const fn is_invisible(c: char) -> bool {
-    matches!(
-        c,
-        '\u{ad}'
-            | '\u{34f}'
-            | '\u{61c}'
-            | '\u{115f}'
-            | '\u{1160}'
-            | '\u{17b4}'
-            | '\u{17b5}'
-            | '\u{180b}'..='\u{180f}'
-            | '\u{200b}'..='\u{200f}'
-            | '\u{202a}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{3164}'
-            | '\u{fe00}'..='\u{fe0f}'
-            | '\u{feff}'
-            | '\u{ffa0}'
-            | '\u{fff9}'..='\u{fffb}'
-            | '\u{1bca0}'..='\u{1bca3}'
-            | '\u{1d173}'..='\u{1d17a}'
-            | '\u{e0000}'..='\u{e0fff}'
-    )
-}
 
 /// Whether a character is a mark that is put on letters of the Latin, Greek and Cyrillic scripts.
 pub(super) const fn is_stuffable_mark(c: char) -> bool {
@@ -74,6 +50,43 @@ fn shown_gap(sequence: &str) -> &'static str {
         Some(b'C' | b'G' | b'I' | b'a' | b'`') => " ",
         Some(b'B' | b'E' | b'F' | b'H' | b'd' | b'e' | b'f') => "\n",
         _ => "",
+    }
+}
+
+/// A text normalised, with the way back: for those who read words, and need no other view.
+pub(crate) struct Normalized<'t> {
+    text: Cow<'t, str>,
+    map: SpanMap,
+}
+
+impl<'t> Normalized<'t> {
+    /// The normalised form of a text; the text itself where that changes nothing.
+    pub(crate) fn of(text: &'t str) -> Self {
+        /// No compatibility form takes more bytes for one.
+        const GROWS: usize = 8;
+        match normalize(text, text.len().saturating_mul(GROWS)) {
+            None => Self {
+                text: Cow::Borrowed(text),
+                map: SpanMap::Identity,
+            },
+            Some(derived) => Self {
+                text: Cow::Owned(derived.text),
+                map: derived.map,
+            },
+        }
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub(crate) fn into_text(self) -> Cow<'t, str> {
+        self.text
+    }
+
+    /// The bytes of the raw text from which a span was made.
+    pub(crate) fn raw_span(&self, span: Range<usize>) -> Range<usize> {
+        self.map.source_span(span)
     }
 }
 

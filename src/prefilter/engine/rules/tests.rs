@@ -1,4 +1,5 @@
 use super::*;
+use crate::model::rule_keys;
 
 rule_keys! {
     enum Key {
@@ -14,6 +15,7 @@ fn load(text: &'static str) -> Result<RuleTable<Key>, String> {
         family: "x",
         reason: ReasonCode::Obfuscation,
         suggests: Treatment::Evidence,
+        object: RuleObject::Words,
     };
     RuleTable::load(&file).map_err(|error| error.to_string())
 }

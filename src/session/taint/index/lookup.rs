@@ -7,7 +7,9 @@ use super::{AUTHOR, INSTRUCTED, MOST_BYTES, PLAIN, TaintIndex};
 use crate::model::{Content, ContentId, Kind, Origin, Place, Pointer, Step, head, nearest_double};
 use crate::session::taint::prints::{all_values, stem};
 use crate::session::taint::values::{self, Value, ValueKind};
-use crate::session::taint::{Echo, EchoKind, Provenance, Standing, Sureness, layers, words};
+use crate::session::taint::{Echo, EchoKind, Provenance, Standing, Sureness, layers, shingles};
+use crate::text::views::Normalized;
+use crate::text::words;
 
 /// Echoes that are told of one step.
 const MOST_ECHOES: usize = 256;
@@ -46,6 +48,9 @@ impl TaintIndex {
     }
 
     fn look_at(&self, content: &Content, text: &str, echoes: &mut Vec<Echo>) {
+        let before = echoes.len();
+        let normal = Normalized::of(text);
+        let text = normal.text();
         let layers = layers::layers(text);
         for value in all_values(text, &layers) {
             let written = text.get(value.span.clone()).unwrap_or_default();
@@ -54,6 +59,9 @@ impl TaintIndex {
         echoes.extend(self.passage(content, text, None));
         for layer in layers {
             echoes.extend(self.passage(content, &layer.text, Some(layer.span)));
+        }
+        for echo in echoes.iter_mut().skip(before) {
+            echo.span = normal.raw_span(echo.span.clone());
         }
     }
 
@@ -120,7 +128,7 @@ impl TaintIndex {
         if self.shingles.is_empty() {
             return None;
         }
-        let mut met = words::shingles(text).filter_map(|(span, hash)| {
+        let mut met = shingles::shingles(text).filter_map(|(span, hash)| {
             let seen = self.shingles.get(&hash)?;
             (!self.user_shingles.contains(&hash)).then_some((span, seen))
         });
@@ -142,7 +150,8 @@ impl TaintIndex {
 
     /// Where a passage of a text was read first.
     pub(in crate::session) fn passage_of(&self, text: &str) -> Option<Arc<Provenance>> {
-        let mut met = words::shingles(text).filter_map(|(_, hash)| self.shingles.get(&hash));
+        let normal = Normalized::of(text);
+        let mut met = shingles::shingles(normal.text()).filter_map(|(_, hash)| self.shingles.get(&hash));
         let (first, _second) = (met.next()?, met.next()?);
         self.places.get(usize::from(first.place)).cloned()
     }

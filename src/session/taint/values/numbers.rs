@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{Value, ValueKind, key};
-use crate::session::taint::hash::Hasher;
+use crate::text::fingerprint::Hasher;
 
 /// Numbers: long ones with whatever separates their groups, accounts in groups of four, and distinctive short ones.
 pub(super) fn numbers(text: &str, found: &mut Vec<Value>) {

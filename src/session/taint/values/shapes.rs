@@ -2,8 +2,6 @@
 
 use std::ops::Range;
 
-use crate::session::taint::words::is_invisible;
-
 /// What files end in: `report.pdf` is no host.
 const EXTENSIONS: &[&str] = &[
     "pdf", "doc", "docx", "xls", "xlsx", "ppt", "pptx", "txt", "md", "csv", "tsv", "json", "jsonl", "xml", "yaml",
@@ -27,9 +25,7 @@ pub(super) fn is_host(text: &str) -> bool {
     let mut last = "";
     for label in text.split('.') {
         let fine = (1..=63).contains(&label.len())
-            && label
-                .chars()
-                .all(|c| c.is_alphanumeric() || c == '-' || is_invisible(c))
+            && label.chars().all(|c| c.is_alphanumeric() || c == '-')
             && !label.starts_with('-');
         if !fine {
             return false;

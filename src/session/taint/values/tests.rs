@@ -11,7 +11,7 @@ fn seen(text: &str) -> Vec<(ValueKind, &str)> {
 
 fn keys(text: &str) -> Vec<u64> {
     let mut found = Vec::new();
-    values(text, &mut found);
+    values(Normalized::of(text).text(), &mut found);
     found.into_iter().map(|value| value.key).collect()
 }
 
