@@ -67,8 +67,24 @@ impl Output for NamedFile {
     }
 }
 
-fn appending(path: &Path) -> std::io::Result<File> {
-    std::fs::OpenOptions::new().create(true).append(true).open(path)
+/// Opens a file for appending; a new one can be read by its user alone.
+///
+/// # Errors
+///
+/// Also where it is a pipe: to open it waits for a reader, and a reader that stops would stop the guardian.
+pub(super) fn appending(path: &Path) -> std::io::Result<File> {
+    let mut options = std::fs::OpenOptions::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+        if std::fs::metadata(path).is_ok_and(|file| file.file_type().is_fifo()) {
+            return Err(std::io::Error::other(
+                "expected a file, found a named pipe; write to a file, or to `stderr` and pipe that",
+            ));
+        }
+        options.mode(0o600);
+    }
+    options.create(true).append(true).open(path)
 }
 
 /// What tells a file from another one of the same name: device and number.

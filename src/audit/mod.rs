@@ -71,12 +71,12 @@ pub fn check(settings: &Settings) -> Result<(), AuditError> {
         file: path.clone(),
         why,
     };
-    let mut options = std::fs::OpenOptions::new();
-    if path.exists() {
-        return options.append(true).open(path).map(drop).map_err(failed);
+    let was_there = path.exists();
+    file::appending(path).map_err(failed)?;
+    match was_there {
+        true => Ok(()),
+        false => std::fs::remove_file(path).map_err(failed),
     }
-    options.create_new(true).append(true).open(path).map_err(failed)?;
-    std::fs::remove_file(path).map_err(failed)
 }
 
 /// The audit log: opens tickets.

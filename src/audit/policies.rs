@@ -35,7 +35,11 @@ pub fn keep_policies<'a>(folder: &Path, policies: impl IntoIterator<Item = (&'a 
         }
         // Renamed when whole: nobody reads half a policy.
         let part = folder.join(format!(".{version}.part"));
-        std::fs::File::create(&part)?.write_all(source.as_bytes())?;
+        let mut options = std::fs::OpenOptions::new();
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.create(true).write(true).truncate(true).open(&part)?;
+        file.write_all(source.as_bytes())?;
         std::fs::rename(&part, &path)?;
     }
     remove_oldest(folder)

@@ -33,6 +33,7 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
         config.server.listen = listen;
     }
     start_logging(&config, Quiet::No)?;
+    outlive_file_limits();
     telemetry::metrics_handle();
     let guardian = Arc::new(app::guardian(&config, &audit::Settings::Stderr)?);
     let server = Server::bind(
@@ -141,6 +142,24 @@ struct Reloaded {
     control: Control,
     gateways: gateway::Reload,
 }
+
+/// A file that may not grow any further counts as one that cannot be written. Without a handler, the system ends the process
+/// (SIGXFSZ).
+#[cfg(unix)]
+fn outlive_file_limits() {
+    use tokio::signal::unix::{SignalKind, signal};
+    const SIGXFSZ: i32 = if cfg!(any(target_arch = "mips", target_arch = "mips64")) {
+        31
+    } else {
+        25
+    };
+    if let Err(error) = signal(SignalKind::from_raw(SIGXFSZ)) {
+        tracing::warn!(%error, "a limit of the size of files would end the process");
+    }
+}
+
+#[cfg(not(unix))]
+fn outlive_file_limits() {}
 
 #[cfg(unix)]
 async fn heed_signals(parts: Reloaded) {

@@ -69,14 +69,19 @@ impl Withheld {
         Self(Texts::All)
     }
 
-    /// The texts that findings call secret, and personal data that the policy masks or denies.
-    pub fn of<'a>(step: &Step, treated: impl Iterator<Item = (&'a Finding, Treatment)>) -> Self {
+    /// The texts that findings call secret, personal data that the policy masks or denies, and `more` of them: those that stand
+    /// in no content.
+    pub fn of<'a>(
+        step: &'a Step,
+        treated: impl Iterator<Item = (&'a Finding, Treatment)>,
+        more: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
         let texts = treated.filter(|(finding, treatment)| is_sensitive(finding, *treatment));
         let texts = texts.filter_map(|(finding, _)| {
             let content = step.content(finding.content?)?;
             content.text.get(finding.span.clone())
         });
-        Self::these(texts)
+        Self::these(texts.chain(more))
     }
 
     /// These texts, and what they read like in a pointer.
@@ -119,6 +124,14 @@ impl Withheld {
         }
     }
 
+    /// A place without them: a secret can be the name of a member.
+    pub fn pointer(&self, pointer: &Pointer) -> Pointer {
+        match self.without(pointer.as_str()) {
+            Cow::Borrowed(same) if same.len() == pointer.as_str().len() => pointer.clone(),
+            cleaned => Pointer::new(cleaned),
+        }
+    }
+
     /// A text from outside without them.
     pub fn clean_text(&self, text: &str) -> Clean<String> {
         Clean(self.without(text).into_owned())
@@ -152,9 +165,7 @@ impl Withheld {
         let moved = verdict.local.iter_mut().flat_map(|opinion| &mut opinion.evidence);
         let moved = moved.map(|moved| &mut moved.pointer);
         for pointer in findings.chain(examined).chain(moved).chain(&mut verdict.coverage.cut) {
-            if let Cow::Owned(cleaned) = self.without(pointer.as_str()) {
-                *pointer = Pointer::new(cleaned);
-            }
+            *pointer = self.pointer(pointer);
         }
         Clean(verdict)
     }

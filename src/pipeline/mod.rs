@@ -34,6 +34,7 @@ mod local;
 mod local_draft;
 mod local_opinion;
 mod mask;
+mod names_and_ids;
 mod observe;
 mod organisation;
 mod recall;

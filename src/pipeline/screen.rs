@@ -6,6 +6,7 @@ use super::Organisation;
 use super::draft::Draft;
 use super::egress::Egress;
 use super::examiner::Examiner;
+use super::names_and_ids as names;
 use crate::model::{
     Content, Decision, Diagnostic, Finding, Kind, Method, Origin, Place, ReasonCode, Screening, Step, Treatment,
     Verdict, Withheld,
@@ -13,7 +14,7 @@ use crate::model::{
 use crate::policy::Policy;
 use crate::prefilter::Prefilters;
 use crate::session::{self, Obvious, Past, rules};
-use crate::telemetry::names;
+use crate::telemetry;
 
 /// A screened step: each finding with its treatment.
 pub(super) struct Screened {
@@ -24,6 +25,8 @@ pub(super) struct Screened {
     hidden: Withheld,
     /// What makes the step one that needs no judge, as long as nothing was seen in it that weighs.
     obvious: Option<&'static Obvious>,
+    /// Credentials in names and ids, where no rule for contents sees them.
+    in_names: Vec<String>,
 }
 
 impl Examiner {
@@ -58,12 +61,14 @@ impl Screened {
         }
         let hidden = Withheld::these(hidden.into_iter());
         let obvious = session::obvious(past, &step, policy).filter(|_| screening.coverage.cut.is_empty());
+        let in_names = names::credentials(prefilters, &step, policy);
         Self {
             step,
             screening,
             treatments,
             hidden,
             obvious,
+            in_names,
         }
     }
 
@@ -145,6 +150,7 @@ impl Screened {
         Withheld::of(
             &self.step,
             self.screening.findings.iter().zip(self.treatments.iter().copied()),
+            self.in_names.iter().map(String::as_str),
         )
     }
 
@@ -162,7 +168,8 @@ impl Screened {
     pub(super) fn complete(self, mut verdict: Verdict, organisation: &Organisation) -> Verdict {
         for (finding, treatment) in self.screening.findings.iter().zip(&self.treatments) {
             let family = finding.rule.split('.').next().unwrap_or_default().to_owned();
-            metrics::counter!(names::FINDINGS, "family" => family, "treatment" => treatment.as_str()).increment(1);
+            metrics::counter!(telemetry::names::FINDINGS, "family" => family, "treatment" => treatment.as_str())
+                .increment(1);
         }
         verdict.findings = self.screening.findings;
         verdict.coverage = self.screening.coverage;

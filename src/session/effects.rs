@@ -4,7 +4,9 @@
 use std::ops::Range;
 
 use super::rule_table::rule_of;
-use crate::model::{Confidence, Content, Finding, Form, Origin, Place, Pointer, ReasonCode, Severity, Step, head};
+use crate::model::{
+    Confidence, Content, Finding, Form, Origin, Place, Pointer, ReasonCode, Severity, Step, Withheld, head,
+};
 use crate::policy::Policy;
 use crate::tools::{ClassSet, ToolClass, classes_of_call};
 
@@ -44,20 +46,20 @@ pub struct InstructionSpan {
 }
 
 impl Effects {
-    /// What a step did, given what was found in it.
-    pub fn of(step: &Step, findings: &[Finding], policy: &Policy) -> Self {
+    /// What a step did, given what was found in it, and what must not be repeated.
+    pub fn of(step: &Step, findings: &[Finding], withheld: &Withheld, policy: &Policy) -> Self {
         let classified = step.tool_call.as_ref().map(|call| classes_of_call(step, call, policy));
         let classes = classified.map(|classified| classified.set).unwrap_or_default();
         Self {
             classes,
-            files: files_written(step, classes),
-            instructions: instructions(step, findings),
+            files: files_written(step, classes, withheld),
+            instructions: instructions(step, findings, withheld),
         }
     }
 }
 
 /// Stretches of external texts that read like instructions, each with what follows the words that gave it away.
-fn instructions(step: &Step, findings: &[Finding]) -> Vec<InstructionSpan> {
+fn instructions(step: &Step, findings: &[Finding], withheld: &Withheld) -> Vec<InstructionSpan> {
     let mut stretches: Vec<InstructionSpan> = Vec::new();
     for finding in findings {
         let manipulates = matches!(
@@ -76,18 +78,19 @@ fn instructions(step: &Step, findings: &[Finding]) -> Vec<InstructionSpan> {
             // A hint may stand behind the order that it belongs to.
             Confidence::Low | Confidence::Medium => from_the_line(&content.text, stretch(&content.text, &finding.span)),
         };
+        let pointer = withheld.pointer(&content.pointer);
         let full = stretches.len() >= MAX_INSTRUCTIONS;
         let addressed = rule_of(finding).is_some_and(|rule| rule.addresses_software);
-        let same = stretches.iter_mut().find(|known| {
-            known.pointer == content.pointer && known.span.start <= span.end && span.start <= known.span.end
-        });
+        let same = stretches
+            .iter_mut()
+            .find(|known| known.pointer == pointer && known.span.start <= span.end && span.start <= known.span.end);
         if let Some(known) = same {
             known.span = known.span.start.min(span.start)..known.span.end.max(span.end);
             known.confidence = known.confidence.max(finding.confidence);
             known.addressed |= addressed;
         } else if !full {
             stretches.push(InstructionSpan {
-                pointer: content.pointer.clone(),
+                pointer,
                 span,
                 confidence: finding.confidence,
                 addressed,
@@ -124,7 +127,7 @@ fn from_the_line(text: &str, span: Range<usize>) -> Range<usize> {
 }
 
 /// The files that a call writes: by the name of an argument, or by a shell's redirection.
-fn files_written(step: &Step, classes: ClassSet) -> Vec<(String, String)> {
+fn files_written(step: &Step, classes: ClassSet, withheld: &Withheld) -> Vec<(String, String)> {
     const NAMES: &[&str] = &[
         "path",
         "file",
@@ -137,6 +140,7 @@ fn files_written(step: &Step, classes: ClassSet) -> Vec<(String, String)> {
         "destination",
     ];
     let mut files = Vec::new();
+    let kept = |text: &str| head(&withheld.without(text), MAX_FILE).to_owned();
     let arguments: Vec<&Content> = step.contents.iter().filter(|content| is_argument(content)).collect();
     if classes.has(ToolClass::Writes) || !classes.acts() {
         let name = arguments
@@ -147,13 +151,13 @@ fn files_written(step: &Step, classes: ClassSet) -> Vec<(String, String)> {
             .filter(|content| !content.is_labelled(NAMES))
             .max_by_key(|content| content.text.len());
         if let (Some(name), Some(text)) = (name.and_then(|name| file_name(&name.text)), text) {
-            files.push((name, head(&text.text, MAX_FILE).to_owned()));
+            files.push((withheld.without(&name).into_owned(), kept(&text.text)));
         }
     }
     if classes.has(ToolClass::Executes) {
         for content in &arguments {
             let names = redirected(&content.text).filter_map(file_name).take(MAX_FILES);
-            files.extend(names.map(|name| (name, head(&content.text, MAX_FILE).to_owned())));
+            files.extend(names.map(|name| (withheld.without(&name).into_owned(), kept(&content.text))));
         }
     }
     files.truncate(MAX_FILES);

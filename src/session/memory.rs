@@ -94,7 +94,7 @@ impl Recalled {
         StepRecord {
             seen: self.past.next_number(),
             gap: self.past.gap(),
-            effects: Effects::of(received, settled.findings, policy),
+            effects: Effects::of(received, settled.findings, settled.withheld, policy),
             tainted_memories: if stores {
                 self.tainted_memories(happened)
             } else {

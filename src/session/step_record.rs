@@ -1,7 +1,7 @@
 //! The record of a decided step, from which its session is updated.
 //!
-//! It is plain, bounded data, so that a store can send it to another process. Quoted texts have lost what must not be
-//! repeated. The texts from which the session learns are whole; no store keeps them.
+//! It is plain, bounded data. Quoted texts, names, ids and pointers have lost what must not be repeated. The texts from which the
+//! session learns are whole, for fingerprints; what a session keeps of their words goes through [`StepRecord::withheld`] first.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -93,19 +93,22 @@ pub struct StepRecord {
     pub tainted_memories: Vec<TaintedMemory>,
     /// Why the beginning of its session was not known when it was decided, where it was not.
     pub gap: Option<Gap>,
+    /// What must not stand in anything that is kept.
+    pub withheld: Withheld,
 }
 
 impl StepRecord {
     /// What is to be remembered of a step by itself; what its session adds comes from [`super::Recalled::step_record`]. `step` is
     /// the step as it happened: the modified one where it was modified.
     pub(super) fn new(step: &Step, received: &Identity, settled: Settled<'_>) -> Self {
-        let (said, unsaid) = quoted(step, settled.withheld);
+        let withheld = settled.withheld;
+        let (said, unsaid) = quoted(step, withheld);
         let own = step.agent.iter().flat_map(|agent| &agent.tools);
         let announced = &step.announced_tools;
         let tools = own
             .map(|tool| (tool, OfferedBy::Agent))
             .chain(announced.iter().map(|tool| (tool, OfferedBy::Server)))
-            .map(|(tool, by)| (tool.id.clone(), ToolSeen::of(tool, by)))
+            .map(|(tool, by)| (withheld.without(&tool.id).into_owned(), ToolSeen::of(tool, by)))
             .collect();
         Self {
             told: Earlier {
@@ -114,24 +117,28 @@ impl StepRecord {
                 times: 1,
                 method: step.method,
                 kind: step.kind,
-                tool: step.tool_call.as_ref().map(|call| call.tool.clone()),
+                tool: step
+                    .tool_call
+                    .as_ref()
+                    .map(|call| withheld.without(&call.tool).into_owned()),
                 outcome: settled.outcome,
                 reasons: settled.reasons.to_vec(),
                 said,
                 unsaid,
-                noted: noted(step, settled.findings),
+                noted: noted(step, settled.findings, withheld),
             },
             content: received.content,
             posting: received.posting,
-            call: step.ties.call.clone(),
+            call: step.ties.call.as_deref().map(|id| withheld.without(id).into_owned()),
             seen: u32::MAX,
             request: request(step, settled),
-            texts: learned_texts(step, settled.outcome),
+            texts: learned_texts(step, settled.outcome, withheld),
             sources: sources(step, settled),
             effects: Effects::default(),
             tools,
             tainted_memories: Vec::new(),
             gap: None,
+            withheld: withheld.clone(),
         }
     }
 }
@@ -230,8 +237,8 @@ fn quoted(step: &Step, withheld: &Withheld) -> (Vec<Said>, usize) {
         left -= text.len().min(left);
         said.push(Said {
             origin,
-            pointer: pointer.clone(),
-            label: label.map(|label| Excerpt::of(label, 80).head),
+            pointer: withheld.pointer(pointer),
+            label: label.map(|label| Excerpt::of(&withheld.without(label), 80).head),
             text,
         });
     }
@@ -249,7 +256,7 @@ fn is_quotable(content: &Content) -> bool {
 }
 
 /// The texts to learn from: the body, and the agent's instructions.
-fn learned_texts(step: &Step, outcome: Outcome) -> Vec<LearnedText> {
+fn learned_texts(step: &Step, outcome: Outcome, withheld: &Withheld) -> Vec<LearnedText> {
     let mut left = MAX_LEARNED;
     let teaches = |content: &&Content| {
         let there = content.place == Place::Body || content.origin == Origin::Instructions;
@@ -263,7 +270,7 @@ fn learned_texts(step: &Step, outcome: Outcome) -> Vec<LearnedText> {
         if !text.is_empty() {
             learned.push(LearnedText {
                 origin: content.origin,
-                pointer: content.pointer.clone(),
+                pointer: withheld.pointer(&content.pointer),
                 text: text.head + &text.tail,
             });
         }
@@ -272,7 +279,7 @@ fn learned_texts(step: &Step, outcome: Outcome) -> Vec<LearnedText> {
 }
 
 /// What was seen in a step. What was seen around it is the same at every step, and says nothing about this one.
-fn noted(step: &Step, findings: &[Finding]) -> Vec<Noted> {
+fn noted(step: &Step, findings: &[Finding], withheld: &Withheld) -> Vec<Noted> {
     let in_body = |finding: &&Finding| {
         let content = finding.content.and_then(|id| step.content(id));
         content.is_none_or(|content| content.place == Place::Body)
@@ -288,7 +295,7 @@ fn noted(step: &Step, findings: &[Finding]) -> Vec<Noted> {
         reason: finding.reason.clone(),
         severity: finding.severity,
         confidence: finding.confidence,
-        pointer: finding.pointer.clone(),
+        pointer: withheld.pointer(&finding.pointer),
     });
     told.collect()
 }
@@ -319,7 +326,12 @@ fn sources(step: &Step, settled: Settled<'_>) -> Vec<SourceText> {
         // Where something was taken out, spans point elsewhere.
         let whole = text.len() == content.text.len();
         let seen = seen.get(&content.id).filter(|_| whole).map(Vec::as_slice);
-        let source = SourceText::of(&content.pointer, &text, seen.unwrap_or_default(), left);
+        let source = SourceText::of(
+            &settled.withheld.pointer(&content.pointer),
+            &text,
+            seen.unwrap_or_default(),
+            left,
+        );
         left = left.saturating_sub(source.bytes());
         sources.push(source);
     }

@@ -16,6 +16,7 @@
 //! - The folder belongs to one guardian: a second one is refused. Its files can be read by its user alone: they hold what users
 //!   and tools said, as far as it may be repeated.
 
+mod complaints;
 mod database;
 mod writer;
 
@@ -29,6 +30,7 @@ use super::forgotten::Forgotten;
 use super::{
     AgentKey, AgentPast, Kept, LocalSessions, Past, SessionKey, SessionStore, Settings, StepRecord, StoreFailure,
 };
+use complaints::Complaints;
 use database::{Database, Row, Table};
 use writer::Writer;
 
@@ -63,6 +65,7 @@ pub struct KeptSessions {
     reader: Arc<Mutex<Database>>,
     writer: Writer,
     forgotten: Arc<Forgotten>,
+    complaints: Complaints,
     /// Held as long as the folder is used.
     _lock: std::fs::File,
 }
@@ -89,6 +92,7 @@ impl KeptSessions {
             local: LocalSessions::new(settings),
             reader: Arc::new(Mutex::new(reading)),
             forgotten,
+            complaints: Complaints::default(),
             _lock: lock,
         })
     }
@@ -103,7 +107,7 @@ impl KeptSessions {
         match read.await {
             Ok(Ok(row)) => row,
             Ok(Err(error)) => {
-                tracing::error!(%error, "a kept session could not be read");
+                self.complaints.error("a kept session could not be read", &error);
                 None
             }
             Err(_) => None,

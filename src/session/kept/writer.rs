@@ -6,6 +6,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::Forgotten;
+use super::complaints::Complaints;
 use super::database::{Database, NewRow, Table};
 use crate::model::Gap;
 use crate::session::store::AGENTS_LIVE;
@@ -80,6 +81,7 @@ impl Writer {
             forgotten,
             kept_house: None,
             unchecked: 0,
+            complaints: Complaints::default(),
         };
         let thread = std::thread::Builder::new()
             .name("sessions".to_owned())
@@ -178,6 +180,7 @@ struct Work {
     kept_house: Option<Instant>,
     /// Bytes written since it was looked at the bounds.
     unchecked: u64,
+    complaints: Complaints,
 }
 
 impl Work {
@@ -315,11 +318,11 @@ impl Work {
             .expire(Table::Agents, self.bounds.time_to_live.saturating_mul(AGENTS_LIVE))
     }
 
-    /// Does something, and says so in the log where it fails.
+    /// Does something, and says in the log, not too often, where it fails.
     fn told(&mut self, work: impl FnOnce(&mut Self) -> rusqlite::Result<()>) {
         if let Err(error) = work(self) {
             metrics::counter!(names::SESSIONS_UNKEPT).increment(1);
-            tracing::error!(%error, "sessions could not be written down");
+            self.complaints.error("sessions could not be written down", &error);
         }
     }
 }

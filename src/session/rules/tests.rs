@@ -169,7 +169,7 @@ impl Story {
             withheld: &Withheld::default(),
         };
         let mut record = StepRecord::new(&step, &Identity::of(&step), settled);
-        record.effects = Effects::of(&step, &findings, &self.policy);
+        record.effects = Effects::of(&step, &findings, &Withheld::default(), &self.policy);
         if step.kind == Kind::MemoryStore {
             let echoes = self.past.trail().taint().look(&step);
             let foreign = echoes

@@ -78,7 +78,7 @@ impl Trail {
                     self.heard = number;
                 }
                 Origin::Agent if told.kind == Kind::AgentMessage => {
-                    self.said = head(&learned.text, MAX_SAID).to_owned();
+                    self.said = head(&record.withheld.without(&learned.text), MAX_SAID).to_owned();
                 }
                 Origin::ToolArguments if told.outcome.happened() => {
                     let place = Provenance {
@@ -89,7 +89,7 @@ impl Trail {
                         origin: learned.origin,
                         pointer: learned.pointer.clone(),
                     };
-                    self.take_end(&Arc::new(place), &learned.text);
+                    self.take_end(&Arc::new(place), &record.withheld.without(&learned.text));
                 }
                 origin if origin.is_external() => {
                     let place = Arc::new(Provenance {
@@ -100,7 +100,7 @@ impl Trail {
                         origin,
                         pointer: learned.pointer.clone(),
                     });
-                    self.take_external(&place, learned, told.kind, &notes);
+                    self.take_external(&place, learned, record, &notes);
                 }
                 _ => {}
             }
@@ -142,7 +142,13 @@ impl Trail {
         }
     }
 
-    fn take_external(&mut self, place: &Arc<Provenance>, learned: &LearnedText, kind: Kind, notes: &Notes<'_>) {
+    fn take_external(
+        &mut self,
+        place: &Arc<Provenance>,
+        learned: &LearnedText,
+        record: &StepRecord,
+        notes: &Notes<'_>,
+    ) {
         let text = learned.text.as_str();
         if let Some(source) = notes.sources.get(place.pointer.as_str()) {
             self.take_source(KeptText {
@@ -160,15 +166,17 @@ impl Trail {
         for instruction in here {
             let stretch = text
                 .get(instruction.span.clone())
-                .map(|stretch| head(stretch, MAX_INSTRUCTION));
+                .map(|stretch| record.withheld.without(stretch));
             if let Some(stretch) = stretch {
+                let stretch = head(&stretch, MAX_INSTRUCTION);
                 self.take_instruction(place, stretch, instruction.confidence, instruction.addressed);
             }
         }
         if matches!(place.origin, Origin::ToolDescription | Origin::Unknown) {
             return;
         }
-        for request in requests(Normalized::of(text).text()).take(REQUESTS_OF_ONE) {
+        let clean = record.withheld.without(text);
+        for request in requests(Normalized::of(&clean).text()).take(REQUESTS_OF_ONE) {
             self.take_instruction(place, request, Confidence::Low, false);
         }
         let private = place.classes.has(ToolClass::ReadsSensitive);
@@ -179,8 +187,8 @@ impl Trail {
         if open && self.untrusted.is_none() {
             self.untrusted = Some(Arc::clone(place));
         }
-        if matches!(kind, Kind::ToolResult | Kind::McpResponse) {
-            self.take_end(place, text);
+        if matches!(record.told.kind, Kind::ToolResult | Kind::McpResponse) {
+            self.take_end(place, &clean);
         }
     }
 
