@@ -8,6 +8,7 @@ use crate::model::{
     Confidence, Content, Finding, Form, Origin, Place, Pointer, ReasonCode, Severity, Step, Withheld, head,
 };
 use crate::policy::Policy;
+use crate::shell::CommandSummary;
 use crate::tools::{ClassSet, ToolClass, classes_of_call};
 
 /// Instructions that are taken from one step.
@@ -156,7 +157,8 @@ fn files_written(step: &Step, classes: ClassSet, withheld: &Withheld) -> Vec<(St
     }
     if classes.has(ToolClass::Executes) {
         for content in &arguments {
-            let names = redirected(&content.text).filter_map(file_name).take(MAX_FILES);
+            let written = CommandSummary::of(&content.text).writes;
+            let names = written.iter().filter_map(|file| file_name(file)).take(MAX_FILES);
             files.extend(names.map(|name| (withheld.without(&name).into_owned(), kept(&content.text))));
         }
     }
@@ -178,48 +180,14 @@ pub(super) fn file_name(path: &str) -> Option<String> {
     fine.then(|| last.to_lowercase())
 }
 
-/// The paths behind `>`, `>>` and `tee` in a command.
-pub(super) fn redirected(command: &str) -> impl Iterator<Item = &str> {
-    let clean = |word: &str| !word.is_empty() && !word.starts_with(['&', '-']) && !word.starts_with("/dev/");
-    let mut before = "";
-    command
-        .split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ';'))
-        .filter(|word| !word.is_empty())
-        .filter_map(move |word| {
-            let glued = word.rsplit('>').next().filter(|name| word.contains('>') && clean(name));
-            let follows = (before.ends_with('>') || before == "tee") && clean(word);
-            // The file of `tee -a FILE` comes after the option.
-            if before != "tee" || !word.starts_with('-') {
-                before = word;
-            }
-            glued.or(follows.then_some(word))
-        })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn names_of_written_files_are_read_off_arguments_and_redirections() {
-        let names = |command: &str| redirected(command).filter_map(file_name).collect::<Vec<_>>();
-        assert_eq!(
-            names("echo x > /tmp/Run.sh && cat a>>b.txt 2>/dev/null"),
-            ["run.sh", "b.txt"]
-        );
-        assert_eq!(names("curl x | tee out.sh"), ["out.sh"]);
-        assert!(names("ls -la 2>&1").is_empty());
+    fn a_files_name_is_the_end_of_its_path() {
         assert_eq!(file_name("/a/b/C.sh").as_deref(), Some("c.sh"));
         assert_eq!(file_name("two words"), None);
-    }
-
-    #[test]
-    fn redirections_name_their_paths() {
-        let found = |text: &'static str| redirected(text).collect::<Vec<_>>();
-        assert_eq!(found("printf '%s' x >> AGENTS.md"), ["AGENTS.md"]);
-        assert_eq!(found("echo x | tee -a /etc/cron.d/rot"), ["/etc/cron.d/rot"]);
-        assert_eq!(found("ssh web 'echo y >/etc/cron.d/z' 2>&1"), ["/etc/cron.d/z"]);
-        assert_eq!(found("echo x>a.sh;ls -a b.sh"), ["a.sh"]);
     }
 
     #[test]

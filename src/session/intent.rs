@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::taint::{keys_of, words_of};
 use super::{phrases, saved};
 use crate::model::{Earlier, Kind, Origin, Step, head};
+use crate::shell::CommandSummary;
+use crate::text::words::plain;
 use crate::tools::{ClassSet, ToolClass, verbs_of};
 
 /// Values and words that are kept.
@@ -171,68 +173,23 @@ fn tells(origin: Origin, side: Side) -> bool {
     }
 }
 
-/// What a text tells to be done. In a command only what is run counts, and its flags: not what is quoted or searched for.
+/// What a text tells to be done. In a command only what is run counts, and its options: not what is quoted or searched for.
 fn acts_in(text: &str, side: Side, acts: &mut ClassSet) {
-    let mut quote = None;
-    let mut word = String::new();
-    let mut begins = true;
-    for c in text.chars().chain([' ']) {
-        match (quote, c) {
-            (Some(open), c) if c == open => quote = None,
-            (Some(_), _) => {}
-            (None, '"' | '\'' | '`') if side == Side::Does => quote = Some(c),
-            (None, c) if c.is_alphanumeric() || (c == '-' && word.is_empty()) => word.extend(c.to_lowercase()),
-            (None, c) => {
-                let counts = side == Side::Asks || begins || word.starts_with('-');
-                if counts {
-                    take_act(word.trim_start_matches('-'), acts);
-                }
-                begins = match c {
-                    ';' | '|' | '&' | '\n' | '(' | '{' => true,
-                    _ if word.is_empty() => begins,
-                    // What is run after these is a command as well.
-                    _ => begins && matches!(word.as_str(), "sudo" | "env" | "nohup" | "time" | "xargs" | "exec"),
-                };
-                word.clear();
-            }
+    match side {
+        Side::Asks => plain(text).split_whitespace().for_each(|word| take_act(word, acts)),
+        Side::Does => {
+            let command = CommandSummary::of(text);
+            let words = command.programs.iter().chain(&command.options);
+            words.for_each(|word| take_act(word, acts));
         }
     }
 }
 
 fn take_act(word: &str, acts: &mut ClassSet) {
-    const MORE: &[(&str, ToolClass)] = &[
-        ("shred", ToolClass::Destroys),
-        ("dd", ToolClass::Destroys),
-        ("mkfs", ToolClass::Destroys),
-        ("rmdir", ToolClass::Destroys),
-        ("srm", ToolClass::Destroys),
-        ("curl", ToolClass::SendsOut),
-        ("wget", ToolClass::SendsOut),
-        ("scp", ToolClass::SendsOut),
-        ("rsync", ToolClass::SendsOut),
-        ("nc", ToolClass::SendsOut),
-        ("chmod", ToolClass::ChangesPermissions),
-        ("chown", ToolClass::ChangesPermissions),
-        ("make", ToolClass::Writes),
-        ("build", ToolClass::Writes),
-        ("explain", ToolClass::Writes),
-        ("describe", ToolClass::Writes),
-        ("tell", ToolClass::Writes),
-        ("write", ToolClass::Writes),
-        ("give", ToolClass::Writes),
-        ("how", ToolClass::Writes),
-        ("steps", ToolClass::Writes),
-        ("instructions", ToolClass::Writes),
-    ];
     if word.len() < 2 {
         return;
     }
-    for (known, class) in MORE {
-        if *known == word {
-            acts.insert(*class);
-        }
-    }
-    if let Some(class) = phrases::class_of(word) {
+    for class in [phrases::act_of(word), phrases::class_of(word)].into_iter().flatten() {
         acts.insert(class);
     }
     for class in ToolClass::ALL {

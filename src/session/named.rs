@@ -155,14 +155,8 @@ fn around<'t>(text: &'t str, finding: &Finding) -> &'t str {
 
 /// Words of a command, without quotes and the names of options.
 fn tokens(text: &str) -> impl Iterator<Item = &str> {
-    let is_break = |c: char| {
-        c.is_whitespace()
-            || matches!(
-                c,
-                '"' | '\'' | '`' | '(' | ')' | '|' | '&' | ';' | '<' | '>' | ',' | '{' | '}' | '[' | ']' | '$'
-            )
-    };
-    text.split(is_break)
+    super::taint::tokens(text)
+        .filter_map(|span| text.get(span))
         .map(|token| match token.split_once('=') {
             // `of=/dev/sdb`, `--url=https://…`; not the query of an address.
             Some((name, value)) if !name.contains("://") => value,

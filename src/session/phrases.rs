@@ -55,13 +55,16 @@ static ASKING: LazyLock<Result<AhoCorasick, DataFileError>> = LazyLock::new(|| {
 static OPENING: LazyLock<HashSet<&'static str>> =
     LazyLock::new(|| PHRASES.opening.iter().map(String::as_str).collect());
 
-static VERBS: LazyLock<HashMap<&'static str, ToolClass>> = LazyLock::new(|| {
+static VERBS: LazyLock<HashMap<&'static str, ToolClass>> = LazyLock::new(|| by_word(&PHRASES.verbs));
+static ACTS: LazyLock<HashMap<&'static str, ToolClass>> = LazyLock::new(|| by_word(&PHRASES.acts));
+
+fn by_word(words: &'static BTreeMap<String, Vec<String>>) -> HashMap<&'static str, ToolClass> {
     let of_class = |class: ToolClass| {
-        let verbs = PHRASES.verbs.get(class.as_str());
-        verbs.into_iter().flatten().map(move |verb| (verb.as_str(), class))
+        let words = words.get(class.as_str()).into_iter().flatten();
+        words.map(move |word| (word.as_str(), class))
     };
     ToolClass::ALL.iter().copied().flat_map(of_class).collect()
-});
+}
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -71,7 +74,9 @@ struct Phrases {
     asking: Vec<String>,
     agreeing: Vec<String>,
     agreeing_phrases: Vec<String>,
+    reading_only: Vec<String>,
     verbs: BTreeMap<String, Vec<String>>,
+    acts: BTreeMap<String, Vec<String>>,
 }
 
 /// Phrases that hand a decision to a text, with a space before and behind.
@@ -105,6 +110,16 @@ pub(super) fn class_of(verb: &str) -> Option<ToolClass> {
     VERBS.get(verb).copied()
 }
 
+/// What a program, or an English word of a request, says is done, beside the verbs that tools are classified by.
+pub(super) fn act_of(word: &str) -> Option<ToolClass> {
+    ACTS.get(word).copied()
+}
+
+/// How instructions say that an agent only reads.
+pub(super) fn reading_only() -> &'static [String] {
+    &PHRASES.reading_only
+}
+
 /// Verbs of other languages than English for what tools of a class do.
 pub(super) fn verbs_of(class: ToolClass) -> impl Iterator<Item = &'static str> {
     PHRASES
@@ -122,7 +137,7 @@ mod tests {
     #[test]
     fn the_words_are_read_and_written_as_texts_are() {
         assert!(check().is_ok() && !DELEGATING.is_empty() && !OPENING.is_empty() && !VERBS.is_empty());
-        for class in PHRASES.verbs.keys() {
+        for class in PHRASES.verbs.keys().chain(PHRASES.acts.keys()) {
             assert!(ToolClass::ALL.iter().any(|known| known.as_str() == class), "{class}");
         }
         let words = PHRASES

@@ -10,6 +10,7 @@ mod privileges;
 pub(crate) mod programs;
 mod run;
 mod state;
+mod summary;
 pub(crate) mod syntax;
 pub(crate) mod wrappers;
 
@@ -23,13 +24,14 @@ use crate::text::glob;
 pub(crate) use privileges::Invoker;
 pub use programs::ProgramsError;
 use programs::Role;
+pub(crate) use summary::CommandSummary;
 pub(crate) use syntax::Direction;
 
 /// A word as a shell reads it whole.
 pub(crate) fn quoted(word: &str) -> String {
     let is_plain =
         |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'/' | b'=' | b':' | b'~');
-    match word.bytes().all(is_plain) {
+    match !word.is_empty() && word.bytes().all(is_plain) {
         true => word.to_owned(),
         false => in_quotes(word),
     }

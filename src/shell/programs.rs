@@ -55,6 +55,14 @@ roles! {
     Fetches = "fetches",
     /// Mines a currency.
     Mines = "mines",
+    /// Deletes or wipes what it is given, or is a word for that.
+    Deletes = "deletes",
+    /// Hands words to another machine, in its operands or options.
+    Carries = "carries",
+    /// Runs the files that it is given.
+    RunsFiles = "runs_files",
+    /// Gives tools their names, and its options do harm.
+    NamesTools = "names_tools",
 }
 
 #[derive(Default, Deserialize)]
@@ -85,6 +93,7 @@ pub(super) struct Wrapper {
 pub(super) struct Names {
     pub(super) run_options: Vec<String>,
     pub(super) command_variables: Vec<String>,
+    pub(super) code_variables: Vec<String>,
     pub(super) git_command_keys: Vec<String>,
     pub(super) container_options: Vec<String>,
     pub(super) run_valued: Vec<String>,
@@ -165,6 +174,11 @@ pub(super) fn command_options(program: &str) -> &'static [String] {
 /// The options of a program whose value is shell text.
 pub(super) fn shell_options(program: &str) -> &'static [String] {
     table().file.shell_options.get(program).map_or(&[], Vec::as_slice)
+}
+
+/// Whether programs take code from this variable.
+pub(crate) fn is_code_variable(name: &str) -> bool {
+    names().code_variables.iter().any(|known| known == name)
 }
 
 /// Names that mean the same in every program.

@@ -2,7 +2,7 @@
 //! held against each instruction.
 
 use super::scene::Scene;
-use crate::model::{Finding, ReasonCode, ToolClass, head};
+use crate::model::{Finding, ReasonCode, ToolClass};
 use crate::session::phrases;
 use crate::session::taint::{Echo, plain, stem};
 use crate::session::trail::Instruction;
@@ -120,18 +120,10 @@ impl Doing {
 
 /// Whether the call deletes, as a tool that deletes or as a command with a word for it.
 pub(super) fn deletes(scene: &Scene<'_>, echo: &Echo) -> bool {
-    const WORDS: &[&str] = &[
-        "rm", "rmtree", "rmdir", "unlink", "shred", "delete", "del", "remove", "truncate", "mkfs", "wipe",
-    ];
-    /// Bytes of it that are read.
-    const MOST: usize = 2_000;
-    let command = || {
-        let text = echo.content.and_then(|id| scene.step.content(id));
-        text.map(|content| plain(head(&content.text, MOST))).unwrap_or_default()
-    };
-    let says = |words: String| WORDS.iter().any(|word| words.contains(&format!(" {word} ")));
+    let command = || echo.content.and_then(|id| scene.step.content(id));
     scene.has(ToolClass::Destroys)
-        || ((scene.has(ToolClass::Executes) || scene.has(ToolClass::Writes)) && says(command()))
+        || ((scene.has(ToolClass::Executes) || scene.has(ToolClass::Writes))
+            && command().is_some_and(|content| scene.command(content).deletes))
 }
 
 /// Whether a finding says that what would be run does harm.

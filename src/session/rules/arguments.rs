@@ -6,7 +6,9 @@ use super::scene::Scene;
 use super::{RuleId, Sighting, TextScreener, finding};
 use crate::model::{Content, Finding, Form, Kind, Origin, Place, Severity, ToolClass};
 use crate::policy::Policy;
-use crate::session::orders;
+use crate::session::{orders, phrases};
+use crate::shell::programs::{self, Role, is_code_variable};
+use crate::shell::quoted;
 use crate::tools;
 
 /// Bytes of a command that is put together.
@@ -27,10 +29,10 @@ pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, screener: &dyn TextScre
 /// What a call of a tool that is named like a program would do on a command line, and what its environment makes of it.
 fn program(scene: &Scene<'_>, policy: &Policy, screener: &dyn TextScreener) -> Option<Finding> {
     let words = tools::words_of(scene.tool());
-    let named = words.iter().find(|word| PROGRAMS.contains(&word.as_str()));
+    let named = words.iter().find(|word| programs::is(Role::NamesTools, word));
     let mut command = String::new();
     for content in scene.arguments() {
-        if let Some(name) = content.label.as_deref().filter(|label| LOADERS.contains(label)) {
+        if let Some(name) = content.label.as_deref().filter(|label| is_code_variable(label)) {
             command.push_str(&format!("{name}={} ", quoted(&content.text)));
         }
     }
@@ -69,20 +71,11 @@ fn program(scene: &Scene<'_>, policy: &Policy, screener: &dyn TextScreener) -> O
 
 fn is_option(content: &&Content) -> bool {
     let label = content.label.as_deref().unwrap_or_default();
-    !LOADERS.contains(&label)
+    !is_code_variable(label)
         && !matches!(
             label,
             "cwd" | "workdir" | "workspace" | "host" | "reason" | "description" | "note"
         )
-}
-
-fn quoted(text: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | ':' | '=' | '@' | ',' | '+');
-    if !text.is_empty() && text.chars().all(plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', "'\\''"))
-    }
 }
 
 /// A statement of a document store or a search index that deletes whatever there is.
@@ -115,9 +108,11 @@ fn writes_where_only_reading(scene: &Scene<'_>) -> Option<Finding> {
         .step
         .contents_of(Origin::Instructions)
         .map(|content| content.text.to_lowercase());
-    let only_reads = instructions
-        .take(4)
-        .any(|text| READING_ONLY.iter().any(|words| text.contains(words)));
+    let only_reads = instructions.take(4).any(|text| {
+        phrases::reading_only()
+            .iter()
+            .any(|words| text.contains(words.as_str()))
+    });
     if !only_reads {
         return None;
     }
@@ -166,94 +161,3 @@ fn runs_when_read(scene: &Scene<'_>) -> Option<Finding> {
     })?;
     finding(RuleId::RunsWhenRead, scene, Sighting::of(content, "the data", ""))
 }
-
-/// Programs after which tools are named, and whose options do harm.
-const PROGRAMS: &[&str] = &[
-    "git",
-    "kubectl",
-    "helm",
-    "docker",
-    "podman",
-    "terraform",
-    "tofu",
-    "aws",
-    "gcloud",
-    "az",
-    "systemctl",
-    "crontab",
-    "rsync",
-    "scp",
-    "curl",
-    "wget",
-    "npm",
-    "pip",
-    "psql",
-    "mysql",
-    "redis",
-    "tar",
-    "find",
-    "rm",
-    "dd",
-    "chmod",
-    "chown",
-    "ssh",
-    "ansible",
-    "make",
-];
-
-/// Variables from which programs take code.
-const LOADERS: &[&str] = &[
-    "LD_PRELOAD",
-    "LD_LIBRARY_PATH",
-    "LD_AUDIT",
-    "DYLD_INSERT_LIBRARIES",
-    "BASH_ENV",
-    "PYTHONSTARTUP",
-    "PYTHONPATH",
-    "NODE_OPTIONS",
-    "PERL5OPT",
-    "PERL5LIB",
-    "RUBYOPT",
-    "GIT_SSH_COMMAND",
-    "GIT_EXTERNAL_DIFF",
-    "PAGER",
-    "GIT_PAGER",
-    "EDITOR",
-    "PROMPT_COMMAND",
-    "PATH",
-    "JAVA_TOOL_OPTIONS",
-];
-
-/// How instructions say that an agent only reads.
-const READING_ONLY: &[&str] = &[
-    "read-only",
-    "read only",
-    "only reads",
-    "nur lesen",
-    "lesende abfragen",
-    "lecture seule",
-    "solo lectura",
-    "sola lettura",
-    "somente leitura",
-    "só leitura",
-    "apenas leitura",
-    "alleen lezen",
-    "alleen-lezen",
-    "tylko do odczytu",
-    "tylko odczyt",
-    "skrivskyddad",
-    "endast läs",
-    "kun les",
-    "kun læs",
-    "vain luku",
-    "salt okunur",
-    "только чтение",
-    "только для чтения",
-    "للقراءة فقط",
-    "לקריאה בלבד",
-    "只读",
-    "読み取り専用",
-    "参照のみ",
-    "읽기 전용",
-    "조회만",
-];

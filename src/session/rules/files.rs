@@ -20,72 +20,12 @@ pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, screener: &dyn TextScre
     }
 }
 
-/// The file that a command runs, if it was written in this session. A command that names itself in a redirection writes.
+/// The file that a command runs, if it was written in this session.
 fn run<'a>(scene: &'a Scene<'_>, content: &Content) -> Option<&'a Written> {
     let trail = scene.trail();
     trail.files().next()?;
-    let mut words = content
-        .text
-        .split(|c: char| c.is_whitespace() || matches!(c, ';' | '|' | '&' | '(' | ')' | '"' | '\'' | '`' | '$'));
-    let mut before = "";
-    words.find_map(|word| {
-        let runs = is_runner(before)
-            || before.starts_with('-')
-            || word.starts_with("./")
-            || word.starts_with('/')
-            || before.is_empty();
-        if !word.is_empty() {
-            before = word;
-        }
-        let name = file_name(word)?;
-        trail.file(&name).filter(|_| runs)
-    })
-}
-
-/// Words behind which a file is run.
-fn is_runner(word: &str) -> bool {
-    let program = word.rsplit('/').next().unwrap_or_default();
-    let program = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    matches!(
-        program,
-        "sh" | "bash"
-            | "zsh"
-            | "dash"
-            | "ksh"
-            | "fish"
-            | "source"
-            | ""
-            | "exec"
-            | "eval"
-            | "python"
-            | "node"
-            | "perl"
-            | "ruby"
-            | "php"
-            | "pwsh"
-            | "powershell"
-            | "deno"
-            | "bun"
-            | "make"
-            | "sudo"
-            | "nohup"
-            | "time"
-            | "env"
-            | "xargs"
-            | "start"
-            | "osascript"
-            | "lua"
-            | "Rscript"
-            | "psql"
-            | "mysql"
-            | "sqlite"
-            | "java"
-            | "go"
-            | "cargo"
-            | "run"
-            | "exec(open("
-            | "file"
-    )
+    let command = scene.command(content);
+    command.runs.iter().find_map(|path| trail.file(&file_name(path)?))
 }
 
 fn harm(

@@ -16,7 +16,6 @@ use crate::model::{
 };
 use crate::policy::Policy;
 use crate::session::data_file_error::DataFileError;
-use crate::session::effects::redirected;
 use crate::session::taint::{Echo, EchoKind, Standing, ValueKind};
 
 /// Bytes of a written text that are read.
@@ -102,10 +101,11 @@ pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, screener: &dyn TextScre
 /// The file that a call writes, where it runs or steers by itself.
 fn written(scene: &Scene<'_>, screener: &dyn TextScreener) -> Option<(String, FileUse)> {
     if scene.has(ToolClass::Executes) {
-        let commands = scene.arguments().map(|content| head(&content.text, LONGEST));
-        return commands
-            .flat_map(|command| redirected(command).take(MOST_PATHS))
-            .find_map(|path| Some((path.to_owned(), use_of(path, screener)?)));
+        return scene.arguments().find_map(|content| {
+            let command = scene.command(content);
+            let mut files = command.writes.iter().take(MOST_PATHS);
+            files.find_map(|path| Some((path.clone(), use_of(path, screener)?)))
+        });
     }
     let mut paths = scene.arguments().filter(|content| {
         let path = content.text.trim();

@@ -18,7 +18,6 @@ use crate::model::{Confidence, Content, Finding, Form, Kind, Origin, Place, Seve
 use crate::session::KeptText;
 use crate::session::taint::{RunWord, opened, run_of, values_of};
 use crate::text::views::Normalized;
-use crate::tools;
 use places::{Destination, owned, places};
 
 /// Bytes of a text in which places and words are looked for.
@@ -130,15 +129,8 @@ fn hands_out(scene: &Scene<'_>) -> bool {
         let label = content.label.as_deref().unwrap_or_default().to_lowercase();
         GUESTS.iter().any(|word| label.contains(word)) && content.text.contains('@')
     };
-    let commands = |content: &Content| scene.has(ToolClass::Executes) && reaches(&content.text);
+    let commands = |content: &Content| scene.has(ToolClass::Executes) && scene.command(content).sends;
     scene.arguments().any(|content| invites(content) || commands(content))
-}
-
-/// Whether a command hands something to another machine.
-fn reaches(command: &str) -> bool {
-    let words = tools::words_of(head(command, 2_000));
-    let has = |word: &&str| words.iter().any(|known| known == word);
-    CARRIERS.iter().any(has)
 }
 
 /// What would get to the place: the whole step where its tool hands it over, else what the address itself carries.
@@ -159,7 +151,7 @@ fn leaves(
     if whole && (scene.calls() || scene.step.kind == Kind::A2aRequest) && says_where {
         if scene.has(ToolClass::Executes) {
             // What a command hands over by its words; its other words are names of its workplace.
-            texts.extend(quoted(text).map(str::to_owned));
+            texts.extend(scene.command(content).phrases.iter().cloned());
             texts.extend(opened(text));
             return Some(texts);
         }
@@ -172,12 +164,6 @@ fn leaves(
         return None;
     }
     Some(texts)
-}
-
-/// What stands between quotes in a command, if it is more than a name.
-fn quoted(command: &str) -> impl Iterator<Item = &str> {
-    let parts = command.split(['\'', '"']).skip(1).step_by(2);
-    parts.filter(|part| part.split_whitespace().count() >= ENOUGH)
 }
 
 /// The words of what leaves.
@@ -315,47 +301,4 @@ const GUESTS: &[&str] = &[
     "参加者",
     "与会者",
     "참석자",
-];
-
-/// Programs that hand words to other machines.
-const CARRIERS: &[&str] = &[
-    "curl",
-    "wget",
-    "nc",
-    "ncat",
-    "netcat",
-    "telnet",
-    "ssh",
-    "scp",
-    "rsync",
-    "sftp",
-    "ftp",
-    "dig",
-    "nslookup",
-    "drill",
-    "httpie",
-    "xh",
-    "socat",
-    "mail",
-    "sendmail",
-    "mutt",
-    "swaks",
-    "invoke",
-    "iwr",
-    "irm",
-    "ping",
-    "gh",
-    "rclone",
-    "lftp",
-    "tftp",
-    "smbclient",
-    "websocat",
-    "grpcurl",
-    "aws",
-    "azcopy",
-    "gsutil",
-    "gcloud",
-    "az",
-    "mc",
-    "s3cmd",
 ];

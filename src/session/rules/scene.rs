@@ -1,13 +1,17 @@
 //! The scene of a step: what its tool does, what of it was read before, and what the user has to do with it.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
 
 use super::Past;
-use crate::model::{Content, ContentId, Form, Kind, Origin, Place, Pointer, Step, ToolClass};
+use crate::model::{Content, ContentId, Form, Kind, Origin, Place, Pointer, Step, ToolClass, head};
 use crate::policy::Policy;
 use crate::session::Trail;
 use crate::session::phrases;
 use crate::session::taint::{Echo, EchoKind, Standing};
+use crate::shell::CommandSummary;
 use crate::tools::{Classified, classes_of_call};
 
 /// What an argument is for, by its name.
@@ -25,7 +29,11 @@ pub(super) struct Scene<'a> {
     pub(super) step: &'a Step,
     pub(super) classified: Classified,
     pub(super) echoes: Vec<Echo>,
+    commands: RefCell<HashMap<ContentId, Rc<CommandSummary>>>,
 }
+
+/// Bytes of a command that are read.
+const LONGEST_COMMAND: usize = 16 * 1024;
 
 impl<'a> Scene<'a> {
     pub(super) fn of(past: &'a Past, step: &'a Step, policy: &Policy) -> Self {
@@ -50,7 +58,15 @@ impl<'a> Scene<'a> {
             } else {
                 Vec::new()
             },
+            commands: RefCell::default(),
         }
+    }
+
+    /// What a text would do as a command, read once.
+    pub(super) fn command(&self, content: &Content) -> Rc<CommandSummary> {
+        let mut commands = self.commands.borrow_mut();
+        let made = || Rc::new(CommandSummary::of(head(&content.text, LONGEST_COMMAND)));
+        Rc::clone(commands.entry(content.id).or_insert_with(made))
     }
 
     pub(super) fn trail(&self) -> &'a Trail {

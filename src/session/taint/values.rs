@@ -107,7 +107,7 @@ pub(super) fn values(text: &str, found: &mut Vec<Value>) {
 }
 
 /// The words between spaces, quotes and brackets, as byte ranges.
-pub(super) fn tokens(text: &str) -> impl Iterator<Item = Range<usize>> {
+pub(in crate::session) fn tokens(text: &str) -> impl Iterator<Item = Range<usize>> {
     let bytes = text.as_bytes();
     let mut at = 0;
     std::iter::from_fn(move || {
