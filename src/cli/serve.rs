@@ -49,7 +49,7 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
         "configuration read from {}",
         config.file
     );
-    let gateways = Gateways::bind(&config.gateways, server.address(), &guardian)?;
+    let gateways = Gateways::bind(&config.gateways, server.address(), &guardian, server.memory())?;
     let server = server.besides(gateways.router());
     let reload = gateways.reload();
     let gateways: Vec<_> = gateways

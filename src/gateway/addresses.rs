@@ -45,43 +45,30 @@ impl Callable {
         Url::parse(text).is_ok_and(|url| self.names(&url))
     }
 
-    /// Whether the configuration names this host.
-    fn names(&self, url: &Url) -> bool {
+    /// Whether the configuration names this host, with this port where it names one.
+    pub(super) fn names(&self, url: &Url) -> bool {
         let Some(host) = url.host_str() else { return false };
         let with_port = format!("{host}:{}", url.port_or_known_default().unwrap_or_default());
         self.hosts
             .iter()
             .any(|named| named.eq_ignore_ascii_case(host) || named.eq_ignore_ascii_case(&with_port))
     }
-
-    /// A resolver that leaves out what may not be called, also when a name changes its meaning after it was checked.
-    pub(super) fn resolver(&self) -> Arc<dyn Resolve> {
-        let bare = |named: &String| {
-            named
-                .rsplit_once(':')
-                .map_or(named.clone(), |(host, _)| host.to_owned())
-        };
-        Arc::new(PublicOnly {
-            free: self
-                .hosts
-                .iter()
-                .flat_map(|named| [named.clone(), bare(named)])
-                .collect(),
-        })
-    }
 }
 
-struct PublicOnly {
-    free: Vec<String>,
+/// A resolver that leaves out what is not on the public network, also when a name changes its meaning after it was checked. It is for
+/// addresses that the configuration does not name.
+pub(super) fn public_only() -> Arc<dyn Resolve> {
+    Arc::new(PublicOnly)
 }
+
+struct PublicOnly;
 
 impl Resolve for PublicOnly {
     fn resolve(&self, name: Name) -> Resolving {
         let host = name.as_str().to_owned();
-        let free = self.free.iter().any(|named| named.eq_ignore_ascii_case(&host));
         Box::pin(async move {
             let found = tokio::net::lookup_host((host.as_str(), 0)).await?;
-            let allowed: Vec<SocketAddr> = found.filter(|address| free || is_public(address.ip())).collect();
+            let allowed: Vec<SocketAddr> = found.filter(|address| is_public(address.ip())).collect();
             if allowed.is_empty() {
                 return Err("the name leads to no address that may be called".into());
             }

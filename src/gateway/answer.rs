@@ -6,7 +6,8 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::{Value, json};
 
-use super::json::{Json, JsonFault};
+use super::json::{Json, JsonFault, object};
+use super::judged_units::MAX_ID_BYTES;
 use super::route::Route;
 
 /// A whole answer.
@@ -95,9 +96,13 @@ impl RpcRequest {
             JsonFault::Refused(_) => refused(&Json::Null, -32600, &fault.to_string()),
         })?;
         let id = match message.get("id") {
-            Some(id @ (Json::Text(_) | Json::Number(_))) => id.clone(),
+            Some(Json::Text(id)) if id.len() <= MAX_ID_BYTES => Json::text(id.clone()),
+            Some(Json::Number(id)) if id.len() <= MAX_ID_BYTES => Json::Number(id.clone()),
             Some(Json::Null) | None => Json::Null,
-            Some(_) => return Err(refused(&Json::Null, -32600, "expected a string or a number as `id`")),
+            Some(_) => {
+                let expected = "expected a string or a number of at most 256 bytes as `id`";
+                return Err(refused(&Json::Null, -32600, expected));
+            }
         };
         if message.str_of("jsonrpc") != Some("2.0") {
             return Err(refused(&id, -32600, "expected one JSON-RPC 2.0 request"));
@@ -121,7 +126,7 @@ impl RpcRequest {
 
     /// The message as it goes on.
     pub(super) fn message(&self) -> Json {
-        let mut message = super::json::object([
+        let mut message = object([
             ("jsonrpc", "2.0".into()),
             ("id", self.id.clone()),
             ("method", self.name.as_str().into()),
@@ -131,6 +136,55 @@ impl RpcRequest {
         }
         message
     }
+}
+
+/// What an answer carries: an object with its `result` or its `error`, and nothing else.
+///
+/// # Errors
+///
+/// When it is no answer to the request of this id, or carries more than an answer has.
+pub(super) fn carried_by(mut answer: Json, request: &Json) -> Result<Json, &'static str> {
+    let Json::Object(members) = &answer else {
+        return Err("something that is no JSON-RPC answer");
+    };
+    let known = |name: &String| matches!(name.as_str(), "jsonrpc" | "id" | "result" | "error");
+    if !members.iter().all(|(name, _)| known(name)) {
+        return Err("an answer with members that JSON-RPC does not define");
+    }
+    if answer
+        .get("jsonrpc")
+        .is_some_and(|version| version.as_str() != Some("2.0"))
+    {
+        return Err("something that is no JSON-RPC 2.0 answer");
+    }
+    let text = |id: &Json| match id {
+        Json::Text(id) => id.clone(),
+        other => other.write(),
+    };
+    let id = answer.remove("id").unwrap_or(Json::Null);
+    let (result, error) = (answer.remove("result"), answer.remove("error"));
+    let carried = match (result, error) {
+        // Some serialisers write both members.
+        (Some(Json::Null) | None, Some(error)) if error != Json::Null => object([("error", error)]),
+        (Some(result), None | Some(Json::Null)) => object([("result", result)]),
+        (_, _) => return Err("an answer without one of `result` and `error`"),
+    };
+    // Who could not read a request does not know its id.
+    let fits = text(&id) == text(request) || (id == Json::Null && carried.get("error").is_some());
+    if fits {
+        Ok(carried)
+    } else {
+        Err("an answer to another request")
+    }
+}
+
+/// What is carried, as the answer to the request of this id.
+pub(super) fn in_envelope(request: &Json, carried: Json) -> Json {
+    let mut answer = object([("jsonrpc", "2.0".into()), ("id", request.clone())]);
+    if let (Json::Object(answer), Json::Object(carried)) = (&mut answer, carried) {
+        answer.extend(carried);
+    }
+    answer
 }
 
 /// Whether headers announce a stream of events.

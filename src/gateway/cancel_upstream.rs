@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use http::Method;
+use bytes::Bytes;
+use http::{HeaderValue, Method};
 
 use super::receive::Received;
 use super::route::Route;
-use super::upstream::Forward;
+use super::upstream::{AsWhom, Forward};
 
 /// Tells the agent behind the gateway, beside everything else, that nobody is going to read an answer.
-pub(super) fn tell(route: &Arc<Route>, received: &Arc<Received>, rest: String, body: Option<String>) {
+pub(super) fn tell(route: &Arc<Route>, received: &Arc<Received>, rest: String, body: Option<(HeaderValue, Bytes)>) {
     let (kept, received) = (Arc::clone(route), Arc::clone(received));
     route.aside(async move {
         let Some(upstream) = &kept.upstream else { return };
@@ -17,8 +18,9 @@ pub(super) fn tell(route: &Arc<Route>, received: &Arc<Received>, rest: String, b
             method: Method::POST,
             rest: &rest,
             query: None,
-            headers: &received.headers,
+            headers: &[&received.transport.plain],
             body,
+            as_whom: AsWhom::Gateway,
         };
         // It is a courtesy: what is cancelled may have ended long ago.
         let _ = upstream.send(forward).await;

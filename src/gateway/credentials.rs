@@ -1,5 +1,6 @@
 //! The gateway's credentials at the agent behind it, where that asks for tokens (OAuth 2.0 client credentials).
 
+use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 
 use http::header::ACCEPT;
@@ -41,7 +42,21 @@ impl ClientCredentials {
 pub(super) struct Credentials {
     http: reqwest::Client,
     shown: ClientCredentials,
-    kept: Mutex<Option<Token>>,
+    kept: std::sync::Mutex<Kept>,
+    /// Held by the one that fetches: whoever comes meanwhile finds what it got.
+    fetching: Mutex<()>,
+}
+
+/// What is known of tokens.
+#[derive(Default)]
+enum Kept {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// A token.
+    Token(Token),
+    /// None could be had, and none is asked for until then.
+    Refused(Instant),
 }
 
 struct Token {
@@ -54,34 +69,60 @@ const BEFORE_ITS_END: Duration = Duration::from_secs(30);
 /// Where nothing is said, RFC 6749 leaves it to us.
 const UNSAID_LIFETIME: Duration = Duration::from_secs(300);
 const TIMEOUT: Duration = Duration::from_secs(10);
+/// Who could not be given a token is not asked again for so long.
+const AFTER_FAILURE: Duration = Duration::from_secs(5);
 const MOST_BYTES: usize = 64 * 1024;
 
 impl Credentials {
     pub(super) fn new(http: reqwest::Client, shown: ClientCredentials) -> Self {
-        let kept = Mutex::default();
-        Self { http, shown, kept }
+        Self {
+            http,
+            shown,
+            kept: std::sync::Mutex::default(),
+            fetching: Mutex::default(),
+        }
     }
 
-    /// The value of `Authorization`; `None` where no token could be had. Callers that come together wait for one token.
+    /// The value of `Authorization`; `None` where no token could be had. Callers that come together wait for one token, and are told of one
+    /// failure.
     pub(super) async fn header(&self) -> Option<HeaderValue> {
-        let mut kept = self.kept.lock().await;
-        if let Some(token) = kept.as_ref().filter(|token| Instant::now() < token.good_until) {
-            return Some(token.header.clone());
+        if let Some(known) = self.known() {
+            return known;
+        }
+        let _fetching = self.fetching.lock().await;
+        if let Some(known) = self.known() {
+            return known;
         }
         let fresh = tokio::time::timeout(TIMEOUT, self.fetch()).await.ok().flatten();
         if fresh.is_none() {
             tracing::warn!("no token could be had from {}", self.shown.token_url);
         }
         let header = fresh.as_ref().map(|token| token.header.clone());
-        *kept = fresh;
+        *self.lock() = match fresh {
+            Some(token) => Kept::Token(token),
+            None => Kept::Refused(Instant::now() + AFTER_FAILURE),
+        };
         header
     }
 
+    /// What is known without asking; `None` where it has to be asked for.
+    fn known(&self) -> Option<Option<HeaderValue>> {
+        match &*self.lock() {
+            Kept::Token(token) if Instant::now() < token.good_until => Some(Some(token.header.clone())),
+            Kept::Refused(until) if Instant::now() < *until => Some(None),
+            Kept::Nothing | Kept::Token(_) | Kept::Refused(_) => None,
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Forgets a token that was refused.
-    pub(super) async fn forget(&self, refused: &HeaderValue) {
-        let mut kept = self.kept.lock().await;
-        if kept.as_ref().is_some_and(|token| token.header == *refused) {
-            *kept = None;
+    pub(super) fn forget(&self, refused: &HeaderValue) {
+        let mut kept = self.lock();
+        if matches!(&*kept, Kept::Token(token) if token.header == *refused) {
+            *kept = Kept::Nothing;
         }
     }
 

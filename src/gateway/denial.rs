@@ -44,6 +44,22 @@ impl Denial {
         }
     }
 
+    /// A refusal of a message that a verdict changed where it cannot be changed.
+    pub(super) fn unmodifiable(stage: Stage) -> Self {
+        let what = match stage {
+            Stage::Request => "message",
+            Stage::Response => "answer",
+        };
+        let message = format!("The {what} could only go on in a form that is not possible here, so it was stopped.");
+        Self::undecided(stage, "modification_refused", message)
+    }
+
+    /// The bytes that it takes in memory, about.
+    pub(super) fn bytes(&self) -> usize {
+        let codes: usize = self.reason_codes.iter().map(|code| code.len() + 24).sum();
+        self.message.len() + self.decision_id.len() + codes
+    }
+
     /// What callers are shown. Clients drop everything else of an error, so the id of the decision is in it.
     pub(super) fn text(&self) -> String {
         let message = self.message.trim();

@@ -1,6 +1,6 @@
 //! Streams: events come in, are held, judged, and released; or the stream ends with the reason.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 use reqwest::Response;
@@ -8,16 +8,22 @@ use reqwest::Response;
 use super::body::Chunks;
 use super::concatenated;
 use super::denial::{Denial, Stage};
+use super::exchange::LONG_ID;
 use super::json::Json;
-use super::judged_units::{self, Recalled};
+use super::judged_units::{self, Digest, Known, beginning, has_long_id};
 use super::route::Route;
 use super::settings::StreamMode;
 use super::sse::{Event, Splitter};
-use super::upstream::UpstreamFault;
-use super::verdicts::{Question, Ruling};
+use super::transport::is_count;
+use super::upstream::{Room, UpstreamFault};
+use super::verdicts::Question;
+use crate::work::unfolded_as_tree;
 
 /// How one protocol puts things into streams.
 pub(super) trait Dialect: Send {
+    /// The names that the protocol gives to events.
+    const NAMES: &'static [&'static str];
+
     /// What an event carries.
     ///
     /// # Errors
@@ -34,8 +40,8 @@ pub(super) trait Dialect: Send {
     /// Running texts that this event continues: the name of each, and the piece.
     fn texts<'v>(&self, value: &'v mut Json) -> Vec<(String, &'v mut String)>;
 
-    /// To what the events belong, for what was judged before.
-    fn scope(&self) -> String;
+    /// To what the events belong, for what was judged before; `None` while nobody knows.
+    fn scope(&self) -> Option<String>;
 
     /// The step that carries these.
     fn question(&mut self, values: Vec<Json>) -> Question;
@@ -99,13 +105,17 @@ impl<D: Dialect> Relay<'_, D> {
                 return self.send_last(last).await;
             }
         };
+        let waiting = self.splitter.waiting();
         for event in events {
-            match self.hold.take(event).await {
+            match self.hold.take(event, waiting).await {
                 Ok(released) => self.send(released).await?,
                 Err(last) => return self.send_last(last).await,
             }
         }
-        Ok(())
+        match self.hold.wait_for(waiting).await {
+            Ok(()) => Ok(()),
+            Err(last) => self.send_last(last).await,
+        }
     }
 
     async fn finish(&mut self, fault: Option<UpstreamFault>) -> Result<(), Ended> {
@@ -139,14 +149,33 @@ impl<D: Dialect> Relay<'_, D> {
 pub(super) struct Hold<'r, D> {
     route: &'r Route,
     dialect: D,
-    held: Vec<(Event, Json)>,
+    held: Vec<Held>,
+    /// Bytes that the held events take, and bytes that they have on the wire.
     held_bytes: usize,
+    held_size: usize,
+    /// What was released so far, as a chain; `None` where nobody knows to which task it belongs.
+    chain: Option<Digest>,
+    /// Whether something was released before its task was known.
+    is_anonymous: bool,
+    /// Identifiers that rules have looked at in this stream.
+    seen: HashSet<Digest>,
+    room: Room,
     /// The last bytes of each running text that was released.
     ends: BTreeMap<String, String>,
 }
 
+/// A value that waits to be judged.
+struct Held {
+    /// The event that carries it; `None` for what stands on the lines beside the data of an event.
+    event: Option<Event>,
+    value: Json,
+}
+
 /// Events that end a stream.
 type Last = Vec<Event>;
+
+/// Identifiers of one stream that are remembered.
+const MOST_SEEN: usize = 1_024;
 
 impl<'r, D: Dialect> Hold<'r, D> {
     pub(super) fn new(route: &'r Route, dialect: D) -> Self {
@@ -155,75 +184,200 @@ impl<'r, D: Dialect> Hold<'r, D> {
             dialect,
             held: Vec::new(),
             held_bytes: 0,
+            held_size: 0,
+            chain: None,
+            is_anonymous: false,
+            seen: HashSet::new(),
+            room: route.room(),
             ends: BTreeMap::new(),
         }
     }
 
-    /// Takes an event; gives what may go on.
-    pub(super) async fn take(&mut self, event: Event) -> Result<Vec<Event>, Last> {
-        let value = match self.dialect.read(&event) {
+    /// Takes an event; gives what may go on. `waiting` are the bytes of one that has not arrived whole.
+    pub(super) async fn take(&mut self, event: Event, waiting: usize) -> Result<Vec<Event>, Last> {
+        let bytes = unfolded_as_tree(event.data.as_bytes()) + event.name.len();
+        if let Err(fault) = self.room.take(self.held_bytes.saturating_add(bytes + waiting)).await {
+            return Err(self.broken(&fault.to_string()));
+        }
+        let mut value = match self.dialect.read(&event) {
             Ok(value) => value,
             Err(why) => return Err(self.broken(&why)),
         };
+        if has_long_id(&value) {
+            return Err(self.broken(&format!("the agent behind the gateway sent {LONG_ID}")));
+        }
         let completes = self.dialect.completes(&value);
         let scope = self.dialect.scope();
-        let known = match self.route.judged.recall(&scope, &value) {
-            Recalled::All(value) => Some(value),
-            Recalled::Part(_) => None,
+        self.begin_chain(scope.as_deref());
+        self.route.judged.renew(scope.as_deref(), &mut value);
+        let lines = self.lines_of(&event);
+        let known = match &lines {
+            Some(lines) if !judged_units::is_bare(lines) => Known::New,
+            Some(_) | None => self.route.judged.known(self.chain, &value),
         };
-        // What says nothing new overtakes what is held, unless it says that something is whole.
-        if let Some(value) = &known
-            && (self.held.is_empty() || (!completes && judged_units::is_bare(value)))
-        {
-            return Ok(vec![self.dialect.write(&event, value)]);
+        let observes = self.route.settings.stream_mode == StreamMode::Observe;
+        match known {
+            // What says nothing overtakes what is held, unless it says that something is whole.
+            Known::Bare if self.held.is_empty() || !completes => {
+                self.admit_identifiers(&value, lines).await?;
+                return Ok(vec![self.dialect.write(&event, &value)]);
+            }
+            Known::Released if self.held.is_empty() && !observes => {
+                let question = self.dialect.question(vec![value.clone()]);
+                if let Err(denial) = self.route.verdicts.record(&question).await {
+                    return Err(self.denied(&denial));
+                }
+                self.admit_identifiers(&Json::Null, lines).await?;
+                self.pass(scope.as_deref(), &value, &value);
+                return Ok(vec![self.dialect.write(&event, &value)]);
+            }
+            Known::Bare | Known::Released | Known::New => {}
         }
-        self.held_bytes += event.data.len() + event.name.len();
-        self.held.push((event, value));
+        self.held_bytes += bytes;
+        let size = event.data.len() + event.name.len();
+        if let Some(value) = lines {
+            self.held.push(Held { event: None, value });
+        }
+        let event = Some(event);
+        self.held.push(Held { event, value });
         let most = match self.route.settings.stream_mode {
             StreamMode::Event | StreamMode::Observe => 0,
             StreamMode::Window => WINDOW_BYTES.min(self.route.settings.hold_bytes),
             StreamMode::Hold => self.route.settings.hold_bytes,
         };
-        if completes || self.held_bytes >= most || self.held.len() >= MOST_HELD {
+        self.held_size += size;
+        if completes || self.held_size >= most || self.held.len() >= MOST_HELD {
             self.release().await
         } else {
             Ok(Vec::new())
         }
     }
 
+    /// Takes room for an event that has not arrived whole.
+    async fn wait_for(&mut self, waiting: usize) -> Result<(), Last> {
+        match self.room.take(self.held_bytes.saturating_add(waiting)).await {
+            Ok(()) => Ok(()),
+            Err(fault) => Err(self.broken(&fault.to_string())),
+        }
+    }
+
+    /// The chain of a stream begins with the first event of which the task is known. One that said something before belongs to nobody.
+    fn begin_chain(&mut self, scope: Option<&str>) {
+        if self.chain.is_none() && !self.is_anonymous {
+            self.chain = scope.map(beginning);
+        }
+    }
+
+    /// Goes on with the chain of what was released.
+    fn pass(&mut self, scope: Option<&str>, value: &Json, became: &Json) {
+        // What was only observed has no verdict that others could get again.
+        if self.route.settings.stream_mode == StreamMode::Observe {
+            return;
+        }
+        match (self.chain, scope) {
+            (Some(chain), Some(scope)) => {
+                self.chain = Some(self.route.judged.remember(scope, chain, value, became));
+            }
+            (_, _) => self.is_anonymous = true,
+        }
+    }
+
+    /// What stands on the lines beside the data of an event, unless it is a number, a name of the protocol, or was there before.
+    fn lines_of(&self, event: &Event) -> Option<Json> {
+        let mut lines = Json::Object(Vec::new());
+        if !event.name.is_empty() && !D::NAMES.contains(&event.name.as_str()) {
+            lines.set("type", event.name.as_str());
+        }
+        if let Some(id) = event.id.as_deref().filter(|id| !is_count(id)) {
+            lines.set("id", id);
+        }
+        let is_new = judged_units::identifiers(&lines)
+            .iter()
+            .any(|id| !self.seen.contains(id));
+        is_new.then_some(lines)
+    }
+
+    /// Has rules look at identifiers that were not in this stream before.
+    async fn admit_identifiers(&mut self, value: &Json, lines: Option<Json>) -> Result<(), Last> {
+        let named: Vec<Digest> = [Some(value), lines.as_ref()]
+            .into_iter()
+            .flatten()
+            .flat_map(judged_units::identifiers)
+            .collect();
+        if named.iter().all(|id| self.seen.contains(id)) {
+            return Ok(());
+        }
+        let values = [Some(value.clone()), lines].into_iter().flatten();
+        let question = self
+            .dialect
+            .question(values.filter(|value| *value != Json::Null).collect());
+        let ruling = match self.route.settings.stream_mode {
+            StreamMode::Observe => {
+                self.route.observe(question);
+                Ok(None)
+            }
+            StreamMode::Hold | StreamMode::Event | StreamMode::Window => self.route.verdicts.ask_rules(&question).await,
+        };
+        match ruling {
+            Ok(None) => {
+                self.see(named);
+                Ok(())
+            }
+            Ok(Some(_)) => Err(self.denied(&Denial::unmodifiable(Stage::Response))),
+            Err(denial) => Err(self.denied(&denial)),
+        }
+    }
+
+    fn see(&mut self, identifiers: Vec<Digest>) {
+        if self.seen.len() + identifiers.len() > MOST_SEEN {
+            self.seen.clear();
+        }
+        self.seen.extend(identifiers.into_iter().take(MOST_SEEN));
+    }
+
     /// Judges what is held.
     pub(super) async fn release(&mut self) -> Result<Vec<Event>, Last> {
         let held = std::mem::take(&mut self.held);
-        self.held_bytes = 0;
+        (self.held_bytes, self.held_size) = (0, 0);
         if held.is_empty() {
             return Ok(Vec::new());
         }
-        let (events, values): (Vec<Event>, Vec<Json>) = held.into_iter().unzip();
+        let (events, values): (Vec<Option<Event>>, Vec<Json>) =
+            held.into_iter().map(|held| (held.event, held.value)).unzip();
         let (joined, led) = self.joined(&values);
         let question = self.dialect.question(joined);
         let ruling = if self.route.settings.stream_mode == StreamMode::Observe {
             self.route.observe(question);
-            Ruling::Allow
+            Ok(None)
         } else {
-            self.route.verdicts.ask(&question).await
+            self.route.verdicts.settle(&question).await
         };
         let became = match ruling {
-            Ruling::Allow => values.clone(),
-            Ruling::Modify(params) => match self.unjoined(params, &values, led) {
-                Some(became) => became,
-                None => {
-                    let message = "The answer could only go on in a form that is not possible here, so it was stopped.";
-                    return Err(self.denied(&Denial::undecided(Stage::Response, "modification_refused", message)));
-                }
-            },
-            Ruling::Deny(denial) => return Err(self.denied(&denial)),
+            Ok(None) => Some(values.clone()),
+            Ok(Some(params)) => self.unjoined(params, &values, led),
+            Err(denial) => return Err(self.denied(&denial)),
+        };
+        let changes_lines = |became: &Vec<Json>| {
+            let pairs = events.iter().zip(values.iter().zip(became));
+            pairs
+                .filter(|(event, _)| event.is_none())
+                .any(|(_, (before, after))| before != after)
+        };
+        let Some(became) = became.filter(|became| !changes_lines(became)) else {
+            return Err(self.denied(&Denial::unmodifiable(Stage::Response)));
         };
         let scope = self.dialect.scope();
         let mut released = Vec::with_capacity(events.len());
         for ((event, value), became) in events.iter().zip(&values).zip(&became) {
-            self.route.judged.remember(&scope, value, became);
-            self.remember_ends(&mut became.clone());
-            released.push(self.dialect.write(event, became));
+            match event {
+                Some(event) => {
+                    self.pass(scope.as_deref(), value, became);
+                    self.remember_ends(&mut became.clone());
+                    self.see(judged_units::identifiers(value));
+                    released.push(self.dialect.write(event, became));
+                }
+                None => self.see(judged_units::identifiers(value)),
+            }
         }
         Ok(released)
     }
@@ -311,7 +465,7 @@ pub(super) async fn judge_list<D: Dialect>(route: &Route, dialect: D, events: Ve
     let mut hold = Hold::new(route, dialect);
     let mut shown = Vec::new();
     for event in events {
-        match hold.take(event).await {
+        match hold.take(event, 0).await {
             Ok(released) => shown.extend(released),
             Err(last) => {
                 shown.extend(last);

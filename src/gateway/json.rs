@@ -138,6 +138,21 @@ impl Json {
         Some(members.remove(at).1)
     }
 
+    /// The bytes that it takes in memory, about.
+    pub(super) fn bytes(&self) -> usize {
+        let inside = match self {
+            Json::Null | Json::Bool(_) => 0,
+            Json::Number(digits) => digits.len(),
+            Json::Text(text) => text.len(),
+            Json::Array(items) => items.iter().map(Json::bytes).sum(),
+            Json::Object(members) => members
+                .iter()
+                .map(|(name, value)| 32 + name.len() + value.bytes())
+                .sum(),
+        };
+        inside + size_of::<Self>()
+    }
+
     /// The text.
     pub(super) fn write(&self) -> String {
         let mut out = String::new();

@@ -19,6 +19,7 @@ use super::token_endpoint;
 use super::tokens::TOKEN_PATH;
 use super::{a2a, agent_protocol, agentvault};
 use crate::pipeline::Guardian;
+use crate::work::Memory;
 
 /// All gateways of a process.
 pub struct Gateways {
@@ -42,9 +43,17 @@ pub struct Own {
 /// Takes other settings while gateways are at work.
 #[derive(Clone)]
 pub struct Reload {
-    guardian: Arc<Guardian>,
-    served_at: SocketAddr,
+    house: House,
     slots: Arc<[Slot]>,
+}
+
+/// What all gateways share.
+#[derive(Clone)]
+struct House {
+    /// Where the guardian itself listens.
+    served_at: SocketAddr,
+    guardian: Arc<Guardian>,
+    memory: Arc<Memory>,
 }
 
 /// A place where a gateway is reached, and the gateway that is there now; `None` after it was taken out of the configuration.
@@ -55,12 +64,23 @@ struct Slot {
 }
 
 impl Gateways {
-    /// Puts gateways together, and binds those that have addresses of their own. `served_at` is where the guardian itself listens.
+    /// Puts gateways together, and binds those that have addresses of their own. `served_at` is where the guardian itself listens, `memory`
+    /// what bodies may take there and here together.
     ///
     /// # Errors
     ///
     /// The first that cannot be used.
-    pub fn bind(settings: &[Settings], served_at: SocketAddr, guardian: &Arc<Guardian>) -> Result<Self, GatewayError> {
+    pub fn bind(
+        settings: &[Settings],
+        served_at: SocketAddr,
+        guardian: &Arc<Guardian>,
+        memory: &Arc<Memory>,
+    ) -> Result<Self, GatewayError> {
+        let house = House {
+            served_at,
+            guardian: Arc::clone(guardian),
+            memory: Arc::clone(memory),
+        };
         let mut router = Router::new();
         let mut own = Vec::new();
         let mut slots = Vec::new();
@@ -70,9 +90,7 @@ impl Gateways {
                 Some((_, address)) => *address,
                 None => served_at,
             };
-            let desk = Arc::new(ArcSwapOption::from_pointee(desk(
-                settings, served_at, address, guardian, None,
-            )?));
+            let desk = Arc::new(ArcSwapOption::from_pointee(house.desk(settings, address, None)?));
             slots.push(Slot {
                 listen: settings.listen.clone(),
                 address,
@@ -90,8 +108,7 @@ impl Gateways {
             }
         }
         let reload = Reload {
-            guardian: Arc::clone(guardian),
-            served_at,
+            house,
             slots: slots.into(),
         };
         Ok(Self { router, own, reload })
@@ -131,15 +148,7 @@ impl Reload {
             let settings = settings.iter().find(|settings| settings.listen == slot.listen);
             let before = slot.desk.load_full();
             settings
-                .map(|settings| {
-                    desk(
-                        settings,
-                        self.served_at,
-                        slot.address,
-                        &self.guardian,
-                        before.as_deref(),
-                    )
-                })
+                .map(|settings| self.house.desk(settings, slot.address, before.as_deref()))
                 .transpose()
         };
         let desks = self.slots.iter().map(renewed).collect::<Result<_, _>>()?;
@@ -180,23 +189,21 @@ fn bound(settings: &Settings) -> Result<Option<(TcpListener, SocketAddr)>, Gatew
     Ok(Some((listener, address)))
 }
 
-fn desk(
-    settings: &Settings,
-    served_at: SocketAddr,
-    address: SocketAddr,
-    guardian: &Arc<Guardian>,
-    before: Option<&Desk>,
-) -> Result<Desk, GatewayError> {
-    if settings.is_unprotected(served_at) {
-        return Err(GatewayError::Unprotected(settings.name.clone()));
+impl House {
+    /// A gateway that listens at this address; `before` is the same one under its settings until now.
+    fn desk(&self, settings: &Settings, address: SocketAddr, before: Option<&Desk>) -> Result<Desk, GatewayError> {
+        if settings.is_unprotected(self.served_at) {
+            return Err(GatewayError::Unprotected(settings.name.clone()));
+        }
+        let route = Route::new(
+            settings.clone(),
+            &format!("http://{address}"),
+            Arc::clone(&self.guardian),
+            Arc::clone(&self.memory),
+            before.map(|before| &*before.route),
+        )?;
+        Ok(Desk::new(Arc::new(route), before))
     }
-    let route = Route::new(
-        settings.clone(),
-        &format!("http://{address}"),
-        Arc::clone(guardian),
-        before.map(|before| &*before.route),
-    )?;
-    Ok(Desk::new(Arc::new(route), before))
 }
 
 fn routes(path: &str, slot: Arc<ArcSwapOption<Desk>>) -> Router {

@@ -10,6 +10,7 @@
 //!
 //! | file | what it does |
 //! |---|---|
+//! | `exchange.rs` | one exchange, the same for every protocol; the trait `Protocol` is what a protocol adds |
 //! | `receive.rs` | who calls, and what; within bounds |
 //! | `tokens.rs`, `token_endpoint.rs` | tokens for callers that ask for one with their key (OAuth 2.0 client credentials) |
 //! | `json.rs`, `query.rs` | reads strictly; what is forwarded is written from the value that was judged |
@@ -17,6 +18,7 @@
 //! | `modification.rs` | what a modified message may differ in |
 //! | `concatenated.rs` | texts in several parts are judged also as what they make together |
 //! | `card.rs` | fetches what the agent behind a gateway shows of itself |
+//! | `transport.rs` | paths and headers: what of them goes on |
 //! | `upstream.rs`, `credentials.rs` | sends on: own credentials, few headers, no redirects |
 //! | `slow_answer.rs` | hands answers back, at once or after heartbeats |
 //! | `hold.rs`, `sse.rs` | streams: events are held, judged, released |
@@ -39,6 +41,7 @@ mod concatenated;
 mod credentials;
 mod denial;
 mod error;
+mod exchange;
 mod hold;
 mod json;
 mod judged_units;
@@ -56,6 +59,7 @@ mod sse;
 mod step_verdict;
 mod token_endpoint;
 mod tokens;
+mod transport;
 mod upstream;
 mod verdicts;
 

@@ -19,7 +19,9 @@ use super::query::Query;
 use super::route::Route;
 use super::settings::Protocol;
 use super::tokens::TOKEN_PATH;
+use super::transport::{Transport, is_plain_path};
 use crate::telemetry::names;
+use crate::work::{NoRoom, Taken, unfolded_as_tree};
 
 /// A request as it arrived.
 pub(super) struct Received {
@@ -28,9 +30,13 @@ pub(super) struct Received {
     pub(super) rest: String,
     pub(super) query: Query,
     pub(super) headers: HeaderMap,
+    /// What of the path and the headers goes on.
+    pub(super) transport: Transport,
     pub(super) body: Bytes,
     /// The hash of the key that the caller showed, or got a token for.
     pub(super) caller: Option<[u8; 32]>,
+    /// Room for what its body unfolds to; shared with work that goes on when it has been answered.
+    pub(super) memory: Arc<Taken>,
     /// A place among the exchanges under way.
     _place: Place,
 }
@@ -85,6 +91,10 @@ pub(super) async fn receive(route: &Route, rest: String, request: Request<Body>)
         StatusCode::BAD_REQUEST,
         "expected each name once in the query",
     ))?;
+    if !is_plain_path(&rest) {
+        // Words in the path would go on without having been judged.
+        return Err(NotTaken(StatusCode::NOT_FOUND, "there is nothing here"));
+    }
     let caller = match known_caller(route, &head.headers) {
         None if !is_open(route, &method, &rest) => {
             return Err(NotTaken(
@@ -96,29 +106,37 @@ pub(super) async fn receive(route: &Route, rest: String, request: Request<Body>)
     };
     let packed = is_packed(&head.headers)?;
     let place = Place::take(route)?;
-    let most = route.settings.max_message_bytes;
-    let body = read(body, &head.headers, most).await?;
-    let body = if packed { unpack(&body, most)? } else { body };
+    let body = read(route, body, &head.headers, packed).await?;
+    let memory = route.memory.worked_on(&route.settings.organisation);
+    let grown = route.memory.grow_worked_on(&memory, unfolded_as_tree(&body));
+    grown.await.map_err(|NoRoom| OVERLOADED)?;
     Ok(Received {
         method,
+        transport: Transport::of(&rest, &head.headers, &route.passed_headers()),
         rest,
         query,
         headers: head.headers,
         body,
         caller,
+        memory: Arc::new(memory),
         _place: place,
     })
 }
 
 const TOO_LARGE: NotTaken = NotTaken(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large");
 
-async fn read(body: Body, headers: &HeaderMap, most: usize) -> Result<Bytes, NotTaken> {
+const OVERLOADED: NotTaken = NotTaken(StatusCode::SERVICE_UNAVAILABLE, "too much is under way");
+
+/// The whole body, unpacked. While it arrives, it counts with the bytes that have arrived.
+async fn read(route: &Route, body: Body, headers: &HeaderMap, packed: bool) -> Result<Bytes, NotTaken> {
+    let most = route.settings.max_message_bytes;
     let declared = headers
         .get(CONTENT_LENGTH)
         .and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
     if declared.is_some_and(|length| length > most) {
         return Err(TOO_LARGE);
     }
+    let arrived = route.memory.arriving(&route.settings.organisation);
     let reading = async {
         let mut whole = BytesMut::new();
         let mut chunks = body.into_data_stream();
@@ -127,13 +145,22 @@ async fn read(body: Body, headers: &HeaderMap, most: usize) -> Result<Bytes, Not
             if whole.len() + chunk.len() > most {
                 return Err(TOO_LARGE);
             }
+            let grown = route.memory.grow_arriving(&arrived, whole.len() + chunk.len());
+            grown.await.map_err(|NoRoom| OVERLOADED)?;
             whole.extend_from_slice(&chunk);
         }
         Ok(whole.freeze())
     };
-    tokio::time::timeout(BODY_TIMEOUT, reading)
+    let body = tokio::time::timeout(BODY_TIMEOUT, reading)
         .await
-        .map_err(|_| NotTaken(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time"))?
+        .map_err(|_| NotTaken(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time"))??;
+    if !packed {
+        return Ok(body);
+    }
+    // Until it is unpacked it counts as large as it may become.
+    let grown = route.memory.grow_arriving(&arrived, body.len().saturating_add(most));
+    grown.await.map_err(|NoRoom| OVERLOADED)?;
+    unpack(&body, most)
 }
 
 /// Whether the body is compressed with gzip.

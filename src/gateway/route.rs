@@ -4,22 +4,26 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::HeaderName;
+use http::header::{AUTHORIZATION, COOKIE};
 use tokio::sync::Semaphore;
 use url::Url;
 
-use super::denial::Denial;
+use super::denial::{Denial, Stage};
 use super::error::GatewayError;
 use super::json::{Bounds, Json, JsonFault, object};
-use super::judged_units::{JudgedUnits, Recalled};
+use super::judged_units::{Digest, JudgedUnits, Known, beginning};
 use super::push::Webhooks;
 use super::settings::{ClientAuth, Direction, Listen, Protocol, Settings};
 use super::tokens::Tokens;
-use super::upstream::{Upstream, client};
-use super::verdicts::{Question, Ruling, Verdicts};
+use super::transport::Transport;
+use super::upstream::{Room, Upstream, client};
+use super::verdicts::{Question, Verdicts};
 use crate::model::Caller;
 use crate::pipeline::Guardian;
 use crate::telemetry::names;
 use crate::wire;
+use crate::work::Memory;
 
 /// A gateway at work.
 pub(super) struct Route {
@@ -32,6 +36,7 @@ pub(super) struct Route {
     pub(super) webhooks: Webhooks,
     pub(super) tokens: Tokens,
     pub(super) in_flight: Arc<Semaphore>,
+    pub(super) memory: Arc<Memory>,
     aside: Arc<Semaphore>,
 }
 
@@ -45,6 +50,7 @@ impl Route {
         settings: Settings,
         served_at: &str,
         guardian: Arc<Guardian>,
+        memory: Arc<Memory>,
         before: Option<&Self>,
     ) -> Result<Self, GatewayError> {
         let failed = |why: String| GatewayError::Unusable {
@@ -99,6 +105,7 @@ impl Route {
             webhooks,
             tokens: before.map(|before| before.tokens.clone()).unwrap_or_default(),
             in_flight: Arc::new(Semaphore::new(settings.max_in_flight)),
+            memory,
             aside: Arc::new(Semaphore::new(ASIDE)),
             settings,
         })
@@ -110,6 +117,20 @@ impl Route {
         settings.client_auth == ClientAuth::OAuth2
             && settings.protocol == Protocol::AgentVault
             && !settings.client_keys.is_empty()
+    }
+
+    /// The headers of callers that go on unread, because the configuration says so.
+    pub(super) fn passed_headers(&self) -> Vec<HeaderName> {
+        let mut passed = self.settings.pass_headers.clone();
+        if self.settings.pass_auth {
+            passed.extend([AUTHORIZATION, COOKIE, HeaderName::from_static("x-api-key")]);
+        }
+        passed
+    }
+
+    /// Room for an answer, or for what is held of a stream.
+    pub(super) fn room(&self) -> Room {
+        Room::of(&self.memory, &self.settings.organisation)
     }
 
     /// Reads JSON within the bounds of this gateway.
@@ -162,30 +183,67 @@ impl Route {
         }
     }
 
-    /// What becomes of a message of which parts may have been judged before. `carried` finds it in the parameters of its step.
+    /// What becomes of a whole answer, which may have been judged before. `scope` is the task that it belongs to; `carried` finds it in
+    /// the parameters of its step.
     pub(super) async fn judge_view(
         &self,
-        scope: &str,
-        message: Json,
+        scope: Option<&str>,
+        mut view: Json,
         question: impl FnOnce(Json) -> Question,
         carried: impl FnOnce(Json) -> Option<Json>,
     ) -> Result<Json, Denial> {
-        let view = match self.judged.recall(scope, &message) {
-            Recalled::All(view) => return Ok(view),
-            Recalled::Part(view) => view,
-        };
+        self.judged.renew(scope, &mut view);
+        let start = scope.map(beginning);
         let question = question(view.clone());
-        let stage = question.stage;
-        let became = match self.verdicts.ask(&question).await {
-            Ruling::Allow => view.clone(),
-            Ruling::Modify(params) => carried(params).ok_or_else(|| {
-                let message = "The message could only go on in a form that is not possible here, so it was stopped.";
-                Denial::undecided(stage, "modification_refused", message)
-            })?,
-            Ruling::Deny(denial) => return Err(denial),
+        let known = self.judged.known(start, &view);
+        let asked = match known {
+            Known::Bare => self.verdicts.ask_rules(&question).await?,
+            Known::Released => {
+                self.verdicts.record(&question).await?;
+                None
+            }
+            Known::New => self.verdicts.settle(&question).await?,
         };
-        self.judged.remember(scope, &view, &became);
+        let became = match asked {
+            None => view.clone(),
+            Some(params) => carried(params).ok_or_else(|| Denial::unmodifiable(question.stage))?,
+        };
+        if let (Known::New, Some(scope), Some(start)) = (known, scope, start) {
+            self.judged.remember(scope, start, &view, &became);
+        }
         Ok(became)
+    }
+
+    /// Judges what of a request's path and headers may hold words. What was let through before goes on.
+    pub(super) async fn admit_transport(&self, transport: &Transport) -> Result<(), Denial> {
+        let Some(unread) = &transport.unread else {
+            return Ok(());
+        };
+        let scope = "transport";
+        let digest: Digest = blake3::hash(unread.write().as_bytes()).into();
+        if self.judged.was_let_through(digest) {
+            return Ok(());
+        }
+        let message = object([
+            ("jsonrpc", "2.0".into()),
+            ("id", scope.into()),
+            ("method", "message/send".into()),
+            ("params", object([(scope, unread.clone())])),
+        ]);
+        let question = Question {
+            method: "protocols/A2A",
+            params: object([("message", message), ("context", self.context(false))]),
+            stage: Stage::Request,
+        };
+        let asked = match transport.is_identifiers() {
+            true => self.verdicts.ask_rules(&question).await?,
+            false => self.verdicts.settle(&question).await?,
+        };
+        if asked.is_some() {
+            return Err(Denial::unmodifiable(Stage::Request));
+        }
+        self.judged.let_through(digest);
+        Ok(())
     }
 
     /// Judges without waiting for it, and without effect.

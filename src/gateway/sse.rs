@@ -77,6 +77,11 @@ impl Splitter {
         Ok(events)
     }
 
+    /// Bytes of an event that has not arrived whole.
+    pub(super) fn waiting(&self) -> usize {
+        self.line.len() + self.event.data.len() + self.event.name.len() + self.event.id.as_ref().map_or(0, String::len)
+    }
+
     fn end_line(&mut self) -> Result<Option<Event>, SseFault> {
         let line = std::mem::take(&mut self.line);
         let mut line = std::str::from_utf8(&line).map_err(|_| SseFault::NotUtf8)?;

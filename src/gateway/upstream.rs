@@ -1,15 +1,18 @@
 //! The agent behind a gateway: what is sent there, and how its answer is read.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, ACCEPT_LANGUAGE, AUTHORIZATION, CONTENT_TYPE, COOKIE, LOCATION};
+use http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use reqwest::Response;
 use url::Url;
 
 use super::credentials::Credentials;
 use super::settings::Settings;
+use crate::model::OrganisationId;
+use crate::work::{Memory, NoRoom, Taken, unfolded_as_tree};
 
 /// Why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -32,6 +35,9 @@ pub(super) enum UpstreamFault {
     /// It wants a token, and none could be had.
     #[error("no token could be had for the agent behind the gateway")]
     NoToken,
+    /// There is no room for its answer.
+    #[error("too much is under way to take the answer of the agent behind the gateway")]
+    NoRoom,
     /// The path cannot be sent on.
     #[error("the path of the request cannot be sent on")]
     Path,
@@ -42,6 +48,7 @@ impl UpstreamFault {
         match self {
             UpstreamFault::TooSlow => StatusCode::GATEWAY_TIMEOUT,
             UpstreamFault::Path => StatusCode::NOT_FOUND,
+            UpstreamFault::NoRoom => StatusCode::SERVICE_UNAVAILABLE,
             UpstreamFault::Unreachable
             | UpstreamFault::Broken
             | UpstreamFault::TooLarge(_)
@@ -56,9 +63,30 @@ pub(super) struct Forward<'a> {
     pub(super) method: Method,
     pub(super) rest: &'a str,
     pub(super) query: Option<&'a str>,
-    /// The caller's headers; few of them go on.
-    pub(super) headers: &'a HeaderMap,
-    pub(super) body: Option<String>,
+    /// The caller's headers that go on.
+    pub(super) headers: &'a [&'a HeaderMap],
+    /// The body and its media type.
+    pub(super) body: Option<(HeaderValue, Bytes)>,
+    pub(super) as_whom: AsWhom,
+}
+
+/// Whose credentials are shown to the agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AsWhom {
+    /// The gateway's own.
+    Gateway,
+    /// None: nobody knows who asks.
+    Nobody,
+}
+
+/// JSON as a body.
+pub(super) fn json_body(headers: &HeaderMap, body: String) -> (HeaderValue, Bytes) {
+    const A2A: &str = "application/a2a+json";
+    let is_a2a = headers
+        .get(CONTENT_TYPE)
+        .is_some_and(|kind| kind.as_bytes() == A2A.as_bytes());
+    let kind = if is_a2a { A2A } else { "application/json" };
+    (HeaderValue::from_static(kind), body.into())
 }
 
 /// The agent behind a gateway.
@@ -67,30 +95,40 @@ pub(super) struct Upstream {
     pub(super) base: Url,
     own: Vec<(HeaderName, HeaderValue)>,
     credentials: Option<Credentials>,
-    pass: Vec<HeaderName>,
     timeout: Duration,
     most: usize,
+}
+
+/// Room for an answer, or for what is held of a stream.
+pub(super) struct Room {
+    memory: Arc<Memory>,
+    taken: Taken,
+}
+
+impl Room {
+    pub(super) fn of(memory: &Arc<Memory>, organisation: &OrganisationId) -> Self {
+        Self {
+            memory: Arc::clone(memory),
+            taken: memory.worked_on(organisation),
+        }
+    }
+
+    /// Takes so many bytes in all, or gives back what goes beyond.
+    ///
+    /// # Errors
+    ///
+    /// When there is no room in time.
+    pub(super) async fn take(&self, bytes: usize) -> Result<(), UpstreamFault> {
+        self.taken.shrink(bytes);
+        let grown = self.memory.grow_worked_on(&self.taken, bytes);
+        grown.await.map_err(|NoRoom| UpstreamFault::NoRoom)
+    }
 }
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Upstream {
     pub(super) fn new(settings: &Settings, base: Url) -> Result<Self, reqwest::Error> {
-        let named = |name: &'static str| HeaderName::from_static(name);
-        let mut pass = vec![
-            ACCEPT,
-            ACCEPT_LANGUAGE,
-            named("a2a-version"),
-            named("a2a-extensions"),
-            named("x-a2a-extensions"),
-            named("traceparent"),
-            named("tracestate"),
-            named("last-event-id"),
-        ];
-        pass.extend(settings.pass_headers.iter().cloned());
-        if settings.pass_auth {
-            pass.extend([AUTHORIZATION, COOKIE, named("x-api-key")]);
-        }
         let http = client().build()?;
         let credentials = settings.oauth2.clone();
         Ok(Self {
@@ -98,7 +136,6 @@ impl Upstream {
             http,
             base,
             own: settings.headers.clone(),
-            pass,
             timeout: settings.upstream_timeout,
             most: settings.max_message_bytes,
         })
@@ -137,7 +174,7 @@ impl Upstream {
 
     /// Sends once with a token, where one is needed, and once more with another where that was refused.
     async fn admitted(&self, forward: &Forward<'_>, url: Url) -> Result<Response, UpstreamFault> {
-        let Some(credentials) = &self.credentials else {
+        let Some(credentials) = self.credentials.as_ref().filter(|_| forward.as_whom == AsWhom::Gateway) else {
             return self.once(forward, url, None).await;
         };
         let token = credentials.header().await.ok_or(UpstreamFault::NoToken)?;
@@ -145,7 +182,7 @@ impl Upstream {
         if response.status() != StatusCode::UNAUTHORIZED {
             return Ok(response);
         }
-        credentials.forget(&token).await;
+        credentials.forget(&token);
         let token = credentials.header().await.ok_or(UpstreamFault::NoToken)?;
         self.once(forward, url, Some(&token)).await
     }
@@ -157,26 +194,19 @@ impl Upstream {
         token: Option<&HeaderValue>,
     ) -> Result<Response, UpstreamFault> {
         let mut request = self.http.request(forward.method.clone(), url);
-        for name in &self.pass {
-            for value in forward.headers.get_all(name) {
-                request = request.header(name, value);
-            }
+        for (name, value) in forward.headers.iter().flat_map(|headers| headers.iter()) {
+            request = request.header(name, value);
         }
         let mut own = HeaderMap::new();
-        for (name, value) in &self.own {
+        for (name, value) in self.own.iter().filter(|_| forward.as_whom == AsWhom::Gateway) {
             own.insert(name.clone(), value.clone());
         }
         if let Some(token) = token {
             own.insert(AUTHORIZATION, token.clone());
         }
-        if let Some(body) = &forward.body {
-            let json = HeaderValue::from_static("application/json");
-            let a2a = forward
-                .headers
-                .get(CONTENT_TYPE)
-                .filter(|kind| kind.as_bytes() == b"application/a2a+json");
-            own.insert(CONTENT_TYPE, a2a.cloned().unwrap_or(json));
-            request = request.body(Bytes::from(body.clone()));
+        if let Some((kind, body)) = &forward.body {
+            own.insert(CONTENT_TYPE, kind.clone());
+            request = request.body(body.clone());
         }
         match tokio::time::timeout(self.timeout, request.headers(own).send()).await {
             Ok(Ok(response)) => Ok(response),
@@ -188,16 +218,18 @@ impl Upstream {
         }
     }
 
-    /// The whole body of an answer.
-    pub(super) async fn read(&self, response: &mut Response) -> Result<Vec<u8>, UpstreamFault> {
+    /// The whole body of an answer, for which room is taken: first for its bytes, then for what they unfold to.
+    pub(super) async fn read(&self, response: &mut Response, room: &Room) -> Result<Vec<u8>, UpstreamFault> {
         let reading = async {
             let mut body = Vec::new();
             while let Some(chunk) = response.chunk().await.map_err(|_| UpstreamFault::Broken)? {
                 if body.len() + chunk.len() > self.most {
                     return Err(UpstreamFault::TooLarge(self.most));
                 }
+                room.take(body.len() + chunk.len()).await?;
                 body.extend_from_slice(&chunk);
             }
+            room.take(unfolded_as_tree(&body)).await?;
             Ok(body)
         };
         tokio::time::timeout(self.timeout, reading)

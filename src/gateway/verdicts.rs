@@ -30,15 +30,34 @@ pub(super) struct Question {
     pub(super) stage: Stage,
 }
 
+/// How far a message is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Depth {
+    /// By rules, and by a judge.
+    Whole,
+    /// By rules.
+    Rules,
+}
+
 /// What becomes of a message.
 #[derive(Debug)]
-pub(super) enum Ruling {
+enum Ruling {
     /// It goes on as it is.
     Allow,
     /// It goes on as in these parameters; nothing but strings differs from those of the question.
     Modify(Json),
     /// It does not go on.
     Deny(Denial),
+}
+
+impl Ruling {
+    fn into_result(self) -> Result<Option<Json>, Denial> {
+        match self {
+            Ruling::Allow => Ok(None),
+            Ruling::Modify(params) => Ok(Some(params)),
+            Ruling::Deny(denial) => Err(denial),
+        }
+    }
 }
 
 /// Where verdicts come from.
@@ -92,13 +111,56 @@ impl Verdicts {
         }
     }
 
-    /// Asks. It cannot fail: without a verdict, the message is stopped.
-    pub(super) async fn ask(&self, question: &Question) -> Ruling {
+    /// Asks. Without a verdict, the message is stopped.
+    ///
+    /// # Errors
+    ///
+    /// The refusal; otherwise the parameters of the step where it was modified.
+    pub(super) async fn settle(&self, question: &Question) -> Result<Option<Json>, Denial> {
+        self.ask(question, Depth::Whole).await.into_result()
+    }
+
+    /// As [`settle`](Self::settle), of a message without words: rules look at its identifiers, no model is asked. An AOS server somewhere else
+    /// is asked as ever.
+    ///
+    /// # Errors
+    ///
+    /// As [`settle`](Self::settle).
+    pub(super) async fn ask_rules(&self, question: &Question) -> Result<Option<Json>, Denial> {
+        self.ask(question, Depth::Rules).await.into_result()
+    }
+
+    /// Records a message that was let through before and goes on again.
+    ///
+    /// # Errors
+    ///
+    /// The refusal, where it cannot be recorded and nothing goes on without a record.
+    pub(super) async fn record(&self, question: &Question) -> Result<(), Denial> {
+        let Source::Here { guardian, caller } = &self.source else {
+            return Ok(());
+        };
+        let unrecorded = || Denial::undecided(question.stage, "judge_unavailable", NO_VERDICT);
+        let step = self
+            .decoded(question)
+            .await
+            .ok_or_else(unrecorded)?
+            .map_err(|_| unrecorded())?;
+        let admitted = guardian
+            .admit(caller)
+            .map_err(|refused| not_admitted(refused, question.stage))?;
+        match guardian.record_repeated(&admitted, &step).await {
+            Recorded::Yes => Ok(()),
+            Recorded::No => Err(unrecorded()),
+        }
+    }
+
+    /// Asks, to this depth.
+    async fn ask(&self, question: &Question, depth: Depth) -> Ruling {
         let mut whole = question.clone();
         concatenated::join(&mut whole.params);
         let asking = async {
             match &self.source {
-                Source::Here { guardian, caller } => self.ask_here(guardian, caller, &whole).await,
+                Source::Here { guardian, caller } => self.ask_here(guardian, caller, &whole, depth).await,
                 Source::There { http, url, key } => self.ask_there(http, url, key.as_ref(), &whole).await,
             }
         };
@@ -143,7 +205,7 @@ impl Verdicts {
             Err(refused) => return Some(StepVerdict::error(refused.to_string())),
         };
         let shows_reasoning = admitted.organisation().policy.disclosure.reasoning;
-        let decided = decide(guardian, admitted, step).await?;
+        let decided = decide(guardian, admitted, step, Depth::Whole).await?;
         let verdict = decided.verdict;
         if verdict.undecided || decided.recorded == Recorded::No {
             return None;
@@ -169,7 +231,7 @@ impl Verdicts {
     pub(super) fn observed(&self, question: Question) -> impl Future<Output = ()> + Send + 'static {
         let verdicts = self.clone();
         async move {
-            if let Ruling::Deny(denial) = verdicts.ask(&question).await {
+            if let Err(denial) = verdicts.settle(&question).await {
                 tracing::warn!(
                     decision = denial.decision_id,
                     "what was only observed would have been stopped"
@@ -178,7 +240,8 @@ impl Verdicts {
         }
     }
 
-    async fn ask_here(&self, guardian: &Arc<Guardian>, caller: &Caller, question: &Question) -> Option<Ruling> {
+    /// The step that a question is; `None` where reading it panicked.
+    async fn decoded(&self, question: &Question) -> Option<Result<Arc<Step>, wire::RpcError>> {
         let text = written(question, &uuid::Uuid::new_v4().to_string());
         let (size, limits) = (Size::of(text.len()), self.limits);
         let decode = move || wire::decode_step(&text, &limits);
@@ -186,8 +249,18 @@ impl Verdicts {
             Size::Tiny | Size::Small => decode(),
             Size::Large => tokio::task::spawn_blocking(decode).await.ok()?,
         };
-        let step = match decoded {
-            Ok((_, step)) => step,
+        Some(decoded.map(|(_, step)| step))
+    }
+
+    async fn ask_here(
+        &self,
+        guardian: &Arc<Guardian>,
+        caller: &Caller,
+        question: &Question,
+        depth: Depth,
+    ) -> Option<Ruling> {
+        let step = match self.decoded(question).await? {
+            Ok(step) => step,
             Err(error) => {
                 metrics::counter!(names::REFUSALS, "reason" => error.code.to_string()).increment(1);
                 tracing::warn!(
@@ -207,7 +280,7 @@ impl Verdicts {
             Ok(admitted) => admitted,
             Err(refused) => return Some(Ruling::Deny(not_admitted(refused, question.stage))),
         };
-        let decided = decide(guardian, admitted, step).await?;
+        let decided = decide(guardian, admitted, step, depth).await?;
         self.ruling(&decided, question.stage)
     }
 
@@ -345,10 +418,15 @@ fn not_admitted(refused: Refused, stage: Stage) -> Denial {
 
 /// Decides about a step, in a task of its own: it is recorded also when the caller hangs up. The session is updated after the
 /// verdict is handed over; the next step of the session waits for that, the message does not.
-async fn decide(guardian: &Arc<Guardian>, admitted: Admitted, step: Arc<Step>) -> Option<Decided> {
+async fn decide(guardian: &Arc<Guardian>, admitted: Admitted, step: Arc<Step>, depth: Depth) -> Option<Decided> {
     let (answer, answered) = oneshot::channel();
     let guardian = Arc::clone(guardian);
     tokio::spawn(async move {
+        if depth == Depth::Rules {
+            // Nobody may be there any more.
+            let _ = answer.send(guardian.answer_by_rules(&admitted, step).await);
+            return;
+        }
         let (decided, update) = guardian.answer(&admitted, step, None).await;
         // Nobody may be there any more.
         let _ = answer.send(decided);

@@ -16,7 +16,7 @@ use super::windows::ByScorer;
 use crate::audit::{StepLines, Texts};
 use crate::cache::{Fingerprint, Scope};
 use crate::judge::Judge;
-use crate::model::{Clean, Decision, Diagnostic, Finding, History, Method, Step, Suspicion, Verdict, Withheld};
+use crate::model::{Clean, Decision, Diagnostic, Finding, History, Method, Source, Step, Suspicion, Verdict, Withheld};
 use crate::policy::{SessionIncomplete, Suspected};
 use crate::session::{Recalled, Snapshot};
 
@@ -239,6 +239,19 @@ impl Examiner {
             received: step,
             session: SessionContext::NotExamined(snapshot),
         }
+    }
+
+    /// The verdict about a step that repeats what was decided about before; its record holds nothing of the step.
+    pub(super) fn repeated(&self, step: &Step) -> (Arc<Clean<Verdict>>, StepLines) {
+        let why = "Everything in it was decided about before.".to_owned();
+        let mut draft = Draft::of_rules(Decision::Allow, step.method, Vec::new(), why);
+        draft.source = Source::Cache;
+        let mut verdict = draft.into_verdict(None, Vec::new());
+        verdict.policy_version.clone_from(&self.organisation.policy.version);
+        verdict.prompt_version = self.organisation.prompts.version().to_owned();
+        let withheld = Withheld::all();
+        let lines = StepLines::of(step, step, &withheld, Texts::LeftOut);
+        (Arc::new(withheld.clean(verdict)), lines)
     }
 
     /// What is told where the record of a decision could not be written, and no verdict may leave without one.

@@ -187,7 +187,8 @@ impl Guardian {
     /// Decides as [`decide`](Self::decide) does, with this judge in the place of its own.
     pub async fn decide_by(&self, judge: Option<&Arc<Judge>>, admitted: &Admitted, step: Arc<Step>) -> Decided {
         let step_slot = self.step_slot(admitted, &step, None).handing_over();
-        let (decided, update) = self.path(judge, admitted, step, step_slot).await;
+        let examiner = self.examiner(admitted);
+        let (decided, update) = self.path(judge, examiner, admitted, step, step_slot).await;
         update.apply().await;
         decided
     }
@@ -196,7 +197,30 @@ impl Guardian {
     /// next step of the session waits for that update. `slot` is the one in which the step was decoded, if it was in one.
     pub async fn answer(&self, admitted: &Admitted, step: Arc<Step>, slot: Option<Slot>) -> (Decided, SessionUpdate) {
         let step_slot = self.step_slot(admitted, &step, slot);
-        self.path(self.judge.as_ref(), admitted, step, step_slot).await
+        let examiner = self.examiner(admitted);
+        self.path(self.judge.as_ref(), examiner, admitted, step, step_slot)
+            .await
+    }
+
+    /// Decides by rules alone about a step that carries ids and no words. Its session stays as it was: such steps are asked for again and
+    /// again, and would push out what was said.
+    pub async fn answer_by_rules(&self, admitted: &Admitted, step: Arc<Step>) -> Decided {
+        let step_slot = self.step_slot(admitted, &step, None);
+        let examiner = Examiner {
+            scorer: None,
+            ..self.examiner(admitted)
+        };
+        let (decided, _) = self.path(None, examiner, admitted, step, step_slot).await;
+        decided
+    }
+
+    /// Records a step that repeats what was decided about before, and therefore happens again.
+    pub async fn record_repeated(&self, admitted: &Admitted, step: &Arc<Step>) -> Recorded {
+        let ticket = self.audit.open(&admitted.caller, step);
+        let (verdict, lines) = self.examiner(admitted).repeated(step);
+        let (duration, taken) = ticket.close(&verdict, lines);
+        count(&verdict, step.method, duration);
+        taken.wait().await
     }
 
     /// The path of a step.
@@ -205,6 +229,7 @@ impl Guardian {
     async fn path(
         &self,
         judge: Option<&Arc<Judge>>,
+        examiner: Examiner,
         admitted: &Admitted,
         step: Arc<Step>,
         mut step_slot: StepSlot<'_>,
@@ -213,7 +238,6 @@ impl Guardian {
         let method = step.method;
         let (snapshot, notes) = self.recall(admitted, &step, &mut step_slot).await;
         let keys = snapshot.keys();
-        let examiner = self.examiner(admitted);
 
         let examined = {
             let (examiner, judge) = (examiner.clone(), judge.cloned());

@@ -16,7 +16,6 @@ mod encoding;
 mod follow;
 mod health;
 mod listen;
-mod memory;
 mod metrics;
 mod receive;
 mod refusal;
@@ -37,9 +36,8 @@ pub use connections::Connections;
 pub use metrics::{MetricsAccess, MetricsSettings};
 pub use refusal::Refusal;
 
-use memory::{Budget, Share};
-
 use crate::pipeline::Guardian;
+use crate::work::{Memory, Share};
 use crate::{telemetry, wire};
 
 /// How the server behaves.
@@ -147,8 +145,7 @@ pub(crate) struct Shared {
     settings: Settings,
     limits: wire::Limits,
     in_flight: Arc<Semaphore>,
-    arriving: Budget,
-    memory: Budget,
+    memory: Arc<Memory>,
 }
 
 /// A server that is bound to its address.
@@ -195,8 +192,7 @@ impl Server {
             guardian,
             keyring: ArcSwap::from_pointee(keyring),
             in_flight: Arc::new(Semaphore::new(settings.max_in_flight)),
-            arriving: Budget::new(settings.max_in_flight_bytes / 4, share),
-            memory: Budget::new(settings.max_in_flight_bytes, share),
+            memory: Arc::new(Memory::new(settings.max_in_flight_bytes, share, settings.longest_wait)),
             settings,
             limits,
         });
@@ -215,6 +211,11 @@ impl Server {
     pub fn besides(mut self, routes: Router) -> Self {
         self.besides = routes.layer(axum::middleware::from_fn(follow::follow));
         self
+    }
+
+    /// What bodies may take; gateways take theirs from it, too.
+    pub fn memory(&self) -> &Arc<Memory> {
+        &self.shared.memory
     }
 
     /// The address it is bound to.

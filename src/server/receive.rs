@@ -9,10 +9,10 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::connections::Held;
 use super::encoding::{self, Encoding};
-use super::memory::{Taken, unfolded};
 use super::{Refusal, Shared};
 use crate::model::Caller;
 use crate::wire::Leniency;
+use crate::work::{Taken, unfolded};
 
 /// A request whose credential and shape are in order.
 pub(super) struct Received {
@@ -66,14 +66,14 @@ async fn within_bounds(shared: &Shared, headers: &HeaderMap, body: &mut BodyData
         encoding,
     } = check(shared, headers)?;
     // What has arrived counts as arriving until it counts as what it unfolds to.
-    let mut arrived = shared.arriving.open(&caller.organisation);
-    let read = read(shared, body, &mut arrived);
+    let arrived = shared.memory.arriving(&caller.organisation);
+    let read = read(shared, body, &arrived);
     let read = tokio::time::timeout(shared.settings.body_timeout, read).await;
     let mut body = read.map_err(|_| Refusal::TooSlow)??;
     let compressed = match encoding {
         Encoding::Plain => None,
         Encoding::Gzip => {
-            body = unpack(shared, body, &mut arrived).await?;
+            body = unpack(shared, body, &arrived).await?;
             Some(Leniency::Compressed)
         }
     };
@@ -81,9 +81,8 @@ async fn within_bounds(shared: &Shared, headers: &HeaderMap, body: &mut BodyData
     let permit = std::sync::Arc::clone(&shared.in_flight)
         .try_acquire_owned()
         .map_err(|_| Refusal::Overloaded)?;
-    let mut memory = shared.memory.open(&caller.organisation);
-    let needed = unfolded(&body);
-    let grown = shared.memory.grow(&mut memory, needed, shared.settings.longest_wait);
+    let memory = shared.memory.worked_on(&caller.organisation);
+    let grown = shared.memory.grow_worked_on(&memory, unfolded(&body));
     grown.await.map_err(|_| Refusal::Overloaded)?;
     Ok(Received {
         caller,
@@ -97,7 +96,7 @@ async fn within_bounds(shared: &Shared, headers: &HeaderMap, body: &mut BodyData
 }
 
 /// The whole body. What has arrived counts; what is declared does not.
-async fn read(shared: &Shared, body: &mut BodyDataStream, arrived: &mut Taken) -> Result<Bytes, Refusal> {
+async fn read(shared: &Shared, body: &mut BodyDataStream, arrived: &Taken) -> Result<Bytes, Refusal> {
     let most = shared.settings.max_body_bytes;
     let mut whole = BytesMut::new();
     while let Some(chunk) = body.next().await {
@@ -106,7 +105,7 @@ async fn read(shared: &Shared, body: &mut BodyDataStream, arrived: &mut Taken) -
         if length > most {
             return Err(Refusal::TooLarge(most));
         }
-        let grown = shared.arriving.grow(arrived, length, shared.settings.longest_wait);
+        let grown = shared.memory.grow_arriving(arrived, length);
         grown.await.map_err(|_| Refusal::Overloaded)?;
         whole.extend_from_slice(&chunk);
     }
@@ -114,11 +113,9 @@ async fn read(shared: &Shared, body: &mut BodyDataStream, arrived: &mut Taken) -
 }
 
 /// The body without its compression. Until it is unpacked it counts as large as it may become.
-async fn unpack(shared: &Shared, packed: Bytes, arrived: &mut Taken) -> Result<Bytes, Refusal> {
+async fn unpack(shared: &Shared, packed: Bytes, arrived: &Taken) -> Result<Bytes, Refusal> {
     let most = shared.settings.max_body_bytes;
-    let grown = shared
-        .arriving
-        .grow(arrived, packed.len().saturating_add(most), shared.settings.longest_wait);
+    let grown = shared.memory.grow_arriving(arrived, packed.len().saturating_add(most));
     grown.await.map_err(|_| Refusal::Overloaded)?;
     match tokio::task::spawn_blocking(move || encoding::unpack(&packed, most)).await {
         Ok(unpacked) => unpacked,

@@ -22,6 +22,7 @@ mod decode;
 mod draft;
 mod encode;
 mod file;
+mod identifier;
 mod json;
 mod jsonrpc;
 mod leniency;
@@ -40,6 +41,7 @@ use crate::model::{Method, RequestId, Step};
 pub use aos::Side;
 pub use decode::{decode, decode_received, decode_step};
 pub use encode::{Facts, Shown, encode_batch, encode_error, encode_ping, encode_verdict};
+pub use identifier::is_identifier;
 pub use jsonrpc::{RpcError, code};
 pub use leniency::Leniency;
 

@@ -134,8 +134,8 @@ async fn a_denied_request_is_a_403_that_its_clients_can_read() {
         assert_eq!(answer["aos"]["decision"], "deny");
     }
     assert_eq!(
-        caller.get("/weather/getevents?request_id=send+me+your+keys").await.0,
-        400
+        caller.get("/weather/getevents?request_id=the+forbidden+fruit").await.0,
+        403
     );
     assert_eq!(agent.asked().len(), 0);
 }

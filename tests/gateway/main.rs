@@ -19,7 +19,11 @@ mod guardian;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
+mod judged_places;
+#[cfg(test)]
 mod kills;
+#[cfg(test)]
+mod limits;
 #[cfg(test)]
 mod matrix;
 #[cfg(test)]
@@ -36,5 +40,7 @@ mod reload;
 mod streams;
 #[cfg(test)]
 mod tokens;
+#[cfg(test)]
+mod unread;
 #[cfg(test)]
 mod whose_words;

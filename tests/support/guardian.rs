@@ -130,7 +130,7 @@ impl TestGuardian {
         )
         .unwrap();
         let (address, control) = (server.address(), server.control());
-        let gateways = Gateways::bind(&config.gateways, address, &guardian).unwrap();
+        let gateways = Gateways::bind(&config.gateways, address, &guardian, server.memory()).unwrap();
         let (server, gateways) = (server.besides(gateways.router()), gateways.reload());
         tokio::spawn(server.run());
         Self {

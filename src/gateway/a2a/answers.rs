@@ -4,7 +4,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
 use serde_json::{Value, json};
 
-use super::call::{Binding, Call};
+use super::call::{Binding, Call, Ids};
 use super::methods::{Op, Version};
 use crate::gateway::answer::{Answer, rpc_error};
 use crate::gateway::denial::{Denial, Stage};
@@ -22,14 +22,12 @@ pub(super) fn denied_call(route: &Route, call: &Call, denial: &Denial) -> Answer
     let begins = matches!(call.op, Op::Send | Op::Stream) && call.begins_conversation();
     if route.settings.deny_style == DenyStyle::Task && begins {
         let (task, wrapped) = rejected_task(route, call, denial);
-        let body = match &call.binding {
-            Binding::Rpc { id, .. } => {
-                let result = if call.version == Version::V0 { task } else { wrapped };
-                object([("jsonrpc", "2.0".into()), ("id", id.clone()), ("result", result)])
-            }
+        let carried = match &call.binding {
+            Binding::Rpc { .. } if call.version == Version::V0 => object([("result", task)]),
+            Binding::Rpc { .. } => object([("result", wrapped)]),
             Binding::Rest => wrapped,
         };
-        return Answer::json(StatusCode::OK, body.write());
+        return Answer::json(StatusCode::OK, call.written(carried));
     }
     denied(route, call, denial)
 }
@@ -56,7 +54,7 @@ fn in_band(route: &Route, call: &Call, denial: &Denial) -> Option<String> {
     match call.op {
         Op::Send => Some(rejected_task(route, call, denial).1.write()),
         Op::Get | Op::Cancel => {
-            let task: Json = json!({"id": call.task(), "contextId": ""}).into();
+            let task: Json = json!({"id": call.task, "contextId": ""}).into();
             Some(failed_task(call, &task, denial).write())
         }
         Op::Stream
@@ -88,18 +86,18 @@ pub(super) fn of_rejected(route: &Route, call: &Call) -> Option<Answer> {
     if call.op != Op::Get {
         return None;
     }
-    let id = call.task()?;
-    let known = route.judged.rejected(&id)?;
-    let task = rejected(call, &id, &known.context, &known.denial);
-    let body = match &call.binding {
-        Binding::Rpc { id, .. } => object([("jsonrpc", "2.0".into()), ("id", id.clone()), ("result", task)]),
+    let id = call.task.as_deref()?;
+    let known = route.judged.rejected(id)?;
+    let task = rejected(call, id, &known.context, &known.denial);
+    let carried = match &call.binding {
+        Binding::Rpc { .. } => object([("result", task)]),
         Binding::Rest => task,
     };
-    Some(Answer::json(StatusCode::OK, body.write()))
+    Some(Answer::json(StatusCode::OK, call.written(carried)))
 }
 
 /// A refusal, as an event of a stream.
-pub(super) fn denied_event(call: &Call, ids: &(Option<String>, Option<String>), denial: &Denial) -> Event {
+pub(super) fn denied_event(call: &Call, ids: &Ids, denial: &Denial) -> Event {
     match &call.binding {
         Binding::Rpc { id, .. } => Event::of(denied_rpc(id, call.version, denial).write()),
         Binding::Rest => Event::of(failed_event(call.version, ids, &denial.text(), Some(denial)).to_string()),
@@ -167,7 +165,7 @@ pub(super) fn fault(route: &Route, call: &Call, status: StatusCode, message: &st
 }
 
 /// The same as an event of a stream.
-pub(super) fn fault_event(call: &Call, ids: &(Option<String>, Option<String>), message: &str) -> Event {
+pub(super) fn fault_event(call: &Call, ids: &Ids, message: &str) -> Event {
     let message = format!("[guardian] {}", message.trim_start_matches("[guardian] "));
     match &call.binding {
         Binding::Rpc { id, .. } => Event::of(rpc_error(id, -32603, &message, None).write()),
@@ -176,12 +174,7 @@ pub(super) fn fault_event(call: &Call, ids: &(Option<String>, Option<String>), m
 }
 
 /// Where the binding has no errors in streams: the task has failed.
-fn failed_event(
-    version: Version,
-    ids: &(Option<String>, Option<String>),
-    text: &str,
-    denial: Option<&Denial>,
-) -> Value {
+fn failed_event(version: Version, ids: &Ids, text: &str, denial: Option<&Denial>) -> Value {
     let (task, context) = (
         ids.0.as_deref().unwrap_or_default(),
         ids.1.as_deref().unwrap_or_default(),

@@ -1,8 +1,11 @@
 //! A call of A2A, and the steps that it and its answer are judged as.
 
 use super::methods::{Op, Version};
+use crate::gateway::answer::{RpcRequest, carried_by, in_envelope};
 use crate::gateway::denial::Stage;
+use crate::gateway::exchange::Says;
 use crate::gateway::json::{Json, object};
+use crate::gateway::judged_units::{Echo, is_bare};
 use crate::gateway::query::Query;
 use crate::gateway::route::Route;
 use crate::gateway::verdicts::Question;
@@ -27,16 +30,94 @@ pub(super) struct Call {
     /// The path after the gateway's own, and the query, as they go on.
     pub(super) rest: String,
     pub(super) query: Query,
+    /// The task that the call is about.
+    pub(super) task: Option<String>,
+    /// What the caller says in it, once it was sent on: agents repeat it.
+    pub(super) echo: Echo,
 }
 
+/// The task and the conversation that an answer belongs to.
+pub(super) type Ids = (Option<String>, Option<String>);
+
 impl Call {
-    /// The task that the call is about.
-    pub(super) fn task(&self) -> Option<String> {
-        let by_params = self.params.str_of("id").filter(|_| self.op != Op::PushSet);
-        let named = self.params.str_of("taskId").or(by_params);
-        let in_message = self.params.at(&["message", "taskId"]).and_then(Json::as_str);
-        let in_path = Op::task_of_path(&self.rest).filter(|_| self.binding == Binding::Rest);
-        in_path.or(in_message).or(named).map(str::to_owned)
+    /// A call over HTTP+JSON.
+    pub(super) fn over_rest(op: Op, version: Version, params: Json, rest: &str, query: Query) -> Self {
+        Self::new(op, version, Binding::Rest, params, rest, query)
+    }
+
+    /// A call over JSON-RPC.
+    pub(super) fn over_rpc(request: RpcRequest, rest: &str) -> Self {
+        let RpcRequest { id, name, params } = request;
+        let (op, version) = Op::of_rpc(&name);
+        Self::new(op, version, Binding::Rpc { id, name }, params, rest, Query::default())
+    }
+
+    fn new(op: Op, version: Version, binding: Binding, params: Json, rest: &str, query: Query) -> Self {
+        let by_params = params.str_of("id").filter(|_| op != Op::PushSet);
+        let named = params.str_of("taskId").or(by_params);
+        let in_message = params.at(&["message", "taskId"]).and_then(Json::as_str);
+        let in_path = Op::task_of_path(rest).filter(|_| binding == Binding::Rest);
+        let task = in_path.or(in_message).or(named).map(str::to_owned);
+        Self {
+            op,
+            version,
+            binding,
+            params,
+            rest: rest.to_owned(),
+            query,
+            task,
+            echo: Echo::default(),
+        }
+    }
+
+    /// The call without what it says.
+    pub(super) fn head(&self) -> Self {
+        Self {
+            op: self.op,
+            version: self.version,
+            binding: self.binding.clone(),
+            params: Json::Null,
+            rest: self.rest.clone(),
+            query: Query::default(),
+            task: self.task.clone(),
+            echo: Echo::default(),
+        }
+    }
+
+    /// The result in what an answer carries.
+    pub(super) fn result<'a>(&self, answer: &'a Json) -> Option<&'a Json> {
+        match self.binding {
+            Binding::Rpc { .. } => answer.get("result"),
+            Binding::Rest => Some(answer),
+        }
+    }
+
+    /// As [`result`](Self::result), to change it.
+    pub(super) fn result_mut<'a>(&self, answer: &'a mut Json) -> Option<&'a mut Json> {
+        match self.binding {
+            Binding::Rpc { .. } => answer.get_mut("result"),
+            Binding::Rest => Some(answer),
+        }
+    }
+
+    /// The object that says something: the task, the message or the event in an answer.
+    pub(super) fn inner<'a>(&self, answer: &'a Json) -> &'a Json {
+        let result = self
+            .result(answer)
+            .filter(|result| result.is_object())
+            .unwrap_or(answer);
+        ["task", "message", "statusUpdate", "artifactUpdate"]
+            .iter()
+            .find_map(|name| result.get(name).filter(|value| value.is_object()))
+            .unwrap_or(result)
+    }
+
+    /// The task and the conversation that an answer belongs to.
+    pub(super) fn ids(&self, answer: &Json) -> Ids {
+        let inner = self.inner(answer);
+        let own = inner.str_of("id").filter(|_| inner.get("status").is_some());
+        let task = inner.str_of("taskId").or(own);
+        (task.map(str::to_owned), inner.str_of("contextId").map(str::to_owned))
     }
 
     /// Whether a message belongs to no task and no conversation yet.
@@ -73,10 +154,18 @@ impl Call {
         params
     }
 
-    /// Whether the call carries nothing that a verdict could be about.
-    pub(super) fn is_bare(&self) -> bool {
-        let plain_path = self.rest.split('/').all(crate::gateway::judged_units::is_plain);
-        self.op.may_be_bare() && plain_path && crate::gateway::judged_units::is_bare(&self.said())
+    /// Whether the call says something beside ids and numbers.
+    pub(super) fn says(&self) -> Says {
+        let id = match &self.binding {
+            Binding::Rpc { id, .. } => id.clone(),
+            Binding::Rest => Json::Null,
+        };
+        let whole = object([("id", id), ("params", self.said())]);
+        if self.op.may_be_bare() && is_bare(&whole) {
+            Says::Identifiers
+        } else {
+            Says::Words
+        }
     }
 
     /// The step that the call is judged as.
@@ -120,10 +209,10 @@ impl Call {
         Some(())
     }
 
-    /// The step that an answer is judged as. `answer` is a JSON-RPC message, or an HTTP+JSON body.
+    /// The step that an answer is judged as. `answer` is what a JSON-RPC message carries, or an HTTP+JSON body.
     pub(super) fn answer_question(&self, route: &Route, answer: Json) -> Question {
         let payload = match &self.binding {
-            Binding::Rpc { .. } => answer,
+            Binding::Rpc { id, .. } => in_envelope(id, answer),
             Binding::Rest => object([("jsonrpc", "2.0".into()), ("id", "rest".into()), ("result", answer)]),
         };
         let place = if self.op == Op::Unknown { "message" } else { "payload" };
@@ -138,9 +227,17 @@ impl Call {
     pub(super) fn carried_answer(&self, mut step: Json) -> Option<Json> {
         let place = if self.op == Op::Unknown { "message" } else { "payload" };
         let mut payload = step.remove(place)?;
-        match self.binding {
-            Binding::Rpc { .. } => Some(payload),
+        match &self.binding {
+            Binding::Rpc { id, .. } => carried_by(payload, id).ok(),
             Binding::Rest => payload.remove("result"),
+        }
+    }
+
+    /// What is carried, as it goes to the caller.
+    pub(super) fn written(&self, carried: Json) -> String {
+        match &self.binding {
+            Binding::Rpc { id, .. } => in_envelope(id, carried).write(),
+            Binding::Rest => carried.write(),
         }
     }
 
@@ -148,15 +245,8 @@ impl Call {
     pub(super) fn body(&self) -> Option<String> {
         match &self.binding {
             Binding::Rpc { id, name } => {
-                let mut message = object([
-                    ("jsonrpc", "2.0".into()),
-                    ("id", id.clone()),
-                    ("method", name.as_str().into()),
-                ]);
-                if self.params != Json::Null {
-                    message.set("params", self.params.clone());
-                }
-                Some(message.write())
+                let (id, name, params) = (id.clone(), name.clone(), self.params.clone());
+                Some(RpcRequest { id, name, params }.message().write())
             }
             Binding::Rest => (self.params != Json::Null).then(|| self.params.write()),
         }
@@ -175,24 +265,4 @@ fn before_only(said: &Json, body: &Json) -> Vec<String> {
         }
         Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) | Json::Array(_) => Vec::new(),
     }
-}
-
-/// The object that says something: the result, the task, the message or the event in an answer.
-pub(super) fn inner(answer: &Json) -> &Json {
-    let result = answer
-        .get("result")
-        .filter(|result| result.is_object())
-        .unwrap_or(answer);
-    ["task", "message", "statusUpdate", "artifactUpdate"]
-        .iter()
-        .find_map(|name| result.get(name).filter(|value| value.is_object()))
-        .unwrap_or(result)
-}
-
-/// The task and the conversation that an answer belongs to.
-pub(super) fn ids(answer: &Json) -> (Option<String>, Option<String>) {
-    let inner = inner(answer);
-    let own = inner.str_of("id").filter(|_| inner.get("status").is_some());
-    let task = inner.str_of("taskId").or(own);
-    (task.map(str::to_owned), inner.str_of("contextId").map(str::to_owned))
 }

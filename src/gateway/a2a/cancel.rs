@@ -6,13 +6,16 @@ use super::call::{Binding, Call};
 use super::methods::{Op, Version};
 use crate::gateway::cancel_upstream;
 use crate::gateway::json::object;
+use crate::gateway::judged_units::Echo;
 use crate::gateway::query::Query;
 use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
+use crate::gateway::upstream::json_body;
+use crate::wire::is_identifier;
 
 /// Tells the agent behind the gateway that nobody is going to read the answer.
 pub(super) fn cancel(route: &Arc<Route>, call: &Call, received: &Arc<Received>, task: &str) {
-    if call.op == Op::Cancel || !crate::gateway::judged_units::is_plain(task) {
+    if call.op == Op::Cancel || !is_identifier(task) {
         return;
     }
     let cancelling = Call {
@@ -29,13 +32,16 @@ pub(super) fn cancel(route: &Arc<Route>, call: &Call, received: &Arc<Received>, 
             Binding::Rest => Binding::Rest,
         },
         params: object([("id", task.into())]),
+        task: None,
+        echo: Echo::default(),
         rest: match &call.binding {
             Binding::Rpc { .. } => call.rest.clone(),
             Binding::Rest => rest_of_task(&call.rest, task),
         },
         query: Query::default(),
     };
-    cancel_upstream::tell(route, received, cancelling.rest.clone(), cancelling.body());
+    let body = cancelling.body().map(|body| json_body(&received.headers, body));
+    cancel_upstream::tell(route, received, cancelling.rest, body);
 }
 
 fn rest_of_task(rest: &str, task: &str) -> String {

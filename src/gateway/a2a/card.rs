@@ -9,14 +9,15 @@ use serde_json::json;
 use url::Url;
 
 use super::answers;
-use super::call::{Binding, Call};
+use super::call::Call;
 use super::methods::{Op, Version};
 use crate::gateway::answer::Answer;
-use crate::gateway::card;
+use crate::gateway::card::{self, Members, is_same_place};
 use crate::gateway::json::Json;
 use crate::gateway::query::Query;
 use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
+use crate::gateway::transport::is_count;
 
 /// Whether this is a path under which agents show their card.
 pub(super) fn is_path(rest: &str) -> bool {
@@ -25,14 +26,7 @@ pub(super) fn is_path(rest: &str) -> bool {
 
 /// Shows the card of the agent behind the gateway.
 pub(super) async fn show(route: &Arc<Route>, received: Received) -> Response {
-    let call = Call {
-        op: Op::Card,
-        version: Version::V1,
-        binding: Binding::Rest,
-        params: Json::Null,
-        rest: received.rest.clone(),
-        query: Query::default(),
-    };
+    let call = Call::over_rest(Op::Card, Version::V1, Json::Null, &received.rest, Query::default());
     match judged_card(route, &call, &received).await {
         Ok((card, headers)) => with_etag(card, headers, &received.headers),
         Err(answer) => answer.into_response(),
@@ -52,7 +46,7 @@ async fn judged_card(route: &Arc<Route>, call: &Call, received: &Received) -> Re
     })?;
     let question = |view| call.answer_question(route, view);
     match route
-        .judge_view("card", card, question, |step| call.carried_answer(step))
+        .judge_view(Some("card"), card, question, |step| call.carried_answer(step))
         .await
     {
         Ok(card) => {
@@ -81,8 +75,12 @@ fn with_etag(card: Json, upstream: HeaderMap, request: &HeaderMap) -> Response {
         answer.status = StatusCode::NOT_MODIFIED;
         answer.body = String::new();
     }
-    for name in [CACHE_CONTROL, LAST_MODIFIED] {
-        if let Some(value) = upstream.get(&name) {
+    for (name, form) in [
+        (CACHE_CONTROL, is_cache_control as fn(&str) -> bool),
+        (LAST_MODIFIED, is_date),
+    ] {
+        let formed = |value: &&HeaderValue| value.to_str().is_ok_and(form);
+        if let Some(value) = upstream.get(&name).filter(formed) {
             answer.headers.insert(name, value.clone());
         }
     }
@@ -92,13 +90,32 @@ fn with_etag(card: Json, upstream: HeaderMap, request: &HeaderMap) -> Response {
     answer.into_response()
 }
 
+/// Directives without words, such as `max-age=60`.
+fn is_cache_control(text: &str) -> bool {
+    const KNOWN: &[&str] = &[
+        "max-age",
+        "s-maxage",
+        "no-cache",
+        "no-store",
+        "public",
+        "private",
+        "must-revalidate",
+    ];
+    text.split(',').all(|directive| {
+        let (name, count) = directive.trim().split_once('=').unwrap_or((directive.trim(), "0"));
+        KNOWN.contains(&name) && is_count(count)
+    })
+}
+
+fn is_date(text: &str) -> bool {
+    text.len() <= 32 && jiff::fmt::rfc2822::parse(text).is_ok()
+}
+
 /// The extended card inside an answer.
-pub(super) fn rewrite_answer(route: &Route, answer: &mut Json) {
-    let card = match answer.get("result").is_some() {
-        true => answer.get_mut("result"),
-        false => Some(answer),
-    };
-    if let Some(card) = card.filter(|card| card.get("skills").is_some())
+pub(super) fn rewrite_answer(route: &Route, call: &Call, answer: &mut Json) {
+    if let Some(card) = call
+        .result_mut(answer)
+        .filter(|card| card.is_object() && card.get("error").is_none())
         && let Err(why) = rewrite(route, card)
     {
         tracing::warn!(
@@ -108,6 +125,35 @@ pub(super) fn rewrite_answer(route: &Route, answer: &mut Json) {
         *card = json!({}).into();
     }
 }
+
+/// What cards of A2A 0.2, 0.3 and 1.0 have.
+const MEMBERS: Members = Members {
+    known: &[
+        "name",
+        "description",
+        "url",
+        "version",
+        "protocolVersion",
+        "preferredTransport",
+        "additionalInterfaces",
+        "supportedInterfaces",
+        "provider",
+        "capabilities",
+        "authentication",
+        "securitySchemes",
+        "security",
+        "securityRequirements",
+        "defaultInputModes",
+        "defaultOutputModes",
+        "skills",
+        "signatures",
+        "supportsAuthenticatedExtendedCard",
+        "documentationUrl",
+        "iconUrl",
+    ],
+    documents: &["provider", "documentationUrl", "iconUrl", "securitySchemes", "examples"],
+};
+const INTERFACE: &[&str] = &["url", "transport", "protocolBinding", "protocolVersion", "tenant"];
 
 const UNREACHABLE: &str = "the agent's card names no interface that the gateway can stand before";
 
@@ -122,6 +168,11 @@ fn rewrite(route: &Route, card: &mut Json) -> Result<(), &'static str> {
             listed.iter().find(|one| is_proxied(one))?.str_of("url")
         })
         .and_then(|url| Url::parse(url).ok());
+    let own: Vec<Url> = main
+        .iter()
+        .chain(route.upstream.as_ref().map(|up| &up.base))
+        .cloned()
+        .collect();
     let turn = |url: &str| turned(route, main.as_ref(), url);
     for (list, needed) in [("additionalInterfaces", false), ("supportedInterfaces", true)] {
         let Some(Json::Array(interfaces)) = card.get_mut(list) else {
@@ -131,6 +182,9 @@ fn rewrite(route: &Route, card: &mut Json) -> Result<(), &'static str> {
             let to = one.str_of("url").filter(|_| is_proxied(one)).and_then(turn);
             to.is_some_and(|to| {
                 one.set("url", to);
+                if let Json::Object(members) = one {
+                    members.retain(|(name, _)| INTERFACE.contains(&name.as_str()));
+                }
                 true
             })
         });
@@ -157,6 +211,7 @@ fn rewrite(route: &Route, card: &mut Json) -> Result<(), &'static str> {
         }
     }
     replace_security(route, card);
+    card::close(card, &MEMBERS, &own, route.base.as_str());
     Ok(())
 }
 
@@ -177,8 +232,7 @@ fn turned(route: &Route, main: Option<&Url>, text: &str) -> Option<String> {
         .ok()
         .filter(|url| matches!(url.scheme(), "http" | "https"))?;
     let base = &route.upstream.as_ref()?.base;
-    let place = |url: &Url| (url.host_str().map(str::to_owned), url.port_or_known_default());
-    if place(&url) != place(base) && main.is_none_or(|main| place(&url) != place(main)) {
+    if !is_same_place(&url, base) && !main.is_some_and(|main| is_same_place(&url, main)) {
         return None;
     }
     let under = base.path().trim_end_matches('/');

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use super::answers;
-use super::call::{self, Binding, Call};
+use super::call::{Binding, Call, Ids};
 use super::cancel::cancel;
+use crate::gateway::answer::carried_by;
 use crate::gateway::denial::Denial;
 use crate::gateway::hold::Dialect;
 use crate::gateway::json::{Json, object};
+use crate::gateway::judged_units::Echo;
 use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
 use crate::gateway::sse::Event;
@@ -20,37 +22,39 @@ pub(super) struct Events {
     /// Holds the caller's headers, for cancelling.
     received: Arc<Received>,
     /// What the caller sent: agents repeat it.
-    sent: Option<Json>,
-    ids: (Option<String>, Option<String>),
+    sent: Echo,
+    ids: Ids,
     asked: Vec<Json>,
 }
 
 impl Events {
-    pub(super) fn new(route: Arc<Route>, call: Call, received: Arc<Received>) -> Self {
-        let sent = call.params.get("message").cloned();
+    pub(super) fn new(route: Arc<Route>, call: &Call, received: Arc<Received>) -> Self {
         Self {
             route,
-            call,
+            sent: call.echo.clone(),
+            call: call.head(),
             received,
-            sent,
             ids: (None, None),
             asked: Vec::new(),
         }
     }
 
     fn learn_ids(&mut self, value: &Json) {
-        let (task, context) = call::ids(value);
+        let (task, context) = self.call.ids(value);
         self.ids.0 = self.ids.0.take().or(task);
         self.ids.1 = self.ids.1.take().or(context);
         if self.ids.0.is_some()
-            && let Some(sent) = self.sent.take()
+            && let Some(scope) = self.scope()
         {
-            self.route.judged.remember(&self.scope(), &sent, &sent);
+            self.route.judged.expect_echo(&scope, &std::mem::take(&mut self.sent));
         }
     }
 }
 
 impl Dialect for Events {
+    const NAMES: &'static [&'static str] = &["message"];
+
+    /// What the event carries: the envelope of JSON-RPC is read here and written anew.
     fn read(&mut self, event: &Event) -> Result<Json, String> {
         let value = self.route.parse(event.data.as_bytes()).map_err(|fault| {
             tracing::warn!(
@@ -59,14 +63,12 @@ impl Dialect for Events {
             );
             "the agent behind the gateway sent an event that is not JSON".to_owned()
         })?;
-        let answers = value.get("result").is_some() || value.get("error").is_some();
-        let fits = match self.call.binding {
-            Binding::Rpc { .. } => answers && value.get("method").is_none(),
-            Binding::Rest => value.is_object(),
+        let value = match &self.call.binding {
+            Binding::Rpc { id, .. } => carried_by(value, id),
+            Binding::Rest if value.is_object() => Ok(value),
+            Binding::Rest => Err("an event that is not one of A2A"),
         };
-        if !fits {
-            return Err("the agent behind the gateway sent an event that is not one of A2A".to_owned());
-        }
+        let value = value.map_err(|what| format!("the agent behind the gateway sent {what}"))?;
         self.learn_ids(&value);
         match self.ids.0.as_deref().and_then(|task| self.route.judged.denied(task)) {
             Some(denial) => Err(denial.text()),
@@ -76,13 +78,13 @@ impl Dialect for Events {
 
     fn write(&self, event: &Event, value: &Json) -> Event {
         Event {
-            data: value.write(),
+            data: self.call.written(value.clone()),
             ..event.clone()
         }
     }
 
     fn completes(&mut self, value: &Json) -> bool {
-        let inner = call::inner(value);
+        let inner = self.call.inner(value);
         let state = inner
             .at(&["status", "state"])
             .and_then(Json::as_str)
@@ -103,11 +105,7 @@ impl Dialect for Events {
     }
 
     fn texts<'v>(&self, value: &'v mut Json) -> Vec<(String, &'v mut String)> {
-        let update = match value.get("result").is_some() {
-            true => value.get_mut("result"),
-            false => Some(value),
-        };
-        let update = match update {
+        let update = match self.call.result_mut(value) {
             Some(update) if update.get("artifactUpdate").is_some() => update.get_mut("artifactUpdate"),
             other => other,
         };
@@ -127,23 +125,22 @@ impl Dialect for Events {
         }
     }
 
-    fn scope(&self) -> String {
+    fn scope(&self) -> Option<String> {
         scope(&self.ids)
     }
 
     fn question(&mut self, values: Vec<Json>) -> Question {
+        let is_answer = |value: &Json| match self.call.binding {
+            Binding::Rpc { .. } => value.get("result").is_some() || value.get("error").is_some(),
+            Binding::Rest => true,
+        };
         let question = match values.as_slice() {
-            [one] => self.call.answer_question(&self.route, one.clone()),
+            [one] if is_answer(one) => self.call.answer_question(&self.route, one.clone()),
             several => {
-                let results = several
-                    .iter()
-                    .map(|value| value.get("result").unwrap_or(value).clone())
-                    .collect();
-                let list = object([("list", Json::Array(results))]);
-                let answer = match &self.call.binding {
-                    Binding::Rpc { id, .. } => {
-                        object([("jsonrpc", "2.0".into()), ("id", id.clone()), ("result", list)])
-                    }
+                let said = |value: &Json| self.call.result(value).unwrap_or(value).clone();
+                let list = object([("list", Json::Array(several.iter().map(said).collect()))]);
+                let answer = match self.call.binding {
+                    Binding::Rpc { .. } => object([("result", list)]),
                     Binding::Rest => list,
                 };
                 self.call.answer_question(&self.route, answer)
@@ -156,26 +153,22 @@ impl Dialect for Events {
     fn carried(&mut self, params: Json) -> Option<Vec<Json>> {
         let asked = std::mem::take(&mut self.asked);
         let mut answer = self.call.carried_answer(params)?;
-        if asked.len() == 1 {
-            return Some(vec![answer]);
-        }
-        let mut list = match self.call.binding {
-            Binding::Rpc { .. } => answer.remove("result")?,
-            Binding::Rest => answer,
+        let list = self
+            .call
+            .result_mut(&mut answer)
+            .and_then(|result| result.remove("list"));
+        let Some(Json::Array(said)) = list.filter(|_| asked.len() > 1) else {
+            return (asked.len() == 1).then(|| vec![answer]);
         };
-        let Some(Json::Array(results)) = list.remove("list") else {
-            return None;
-        };
-        if results.len() != asked.len() {
+        if said.len() != asked.len() {
             return None;
         }
-        let whole = asked.into_iter().zip(results).map(|(mut value, result)| {
-            if value.get("result").is_some() {
-                value.set("result", result);
-                value
-            } else {
-                result
+        let whole = asked.into_iter().zip(said).map(|(mut value, said)| {
+            match self.call.result_mut(&mut value) {
+                Some(result) => *result = said,
+                None => value = said,
             }
+            value
         });
         Some(whole.collect())
     }
@@ -196,10 +189,10 @@ impl Dialect for Events {
 }
 
 /// To what a message belongs, for what was judged before.
-pub(super) fn scope(ids: &(Option<String>, Option<String>)) -> String {
+pub(super) fn scope(ids: &Ids) -> Option<String> {
     match ids {
-        (Some(task), _) => format!("task/{task}"),
-        (None, Some(context)) => format!("context/{context}"),
-        (None, None) => String::new(),
+        (Some(task), _) => Some(format!("task/{task}")),
+        (None, Some(context)) => Some(format!("context/{context}")),
+        (None, None) => None,
     }
 }

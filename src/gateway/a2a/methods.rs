@@ -89,7 +89,8 @@ impl Op {
     pub(in crate::gateway) fn task_of_path(path: &str) -> Option<&str> {
         let (_, rest) = path.split_once("/tasks/")?;
         let id = rest.split('/').next()?;
-        let id = id.split(':').next()?;
+        let bare = [":cancel", ":subscribe"].iter().find_map(|end| id.strip_suffix(end));
+        let id = bare.unwrap_or(id);
         (!id.is_empty()).then_some(id)
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::answers;
-use super::call::{self, Binding, Call};
+use super::call::{Binding, Call};
 use super::events::scope;
 use super::methods::Op;
 use crate::gateway::denial::Denial;
@@ -14,11 +14,9 @@ use crate::gateway::route::Route;
 /// itself.
 pub(super) fn overlaid(route: &Route, call: &Call, mut answer: Json) -> Result<Json, (Arc<Denial>, Json)> {
     let mut whole = None;
-    let result = match answer.get("result").is_some() {
-        true => answer.get_mut("result"),
-        false => Some(&mut answer),
+    let Some(result) = call.result_mut(&mut answer) else {
+        return Ok(answer);
     };
-    let Some(result) = result else { return Ok(answer) };
     if let Some(Json::Array(tasks)) = result.get_mut("tasks") {
         for task in tasks {
             if let Some(denial) = task.str_of("id").and_then(|id| route.judged.denied(id)) {
@@ -44,39 +42,36 @@ pub(super) fn overlaid(route: &Route, call: &Call, mut answer: Json) -> Result<J
     }
 }
 
-pub(super) fn has_tasks(answer: &Json) -> bool {
-    let result = answer.get("result").unwrap_or(answer);
-    matches!(result.get("tasks"), Some(Json::Array(_)))
+pub(super) fn has_tasks(call: &Call, answer: &Json) -> bool {
+    let tasks = call.result(answer).and_then(|result| result.get("tasks"));
+    matches!(tasks, Some(Json::Array(_)))
 }
 
 /// A list in which every task that is stopped stands as a failed one. What else the list says is left out.
 pub(super) async fn each_task(route: &Route, call: &Call, mut answer: Json) -> Json {
-    let is_rpc = answer.get("result").is_some();
-    let result = if is_rpc {
-        answer.get_mut("result")
-    } else {
-        Some(&mut answer)
+    let is_rpc = call.binding != Binding::Rest;
+    let Some(result) = call.result_mut(&mut answer) else {
+        return answer;
     };
-    let Some(result) = result else { return answer };
     let Some(Json::Array(tasks)) = result.remove("tasks") else {
         return answer;
     };
     let one = Call {
         op: Op::Get,
-        ..call.clone()
+        ..call.head()
     };
     let mut shown = Vec::with_capacity(tasks.len());
     for task in tasks {
-        let ids = call::ids(&task);
-        let wrapped = match &call.binding {
-            Binding::Rpc { id, .. } => {
-                object([("jsonrpc", "2.0".into()), ("id", id.clone()), ("result", task.clone())])
-            }
-            Binding::Rest => task.clone(),
+        let wrapped = match is_rpc {
+            true => object([("result", task.clone())]),
+            false => task.clone(),
         };
+        let ids = one.ids(&wrapped);
         let question = |view| one.answer_question(route, view);
         let judged = route
-            .judge_view(&scope(&ids), wrapped, question, |step| one.carried_answer(step))
+            .judge_view(scope(&ids).as_deref(), wrapped, question, |step| {
+                one.carried_answer(step)
+            })
             .await;
         shown.push(match judged {
             Ok(mut became) if is_rpc => became.remove("result").unwrap_or(Json::Null),

@@ -4,15 +4,17 @@ use std::sync::Arc;
 
 use axum::response::Response;
 use http::StatusCode;
+use http::header::AUTHORIZATION;
 
 use super::answers;
-use super::call::{self, Binding, Call};
+use super::call::{Binding, Call, Ids};
 use super::events::scope;
 use super::methods::{Op, Version};
 use crate::gateway::answer::{Answer, rpc_error};
 use crate::gateway::denial::{Denial, Stage};
 use crate::gateway::json::Json;
-use crate::gateway::push::PUSH_PATH;
+use crate::gateway::judged_units::has_long_id;
+use crate::gateway::push::{Owner, PUSH_PATH};
 use crate::gateway::query::Query;
 use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
@@ -27,22 +29,24 @@ pub(super) fn check(route: &Route, call: &Call) -> Result<(), Denial> {
 
 /// Puts those webhooks behind the gateway that the configuration names. A verdict sees a word in their place: they are trusted, and lead
 /// inside, which others must not.
-pub(super) fn hide_trusted(route: &Route, call: &mut Call) -> Result<(), Denial> {
+pub(super) fn hide_trusted(route: &Route, call: &mut Call, owner: Owner) -> Result<(), Denial> {
     each(call, |url| {
         if !route.settings.callable.is_named(url) {
             return Ok(url.to_owned());
         }
-        Ok(format!("{TRUSTED}{}", route.webhooks.register(url)?))
+        Ok(format!("{TRUSTED}{}", route.webhooks.register(url, owner)?))
     })
 }
 
 /// Puts every webhook of a call behind the gateway.
-pub(super) fn hide(route: &Route, call: &mut Call) -> Result<(), Denial> {
+pub(super) fn hide(route: &Route, call: &mut Call, owner: Owner) -> Result<(), Denial> {
     each(call, |url| {
-        let known = url.strip_prefix(TRUSTED).filter(|id| route.webhooks.find(id).is_some());
+        let known = url
+            .strip_prefix(TRUSTED)
+            .filter(|id| route.webhooks.find_own(id, owner).is_some());
         let id = match known {
             Some(id) => id.to_owned(),
-            None => route.webhooks.register(url)?,
+            None => route.webhooks.register(url, owner)?,
         };
         Ok(route.here(&format!("{PUSH_PATH}{id}")))
     })
@@ -104,25 +108,30 @@ fn urls(value: &mut Json, place: Where, visit: &mut impl FnMut(&mut String)) {
     }
 }
 
-/// Shows webhooks of this gateway as the caller named them.
-pub(super) fn restore(route: &Route, value: &mut Json) {
+/// Shows the webhooks in a push configuration as the caller named them, to that caller.
+pub(super) fn restore(route: &Route, call: &Call, answer: &mut Json, owner: Owner) {
+    if !matches!(call.op, Op::PushSet | Op::PushGet | Op::PushList) {
+        return;
+    }
     let prefix = route.here(PUSH_PATH);
-    restore_under(route, &prefix, value);
+    if let Some(result) = call.result_mut(answer) {
+        urls(result, Where::Inside, &mut |url| {
+            if let Some(own) = url
+                .strip_prefix(&prefix)
+                .and_then(|id| route.webhooks.find_own(id, owner))
+            {
+                *url = own.to_string();
+            }
+        });
+    }
 }
 
-fn restore_under(route: &Route, prefix: &str, value: &mut Json) {
-    match value {
-        Json::Text(text) => {
-            if let Some(url) = text.strip_prefix(prefix).and_then(|id| route.webhooks.find(id)) {
-                *text = url.to_string();
-            }
-        }
-        Json::Array(items) => items.iter_mut().for_each(|item| restore_under(route, prefix, item)),
-        Json::Object(members) => members
-            .iter_mut()
-            .for_each(|(_, member)| restore_under(route, prefix, member)),
-        Json::Null | Json::Bool(_) | Json::Number(_) => {}
-    }
+/// Who a caller is: by the key that it showed here, or by its credential where that goes on to the agent.
+pub(super) fn owner(route: &Route, received: &Received) -> Owner {
+    let shown = received.headers.get(AUTHORIZATION).filter(|_| route.settings.pass_auth);
+    received
+        .caller
+        .or_else(|| shown.map(|shown| blake3::hash(shown.as_bytes()).into()))
 }
 
 /// Judges a notification of the agent behind the gateway, and delivers it. What is stopped arrives as a failed task.
@@ -145,15 +154,16 @@ pub(super) async fn notify(route: &Arc<Route>, received: Received) -> Response {
     let is_v1 = ["task", "message", "statusUpdate", "artifactUpdate"]
         .iter()
         .any(|name| notification.get(name).is_some());
-    let call = Call {
-        op: Op::Stream,
-        version: if is_v1 { Version::V1 } else { Version::V0 },
-        binding: Binding::Rest,
-        params: Json::Null,
-        rest: String::new(),
-        query: Query::default(),
-    };
-    let ids = call::ids(&notification);
+    let version = if is_v1 { Version::V1 } else { Version::V0 };
+    let call = Call::over_rest(Op::Stream, version, Json::Null, "", Query::default());
+    if has_long_id(&notification) {
+        route.count("refused");
+        return refuse(
+            StatusCode::BAD_REQUEST,
+            "the notification has an id of more than 256 bytes",
+        );
+    }
+    let ids = call.ids(&notification);
     let denied = ids
         .0
         .as_deref()
@@ -164,7 +174,7 @@ pub(super) async fn notify(route: &Arc<Route>, received: Received) -> Response {
         None => {
             let question = |view| call.answer_question(route, view);
             route
-                .judge_view(&scope(&ids), notification.clone(), question, |step| {
+                .judge_view(scope(&ids).as_deref(), notification.clone(), question, |step| {
                     call.carried_answer(step)
                 })
                 .await
@@ -189,7 +199,7 @@ pub(super) async fn notify(route: &Arc<Route>, received: Received) -> Response {
     response
 }
 
-fn stopped(call: &Call, ids: &(Option<String>, Option<String>), denial: &Denial) -> Json {
+fn stopped(call: &Call, ids: &Ids, denial: &Denial) -> Json {
     let task: Json = serde_json::json!({"id": ids.0, "contextId": ids.1}).into();
     match call.version {
         Version::V1 => crate::gateway::json::object([("task", answers::failed_task(call, &task, denial))]),
@@ -199,7 +209,7 @@ fn stopped(call: &Call, ids: &(Option<String>, Option<String>), denial: &Denial)
                     id: Json::Null,
                     name: String::new(),
                 },
-                ..call.clone()
+                ..call.head()
             };
             answers::failed_task(&rpc, &task, denial)
         }

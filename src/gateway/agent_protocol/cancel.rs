@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use crate::gateway::cancel_upstream;
 use crate::gateway::json::object;
-use crate::gateway::judged_units;
 use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
+use crate::gateway::upstream::json_body;
+use crate::wire::is_identifier;
 
 /// Tells the agent behind the gateway that nobody is going to read the answer. The reference implementation knows no such request.
 pub(super) fn cancel(route: &Arc<Route>, received: &Arc<Received>, id: &str) {
-    if !judged_units::is_plain(id) {
+    if !is_identifier(id) {
         return;
     }
     let before = [
@@ -26,5 +27,10 @@ pub(super) fn cancel(route: &Arc<Route>, received: &Arc<Received>, id: &str) {
     .find_map(|mark| received.rest.split_once(mark))
     .map_or("", |(before, _)| before);
     let body = object([("type", "cancel_request".into()), ("request_id", id.into())]);
-    cancel_upstream::tell(route, received, format!("{before}/process"), Some(body.write()));
+    cancel_upstream::tell(
+        route,
+        received,
+        format!("{before}/process"),
+        Some(json_body(&received.headers, body.write())),
+    );
 }

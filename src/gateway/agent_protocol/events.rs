@@ -34,6 +34,8 @@ impl Events {
 }
 
 impl Dialect for Events {
+    const NAMES: &'static [&'static str] = &["message"];
+
     fn read(&mut self, event: &Event) -> Result<Json, String> {
         let value = match self.route.parse(event.data.as_bytes()) {
             Ok(value @ Json::Object(_)) => value,
@@ -90,7 +92,7 @@ impl Dialect for Events {
         text.map(|text| ("said".to_owned(), text)).into_iter().collect()
     }
 
-    fn scope(&self) -> String {
+    fn scope(&self) -> Option<String> {
         shapes::scope(self.id.as_deref())
     }
 

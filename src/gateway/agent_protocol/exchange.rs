@@ -1,52 +1,113 @@
-//! One call and its answer: judged, sent on, judged, handed back.
+//! A call of Agent Protocol on its way through the gateway.
 
 use std::sync::Arc;
 
-use axum::response::Response;
 use http::StatusCode;
 
 use super::Op;
 use super::cancel::cancel;
 use super::events::Events;
 use super::shapes::{self, denied, refusal};
-use crate::gateway::answer::{Answer, is_event_stream};
-use crate::gateway::body::Pulse;
+use crate::gateway::answer::Answer;
 use crate::gateway::denial::{Denial, Stage};
+use crate::gateway::exchange::{Exchange, Head, Outgoing, Protocol, Says, UNASKED_STREAM};
 use crate::gateway::hold::judge_list;
 use crate::gateway::json::Json;
+use crate::gateway::judged_units::is_bare;
+use crate::gateway::query::Query;
 use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
 use crate::gateway::settings::DenyStyle;
-use crate::gateway::slow_answer::{Awaited, respond};
+use crate::gateway::slow_answer::{Awaited, Opened};
 use crate::gateway::sse::Event;
-use crate::gateway::upstream::{Forward, UpstreamFault};
-use crate::gateway::verdicts::Ruling;
+use crate::gateway::upstream::json_body;
 
 /// What a caller asks for.
-#[derive(Clone, Debug)]
 pub(super) struct Call {
-    pub(super) op: Op,
+    op: Op,
     /// The request or run that the address names.
-    pub(super) id: Option<String>,
+    id: Option<String>,
+    /// The agent that the address names.
+    agent: String,
     /// `Null` where there is none.
-    pub(super) body: Json,
+    body: Json,
+    query: Query,
 }
 
-type Opened = crate::gateway::slow_answer::Opened<Events>;
+impl Call {
+    pub(super) fn new(op: Op, id: Option<String>, body: Json, received: &Received) -> Self {
+        let first = received.rest.trim_start_matches('/').split('/').next();
+        Self {
+            op,
+            id,
+            agent: first.unwrap_or_default().to_owned(),
+            body,
+            query: received.query.clone(),
+        }
+    }
 
-/// Answers a call.
-pub(super) async fn answer(route: Arc<Route>, call: Call, received: Received) -> Response {
-    let wants_stream = received.query.says("stream") == Some(true);
-    let streams = call.op == Op::StreamRequest || (call.op == Op::Events && wants_stream);
-    let awaited = if streams {
-        Awaited::Events(Box::new(as_events))
-    } else {
-        let message = "the agent behind the gateway answered with a stream that nobody asked for";
-        Awaited::Whole(Box::new(move || refusal(StatusCode::BAD_GATEWAY, message)))
-    };
-    let pulse = Pulse::new();
-    let opening = open(Arc::clone(&route), call, Arc::new(received), streams, pulse.clone());
-    respond(route, &pulse, opening, awaited).await
+    fn streams(&self) -> bool {
+        let wants_stream = self.query.says("stream") == Some(true);
+        self.op == Op::StreamRequest || (self.op == Op::Events && wants_stream)
+    }
+
+    /// What the query says, and the id that the address names.
+    fn asked(&self) -> Json {
+        let mut asked = Json::Object(Vec::new());
+        for (name, value) in self.query.pairs() {
+            asked.set(name, value);
+        }
+        if let Some(id) = &self.id {
+            asked.set("request_id", id.as_str());
+        }
+        asked
+    }
+
+    fn events(&self, exchange: &Exchange) -> Events {
+        Events {
+            route: Arc::clone(&exchange.route),
+            received: Arc::clone(&exchange.received),
+            id: self.id.clone(),
+            takes_text: self.op == Op::StreamRequest,
+            form: None,
+            agent: self.agent.clone(),
+        }
+    }
+
+    /// The answer about a request or run that was stopped.
+    fn stopped(&self, route: &Route, denial: &Denial) -> Opened<Events> {
+        let is_agentic = self.op == Op::Events && self.query.get("request_id").is_some();
+        let form = if is_agentic {
+            shapes::Form::Agentic
+        } else {
+            shapes::Form::Snake
+        };
+        let last_words = || form.last_words(self.id.as_deref(), &self.agent, &denial.text());
+        match self.op {
+            Op::Events if self.streams() => Opened::Last(last_words()),
+            Op::Events => Opened::Whole(list(&last_words())),
+            Op::Status | Op::Show => {
+                let body = serde_json::json!({
+                    "request_id": self.id, "status": "error", "finish_reason": "error", "detail": denial.text(),
+                    "aos": denial.data().get("aos"),
+                });
+                Opened::Whole(Answer::json(StatusCode::OK, body.to_string()))
+            }
+            Op::Process | Op::StreamRequest => self.refused(route, denial),
+        }
+    }
+
+    /// Where the status is given away, a refused request begins one all the same: its events say what became of it.
+    fn with_in_band(&self, route: &Route, answer: Answer, denial: &Denial) -> Answer {
+        let in_band = match self.op {
+            Op::Process => {
+                let id = route.judged.reject(String::new(), denial);
+                Some(shapes::started(&id).to_string())
+            }
+            Op::StreamRequest | Op::Events | Op::Status | Op::Show => None,
+        };
+        Answer { in_band, ..answer }
+    }
 }
 
 /// A whole answer where events are expected.
@@ -57,198 +118,125 @@ fn as_events(answer: Answer) -> Vec<Event> {
     shapes::Form::Snake.last_words(None, "guardian", said)
 }
 
-async fn open(route: Arc<Route>, mut call: Call, received: Arc<Received>, streams: bool, pulse: Pulse) -> Opened {
-    let Some(upstream) = &route.upstream else {
-        return Opened::Whole(refusal(StatusCode::NOT_FOUND, "there is no agent behind this gateway"));
-    };
-    let takes_text = call.op == Op::StreamRequest;
-    let events = |id| Events {
-        route: Arc::clone(&route),
-        received: Arc::clone(&received),
-        id,
-        takes_text,
-        form: None,
-        agent: agent_of(&received.rest),
-    };
-    let before = call.id.as_deref().and_then(|id| route.judged.denied(id));
-    if let Some(denial) = before {
-        route.count("denied_response");
-        return match call.op {
-            Op::Events if streams => Opened::Last(last_words(&call, &received, &denial)),
-            Op::Events => Opened::Whole(list(&last_words(&call, &received, &denial))),
-            Op::Status | Op::Show => Opened::Whole(status_of_denied(&call, &denial)),
-            Op::Process | Op::StreamRequest => Opened::Whole(refused(&route, &call, &denial)),
-        };
-    }
-    if let Err(denial) = pulse.while_held(admit(&route, &mut call)).await {
-        route.count("denied_request");
-        return Opened::Whole(refused(&route, &call, &denial));
-    }
-    let op = call.op;
-    let fault = |why: &UpstreamFault| {
-        route.count("fault");
-        Opened::Whole(faulty(&route, op, why.status(), &why.to_string()))
-    };
-    let query = received.query.write();
-    let forward = Forward {
-        method: received.method.clone(),
-        rest: &received.rest,
-        query: query.as_deref(),
-        headers: &received.headers,
-        body: (call.body != Json::Null).then(|| call.body.write()),
-    };
-    let mut response = match upstream.send(forward).await {
-        Ok(response) => response,
-        Err(why) => return fault(&why),
-    };
-    if is_event_stream(response.headers()) {
-        route.count("relayed");
-        return Opened::Stream(response, Box::new(events(call.id)));
-    }
-    let status = response.status();
-    let body = match upstream.read(&mut response).await {
-        Ok(body) => body,
-        Err(why) => return fault(&why),
-    };
-    if body.trim_ascii().is_empty() {
-        route.count("relayed");
-        let mut answer = refusal(status, "");
-        answer.body = String::new();
-        return Opened::Whole(answer);
-    }
-    let Ok(answer) = route.parse(&body) else {
-        route.count("fault");
-        return Opened::Whole(not_json(&route, op, status));
-    };
-    let list_of_events = call.op == Op::Events && status.is_success();
-    match answer {
-        Json::Array(items) if list_of_events => {
-            let given = items.iter().map(|item| Event::of(item.write())).collect();
-            let (shown, _) = pulse
-                .while_held(judge_list(&route, events(call.id.clone()), given))
-                .await;
-            route.count("relayed");
-            Opened::Whole(list(&shown))
-        }
-        answer => Opened::Whole(pulse.while_held(finish(&route, &call, &received, answer, status)).await),
-    }
-}
+impl Protocol for Call {
+    type Events = Events;
 
-/// Judges a request.
-async fn admit(route: &Route, call: &mut Call) -> Result<(), Denial> {
-    if call.body == Json::Null {
-        return Ok(());
-    }
-    let id = shapes::id_of(&call.body);
-    match route
-        .verdicts
-        .ask(&shapes::question(route, id.as_deref(), call.body.clone()))
-        .await
-    {
-        Ruling::Allow => Ok(()),
-        Ruling::Modify(step) => {
-            call.body = shapes::carried_body(step).ok_or_else(|| {
-                let message = "The message could only go on in a form that is not possible here, so it was stopped.";
-                Denial::undecided(Stage::Request, "modification_refused", message)
-            })?;
-            Ok(())
+    fn awaited(&self, _: &Arc<Route>) -> Awaited {
+        if self.streams() {
+            Awaited::Events(Box::new(as_events))
+        } else {
+            Awaited::Whole(Box::new(|| refusal(StatusCode::BAD_GATEWAY, UNASKED_STREAM)))
         }
-        Ruling::Deny(denial) => Err(denial),
     }
-}
 
-/// Judges a whole answer.
-async fn finish(route: &Arc<Route>, call: &Call, received: &Arc<Received>, answer: Json, status: StatusCode) -> Answer {
-    let id = call.id.clone().or_else(|| shapes::id_of(&answer));
-    let denied_before = id.as_deref().and_then(|id| route.judged.denied(id));
-    if let (Some(denial), Op::Status | Op::Show) = (denied_before, call.op) {
-        return status_of_denied(call, &denial);
+    fn known(&self, exchange: &Exchange) -> Option<Opened<Events>> {
+        let denial = self.id.as_deref().and_then(|id| exchange.route.judged.denied(id))?;
+        Some(self.stopped(&exchange.route, &denial))
     }
-    let question = |view| shapes::answer_question(route, id.as_deref(), vec![view]);
-    let carried = |step| shapes::carried_answers(step)?.pop();
-    match route
-        .judge_view(&shapes::scope(id.as_deref()), answer, question, carried)
-        .await
-    {
-        Ok(became) => {
-            route.count("relayed");
-            Answer::json(status, became.write())
-        }
-        Err(denial) => {
-            route.count("denied_response");
-            if let Some(id) = &id {
-                route.judged.deny(id, &denial);
-                cancel(route, received, id);
+
+    /// Judges a request. One without a body is judged by what its address says.
+    async fn admit(&mut self, exchange: &Exchange) -> Result<(), Denial> {
+        let route = &exchange.route;
+        let asked = self.asked();
+        if asked != Json::Object(Vec::new()) {
+            let says = if is_bare(&asked) {
+                Says::Identifiers
+            } else {
+                Says::Words
+            };
+            let question = shapes::question(route, None, asked);
+            if exchange.ask(&question, says).await?.is_some() {
+                return Err(Denial::unmodifiable(Stage::Request));
             }
-            with_in_band(route, call.op, denied(&denial), &denial)
+        }
+        if self.body == Json::Null {
+            return Ok(());
+        }
+        let id = shapes::id_of(&self.body);
+        let question = shapes::question(route, id.as_deref(), self.body.clone());
+        if let Some(step) = exchange.ask(&question, Says::Words).await? {
+            let carried = shapes::carried_body(step);
+            self.body = carried.ok_or_else(|| Denial::unmodifiable(Stage::Request))?;
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, received: &Received) -> Outgoing {
+        let body = std::mem::replace(&mut self.body, Json::Null);
+        Outgoing {
+            rest: received.rest.clone(),
+            query: self.query.write(),
+            body: (body != Json::Null).then(|| json_body(&received.headers, body.write())),
         }
     }
-}
 
-/// A refused request: as an error, or as the configuration wants it.
-fn refused(route: &Route, call: &Call, denial: &Denial) -> Answer {
-    let answer = with_in_band(route, call.op, denied(denial), denial);
-    match (route.settings.deny_style, call.op, &answer.in_band) {
-        (DenyStyle::Task, Op::Process, Some(in_band)) => Answer::json(StatusCode::OK, in_band.clone()),
-        (DenyStyle::Task | DenyStyle::Error, ..) => answer,
+    fn stream(&self, exchange: &Exchange) -> Option<Events> {
+        Some(self.events(exchange))
     }
-}
 
-/// What is answered where the agent's answer cannot be read.
-fn not_json(route: &Route, op: Op, status: StatusCode) -> Answer {
-    let status = if status.is_success() {
-        StatusCode::BAD_GATEWAY
-    } else {
-        status
-    };
-    let message = "the agent behind the gateway gave an answer that is not JSON";
-    faulty(route, op, status, message)
-}
+    fn read(&self, answer: Json) -> Result<Json, &'static str> {
+        Ok(answer)
+    }
 
-fn faulty(route: &Route, op: Op, status: StatusCode, message: &str) -> Answer {
-    let denial = Denial::undecided(Stage::Response, "fault", message);
-    with_in_band(route, op, refusal(status, message), &denial)
-}
-
-/// Where the status is given away, a refused request begins one all the same: its events say what became of it.
-fn with_in_band(route: &Route, op: Op, answer: Answer, denial: &Denial) -> Answer {
-    let in_band = match op {
-        Op::Process => {
-            let id = route.judged.reject(String::new(), denial);
-            Some(shapes::started(&id).to_string())
+    async fn finish(&self, exchange: &Exchange, answer: Option<Json>, head: Head) -> Opened<Events> {
+        let route = &exchange.route;
+        let answer = match answer {
+            None => {
+                route.count("relayed");
+                let mut answer = refusal(head.status, "");
+                answer.body = String::new();
+                return Opened::Whole(answer);
+            }
+            Some(Json::Array(items)) if self.op == Op::Events && head.status.is_success() => {
+                let given = items.iter().map(|item| Event::of(item.write())).collect();
+                let (shown, _) = judge_list(route, self.events(exchange), given).await;
+                route.count("relayed");
+                return Opened::Whole(list(&shown));
+            }
+            Some(answer) => answer,
+        };
+        let id = self.id.clone().or_else(|| shapes::id_of(&answer));
+        let denied_before = id.as_deref().and_then(|id| route.judged.denied(id));
+        if let (Some(denial), Op::Status | Op::Show) = (denied_before, self.op) {
+            return self.stopped(route, &denial);
         }
-        Op::StreamRequest | Op::Events | Op::Status | Op::Show => None,
-    };
-    Answer { in_band, ..answer }
-}
+        let question = |view| shapes::answer_question(route, id.as_deref(), vec![view]);
+        let carried = |step| shapes::carried_answers(step)?.pop();
+        let scope = shapes::scope(id.as_deref());
+        Opened::Whole(
+            match route.judge_view(scope.as_deref(), answer, question, carried).await {
+                Ok(became) => {
+                    route.count("relayed");
+                    Answer::json(head.status, became.write())
+                }
+                Err(denial) => {
+                    route.count("denied_response");
+                    if let Some(id) = &id {
+                        route.judged.deny(id, &denial);
+                        cancel(route, &exchange.received, id);
+                    }
+                    self.with_in_band(route, denied(&denial), &denial)
+                }
+            },
+        )
+    }
 
-fn last_words(call: &Call, received: &Received, denial: &Denial) -> Vec<Event> {
-    let agentic = call.op == Op::Events && received.query.get("request_id").is_some();
-    let form = if agentic {
-        shapes::Form::Agentic
-    } else {
-        shapes::Form::Snake
-    };
-    form.last_words(call.id.as_deref(), &agent_of(&received.rest), &denial.text())
-}
+    /// A refused request: as an error, or as the configuration wants it.
+    fn refused(&self, route: &Route, denial: &Denial) -> Opened<Events> {
+        let answer = self.with_in_band(route, denied(denial), denial);
+        Opened::Whole(match (route.settings.deny_style, self.op, &answer.in_band) {
+            (DenyStyle::Task, Op::Process, Some(in_band)) => Answer::json(StatusCode::OK, in_band.clone()),
+            (DenyStyle::Task | DenyStyle::Error, ..) => answer,
+        })
+    }
 
-fn status_of_denied(call: &Call, denial: &Denial) -> Answer {
-    let body = serde_json::json!({
-        "request_id": call.id, "status": "error", "finish_reason": "error", "detail": denial.text(), "aos": denial.data().get("aos"),
-    });
-    Answer::json(StatusCode::OK, body.to_string())
+    fn fault(&self, route: &Route, status: StatusCode, message: &str) -> Opened<Events> {
+        let denial = Denial::undecided(Stage::Response, "fault", message);
+        Opened::Whole(self.with_in_band(route, refusal(status, message), &denial))
+    }
 }
 
 fn list(events: &[Event]) -> Answer {
     let data: Vec<&str> = events.iter().map(|event| event.data.as_str()).collect();
     Answer::json(StatusCode::OK, format!("[{}]", data.join(",")))
-}
-
-/// The agent that a path names.
-fn agent_of(rest: &str) -> String {
-    rest.trim_start_matches('/')
-        .split('/')
-        .next()
-        .unwrap_or_default()
-        .to_owned()
 }

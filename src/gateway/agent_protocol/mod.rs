@@ -14,6 +14,7 @@ use std::sync::Arc;
 use axum::response::Response;
 use http::{Method, StatusCode};
 
+use super::exchange as exchanges;
 use super::json::Json;
 use super::receive::Received;
 use super::route::Route;
@@ -58,7 +59,7 @@ impl Op {
 }
 
 /// Answers a request of a caller.
-pub(super) async fn serve(route: Arc<Route>, received: Received) -> Response {
+pub(super) async fn serve(route: Arc<Route>, mut received: Received) -> Response {
     let refuse = |status, message: &str| {
         route.count("refused");
         refusal(status, message).into_response()
@@ -66,24 +67,19 @@ pub(super) async fn serve(route: Arc<Route>, received: Received) -> Response {
     let Some((op, named)) = Op::of(&received.method, &received.rest) else {
         return refuse(StatusCode::NOT_FOUND, "there is nothing here");
     };
-    let is_plain = |(name, value)| super::judged_units::is_plain(name) && super::judged_units::is_plain(value);
-    if !received.query.pairs().all(is_plain) {
-        return refuse(StatusCode::BAD_REQUEST, "expected plain words and numbers in the query");
-    }
     let asked = received.query.get("request_id").or(received.query.get("run_id"));
     let id = named.or(asked.map(str::to_owned));
-    if !received.rest.split('/').all(super::judged_units::is_plain) {
-        return refuse(StatusCode::BAD_REQUEST, "expected plain words in the path");
-    }
-    let body = match received.body.is_empty() {
+    let body = std::mem::take(&mut received.body);
+    let body = match body.is_empty() {
         true => Json::Null,
-        false => match route.parse(&received.body) {
+        false => match route.parse(&body) {
             Ok(body @ Json::Object(_)) => body,
             Ok(_) => return refuse(StatusCode::UNPROCESSABLE_ENTITY, "expected a JSON object"),
             Err(fault) => return refuse(StatusCode::UNPROCESSABLE_ENTITY, &fault.to_string()),
         },
     };
-    exchange::answer(route, exchange::Call { op, id, body }, received).await
+    let call = exchange::Call::new(op, id, body, &received);
+    exchanges::answer(route, call, received).await
 }
 
 #[cfg(test)]

@@ -76,8 +76,8 @@ fn carried(parts: &Json) -> Vec<Json> {
 }
 
 /// To what messages belong.
-pub(super) fn scope(id: Option<&str>) -> String {
-    id.map_or_else(String::new, |id| format!("request/{id}"))
+pub(super) fn scope(id: Option<&str>) -> Option<String> {
+    id.map(|id| format!("request/{id}"))
 }
 
 /// The request or run that a message belongs to.

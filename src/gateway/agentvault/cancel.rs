@@ -5,13 +5,14 @@ use std::sync::Arc;
 use crate::gateway::answer::RpcRequest;
 use crate::gateway::cancel_upstream;
 use crate::gateway::json::object;
-use crate::gateway::judged_units;
 use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
+use crate::gateway::upstream::json_body;
+use crate::wire::is_identifier;
 
 /// Tells the agent behind the gateway that nobody is going to read the answer.
 pub(super) fn cancel(route: &Arc<Route>, received: &Arc<Received>, task: &str) {
-    if !judged_units::is_plain(task) {
+    if !is_identifier(task) {
         return;
     }
     let request = RpcRequest {
@@ -19,6 +20,6 @@ pub(super) fn cancel(route: &Arc<Route>, received: &Arc<Received>, task: &str) {
         name: "tasks/cancel".to_owned(),
         params: object([("id", task.into())]),
     };
-    let body = Some(request.message().write());
+    let body = Some(json_body(&received.headers, request.message().write()));
     cancel_upstream::tell(route, received, received.rest.clone(), body);
 }

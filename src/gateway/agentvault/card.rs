@@ -3,19 +3,18 @@
 use std::sync::Arc;
 
 use axum::response::Response;
-use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Method, StatusCode};
 use serde_json::json;
 use url::Url;
 
 use super::shapes::{self, Op};
-use crate::gateway::answer::{Answer, RpcRequest};
-use crate::gateway::card;
+use crate::gateway::answer::Answer;
+use crate::gateway::card::{self, Members};
 use crate::gateway::json::{Json, object};
 use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
 use crate::gateway::tokens::TOKEN_PATH;
-use crate::gateway::upstream::Forward;
+use crate::gateway::upstream::{AsWhom, Forward};
 
 /// Shows the card of the agent behind the gateway. Cards may stand under any path.
 pub(super) async fn show(route: &Arc<Route>, received: Received) -> Response {
@@ -42,15 +41,10 @@ async fn judged_card(route: &Arc<Route>, received: &Received) -> Result<Json, (S
         return Err(no_card());
     }
     turn(route, &mut card).ok_or_else(no_card)?;
-    let request = RpcRequest {
-        id: "card".into(),
-        name: "agent-card".to_owned(),
-        params: Json::Null,
-    };
-    let wrapped = |card| object([("jsonrpc", "2.0".into()), ("id", request.id.clone()), ("result", card)]);
-    let question = |view| shapes::answer_question(route, Op::Get, view);
-    let judged = route.judge_view("card", wrapped(card), question, |step| {
-        shapes::carried_answer(Op::Get, step)
+    let id = Json::text("card");
+    let question = |view| shapes::answer_question(route, Op::Get, &id, view);
+    let judged = route.judge_view(Some("card"), object([("result", card)]), question, |step| {
+        shapes::carried_answer(Op::Get, &id, step)
     });
     match judged.await {
         Ok(mut became) => {
@@ -64,6 +58,35 @@ async fn judged_card(route: &Arc<Route>, received: &Received) -> Result<Json, (S
     }
 }
 
+/// What cards of AgentVault have.
+const MEMBERS: Members = Members {
+    known: &[
+        "schemaVersion",
+        "humanReadableId",
+        "agentVersion",
+        "name",
+        "description",
+        "url",
+        "provider",
+        "capabilities",
+        "authSchemes",
+        "skills",
+        "tags",
+        "privacyPolicyUrl",
+        "termsOfServiceUrl",
+        "iconUrl",
+        "lastUpdated",
+    ],
+    // The schemes are turned to the gateway, each in its own way.
+    documents: &[
+        "provider",
+        "privacyPolicyUrl",
+        "termsOfServiceUrl",
+        "iconUrl",
+        "authSchemes",
+    ],
+};
+
 /// Turns every address to the gateway.
 fn turn(route: &Route, card: &mut Json) -> Option<()> {
     let url = Url::parse(card.str_of("url")?).ok()?;
@@ -74,6 +97,14 @@ fn turn(route: &Route, card: &mut Json) -> Option<()> {
         .strip_prefix(&under)
         .filter(|rest| rest.is_empty() || rest.starts_with('/'))?;
     card.set("url", public(&route.here(rest)));
+    let own: Vec<Url> = route
+        .upstream
+        .as_ref()
+        .map(|up| up.base.clone())
+        .into_iter()
+        .chain([url.clone()])
+        .collect();
+    card::close(card, &MEMBERS, &own, &public(&route.here("")));
     if !route.settings.pass_auth {
         card.set("authSchemes", auth_schemes(route));
         return Some(());
@@ -126,24 +157,30 @@ pub(super) async fn token(route: &Arc<Route>, received: Received) -> Response {
         route.count("refused");
         return refuse(StatusCode::BAD_REQUEST, "unsupported_grant_type");
     }
-    let mut headers = received.headers.clone();
-    headers.insert(
-        CONTENT_TYPE,
-        HeaderValue::from_static("application/x-www-form-urlencoded"),
-    );
+    if let Err(denial) = route.admit_transport(&received.transport).await {
+        tracing::warn!(
+            gateway = route.settings.name,
+            decision = denial.decision_id,
+            "a request for a token was stopped"
+        );
+        route.count("refused");
+        return refuse(StatusCode::FORBIDDEN, "invalid_request");
+    }
+    let kind = HeaderValue::from_static("application/x-www-form-urlencoded");
     let forward = Forward {
         method: Method::POST,
         rest: &received.rest,
         query: None,
-        headers: &headers,
-        body: Some(form),
+        headers: &[&received.transport.plain],
+        body: Some((kind, form.into())),
+        as_whom: AsWhom::Gateway,
     };
     let Ok(mut response) = upstream.send(forward).await else {
         route.count("fault");
         return refuse(StatusCode::BAD_GATEWAY, "temporarily_unavailable");
     };
     let status = response.status();
-    let body = upstream.read(&mut response).await.unwrap_or_default();
+    let body = upstream.read(&mut response, &route.room()).await.unwrap_or_default();
     let answer = serde_json::from_slice::<serde_json::Value>(&body).unwrap_or_default();
     let known = ["access_token", "token_type", "expires_in", "scope", "error", "detail"];
     let kept: serde_json::Map<String, serde_json::Value> = known

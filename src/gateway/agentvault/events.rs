@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use super::cancel::cancel;
 use super::shapes::{self, Op};
-use crate::gateway::answer::RpcRequest;
 use crate::gateway::denial::Denial;
 use crate::gateway::hold::Dialect;
 use crate::gateway::json::{Json, object};
@@ -16,12 +15,14 @@ use crate::gateway::verdicts::Question;
 /// One stream of events.
 pub(super) struct Events {
     pub(super) route: Arc<Route>,
-    pub(super) request: RpcRequest,
+    pub(super) id: Json,
     pub(super) received: Arc<Received>,
     pub(super) task: Option<String>,
 }
 
 impl Dialect for Events {
+    const NAMES: &'static [&'static str] = &["task_status", "task_message", "task_artifact", "error", "message"];
+
     fn read(&mut self, event: &Event) -> Result<Json, String> {
         let value = self.route.parse(event.data.as_bytes()).ok().filter(Json::is_object);
         let value = value.ok_or("the agent behind the gateway sent an event that is not a JSON object")?;
@@ -67,7 +68,7 @@ impl Dialect for Events {
         texts.into_iter().map(|text| (lane.clone(), text)).collect()
     }
 
-    fn scope(&self) -> String {
+    fn scope(&self) -> Option<String> {
         shapes::scope(self.task.as_deref())
     }
 
@@ -76,16 +77,11 @@ impl Dialect for Events {
             1 => values.pop().unwrap_or(Json::Null),
             _ => object([("list", Json::Array(values))]),
         };
-        let answer = object([
-            ("jsonrpc", "2.0".into()),
-            ("id", self.request.id.clone()),
-            ("result", result),
-        ]);
-        shapes::answer_question(&self.route, Op::Subscribe, answer)
+        shapes::answer_question(&self.route, Op::Subscribe, &self.id, object([("result", result)]))
     }
 
     fn carried(&mut self, params: Json) -> Option<Vec<Json>> {
-        let mut result = shapes::carried_answer(Op::Subscribe, params)?.remove("result")?;
+        let mut result = shapes::carried_answer(Op::Subscribe, &self.id, params)?.remove("result")?;
         match result.remove("list") {
             Some(Json::Array(values)) => Some(values),
             Some(_) => None,

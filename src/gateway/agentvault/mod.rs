@@ -16,12 +16,13 @@ use http::{Method, StatusCode};
 pub(super) use card::{auth_schemes, public};
 
 use super::answer::{Answer, RpcRequest, rpc_error};
+use super::exchange as exchanges;
 use super::json::Json;
 use super::receive::Received;
 use super::route::Route;
 
 /// Answers a request of a caller.
-pub(super) async fn serve(route: Arc<Route>, received: Received) -> Response {
+pub(super) async fn serve(route: Arc<Route>, mut received: Received) -> Response {
     if received.method == Method::GET {
         return card::show(&route, received).await;
     }
@@ -37,14 +38,9 @@ pub(super) async fn serve(route: Arc<Route>, received: Received) -> Response {
     if form {
         return card::token(&route, received).await;
     }
-    // Words in the path would go on without having been judged.
-    if !received.rest.split('/').all(super::judged_units::is_plain) {
-        route.count("refused");
-        let body = rpc_error(&Json::Null, -32601, "[guardian] there is nothing here", None).write();
-        return Answer::json(StatusCode::NOT_FOUND, body).into_response();
-    }
-    match RpcRequest::read(&route, &received.body) {
-        Ok(request) => exchange::answer(route, request, received).await,
+    let body = std::mem::take(&mut received.body);
+    match RpcRequest::read(&route, &body) {
+        Ok(request) => exchanges::answer(route, exchange::Call::new(request), received).await,
         Err(answer) => {
             route.count("refused");
             answer.into_response()

@@ -3,7 +3,7 @@
 use http::StatusCode;
 use serde_json::json;
 
-use crate::gateway::answer::{Answer, RpcRequest, rpc_error};
+use crate::gateway::answer::{Answer, RpcRequest, carried_by, in_envelope, rpc_error};
 use crate::gateway::denial::{Denial, Stage};
 use crate::gateway::json::{Json, object};
 use crate::gateway::route::Route;
@@ -76,8 +76,9 @@ pub(super) fn carried_params(op: Op, mut step: Json) -> Option<Json> {
     step.remove(op.place())?.remove("params")
 }
 
-/// The step that an answer is judged as.
-pub(super) fn answer_question(route: &Route, op: Op, answer: Json) -> Question {
+/// The step that what an answer carries is judged as.
+pub(super) fn answer_question(route: &Route, op: Op, id: &Json, carried: Json) -> Question {
+    let answer = in_envelope(id, carried);
     Question {
         method: op.of_answer(),
         params: object([(op.place(), answer), ("context", route.context(true))]),
@@ -85,25 +86,25 @@ pub(super) fn answer_question(route: &Route, op: Op, answer: Json) -> Question {
     }
 }
 
-/// The answer that such a step carries.
-pub(super) fn carried_answer(op: Op, mut step: Json) -> Option<Json> {
-    step.remove(op.place())
+/// What the answer in such a step carries.
+pub(super) fn carried_answer(op: Op, id: &Json, mut step: Json) -> Option<Json> {
+    carried_by(step.remove(op.place())?, id).ok()
 }
 
 /// To what the messages of a task belong.
-pub(super) fn scope(task: Option<&str>) -> String {
-    task.map_or_else(String::new, |task| format!("task/{task}"))
+pub(super) fn scope(task: Option<&str>) -> Option<String> {
+    task.map(|task| format!("task/{task}"))
 }
 
 /// A refusal of a request that expects a whole answer.
-pub(super) fn denied(request: &RpcRequest, denial: &Denial) -> Answer {
-    let error = rpc_error(&request.id, DENIED, &denial.text(), Some(denial.data()));
+pub(super) fn denied(id: &Json, denial: &Denial) -> Answer {
+    let error = rpc_error(id, DENIED, &denial.text(), Some(denial.data()));
     Answer::json(StatusCode::OK, error.write())
 }
 
 /// Something went wrong before or behind the gateway.
-pub(super) fn fault(request: &RpcRequest, status: StatusCode, message: &str) -> Answer {
-    let body = rpc_error(&request.id, -32000, &format!("[guardian] {message}"), None).write();
+pub(super) fn fault(id: &Json, status: StatusCode, message: &str) -> Answer {
+    let body = rpc_error(id, -32000, &format!("[guardian] {message}"), None).write();
     let mut answer = Answer::json(status, body.clone());
     answer.in_band = Some(body);
     answer

@@ -76,6 +76,13 @@ pub(super) struct Task {
 type Owner = Option<[u8; 32]>;
 
 impl Task {
+    /// The bytes that it may come to.
+    fn most_bytes(&self) -> usize {
+        let progress = self.progress.borrow();
+        let steps = if progress.asked { MOST_STEPS } else { progress.count };
+        TASK_BYTES + steps * STEP_BYTES
+    }
+
     /// How far it is now.
     pub(super) fn progress(&self) -> Progress {
         self.progress.borrow().clone()
@@ -135,6 +142,11 @@ impl Deref for Desk {
     }
 }
 
+/// Whether a caller may name a task or a conversation so.
+pub(super) fn is_name(text: &str) -> bool {
+    text.len() <= 128 && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:/+=".contains(c))
+}
+
 /// The tasks of one route.
 pub(super) struct Tasks {
     kept: Cache<(Owner, String), Task>,
@@ -150,7 +162,13 @@ struct Run {
     events: AtomicUsize,
 }
 
-const KEPT: u64 = 2_000;
+/// Bytes of tasks, and of what conversations share.
+const KEPT_BYTES: u64 = 64 * 1024 * 1024;
+/// What a task takes, and what each of its steps may add.
+const TASK_BYTES: usize = 4 * 1024;
+const STEP_BYTES: usize = 2 * 1024;
+/// The longest instructions that a run is configured with.
+pub(super) const MAX_INSTRUCTIONS: usize = 64 * 1024;
 const KEPT_FOR: Duration = Duration::from_secs(60 * 60);
 const UNDER_WAY: usize = 128;
 /// Events of a task beside one for each step.
@@ -172,10 +190,13 @@ pub(super) enum NoTask {
 
 impl Default for Tasks {
     fn default() -> Self {
-        let runs = Cache::builder().max_capacity(KEPT).time_to_idle(KEPT_FOR);
+        let weighed = |bytes: usize| u32::try_from(bytes).unwrap_or(u32::MAX);
+        let kept = Cache::builder().max_capacity(KEPT_BYTES).time_to_live(KEPT_FOR);
+        let runs = Cache::builder().max_capacity(KEPT_BYTES).time_to_idle(KEPT_FOR);
         Self {
-            kept: Cache::builder().max_capacity(KEPT).time_to_live(KEPT_FOR).build(),
-            runs: runs.build(),
+            kept: kept.weigher(move |_, task: &Task| weighed(task.most_bytes())).build(),
+            // Instructions may be set at any time.
+            runs: runs.weigher(move |_, _| weighed(TASK_BYTES + MAX_INSTRUCTIONS)).build(),
             under_way: Arc::new(Semaphore::new(UNDER_WAY)),
         }
     }
@@ -198,7 +219,7 @@ impl Tasks {
         names: Names,
     ) -> Result<Task, NoTask> {
         let task = self.waiting(received, names)?;
-        self.judge(route, &task, handed_in)?;
+        self.judge(route, received, &task, handed_in)?;
         Ok(self.keep(task))
     }
 
@@ -210,9 +231,15 @@ impl Tasks {
     }
 
     /// Gives a task that waits what it waits for.
-    pub(super) fn resume(&self, route: &Arc<Route>, task: &Task, handed_in: &[Json]) -> Result<(), NoTask> {
+    pub(super) fn resume(
+        &self,
+        route: &Arc<Route>,
+        received: &Received,
+        task: &Task,
+        handed_in: &[Json],
+    ) -> Result<(), NoTask> {
         match task.progress().phase {
-            Phase::Waiting => self.judge(route, task, handed_in),
+            Phase::Waiting => self.judge(route, received, task, handed_in),
             Phase::Working | Phase::Judged(_) | Phase::Canceled => Err(NoTask::Taken),
         }
     }
@@ -266,7 +293,9 @@ impl Tasks {
         run.instructions.store(Arc::new(instructions.to_owned()));
     }
 
-    fn judge(&self, route: &Arc<Route>, task: &Task, handed_in: &[Json]) -> Result<(), NoTask> {
+    fn judge(&self, route: &Arc<Route>, received: &Received, task: &Task, handed_in: &[Json]) -> Result<(), NoTask> {
+        // What was handed in takes its room until all of it is judged.
+        let memory = Arc::clone(&received.memory);
         let run = self.run(task.owner, &task.context);
         let under = Under {
             session: run.session.clone(),
@@ -286,7 +315,7 @@ impl Tasks {
                 () = judge(&route, &working, steps) => {}
                 () = working.ended() => {}
             }
-            drop(permit);
+            drop((permit, memory));
         });
         Ok(())
     }

@@ -3,6 +3,8 @@
 //! They use one name for one thing throughout, so one list of names serves every object of theirs.
 
 use crate::model::Origin;
+use crate::wire::identifier::is_identifier;
+use crate::wire::method_names;
 use crate::wire::part::PartShape;
 use crate::wire::zone::{Member, Shape, Zone};
 
@@ -22,23 +24,24 @@ pub(in crate::wire) enum A2aShape {
 impl A2aShape {
     pub(in crate::wire) fn member(self, zone: Zone, member: Member<'_, '_>) -> Option<Zone> {
         match (self, member.key) {
-            (A2aShape::Message, "jsonrpc" | "method") => Some(zone.aside()),
+            (A2aShape::Message | A2aShape::OwnMessage, "method") if is_known_method(member) => Some(zone.aside()),
+            (A2aShape::Message | A2aShape::OwnMessage, "method") => Some(zone.free()),
+            (A2aShape::Message | A2aShape::OwnMessage, "jsonrpc") => Some(tie(zone, member)),
             (A2aShape::Message, "params") => Some(zone.shaped(Shape::A2a(A2aShape::Object))),
             (A2aShape::Message, "result" | "error") => {
                 Some(zone.by(Origin::RemoteAgent).shaped(Shape::A2a(A2aShape::Object)))
             }
-            (A2aShape::OwnMessage, "jsonrpc" | "method") => Some(zone.aside()),
             (A2aShape::OwnMessage, "params") => Some(zone.by(Origin::RemoteAgent).shaped(Shape::A2a(A2aShape::Object))),
             (A2aShape::OwnMessage, "result" | "error") => Some(zone.shaped(Shape::A2a(A2aShape::OwnObject))),
-            (A2aShape::OwnMessage | A2aShape::OwnObject, key) => {
+            (A2aShape::OwnMessage | A2aShape::OwnObject, _) => {
                 let own = Shape::A2a(A2aShape::OwnObject);
                 if is_of_other(member) {
-                    object_member(zone.by(Origin::RemoteAgent), key, Shape::A2a(A2aShape::Object))
+                    object_member(zone.by(Origin::RemoteAgent), member, Shape::A2a(A2aShape::Object))
                 } else {
-                    object_member(zone, key, own)
+                    object_member(zone, member, own)
                 }
             }
-            (A2aShape::Message | A2aShape::Object, key) => object_member(zone, key, Shape::A2a(A2aShape::Object)),
+            (A2aShape::Message | A2aShape::Object, _) => object_member(zone, member, Shape::A2a(A2aShape::Object)),
         }
     }
 }
@@ -177,13 +180,35 @@ const FREE: &[&str] = &[
     "supportedMessageParts",
 ];
 
-fn object_member(zone: Zone, key: &str, inside: Shape) -> Option<Zone> {
-    Some(match key {
+fn is_known_method(member: Member<'_, '_>) -> bool {
+    let name = member.table.text(member.value);
+    name.is_some_and(|name| method_names::a2a(&name).is_some())
+}
+
+/// A member that ties or qualifies. Where words stand in the place of an identifier, the step is about them too.
+fn tie(zone: Zone, member: Member<'_, '_>) -> Zone {
+    let table = member.table;
+    let names = |node| {
+        let text = table.text(node).is_none_or(|text| {
+            // The longest of the protocol's own words.
+            is_identifier(text.strip_prefix("TASK_STATE_").unwrap_or(&text))
+        });
+        text && table.key(node).is_none_or(|key| is_identifier(&key))
+    };
+    if names(member.value) && table.below(member.value).all(names) {
+        zone.aside()
+    } else {
+        zone.free()
+    }
+}
+
+fn object_member(zone: Zone, member: Member<'_, '_>, inside: Shape) -> Option<Zone> {
+    Some(match member.key {
         "parts" => PartShape::parts(zone),
         "metadata" => zone.decoration(),
-        _ if OBJECTS.contains(&key) => zone.shaped(inside),
-        _ if ASIDE.contains(&key) => zone.aside(),
-        _ if FREE.contains(&key) => zone.free(),
+        key if OBJECTS.contains(&key) => zone.shaped(inside),
+        key if ASIDE.contains(&key) => tie(zone, member),
+        key if FREE.contains(&key) => zone.free(),
         _ => return None,
     })
 }

@@ -11,12 +11,11 @@ use serde_json::{Value, json};
 use call::Call;
 use faults::Fault;
 
-use super::tasks::{Desk, Names, NoTask, Phase, Progress, Task};
+use super::tasks::{Desk, Names, NoTask, Phase, Progress, Task, is_name};
 use crate::gateway::a2a::{Op, Version};
 use crate::gateway::answer::{Answer, stream_response};
 use crate::gateway::body::{self, Chunks, JSON_HEARTBEAT, SSE_HEARTBEAT};
 use crate::gateway::json::Json;
-use crate::gateway::judged_units::is_plain;
 use crate::gateway::receive::Received;
 use crate::gateway::sse::Event;
 
@@ -103,7 +102,7 @@ fn begin(desk: &Desk, received: &Received, call: &Call) -> Result<Task, Fault> {
         task: None,
         context: message
             .str_of("contextId")
-            .filter(|id| !id.is_empty() && is_plain(id))
+            .filter(|id| !id.is_empty() && is_name(id))
             .map(str::to_owned),
     };
     let begun = desk

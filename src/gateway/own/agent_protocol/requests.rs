@@ -7,9 +7,8 @@ use serde_json::{Value, json};
 use super::{Refused, events, find, json_answer};
 use crate::gateway::answer::Answer;
 use crate::gateway::json::Json;
-use crate::gateway::judged_units::is_plain;
 use crate::gateway::own::read_text;
-use crate::gateway::own::tasks::{Desk, Names, NoTask, Task};
+use crate::gateway::own::tasks::{Desk, MAX_INSTRUCTIONS, Names, NoTask, Task, is_name};
 use crate::gateway::query::Query;
 use crate::gateway::receive::Received;
 
@@ -106,7 +105,7 @@ fn id(body: &Json, names: &[&str]) -> Result<Option<String>, Refused> {
         Json::Null | Json::Bool(_) | Json::Array(_) | Json::Object(_) => None,
     });
     match found {
-        Some(id) if id.is_empty() || !is_plain(&id) => Err(unreadable("expected letters, digits and dashes in an id")),
+        Some(id) if id.is_empty() || !is_name(&id) => Err(unreadable("expected letters, digits and dashes in an id")),
         found => Ok(found),
     }
 }
@@ -144,7 +143,7 @@ fn resume(desk: &Desk, received: &Received, body: &Json) -> Result<Task, Refused
     let given = given.ok_or_else(|| unreadable("expected `request_keys` with `input`"))?;
     let input = given.str_of("input").map(read_text);
     let input = input.ok_or_else(|| unreadable("expected `input` among the `request_keys`"))?;
-    match desk.tasks.resume(&desk.route, &task, &[input]) {
+    match desk.tasks.resume(&desk.route, received, &task, &[input]) {
         Ok(()) => Ok(task),
         Err(NoTask::Taken) => Err(Refused::new(
             StatusCode::CONFLICT,
@@ -173,6 +172,9 @@ fn configure(desk: &Desk, received: &Received, body: &Json) -> Result<Value, Ref
     let mut ignored = Vec::new();
     for (name, value) in args {
         match (name.as_str(), value) {
+            ("instructions", Json::Text(instructions)) if instructions.len() > MAX_INSTRUCTIONS => {
+                return Err(unreadable("expected at most 65536 bytes as `instructions`"));
+            }
             ("instructions", Json::Text(instructions)) => desk.tasks.instruct(received, &run, instructions),
             (name, _) => ignored.push(name),
         }

@@ -19,12 +19,16 @@
 //!
 //! Whoever stops waiting for a slot leaves the queue. A job that has begun runs to its end, and its slot is taken so long.
 
+mod memory;
+
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
+
+pub use memory::{Memory, NoRoom, Share, Taken, unfolded, unfolded_as_tree};
 
 use crate::model::OrganisationId;
 

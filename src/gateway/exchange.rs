@@ -1,0 +1,225 @@
+//! One exchange: a call is judged, sent on, and what comes back is judged and handed back. Every protocol goes this way.
+//!
+//! ```text
+//! known? ─▶ admit ─▶ send ─▶ agent ─▶ a stream: Dialect, hold.rs
+//!   │         │                  └──▶ a whole answer: read ─▶ finish
+//!   └─────────┴─▶ refused, fault: in the form that the protocol's clients show
+//! ```
+
+use std::future::Future;
+use std::sync::Arc;
+
+use axum::response::Response;
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, StatusCode};
+
+use super::answer::is_event_stream;
+use super::body::Pulse;
+use super::denial::Denial;
+use super::hold::Dialect;
+use super::json::Json;
+use super::judged_units::{Echo, has_long_id};
+use super::receive::Received;
+use super::route::Route;
+use super::slow_answer::{Awaited, Opened, respond};
+use super::transport::answer_headers;
+use super::upstream::{AsWhom, Forward, UpstreamFault};
+use super::verdicts::Question;
+
+/// A call of a protocol: from the request that was read to what its caller is told.
+pub(super) trait Protocol: Send + Sync + Sized + 'static {
+    /// How its streams work.
+    type Events: Dialect + Send + Sync + 'static;
+
+    /// What its caller waits for, and how that is told after heartbeats.
+    fn awaited(&self, route: &Arc<Route>) -> Awaited;
+
+    /// What is answered without asking the agent: what was stopped before.
+    fn known(&self, exchange: &Exchange) -> Option<Opened<Self::Events>>;
+
+    /// Has the call judged, and takes over what the verdict made of it.
+    fn admit(&mut self, exchange: &Exchange) -> impl Future<Output = Result<(), Denial>> + Send;
+
+    /// The request to the agent. What it says is not needed afterwards.
+    fn send(&mut self, received: &Received) -> Outgoing;
+
+    /// The stream that answers it. `None` where it takes whole answers only.
+    fn stream(&self, exchange: &Exchange) -> Option<Self::Events>;
+
+    /// What an answer carries.
+    ///
+    /// # Errors
+    ///
+    /// What the agent gave in place of an answer.
+    fn read(&self, answer: Json) -> Result<Json, &'static str>;
+
+    /// Has a whole answer judged, and puts it into its form; `None` is an answer without a body.
+    fn finish(
+        &self,
+        exchange: &Exchange,
+        answer: Option<Json>,
+        head: Head,
+    ) -> impl Future<Output = Opened<Self::Events>> + Send;
+
+    /// The refusal of the call.
+    fn refused(&self, route: &Route, denial: &Denial) -> Opened<Self::Events>;
+
+    /// Something went wrong before or behind the gateway.
+    fn fault(&self, route: &Route, status: StatusCode, message: &str) -> Opened<Self::Events>;
+}
+
+/// What the parts of an exchange share.
+pub(super) struct Exchange {
+    pub(super) route: Arc<Route>,
+    pub(super) received: Arc<Received>,
+}
+
+/// What goes to the agent beside headers.
+pub(super) struct Outgoing {
+    pub(super) rest: String,
+    pub(super) query: Option<String>,
+    pub(super) body: Option<(HeaderValue, Bytes)>,
+}
+
+/// The head of an answer.
+pub(super) struct Head {
+    pub(super) status: StatusCode,
+    /// What of its headers is for the caller.
+    pub(super) headers: HeaderMap,
+}
+
+/// Whether a message says something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Says {
+    /// Identifiers, numbers and words of the protocol. Rules look at them; no model is asked.
+    Identifiers,
+    /// More.
+    Words,
+}
+
+impl Exchange {
+    /// Has a request judged; gives the parameters of its step where it was modified.
+    pub(super) async fn ask(&self, question: &Question, says: Says) -> Result<Option<Json>, Denial> {
+        match says {
+            Says::Identifiers => self.route.verdicts.ask_rules(question).await,
+            Says::Words => self.route.verdicts.settle(question).await,
+        }
+    }
+
+    /// Remembers that what the caller sent may come back in this task.
+    pub(super) fn expect_echo(&self, scope: Option<&str>, echo: &Echo) {
+        if let Some(scope) = scope {
+            self.route.judged.expect_echo(scope, echo);
+        }
+    }
+}
+
+/// Where there is no agent to send a call to.
+const NO_AGENT: &str = "there is no agent behind this gateway";
+/// Where heartbeats have begun a whole answer.
+pub(super) const UNASKED_STREAM: &str = "the agent behind the gateway answered with a stream that nobody asked for";
+/// Where an id is too long to be remembered.
+pub(super) const LONG_ID: &str = "something with an id of more than 256 bytes";
+
+/// Answers a call.
+pub(super) async fn answer<P: Protocol>(route: Arc<Route>, call: P, received: Received) -> Response {
+    let awaited = call.awaited(&route);
+    let pulse = Pulse::new();
+    let exchange = Exchange {
+        route: Arc::clone(&route),
+        received: Arc::new(received),
+    };
+    let opening = open(exchange, call, pulse.clone());
+    respond(route, &pulse, opening, awaited).await
+}
+
+async fn open<P: Protocol>(exchange: Exchange, mut call: P, pulse: Pulse) -> Opened<P::Events> {
+    let Exchange { route, received } = &exchange;
+    let Some(upstream) = &route.upstream else {
+        return call.fault(route, StatusCode::NOT_FOUND, NO_AGENT);
+    };
+    if let Some(known) = call.known(&exchange) {
+        route.count("denied_response");
+        return known;
+    }
+    let admitted = pulse.while_held(async {
+        route.admit_transport(&received.transport).await?;
+        call.admit(&exchange).await
+    });
+    if let Err(denial) = admitted.await {
+        route.count("denied_request");
+        return call.refused(route, &denial);
+    }
+    let fault = |call: &P, why: &UpstreamFault| {
+        route.count("fault");
+        call.fault(route, why.status(), &why.to_string())
+    };
+    let sent = {
+        let Outgoing { rest, query, body } = call.send(received);
+        let forward = Forward {
+            method: received.method.clone(),
+            rest: &rest,
+            query: query.as_deref(),
+            headers: &[&received.transport.plain, &received.transport.judged],
+            body,
+            as_whom: AsWhom::Gateway,
+        };
+        upstream.send(forward).await
+    };
+    // An answer may take hours; what was asked takes no room for so long.
+    received.memory.shrink(0);
+    let mut response = match sent {
+        Ok(response) => response,
+        Err(why) => return fault(&call, &why),
+    };
+    if is_event_stream(response.headers())
+        && let Some(events) = call.stream(&exchange)
+    {
+        route.count("relayed");
+        return Opened::Stream(response, Box::new(events));
+    }
+    let head = Head {
+        status: response.status(),
+        headers: answer_headers(response.headers(), &received.transport.judged, route.settings.pass_auth),
+    };
+    let room = route.room();
+    let body = match upstream.read(&mut response, &room).await {
+        Ok(body) => body,
+        Err(why) => return fault(&call, &why),
+    };
+    let answer = match take(route, &call, &body) {
+        Ok(answer) => answer,
+        Err(what) => {
+            route.count("fault");
+            return match head.status.is_success() {
+                true => {
+                    let message = format!("the agent behind the gateway gave {what}");
+                    call.fault(route, StatusCode::BAD_GATEWAY, &message)
+                }
+                false => {
+                    let message = format!("the agent behind the gateway answered HTTP {}", head.status.as_u16());
+                    call.fault(route, head.status, &message)
+                }
+            };
+        }
+    };
+    drop(body);
+    pulse.while_held(call.finish(&exchange, answer, head)).await
+}
+
+/// Reads an answer; `None` for an empty one. What cannot be read does not go on.
+fn take<P: Protocol>(route: &Route, call: &P, body: &[u8]) -> Result<Option<Json>, &'static str> {
+    if body.trim_ascii().is_empty() {
+        return Ok(None);
+    }
+    let answer = route.parse(body).map_err(|fault| {
+        tracing::warn!(gateway = route.settings.name, "an answer cannot be read: {fault}");
+        "an answer that is not JSON"
+    })?;
+    let answer = call.read(answer)?;
+    if has_long_id(&answer) {
+        Err(LONG_ID)
+    } else {
+        Ok(Some(answer))
+    }
+}
