@@ -107,6 +107,7 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     };
     keep_apart(&cases, &tests)?;
 
+    tell_few(&cases);
     let guardian = app::guardian_with_profiles(&config, &audit::Settings::Off)?;
     let mut limits = config.wire;
     limits.max_body_bytes = usize::MAX;
@@ -116,6 +117,8 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
         limits,
         history: History::Replayed,
         bench: Bench::Own,
+        repeat: 1,
+        purpose: crate::eval::EVALUATION,
     };
     let weights = weights(arguments)?;
     let vocabulary = Arc::new(vocabulary(&cases, base.as_ref())?);
@@ -205,7 +208,17 @@ fn gain(examples: &[Example], base: &Model, seed: u64) -> String {
         .partition(|example| fold(&example.group).is_multiple_of(HELD_BACK));
     let adapted = Trained::on(&rest, Some(base), seed);
     let before = Trained::on(&[], Some(base), seed);
-    let mut text = format!("held back: {} of {} steps\n", back.len(), examples.len());
+    let attacks = back.iter().filter(|example| example.harmful).count();
+    let mut text = format!(
+        "held back: {} of {} steps, {attacks} of them attacks\n",
+        back.len(),
+        examples.len()
+    );
+    for (kind, steps) in [("attacks", attacks), ("honest steps", back.len() - attacks)] {
+        if let Some(warning) = eval::too_few(kind, steps) {
+            text.push_str(&format!("warning: the figures below bear no conclusion: {warning}\n"));
+        }
+    }
     for (name, trained) in [("base", &before), ("adapted", &adapted)] {
         let scored: Vec<HeldOut> = back
             .iter()
@@ -221,6 +234,16 @@ fn gain(examples: &[Example], base: &Model, seed: u64) -> String {
         ));
     }
     text
+}
+
+/// Says where there is too little to learn from.
+fn tell_few(cases: &[Case]) {
+    let of = |decision: Decision| cases.iter().filter(|case| case.expected.decision == decision).count();
+    for (kind, cases) in [("attacks", of(Decision::Deny)), ("honest steps", of(Decision::Allow))] {
+        if let Some(warning) = eval::too_few(kind, cases) {
+            eprintln!("warning: too little to learn from, and figures that bear no conclusion: {warning}");
+        }
+    }
 }
 
 /// Refuses to measure what was learned.

@@ -1,52 +1,15 @@
-//! Labelled steps, one JSON object per line.
+//! Labelled steps: what is asked, what happened before, and what is expected.
 
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{history, keys, session_line};
+use super::wrong::{self, Wrong};
+use super::{history, keys};
 use crate::model::{Decision, ReasonCode};
 use crate::policy::PROFILE_NAMES;
-
-/// Why a suite could not be read.
-#[derive(Debug, thiserror::Error)]
-pub enum CaseError {
-    /// A file or folder could not be read.
-    #[error("{}: cannot be read: {why}", file.display())]
-    Unreadable {
-        /// The file.
-        file: PathBuf,
-        /// What the system said.
-        why: std::io::Error,
-    },
-    /// A line is no labelled step.
-    #[error("{}:{line}: {why}", file.display())]
-    Malformed {
-        /// The file.
-        file: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// What was expected and what was found.
-        why: String,
-    },
-    /// Two labelled steps have one id: neither could be compared between runs.
-    #[error("{}:{line}: the id `{id}` is there already, at {first}; ids are unique over all suites of a run", file.display())]
-    Twice {
-        /// The file.
-        file: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// The id.
-        id: String,
-        /// Where it was first, as `FILE:LINE`.
-        first: String,
-    },
-    /// Nothing to evaluate.
-    #[error("no labelled steps in {0}; expected `.jsonl` files, or folders with such files")]
-    Nothing(String),
-}
+use crate::wire;
 
 /// A labelled step.
 #[derive(Clone, Debug)]
@@ -55,18 +18,20 @@ pub struct Case {
     pub id: String,
     /// Where it stands, as `FILE:LINE`.
     pub place: String,
-    /// Keys that nobody knows; they were not read.
-    pub unread: Vec<String>,
+    /// What of it was not read and does nothing: keys that nobody knows, reason codes of others.
+    pub notes: Vec<String>,
     /// Where it comes from: the record's `source`, else the name of its file.
     pub source: String,
     /// The licence it comes under, where the record says so.
     pub license: Option<String>,
     /// The group that must not be torn apart when cases are split; the case's own id where it has none.
     pub group: String,
+    /// The kinds of trick or work that it stands for.
+    pub tags: Vec<String>,
     /// The request, as an agent would send it.
     pub request: Box<RawValue>,
     /// What happened before in its session, oldest first, as requests; references to agents are resolved.
-    pub history: Vec<String>,
+    pub history: Vec<Arc<str>>,
     /// Who is needed to tell.
     pub needs: Needs,
     /// What is expected.
@@ -89,6 +54,10 @@ pub struct Expected {
     pub decision: Decision,
     /// Every decision that counts as right.
     pub acceptable: Vec<Decision>,
+    /// Whether little harm would be done if an attack passed.
+    pub low_severity: bool,
+    /// What decides the case, in a sentence.
+    pub note: String,
     /// Reason codes that fit.
     pub reason_codes: Vec<ReasonCode>,
     /// The built-in policy profile that is in force, unless a configuration says whose policy applies.
@@ -128,6 +97,9 @@ struct RawCase {
 #[derive(Default, Deserialize)]
 struct RawMeta {
     needs: Option<String>,
+    tag: Option<String>,
+    #[serde(default)]
+    tags: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -139,6 +111,8 @@ struct RawExpected {
     reason_codes: Vec<String>,
     policy: Option<String>,
     organisation: Option<String>,
+    severity: Option<String>,
+    note: Option<String>,
     #[serde(default)]
     spans: Vec<Span>,
 }
@@ -161,226 +135,129 @@ struct PartsOfExpected<'a> {
 /// The longest id, in bytes.
 const LONGEST_ID: usize = 256;
 
-/// Reads suites: each path a `.jsonl` file, or a folder of such files (in the order of their names).
-///
-/// # Errors
-///
-/// The first file or line that cannot be read, an id that is there twice, or that there is nothing.
-pub fn read(paths: &[PathBuf]) -> Result<Vec<Case>, CaseError> {
-    let mut cases = Vec::new();
-    let mut places = HashMap::new();
-    for path in paths {
-        for file in files(path)? {
-            read_file(&file, &mut cases, &mut places)?;
-        }
-    }
-    if cases.is_empty() {
-        let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
-        return Err(CaseError::Nothing(names.join(", ")));
-    }
-    Ok(cases)
-}
-
-fn files(path: &Path) -> Result<Vec<PathBuf>, CaseError> {
-    let unreadable = |why| CaseError::Unreadable {
-        file: path.to_owned(),
-        why,
-    };
-    if !path.is_dir() {
-        return Ok(vec![path.to_owned()]);
-    }
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(path).map_err(unreadable)? {
-        let file = entry.map_err(unreadable)?.path();
-        if file.extension().is_some_and(|extension| extension == "jsonl") {
-            files.push(file);
-        }
-    }
-    files.sort();
-    Ok(files)
-}
-
-/// `places` is where each id was first.
-fn read_file(file: &Path, cases: &mut Vec<Case>, places: &mut HashMap<String, String>) -> Result<(), CaseError> {
-    let text = std::fs::read_to_string(file).map_err(|why| CaseError::Unreadable {
-        file: file.to_owned(),
-        why,
-    })?;
-    let suite = file
-        .file_stem()
-        .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-    read_lines(file, &suite, &text, cases, places)
-}
-
-/// Reads a suite that is no file; `name` stands for its name.
-///
-/// # Errors
-///
-/// The first line that is no labelled step, or an id that is there twice.
-pub fn read_text(name: &str, text: &str) -> Result<Vec<Case>, CaseError> {
-    let mut cases = Vec::new();
-    read_lines(Path::new(name), name, text, &mut cases, &mut HashMap::new())?;
-    Ok(cases)
-}
-
-fn read_lines(
-    file: &Path,
-    suite: &str,
-    text: &str,
-    cases: &mut Vec<Case>,
-    places: &mut HashMap<String, String>,
-) -> Result<(), CaseError> {
-    for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let malformed = |why| CaseError::Malformed {
-            file: file.to_owned(),
-            line: index + 1,
-            why,
-        };
-        let place = format!("{}:{}", file.display(), index + 1);
-        let parsed = parse_line(line, suite, &place).map_err(malformed)?;
-        for case in parsed {
-            if let Some(first) = places.insert(case.id.clone(), place.clone()) {
-                return Err(CaseError::Twice {
-                    file: file.to_owned(),
-                    line: index + 1,
-                    id: case.id,
-                    first,
-                });
-            }
-            cases.push(case);
-        }
-    }
-    Ok(())
-}
-
 /// The keys that nobody knows, over all parts of a labelled step.
-fn unread(line: &str) -> Result<Vec<String>, String> {
-    let mut unread = keys::CASE.unknown(line)?;
+fn unread(line: &str) -> Result<Vec<String>, Wrong> {
+    let mut unread = keys::CASE.unknown(line).map_err(|why| Wrong::at("", why))?;
     let Ok(parts) = serde_json::from_str::<Parts<'_>>(line) else {
         return Ok(unread);
     };
     if let Some(expected) = parts.expected {
-        unread.extend(keys::EXPECTED.unknown(expected.get())?);
+        unread.extend(
+            keys::EXPECTED
+                .unknown(expected.get())
+                .map_err(|why| Wrong::at("/expected", why))?,
+        );
         let parts = serde_json::from_str::<PartsOfExpected<'_>>(expected.get());
-        for span in parts.into_iter().flat_map(|parts| parts.spans) {
-            unread.extend(keys::SPAN.unknown(span.get())?);
+        for (index, span) in parts.into_iter().flat_map(|parts| parts.spans).enumerate() {
+            unread.extend(
+                keys::SPAN
+                    .unknown(span.get())
+                    .map_err(|why| Wrong::at(format!("/expected/spans/{index}"), why))?,
+            );
         }
     }
     if let Some(meta) = parts.meta {
-        unread.extend(keys::META.unknown(meta.get())?);
+        unread.extend(keys::META.unknown(meta.get()).map_err(|why| Wrong::at("/meta", why))?);
     }
     Ok(unread)
 }
 
-/// The one labelled step of a line, or all those of a session.
-fn parse_line(line: &str, suite: &str, place: &str) -> Result<Vec<Case>, String> {
-    if session_line::is_session(line) {
-        let records = session_line::records(line, suite)?;
-        return records.iter().map(|record| parse(record, suite, place)).collect();
-    }
-    Ok(vec![parse(line, suite, place)?])
-}
-
-fn parse(line: &str, suite: &str, place: &str) -> Result<Case, String> {
+/// Reads one labelled step.
+pub(super) fn parse(line: &str, suite: &str, place: &str) -> Result<Case, Wrong> {
     // Before anything else: a key that is missing may be there under another name.
-    let unread = unread(line)?;
-    let raw: RawCase = serde_json::from_str(line)
-        .map_err(|error| format!("expected a labelled step, one JSON object a line: {error}"))?;
-    let decision = |name: &str| {
-        Decision::from_name(name).ok_or_else(|| format!("expected `allow`, `modify` or `deny`, found `{name}`"))
-    };
-    let best = decision(&raw.expected.decision)?;
-    let mut acceptable = raw
-        .expected
-        .acceptable
-        .iter()
-        .map(|name| decision(name))
-        .collect::<Result<Vec<_>, _>>()?;
-    if !acceptable.contains(&best) {
-        acceptable.push(best);
-    }
-    let reason_codes = raw
-        .expected
-        .reason_codes
-        .iter()
-        .map(|name| ReasonCode::parse(name).ok_or_else(|| format!("`{name}` is no reason code")))
-        .collect::<Result<Vec<_>, _>>()?;
+    let mut notes: Vec<String> = unread(line)?
+        .into_iter()
+        .map(|key| format!("`{key}` is no key of a labelled step"))
+        .collect();
+    let raw: RawCase = wrong::parse(line, "a labelled step, one JSON object a line")?;
     if raw.id.is_empty() || raw.id.len() > LONGEST_ID || raw.id.chars().any(char::is_control) {
-        return Err(format!(
-            "`id`: expected 1 to {LONGEST_ID} bytes without control characters, found {} bytes",
-            raw.id.len()
-        ));
+        let found = raw.id.len();
+        let why = format!("expected 1 to {LONGEST_ID} bytes without control characters, found {found} bytes");
+        return Err(Wrong::at("/id", why));
     }
-    let policy = raw.expected.policy.unwrap_or_else(|| "default".to_owned());
-    if !PROFILE_NAMES.contains(&policy.as_str()) {
-        return Err(format!(
-            "`expected.policy`: expected a built-in profile ({}), found `{policy}`; a policy of your own is said by \
-             `--config`, or by `expected.organisation`",
-            PROFILE_NAMES.join(", ")
-        ));
-    }
+    readable(&raw.request)?;
+    let history = history::resolve(&raw.request, &raw.history).map_err(|why| Wrong::at("/history", why))?;
     Ok(Case {
-        history: history::resolve(&raw.request, &raw.history)?,
+        history: history.into_iter().map(Arc::from).collect(),
         needs: match raw.meta.needs.as_deref() {
             Some("judge") => Needs::Judge,
             Some("rules") | None => Needs::Rules,
-            Some(other) => return Err(format!("`meta.needs`: expected `judge` or `rules`, found `{other}`")),
+            Some(other) => {
+                let why = format!("`meta.needs`: expected `judge` or `rules`, found `{other}`");
+                return Err(Wrong::at("/meta/needs", why));
+            }
         },
+        expected: expected(raw.expected, &mut notes)?,
         place: place.to_owned(),
-        unread,
+        notes,
         license: raw.license,
         group: raw.split_group.unwrap_or_else(|| raw.id.clone()),
+        tags: raw
+            .meta
+            .tag
+            .into_iter()
+            .chain(raw.meta.tags)
+            .filter(|tag| !tag.is_empty())
+            .collect(),
         id: raw.id,
         source: raw.source.unwrap_or_else(|| suite.to_owned()),
         request: raw.request,
-        expected: Expected {
-            decision: best,
-            acceptable,
-            reason_codes,
-            policy,
-            organisation: raw.expected.organisation,
-            spans: raw.expected.spans,
-        },
     })
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// A request that no guardian can read says nothing about one.
+fn readable(request: &RawValue) -> Result<(), Wrong> {
+    let limits = wire::Limits {
+        max_body_bytes: usize::MAX,
+        ..wire::Limits::default()
+    };
+    let Err(error) = wire::decode_step(request.get().as_bytes(), &limits) else {
+        return Ok(());
+    };
+    let inner = error.data.as_ref().and_then(|data| data.get("pointer")?.as_str());
+    Err(Wrong::at(
+        format!("/request{}", inner.unwrap_or_default()),
+        error.message,
+    ))
+}
 
-    #[test]
-    fn a_wrong_line_or_id_is_named_with_file_line_and_reason() {
-        let dir = tempfile::tempdir().unwrap();
-        let file = dir.path().join("suite.jsonl");
-        let good = r#"{"id":"a","request":{},"expected":{"decision":"allow"}}"#;
-        std::fs::write(
-            &file,
-            format!("{good}\n\n{{\"id\":\"b\",\"request\":{{}},\"expected\":{{\"decision\":\"maybe\"}}}}\n"),
-        )
-        .unwrap();
-        let error = read(&[dir.path().to_owned()]).unwrap_err().to_string();
-        assert!(
-            error.ends_with("suite.jsonl:3: expected `allow`, `modify` or `deny`, found `maybe`"),
-            "{error}"
-        );
-        std::fs::write(&file, "# Suites").unwrap();
-        let error = read(std::slice::from_ref(&file)).unwrap_err().to_string();
-        assert!(
-            error.contains("suite.jsonl:1: expected a labelled step, one JSON object a line"),
-            "{error}"
-        );
-        std::fs::write(&file, good).unwrap();
-        let cases = read(&[dir.path().to_owned()]).unwrap();
-        assert_eq!((cases.len(), cases[0].source.as_str()), (1, "suite"));
-        std::fs::write(&file, format!("{good}\n{good}")).unwrap();
-        let error = read(&[dir.path().to_owned()]).unwrap_err().to_string();
-        assert!(
-            error.contains("suite.jsonl:2: the id `a` is there already, at ") && error.contains("suite.jsonl:1;"),
-            "{error}"
-        );
-        assert!(matches!(
-            read(&[tempfile::tempdir().unwrap().path().to_owned()]),
-            Err(CaseError::Nothing(_))
-        ));
+fn expected(raw: RawExpected, notes: &mut Vec<String>) -> Result<Expected, Wrong> {
+    let decision = |name: &str, pointer: &str| {
+        Decision::from_name(name)
+            .ok_or_else(|| Wrong::at(pointer, format!("expected `allow`, `modify` or `deny`, found `{name}`")))
+    };
+    let best = decision(&raw.decision, "/expected/decision")?;
+    let mut acceptable = Vec::new();
+    for (index, name) in raw.acceptable.iter().enumerate() {
+        acceptable.push(decision(name, &format!("/expected/acceptable/{index}"))?);
     }
+    if !acceptable.contains(&best) {
+        acceptable.push(best);
+    }
+    let policy = raw.policy.unwrap_or_else(|| "default".to_owned());
+    if !PROFILE_NAMES.contains(&policy.as_str()) {
+        let why = format!(
+            "`expected.policy`: expected a built-in profile ({}), found `{policy}`; a policy of your own is said by \
+             `--config`, or by `expected.organisation`",
+            PROFILE_NAMES.join(", ")
+        );
+        return Err(Wrong::at("/expected/policy", why));
+    }
+    let mut reason_codes = Vec::new();
+    for name in &raw.reason_codes {
+        match ReasonCode::parse(name) {
+            Some(code) => reason_codes.push(code),
+            None => notes.push(format!("`{name}` in `expected.reason_codes` is no reason code")),
+        }
+    }
+    Ok(Expected {
+        decision: best,
+        acceptable,
+        low_severity: raw.severity.as_deref() == Some("low"),
+        note: raw.note.unwrap_or_default(),
+        reason_codes,
+        policy,
+        organisation: raw.organisation,
+        spans: raw.spans,
+    })
 }

@@ -62,7 +62,7 @@ pub(super) const SPAN: Level = Level {
 /// `meta`: a place for notes of any kind; only `needs` is read.
 pub(super) const META: Level = Level {
     at: "meta.",
-    known: &["needs", "tag", "note", "notes", "lang", "seed", "twin"],
+    known: &["needs", "tag", "tags", "note", "notes", "lang", "seed", "twin"],
     notes: true,
 };
 

@@ -1,15 +1,18 @@
 //! Runs labelled steps through a guardian: each with what happened before it, in a session of its own.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::StreamExt;
-use serde::{Deserialize, Serialize};
 
-use super::batch::{self, BatchAnswers, BatchQuestions, CaseQuestions};
-use super::{Case, recording};
+use super::batch::{BatchAnswers, BatchQuestions, CaseQuestions};
+use super::meter::Meter;
+use super::remote::Remote;
+use super::{Case, Outcome};
 use crate::judge::{Judge, Recorder};
 use crate::local::{TrainingFeatures, Vocabulary};
-use crate::model::{Caller, Decision, OrganisationId, Verdict};
+use crate::model::{Caller, OrganisationId};
 use crate::pipeline::{Admitted, Guardian};
 use crate::wire;
 
@@ -20,48 +23,6 @@ pub enum Organisations {
     PerProfile(fn(&str) -> OrganisationId),
     /// Always this one.
     Always(OrganisationId),
-}
-
-/// What came of a case. One line of a report.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Outcome {
-    /// The case's id.
-    pub id: String,
-    /// Where it comes from.
-    pub source: String,
-    /// The method; `-` when the request does not decode.
-    pub method: String,
-    /// The best decision.
-    pub expected: String,
-    /// Every decision that counts as right.
-    pub acceptable: Vec<String>,
-    /// The decision that was made; `error` when there was none.
-    pub decision: String,
-    /// Where it came from.
-    pub verdict_source: String,
-    /// The reason codes that were given.
-    pub reason_codes: Vec<String>,
-    /// Whether the decision is right, and a modification took out all it had to.
-    pub right: bool,
-    /// Whether one of the expected reason codes was given; true where none is expected.
-    pub reason_right: bool,
-    /// Required spans that there were, and that were taken out or denied.
-    pub spans: [usize; 2],
-    /// The rules that fired.
-    pub rules: Vec<String>,
-    /// What went wrong, where something did.
-    pub error: Option<String>,
-    /// The model that judged, where one did.
-    #[serde(default)]
-    pub model: Option<String>,
-    /// Tokens that the verdict took.
-    #[serde(default)]
-    pub tokens: u64,
-    /// Their price, in millionths of the unit of the configured prices.
-    #[serde(default)]
-    pub cost_micros: u64,
-    /// Microseconds from the decoded step to its verdict.
-    pub micros: u64,
 }
 
 /// What is made of the history of a case.
@@ -88,12 +49,14 @@ impl History {
 pub enum Bench {
     /// Whoever the guardian would ask.
     Own,
-    /// This judge.
-    Judge(Arc<Judge>),
+    /// This judge, on a meter. Equal steps of two cases are asked about twice.
+    Metered(Arc<Judge>, Arc<Meter>),
     /// Nobody yet: this judge's questions are written out.
     Questions(Arc<Judge>, Arc<BatchQuestions>),
     /// Whoever answered a batch of this judge's questions.
     Answers(Arc<Judge>, Arc<BatchAnswers>),
+    /// Another guardian, which decides about whole steps over HTTP.
+    Server(Arc<Remote>),
 }
 
 /// Runs labelled steps through a guardian.
@@ -108,7 +71,14 @@ pub struct Runner<'a> {
     pub history: History,
     /// Who judges.
     pub bench: Bench,
+    /// How often each case is judged, at least once.
+    pub repeat: usize,
+    /// What the run is for: sessions of runs for different purposes are kept apart.
+    pub purpose: &'static str,
 }
+
+/// The purpose of most runs.
+pub const EVALUATION: &str = "evaluation";
 
 impl Runner<'_> {
     /// Runs every case, `at_once` at a time. The outcomes come in the order of the cases.
@@ -118,6 +88,27 @@ impl Runner<'_> {
     /// When questions cannot be written out.
     pub async fn run(&self, cases: &[Case], at_once: usize) -> std::io::Result<Vec<Outcome>> {
         let mut outcomes = Vec::with_capacity(cases.len());
+        let cases: Vec<&Case> = cases.iter().collect();
+        let mut keep = |outcome| {
+            outcomes.push(outcome);
+            Ok(ControlFlow::Continue(()))
+        };
+        self.run_each(&cases, at_once, &mut keep).await?;
+        Ok(outcomes)
+    }
+
+    /// Runs cases, `at_once` at a time, and hands over each outcome, in the order of the cases, until all are run or `each`
+    /// breaks.
+    ///
+    /// # Errors
+    ///
+    /// When questions cannot be written out, or what `each` answers.
+    pub async fn run_each(
+        &self,
+        cases: &[&Case],
+        at_once: usize,
+        each: &mut (dyn FnMut(Outcome) -> std::io::Result<ControlFlow<()>> + Send),
+    ) -> std::io::Result<()> {
         let mut running = futures_util::stream::iter(cases)
             .map(|case| self.run_case(case))
             .buffered(at_once.max(1));
@@ -125,21 +116,35 @@ impl Runner<'_> {
             if let (Bench::Questions(_, batch), Some(questions)) = (&self.bench, questions) {
                 batch.write(&questions)?;
             }
-            outcomes.push(outcome);
+            if each(outcome)?.is_break() {
+                break;
+            }
         }
-        Ok(outcomes)
+        Ok(())
     }
 
     async fn run_case(&self, case: &Case) -> (Outcome, Option<Arc<CaseQuestions>>) {
-        let (judge, questions) = self.judge_of(case);
-        (self.decide(case, judge.as_ref()).await, questions)
+        let mut outcomes = Vec::with_capacity(self.repeat);
+        let mut written = None;
+        for repeat in 0..self.repeat.max(1) {
+            let (judge, questions) = self.judge_of(case, repeat);
+            outcomes.push(self.decide(case, judge.as_ref(), repeat).await);
+            written = questions;
+        }
+        let outcome = Outcome::of_repeats(outcomes).unwrap_or_default();
+        (outcome, written)
     }
 
     /// The judge of a case, and where it writes its questions.
-    fn judge_of(&self, case: &Case) -> (Option<Arc<Judge>>, Option<Arc<CaseQuestions>>) {
+    fn judge_of(&self, case: &Case, repeat: usize) -> (Option<Arc<Judge>>, Option<Arc<CaseQuestions>>) {
         match &self.bench {
             Bench::Own => (self.guardian.model_judge().cloned(), None),
-            Bench::Judge(judge) => (Some(Arc::clone(judge)), None),
+            Bench::Server(_) => (None, None),
+            Bench::Metered(judge, meter) => {
+                let recorder: Arc<dyn Recorder> = Arc::<Meter>::clone(meter);
+                let name = format!("{} {repeat}", case.id);
+                (Some(Arc::new(judge.with_recorder(recorder, &name))), None)
+            }
             Bench::Questions(judge, batch) => {
                 let questions = batch.of_case(&case.id);
                 let recorder: Arc<dyn Recorder> = Arc::<CaseQuestions>::clone(&questions);
@@ -166,7 +171,7 @@ impl Runner<'_> {
             .map_err(|error| format!("the request does not decode: {}", error.message))?;
         let admitted = self
             .guardian
-            .admit(&self.caller_of(case))
+            .admit(&self.caller_of(case, 0))
             .map_err(|refused| refused.to_string())?;
         if self.history == History::Replayed {
             self.replay(case, &admitted).await?;
@@ -175,38 +180,51 @@ impl Runner<'_> {
         features.ok_or_else(|| "the step was not examined in time".to_owned())
     }
 
-    /// Cases of a suite often share session and agent ids, and have nothing to do with each other: each has a caller, and so
-    /// sessions, of its own.
-    fn caller_of(&self, case: &Case) -> Caller {
-        let organisation = match (&case.expected.organisation, &self.organisations) {
+    fn organisation_of(&self, case: &Case) -> OrganisationId {
+        match (&case.expected.organisation, &self.organisations) {
             (Some(own), _) => OrganisationId::new(own.clone()),
             (None, Organisations::PerProfile(id)) => id(&case.expected.policy),
             (None, Organisations::Always(id)) => id.clone(),
-        };
-        Caller {
-            organisation,
-            name: format!("evaluation of {}", case.id),
         }
     }
 
-    async fn decide(&self, case: &Case, judge: Option<&Arc<Judge>>) -> Outcome {
+    /// Cases of a suite often share session and agent ids, and have nothing to do with each other: each has a caller, and so
+    /// sessions, of its own.
+    fn caller_of(&self, case: &Case, repeat: usize) -> Caller {
+        Caller {
+            organisation: self.organisation_of(case),
+            name: match repeat {
+                0 => format!("{} of {}", self.purpose, case.id),
+                _ => format!("{} {repeat} of {}", self.purpose, case.id),
+            },
+        }
+    }
+
+    async fn decide(&self, case: &Case, judge: Option<&Arc<Judge>>, repeat: usize) -> Outcome {
+        let caller = self.caller_of(case, repeat);
+        let undecided = |method: &str, why: String| Outcome::undecided(case, &caller.organisation, method, why);
         let step = match wire::decode_step(case.request.get().as_bytes(), &self.limits) {
             Ok((_, step)) => step,
-            Err(error) => return undecided(case, "-", format!("the request does not decode: {}", error.message)),
+            Err(error) => return undecided("-", format!("the request does not decode: {}", error.message)),
         };
         let method = step.method.as_str();
-        let admitted = match self.guardian.admit(&self.caller_of(case)) {
+        if let Bench::Server(remote) = &self.bench {
+            return remote.decide(case, &caller, &step, self.history, repeat).await;
+        }
+        let admitted = match self.guardian.admit(&caller) {
             Ok(admitted) => admitted,
-            Err(refused) => return undecided(case, method, refused.to_string()),
+            Err(refused) => return undecided(method, refused.to_string()),
         };
         if self.history == History::Replayed
             && let Err(why) = self.replay(case, &admitted).await
         {
-            return undecided(case, method, why);
+            return undecided(method, why);
         }
-        let decided = self.guardian.decide_by(judge, &admitted, step).await;
-        let micros = u64::try_from(decided.duration.as_micros()).unwrap_or(u64::MAX);
-        judged(case, method, &decided.verdict, micros)
+        let decided = self.guardian.decide_by(judge, &admitted, Arc::clone(&step)).await;
+        Outcome {
+            micros: micros(decided.duration),
+            ..Outcome::decided(case, &caller.organisation, &step, &decided.verdict)
+        }
     }
 
     /// What happened before has happened, whatever would be decided about it now.
@@ -220,94 +238,7 @@ impl Runner<'_> {
     }
 }
 
-fn undecided(case: &Case, method: &str, error: String) -> Outcome {
-    Outcome {
-        id: case.id.clone(),
-        source: case.source.clone(),
-        method: method.to_owned(),
-        expected: case.expected.decision.as_str().to_owned(),
-        acceptable: names(&case.expected.acceptable),
-        decision: "error".to_owned(),
-        verdict_source: "-".to_owned(),
-        reason_codes: Vec::new(),
-        right: false,
-        reason_right: false,
-        spans: [0, 0],
-        rules: Vec::new(),
-        error: Some(error),
-        model: None,
-        tokens: 0,
-        cost_micros: 0,
-        micros: 0,
-    }
-}
-
-fn judged(case: &Case, method: &str, verdict: &Verdict, micros: u64) -> Outcome {
-    let required = case.expected.spans.iter().filter(|span| span.required).count();
-    let gone = match verdict.decision {
-        Decision::Deny => required,
-        Decision::Allow => 0,
-        Decision::Modify => taken_out(case, verdict),
-    };
-    // What nobody has answered yet says nothing about a judge: it counts as an error, not as what the posture makes of it.
-    let unanswered = |code: &str| batch::NO_ANSWER.contains(&code) || code == recording::MISS;
-    let undecided_here = verdict.undecided || verdict.diagnostics.iter().any(|d| unanswered(d.code));
-    let complete = verdict.decision != Decision::Modify || gone == required;
-    let expected = &case.expected;
-    let reason_right = expected.reason_codes.is_empty()
-        || verdict
-            .reason_codes
-            .iter()
-            .any(|code| expected.reason_codes.contains(code));
-    let mut rules: Vec<String> = verdict.findings.iter().map(|finding| finding.rule.clone()).collect();
-    rules.sort();
-    rules.dedup();
-    Outcome {
-        decision: if undecided_here {
-            "error".to_owned()
-        } else {
-            verdict.decision.as_str().to_owned()
-        },
-        verdict_source: verdict.source.as_str().to_owned(),
-        reason_codes: verdict
-            .reason_codes
-            .iter()
-            .map(|code| code.as_str().to_owned())
-            .collect(),
-        right: !undecided_here && expected.acceptable.contains(&verdict.decision) && complete,
-        reason_right,
-        spans: [required, gone],
-        rules,
-        error: verdict.diagnostics.first().map(|diagnostic| diagnostic.code.to_owned()),
-        model: verdict.model.clone(),
-        tokens: verdict.judging.as_ref().map_or(0, |judging| judging.tokens),
-        cost_micros: verdict.judging.as_ref().map_or(0, |judging| judging.cost_micros),
-        micros,
-        ..undecided(case, method, String::new())
-    }
-}
-
-/// Required spans whose text no longer stands at their pointer.
-fn taken_out(case: &Case, verdict: &Verdict) -> usize {
-    let modified = verdict
-        .modified
-        .as_ref()
-        .and_then(|step| serde_json::from_str::<serde_json::Value>(step.original.json()).ok())
-        .unwrap_or_default();
-    let is_gone = |span: &&super::Span| {
-        modified
-            .pointer(&span.pointer)
-            .and_then(serde_json::Value::as_str)
-            .is_none_or(|text| !text.contains(&span.text))
-    };
-    case.expected
-        .spans
-        .iter()
-        .filter(|span| span.required)
-        .filter(is_gone)
-        .count()
-}
-
-fn names(decisions: &[Decision]) -> Vec<String> {
-    decisions.iter().map(|decision| decision.as_str().to_owned()).collect()
+/// Microseconds.
+pub(super) fn micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }

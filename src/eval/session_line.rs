@@ -12,6 +12,8 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::wrong::{self, Wrong};
+
 /// The most steps of one session.
 const MOST_STEPS: usize = 400;
 
@@ -40,7 +42,8 @@ struct Session {
 #[serde(deny_unknown_fields)]
 struct LabelledStep {
     kind: Kind,
-    label: Label,
+    /// Without one, the step is only history of those after it.
+    label: Option<Label>,
     #[serde(default)]
     codes: Vec<String>,
     why: Option<String>,
@@ -96,19 +99,25 @@ pub(super) fn is_session(line: &str) -> bool {
     serde_json::from_str::<Peek>(line).is_ok_and(|peek| peek.steps.is_some() && peek.request.is_none())
 }
 
-/// The labelled steps of a session, as records of the form that a suite of steps has.
+/// What a session holds.
+#[derive(Debug, Default)]
+pub(super) struct Records {
+    /// Its labelled steps, as records of the form that a suite of steps has, each with its index among the steps.
+    pub(super) records: Vec<(usize, String)>,
+    /// Its steps without a label.
+    pub(super) unlabelled: usize,
+}
+
+/// Reads a session.
 ///
 /// # Errors
 ///
 /// What was expected in which step.
-pub(super) fn records(line: &str, suite: &str) -> Result<Vec<String>, String> {
-    let session: Session = serde_json::from_str(line)
-        .map_err(|error| format!("expected a labelled session, one JSON object a line: {error}"))?;
+pub(super) fn read(line: &str, suite: &str) -> Result<Records, Wrong> {
+    let session: Session = wrong::parse(line, "a labelled session, one JSON object a line")?;
     if session.steps.is_empty() || session.steps.len() > MOST_STEPS {
-        return Err(format!(
-            "`steps`: expected 1 to {MOST_STEPS} steps, found {}",
-            session.steps.len()
-        ));
+        let why = format!("expected 1 to {MOST_STEPS} steps, found {}", session.steps.len());
+        return Err(Wrong::at("/steps", why));
     }
     let source = session.source.clone().unwrap_or_else(|| suite.to_owned());
     let writer = Writer {
@@ -118,7 +127,7 @@ pub(super) fn records(line: &str, suite: &str) -> Result<Vec<String>, String> {
         source,
     };
     let mut history: Vec<Value> = Vec::new();
-    let mut records = Vec::new();
+    let mut read = Records::default();
     let mut calls = 0;
     for (index, step) in session.steps.iter().enumerate() {
         if step.kind == Kind::Call {
@@ -126,15 +135,21 @@ pub(super) fn records(line: &str, suite: &str) -> Result<Vec<String>, String> {
         }
         let request = writer
             .request(index + 1, step, calls)
-            .map_err(|why| format!("`steps[{index}]`: {why}"))?;
-        records.push(writer.record(index + 1, step, &request, &history).to_string());
+            .map_err(|why| Wrong::at(format!("/steps/{index}"), format!("`steps[{index}]`: {why}")))?;
+        match step.label {
+            Some(label) => {
+                let record = writer.record(index + 1, step, label, &request, &history);
+                read.records.push((index, record.to_string()));
+            }
+            None => read.unlabelled += 1,
+        }
         let mut earlier = request;
         if let Some(agent) = earlier.pointer_mut("/params/context/agent") {
             *agent = json!({"$ref": "#/request/params/context/agent"});
         }
         history.push(earlier);
     }
-    Ok(records)
+    Ok(read)
 }
 
 /// An id of the usual form that depends on nothing but the session.
@@ -281,10 +296,10 @@ impl Writer<'_> {
         json!({"payload": payload})
     }
 
-    fn record(&self, number: usize, step: &LabelledStep, request: &Value, history: &[Value]) -> Value {
+    fn record(&self, number: usize, step: &LabelledStep, label: Label, request: &Value, history: &[Value]) -> Value {
         let session = self.session;
         let group = session.group.as_deref().unwrap_or(&session.id);
-        let (decision, acceptable) = match step.label {
+        let (decision, acceptable) = match label {
             Label::Allow => ("allow", json!(["allow"])),
             Label::Deny => ("deny", json!(["deny", "modify"])),
         };
@@ -381,8 +396,8 @@ mod tests {
             ),
             (line.replace("\"domain\"", "\"domian\""), "unknown field `domian`"),
             (
-                line.replace("goal_hijack", "goal_jihack"),
-                "`goal_jihack` is no reason code",
+                line.replace("\"message\": {\"jsonrpc\"", "\"message\": {\"jsonrpd\""),
+                "at /steps/8: ",
             ),
         ] {
             let error = read_text("suite", &wrong).unwrap_err().to_string();

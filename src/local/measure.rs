@@ -117,7 +117,7 @@ pub fn interval(some: usize, all: usize) -> Option<(f64, f64)> {
     if all == 0 {
         return None;
     }
-    let (n, p, z) = (all as f64, some as f64 / all as f64, 1.96f64);
+    let (n, p, z) = (all as f64, some as f64 / all as f64, 1.959_963_984_540_054_f64);
     let middle = (p + z * z / (2.0 * n)) / (1.0 + z * z / n);
     let half = z / (1.0 + z * z / n) * (p * (1.0 - p) / n + z * z / (4.0 * n * n)).sqrt();
     Some(((middle - half).max(0.0) * 100.0, (middle + half).min(1.0) * 100.0))

@@ -266,7 +266,7 @@ fn a_history_that_cannot_be_replayed_is_named_with_file_line_and_entry() {
     let (code, _, error) = eval(folder.path(), &["suite.jsonl"]);
     assert_eq!(code, 1);
     assert!(
-        error.contains("suite.jsonl:2: `history[1]`: the agent refers to `#/history/3/"),
+        error.contains("suite.jsonl:2: at /history: `history[1]`: the agent refers to `#/history/3/"),
         "{error}"
     );
     wrong["history"][1]["params"]["context"] = context();
@@ -464,7 +464,7 @@ fn a_misspelt_key_is_an_error_with_line_and_key() {
         (
             "/expected",
             "polciy",
-            "suite.jsonl:2: `expected.polciy`: there is no such key; was `expected.policy` meant?",
+            "suite.jsonl:2: at /expected: `expected.polciy`: there is no such key; was `expected.policy` meant?",
         ),
         ("/expected", "acceptible", "`expected.acceptable` meant"),
         (
@@ -487,7 +487,7 @@ fn a_misspelt_key_is_an_error_with_line_and_key() {
     write_lines(folder.path(), "suite.jsonl", &[wrong]);
     let (_, _, error) = eval(folder.path(), &["suite.jsonl"]);
     assert!(
-        error.contains("suite.jsonl:1: `expected.policy`: expected a built-in profile (default, ")
+        error.contains("suite.jsonl:1: at /expected/policy: `expected.policy`: expected a built-in profile (default, ")
             && error.contains("`defualt`"),
         "{error}"
     );

@@ -27,6 +27,8 @@ mod edits;
 #[cfg(test)]
 mod endpoints;
 #[cfg(test)]
+mod eval_decides;
+#[cfg(test)]
 mod evaluation;
 #[cfg(test)]
 mod fingerprint;

@@ -36,6 +36,8 @@ pub(super) async fn known_steps(config: &Config, asks_judge: bool) -> anyhow::Re
         limits: config.wire,
         history: History::Replayed,
         bench: Bench::Own,
+        repeat: 1,
+        purpose: crate::eval::EVALUATION,
     };
     let outcomes = runner.run(&cases, AT_ONCE).await?;
     let who = if asks_judge { "judge" } else { "rules" };

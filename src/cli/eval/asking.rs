@@ -10,8 +10,9 @@ use clap::Args;
 
 use crate::cli::output::say;
 use crate::config::Config;
-use crate::eval::{BatchAnswers, BatchQuestions, Bench, Outcome, Recording, Stale};
+use crate::eval::{BatchAnswers, BatchQuestions, Bench, Ceiling, Meter, Outcome, Recording, Remote, Stale};
 use crate::judge::{self, Judge};
+use crate::pipeline::Guardian;
 use crate::{llm, prompt};
 
 /// The model that questions are written for when none is named.
@@ -43,6 +44,12 @@ pub(super) struct AskingArguments {
     /// Take what the endpoint says from a recording; nothing is asked.
     #[arg(long, value_name = "FILE")]
     replay: Option<PathBuf>,
+    /// Ask a running guardian at this address, as agents do, rather than decide here. Earlier steps of a case are posted first.
+    #[arg(long, value_name = "URL", conflicts_with_all = ["batch_out", "batch_in", "record", "replay"])]
+    url: Option<String>,
+    /// The environment variable with the key for --url.
+    #[arg(long, value_name = "VARIABLE", requires = "url")]
+    key_env: Option<String>,
 }
 
 /// Who is asked.
@@ -57,7 +64,11 @@ pub(super) enum Asking {
         file: PathBuf,
     },
     /// A recording.
-    Replayed { name: String, judge: Arc<Judge> },
+    Replayed {
+        name: String,
+        judge: Arc<Judge>,
+        recording: Arc<Recording>,
+    },
     /// Nobody: the questions are written out.
     Questions {
         judge: Arc<Judge>,
@@ -69,12 +80,19 @@ pub(super) enum Asking {
         judge: Arc<Judge>,
         answers: Arc<BatchAnswers>,
     },
+    /// A running guardian.
+    Server { name: String, remote: Arc<Remote> },
 }
 
 impl AskingArguments {
     /// Whether no endpoint is asked.
     pub(super) fn asks_nobody(&self) -> bool {
-        self.batch_out.is_some() || !self.batch_in.is_empty() || self.replay.is_some()
+        self.batch_out.is_some() || !self.batch_in.is_empty() || self.replay.is_some() || self.url.is_some()
+    }
+
+    /// Whether every answer is asked for again.
+    pub(super) fn asks_anew(&self) -> bool {
+        self.batch_out.is_none() && self.batch_in.is_empty() && self.replay.is_none() && self.record.is_none()
     }
 
     /// Whether an endpoint has to be asked.
@@ -83,6 +101,16 @@ impl AskingArguments {
     }
 
     pub(super) fn open(&self, config: &Config) -> anyhow::Result<Asking> {
+        if let Some(url) = &self.url {
+            let key = self.key_env.as_ref().map(|variable| {
+                let key = std::env::var(variable).ok().filter(|key| !key.is_empty());
+                key.with_context(|| format!("--key-env: the environment variable `{variable}` is not set"))
+            });
+            return Ok(Asking::Server {
+                name: format!("the guardian at {url}"),
+                remote: Arc::new(Remote::new(url, key.transpose()?.map(secrecy::SecretString::from))?),
+            });
+        }
         if let Some(file) = &self.batch_out {
             return self.questions(config, file);
         }
@@ -106,7 +134,7 @@ impl AskingArguments {
             let recording = Arc::new(Recording::continued(file)?);
             return Ok(Asking::Recorded {
                 name: settings.llm.model().to_owned(),
-                judge: Arc::new(Judge::new(settings)?.with_recorder(Arc::<Recording>::clone(&recording), "recorded")),
+                judge: Arc::new(Judge::new(settings)?),
                 recording,
                 file: file.clone(),
             });
@@ -118,7 +146,8 @@ impl AskingArguments {
             let settings = once(settings);
             return Ok(Asking::Replayed {
                 name: format!("{} (replayed)", settings.llm.model()),
-                judge: Arc::new(Judge::new(settings)?.with_recorder(Arc::new(recording), "replayed")),
+                judge: Arc::new(Judge::new(settings)?),
+                recording: Arc::new(recording),
             });
         }
         Ok(Asking::Live {
@@ -174,19 +203,44 @@ fn once(settings: judge::Settings) -> judge::Settings {
 }
 
 impl Asking {
-    pub(super) fn bench(&self) -> Bench {
+    /// Who judges, within a ceiling; and the meter on which calls are counted, where there is one.
+    pub(super) fn bench(&self, guardian: &Guardian, ceiling: Ceiling) -> (Bench, Option<Arc<Meter>>) {
+        let metered = |judge: &Arc<Judge>, meter: Meter| {
+            let meter = Arc::new(meter);
+            (Bench::Metered(Arc::clone(judge), Arc::clone(&meter)), Some(meter))
+        };
         match self {
-            Asking::Live { .. } => Bench::Own,
-            Asking::Recorded { judge, .. } | Asking::Replayed { judge, .. } => Bench::Judge(Arc::clone(judge)),
-            Asking::Questions { judge, questions, .. } => Bench::Questions(Arc::clone(judge), Arc::clone(questions)),
-            Asking::Answers { judge, answers } => Bench::Answers(Arc::clone(judge), Arc::clone(answers)),
+            Asking::Live { .. } => match guardian.model_judge() {
+                Some(judge) => metered(judge, Meter::new(ceiling, None)),
+                None => (Bench::Own, None),
+            },
+            Asking::Recorded { judge, recording, .. } | Asking::Replayed { judge, recording, .. } => {
+                metered(judge, Meter::new(ceiling, Some(Arc::<Recording>::clone(recording))))
+            }
+            Asking::Questions { judge, questions, .. } => {
+                (Bench::Questions(Arc::clone(judge), Arc::clone(questions)), None)
+            }
+            Asking::Answers { judge, answers } => (Bench::Answers(Arc::clone(judge), Arc::clone(answers)), None),
+            Asking::Server { remote, .. } => (Bench::Server(Arc::clone(remote)), None),
+        }
+    }
+
+    /// The judge that will be asked over the network, where one will be.
+    pub(super) fn asked<'a>(&'a self, guardian: &'a Guardian) -> Option<&'a Arc<Judge>> {
+        match self {
+            Asking::Live { .. } => guardian.model_judge(),
+            Asking::Recorded { judge, .. } => Some(judge),
+            Asking::Replayed { .. } | Asking::Questions { .. } | Asking::Answers { .. } | Asking::Server { .. } => None,
         }
     }
 
     /// Who judged, for the report.
     pub(super) fn name(&self, outcomes: &[Outcome]) -> String {
         match self {
-            Asking::Live { name } | Asking::Recorded { name, .. } | Asking::Replayed { name, .. } => name.clone(),
+            Asking::Live { name }
+            | Asking::Recorded { name, .. }
+            | Asking::Replayed { name, .. }
+            | Asking::Server { name, .. } => name.clone(),
             Asking::Questions { judge, .. } => judge.model().to_owned(),
             Asking::Answers { .. } => {
                 let models: BTreeSet<&str> = outcomes.iter().filter_map(|outcome| outcome.model.as_deref()).collect();
@@ -196,9 +250,9 @@ impl Asking {
     }
 
     /// Ends the run, and says what has become of questions and answers.
-    pub(super) fn finish(&self, outcomes: std::io::Result<Vec<Outcome>>) -> anyhow::Result<Vec<Outcome>> {
+    pub(super) fn finish(&self, outcomes: &[Outcome]) -> anyhow::Result<()> {
         match self {
-            Asking::Live { .. } | Asking::Replayed { .. } => {}
+            Asking::Live { .. } | Asking::Replayed { .. } | Asking::Server { .. } => {}
             Asking::Recorded { recording, file, .. } => {
                 recording
                     .finish()
@@ -207,7 +261,6 @@ impl Asking {
             }
             Asking::Questions { judge, questions, file } => {
                 let place = || file.display().to_string();
-                let outcomes = outcomes.with_context(place)?;
                 let written = questions.finish().with_context(place)?;
                 let settled = outcomes.iter().filter(|o| o.verdict_source == "rules").count();
                 say!(
@@ -227,10 +280,8 @@ impl Asking {
                 if written.questions > most || written.bytes > most_bytes {
                     eprintln!("the OpenAI Batch API takes {most} requests and 200 MB in one file: split it by lines");
                 }
-                return Ok(outcomes);
             }
             Asking::Answers { answers, .. } => {
-                let outcomes = outcomes?;
                 let settled = |outcome: &&Outcome| outcome.verdict_source == "rules" && answers.has(&outcome.id);
                 let unused = outcomes.iter().filter(settled).count();
                 if unused > 0 {
@@ -240,9 +291,8 @@ impl Asking {
                 if unanswered > 0 {
                     eprintln!("{unanswered} cases have no answer and count as errors (--mistakes lists them)");
                 }
-                return Ok(outcomes);
             }
         }
-        Ok(outcomes?)
+        Ok(())
     }
 }

@@ -1,45 +1,13 @@
-//! A report: every outcome and the figures, as JSON to keep and as a table to read.
+//! A report as a table to read in a terminal.
 
 use std::fmt::Write;
 
-use serde::{Deserialize, Serialize};
-
-use super::{History, Outcome, Score, Scores};
+use super::Report;
+use crate::eval::statistics::Rate;
+use crate::eval::{Outcome, Score, shown};
 use crate::model::Source;
 
-/// The report of a run.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Report {
-    /// The version of the guardian.
-    pub guardian: String,
-    /// The judge: the model, or `local rules`.
-    pub judge: String,
-    /// What was made of histories: `replayed`, or `left out`.
-    #[serde(default)]
-    pub history: String,
-    /// Whose policy was in force.
-    #[serde(default)]
-    pub policy: String,
-    /// The figures.
-    pub scores: Scores,
-    /// Every outcome, in the order of the cases.
-    pub outcomes: Vec<Outcome>,
-}
-
 impl Report {
-    /// The report of these outcomes.
-    pub fn new(judge: String, policy: String, history: History, outcomes: Vec<Outcome>) -> Self {
-        let scores = Scores::of(&outcomes);
-        Self {
-            guardian: env!("CARGO_PKG_VERSION").to_owned(),
-            judge,
-            history: history.as_str().to_owned(),
-            policy,
-            scores,
-            outcomes,
-        }
-    }
-
     /// The figures as text.
     pub fn table(&self) -> String {
         let mut text = String::new();
@@ -59,7 +27,7 @@ impl Report {
         // Writing to a String cannot fail.
         let _ = writeln!(
             text,
-            "{:width$}  {:>6} {:>8} {:>8} {:>9} {:>8}",
+            "{:width$}  {:>6} {:>20} {:>20} {:>9} {:>8}",
             "mean of sources",
             "",
             percent(means.recall),
@@ -69,35 +37,47 @@ impl Report {
         );
         text.push_str(&self.confusion());
         text.push_str(&self.settled_by());
-        let mut micros: Vec<u64> = self.outcomes.iter().map(|outcome| outcome.micros).collect();
-        micros.sort_unstable();
-        let at = |share: f64| micros.get(((micros.len() as f64 * share) as usize).min(micros.len().saturating_sub(1)));
-        let _ = writeln!(
+        let _ = write!(
             text,
-            "\njudge: {}; policy: {}; history {}; time per step: median {} µs, 99 % within {} µs",
-            self.judge,
-            self.policy,
-            self.history,
-            at(0.5).unwrap_or(&0),
-            at(0.99).unwrap_or(&0)
+            "\njudge: {}; policy: {}; history {}",
+            self.judge, self.policy, self.history
         );
+        if let (Some(median), Some(most)) = (self.within(0.5), self.within(0.99)) {
+            let _ = write!(text, "; time per step: median {median} µs, 99 % within {most} µs");
+        }
+        text.push('\n');
+        if !self.selection.is_empty() {
+            let _ = writeln!(text, "only {}", self.selection);
+        }
         let judged = self.outcomes.iter().filter(|outcome| outcome.model.is_some()).count();
         if judged > 0 {
-            let tokens: u64 = self.outcomes.iter().map(|outcome| outcome.tokens).sum();
-            let cost: u64 = self.outcomes.iter().map(|outcome| outcome.cost_micros).sum();
+            let (tokens, cost) = self.spent();
             let _ = write!(text, "judged by a model: {judged}; {tokens} tokens");
             if cost > 0 {
                 let _ = write!(text, ", {:.4} by the configured prices", cost as f64 / 1e6);
             }
             text.push('\n');
         }
+        if let Some(stable) = self.stable() {
+            let _ = writeln!(
+                text,
+                "repeated: {} of {} cases got one decision every time ({})",
+                stable.some,
+                stable.of,
+                with_interval(Some(stable))
+            );
+        }
+        let _ = writeln!(text, "\n{}", self.sentence());
+        for warning in self.warnings() {
+            let _ = writeln!(text, "warning: {warning}");
+        }
         text
     }
 
-    /// Every wrong outcome, a line each.
+    /// Every wrong outcome, the worst first, with the texts of its step.
     pub fn mistakes(&self) -> String {
         let mut text = String::new();
-        for outcome in self.outcomes.iter().filter(|outcome| !outcome.right) {
+        for outcome in self.worst() {
             let _ = writeln!(
                 text,
                 "{}  {}  expected {}, got {} ({}){}{}",
@@ -117,6 +97,14 @@ impl Report {
                     .map(|error| format!("; {error}"))
                     .unwrap_or_default(),
             );
+            if !outcome.note.is_empty() {
+                let _ = writeln!(text, "    {}", outcome.note);
+            }
+            for passage in outcome.shown.iter().flat_map(|shown| &shown.texts) {
+                let segments = passage.segments.iter().map(|segment| segment.text.as_str());
+                let line = shown::cut(&segments.collect::<String>(), 200);
+                let _ = writeln!(text, "    {}: {line}", passage.origin);
+            }
         }
         text
     }
@@ -130,7 +118,7 @@ impl Report {
     ) {
         let _ = writeln!(
             text,
-            "{title:width$}  {:>6} {:>8} {:>8} {:>9} {:>8} {:>8}",
+            "{title:width$}  {:>6} {:>20} {:>20} {:>9} {:>8} {:>8}",
             "cases", "recall", "fp rate", "precision", "right", "spans"
         );
         for (name, score) in scores {
@@ -202,16 +190,30 @@ impl Report {
 fn line(text: &mut String, width: usize, name: &str, score: &Score) {
     let _ = writeln!(
         text,
-        "{name:width$}  {:>6} {:>8} {:>8} {:>9} {:>8} {:>8}",
+        "{name:width$}  {:>6} {:>20} {:>20} {:>9} {:>8} {:>8}",
         score.cases,
-        percent(score.recall()),
-        percent(score.false_positive_rate()),
+        with_interval(score.rates.recall),
+        with_interval(score.rates.false_positives),
         percent(score.precision()),
         percent(score.accuracy()),
         percent(score.span_recall()),
     );
 }
 
-fn percent(value: Option<f64>) -> String {
+/// A share in per cent; `-` where there is none.
+pub(in crate::eval) fn percent(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| format!("{:.1} %", value * 100.0))
+}
+
+/// A share in per cent with its 95 % interval.
+pub(in crate::eval) fn with_interval(rate: Option<Rate>) -> String {
+    let text = |rate: Rate| {
+        format!(
+            "{:.1} % ({:.1}–{:.1})",
+            rate.share * 100.0,
+            rate.low * 100.0,
+            rate.high * 100.0
+        )
+    };
+    rate.map_or_else(|| "-".to_owned(), text)
 }

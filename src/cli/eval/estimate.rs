@@ -1,0 +1,78 @@
+//! What a run would take of a judge, before the judge is asked.
+
+use std::sync::Arc;
+
+use crate::config::Config;
+use crate::eval::{Bench, Case, Meter, Runner};
+use crate::judge::Judge;
+use crate::llm::{Counted, Usage};
+
+/// Cases that are tried; the rest is taken to be like them.
+const TRIED: usize = 100;
+/// Tokens of an answer, as most models give it.
+const ANSWER_TOKENS: f64 = 300.0;
+
+/// What a run would take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Estimate {
+    calls: f64,
+    tokens: f64,
+    cost: f64,
+}
+
+impl Estimate {
+    /// Puts some of the cases to the judge, on a meter that counts and asks nobody.
+    pub(super) async fn of(
+        runner: &Runner<'_>,
+        judge: &Arc<Judge>,
+        config: &Config,
+        cases: &[&Case],
+        at_once: usize,
+    ) -> anyhow::Result<Self> {
+        let every = cases.len().div_ceil(TRIED).max(1);
+        let tried: Vec<&Case> = cases.iter().step_by(every).copied().collect();
+        let meter = Arc::new(Meter::counting());
+        let counting = Runner {
+            guardian: runner.guardian,
+            organisations: runner.organisations.clone(),
+            limits: runner.limits,
+            history: runner.history,
+            bench: Bench::Metered(Arc::clone(judge), Arc::clone(&meter)),
+            repeat: 1,
+            purpose: "estimate",
+        };
+        let mut go_on = |_| Ok(std::ops::ControlFlow::Continue(()));
+        counting.run_each(&tried, at_once, &mut go_on).await?;
+        let counted = meter.spent();
+        let times = cases.len() as f64 / tried.len().max(1) as f64 * runner.repeat as f64;
+        let (calls, prompts) = (counted.calls as f64 * times, counted.tokens as f64 * times);
+        let price = config.judge.as_ref().and_then(|judge| judge.llm.endpoints.first());
+        let price = price.map(|endpoint| endpoint.price).unwrap_or_default();
+        // Casts of floats saturate.
+        let usage = Usage {
+            prompt_tokens: prompts as u64,
+            completion_tokens: (calls * ANSWER_TOKENS) as u64,
+            counted: Counted::Estimated,
+        };
+        Ok(Self {
+            calls,
+            tokens: prompts + calls * ANSWER_TOKENS,
+            cost: price.of(&usage).units(),
+        })
+    }
+}
+
+impl std::fmt::Display for Estimate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "about {:.0} calls and {:.0},000 tokens",
+            self.calls,
+            (self.tokens / 1_000.0).ceil()
+        )?;
+        if self.cost > 0.0 {
+            write!(f, ", {:.2} by the configured prices", self.cost)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,51 @@
+//! How far an evaluation is: a bar on a terminal, nothing elsewhere.
+
+use std::sync::Arc;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::eval::{Meter, Outcome};
+
+/// A bar on standard error.
+pub(super) struct Progress {
+    bar: ProgressBar,
+    meter: Option<Arc<Meter>>,
+    wrong: usize,
+}
+
+impl Progress {
+    /// For so many cases, of which some are done already.
+    pub(super) fn new(cases: usize, done: &[Outcome], meter: Option<Arc<Meter>>) -> Self {
+        // It draws nothing where standard error is no terminal.
+        let bar = ProgressBar::with_draw_target(Some(cases as u64), ProgressDrawTarget::stderr());
+        let template = "{bar:24} {pos}/{len}, {per_sec}, {eta} left{msg}";
+        bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.set_position(done.len() as u64);
+        bar.reset_eta();
+        Self {
+            bar,
+            meter,
+            wrong: done.iter().filter(|outcome| !outcome.right).count(),
+        }
+    }
+
+    /// One case more.
+    pub(super) fn tick(&mut self, outcome: &Outcome) {
+        self.wrong += usize::from(!outcome.right);
+        self.bar.inc(1);
+        let spent = self.meter.as_ref().map(|meter| meter.spent()).unwrap_or_default();
+        let mut message = format!("; {} wrong", self.wrong);
+        if spent.calls > 0 {
+            message.push_str(&format!(", {} calls, {} tokens", spent.calls, spent.tokens));
+        }
+        if spent.cost_micros > 0 {
+            message.push_str(&format!(", cost {:.4}", spent.cost_micros as f64 / 1e6));
+        }
+        self.bar.set_message(message);
+    }
+
+    /// Takes the bar away.
+    pub(super) fn end(&self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,481 @@
+//! `guardian eval run`.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::Args;
+
+use super::asking::{Asking, AskingArguments};
+use super::check::tell_notes;
+use super::estimate::Estimate;
+use super::progress::Progress;
+use super::{times_file, write_file};
+use crate::cli::output::write;
+use crate::cli::{ConfigArgument, Ended, OrganisationArgument, Quiet, printable, start_logging};
+use crate::config::Config;
+use crate::eval::{
+    self, Case, Ceiling, History, Organisations, Outcome, Report, RunFacts, RunKey, RunLog, Runner, Score, Selection,
+    Suites, Times,
+};
+use crate::{app, audit};
+
+/// Run suites of labelled steps and print figures per method and source.
+///
+/// Recall: of the steps that must not pass as they are, those denied or modified as they should be. False positives:
+/// of the steps that must pass, those that did not. Both with their 95 % interval (Wilson). Each case is judged under the policy
+/// of the configuration: that of its first organisation, or of --organisation, or of the one that the case names
+/// (`expected.organisation`). Where the configuration says nothing of policies, or with --profiles, it is the built-in profile
+/// that the case names (`expected.policy`). What a case has as its history is replayed before it, in a session of its own, as
+/// something that has happened.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Arguments {
+    /// Suites: `.jsonl` files, or folders of them.
+    #[arg(required = true, value_name = "PATH")]
+    paths: Vec<PathBuf>,
+    /// Write the whole report there, and the times of its cases beside it (`run.json`: `run.times.json`).
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Print every wrong verdict, the worst first.
+    #[arg(long)]
+    mistakes: bool,
+    /// Exit with 3 when less is caught, 0 to 1.
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    min_recall: Option<f64>,
+    /// Exit with 3 when more is blocked wrongly, 0 to 1.
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    max_false_positives: Option<f64>,
+    /// Also print the precision where this share of all steps are attacks, 0 to 1.
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    base_rate: Option<f64>,
+    /// Cases that are judged at the same time.
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    at_once: usize,
+    /// Judge each case so often; the decision that is made most often counts, and the report says how often all agreed.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=50))]
+    repeat: u8,
+    /// Judge each step by itself, without what happened before it.
+    #[arg(long)]
+    without_history: bool,
+    /// Judge each case under the built-in profile that it names, also where the configuration has a policy.
+    #[arg(long, conflicts_with = "organisation")]
+    profiles: bool,
+    /// Ask no endpoint: measure what the guardian decides by itself.
+    #[arg(long, conflicts_with_all = ["record", "url"])]
+    offline: bool,
+    /// Run the others where a case cannot be read.
+    #[arg(long)]
+    skip_unreadable: bool,
+    #[command(flatten)]
+    selecting: SelectingArguments,
+    #[command(flatten)]
+    keeping: KeepingArguments,
+    #[command(flatten)]
+    asking: AskingArguments,
+    #[command(flatten)]
+    organisation: OrganisationArgument,
+    #[command(flatten)]
+    config: ConfigArgument,
+}
+
+/// Which cases are run.
+#[derive(Debug, Args)]
+struct SelectingArguments {
+    /// Run only cases of this source; may be given several times.
+    #[arg(long, value_name = "NAME")]
+    source: Vec<String>,
+    /// Run only cases with this tag; may be given several times.
+    #[arg(long, value_name = "TAG")]
+    tag: Vec<String>,
+    /// Run only cases of this method; may be given several times.
+    #[arg(long, value_name = "METHOD")]
+    method: Vec<String>,
+    /// Run so many cases, drawn at random.
+    #[arg(long, value_name = "N")]
+    sample: Option<usize>,
+    /// The seed of the draw: the same cases and seed make the same sample.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+}
+
+/// What a run keeps, and how much it may take.
+#[derive(Debug, Args)]
+struct KeepingArguments {
+    /// Write each outcome there as soon as it is there [default: FILE.log beside --json FILE, removed when the run is done].
+    #[arg(long, value_name = "FILE", conflicts_with = "batch_out")]
+    log: Option<PathBuf>,
+    /// Go on with a run that was interrupted, from its log.
+    #[arg(long)]
+    resume: bool,
+    /// Say what the run would take of the judge, and end.
+    #[arg(long)]
+    estimate: bool,
+    /// End the run before the judge is asked more often than this.
+    #[arg(long, value_name = "N")]
+    max_calls: Option<u64>,
+    /// End the run when the judge's calls have cost this, by the configured prices.
+    #[arg(long, value_name = "AMOUNT", value_parser = amount)]
+    max_cost: Option<f64>,
+}
+
+/// A share, 0 to 1.
+fn share(text: &str) -> Result<f64, String> {
+    let share: f64 = text.parse().map_err(|_| "expected a number from 0 to 1".to_owned())?;
+    (0.0..=1.0)
+        .contains(&share)
+        .then_some(share)
+        .ok_or_else(|| "expected a number from 0 to 1, such as 0.95".to_owned())
+}
+
+fn amount(text: &str) -> Result<f64, String> {
+    let amount: Option<f64> = text.parse().ok();
+    amount
+        .filter(|amount| amount.is_finite() && *amount > 0.0)
+        .ok_or_else(|| "expected an amount over 0, such as 2.5".to_owned())
+}
+
+pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
+    let mut config = if arguments.asking.asks_nobody() {
+        arguments.config.load_to_ask_nobody()?
+    } else if arguments.asking.records() {
+        arguments.config.load()?
+    } else {
+        arguments.config.load_to_ask_if_possible(arguments.offline)?
+    };
+    // A measurement leaves no records among those of real steps.
+    config.audit = Some(audit::Settings::Off);
+    config.sessions = config.sessions.map(crate::session::Settings::in_process);
+    start_logging(&config, Quiet::Yes)?;
+    anyhow::ensure!(
+        arguments.repeat == 1 || arguments.asking.asks_anew(),
+        "--repeat: expected a judge that is asked anew each time; a batch or a recording holds one answer to a question"
+    );
+    let suites = readable(arguments)?;
+    let selection = arguments.selecting.selection();
+    let cases = selection.of(&suites.cases);
+    anyhow::ensure!(!cases.is_empty(), "none of {} cases is selected", suites.cases.len());
+    check_organisations(&cases, &config)?;
+    tell_notes(&suites);
+    // A run can take hours of a judge: that its report has a place is found out before.
+    if let Some(folder) = arguments.json.as_deref().and_then(Path::parent) {
+        anyhow::ensure!(
+            folder.as_os_str().is_empty() || folder.is_dir(),
+            "--json: expected a file in a folder that is there, and there is no folder {}",
+            folder.display()
+        );
+    }
+    let (organisations, policy) = in_force(arguments, &config)?;
+    let asking = arguments.asking.open(&config)?;
+    unlimit(&mut config, &asking);
+    if let Asking::Answers { answers, .. } = &asking {
+        answers.check_cases(cases.iter().map(|case| case.id.as_str()))?;
+    }
+    let guardian = app::guardian_with_profiles(&config, &audit::Settings::Off)?;
+    let (bench, meter) = asking.bench(&guardian, arguments.keeping.ceiling());
+    let mut limits = config.wire;
+    limits.max_body_bytes = usize::MAX;
+    let runner = Runner {
+        guardian: &guardian,
+        organisations,
+        limits,
+        history: arguments.history(),
+        bench,
+        repeat: usize::from(arguments.repeat),
+        purpose: eval::EVALUATION,
+    };
+    let key = RunKey {
+        guardian: env!("CARGO_PKG_VERSION").to_owned(),
+        judge: asking.name(&[]),
+        policy: policy.clone(),
+        history: arguments.history().as_str().to_owned(),
+        repeat: runner.repeat,
+        cases: RunKey::digest(&cases),
+    };
+    let (mut log, done) = arguments.keeping.open(arguments.json.as_deref(), &key)?;
+    let known: std::collections::BTreeSet<&str> = done.iter().map(|outcome| outcome.id.as_str()).collect();
+    let left: Vec<&Case> = cases
+        .iter()
+        .filter(|case| !known.contains(case.id.as_str()))
+        .copied()
+        .collect();
+    if let Some(judge) = asking.asked(&guardian).filter(|_| !left.is_empty()) {
+        let estimate = Estimate::of(&runner, judge, &config, &left, arguments.at_once).await?;
+        eprintln!("the judge is going to be asked: {estimate}");
+    }
+    if arguments.keeping.estimate {
+        return Ok(Ended::Done);
+    }
+    let progress = Progress::new(cases.len(), &done, meter);
+    let ran = Ran::of(&runner, &left, arguments.at_once, log.as_mut(), done, progress).await?;
+    guardian.flush_audit();
+    let outcomes = ran.in_order(&cases);
+    asking.finish(&outcomes)?;
+    if let Asking::Questions { .. } = &asking {
+        return Ok(Ended::Done);
+    }
+    let facts = RunFacts {
+        selection: selection.describe(cases.len(), suites.cases.len()),
+        unreadable: suites.unreadable.iter().map(ToString::to_string).collect(),
+        incomplete: ran
+            .ended
+            .map(|why| format!("{why} after {} of {} cases", outcomes.len(), cases.len())),
+        ..RunFacts::new(asking.name(&outcomes), policy, arguments.history())
+    };
+    tell(arguments, &Report::new(facts, outcomes))
+}
+
+/// Prints and writes the report.
+fn tell(arguments: &Arguments, report: &Report) -> anyhow::Result<Ended> {
+    for line in report.table().lines() {
+        write(format_args!("{}\n", printable(line)));
+    }
+    if let Some(base_rate) = arguments.base_rate {
+        let precision = report.scores.overall.precision_at(base_rate);
+        let precision = precision.map_or_else(|| "-".to_owned(), |share| format!("{:.1} %", share * 100.0));
+        write(format_args!(
+            "precision where {:.3} % of the steps are attacks: {precision}\n",
+            base_rate * 100.0
+        ));
+    }
+    if arguments.mistakes {
+        write(format_args!("\n"));
+        for line in report.mistakes().lines() {
+            write(format_args!("{}\n", printable(line)));
+        }
+    }
+    if let Some(why) = &report.incomplete {
+        // What there is is in the log. A report of a part would pass for one of the whole.
+        eprintln!("error: {why}; --resume goes on with the rest");
+        return Ok(Ended::Failed);
+    }
+    if let Some(file) = &arguments.json {
+        write_file(file, &serde_json::to_vec_pretty(report)?)?;
+        write_file(&times_file(file), &serde_json::to_vec(&Times::of(&report.outcomes))?)?;
+        arguments.keeping.done(file)?;
+    }
+    Ok(under_threshold(arguments, &report.scores.overall))
+}
+
+/// The suites; an error where a case cannot be read, unless such are to be skipped.
+fn readable(arguments: &Arguments) -> anyhow::Result<Suites> {
+    let suites = eval::read_all(&arguments.paths)?;
+    let (severity, most) = if arguments.skip_unreadable {
+        ("skipped", 20)
+    } else {
+        ("error", 20)
+    };
+    for error in suites.unreadable.iter().take(most) {
+        eprintln!("{severity}: {}", printable(&error.to_string()));
+    }
+    anyhow::ensure!(
+        suites.unreadable.is_empty() || arguments.skip_unreadable,
+        "{} cases cannot be read; mend them, or run the others with --skip-unreadable",
+        suites.unreadable.len()
+    );
+    Ok(suites)
+}
+
+impl Arguments {
+    fn history(&self) -> History {
+        if self.without_history {
+            History::LeftOut
+        } else {
+            History::Replayed
+        }
+    }
+}
+
+impl SelectingArguments {
+    fn selection(&self) -> Selection {
+        Selection {
+            sources: self.source.clone(),
+            tags: self.tag.clone(),
+            methods: self.method.clone(),
+            sample: self.sample,
+            seed: self.seed,
+        }
+    }
+}
+
+impl KeepingArguments {
+    fn ceiling(&self) -> Ceiling {
+        Ceiling {
+            calls: self.max_calls,
+            // Casts of floats saturate.
+            cost_micros: self.max_cost.map(|amount| (amount * 1e6) as u64),
+        }
+    }
+
+    /// The log, where one is kept, and what it holds.
+    fn open(&self, report: Option<&Path>, key: &RunKey) -> anyhow::Result<(Option<RunLog>, Vec<Outcome>)> {
+        let file = self.log.clone().or_else(|| report.map(own_log));
+        let Some(file) = file.filter(|_| !self.estimate) else {
+            anyhow::ensure!(
+                !self.resume,
+                "--resume: expected --log FILE or --json FILE, to know what to go on with"
+            );
+            return Ok((None, Vec::new()));
+        };
+        if !self.resume {
+            return Ok((Some(RunLog::begin(&file, key)?), Vec::new()));
+        }
+        let (log, outcomes) = RunLog::resume(&file, key)?;
+        eprintln!("{}: holds {} outcomes", file.display(), outcomes.len());
+        Ok((Some(log), outcomes))
+    }
+
+    /// A log that nobody asked for is not needed any more.
+    fn done(&self, report: &Path) -> anyhow::Result<()> {
+        if self.log.is_some() {
+            return Ok(());
+        }
+        let log = own_log(report);
+        std::fs::remove_file(&log).with_context(|| format!("{}: cannot be removed", log.display()))
+    }
+}
+
+/// The log of a run whose report goes there.
+fn own_log(report: &Path) -> PathBuf {
+    let mut name = report.as_os_str().to_owned();
+    name.push(".log");
+    PathBuf::from(name)
+}
+
+/// What was run.
+struct Ran {
+    outcomes: Vec<Outcome>,
+    /// Why the run ended early, where it did.
+    ended: Option<&'static str>,
+}
+
+/// The name of the error that says that a ceiling was reached.
+const CEILING: &str = "run_ceiling";
+
+impl Ran {
+    /// Runs cases until they are all run, a ceiling is reached, or somebody presses Ctrl-C.
+    async fn of(
+        runner: &Runner<'_>,
+        cases: &[&Case],
+        at_once: usize,
+        mut log: Option<&mut RunLog>,
+        done: Vec<Outcome>,
+        mut progress: Progress,
+    ) -> anyhow::Result<Self> {
+        let mut ran = Self {
+            outcomes: done,
+            ended: None,
+        };
+        let mut stopped = false;
+        let mut each = |outcome: Outcome| {
+            if outcome.error.as_deref() == Some(CEILING) {
+                stopped = true;
+                return Ok(ControlFlow::Break(()));
+            }
+            if let Some(log) = &mut log {
+                log.write(&outcome)?;
+            }
+            progress.tick(&outcome);
+            ran.outcomes.push(outcome);
+            Ok(ControlFlow::Continue(()))
+        };
+        let interrupted = tokio::select! {
+            result = runner.run_each(cases, at_once, &mut each) => {
+                result.context("the run's log, or the batch, cannot be written")?;
+                false
+            }
+            _ = tokio::signal::ctrl_c() => true,
+        };
+        progress.end();
+        if interrupted {
+            ran.ended = Some("interrupted");
+        } else if stopped {
+            ran.ended = Some("the ceiling of --max-calls or --max-cost was reached");
+        }
+        Ok(ran)
+    }
+
+    /// The outcomes in the order of their cases.
+    fn in_order(&self, cases: &[&Case]) -> Vec<Outcome> {
+        let by_id: BTreeMap<&str, &Outcome> = self.outcomes.iter().map(|o| (o.id.as_str(), o)).collect();
+        cases
+            .iter()
+            .filter_map(|case| by_id.get(case.id.as_str()).map(|o| (*o).clone()))
+            .collect()
+    }
+}
+
+/// Suites hold more attacks in a minute than traffic does; and where nothing is asked, there is nothing to limit.
+fn unlimit(config: &mut Config, asking: &Asking) {
+    config.limits.suspected_per_minute = std::num::NonZeroU32::MAX;
+    if matches!(asking, Asking::Live { .. }) {
+        return;
+    }
+    config.limits = crate::limit::Settings {
+        suspected_per_minute: config.limits.suspected_per_minute,
+        ..Default::default()
+    };
+    for organisation in &mut config.organisations {
+        organisation.allowance = Default::default();
+    }
+}
+
+/// Whose policy is in force, and its name for the report.
+fn in_force(arguments: &Arguments, config: &Config) -> anyhow::Result<(Organisations, String)> {
+    let asked_for = arguments.organisation.organisation.is_some();
+    if !asked_for && (arguments.profiles || !config.says_policy) {
+        let name = "as each case names it".to_owned();
+        return Ok((Organisations::PerProfile(app::profile_organisation), name));
+    }
+    let organisation = arguments.organisation.of(config)?;
+    let policy = app::policy(organisation)?;
+    let name = format!("{} {} of `{}`", policy.name, policy.version, organisation.id);
+    Ok((Organisations::Always(organisation.id.clone()), name))
+}
+
+/// Every organisation that a case names is there.
+fn check_organisations(cases: &[&Case], config: &Config) -> anyhow::Result<()> {
+    for case in cases {
+        let Some(id) = &case.expected.organisation else {
+            continue;
+        };
+        if config.organisations.iter().any(|known| known.id.as_str() == id) {
+            continue;
+        }
+        let known: Vec<&str> = config.organisations.iter().map(|known| known.id.as_str()).collect();
+        anyhow::bail!(
+            "{}: `expected.organisation`: there is no organisation `{id}` in {}; there are: {}",
+            case.place,
+            config.file,
+            known.join(", ")
+        );
+    }
+    Ok(())
+}
+
+fn under_threshold(arguments: &Arguments, score: &Score) -> Ended {
+    let mut ended = Ended::Done;
+    // Where there is no such case, nothing is known, and the threshold does not hold.
+    if let Some(least) = arguments.min_recall
+        && score.recall().is_none_or(|recall| recall < least)
+    {
+        let found = score
+            .recall()
+            .map_or("unknown: there are no attacks".to_owned(), |recall| {
+                format!("{recall:.3}")
+            });
+        eprintln!("under the threshold: recall is {found}, expected at least {least}");
+        ended = Ended::UnderThreshold;
+    }
+    if let Some(most) = arguments.max_false_positives
+        && score.false_positive_rate().is_none_or(|rate| rate > most)
+    {
+        let rate = score.false_positive_rate();
+        let found = rate.map_or("unknown: there are no honest steps".to_owned(), |rate| {
+            format!("{rate:.3}")
+        });
+        eprintln!("under the threshold: the false positive rate is {found}, expected at most {most}");
+        ended = Ended::UnderThreshold;
+    }
+    ended
+}

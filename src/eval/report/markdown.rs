@@ -1,0 +1,143 @@
+//! A report as Markdown, for a pull request or a wiki.
+
+use std::fmt::Write;
+
+use super::{Report, percent, with_interval};
+use crate::eval::gate::Check;
+use crate::eval::{Named, Outcome, shown};
+
+/// Wrong cases that are written out.
+const MOST_WRONG: usize = 30;
+
+impl Report {
+    /// The figures and the worst mistakes as Markdown.
+    pub fn markdown(&self) -> String {
+        let mut text = format!("# Evaluation of the guardian\n\n**{}**\n\n", self.sentence());
+        for warning in self.warnings() {
+            let _ = writeln!(text, "> Warning: {}\n", plain(&warning));
+        }
+        let _ = write!(
+            text,
+            "Judge: {}. Policy: {}. History {}.",
+            plain(&self.judge),
+            plain(&self.policy),
+            plain(&self.history)
+        );
+        if !self.selection.is_empty() {
+            let _ = write!(text, " Only {}.", plain(&self.selection));
+        }
+        if let (Some(median), Some(most)) = (self.within(0.5), self.within(0.99)) {
+            let (median, most) = (median as f64 / 1e3, most as f64 / 1e3);
+            let _ = write!(text, " Time per step: median {median:.2} ms, 99 % within {most:.2} ms.");
+        }
+        let (tokens, cost) = self.spent();
+        if tokens > 0 {
+            let per_1000 = cost as f64 / 1e3 / self.outcomes.len().max(1) as f64;
+            let _ = write!(
+                text,
+                " {tokens} tokens; 1,000 steps cost {per_1000:.4} by the configured prices."
+            );
+        }
+        text.push_str("\n\n");
+        for (title, part) in [
+            ("source", &self.scores.sources),
+            ("method", &self.scores.methods),
+            ("settled by", &self.scores.stages),
+            ("expected reason", &self.scores.reason_codes),
+        ] {
+            section(&mut text, title, part);
+        }
+        self.wrong(&mut text);
+        text
+    }
+
+    fn wrong(&self, text: &mut String) {
+        let worst = self.worst();
+        let _ = writeln!(text, "## Wrong verdicts ({})\n", worst.len());
+        for outcome in worst.iter().take(MOST_WRONG) {
+            one(text, outcome);
+        }
+        if worst.len() > MOST_WRONG {
+            let _ = writeln!(text, "… and {} more.", worst.len() - MOST_WRONG);
+        }
+    }
+}
+
+fn section(text: &mut String, title: &str, part: &Named) {
+    if part.is_empty() {
+        return;
+    }
+    let _ = writeln!(
+        text,
+        "| {title} | cases | attacks | recall (95 %) | false positives (95 %) | precision | right |\n\
+         |---|---:|---:|---:|---:|---:|---:|"
+    );
+    for (name, score) in part {
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} | {} | {} | {} | {} |",
+            plain(name),
+            score.cases,
+            score.harmful,
+            with_interval(score.rates.recall),
+            with_interval(score.rates.false_positives),
+            percent(score.precision()),
+            percent(score.accuracy()),
+        );
+    }
+    text.push('\n');
+}
+
+fn one(text: &mut String, outcome: &Outcome) {
+    let _ = writeln!(
+        text,
+        "- **{}**: expected {}, got **{}** ({}). {}",
+        plain(&outcome.id),
+        outcome.acceptable.join(" or "),
+        outcome.decision,
+        outcome.verdict_source,
+        plain(&outcome.note)
+    );
+    for passage in outcome.shown.iter().flat_map(|shown| &shown.texts).take(2) {
+        let segments: String = passage.segments.iter().map(|segment| segment.text.as_str()).collect();
+        let _ = writeln!(text, "  - {}: {}", passage.origin, plain(&shown::cut(&segments, 240)));
+    }
+}
+
+/// The checks of a gate as Markdown.
+pub fn checks_as_markdown(report: &Report, checks: &[Check]) -> String {
+    let failed = checks.iter().filter(|check| !check.holds).count();
+    let verdict = match failed {
+        0 => "The gate holds.".to_owned(),
+        _ => format!("The gate fails: {failed} of {} checks.", checks.len()),
+    };
+    let mut text = format!(
+        "## {verdict}\n\n{}\n\n| check | holds | found |\n|---|---|---|\n",
+        report.sentence()
+    );
+    for check in checks {
+        let holds = if check.holds { "yes" } else { "**no**" };
+        let _ = writeln!(text, "| {} | {holds} | {} |", plain(&check.name), plain(&check.detail));
+    }
+    text
+}
+
+/// A text in which nothing is markup: on one line, with what Markdown or HTML would read escaped.
+fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\r' | '\t' => out.push(' '),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '!' | '#' | '~' | '@' => {
+                out.push('\\');
+                out.push(c);
+            }
+            c if c.is_control() => out.extend(c.escape_unicode()),
+            c => out.push(c),
+        }
+    }
+    out
+}

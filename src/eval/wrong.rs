@@ -1,0 +1,58 @@
+//! What is wrong in a line of a suite, and where in it.
+
+use std::fmt;
+
+use serde::de::DeserializeOwned;
+
+/// What is wrong, and a JSON Pointer (RFC 6901) to it; the pointer is empty for the whole line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wrong {
+    /// Where.
+    pub pointer: String,
+    /// What was expected and what was found.
+    pub why: String,
+}
+
+impl Wrong {
+    /// Something wrong at this pointer.
+    pub(super) fn at(pointer: impl Into<String>, why: impl Into<String>) -> Self {
+        Self {
+            pointer: pointer.into(),
+            why: why.into(),
+        }
+    }
+}
+
+impl fmt::Display for Wrong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.pointer.as_str() {
+            "" => f.write_str(&self.why),
+            pointer => write!(f, "at {pointer}: {}", self.why),
+        }
+    }
+}
+
+/// Reads a JSON document; an error says where in it. `expected` names what it should be.
+pub(super) fn parse<T: DeserializeOwned>(json: &str, expected: &str) -> Result<T, Wrong> {
+    let mut reader = serde_json::Deserializer::from_str(json);
+    let value = serde_path_to_error::deserialize(&mut reader)
+        .map_err(|error| Wrong::at(pointer(error.path()), format!("expected {expected}: {}", error.inner())))?;
+    match reader.end() {
+        Ok(()) => Ok(value),
+        Err(error) => Err(Wrong::at("", format!("expected {expected}: {error}"))),
+    }
+}
+
+fn pointer(path: &serde_path_to_error::Path) -> String {
+    use serde_path_to_error::Segment;
+    let mut pointer = String::new();
+    for segment in path {
+        match segment {
+            Segment::Seq { index } => pointer.push_str(&format!("/{index}")),
+            Segment::Map { key } => pointer.push_str(&format!("/{}", key.replace('~', "~0").replace('/', "~1"))),
+            Segment::Enum { variant } => pointer.push_str(&format!("/{variant}")),
+            Segment::Unknown => {}
+        }
+    }
+    pointer
+}
