@@ -38,6 +38,25 @@ pub struct Case {
     pub expected: Expected,
 }
 
+/// What is made of the history of a case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum History {
+    /// It is replayed before the step, in a session of the case's own.
+    Replayed,
+    /// It is left out: the step is judged by itself.
+    LeftOut,
+}
+
+impl History {
+    /// The name in reports.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            History::Replayed => "replayed",
+            History::LeftOut => "left out",
+        }
+    }
+}
+
 /// Who is needed to tell what has to become of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {

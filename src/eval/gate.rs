@@ -5,8 +5,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
+use super::check::Check;
 use super::compare::{self, Comparison};
 use super::report::with_interval;
 use super::{Outcome, Report, Score};
@@ -49,17 +50,6 @@ pub struct Bounds {
     pub most_false_positives: Option<f64>,
     /// There are at least so many cases.
     pub least_cases: Option<usize>,
-}
-
-/// One thing that a gate holds a report to.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Check {
-    /// What is held.
-    pub name: String,
-    /// Whether it holds.
-    pub holds: bool,
-    /// What was expected and what was found.
-    pub detail: String,
 }
 
 impl Gate {

@@ -3,6 +3,7 @@
 
 mod batch;
 mod case;
+mod check;
 mod compare;
 mod curve;
 mod gate;
@@ -25,17 +26,18 @@ mod suite;
 mod wrong;
 
 pub use batch::{BatchAnswers, BatchError, BatchQuestions, Stale, Written};
-pub use case::{Case, Expected, Needs, Span};
+pub use case::{Case, Expected, History, Needs, Span};
+pub use check::Check;
 pub use compare::{Change, Comparison, Flip, SIGNIFICANT, compare};
 pub use curve::{Bin, Curve};
-pub use gate::{Bounds, Check, Gate};
+pub use gate::{Bounds, Gate};
 pub use meter::{Ceiling, Meter, Spent};
 pub use outcome::Outcome;
 pub use recording::{Recording, RecordingError};
 pub use remote::Remote;
 pub use report::{Report, RunFacts, Times, checks_as_junit, checks_as_markdown};
 pub use run_log::{RunKey, RunLog, RunLogError};
-pub use runner::{Bench, EVALUATION, History, Organisations, Runner};
+pub use runner::{Bench, EVALUATION, Organisations, Runner};
 pub use score::{Confusion, Means, Named, Rates, Score, Scores};
 pub use selection::Selection;
 pub use settling::{Settling, settling};

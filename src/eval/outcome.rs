@@ -1,5 +1,7 @@
 //! What came of a labelled step: one line of a report, or of a run's log.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use super::batch;
@@ -249,4 +251,9 @@ pub(super) fn taken_out(case: &Case, modified: Option<&str>) -> usize {
         .filter(|span| span.required)
         .filter(is_gone)
         .count()
+}
+
+/// Microseconds.
+pub(super) fn micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }

@@ -11,8 +11,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::runner::{History, micros};
-use super::{Case, Outcome, outcome};
+use super::outcome::micros;
+use super::{Case, History, Outcome, outcome};
 use crate::model::{Caller, Decision, Step};
 
 /// The longest that one answer may take.

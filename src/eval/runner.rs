@@ -2,14 +2,14 @@
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::StreamExt;
 
 use super::batch::{BatchAnswers, BatchQuestions, CaseQuestions};
 use super::meter::Meter;
+use super::outcome::micros;
 use super::remote::Remote;
-use super::{Case, Outcome};
+use super::{Case, History, Outcome};
 use crate::judge::{Judge, Recorder};
 use crate::local::{TrainingFeatures, Vocabulary};
 use crate::model::{Caller, OrganisationId};
@@ -23,25 +23,6 @@ pub enum Organisations {
     PerProfile(fn(&str) -> OrganisationId),
     /// Always this one.
     Always(OrganisationId),
-}
-
-/// What is made of the history of a case.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum History {
-    /// It is replayed before the step, in a session of the case's own.
-    Replayed,
-    /// It is left out: the step is judged by itself.
-    LeftOut,
-}
-
-impl History {
-    /// The name in reports.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            History::Replayed => "replayed",
-            History::LeftOut => "left out",
-        }
-    }
 }
 
 /// Who judges what rules do not settle.
@@ -236,9 +217,4 @@ impl Runner<'_> {
         }
         Ok(())
     }
-}
-
-/// Microseconds.
-pub(super) fn micros(duration: Duration) -> u64 {
-    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX)
 }

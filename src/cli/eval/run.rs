@@ -411,10 +411,8 @@ fn unlimit(config: &mut Config, asking: &Asking) {
     if matches!(asking, Asking::Live { .. }) {
         return;
     }
-    config.limits = crate::limit::Settings {
-        suspected_per_minute: config.limits.suspected_per_minute,
-        ..Default::default()
-    };
+    config.limits = Default::default();
+    config.limits.suspected_per_minute = std::num::NonZeroU32::MAX;
     for organisation in &mut config.organisations {
         organisation.allowance = Default::default();
     }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::Report;
-use crate::eval::gate::Check;
+use crate::eval::check::Check;
 use crate::eval::{Outcome, shown};
 
 impl Report {

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::{Report, percent, with_interval};
-use crate::eval::gate::Check;
+use crate::eval::check::Check;
 use crate::eval::{Named, Outcome, shown};
 
 /// Wrong cases that are written out.
