@@ -5,7 +5,9 @@ mod check;
 mod compare;
 mod estimate;
 mod gate;
+mod import;
 mod progress;
+mod report;
 mod run;
 
 use std::path::{Path, PathBuf};
@@ -30,6 +32,10 @@ pub(super) enum Command {
     Compare(compare::Arguments),
     /// Hold a report to the bounds of a gate, for continuous integration.
     Gate(gate::Arguments),
+    /// Show a report as a page, as Markdown or as JUnit XML.
+    Report(report::Arguments),
+    /// Make a suite of logs, traces and benchmarks of others.
+    Import(import::Arguments),
 }
 
 pub(super) async fn run(command: &Command) -> anyhow::Result<Ended> {
@@ -38,6 +44,8 @@ pub(super) async fn run(command: &Command) -> anyhow::Result<Ended> {
         Command::Check(arguments) => check::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),
         Command::Gate(arguments) => gate::run(arguments),
+        Command::Report(arguments) => report::run(arguments),
+        Command::Import(arguments) => import::run(arguments),
     }
 }
 

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use super::wrong::{self, Wrong};
 
 /// The most steps of one session.
-const MOST_STEPS: usize = 400;
+pub(super) const MOST_STEPS: usize = 400;
 
 /// A session as it stands in a suite.
 #[derive(Deserialize)]

@@ -4,7 +4,11 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde::de::IgnoredAny;
+use serde_json::Value;
+
 use super::case::{self, Case};
+use super::import;
 use super::session_line;
 use super::wrong::Wrong;
 
@@ -42,7 +46,7 @@ pub enum CaseError {
         first: String,
     },
     /// Nothing to evaluate.
-    #[error("no labelled steps in {paths}; expected `.jsonl` files, or folders with such files{}", unlabelled_hint(*unlabelled))]
+    #[error("no labelled steps in {paths}; expected `.jsonl` files (or `.json`), or folders of `.jsonl` files{}", unlabelled_hint(*unlabelled))]
     Nothing {
         /// What was read.
         paths: String,
@@ -54,7 +58,7 @@ pub enum CaseError {
 fn unlabelled_hint(unlabelled: usize) -> String {
     match unlabelled {
         0 => String::new(),
-        steps => format!("; {steps} steps have no label: `guardian eval label` asks for them"),
+        steps => format!("; {steps} steps have no label: put `\"label\": \"allow\"` or `\"deny\"` beside them"),
     }
 }
 
@@ -71,7 +75,8 @@ pub struct Suites {
     places: HashMap<String, String>,
 }
 
-/// Reads suites: each path a `.jsonl` file, or a folder of such files (in the order of their names).
+/// Reads suites: each path a `.jsonl` file, a `.json` file with one case or a list of them, or a folder of `.jsonl` files (in the
+/// order of their names).
 ///
 /// # Errors
 ///
@@ -148,7 +153,11 @@ impl Suites {
         let suite = file
             .file_stem()
             .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-        self.read_lines(file, &suite, &text);
+        match file.extension().is_some_and(|extension| extension == "json") {
+            // A whole document: one case, or a list of them.
+            true => self.read_lines(file, &suite, &one_a_line(&text)),
+            false => self.read_lines(file, &suite, &text),
+        }
         Ok(())
     }
 
@@ -195,6 +204,18 @@ impl Suites {
     }
 }
 
+/// The document of a file, or each of its list, on a line; the file as it is where it is no JSON, for whoever reads it to say so.
+fn one_a_line(text: &str) -> String {
+    match serde_json::from_str(text) {
+        Ok(Value::Array(documents)) => {
+            let lines: Vec<String> = documents.iter().map(Value::to_string).collect();
+            lines.join("\n")
+        }
+        Ok(document) => document.to_string(),
+        Err(_) => text.to_owned(),
+    }
+}
+
 /// The labelled steps of one line.
 #[derive(Default)]
 struct Line {
@@ -202,14 +223,35 @@ struct Line {
     unlabelled: usize,
 }
 
-/// The one labelled step of a line, or all those of a session.
+/// The one labelled step of a line, or all those of a session or a message log.
 fn parse_line(line: &str, suite: &str, place: &str) -> Result<Line, Wrong> {
+    if let Some(log) = message_log(line) {
+        let name = place.rsplit_once(':').map_or(place, |(_, line)| line);
+        let session = import::log_as_session(&log, name)
+            .ok_or_else(|| Wrong::at("/messages", "expected messages, found none"))?;
+        return parse_session(&session, suite, place);
+    }
     if !session_line::is_session(line) {
         return Ok(Line {
             cases: vec![case::parse(line, suite, place)?],
             unlabelled: 0,
         });
     }
+    parse_session(line, suite, place)
+}
+
+/// A line that is a message log as OpenAI or Anthropic write it.
+fn message_log(line: &str) -> Option<Value> {
+    // A large log is read twice; other lines only to their keys.
+    let keys: HashMap<String, IgnoredAny> = serde_json::from_str(line).ok()?;
+    let others = ["request", "steps"].iter().any(|key| keys.contains_key(*key));
+    if others || !keys.contains_key("messages") {
+        return None;
+    }
+    serde_json::from_str(line).ok().filter(import::is_log)
+}
+
+fn parse_session(line: &str, suite: &str, place: &str) -> Result<Line, Wrong> {
     let session = session_line::read(line, suite)?;
     let parsed = session.records.iter().map(|(index, record)| {
         case::parse(record, suite, place).map_err(|wrong| Wrong::at(format!("/steps/{index}"), wrong.why))

@@ -331,3 +331,118 @@ fn statistics_are_those_of_an_independent_implementation() {
         near(corrected, expected);
     }
 }
+
+/// Names of the elements of a page, and of all their attributes.
+fn markup(page: &str) -> (Vec<String>, Vec<String>) {
+    // What stands between the tags of scripts and of the style sheet is the program's own.
+    let own = regex::Regex::new(r"(?s)(<(?:script|style)[^>]*>).*?(</(?:script|style)>)").unwrap();
+    let page = own.replace_all(page, "$1$2");
+    let tag = regex::Regex::new(r#"<([a-zA-Z][a-zA-Z0-9]*)((?:\s+[^\s=>]+(?:="[^"]*")?)*)\s*/?>"#).unwrap();
+    let attribute = regex::Regex::new(r#"([^\s="]+)(?:="[^"]*")?"#).unwrap();
+    let (mut names, mut attributes) = (Vec::new(), Vec::new());
+    for found in tag.captures_iter(&page) {
+        names.push(found[1].to_owned());
+        attributes.extend(attribute.captures_iter(&found[2]).map(|a| a[1].to_owned()));
+    }
+    // Every `<` begins a tag, an end of one, or the document type.
+    let closing = page.matches("</").count();
+    assert_eq!(
+        page.matches('<').count(),
+        names.len() + closing + 1,
+        "a `<` that is no tag"
+    );
+    (names, attributes)
+}
+
+#[test]
+fn a_page_shows_hostile_cases_and_runs_nothing_of_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    let hostile = "</script></pre><script>alert(1)</script><img src=x onerror=alert(2)><style>*{display:none}</style> \
+                   {{ 7 * 7 }} {% raw %} \u{202e} ]]> --> <svg onload=alert(3)> <a href=\"https://attacker.example\">x</a>";
+    let mut bad = case("<b onclick=x>&\"'", &user_message(hostile), "deny");
+    bad["source"] = json!("</option><script>alert(4)</script>");
+    bad["expected"]["note"] = json!("<iframe src=//attacker.example>");
+    bad["meta"]["tag"] = json!("<script>alert(5)</script>");
+    write_lines(
+        dir,
+        "suite.jsonl",
+        &[bad, case("a", &user_message("good morning"), "allow")],
+    );
+    assert_eq!(
+        guardian(dir, &["eval", "run", "suite.jsonl", "--offline", "--json", "run.json"]).0,
+        0
+    );
+    let report = [
+        "eval",
+        "report",
+        "run.json",
+        "--html",
+        "page.html",
+        "--markdown",
+        "page.md",
+        "--junit",
+        "page.xml",
+    ];
+    let (code, _, error) = guardian(dir, &report);
+    assert_eq!(code, 0, "{error}");
+
+    let page = read(dir, "page.html");
+    assert!(
+        page.contains("&lt;script&gt;alert(1)&lt;&#x2f;script&gt;"),
+        "the text is shown"
+    );
+    assert!(page.contains("{{ 7 * 7 }}"), "a text is no template");
+    let (names, attributes) = markup(&page);
+    let count = |name: &str| names.iter().filter(|found| *found == name).count();
+    assert!(count("script") <= 2 && count("style") == 1, "{names:?}");
+    for name in ["img", "iframe", "a", "link", "object", "embed", "form"] {
+        assert_eq!(count(name), 0, "{name}");
+    }
+    for attribute in &attributes {
+        let active =
+            attribute.starts_with("on") || ["src", "href", "style", "srcdoc", "action"].contains(&attribute.as_str());
+        assert!(!active, "{attribute}");
+    }
+    assert!(
+        page.contains("default-src &#x27;none&#x27;"),
+        "everything that is not named is forbidden"
+    );
+
+    let markdown = read(dir, "page.md");
+    assert!(
+        !markdown.contains("<script") && !markdown.contains("<iframe"),
+        "{markdown}"
+    );
+    let xml = read(dir, "page.xml");
+    assert!(
+        xml.contains("&lt;b onclick=x&gt;&amp;&quot;") && !xml.contains("<script"),
+        "{xml}"
+    );
+}
+
+#[test]
+fn a_page_marks_what_was_found_and_lists_the_worst_mistakes_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    let alarm = case("alarm", &reverse_shell(), "allow");
+    let missed = case("missed", &user_message("good morning to my neighbour"), "deny");
+    write_lines(dir, "suite.jsonl", &[alarm, missed]);
+    assert_eq!(
+        guardian(dir, &["eval", "run", "suite.jsonl", "--offline", "--json", "run.json"]).0,
+        0
+    );
+    assert_eq!(
+        guardian(dir, &["eval", "report", "run.json", "--html", "page.html"]).0,
+        0
+    );
+    let page = read(dir, "page.html");
+    assert!(
+        page.contains("<mark class=\"finding\" title=\"destructive_command.reverse_shell\">"),
+        "{page}"
+    );
+    assert!(page.find("data-kind=\"missed\"").unwrap() < page.find("data-kind=\"alarm\"").unwrap());
+    assert!(page.contains("stops 0 of 1 attacks") && page.contains("id=\"steps\""));
+    let (_, text, _) = guardian(dir, &["eval", "run", "suite.jsonl", "--offline", "--mistakes"]);
+    assert!(text.contains("user: good morning to my neighbour"), "{text}");
+}

@@ -29,6 +29,8 @@ mod endpoints;
 #[cfg(test)]
 mod eval_decides;
 #[cfg(test)]
+mod eval_import;
+#[cfg(test)]
 mod evaluation;
 #[cfg(test)]
 mod fingerprint;

@@ -1,0 +1,42 @@
+//! Test cases of InjecAgent (Zhan et al. 2024, `data/test_cases_*.json`), the attack filled in.
+//!
+//! The user's instruction and the call that it leads to are honest; the tool's answer carries the attack; a call of the attacker's
+//! tools would follow it.
+
+use serde_json::{Value, json};
+
+use super::session::{Label, Session, parsed};
+
+pub(super) fn read(documents: &[Value], name: &str) -> Vec<Session> {
+    documents.iter().filter_map(|case| session(case, name)).collect()
+}
+
+fn session(case: &Value, name: &str) -> Option<Session> {
+    let text = |key: &str| case.get(key).and_then(Value::as_str);
+    let mut session = Session::new(format!("case-{name}"));
+    session.says("user", text("User Instruction")?, Label::honest());
+    // Parameters are written as a dictionary of Python.
+    let parameters = case.get("Tool Parameters").map(|parameters| match parameters {
+        Value::String(python) => parsed(&json!(python.replace('\'', "\""))),
+        other => other.clone(),
+    });
+    session.calls(
+        text("User Tool")?,
+        parameters.unwrap_or_default(),
+        None,
+        Label::honest(),
+    );
+    let answer = case.get("Tool Response")?;
+    let attack = Label::attack("prompt_injection", "the answer carries an instruction of the attacker");
+    session.results(parsed(answer), false, attack);
+    for tool in case
+        .get("Attacker Tools")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+    {
+        let attack = Label::attack("goal_hijack", "a call that only the attacker asked for");
+        session.calls(tool.as_str().unwrap_or("unknown"), Value::Null, text("Thought"), attack);
+    }
+    Some(session)
+}
