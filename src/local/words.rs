@@ -348,9 +348,11 @@ impl Reader<'_> {
         let Some(words) = split(run, self.vocabulary) else {
             return false;
         };
+        // So many words are written as one by nobody who wants them read: where they were taken apart rightly is not known.
+        let known = words.len() < GLUED;
         for span in words {
             let hash = hash_of(run.get(span.clone()).unwrap_or_default());
-            self.push(hash, start + span.start..start + span.end, Shape::Word, true);
+            self.push(hash, start + span.start..start + span.end, Shape::Word, known);
         }
         true
     }
@@ -387,6 +389,8 @@ const SHORTEST_SPELLED: usize = 12;
 const SCRAPS: usize = 4;
 /// The shortest run that is split, and the longest.
 const SPLIT: RangeInclusive<usize> = 6..=64;
+/// Words that a run consists of from which on they do not count as known.
+const GLUED: usize = 4;
 /// The shortest word of a run that is split, and the longest.
 const SPLIT_WORDS: RangeInclusive<usize> = 3..=16;
 
