@@ -53,6 +53,7 @@ mod store;
 pub mod taint;
 mod trail;
 mod word_lists;
+mod words;
 
 pub use agent::{AgentPast, Digest, OfferedBy, TaintedMemory, ToolSeen};
 pub use authority::Authority;
@@ -79,6 +80,7 @@ pub fn check() -> Result<(), DataFileError> {
     phrases::check()?;
     obvious::check()?;
     orders::check()?;
+    words::check()?;
     rules::check()
 }
 

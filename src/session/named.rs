@@ -5,6 +5,7 @@
 //! weighs the rest. What is certain whoever asked stays as it is. Only words of the user in this session count.
 
 use super::rule_table::rule_of;
+use super::words::words;
 use super::{Past, Trail};
 use crate::model::{
     Confidence, Content, Finding, Kind, Origin, Place, ReasonCode, Rule, RuleObject, Step, Treatment, Voice, head,
@@ -184,70 +185,12 @@ fn is_path(token: &str) -> bool {
 
 /// A name as databases have it: with a digit or an underscore, or in another case than key words are written in.
 fn is_name(token: &str) -> bool {
-    const WORDS: &[&str] = &[
-        "drop",
-        "table",
-        "database",
-        "schema",
-        "view",
-        "index",
-        "user",
-        "role",
-        "cascade",
-        "restrict",
-        "if",
-        "exists",
-        "delete",
-        "from",
-        "where",
-        "truncate",
-        "only",
-        "grant",
-        "all",
-        "on",
-        "to",
-        "revoke",
-        "alter",
-        "update",
-        "set",
-        "select",
-        "and",
-        "or",
-        "not",
-        "in",
-        "copy",
-        "csv",
-        "header",
-        "program",
-        "with",
-        "group",
-        "by",
-        "count",
-        "as",
-        "interval",
-        "days",
-        "now",
-        "order",
-        "limit",
-        "null",
-        "true",
-        "false",
-        "login",
-        "connect",
-        "privileges",
-        "create",
-        "password",
-        "usage",
-        "begin",
-        "commit",
-        "is",
-    ];
     token.len() >= 3
         && token.chars().any(char::is_alphabetic)
         && token
             .chars()
             .all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '-'))
-        && !WORDS.contains(&token.to_ascii_lowercase().as_str())
+        && !words().statements.contains(token.to_ascii_lowercase().as_str())
 }
 
 fn is_telling(token: &str) -> bool {

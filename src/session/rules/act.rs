@@ -6,6 +6,7 @@ use crate::model::{Finding, ReasonCode, ToolClass};
 use crate::session::phrases;
 use crate::session::taint::{Echo, plain, stem};
 use crate::session::trail::Instruction;
+use crate::session::words as lists;
 use crate::tools;
 
 /// How much of what a tool does an instruction names.
@@ -56,7 +57,7 @@ impl Doing {
             let objects: Vec<&String> = words
                 .iter()
                 .skip(index + 1)
-                .filter(|word| word.len() >= 3 && !is_filler(word))
+                .filter(|word| word.len() >= 3 && !lists::words().fillers.contains(word.as_str()))
                 .collect();
             let meant = objects.iter().any(|word| taint.user_meant(word));
             let brings_in = tools::is_reading(verb);
@@ -134,26 +135,5 @@ pub(super) fn is_harm(seen: &Finding) -> bool {
             | ReasonCode::DestructiveAction
             | ReasonCode::DataExfiltration
             | ReasonCode::PrivilegeEscalation
-    )
-}
-
-/// Words of names that say nothing.
-fn is_filler(word: &str) -> bool {
-    matches!(
-        word,
-        "the"
-            | "all"
-            | "for"
-            | "with"
-            | "and"
-            | "api"
-            | "new"
-            | "from"
-            | "into"
-            | "details"
-            | "info"
-            | "information"
-            | "data"
-            | "request"
     )
 }

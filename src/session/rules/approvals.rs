@@ -6,7 +6,7 @@ use super::{RuleId, Sighting, finding};
 use crate::model::{Confidence, Content, ContentId, Finding, Kind, Outcome, Pointer, ToolClass};
 use crate::session::orders::{self, Strength};
 use crate::session::taint::{self, EchoKind, Standing, ValueKind};
-use crate::tools;
+use crate::session::words::{names_one_of, words};
 
 pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
     match scene.step.kind {
@@ -71,30 +71,7 @@ pub(super) fn claims_consent(scene: &Scene<'_>, step: u32) -> bool {
 
 /// Whether the tool sets up what goes on by itself: a rule of forwarding, a hook, an account that is paid into.
 fn stands(scene: &Scene<'_>) -> bool {
-    const WORDS: &[&str] = &[
-        "rule",
-        "rules",
-        "filter",
-        "forward",
-        "forwarding",
-        "webhook",
-        "subscription",
-        "standing",
-        "redirect",
-        "delegate",
-        "autoreply",
-        "payout",
-        "konto",
-        "account",
-        "iban",
-        "payee",
-        "beneficiary",
-        "regla",
-        "regra",
-        "regel",
-    ];
-    let words = tools::words_of(scene.tool());
-    words.iter().any(|word| WORDS.contains(&word.as_str())) && !scene.classified.reads
+    !scene.classified.reads && names_one_of(scene.tool(), &words().standing)
 }
 
 /// A range of addresses without bounds, where the user named an address.
@@ -120,19 +97,7 @@ fn wider_range(scene: &Scene<'_>) -> Option<Finding> {
 
 /// Whether the tool orders, books or buys something.
 fn orders_goods(scene: &Scene<'_>) -> bool {
-    let words = tools::words_of(scene.tool());
-    let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
-    has(&[
-        "order",
-        "orders",
-        "book",
-        "booking",
-        "buy",
-        "purchase",
-        "reserve",
-        "reservation",
-        "checkout",
-    ]) && !scene.classified.reads
+    !scene.classified.reads && names_one_of(scene.tool(), &words().ordering)
 }
 
 /// A payment, a grant, a deletion whose object first stood in a text that claims consent for it, or wants it done quietly. A
@@ -193,7 +158,9 @@ fn strange_target<'a>(scene: &'a Scene<'_>, approved: &str) -> Option<(&'a Conte
             let strange = has_target && (more || targets.all(|value| strange(&value)));
             return strange.then(|| (content, format!("`{label}`")));
         }
-        let names_receiver = (is_receiver(&label) || (scene.has(ToolClass::ChangesPermissions) && is_right(&label)))
+        let names_receiver = (words().receivers.contains(label.to_ascii_lowercase().as_str())
+            || (scene.has(ToolClass::ChangesPermissions)
+                && words().rights.contains(label.to_ascii_lowercase().as_str())))
             && !content.text.trim().is_empty()
             && content.text.len() <= 80;
         let said = |word: &str| taint::plain(approved).contains(&format!(" {word} ")) || users.user_said(word);
@@ -227,8 +194,8 @@ fn other_amount(scene: &Scene<'_>, approved: &str) -> Option<Other> {
         .collect();
     let call = scene.step.tool_call.as_ref()?;
     let pays = scene.has(ToolClass::Pays);
-    let names = || QUANTITIES.iter().chain(AMOUNTS.iter().filter(|_| pays));
-    let is_amount = |name: &str| names().any(|known| name.to_lowercase().contains(known));
+    let names = || words().quantities.iter().chain(words().amounts.iter().filter(|_| pays));
+    let is_amount = |name: &str| names().any(|known| name.to_lowercase().contains(known.as_str()));
     let argument = call.arguments.iter().find(|argument| {
         let paid = amounts(&argument.json);
         is_amount(&argument.name)
@@ -303,100 +270,4 @@ fn wider_path(scene: &Scene<'_>, approved: &str) -> Option<Other> {
         content.text.len(),
         format!("`{label}`"),
     ))
-}
-
-/// Names of arguments that say how much.
-const AMOUNTS: &[&str] = &[
-    "amount",
-    "sum",
-    "total",
-    "value",
-    "price",
-    "betrag",
-    "summe",
-    "montant",
-    "somme",
-    "importe",
-    "cantidad",
-    "monto",
-    "importo",
-    "valor",
-    "quantia",
-    "bedrag",
-    "kwota",
-    "částka",
-    "belopp",
-    "beløp",
-    "summa",
-    "sumă",
-    "suma",
-    "tutar",
-    "сумма",
-    "сума",
-    "ποσό",
-    "مبلغ",
-    "סכום",
-    "राशि",
-    "金额",
-    "金額",
-    "금액",
-];
-
-/// Names of arguments that say how many.
-const QUANTITIES: &[&str] = &[
-    "quantity",
-    "qty",
-    "amount",
-    "number_of",
-    "units",
-    "pieces",
-    "menge",
-    "anzahl",
-    "stück",
-    "quantité",
-    "cantidad",
-    "quantità",
-    "quantidade",
-    "aantal",
-    "ilość",
-    "antal",
-    "adet",
-    "количеств",
-    "数量",
-    "수량",
-];
-
-/// Names of arguments that say which right is given, and over what.
-fn is_right(label: &str) -> bool {
-    let label = label.to_ascii_lowercase();
-    [
-        "role",
-        "roles",
-        "scope",
-        "permission",
-        "permissions",
-        "group",
-        "resource",
-        "project",
-        "access",
-        "level",
-        "policy",
-    ]
-    .contains(&label.as_str())
-}
-
-fn is_receiver(label: &str) -> bool {
-    let label = label.to_ascii_lowercase();
-    [
-        "to",
-        "recipient",
-        "receiver",
-        "payee",
-        "beneficiary",
-        "account",
-        "email",
-        "user",
-        "target",
-    ]
-    .contains(&label.as_str())
 }

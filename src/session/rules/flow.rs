@@ -5,6 +5,7 @@ use super::scene::Scene;
 use super::{RuleId, Sighting, finding};
 use crate::model::{Finding, Kind, Origin, ToolClass};
 use crate::session::taint::{Echo, EchoKind, Provenance, Standing, Sureness, ValueKind};
+use crate::session::words::{names_one_of, words};
 
 /// Whether private data leaves for a place that another text named.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -159,18 +160,9 @@ fn after_order<'a>(scene: &'a Scene<'_>) -> Option<&'a Echo> {
 
 /// Whether a tool that only reads hands what it is told to somebody else: a search, a page that is fetched, a form.
 pub(super) fn carries_words(tool: &str) -> bool {
-    let words = crate::tools::words_of(tool);
-    let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
-    let open = has(&[
-        "web", "public", "internet", "online", "google", "browser", "http", "url", "site", "page", "dns", "external",
-    ]);
-    has(&["fill", "submit", "form", "post", "lookup", "nslookup", "dig", "presign"])
-        || (open
-            && has(&[
-                "search", "find", "query", "open", "fetch", "get", "read", "visit", "goto", "navigate", "lookup",
-                "browse",
-            ]))
-        || has(&["websearch", "browse"])
+    let lists = words();
+    names_one_of(tool, &lists.carrying)
+        || (names_one_of(tool, &lists.open_places) && names_one_of(tool, &lists.searching))
 }
 
 /// Untrusted reading, then private reading, then sending out.

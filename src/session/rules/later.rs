@@ -4,6 +4,7 @@
 //! Writing such a file is ordinary work. What is told is harm within it, seen as if it were a command; words or places in it that
 //! a text without authority brought up; and rights without bounds that the user never spoke of.
 
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
@@ -17,6 +18,7 @@ use crate::model::{
 use crate::policy::Policy;
 use crate::session::data_file_error::DataFileError;
 use crate::session::taint::{Echo, EchoKind, Standing, ValueKind};
+use crate::session::words::words;
 
 /// Bytes of a written text that are read.
 const LONGEST: usize = 16 * 1024;
@@ -232,32 +234,8 @@ fn widens(scene: &Scene<'_>, content: &Content) -> bool {
 /// Whether the user spoke of rights for everything.
 fn said_widely(scene: &Scene<'_>) -> bool {
     let taint = scene.trail().taint();
-    let everything = [
-        "all",
-        "everything",
-        "any",
-        "every",
-        "full",
-        "bypass",
-        "yolo",
-        "alles",
-        "tout",
-        "todo",
-        "tutto",
-    ];
-    let rights = [
-        "permission",
-        "permissions",
-        "allow",
-        "approve",
-        "rights",
-        "ask",
-        "asking",
-        "confirm",
-        "trust",
-        "prompts",
-    ];
-    everything.iter().any(|word| taint.user_said(word)) && rights.iter().any(|word| taint.user_said(word))
+    let said = |list: &HashSet<String>| list.iter().any(|word| taint.user_said(word));
+    said(&words().everything) && said(&words().leave)
 }
 
 /// Whether something stands in the file only because a text without authority brought it up.

@@ -4,6 +4,7 @@ use super::scene::Scene;
 use super::{RuleId, Sighting, finding};
 use crate::model::{Confidence, Content, Finding, Form, Origin, Place, ReasonCode};
 use crate::session::orders::{self, Sign, Strength};
+use crate::session::words::{names_one_of, words};
 
 /// Findings of one step.
 const MOST: usize = 6;
@@ -55,34 +56,8 @@ fn order(scene: &Scene<'_>, content: &Content) -> Option<Finding> {
 }
 
 fn speaks_by_its_name(content: &Content) -> bool {
-    const WHO: &[&str] = &[
-        "assistant",
-        "agent",
-        "agents",
-        "ai",
-        "llm",
-        "bot",
-        "model",
-        "copilot",
-        "chatbot",
-    ];
-    const WHAT: &[&str] = &[
-        "hint",
-        "hints",
-        "note",
-        "notes",
-        "instruction",
-        "instructions",
-        "directive",
-        "prompt",
-        "message",
-        "guidance",
-        "todo",
-        "task",
-    ];
-    let words = crate::tools::words_of(content.label.as_deref().unwrap_or_default());
-    let has = |list: &[&str]| words.iter().any(|word| list.contains(&word.as_str()));
-    has(WHO) && has(WHAT)
+    let label = content.label.as_deref().unwrap_or_default();
+    names_one_of(label, &words().software) && names_one_of(label, &words().hints)
 }
 
 fn is_read(content: &Content) -> bool {

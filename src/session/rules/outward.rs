@@ -17,6 +17,7 @@ use super::{RuleId, Sighting, finding};
 use crate::model::{Confidence, Content, Finding, Form, Kind, Origin, Place, Severity, ToolClass, head};
 use crate::session::KeptText;
 use crate::session::taint::{RunWord, opened, run_of, values_of};
+use crate::session::words::words;
 use crate::text::views::Normalized;
 use places::{Destination, owned, places};
 
@@ -127,7 +128,7 @@ fn hands_out(scene: &Scene<'_>) -> bool {
     }
     let invites = |content: &Content| {
         let label = content.label.as_deref().unwrap_or_default().to_lowercase();
-        GUESTS.iter().any(|word| label.contains(word)) && content.text.contains('@')
+        words().guests.iter().any(|word| label.contains(word.as_str())) && content.text.contains('@')
     };
     let commands = |content: &Content| scene.has(ToolClass::Executes) && scene.command(content).sends;
     scene.arguments().any(|content| invites(content) || commands(content))
@@ -279,26 +280,3 @@ fn shares(scene: &Scene<'_>, source: &Source<'_>, leaves: &Leaving, theirs: &Has
     let numbers = foreign(&numbers);
     foreign(&in_a_row) >= ENOUGH || (numbers > 0 && foreign(&single) + numbers >= ENOUGH_ALONE)
 }
-
-/// Names of arguments that say who is invited.
-const GUESTS: &[&str] = &[
-    "attendee",
-    "guest",
-    "invite",
-    "participant",
-    "teilnehm",
-    "gäste",
-    "gast",
-    "asistent",
-    "invitad",
-    "partecipant",
-    "convidad",
-    "deelnemer",
-    "uczestni",
-    "deltag",
-    "katılımcı",
-    "участник",
-    "参加者",
-    "与会者",
-    "참석자",
-];

@@ -11,6 +11,7 @@ use crate::policy::Policy;
 use crate::session::Trail;
 use crate::session::phrases;
 use crate::session::taint::{Echo, EchoKind, Standing};
+use crate::session::words::words;
 use crate::shell::CommandSummary;
 use crate::tools::{Classified, classes_of_call};
 
@@ -113,40 +114,6 @@ impl<'a> Scene<'a> {
 
     /// What an argument is for.
     pub(super) fn role(&self, pointer: &Pointer, content: Option<ContentId>) -> Role {
-        const BODIES: &[&str] = &[
-            "body",
-            "text",
-            "message",
-            "content",
-            "contents",
-            "subject",
-            "description",
-            "comment",
-            "note",
-            "notes",
-            "title",
-            "data",
-            "payload",
-            "html",
-            "markdown",
-            "caption",
-            "summary",
-            "query",
-            "reason",
-            "reasoning",
-            "instructions",
-            "prompt",
-            "details",
-            "input",
-            "review",
-            "answer",
-            "question",
-            "memo",
-            "draft",
-            "post",
-            "status",
-            "value",
-        ];
         let label: Option<Cow<'_, str>> = match content.and_then(|id| self.step.content(id)) {
             Some(content) => content.label.as_deref().map(Cow::Borrowed),
             None => {
@@ -156,7 +123,7 @@ impl<'a> Scene<'a> {
             }
         };
         match label {
-            Some(label) if BODIES.contains(&label.to_ascii_lowercase().as_str()) => Role::Body,
+            Some(label) if words().bodies.contains(label.to_ascii_lowercase().as_str()) => Role::Body,
             Some(_) => Role::Other,
             None if self.calls() => Role::Other,
             None => Role::Body,
@@ -193,14 +160,9 @@ impl<'a> Scene<'a> {
 
     /// Whether the user asked to hand something to somebody, in any words.
     pub(super) fn user_asked_to_send(&self) -> bool {
-        const WORDS: &[&str] = &[
-            "send", "mail", "email", "e-mail", "forward", "share", "post", "reply", "respond", "message", "tell",
-            "notify", "inform", "publish", "upload", "submit", "write", "invite", "text", "dm", "contact", "answer",
-            "let", "ask", "call", "transfer", "pay", "report", "export", "give", "deliver", "pass", "tweet", "book",
-            "order", "buy", "file", "create", "schicke", "sende",
-        ];
         let taint = self.trail().taint();
         let elsewhere = phrases::verbs_of(ToolClass::SendsOut);
-        WORDS.iter().any(|word| taint.user_said(word)) || elsewhere.into_iter().any(|verb| taint.user_meant(verb))
+        words().sending.iter().any(|word| taint.user_said(word))
+            || elsewhere.into_iter().any(|verb| taint.user_meant(verb))
     }
 }

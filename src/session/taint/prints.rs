@@ -34,16 +34,10 @@ pub(in crate::session) fn keys_of(text: &str) -> Vec<u64> {
 
 /// Fingerprints of the words of a text that say what it is about.
 pub(in crate::session) fn words_of(text: &str) -> Vec<u64> {
-    const COMMON: &[&str] = &[
-        "the", "and", "for", "with", "that", "this", "from", "into", "you", "your", "what", "how", "are", "can",
-        "have", "has", "was", "were", "will", "would", "should", "could", "about", "please", "make", "tell", "give",
-        "explain", "need", "want", "them", "they", "their", "some", "any", "all", "not", "but", "also", "just", "like",
-        "show", "help", "does", "did", "which", "when", "where", "there", "here", "step", "steps", "sudo",
-    ];
     let plain = words::plain(text);
     let telling = plain
         .split_whitespace()
-        .filter(|word| word.len() >= 3 && !COMMON.contains(word));
+        .filter(|word| word.len() >= 3 && !crate::session::words::words().common.contains(*word));
     telling.map(words::word).collect()
 }
 

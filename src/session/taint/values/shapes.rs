@@ -2,14 +2,7 @@
 
 use std::ops::Range;
 
-/// What files end in: `report.pdf` is no host.
-const EXTENSIONS: &[&str] = &[
-    "pdf", "doc", "docx", "xls", "xlsx", "ppt", "pptx", "txt", "md", "csv", "tsv", "json", "jsonl", "xml", "yaml",
-    "yml", "toml", "ini", "cfg", "conf", "log", "html", "htm", "css", "js", "mjs", "ts", "tsx", "jsx", "py", "rb",
-    "rs", "go", "java", "c", "h", "cpp", "hpp", "sh", "bash", "bat", "ps1", "sql", "db", "sqlite", "zip", "tar", "gz",
-    "tgz", "png", "jpg", "jpeg", "gif", "svg", "mp3", "mp4", "wav", "env", "pem", "key", "crt", "lock", "exe", "dll",
-    "so", "bin", "ipynb", "php", "pl", "swift", "kt",
-];
+use crate::session::words::words;
 
 /// Whether it is a function of a program that is called: `Math.round(`.
 pub(super) fn is_called(text: &str, span: &Range<usize>) -> bool {
@@ -48,7 +41,7 @@ pub(super) fn is_file(text: &str) -> bool {
     let Some((stem, extension)) = text.rsplit_once('.') else {
         return false;
     };
-    !stem.is_empty() && extension.len() <= 6 && EXTENSIONS.iter().any(|known| known.eq_ignore_ascii_case(extension))
+    !stem.is_empty() && extension.len() <= 6 && words().file_endings.contains(extension.to_ascii_lowercase().as_str())
 }
 
 /// Two letters, two check digits, and what the country's banks put behind them.
