@@ -29,8 +29,8 @@
 //! | [`wire`] | decode and encode; the only home of wire field names; pure |
 //! | [`policy`] | an organisation's policy: treatments, tools, posture; versioned |
 //! | [`tools`] | what a tool does: the one classification, from policy, name, description and arguments |
-//! | [`text`] | views of a text with the way back to its bytes, decoders, keyword search; knows no rule |
-//! | [`shell`] | what a shell text would run: grammar, expansion, programs that run others; judges nothing |
+//! | [`text`] | views of a text with the way back to its bytes, decoders, words, keyword search; knows no rule |
+//! | [`shell`] | what a shell text would run: grammar, expansion, programs that run others, a summary of it all; judges nothing |
 //! | [`prefilter`] | the engine (trait, scanner, budgets), the one list, one file or folder for each rule family |
 //! | [`session`] | what earlier steps of a session said; what the user asked for, kept apart; taint; tool classes |
 //! | [`local`] | the local judge's trained scorer: features, model file, thresholds, training |
