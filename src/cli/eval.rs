@@ -7,8 +7,10 @@ mod estimate;
 mod gate;
 mod import;
 mod progress;
+mod prompts;
 mod report;
 mod run;
+mod thresholds;
 
 use std::path::{Path, PathBuf};
 
@@ -34,6 +36,10 @@ pub(super) enum Command {
     Gate(gate::Arguments),
     /// Show a report as a page, as Markdown or as JUnit XML.
     Report(report::Arguments),
+    /// Run two folders of prompts on the same cases, and say which is better.
+    Prompts(prompts::Arguments),
+    /// Propose thresholds of the local judge for a wanted bound on mistakes.
+    Thresholds(thresholds::Arguments),
     /// Make a suite of logs, traces and benchmarks of others.
     Import(import::Arguments),
 }
@@ -45,6 +51,8 @@ pub(super) async fn run(command: &Command) -> anyhow::Result<Ended> {
         Command::Compare(arguments) => compare::run(arguments),
         Command::Gate(arguments) => gate::run(arguments),
         Command::Report(arguments) => report::run(arguments),
+        Command::Prompts(arguments) => prompts::run(arguments).await,
+        Command::Thresholds(arguments) => thresholds::run(arguments),
         Command::Import(arguments) => import::run(arguments),
     }
 }

@@ -15,6 +15,7 @@ mod output;
 mod policy;
 mod prompts;
 mod reference;
+mod replay;
 mod rules;
 mod schema;
 mod serve;
@@ -64,6 +65,8 @@ enum Command {
     /// Measure verdicts against labelled steps.
     #[command(subcommand)]
     Eval(eval::Command),
+    /// Show which recorded steps would be decided otherwise under another configuration, and why.
+    Replay(replay::Arguments),
     /// Train the local judge's scorer on labelled steps.
     Train(Box<train::Arguments>),
     /// Check that everything works, from the configuration to the judge's verdicts.
@@ -201,6 +204,7 @@ fn run(command: Command) -> anyhow::Result<Ended> {
         Command::Tools(arguments) => tools::run(&arguments),
         Command::Config(command) => config::run(&command),
         Command::Eval(command) => runtime()?.block_on(eval::run(&command)),
+        Command::Replay(arguments) => runtime()?.block_on(replay::run(&arguments)),
         Command::Train(arguments) => runtime()?.block_on(train::run(&arguments)),
         Command::Doctor(arguments) => runtime()?.block_on(doctor::run(&arguments)),
     }

@@ -24,6 +24,8 @@ mod settling;
 mod shown;
 mod statistics;
 mod suite;
+mod thresholds;
+mod trace;
 mod wrong;
 
 pub use batch::{BatchAnswers, BatchError, BatchQuestions, Stale, Written};
@@ -46,4 +48,6 @@ pub use settling::{Settling, settling};
 pub use shown::{Passage, Segment, Shown};
 pub use statistics::{FEW, Rate, bootstrap, holm, mcnemar, too_few};
 pub use suite::{CaseError, Suites, read, read_all, read_text};
+pub use thresholds::{Threshold, allow_below, deny_above, fewest};
+pub use trace::{Trace, read_trace};
 pub use wrong::Wrong;

@@ -40,6 +40,14 @@ impl Rate {
     }
 }
 
+/// In per cent, with its interval.
+impl std::fmt::Display for Rate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { share, low, high, .. } = self;
+        write!(f, "{:.1} % ({:.1}–{:.1})", share * 100.0, low * 100.0, high * 100.0)
+    }
+}
+
 /// Resamples of a bootstrap.
 const RESAMPLES: usize = 2_000;
 

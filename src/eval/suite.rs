@@ -269,7 +269,7 @@ mod tests {
     fn case(id: &str, decision: &str) -> String {
         let content = r#"[{"kind":"text","text":"hi"}]"#;
         format!(
-            r#"{{"id":"{id}","request":{{"jsonrpc":"2.0","id":1,"method":"steps/message","params":{{"message":{{"role":"user","content":{content}}}}}}},"expected":{{"decision":"{decision}"}}}}"#
+            r#"{{"id":"{id}","request":{{"jsonrpc":"2.0","id":1,"method":"steps/message","params":{{"context":{{"agent":{{"id":"a","name":"A","version":"1","instructions":"Help.","provider":{{"name":"S","url":"https://shop.example"}}}},"session":{{"id":"s"}},"turnId":"t","stepId":"s1","timestamp":"2026-03-01T10:00:00Z"}},"message":{{"id":"m","role":"user","content":{content}}}}}}},"expected":{{"decision":"{decision}"}}}}"#
         )
     }
 

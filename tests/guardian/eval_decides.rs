@@ -446,3 +446,102 @@ fn a_page_marks_what_was_found_and_lists_the_worst_mistakes_first() {
     let (_, text, _) = guardian(dir, &["eval", "run", "suite.jsonl", "--offline", "--mistakes"]);
     assert!(text.contains("user: good morning to my neighbour"), "{text}");
 }
+
+#[test]
+fn a_replay_shows_which_recorded_verdicts_a_policy_would_change_and_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let dir = folder.path();
+    let mail = tool_call("mail.send", "body", &json!("See you at ten."));
+    write_lines(dir, "trace.jsonl", &[user_message("Write to Ann."), mail]);
+    std::fs::write(dir.join("policy.toml"), "[tools]\ndeny = [\"mail.*\"]\n").unwrap();
+    std::fs::write(dir.join("a.toml"), "[local_judge]\nmode = \"off\"\n").unwrap();
+    std::fs::write(
+        dir.join("b.toml"),
+        "policy = \"policy.toml\"\n[local_judge]\nmode = \"off\"\n",
+    )
+    .unwrap();
+    let (code, text, error) = guardian(
+        dir,
+        &["replay", "trace.jsonl", "--before", "a.toml", "--after", "b.toml"],
+    );
+    assert_eq!(code, 3, "{text}{error}");
+    assert!(
+        text.contains("trace.jsonl:2  steps/toolCallRequest  allow -> deny"),
+        "{text}"
+    );
+    assert!(
+        text.contains("after: rules: ") && text.contains("1 of 2 verdicts change"),
+        "{text}"
+    );
+    let same = ["replay", "trace.jsonl", "--before", "b.toml", "--after", "b.toml"];
+    assert_eq!(guardian(dir, &same).0, 0);
+    let (code, _, error) = guardian(dir, &["replay", "trace.jsonl", "--after", "b.toml"]);
+    assert!(
+        code == 1 && error.contains("a trace does not say what was decided"),
+        "{error}"
+    );
+
+    let record = json!({"decision_id": "d", "session": "s", "organisation": "default", "method": "steps/toolCallRequest",
+        "decision": "allow", "tool": "mail.send", "contents": [
+            {"pointer": "/params/toolCallRequest/inputs/0/value", "origin": "tool_arguments", "text": "See you at ten."}]});
+    write_lines(dir, "audit.jsonl", &[record]);
+    let (code, text, error) = guardian(dir, &["replay", "audit.jsonl", "--after", "b.toml"]);
+    assert!(code == 3 && text.contains("allow -> deny"), "{text}{error}");
+}
+
+#[test]
+fn thresholds_are_proposed_where_there_are_enough_cases_for_the_bound() {
+    let folder = suite(60, 4);
+    let dir = folder.path();
+    std::fs::write(dir.join("guardian.toml"), "").unwrap();
+    assert_eq!(
+        guardian(dir, &["eval", "run", "suite.jsonl", "--offline", "--json", "run.json"]).0,
+        0
+    );
+    let arguments = ["eval", "thresholds", "run.json", "--misses", "0.01", "--alarms", "0.1"];
+    let (code, text, _) = guardian(dir, &arguments);
+    assert_eq!(code, 3, "{text}");
+    assert!(
+        text.contains("allow_below: none for 0.01: that takes at least 99 attacks"),
+        "{text}"
+    );
+    assert!(
+        text.contains("deny_above = ") && text.contains("of 60 honest steps are wrong"),
+        "{text}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_folders_of_prompts_are_compared_on_the_same_cases() {
+    let folder = std::sync::Arc::new(suite(10, 0));
+    let judge = ScriptedJudge::answering(|asked| match asked.system.contains("Deny every greeting.") {
+        true => asked.answer("deny", &["policy_violation"], json!([])),
+        false => asked.answer("allow", &[], json!([])),
+    })
+    .await;
+    let toml = format!(
+        "[local_judge]\nmode = \"off\"\n[judge]\nbase_url = \"{}/v1\"\nmodel = \"scripted\"\n",
+        judge.url()
+    );
+    std::fs::write(folder.path().join("guardian.toml"), toml).unwrap();
+    let run = |arguments: &'static [&'static str]| {
+        let folder = std::sync::Arc::clone(&folder);
+        tokio::task::spawn_blocking(move || guardian(folder.path(), arguments))
+    };
+    assert_eq!(run(&["prompts", "init", "own"]).await.unwrap().0, 0);
+    let system = folder.path().join("own/system.md.j2");
+    let text = std::fs::read_to_string(&system).unwrap();
+    std::fs::write(&system, format!("{text}\nDeny every greeting.\n")).unwrap();
+    let (code, text, error) = run(&["eval", "prompts", "built-in", "own", "suite.jsonl"])
+        .await
+        .unwrap();
+    assert_eq!(code, 0, "{error}");
+    assert!(
+        text.contains("Worse: 10 of 10 cases got worse and 0 better, more than chance (p = 0.0020)"),
+        "{text}"
+    );
+    assert!(
+        text.contains("before: allow (judge)") && text.contains("after: deny (judge)"),
+        "{text}"
+    );
+}

@@ -90,6 +90,11 @@ impl AskingArguments {
         self.batch_out.is_some() || !self.batch_in.is_empty() || self.replay.is_some() || self.url.is_some()
     }
 
+    /// Whether answers come from a recording.
+    pub(super) fn replays(&self) -> bool {
+        self.replay.is_some()
+    }
+
     /// Whether every answer is asked for again.
     pub(super) fn asks_anew(&self) -> bool {
         self.batch_out.is_none() && self.batch_in.is_empty() && self.replay.is_none() && self.record.is_none()

@@ -120,7 +120,7 @@ struct KeepingArguments {
 }
 
 /// A share, 0 to 1.
-fn share(text: &str) -> Result<f64, String> {
+pub(super) fn share(text: &str) -> Result<f64, String> {
     let share: f64 = text.parse().map_err(|_| "expected a number from 0 to 1".to_owned())?;
     (0.0..=1.0)
         .contains(&share)
@@ -136,16 +136,19 @@ fn amount(text: &str) -> Result<f64, String> {
 }
 
 pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
-    let mut config = if arguments.asking.asks_nobody() {
-        arguments.config.load_to_ask_nobody()?
-    } else if arguments.asking.records() {
-        arguments.config.load()?
-    } else {
-        arguments.config.load_to_ask_if_possible(arguments.offline)?
-    };
-    // A measurement leaves no records among those of real steps.
-    config.audit = Some(audit::Settings::Off);
-    config.sessions = config.sessions.map(crate::session::Settings::in_process);
+    match measure(arguments, arguments.configured()?, arguments.json.as_deref()).await? {
+        Some(report) => tell(arguments, &report),
+        None => Ok(Ended::Done),
+    }
+}
+
+/// Runs the cases under a configuration; no report where questions are only written out, or calls only estimated. The log of a
+/// run whose report goes to a file stands beside it.
+pub(super) async fn measure(
+    arguments: &Arguments,
+    mut config: Config,
+    file: Option<&Path>,
+) -> anyhow::Result<Option<Report>> {
     start_logging(&config, Quiet::Yes)?;
     anyhow::ensure!(
         arguments.repeat == 1 || arguments.asking.asks_anew(),
@@ -158,7 +161,7 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     check_organisations(&cases, &config)?;
     tell_notes(&suites);
     // A run can take hours of a judge: that its report has a place is found out before.
-    if let Some(folder) = arguments.json.as_deref().and_then(Path::parent) {
+    if let Some(folder) = file.and_then(Path::parent) {
         anyhow::ensure!(
             folder.as_os_str().is_empty() || folder.is_dir(),
             "--json: expected a file in a folder that is there, and there is no folder {}",
@@ -192,7 +195,7 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
         repeat: runner.repeat,
         cases: RunKey::digest(&cases),
     };
-    let (mut log, done) = arguments.keeping.open(arguments.json.as_deref(), &key)?;
+    let (mut log, done) = arguments.keeping.open(file, &key)?;
     let known: std::collections::BTreeSet<&str> = done.iter().map(|outcome| outcome.id.as_str()).collect();
     let left: Vec<&Case> = cases
         .iter()
@@ -204,7 +207,7 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
         eprintln!("the judge is going to be asked: {estimate}");
     }
     if arguments.keeping.estimate {
-        return Ok(Ended::Done);
+        return Ok(None);
     }
     let progress = Progress::new(cases.len(), &done, meter);
     let ran = Ran::of(&runner, &left, arguments.at_once, log.as_mut(), done, progress).await?;
@@ -212,7 +215,7 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     let outcomes = ran.in_order(&cases);
     asking.finish(&outcomes)?;
     if let Asking::Questions { .. } = &asking {
-        return Ok(Ended::Done);
+        return Ok(None);
     }
     let facts = RunFacts {
         selection: selection.describe(cases.len(), suites.cases.len()),
@@ -222,7 +225,7 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
             .map(|why| format!("{why} after {} of {} cases", outcomes.len(), cases.len())),
         ..RunFacts::new(asking.name(&outcomes), policy, arguments.history())
     };
-    tell(arguments, &Report::new(facts, outcomes))
+    Ok(Some(Report::new(facts, outcomes)))
 }
 
 /// Prints and writes the report.
@@ -277,6 +280,26 @@ fn readable(arguments: &Arguments) -> anyhow::Result<Suites> {
 }
 
 impl Arguments {
+    /// The configuration of the run.
+    pub(super) fn configured(&self) -> anyhow::Result<Config> {
+        let mut config = if self.asking.asks_nobody() {
+            self.config.load_to_ask_nobody()?
+        } else if self.asking.records() {
+            self.config.load()?
+        } else {
+            self.config.load_to_ask_if_possible(self.offline)?
+        };
+        // A measurement leaves no records among those of real steps.
+        config.audit = Some(audit::Settings::Off);
+        config.sessions = config.sessions.map(crate::session::Settings::in_process);
+        Ok(config)
+    }
+
+    /// Whether answers come from a recording.
+    pub(super) fn replays(&self) -> bool {
+        self.asking.replays()
+    }
+
     fn history(&self) -> History {
         if self.without_history {
             History::LeftOut

@@ -207,13 +207,5 @@ pub(in crate::eval) fn percent(value: Option<f64>) -> String {
 
 /// A share in per cent with its 95 % interval.
 pub(in crate::eval) fn with_interval(rate: Option<Rate>) -> String {
-    let text = |rate: Rate| {
-        format!(
-            "{:.1} % ({:.1}–{:.1})",
-            rate.share * 100.0,
-            rate.low * 100.0,
-            rate.high * 100.0
-        )
-    };
-    rate.map_or_else(|| "-".to_owned(), text)
+    rate.map_or_else(|| "-".to_owned(), |rate| rate.to_string())
 }

@@ -1,0 +1,133 @@
+//! `guardian replay`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::Args;
+
+use super::output::say;
+use super::{ConfigArgument, Ended, Quiet, input, printable, start_logging};
+use crate::eval::{self, Bench, Case, History, Organisations, Outcome, Runner, Trace};
+use crate::{app, audit};
+
+/// Show which recorded steps would be decided otherwise under another configuration, and why.
+///
+/// The file is a trace (AOS requests, one a line) or an audit file whose policy has `contents = true`. Every step is decided
+/// under both configurations, after the steps that were recorded before it in its session; they may differ in policy, prompts, rules
+/// and model. Of audit records, --before may be left out: then it is what was decided at the time. The exit code is 3 where a
+/// verdict changes.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// The trace or the audit file; `-` for standard input.
+    #[arg(value_name = "TRACE | AUDIT")]
+    file: PathBuf,
+    /// The configuration before.
+    #[arg(long, value_name = "FILE")]
+    before: Option<PathBuf>,
+    /// The configuration after.
+    #[arg(long, value_name = "FILE")]
+    after: PathBuf,
+    /// The organisation whose policy and prompts apply [default: the first].
+    #[arg(long, value_name = "ID")]
+    organisation: Option<String>,
+    /// Ask no endpoint: compare what the guardian decides by itself.
+    #[arg(long)]
+    offline: bool,
+}
+
+/// Steps that are decided at the same time.
+const AT_ONCE: usize = 8;
+
+pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
+    let name = input::name(&arguments.file);
+    let text = input::text(&arguments.file)?;
+    let trace = eval::read_trace(&name, &text).map_err(|why| anyhow::anyhow!("{why}"))?;
+    let before = match &arguments.before {
+        Some(config) => decide(arguments, config, &trace.cases).await?,
+        None => recorded(&trace)?,
+    };
+    let after = decide(arguments, &arguments.after, &trace.cases).await?;
+    let changed: Vec<(&Outcome, &Outcome)> = before
+        .iter()
+        .zip(&after)
+        .filter(|(before, after)| before.decision != after.decision)
+        .collect();
+    for (before, after) in &changed {
+        say!(
+            "{}  {}  {} -> {}",
+            printable(&after.id),
+            after.method,
+            before.decision,
+            after.decision
+        );
+        for (when, outcome) in [("before", before), ("after", after)] {
+            if !outcome.reasoning.is_empty() {
+                let (source, why) = (&outcome.verdict_source, printable(&outcome.reasoning));
+                say!("    {when}: {source}: {why}");
+            }
+        }
+    }
+    let to = |decision: &str| changed.iter().filter(|(_, after)| after.decision == decision).count();
+    say!(
+        "{} of {} verdicts change: {} become allow, {} modify, {} deny, {} an error",
+        changed.len(),
+        after.len(),
+        to("allow"),
+        to("modify"),
+        to("deny"),
+        to("error")
+    );
+    Ok(if changed.is_empty() {
+        Ended::Done
+    } else {
+        Ended::UnderThreshold
+    })
+}
+
+/// What was decided at the time.
+fn recorded(trace: &Trace) -> anyhow::Result<Vec<Outcome>> {
+    anyhow::ensure!(
+        trace.decided,
+        "--before: expected a configuration to compare with; a trace does not say what was decided"
+    );
+    let outcome = |case: &Case| Outcome {
+        id: case.id.clone(),
+        decision: case.expected.decision.as_str().to_owned(),
+        ..Outcome::default()
+    };
+    Ok(trace.cases.iter().map(outcome).collect())
+}
+
+/// Decides about every step under a configuration.
+async fn decide(arguments: &Arguments, config: &Path, cases: &[Case]) -> anyhow::Result<Vec<Outcome>> {
+    let argument = ConfigArgument {
+        config: Some(config.to_owned()),
+    };
+    let place = || config.display().to_string();
+    let mut config = argument
+        .load_to_ask_if_possible(arguments.offline)
+        .with_context(place)?;
+    config.limits = Default::default();
+    config.limits.suspected_per_minute = std::num::NonZeroU32::MAX;
+    for organisation in &mut config.organisations {
+        organisation.allowance = Default::default();
+    }
+    start_logging(&config, Quiet::Yes)?;
+    let organisation = super::OrganisationArgument {
+        organisation: arguments.organisation.clone(),
+    };
+    let organisation = organisation.of(&config).with_context(place)?.id.clone();
+    let guardian = app::guardian(&config, &audit::Settings::Off).with_context(place)?;
+    let mut limits = config.wire;
+    limits.max_body_bytes = usize::MAX;
+    let runner = Runner {
+        guardian: &guardian,
+        organisations: Organisations::Always(organisation),
+        limits,
+        history: History::Replayed,
+        bench: Bench::Own,
+        repeat: 1,
+        purpose: eval::EVALUATION,
+    };
+    Ok(runner.run(cases, AT_ONCE).await?)
+}
