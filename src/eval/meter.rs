@@ -107,7 +107,7 @@ impl Recorder for Meter {
             let request = &question.request;
             let tokens = llm::estimate_tokens(request.system) + llm::estimate_tokens(request.user);
             self.calls.fetch_add(1, Ordering::Relaxed);
-            self.tokens.fetch_add(tokens as u64, Ordering::Relaxed);
+            self.tokens.fetch_add(tokens, Ordering::Relaxed);
             return Err(JudgeFailure {
                 code: COUNTED,
                 detail: "the call was only counted".to_owned(),

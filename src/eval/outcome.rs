@@ -194,7 +194,7 @@ impl Outcome {
         let judged = [Source::Judge, Source::Cache]
             .map(Source::as_str)
             .contains(&self.verdict_source.as_str());
-        (judged && self.decision != "error").then(|| match self.decision.as_str() {
+        (judged && self.decision != "error").then_some(match self.decision.as_str() {
             "allow" => 1.0 - self.confidence,
             _ => self.confidence,
         })

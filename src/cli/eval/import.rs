@@ -53,7 +53,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     // What cannot be read again is found out here, not when it is run.
     let suite = format!("{}\n", lines.join("\n"));
     write_file(&arguments.out, suite.as_bytes())?;
-    let suites = eval::read_all(&[arguments.out.clone()]);
+    let suites = eval::read_all(std::slice::from_ref(&arguments.out));
     let unreadable = suites.map_or(0, |suites| {
         for error in suites.unreadable.iter().take(20) {
             eprintln!("error: {}", crate::cli::printable(&error.to_string()));

@@ -14,6 +14,7 @@ use crate::eval::{self, Report};
 /// `built-in` stands for the built-in prompts. The options are those of `eval run`; a recording (--record, --replay) may hold
 /// the answers to both.
 #[derive(Debug, Args)]
+#[group(skip)]
 pub(in crate::cli) struct Arguments {
     /// The folder before.
     #[arg(value_name = "PROMPTS")]
