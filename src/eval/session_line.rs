@@ -396,7 +396,7 @@ mod tests {
             ),
             (line.replace("\"domain\"", "\"domian\""), "unknown field `domian`"),
             (
-                line.replace("\"message\": {\"jsonrpc\"", "\"message\": {\"jsonrpd\""),
+                line.replace("\"kind\": \"mcp\", \"message\"", "\"kind\": \"mcp\", \"text\""),
                 "at /steps/8: ",
             ),
         ] {

@@ -312,7 +312,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("suite.jsonl");
         let bad = case("b", "allow").replace("steps/message", "steps/mesage");
-        let worse = case("c", "allow").replace("\"text\":\"hi\"", "\"text\":5");
+        let worse = case("c", "allow").replace("\"context\":", "\"contxt\":");
         std::fs::write(
             &file,
             format!("{}\n{bad}\n{worse}\n{}", case("a", "allow"), case("d", "deny")),
@@ -325,7 +325,7 @@ mod tests {
             "{told:?}"
         );
         assert!(
-            told[1].contains("suite.jsonl:3: at /request/params/message/content/0/text: "),
+            told[1].contains("suite.jsonl:3: at /request/params/context: "),
             "{told:?}"
         );
         let ids: Vec<&str> = suites.cases.iter().map(|case| case.id.as_str()).collect();
