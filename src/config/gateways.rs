@@ -10,17 +10,12 @@ use super::file::GatewaySection;
 use super::settings::Reader;
 use super::{ConfigError, Keys};
 use crate::gateway::{
-    Callable, ClientAuth, ClientCredentials, DenyStyle, Direction, Listen, Protocol, RemoteGuardian, Settings,
-    StreamMode,
+    Callable, ClientAuth, ClientCredentials, DenyStyle, Direction, Listen, PROTOCOLS, Protocol, RemoteGuardian,
+    Settings, StreamMode,
 };
 use crate::model::OrganisationId;
 use crate::{pipeline, server};
 
-const PROTOCOLS: &[(&str, Protocol)] = &[
-    ("a2a", Protocol::A2a),
-    ("agentvault", Protocol::AgentVault),
-    ("agent-protocol", Protocol::AgentProtocol),
-];
 const DIRECTIONS: &[(&str, Direction)] = &[("egress", Direction::Egress), ("ingress", Direction::Ingress)];
 const MODES: &[(&str, StreamMode)] = &[
     ("hold", StreamMode::Hold),
@@ -117,7 +112,11 @@ impl One<'_> {
                 return Err(self.wrong("direction", format!("is needed: {what}")));
             }
         };
-        let protocol = self.reader.one_of(&self.key("protocol"), protocol, PROTOCOLS)?;
+        let known: Vec<_> = PROTOCOLS
+            .iter()
+            .map(|entry| (entry.protocol.name, &entry.protocol))
+            .collect();
+        let protocol = self.reader.one_of(&self.key("protocol"), protocol, &known)?;
         let mode = section.stream_mode.as_deref().unwrap_or("hold");
         let within = |key: &str, value, least, most| self.reader.within(&self.key(key), value, least, most);
         Ok(Settings {
@@ -245,11 +244,11 @@ impl One<'_> {
         Ok(keys)
     }
 
-    fn deny_style(&self, protocol: Protocol) -> Result<DenyStyle, ConfigError> {
+    fn deny_style(&self, protocol: &Protocol) -> Result<DenyStyle, ConfigError> {
         let text = self.section.deny_style.as_deref().unwrap_or("error");
         let style = self.reader.one_of(&self.key("deny_style"), text, DENY_STYLES)?;
-        match (style, protocol) {
-            (DenyStyle::Task, Protocol::AgentVault) => Err(self.wrong(
+        match (style, protocol.denies_as_task) {
+            (DenyStyle::Task, false) => Err(self.wrong(
                 "deny_style",
                 "`task` is for `a2a` and `agent-protocol`; AgentVault's clients show errors",
             )),
@@ -257,12 +256,12 @@ impl One<'_> {
         }
     }
 
-    fn client_auth(&self, protocol: Protocol) -> Result<ClientAuth, ConfigError> {
+    fn client_auth(&self, protocol: &Protocol) -> Result<ClientAuth, ConfigError> {
         let text = self.section.client_auth.as_deref().unwrap_or("key");
         let auth = self.reader.one_of(&self.key("client_auth"), text, CLIENT_AUTHS)?;
         let why = match auth {
             ClientAuth::Key => return Ok(auth),
-            ClientAuth::OAuth2 if protocol != Protocol::AgentVault => "`oauth2` is for `agentvault`",
+            ClientAuth::OAuth2 if !protocol.gives_tokens => "`oauth2` is for `agentvault`",
             ClientAuth::OAuth2 if self.section.client_keys.is_none() => {
                 "tokens are given out for keys: give `client_keys` too"
             }

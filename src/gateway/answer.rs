@@ -6,7 +6,7 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::{Value, json};
 
-use super::json::{Json, JsonFault, object};
+use super::json::{Json, object};
 use super::judged_units::MAX_ID_BYTES;
 use super::route::Route;
 
@@ -91,10 +91,9 @@ impl RpcRequest {
                 rpc_error(id, code, &format!("[guardian] {message}"), None).write(),
             )
         };
-        let mut message = route.parse(body).map_err(|fault| match &fault {
-            JsonFault::Malformed(_) => refused(&Json::Null, -32700, &fault.to_string()),
-            JsonFault::Refused(_) => refused(&Json::Null, -32600, &fault.to_string()),
-        })?;
+        let mut message = route
+            .parse(body)
+            .map_err(|error| refused(&Json::Null, error.code, &error.message))?;
         let id = match message.get("id") {
             Some(Json::Text(id)) if id.len() <= MAX_ID_BYTES => Json::text(id.clone()),
             Some(Json::Number(id)) if id.len() <= MAX_ID_BYTES => Json::Number(id.clone()),

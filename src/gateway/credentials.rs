@@ -10,7 +10,7 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 use url::Url;
 
-use super::json::{Bounds, Json};
+use super::json::Json;
 
 /// What a gateway shows to get a token.
 #[derive(Clone, Debug)]
@@ -145,8 +145,7 @@ impl Credentials {
             }
             body.extend_from_slice(&chunk);
         }
-        let bounds = Bounds { depth: 8, values: 100 };
-        let answer = Json::parse(&body, &bounds).ok()?;
+        let answer = Json::parse(&body, 8, 100).ok()?;
         let mut header = HeaderValue::try_from(format!("Bearer {}", answer.str_of("access_token")?)).ok()?;
         header.set_sensitive(true);
         let lifetime = match answer.get("expires_in") {

@@ -18,7 +18,7 @@ use super::body::Pulse;
 use super::denial::Denial;
 use super::hold::Dialect;
 use super::json::Json;
-use super::judged_units::{Echo, has_long_id};
+use super::judged_units::{Echo, LONG_ID, has_long_id};
 use super::receive::Received;
 use super::route::Route;
 use super::slow_answer::{Awaited, Opened, respond};
@@ -101,8 +101,8 @@ impl Exchange {
     /// Has a request judged; gives the parameters of its step where it was modified.
     pub(super) async fn ask(&self, question: &Question, says: Says) -> Result<Option<Json>, Denial> {
         match says {
-            Says::Identifiers => self.route.verdicts.ask_rules(question).await,
-            Says::Words => self.route.verdicts.settle(question).await,
+            Says::Identifiers => self.route.ask_rules(question).await,
+            Says::Words => self.route.settle(question).await,
         }
     }
 
@@ -118,8 +118,6 @@ impl Exchange {
 const NO_AGENT: &str = "there is no agent behind this gateway";
 /// Where heartbeats have begun a whole answer.
 pub(super) const UNASKED_STREAM: &str = "the agent behind the gateway answered with a stream that nobody asked for";
-/// Where an id is too long to be remembered.
-pub(super) const LONG_ID: &str = "something with an id of more than 256 bytes";
 
 /// Answers a call.
 pub(super) async fn answer<P: Protocol>(route: Arc<Route>, call: P, received: Received) -> Response {
@@ -212,8 +210,12 @@ fn take<P: Protocol>(route: &Route, call: &P, body: &[u8]) -> Result<Option<Json
     if body.trim_ascii().is_empty() {
         return Ok(None);
     }
-    let answer = route.parse(body).map_err(|fault| {
-        tracing::warn!(gateway = route.settings.name, "an answer cannot be read: {fault}");
+    let answer = route.parse(body).map_err(|error| {
+        tracing::warn!(
+            gateway = route.settings.name,
+            code = error.code,
+            "an answer cannot be read"
+        );
         "an answer that is not JSON"
     })?;
     let answer = call.read(answer)?;

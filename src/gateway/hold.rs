@@ -1,21 +1,16 @@
 //! Streams: events come in, are held, judged, and released; or the stream ends with the reason.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
-use std::sync::Arc;
 
-use reqwest::Response;
-
-use super::body::Chunks;
 use super::concatenated;
 use super::denial::{Denial, Stage};
-use super::exchange::LONG_ID;
 use super::json::Json;
-use super::judged_units::{self, Digest, Known, beginning, has_long_id};
+use super::judged_units::{self, Digest, Known, LONG_ID, beginning, has_long_id};
 use super::route::Route;
 use super::settings::StreamMode;
-use super::sse::{Event, Splitter};
+use super::sse::Event;
 use super::transport::is_count;
-use super::upstream::{Room, UpstreamFault};
+use super::upstream::Room;
 use super::verdicts::Question;
 use crate::work::unfolded_as_tree;
 
@@ -63,87 +58,6 @@ const WINDOW_BYTES: usize = 1_024;
 const MOST_LANES: usize = 64;
 /// Events that are held at most, however small.
 const MOST_HELD: usize = 4_096;
-
-/// Relays a stream to its end. It ends early when its reader goes away.
-pub(super) async fn relay<D: Dialect>(route: Arc<Route>, mut response: Response, dialect: D, out: Chunks) {
-    let mut relay = Relay {
-        splitter: Splitter::new(route.settings.max_message_bytes),
-        hold: Hold::new(&route, dialect),
-        out,
-    };
-    loop {
-        let end = match route.upstream.as_ref() {
-            Some(upstream) => upstream.chunk(&mut response).await,
-            None => Ok(None),
-        };
-        let ended = match end {
-            Ok(Some(chunk)) => relay.take(&chunk).await,
-            Ok(None) => relay.finish(None).await,
-            Err(fault) => relay.finish(Some(fault)).await,
-        };
-        if ended.is_err() {
-            return;
-        }
-    }
-}
-
-/// A stream has come to its end, whatever it was.
-struct Ended;
-
-struct Relay<'r, D> {
-    splitter: Splitter,
-    hold: Hold<'r, D>,
-    out: Chunks,
-}
-
-impl<D: Dialect> Relay<'_, D> {
-    async fn take(&mut self, chunk: &[u8]) -> Result<(), Ended> {
-        let events = match self.splitter.push(chunk) {
-            Ok(events) => events,
-            Err(fault) => {
-                let last = self.hold.broken(&fault.to_string());
-                return self.send_last(last).await;
-            }
-        };
-        let waiting = self.splitter.waiting();
-        for event in events {
-            match self.hold.take(event, waiting).await {
-                Ok(released) => self.send(released).await?,
-                Err(last) => return self.send_last(last).await,
-            }
-        }
-        match self.hold.wait_for(waiting).await {
-            Ok(()) => Ok(()),
-            Err(last) => self.send_last(last).await,
-        }
-    }
-
-    async fn finish(&mut self, fault: Option<UpstreamFault>) -> Result<(), Ended> {
-        match self.hold.release().await {
-            Ok(released) => self.send(released).await?,
-            Err(last) => return self.send_last(last).await,
-        }
-        match fault {
-            None => Err(Ended),
-            Some(fault) => {
-                let last = self.hold.broken(&fault.to_string());
-                self.send_last(last).await
-            }
-        }
-    }
-
-    async fn send(&self, events: Vec<Event>) -> Result<(), Ended> {
-        for event in events {
-            self.out.send(event.to_bytes().into()).await.map_err(|_| Ended)?;
-        }
-        Ok(())
-    }
-
-    async fn send_last(&self, events: Vec<Event>) -> Result<(), Ended> {
-        self.send(events).await?;
-        Err(Ended)
-    }
-}
 
 /// What of a stream is held.
 pub(super) struct Hold<'r, D> {
@@ -228,6 +142,7 @@ impl<'r, D: Dialect> Hold<'r, D> {
                     return Err(self.denied(&denial));
                 }
                 self.admit_identifiers(&Json::Null, lines).await?;
+                self.see(judged_units::identifiers(&value));
                 self.pass(scope.as_deref(), &value, &value);
                 return Ok(vec![self.dialect.write(&event, &value)]);
             }
@@ -254,7 +169,7 @@ impl<'r, D: Dialect> Hold<'r, D> {
     }
 
     /// Takes room for an event that has not arrived whole.
-    async fn wait_for(&mut self, waiting: usize) -> Result<(), Last> {
+    pub(super) async fn wait_for(&mut self, waiting: usize) -> Result<(), Last> {
         match self.room.take(self.held_bytes.saturating_add(waiting)).await {
             Ok(()) => Ok(()),
             Err(fault) => Err(self.broken(&fault.to_string())),
@@ -316,7 +231,7 @@ impl<'r, D: Dialect> Hold<'r, D> {
                 self.route.observe(question);
                 Ok(None)
             }
-            StreamMode::Hold | StreamMode::Event | StreamMode::Window => self.route.verdicts.ask_rules(&question).await,
+            StreamMode::Hold | StreamMode::Event | StreamMode::Window => self.route.ask_rules(&question).await,
         };
         match ruling {
             Ok(None) => {
@@ -350,7 +265,7 @@ impl<'r, D: Dialect> Hold<'r, D> {
             self.route.observe(question);
             Ok(None)
         } else {
-            self.route.verdicts.settle(&question).await
+            self.route.settle(&question).await
         };
         let became = match ruling {
             Ok(None) => Some(values.clone()),

@@ -2,10 +2,9 @@
 //!
 //! What a gateway forwards is written from this value, which is also what was judged: two readers cannot understand it differently.
 
-use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use jiter::{Jiter, JiterError, JiterErrorType, Peek};
+use crate::wire::{Kind, NodeId, RpcError, Table, read_json};
 
 /// A JSON value. Numbers are kept as they were written.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,44 +23,34 @@ pub(super) enum Json {
     Object(Vec<(String, Json)>),
 }
 
-/// How large a value may be.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Bounds {
-    /// Levels of arrays and objects.
-    pub(super) depth: usize,
-    /// Values, whole and parts alike.
-    pub(super) values: usize,
-}
-
-/// Why a text is no JSON that a gateway takes.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum JsonFault {
-    /// It is no JSON.
-    #[error("expected JSON: {0}")]
-    Malformed(String),
-    /// It is JSON that has no single meaning, or too much of it.
-    #[error("{0}")]
-    Refused(String),
-}
-
 impl Json {
     /// Reads a text.
     ///
     /// # Errors
     ///
     /// When it is no JSON, has a name twice in one object, or leaves its bounds.
-    pub(super) fn parse(bytes: &[u8], bounds: &Bounds) -> Result<Self, JsonFault> {
-        // Between brackets and quotes, bytes that are no UTF-8 would otherwise depend on the reader.
-        let text = std::str::from_utf8(bytes).map_err(|error| JsonFault::Malformed(error.to_string()))?;
-        let mut reader = Reader {
-            jiter: Jiter::new(text.as_bytes()),
-            depth: bounds.depth,
-            values: bounds.values,
-        };
-        let peek = reader.jiter.peek().map_err(malformed)?;
-        let value = reader.value(peek)?;
-        reader.jiter.finish().map_err(malformed)?;
-        Ok(value)
+    pub(super) fn parse(bytes: &[u8], depth: usize, values: usize) -> Result<Self, RpcError> {
+        let table = read_json(bytes, depth, values)?;
+        Ok(Self::of_node(&table, Table::ROOT))
+    }
+
+    fn of_node(table: &Table<'_>, node: NodeId) -> Self {
+        match table.kind(node) {
+            Kind::Null => Json::Null,
+            Kind::Bool => Json::Bool(table.raw(node) == "true"),
+            Kind::Number => Json::Number(table.raw(node).into()),
+            Kind::String => Json::Text(table.text(node).unwrap_or_default().into_owned()),
+            Kind::Array => Json::Array(table.children(node).map(|item| Self::of_node(table, item)).collect()),
+            Kind::Object => {
+                let name = |member| table.key(member).unwrap_or_default().into_owned();
+                let members = table.children(node);
+                Json::Object(
+                    members
+                        .map(|member| (name(member), Self::of_node(table, member)))
+                        .collect(),
+                )
+            }
+        }
     }
 
     /// A string.
@@ -253,89 +242,17 @@ fn write_string(text: &str, out: &mut String) {
     out.push('"');
 }
 
-struct Reader<'j> {
-    jiter: Jiter<'j>,
-    depth: usize,
-    values: usize,
-}
-
-impl Reader<'_> {
-    fn value(&mut self, peek: Peek) -> Result<Json, JsonFault> {
-        self.values = self
-            .values
-            .checked_sub(1)
-            .ok_or_else(|| JsonFault::Refused("there are too many values".to_owned()))?;
-        match peek {
-            Peek::Array => self.nested(Self::array),
-            Peek::Object => self.nested(Self::object),
-            Peek::String => Ok(Json::Text(self.jiter.known_str().map_err(malformed)?.to_owned())),
-            Peek::True | Peek::False => Ok(Json::Bool(self.jiter.known_bool(peek).map_err(malformed)?)),
-            Peek::Null => self.jiter.known_null().map(|()| Json::Null).map_err(malformed),
-            _ if peek.is_num() => {
-                let digits = self.jiter.known_number_bytes(peek).map_err(malformed)?;
-                let digits = std::str::from_utf8(digits).map_err(|error| JsonFault::Malformed(error.to_string()))?;
-                Ok(Json::Number(digits.into()))
-            }
-            _ => Err(JsonFault::Malformed(
-                "a value starts with an unexpected character".to_owned(),
-            )),
-        }
-    }
-
-    fn nested(&mut self, read: fn(&mut Self) -> Result<Json, JsonFault>) -> Result<Json, JsonFault> {
-        self.depth = self
-            .depth
-            .checked_sub(1)
-            .ok_or_else(|| JsonFault::Refused("it is nested too deeply".to_owned()))?;
-        let value = read(self)?;
-        self.depth += 1;
-        Ok(value)
-    }
-
-    fn array(&mut self) -> Result<Json, JsonFault> {
-        let mut items = Vec::new();
-        let mut next = self.jiter.known_array().map_err(malformed)?;
-        while let Some(peek) = next {
-            items.push(self.value(peek)?);
-            next = self.jiter.array_step().map_err(malformed)?;
-        }
-        Ok(Json::Array(items))
-    }
-
-    fn object(&mut self) -> Result<Json, JsonFault> {
-        let mut members: Vec<(String, Json)> = Vec::new();
-        let mut names = HashSet::new();
-        let mut next = self.jiter.known_object().map_err(malformed)?.map(str::to_owned);
-        while let Some(name) = next {
-            if !names.insert(name.clone()) {
-                return Err(JsonFault::Refused("a name occurs twice in one object".to_owned()));
-            }
-            let peek = self.jiter.peek().map_err(malformed)?;
-            members.push((name, self.value(peek)?));
-            next = self.jiter.next_key().map_err(malformed)?.map(str::to_owned);
-        }
-        Ok(Json::Object(members))
-    }
-}
-
-fn malformed(error: JiterError) -> JsonFault {
-    match error.error_type {
-        JiterErrorType::JsonError(kind) => JsonFault::Malformed(format!("{kind} at byte {}", error.index)),
-        JiterErrorType::WrongType { .. } => JsonFault::Malformed(format!("a surprise at byte {}", error.index)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::code;
 
-    const BOUNDS: Bounds = Bounds {
-        depth: 32,
-        values: 1_000,
-    };
+    fn read(text: &[u8]) -> Result<Json, i64> {
+        Json::parse(text, 32, 1_000).map_err(|error| error.code)
+    }
 
     fn again(text: &str) -> String {
-        Json::parse(text.as_bytes(), &BOUNDS).unwrap().write()
+        read(text.as_bytes()).unwrap().write()
     }
 
     #[test]
@@ -352,8 +269,7 @@ mod tests {
 
     #[test]
     fn what_two_readers_could_read_differently_is_refused() {
-        let twice = Json::parse(br#"{"a":1,"\u0061":2}"#, &BOUNDS);
-        assert!(matches!(twice, Err(JsonFault::Refused(_))), "{twice:?}");
+        assert_eq!(read(br#"{"a":1,"\u0061":2}"#), Err(code::INVALID_REQUEST));
         for text in [
             &b"{\"a\":\"\xff\"}"[..],
             br#""\ud800""#,
@@ -363,18 +279,11 @@ mod tests {
             b"{\"a\":1,}",
             b"[1",
         ] {
-            let read = Json::parse(text, &BOUNDS);
-            assert!(matches!(read, Err(JsonFault::Malformed(_))), "{text:?}: {read:?}");
+            assert_eq!(read(text), Err(code::PARSE), "{text:?}");
         }
         let deep = "[".repeat(40) + &"]".repeat(40);
-        assert!(matches!(
-            Json::parse(deep.as_bytes(), &BOUNDS),
-            Err(JsonFault::Refused(_))
-        ));
+        assert_eq!(read(deep.as_bytes()), Err(code::INVALID_REQUEST));
         let many = format!("[{}1]", "1,".repeat(2_000));
-        assert!(matches!(
-            Json::parse(many.as_bytes(), &BOUNDS),
-            Err(JsonFault::Refused(_))
-        ));
+        assert_eq!(read(many.as_bytes()), Err(code::INVALID_REQUEST));
     }
 }

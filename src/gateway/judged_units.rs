@@ -116,7 +116,7 @@ impl JudgedUnits {
     /// Remembers a message of the caller, which agents repeat: it may open what belongs to this task.
     pub(super) fn expect_echo(&self, scope: &str, echo: &Echo) {
         if !echo.0.is_empty() {
-            let end = echo.0.iter().fold(beginning(scope), |before, unit| link(before, unit));
+            let end = echo.0.iter().fold(beginning(scope), link);
             self.released.insert(end, ());
         }
     }
@@ -220,14 +220,30 @@ pub(super) fn identifiers(message: &Json) -> Vec<Digest> {
     found
 }
 
+/// The identifiers in a message that may be credentials: opaque ones, of a key's length.
+pub(super) fn opaque_identifiers(message: &Json) -> Vec<String> {
+    let is_opaque =
+        |text: &str| text.len() >= 16 && text.chars().any(|c| c.is_ascii_alphabetic() && !c.is_ascii_hexdigit());
+    let mut found = Vec::new();
+    each_identifier(message, "", &mut |text| {
+        if is_opaque(text) && found.len() < 1_000 {
+            found.push(text.to_owned());
+        }
+    });
+    found
+}
+
 /// Identifiers longer than this are not relayed.
 pub(super) const MAX_ID_BYTES: usize = 256;
+
+/// What an agent gave that has a longer one.
+pub(super) const LONG_ID: &str = "something with an id of more than 256 bytes";
 
 /// Whether a message names a task, a conversation or the like with more than [`MAX_ID_BYTES`] bytes.
 pub(super) fn has_long_id(message: &Json) -> bool {
     match message {
         Json::Object(members) => members.iter().any(|(name, member)| match member {
-            Json::Text(text) => IDS.contains(&name.as_str()) && text.len() > MAX_ID_BYTES,
+            Json::Text(text) => IDS.has(name) && text.len() > MAX_ID_BYTES,
             member => has_long_id(member),
         }),
         Json::Array(items) => items.iter().any(has_long_id),
@@ -275,7 +291,7 @@ fn visit(value: &mut Json, name: &str, holder: Digest, seen: &mut impl FnMut(Uni
         Json::Object(members) => {
             let holder = holder_of(members).unwrap_or(holder);
             for (name, member) in members {
-                if !NAMES.contains(&name.as_str()) {
+                if !NAMES.has(name) {
                     let value = &mut Json::text(name.clone());
                     seen(Unit { holder, name, value });
                 }
@@ -318,185 +334,66 @@ fn holder_of(members: &[(String, Json)]) -> Option<Digest> {
 }
 
 fn is_id_or_word(name: &str) -> bool {
-    IDS.contains(&name) || WORDS_OF.contains(&name)
+    IDS.has(name) || WORDS_OF.has(name)
 }
 
 /// Whether a text is one that the protocols themselves give to a member of this name.
 fn is_protocol_word(name: &str, text: &str) -> bool {
-    if STAMPS.contains(&name) {
+    if STAMPS.has(name) {
         return text.len() <= 40 && text.chars().all(|c| c.is_ascii_digit() || "TZtz:+-. ".contains(c));
     }
-    if !WORDS_OF.contains(&name) || text.len() > 64 {
+    if !WORDS_OF.has(name) || text.len() > 64 {
         return false;
     }
     let word = text.trim_start_matches("TASK_STATE_").to_ascii_lowercase();
     let word = word.replace(['_', '-'], "");
-    WORDS.contains(&word.as_str())
+    WORDS.has(&word)
 }
 
-const IDS: &[&str] = &[
-    "id",
-    "taskId",
-    "contextId",
-    "messageId",
-    "artifactId",
-    "sessionId",
-    "referenceTaskIds",
-    "pushNotificationConfigId",
-    "run_id",
-    "request_id",
-    "thread_id",
-    "agent",
-    "pageToken",
-    "nextPageToken",
-    "tenant",
-];
+/// Words with a blank between them.
+struct Words(&'static str);
 
-const STAMPS: &[&str] = &[
-    "timestamp",
-    "createdAt",
-    "updatedAt",
-    "lastUpdated",
-    "statusTimestampAfter",
-    "lastUpdatedAfter",
-];
+impl Words {
+    fn has(&self, word: &str) -> bool {
+        self.0.split(' ').any(|known| known == word)
+    }
+}
+
+const IDS: Words = Words(
+    "id taskId contextId messageId artifactId sessionId referenceTaskIds pushNotificationConfigId run_id request_id thread_id \
+    agent pageToken nextPageToken tenant",
+);
+
+const STAMPS: Words = Words("timestamp createdAt updatedAt lastUpdated statusTimestampAfter lastUpdatedAfter");
 
 /// Members whose values are words of the protocols.
-const WORDS_OF: &[&str] = &[
-    "jsonrpc",
-    "method",
-    "kind",
-    "type",
-    "role",
-    "state",
-    "status",
-    "finish_reason",
-    "mimeType",
-    "mediaType",
-    "protocolVersion",
-    "acceptedOutputModes",
-];
+const WORDS_OF: Words = Words(
+    "jsonrpc method kind type role state status finish_reason mimeType mediaType protocolVersion acceptedOutputModes",
+);
 
 /// Those words, in lower case and without signs.
-const WORDS: &[&str] = &[
-    "2.0",
-    "task",
-    "message",
-    "statusupdate",
-    "artifactupdate",
-    "submitted",
-    "working",
-    "inputrequired",
-    "completed",
-    "canceled",
-    "cancelled",
-    "failed",
-    "rejected",
-    "authrequired",
-    "unspecified",
-    "unknown",
-    "user",
-    "agent",
-    "assistant",
-    "system",
-    "roleuser",
-    "roleagent",
-    "requeststarted",
-    "requestcompleted",
-    "runstarted",
-    "runcompleted",
-    "turnend",
-    "operationcomplete",
-    "waitforinput",
-    "success",
-    "error",
-    "running",
-    "waiting",
-    "application/json",
-    "text/plain",
-];
+const WORDS: Words = Words(
+    "2.0 task message statusupdate artifactupdate submitted working inputrequired completed canceled cancelled failed rejected \
+    authrequired unspecified unknown user agent assistant system roleuser roleagent requeststarted requestcompleted runstarted \
+    runcompleted turnend operationcomplete waitforinput success error running waiting application/json text/plain",
+);
 
 /// Names of members that a message may have which says nothing.
-const NAMES: &[&str] = &[
-    "jsonrpc",
-    "id",
-    "method",
-    "params",
-    "result",
-    "error",
-    "code",
-    "message",
-    "messages",
-    "list",
-    "task",
-    "tasks",
-    "taskId",
-    "contextId",
-    "messageId",
-    "artifactId",
-    "sessionId",
-    "referenceTaskIds",
-    "pushNotificationConfigId",
-    "pushNotificationConfig",
-    "configs",
-    "configuration",
-    "run_id",
-    "request_id",
-    "thread_id",
-    "agent",
-    "depth",
-    "payload",
-    "args",
-    "kind",
-    "type",
-    "role",
-    "state",
-    "status",
-    "finish_reason",
-    "mimeType",
-    "mediaType",
-    "protocolVersion",
-    "acceptedOutputModes",
-    "timestamp",
-    "createdAt",
-    "updatedAt",
-    "lastUpdated",
-    "statusTimestampAfter",
-    "lastUpdatedAfter",
-    "statusUpdate",
-    "artifactUpdate",
-    "artifact",
-    "artifacts",
-    "parts",
-    "content",
-    "text",
-    "data",
-    "history",
-    "metadata",
-    "final",
-    "append",
-    "lastChunk",
-    "historyLength",
-    "pageSize",
-    "pageToken",
-    "nextPageToken",
-    "totalSize",
-    "includeArtifacts",
-    "blocking",
-    "returnImmediately",
-    "success",
-    "tenant",
-    "since",
-    "stream",
-    "wait",
-    "event",
-];
+const NAMES: Words = Words(
+    "jsonrpc id method params result error code message messages list task tasks taskId contextId messageId artifactId sessionId \
+    referenceTaskIds pushNotificationConfigId pushNotificationConfig configs configuration run_id request_id thread_id agent \
+    depth payload args kind type role state status finish_reason mimeType mediaType protocolVersion acceptedOutputModes timestamp \
+    createdAt updatedAt lastUpdated statusTimestampAfter lastUpdatedAfter statusUpdate artifactUpdate artifact artifacts parts \
+    content text data history metadata final append lastChunk historyLength pageSize pageToken nextPageToken totalSize \
+    includeArtifacts blocking returnImmediately success tenant since stream wait event",
+);
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::gateway::json::object;
 
     fn task(artifacts: serde_json::Value) -> Json {
         json!({"kind": "task", "id": "t1", "artifacts": artifacts}).into()
@@ -574,11 +471,7 @@ mod tests {
         ] {
             assert!(!is_bare(&said.clone().into()), "{said}");
         }
-        let long: Json = Json::parse(
-            format!("{{\"historyLength\":{}}}", "7".repeat(50)).as_bytes(),
-            &crate::gateway::json::Bounds { depth: 4, values: 9 },
-        )
-        .unwrap();
+        let long = object([("historyLength", Json::Number("7".repeat(50).into()))]);
         assert!(!is_bare(&long));
     }
 

@@ -11,13 +11,13 @@ use axum::routing::any;
 use http::{HeaderValue, Request, StatusCode};
 
 use super::error::GatewayError;
-use super::own::{self, Desk};
+use super::own::Desk;
+use super::protocols::{Entry, PROTOCOLS};
 use super::receive::{METHODS, NotTaken, Received, receive};
 use super::route::Route;
-use super::settings::{Listen, Protocol, Settings};
+use super::settings::{Listen, Settings};
 use super::token_endpoint;
 use super::tokens::TOKEN_PATH;
-use super::{a2a, agent_protocol, agentvault};
 use crate::pipeline::Guardian;
 use crate::work::Memory;
 
@@ -50,6 +50,7 @@ pub struct Reload {
 /// What all gateways share.
 #[derive(Clone)]
 struct House {
+    protocols: &'static [Entry],
     /// Where the guardian itself listens.
     served_at: SocketAddr,
     guardian: Arc<Guardian>,
@@ -76,7 +77,19 @@ impl Gateways {
         guardian: &Arc<Guardian>,
         memory: &Arc<Memory>,
     ) -> Result<Self, GatewayError> {
+        Self::bind_speaking(&PROTOCOLS, settings, served_at, guardian, memory)
+    }
+
+    /// As [`bind`](Self::bind), where gateways speak these protocols.
+    pub(super) fn bind_speaking(
+        protocols: &'static [Entry],
+        settings: &[Settings],
+        served_at: SocketAddr,
+        guardian: &Arc<Guardian>,
+        memory: &Arc<Memory>,
+    ) -> Result<Self, GatewayError> {
         let house = House {
+            protocols,
             served_at,
             guardian: Arc::clone(guardian),
             memory: Arc::clone(memory),
@@ -97,13 +110,13 @@ impl Gateways {
                 desk: Arc::clone(&desk),
             });
             match (&settings.listen, listener) {
-                (Listen::Path(path), _) => router = router.merge(routes(path, desk)),
+                (Listen::Path(path), _) => router = router.merge(routes(path, desk, house.protocols)),
                 (Listen::Address(_), None) => {}
                 (Listen::Address(_), Some((listener, address))) => own.push(Own {
                     name: settings.name.clone(),
                     listener,
                     address,
-                    router: routes("", desk),
+                    router: routes("", desk, house.protocols),
                 }),
             }
         }
@@ -206,7 +219,7 @@ impl House {
     }
 }
 
-fn routes(path: &str, slot: Arc<ArcSwapOption<Desk>>) -> Router {
+fn routes(path: &str, slot: Arc<ArcSwapOption<Desk>>, protocols: &'static [Entry]) -> Router {
     let prefix = path.to_owned();
     let handler = move |request: Request<Body>| {
         let (desk, prefix) = (slot.load_full(), prefix.clone());
@@ -220,7 +233,7 @@ fn routes(path: &str, slot: Arc<ArcSwapOption<Desk>>) -> Router {
                 .strip_prefix(prefix.as_str())
                 .unwrap_or_default()
                 .to_owned();
-            handle(Desk::clone(&desk), rest, request).await
+            handle(Desk::clone(&desk), rest, request, protocols).await
         }
     };
     let router = Router::new()
@@ -234,7 +247,7 @@ fn routes(path: &str, slot: Arc<ArcSwapOption<Desk>>) -> Router {
     router.layer(tower_http::catch_panic::CatchPanicLayer::custom(panicked))
 }
 
-async fn handle(desk: Desk, rest: String, request: Request<Body>) -> Response {
+async fn handle(desk: Desk, rest: String, request: Request<Body>, protocols: &'static [Entry]) -> Response {
     let route = Arc::clone(&desk.route);
     let received = match receive(&route, rest, request).await {
         Ok(received) => received,
@@ -246,13 +259,11 @@ async fn handle(desk: Desk, rest: String, request: Request<Body>) -> Response {
     if is_token_request(&route, &received) {
         return token_endpoint::answer(&route, &received);
     }
-    if route.upstream.is_none() {
-        return own::serve(desk, received).await;
-    }
-    match route.settings.protocol {
-        Protocol::A2a => a2a::serve(route, received).await,
-        Protocol::AgentVault => agentvault::serve(route, received).await,
-        Protocol::AgentProtocol => agent_protocol::serve(route, received).await,
+    let spoken = route.settings.protocol.name;
+    match protocols.iter().find(|entry| entry.protocol.name == spoken) {
+        Some(entry) if route.upstream.is_none() => (entry.serve_own)(desk, received).await,
+        Some(entry) => (entry.serve)(route, received).await,
+        None => refuse(StatusCode::NOT_FOUND, "there is nothing here"),
     }
 }
 

@@ -21,12 +21,13 @@
 //! | `transport.rs` | paths and headers: what of them goes on |
 //! | `upstream.rs`, `credentials.rs` | sends on: own credentials, few headers, no redirects |
 //! | `slow_answer.rs` | hands answers back, at once or after heartbeats |
-//! | `hold.rs`, `sse.rs` | streams: events are held, judged, released |
+//! | `hold.rs`, `relay.rs`, `sse.rs` | streams: events are held, judged, released |
 //! | `body.rs` | heartbeats while a message is held; the work ends with its reader |
 //! | `cancel_upstream.rs` | cancels what nobody is going to read |
 //! | `judged_units.rs` | later views show what earlier ones showed |
 //! | `push.rs`, `addresses.rs` | webhooks, and which addresses may be called |
 //! | `own` | the guardian itself as an agent |
+//! | `protocols.rs` | the table of protocols |
 //! | one folder a protocol | its methods, shapes and refusals |
 
 mod a2a;
@@ -49,9 +50,11 @@ mod listen;
 mod modification;
 mod own;
 mod probe;
+mod protocols;
 mod push;
 mod query;
 mod receive;
+mod relay;
 mod route;
 mod settings;
 mod slow_answer;
@@ -63,9 +66,13 @@ mod transport;
 mod upstream;
 mod verdicts;
 
+#[cfg(test)]
+mod tests;
+
 pub use addresses::Callable;
 pub use credentials::ClientCredentials;
 pub use error::GatewayError;
 pub use listen::{Gateways, Own, Reload, Renewed};
 pub use probe::probe;
+pub use protocols::PROTOCOLS;
 pub use settings::{ClientAuth, DenyStyle, Direction, Listen, Protocol, RemoteGuardian, Settings, StreamMode};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::settings::{Protocol, Settings};
+use super::settings::Settings;
 use super::upstream::client;
 
 const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -21,11 +21,7 @@ pub async fn probe(settings: &Settings) -> Result<String, String> {
         .build()
         .map_err(|error| error.to_string())?;
     let under = base.as_str().trim_end_matches('/');
-    let places: &[&str] = match settings.protocol {
-        Protocol::A2a => &["/.well-known/agent-card.json", "/.well-known/agent.json"],
-        Protocol::AgentVault => &["/agent-card.json", ""],
-        Protocol::AgentProtocol => &["/", "/_discovery", "/describe"],
-    };
+    let places = settings.protocol.probes;
     let mut answered = None;
     for place in places {
         let mut request = http.get(format!("{under}{place}"));
@@ -40,9 +36,9 @@ pub async fn probe(settings: &Settings) -> Result<String, String> {
             Err(error) => return Err(format!("{base} cannot be reached: {}", error.without_url())),
         }
     }
-    match (settings.protocol, answered) {
+    match (places.contains(&""), answered) {
         // It need not show a card at all, and may show it elsewhere.
-        (Protocol::AgentVault, Some(status)) => Ok(format!("{base} answers (HTTP {}, no card there)", status.as_u16())),
+        (true, Some(status)) => Ok(format!("{base} answers (HTTP {}, no card there)", status.as_u16())),
         (_, Some(status)) => Err(format!(
             "{base} answers HTTP {} to {}",
             status.as_u16(),

@@ -17,7 +17,6 @@ use url::Url;
 use super::push::PUSH_PATH;
 use super::query::Query;
 use super::route::Route;
-use super::settings::Protocol;
 use super::tokens::TOKEN_PATH;
 use super::transport::{Transport, is_plain_path};
 use crate::telemetry::names;
@@ -225,13 +224,10 @@ fn check_origin(route: &Route, headers: &HeaderMap) -> Result<(), NotTaken> {
 /// What may be asked without a key: cards, which say that one is needed; tokens, which are asked for with a key in the form; and
 /// notifications, whose address nobody can guess.
 fn is_open(route: &Route, method: &Method, rest: &str) -> bool {
-    let card = match route.settings.protocol {
-        Protocol::A2a => rest.ends_with("/.well-known/agent-card.json") || rest.ends_with("/.well-known/agent.json"),
-        Protocol::AgentVault => rest.ends_with("/agent-card.json"),
-        Protocol::AgentProtocol => false,
-    };
-    let notification = route.settings.protocol == Protocol::A2a && rest.starts_with(PUSH_PATH);
-    let token = route.settings.protocol == Protocol::AgentVault && rest == TOKEN_PATH && route.gives_tokens();
+    let protocol = route.settings.protocol;
+    let card = protocol.cards.iter().any(|end| rest.ends_with(end));
+    let notification = protocol.notifies && rest.starts_with(PUSH_PATH);
+    let token = rest == TOKEN_PATH && route.gives_tokens();
     route.settings.client_keys.is_empty()
         || (*method == Method::GET && card)
         || (*method == Method::POST && (notification || token))

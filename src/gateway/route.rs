@@ -11,10 +11,10 @@ use url::Url;
 
 use super::denial::{Denial, Stage};
 use super::error::GatewayError;
-use super::json::{Bounds, Json, JsonFault, object};
-use super::judged_units::{Digest, JudgedUnits, Known, beginning};
+use super::json::{Json, object};
+use super::judged_units::{Digest, JudgedUnits, Known, beginning, opaque_identifiers};
 use super::push::Webhooks;
-use super::settings::{ClientAuth, Direction, Listen, Protocol, Settings};
+use super::settings::{ClientAuth, Direction, Listen, Settings};
 use super::tokens::Tokens;
 use super::transport::Transport;
 use super::upstream::{Room, Upstream, client};
@@ -114,9 +114,7 @@ impl Route {
     /// Whether callers can get tokens here.
     pub(super) fn gives_tokens(&self) -> bool {
         let settings = &self.settings;
-        settings.client_auth == ClientAuth::OAuth2
-            && settings.protocol == Protocol::AgentVault
-            && !settings.client_keys.is_empty()
+        settings.client_auth == ClientAuth::OAuth2 && settings.protocol.gives_tokens && !settings.client_keys.is_empty()
     }
 
     /// The headers of callers that go on unread, because the configuration says so.
@@ -134,12 +132,8 @@ impl Route {
     }
 
     /// Reads JSON within the bounds of this gateway.
-    pub(super) fn parse(&self, bytes: &[u8]) -> Result<Json, JsonFault> {
-        let bounds = Bounds {
-            depth: self.settings.max_depth,
-            values: 100_000,
-        };
-        Json::parse(bytes, &bounds)
+    pub(super) fn parse(&self, bytes: &[u8]) -> Result<Json, wire::RpcError> {
+        Json::parse(bytes, self.settings.max_depth, 100_000)
     }
 
     /// An address under this gateway.
@@ -197,12 +191,12 @@ impl Route {
         let question = question(view.clone());
         let known = self.judged.known(start, &view);
         let asked = match known {
-            Known::Bare => self.verdicts.ask_rules(&question).await?,
+            Known::Bare => self.ask_rules(&question).await?,
             Known::Released => {
                 self.verdicts.record(&question).await?;
                 None
             }
-            Known::New => self.verdicts.settle(&question).await?,
+            Known::New => self.settle(&question).await?,
         };
         let became = match asked {
             None => view.clone(),
@@ -219,22 +213,11 @@ impl Route {
         let Some(unread) = &transport.unread else {
             return Ok(());
         };
-        let scope = "transport";
         let digest: Digest = blake3::hash(unread.write().as_bytes()).into();
         if self.judged.was_let_through(digest) {
             return Ok(());
         }
-        let message = object([
-            ("jsonrpc", "2.0".into()),
-            ("id", scope.into()),
-            ("method", "message/send".into()),
-            ("params", object([(scope, unread.clone())])),
-        ]);
-        let question = Question {
-            method: "protocols/A2A",
-            params: object([("message", message), ("context", self.context(false))]),
-            stage: Stage::Request,
-        };
+        let question = self.beside(Stage::Request, "forwarded", unread.clone());
         let asked = match transport.is_identifiers() {
             true => self.verdicts.ask_rules(&question).await?,
             false => self.verdicts.settle(&question).await?,
@@ -243,6 +226,60 @@ impl Route {
             return Err(Denial::unmodifiable(Stage::Request));
         }
         self.judged.let_through(digest);
+        Ok(())
+    }
+
+    /// The step that something beside a message is judged as.
+    fn beside(&self, stage: Stage, name: &str, said: Json) -> Question {
+        let mut message = object([("jsonrpc", "2.0".into()), ("id", name.into())]);
+        if stage == Stage::Request {
+            message.set("method", "message/send");
+            message.set("params", object([(name, said)]));
+        } else {
+            message.set("result", object([(name, said)]));
+        }
+        let context = self.context(stage == Stage::Response);
+        Question {
+            method: "protocols/A2A",
+            params: object([("message", message), ("context", context)]),
+            stage,
+        }
+    }
+
+    /// Has a message judged; gives the parameters of its step where it was modified.
+    pub(super) async fn settle(&self, question: &Question) -> Result<Option<Json>, Denial> {
+        self.admit_identifiers(question).await?;
+        self.verdicts.settle(question).await
+    }
+
+    /// As [`settle`](Self::settle), of a message without words: rules look at it, no model is asked.
+    pub(super) async fn ask_rules(&self, question: &Question) -> Result<Option<Json>, Denial> {
+        self.admit_identifiers(question).await?;
+        self.verdicts.ask_rules(question).await
+    }
+
+    /// Has rules look at identifiers that may be credentials, each once. In a step they only surround what is said, and nothing that
+    /// surrounds a step is held back; here they go on.
+    async fn admit_identifiers(&self, question: &Question) -> Result<(), Denial> {
+        let message = question
+            .params
+            .get("payload")
+            .or_else(|| question.params.get("message"));
+        let digest = |text: &str| -> Digest { blake3::derive_key("aos-guardian identifier 1", text.as_bytes()) };
+        let mut named = message.map(opaque_identifiers).unwrap_or_default();
+        named.retain(|text| !self.judged.was_let_through(digest(text)));
+        if named.is_empty() {
+            return Ok(());
+        }
+        let said = Json::Array(named.iter().map(|text| Json::text(text.clone())).collect());
+        let asked = self
+            .verdicts
+            .ask_rules(&self.beside(question.stage, "identifiers", said))
+            .await?;
+        if asked.is_some() {
+            return Err(Denial::unmodifiable(question.stage));
+        }
+        named.iter().for_each(|text| self.judged.let_through(digest(text)));
         Ok(())
     }
 
@@ -277,7 +314,7 @@ impl Route {
         metrics::counter!(
             names::GATEWAY_EXCHANGES,
             "gateway" => self.settings.name.clone(),
-            "protocol" => self.settings.protocol.as_str(),
+            "protocol" => self.settings.protocol.name,
             "direction" => self.settings.direction.as_str(),
             "outcome" => outcome
         )

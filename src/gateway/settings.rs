@@ -11,26 +11,21 @@ use super::addresses::Callable;
 use super::credentials::ClientCredentials;
 use crate::model::OrganisationId;
 
-/// The protocol that a gateway speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Protocol {
-    /// A2A 0.2, 0.3 and 1.0.
-    A2a,
-    /// The AgentVault profile.
-    AgentVault,
-    /// Agent Protocol, 2025 draft.
-    AgentProtocol,
-}
-
-impl Protocol {
+/// A protocol that gateways speak.
+#[derive(Debug)]
+pub struct Protocol {
     /// The name in configuration and metrics.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Protocol::A2a => "a2a",
-            Protocol::AgentVault => "agentvault",
-            Protocol::AgentProtocol => "agent-protocol",
-        }
-    }
+    pub name: &'static str,
+    /// Whether a refused request can be told as a task.
+    pub denies_as_task: bool,
+    /// Whether callers can be given tokens.
+    pub gives_tokens: bool,
+    /// Whether agents send notifications to webhooks.
+    pub(super) notifies: bool,
+    /// How the paths end under which agents show their cards, to everybody.
+    pub(super) cards: &'static [&'static str],
+    /// Where an agent is asked whether it is there.
+    pub(super) probes: &'static [&'static str],
 }
 
 /// Whom a gateway guards.
@@ -107,7 +102,7 @@ pub struct Settings {
     /// Its name in logs, metrics and audit records.
     pub name: String,
     /// What it speaks.
-    pub protocol: Protocol,
+    pub protocol: &'static Protocol,
     /// Where it is reached.
     pub listen: Listen,
     /// The agent behind it; `None`: the guardian itself answers as an agent.

@@ -11,7 +11,8 @@ use http::StatusCode;
 
 use super::answer::{Answer, events_response, stream_response};
 use super::body::{self, Chunks, JSON_HEARTBEAT, Pulse, SSE_HEARTBEAT, Settled};
-use super::hold::{self, Dialect};
+use super::hold::Dialect;
+use super::relay::relay;
 use super::route::Route;
 use super::sse::Event;
 
@@ -44,9 +45,7 @@ pub(super) async fn respond<D: Dialect + Sync + 'static>(
         Settled::Done(Opened::Whole(answer)) => return answer.into_response(),
         Settled::Done(Opened::Last(events)) => return events_response(&events),
         Settled::Done(Opened::Stream(response, dialect)) => {
-            return stream_response(body::worked(SSE_HEARTBEAT, |out| {
-                hold::relay(route, response, *dialect, out)
-            }));
+            return stream_response(body::worked(SSE_HEARTBEAT, |out| relay(route, response, *dialect, out)));
         }
         Settled::Holding(opening) => opening,
     };
@@ -56,7 +55,7 @@ pub(super) async fn respond<D: Dialect + Sync + 'static>(
                 return;
             }
             match opening.await {
-                Opened::Stream(response, dialect) => hold::relay(route, response, *dialect, out).await,
+                Opened::Stream(response, dialect) => relay(route, response, *dialect, out).await,
                 Opened::Last(events) => send(&out, events).await,
                 Opened::Whole(answer) => send(&out, as_events(answer)).await,
             }

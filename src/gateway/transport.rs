@@ -77,8 +77,11 @@ impl Transport {
     }
 }
 
+/// Brings a header into its form; `None` where it does not fit.
+type Form = fn(&str) -> Option<String>;
+
 /// Headers that go on, and the form of each without words.
-const FORMS: [(&str, fn(&str) -> Option<String>); 4] = [
+const FORMS: [(&str, Form); 4] = [
     ("accept", accept),
     ("accept-language", accept_language),
     ("a2a-version", version),

@@ -10,7 +10,7 @@ use url::Url;
 
 use super::concatenated;
 use super::denial::{Denial, Stage};
-use super::json::{Bounds, Json};
+use super::json::Json;
 use super::modification::differs_in_strings_only;
 use super::step_verdict::StepVerdict;
 use crate::model::{Caller, Decision, Step};
@@ -306,7 +306,7 @@ impl Verdicts {
             (Decision::Modify, Some(step)) if step.method.allows_modification() => step,
             (Decision::Modify | Decision::Deny, _) => return Some(denial()),
         };
-        let request = Json::parse(modified.original.json().as_bytes(), &self.bounds()).ok();
+        let request = self.parse(modified.original.json().as_bytes());
         Some(
             request
                 .and_then(|mut request| request.remove("params"))
@@ -378,14 +378,11 @@ impl Verdicts {
             }
             body.extend_from_slice(&chunk);
         }
-        Json::parse(&body, &self.bounds()).ok()
+        self.parse(&body)
     }
 
-    fn bounds(&self) -> Bounds {
-        Bounds {
-            depth: self.limits.max_depth,
-            values: self.limits.max_nodes,
-        }
+    fn parse(&self, bytes: &[u8]) -> Option<Json> {
+        Json::parse(bytes, self.limits.max_depth, self.limits.max_nodes).ok()
     }
 }
 

@@ -42,6 +42,7 @@ pub use aos::Side;
 pub use decode::{decode, decode_received, decode_step};
 pub use encode::{Facts, Shown, encode_batch, encode_error, encode_ping, encode_verdict};
 pub use identifier::is_identifier;
+pub(crate) use json::{Kind, NodeId, Table};
 pub use jsonrpc::{RpcError, code};
 pub use leniency::Leniency;
 
@@ -70,6 +71,16 @@ impl Default for Limits {
             a2a_side: Side::Client,
         }
     }
+}
+
+/// Reads a JSON text into a table of its values, as strictly as requests are read.
+///
+/// # Errors
+///
+/// As [`decode`], for a text that is no JSON, has no single meaning, or leaves its bounds.
+pub(crate) fn read_json(text: &[u8], depth: usize, values: usize) -> Result<Table<'_>, RpcError> {
+    let bytes = text.len();
+    Ok(json::parse(text, json::Bounds { depth, values, bytes })?)
 }
 
 /// What a body holds.

@@ -158,7 +158,7 @@ async fn what_was_released_passes_again_in_its_place_and_is_recorded() {
         assert_eq!(view["result"]["artifacts"][2]["parts"][0]["text"], "alpha ", "{view}");
     }
     assert_eq!(judge.asked(), asked, "a model is asked once");
-    let records = guardian.records(asked + 10).await;
+    let records = guardian.records(asked + 12).await;
     let again = records.iter().filter(|record| record["source"] == "cache").count();
     assert_eq!(again, 8, "three events and a view, twice: {records:#?}");
 }

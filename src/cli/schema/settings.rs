@@ -1,6 +1,7 @@
 //! What the readers of guardian.toml hold its values to. A test compares each name and bound with what they say.
 
 use super::said::Said::{self, AtLeast, Between, Needs, OneOf, Share};
+use crate::gateway;
 
 /// What is said of each key, by its path.
 pub(super) fn said() -> Vec<(String, Said)> {
@@ -103,7 +104,10 @@ fn kept() -> Vec<(&'static str, Said)> {
 fn gateways() -> Vec<(&'static str, Said)> {
     vec![
         ("gateways", Needs(&["protocol", "listen"])),
-        ("gateways.protocol", OneOf(vec!["a2a", "agentvault", "agent-protocol"])),
+        (
+            "gateways.protocol",
+            OneOf(gateway::PROTOCOLS.iter().map(|entry| entry.protocol.name).collect()),
+        ),
         ("gateways.direction", OneOf(vec!["egress", "ingress"])),
         (
             "gateways.stream_mode",

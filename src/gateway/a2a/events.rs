@@ -56,10 +56,11 @@ impl Dialect for Events {
 
     /// What the event carries: the envelope of JSON-RPC is read here and written anew.
     fn read(&mut self, event: &Event) -> Result<Json, String> {
-        let value = self.route.parse(event.data.as_bytes()).map_err(|fault| {
+        let value = self.route.parse(event.data.as_bytes()).map_err(|error| {
             tracing::warn!(
                 gateway = self.route.settings.name,
-                "an event of a stream cannot be read: {fault}"
+                code = error.code,
+                "an event cannot be read"
             );
             "the agent behind the gateway sent an event that is not JSON".to_owned()
         })?;

@@ -59,7 +59,7 @@ fn read_rest(route: &Route, body: &[u8]) -> Result<Json, Answer> {
     match route.parse(body) {
         Ok(body @ Json::Object(_)) => Ok(body),
         Ok(_) => Err(refusal(StatusCode::BAD_REQUEST, -32600, "expected a JSON object")),
-        Err(fault) => Err(refusal(StatusCode::BAD_REQUEST, -32700, &fault.to_string())),
+        Err(fault) => Err(refusal(StatusCode::BAD_REQUEST, -32700, &fault.message)),
     }
 }
 

@@ -75,7 +75,7 @@ pub(super) async fn serve(route: Arc<Route>, mut received: Received) -> Response
         false => match route.parse(&body) {
             Ok(body @ Json::Object(_)) => body,
             Ok(_) => return refuse(StatusCode::UNPROCESSABLE_ENTITY, "expected a JSON object"),
-            Err(fault) => return refuse(StatusCode::UNPROCESSABLE_ENTITY, &fault.to_string()),
+            Err(fault) => return refuse(StatusCode::UNPROCESSABLE_ENTITY, &fault.message),
         },
     };
     let call = exchange::Call::new(op, id, body, &received);

@@ -54,7 +54,7 @@ async fn judge_call(route: &Route, call: &mut Json) -> Result<(), Denial> {
         params: object([("context", context), ("toolCallRequest", request)]),
         stage: Stage::Request,
     };
-    match route.verdicts.settle(&question).await? {
+    match route.settle(&question).await? {
         None => Ok(()),
         Some(params) => {
             let inputs = params.at(&["toolCallRequest", "inputs"]).map_or(&[][..], Json::items);

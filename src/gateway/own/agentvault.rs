@@ -16,7 +16,7 @@ use crate::gateway::route::Route;
 use crate::gateway::sse::Event;
 
 /// Answers a caller.
-pub(super) async fn serve(route: Desk, received: Received) -> Response {
+pub(in crate::gateway) async fn serve(route: Desk, received: Received) -> Response {
     if received.method == Method::GET && received.rest == "/agent-card.json" {
         return Answer::json(StatusCode::OK, card(&route).to_string()).into_response();
     }

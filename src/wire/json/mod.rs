@@ -21,7 +21,7 @@ pub(super) use parse::{Bounds, parse};
 
 /// What a node is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Null,
     Bool,
     Number,
@@ -32,7 +32,7 @@ pub(super) enum Kind {
 
 /// The handle of a node: its index in document order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct NodeId(u32);
+pub(crate) struct NodeId(u32);
 
 /// One value of the document.
 #[derive(Clone, Copy, Debug)]
@@ -81,7 +81,7 @@ impl Node {
 
 /// A parsed document.
 #[derive(Debug)]
-pub(super) struct Table<'j> {
+pub(crate) struct Table<'j> {
     text: &'j str,
     nodes: Vec<Node>,
     strings: usize,
@@ -94,7 +94,7 @@ impl<'j> Table<'j> {
     }
 
     /// The whole document.
-    pub(super) const ROOT: NodeId = NodeId(0);
+    pub(crate) const ROOT: NodeId = NodeId(0);
 
     fn node(&self, id: NodeId) -> Node {
         self.nodes.get(id.0 as usize).copied().unwrap_or(Node::NOTHING)
@@ -105,7 +105,7 @@ impl<'j> Table<'j> {
     }
 
     /// What the node is.
-    pub(super) fn kind(&self, id: NodeId) -> Kind {
+    pub(crate) fn kind(&self, id: NodeId) -> Kind {
         self.node(id).kind
     }
 
@@ -116,13 +116,13 @@ impl<'j> Table<'j> {
     }
 
     /// The node as it is written.
-    pub(super) fn raw(&self, id: NodeId) -> &'j str {
+    pub(crate) fn raw(&self, id: NodeId) -> &'j str {
         let node = self.node(id);
         self.slice(node.start, node.end)
     }
 
     /// The name of the member that this node is, unescaped.
-    pub(super) fn key(&self, id: NodeId) -> Option<Cow<'j, str>> {
+    pub(crate) fn key(&self, id: NodeId) -> Option<Cow<'j, str>> {
         let node = self.node(id);
         if !node.has_key() {
             return None;
@@ -135,7 +135,7 @@ impl<'j> Table<'j> {
     }
 
     /// The value of a string node, unescaped.
-    pub(super) fn text(&self, id: NodeId) -> Option<Cow<'j, str>> {
+    pub(crate) fn text(&self, id: NodeId) -> Option<Cow<'j, str>> {
         let node = self.node(id);
         (node.kind == Kind::String).then(|| escape::unescape(self.slice(node.start + 1, node.end.saturating_sub(1))))
     }
@@ -156,7 +156,7 @@ impl<'j> Table<'j> {
     }
 
     /// The direct children of an array or object, in document order.
-    pub(super) fn children(&self, id: NodeId) -> Children<'_, 'j> {
+    pub(crate) fn children(&self, id: NodeId) -> Children<'_, 'j> {
         Children {
             table: self,
             next: id.0 + 1,
@@ -230,7 +230,7 @@ impl<'j> Table<'j> {
 
 /// The direct children of a node.
 #[derive(Clone, Debug)]
-pub(super) struct Children<'t, 'j> {
+pub(crate) struct Children<'t, 'j> {
     table: &'t Table<'j>,
     next: u32,
     end: u32,

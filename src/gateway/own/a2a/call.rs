@@ -62,7 +62,7 @@ impl Call {
             call.params = match route.parse(&received.body) {
                 Ok(body @ Json::Object(_)) => body,
                 Ok(_) => return Err(call.refused(&Fault::InvalidParams("expected a JSON object".to_owned()))),
-                Err(fault) => return Err(call.refused(&Fault::InvalidParams(fault.to_string()))),
+                Err(fault) => return Err(call.refused(&Fault::InvalidParams(fault.message))),
             };
         }
         for (name, value) in received.query.pairs() {

@@ -20,7 +20,7 @@ use crate::gateway::receive::Received;
 use crate::gateway::sse::Event;
 
 /// Answers a caller.
-pub(super) async fn serve(desk: Desk, received: Received) -> Response {
+pub(in crate::gateway) async fn serve(desk: Desk, received: Received) -> Response {
     let shows_card = ["/.well-known/agent-card.json", "/.well-known/agent.json"].contains(&received.rest.as_str());
     if received.method == Method::GET && shows_card {
         return Answer::json(StatusCode::OK, shapes::card(&desk).to_string()).into_response();

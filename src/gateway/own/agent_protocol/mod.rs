@@ -38,7 +38,7 @@ fn json_answer(value: &Value) -> Response {
 }
 
 /// Answers a caller.
-pub(super) async fn serve(desk: Desk, received: Received) -> Response {
+pub(in crate::gateway) async fn serve(desk: Desk, received: Received) -> Response {
     let path = received.rest.trim_matches('/').to_owned();
     let mut segments: Vec<&str> = path.split('/').collect();
     let at_root = segments == [""];

@@ -1,0 +1,62 @@
+//! The protocols that gateways speak: one line each.
+
+use std::sync::Arc;
+
+use axum::response::Response;
+use futures_util::future::BoxFuture;
+
+use super::own::{self, Desk};
+use super::receive::Received;
+use super::route::Route;
+use super::settings::Protocol;
+use super::{a2a, agent_protocol, agentvault};
+
+/// A line of the table.
+pub struct Entry {
+    /// What is known of the protocol without speaking it.
+    pub protocol: Protocol,
+    /// Answers a caller of the agent behind the gateway.
+    pub(super) serve: fn(Arc<Route>, Received) -> BoxFuture<'static, Response>,
+    /// Answers a caller of the guardian itself.
+    pub(super) serve_own: fn(Desk, Received) -> BoxFuture<'static, Response>,
+}
+
+/// Every protocol.
+pub static PROTOCOLS: [Entry; 3] = [
+    Entry {
+        protocol: Protocol {
+            name: "a2a",
+            denies_as_task: true,
+            gives_tokens: false,
+            notifies: true,
+            cards: &["/.well-known/agent-card.json", "/.well-known/agent.json"],
+            probes: &["/.well-known/agent-card.json", "/.well-known/agent.json"],
+        },
+        serve: |route, received| Box::pin(a2a::serve(route, received)),
+        serve_own: |desk, received| Box::pin(own::a2a::serve(desk, received)),
+    },
+    Entry {
+        protocol: Protocol {
+            name: "agentvault",
+            denies_as_task: false,
+            gives_tokens: true,
+            notifies: false,
+            cards: &["/agent-card.json"],
+            probes: &["/agent-card.json", ""],
+        },
+        serve: |route, received| Box::pin(agentvault::serve(route, received)),
+        serve_own: |desk, received| Box::pin(own::agentvault::serve(desk, received)),
+    },
+    Entry {
+        protocol: Protocol {
+            name: "agent-protocol",
+            denies_as_task: true,
+            gives_tokens: false,
+            notifies: false,
+            cards: &[],
+            probes: &["/", "/_discovery", "/describe"],
+        },
+        serve: |route, received| Box::pin(agent_protocol::serve(route, received)),
+        serve_own: |desk, received| Box::pin(own::agent_protocol::serve(desk, received)),
+    },
+];
