@@ -34,6 +34,7 @@ mod thresholds;
 mod train;
 mod training_features;
 mod vocabulary;
+mod vocabulary_builder;
 mod voice;
 mod windows;
 mod words;
@@ -52,7 +53,8 @@ pub use step_context::{AsWritten, Listener, Unmask};
 pub use thresholds::{Aims, heads};
 pub use train::{Example, HeldOut, Made, Random, Trained, held_out};
 pub use training_features::{TrainingFeatures, WindowFeatures};
-pub use vocabulary::{Vocabulary, VocabularyBuilder};
+pub use vocabulary::Vocabulary;
+pub use vocabulary_builder::VocabularyBuilder;
 pub use voice::{Part, Voice};
 
 /// What an organisation makes of the scorer.

@@ -443,7 +443,7 @@ fn is_mark(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::vocabulary::VocabularyBuilder;
+    use super::super::vocabulary_builder::VocabularyBuilder;
     use super::*;
     use crate::model::Origin;
     use crate::model::testing::step_with;

@@ -170,7 +170,13 @@ fn small_chains_are_stopped_by_rules_alone_and_their_twins_pass() {
     let missed: Vec<&String> = passed.difference(&stopped).collect();
     assert_eq!(
         missed,
-        ["sessions/consent-cc-grows-x"],
+        // An order in secret alone is a question for a model; without one, the scorer stops the last three.
+        [
+            "sessions/consent-cc-grows-x",
+            "sessions/out-branch-name-x",
+            "sessions/out-spell-split-x",
+            "sessions/server-prompt-get-x"
+        ],
         "with {} stopped",
         stopped.len()
     );

@@ -401,7 +401,7 @@ async fn where_incomplete(judge: &ScriptedJudge, way: &str) -> (TestGuardian, te
 async fn a_policy_says_whether_steps_may_act_in_a_session_whose_beginning_is_not_known() {
     let call = tool_call("show_job", "name", &json!("nightly report"));
     for (way, decision, source, asked) in [
-        ("note", "allow", "rules", 0),
+        ("note", "allow", "local", 0),
         ("ask", "allow", "judge", 1),
         ("deny", "deny", "rules", 0),
     ] {

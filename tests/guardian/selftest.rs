@@ -116,7 +116,7 @@ async fn a_judge_that_knows_its_work_passes_and_one_that_does_not_is_found_out()
     let (code, text) = doctor(folder.path(), &[]).await;
     assert_eq!(code, 1, "{text}");
     assert!(
-        text.contains("4 of 10 known harmful steps stopped by the judge; not: bad-phishing"),
+        text.contains("3 of 10 known harmful steps stopped by the judge; not: bad-phishing"),
         "{text}"
     );
     let asked = judge.asked();

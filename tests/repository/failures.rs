@@ -58,7 +58,10 @@ fn every_failure_is_on_the_page_and_nothing_else() {
         .chain(codes(ANSWER).into_values())
         .collect();
     assert!(expected.len() > 30, "{expected:?}");
-    let literal = Regex::new(r#"(?m)(?:code: |failure\(\s*|pub const \w+: &str = |NoConnection::\w+(?: \| NoConnection::\w+)* => )"([a-z_]+)""#).unwrap();
+    let literal = Regex::new(
+        r#"(?m)(?:code: |failure\(\s*|const \w+: &str = |NoConnection::\w+(?: \| NoConnection::\w+)* => )"([a-z_]+)""#,
+    )
+    .unwrap();
     for source in REST {
         let code = source.split("#[cfg(test)]").next().unwrap();
         expected.extend(literal.captures_iter(code).map(|found| found[1].to_owned()));
