@@ -43,6 +43,7 @@
 //! | [`audit`] | one record for each decision; tickets that cannot be forgotten |
 //! | [`pipeline`] | the stages in order |
 //! | [`gateway`] | enforcing proxies before agents that speak other protocols: observe, decide, relay |
+//! | [`hook`] | hooks of coding agents: their events as steps, their answers, their settings |
 //! | [`server`] | routes, credentials, health, metrics |
 //! | [`eval`] | labelled steps and what happened before them, batches and recordings, figures, comparison |
 //! | [`selftest`] | steps of which everybody knows what has to become of them; canaries for the judge |
@@ -77,6 +78,7 @@ pub mod cli;
 pub mod config;
 pub mod eval;
 pub mod gateway;
+pub mod hook;
 pub mod judge;
 pub mod limit;
 pub mod llm;

@@ -9,6 +9,7 @@ mod checks;
 mod config;
 mod doctor;
 mod eval;
+mod hook;
 mod input;
 mod judge;
 mod output;
@@ -69,6 +70,9 @@ enum Command {
     Replay(replay::Arguments),
     /// Train the local judge's scorer on labelled steps.
     Train(Box<train::Arguments>),
+    /// Guard a coding agent: answer its hooks, and write them into its settings.
+    #[command(subcommand)]
+    Hook(hook::Command),
     /// Check that everything works, from the configuration to the judge's verdicts.
     Doctor(doctor::Arguments),
 }
@@ -160,6 +164,8 @@ enum Ended {
     Denied,
     UnderThreshold,
     Failed,
+    /// A hook that programs have to take for a denial.
+    HookFailed,
 }
 
 impl From<Ended> for ExitCode {
@@ -170,6 +176,7 @@ impl From<Ended> for ExitCode {
             Ended::Denied => 20,
             Ended::UnderThreshold => 3,
             Ended::Failed => 1,
+            Ended::HookFailed => 2,
         })
     }
 }
@@ -205,6 +212,7 @@ fn run(command: Command) -> anyhow::Result<Ended> {
         Command::Config(command) => config::run(&command),
         Command::Eval(command) => runtime()?.block_on(eval::run(&command)),
         Command::Replay(arguments) => runtime()?.block_on(replay::run(&arguments)),
+        Command::Hook(command) => hook::run(&command),
         Command::Train(arguments) => runtime()?.block_on(train::run(&arguments)),
         Command::Doctor(arguments) => runtime()?.block_on(doctor::run(&arguments)),
     }

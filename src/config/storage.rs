@@ -81,6 +81,7 @@ impl Reader<'_> {
             Some(text) => Ok(Some(session::Kept {
                 directory: self.path(text),
                 bytes,
+                wait: Duration::ZERO,
             })),
         }
     }

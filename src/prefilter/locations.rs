@@ -12,7 +12,7 @@ use crate::text::keywords::{Keywords, Word};
 
 use crate::prefilter::words::locations_names::{
     ACCOUNTS, AGENTS, BUILDS, CREDENTIALS, DISPOSABLE, DISPOSABLE_ENDS, DISPOSABLE_INSIDE, ENVIRONMENTS,
-    HARMLESS_DEVICES, HISTORIES, HOOKS, LOGINS, MEMORY, NEEDED, NO_SECRETS, OFTEN_GLOBBED, PASSWORD_HASHES, PERSONAL,
+    GUARDS, HARMLESS_DEVICES, HISTORIES, HOOKS, LOGINS, MEMORY, NEEDED, NO_SECRETS, OFTEN_GLOBBED, PASSWORD_HASHES, PERSONAL,
     PIPELINES, PRIVATE_KEYS, PRIVILEGES, ROTATED, STARTUPS, SYSTEM_DEEPER, SYSTEM_INSIDE, SYSTEM_TOPS, VAULTS,
 };
 use spelling::{homely, is_home, spell_out};
@@ -86,6 +86,8 @@ impl Secret {
 /// What a file steers when somebody writes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Steering {
+    /// What watches an agent: its hooks, and the guardian's own files.
+    Guard,
     /// What an agent reads as instructions or settings.
     Agent,
     /// What an editor or a version control system runs by itself.
@@ -335,6 +337,7 @@ impl Location {
             (&LOGINS, Steering::Login),
             (&PRIVILEGES, Steering::Privilege),
             (&STARTUPS, Steering::Startup),
+            (&GUARDS, Steering::Guard),
             (&AGENTS, Steering::Agent),
             (&HOOKS, Steering::Hook),
             (&PIPELINES, Steering::Pipeline),
@@ -351,7 +354,7 @@ impl Location {
     /// Whether the path fits an entry of a list. Most fit none of any, which one pass over it tells.
     fn listed(&self) -> impl Fn(&[&str]) -> bool {
         static PARTS: LazyLock<Keywords> = LazyLock::new(|| {
-            let lists: [&[&str]; 17] = [
+            let lists: [&[&str]; 18] = [
                 &PASSWORD_HASHES,
                 &MEMORY,
                 &PRIVATE_KEYS,
@@ -365,6 +368,7 @@ impl Location {
                 &LOGINS,
                 &PRIVILEGES,
                 &STARTUPS,
+                &GUARDS,
                 &AGENTS,
                 &HOOKS,
                 &PIPELINES,

@@ -29,6 +29,7 @@ rule_keys! {
         BroadDelete = "broad_delete",
         LoginWrite = "login_write",
         StartupWrite = "startup_write",
+        GuardWrite = "guard_write",
         AgentWrite = "agent_write",
         AutomationWrite = "automation_write",
     }
@@ -173,6 +174,7 @@ fn troubles(text: &str, effect: Effect) -> Vec<Trouble> {
     match effect {
         Effect::Read => {}
         Effect::Write => of_writing(&location, &mut troubles),
+        Effect::Delete if location.steering() == Some(Steering::Guard) => troubles.push(Trouble::GuardWrite),
         Effect::Delete => match location.breadth() {
             Breadth::Everything | Breadth::Home | Breadth::SystemDirectory => {
                 troubles.push(Trouble::BroadDelete);
@@ -267,6 +269,7 @@ fn of_writing(location: &Location, troubles: &mut Vec<Trouble>) {
     match location.steering() {
         Some(Steering::Login | Steering::Privilege) => troubles.push(Trouble::LoginWrite),
         Some(Steering::Startup) => troubles.push(Trouble::StartupWrite),
+        Some(Steering::Guard) => troubles.push(Trouble::GuardWrite),
         Some(Steering::Agent) => troubles.push(Trouble::AgentWrite),
         Some(Steering::Hook | Steering::Pipeline) => troubles.push(Trouble::AutomationWrite),
         None if location.is_system() => troubles.push(Trouble::SystemWrite),

@@ -43,6 +43,8 @@ pub struct Kept {
     pub directory: PathBuf,
     /// Bytes that it may take.
     pub bytes: u64,
+    /// How long another guardian may go on using it.
+    pub wait: Duration,
 }
 
 impl Settings {

@@ -46,6 +46,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         ],
     ),
     ("gateway", &["model", "wire", "pipeline", "telemetry", "work"]),
+    ("hook", &["model", "wire", "pipeline"]),
     ("server", &["model", "wire", "pipeline", "telemetry", "work"]),
     (
         "eval",
@@ -114,6 +115,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "audit",
             "pipeline",
             "gateway",
+            "hook",
             "server",
             "session",
             "tools",

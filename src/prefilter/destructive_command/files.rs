@@ -168,6 +168,10 @@ pub(super) fn deleted(path: &str, depth: Depth, call: &Call, seen: &mut Dangers)
         seen.add(Danger::DeleteNeeded, call);
         return;
     }
+    if location.steering() == Some(Steering::Guard) {
+        seen.add(Danger::GuardOff, call);
+        return;
+    }
     if is_log(&location) {
         seen.add(Danger::LogWipe, call);
         return;
@@ -340,6 +344,7 @@ pub(super) fn written(path: &str, how: Written, call: &Call, seen: &mut Dangers)
             seen.add(Danger::ShellStartup, call);
         }
         Some(Steering::Startup) => seen.add(Danger::Persistence, call),
+        Some(Steering::Guard) => seen.add(Danger::GuardOff, call),
         Some(Steering::Agent | Steering::Hook | Steering::Pipeline) => {
             seen.add(Danger::SteeringWrite, call);
         }

@@ -80,6 +80,7 @@ rule_keys! {
         Tunnel = "tunnel",
         Persistence = "persistence",
         ShellStartup = "shell_startup",
+        GuardOff = "guard_off",
         SteeringWrite = "steering_write",
         SystemWrite = "system_write",
         Accounts = "accounts",

@@ -37,7 +37,7 @@ pub(super) fn is_recipe(path: &str) -> bool {
 pub fn becomes_of(path: &str) -> Option<FileUse> {
     let location = Location::of(path);
     match location.steering() {
-        Some(Steering::Agent) => Some(FileUse::Steers),
+        Some(Steering::Guard | Steering::Agent) => Some(FileUse::Steers),
         Some(Steering::Startup | Steering::Hook | Steering::Pipeline | Steering::Login) => Some(FileUse::Runs),
         Some(Steering::Privilege) | None => (is_recipe(path) || location.is_build()).then_some(FileUse::Runs),
     }

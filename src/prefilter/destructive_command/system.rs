@@ -97,6 +97,9 @@ fn protections(call: &Call, seen: &mut Dangers) {
     if matches!(call.program.as_str(), "iptables" | "ip6tables") && flushes {
         seen.add(Danger::DefenceOff, call);
     }
+    if call.program == "guardian" && call.has("hook") && call.has("uninstall") {
+        seen.add(Danger::GuardOff, call);
+    }
 }
 
 fn traces(call: &Call, seen: &mut Dangers) {

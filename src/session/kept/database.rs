@@ -2,7 +2,7 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -63,16 +63,22 @@ pub(super) struct Database {
     connection: Connection,
 }
 
-/// Takes the folder for this process, and makes it where there is none.
-pub(super) fn lock(directory: &Path) -> Result<File, KeptError> {
+/// Takes the folder for this process, and makes it where there is none. Waits so long for another process.
+pub(super) fn lock(directory: &Path, wait: Duration) -> Result<File, KeptError> {
+    /// How long until it is tried again.
+    const AGAIN: Duration = Duration::from_millis(5);
+    let until = Instant::now() + wait;
     let unusable = |at: &Path, why| KeptError::Unusable { at: at.to_owned(), why };
     make(directory).map_err(|why| unusable(directory, why))?;
     let path = directory.join(LOCK);
     let file = private(&path).map_err(|why| unusable(&path, why))?;
-    match file.try_lock() {
-        Ok(()) => Ok(file),
-        Err(TryLockError::WouldBlock) => Err(KeptError::InUse(directory.to_owned())),
-        Err(TryLockError::Error(why)) => Err(unusable(&path, why)),
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) if Instant::now() < until => std::thread::sleep(AGAIN),
+            Err(TryLockError::WouldBlock) => return Err(KeptError::InUse(directory.to_owned())),
+            Err(TryLockError::Error(why)) => return Err(unusable(&path, why)),
+        }
     }
 }
 

@@ -77,7 +77,7 @@ impl KeptSessions {
     ///
     /// When it cannot be used, or another guardian uses it.
     pub fn open(settings: Settings, kept: &Kept) -> Result<Self, KeptError> {
-        let lock = database::lock(&kept.directory)?;
+        let lock = database::lock(&kept.directory, kept.wait)?;
         let forgotten = Arc::new(Forgotten::default());
         let writing = Database::open(&kept.directory, kept.bytes)?;
         let reading = Database::open(&kept.directory, kept.bytes)?;

@@ -51,6 +51,7 @@ fn open(folder: &std::path::Path, bytes: u64) -> (Arc<KeptSessions>, Memory) {
     let kept = Kept {
         directory: folder.to_owned(),
         bytes,
+        wait: Duration::ZERO,
     };
     let store = Arc::new(KeptSessions::open(Settings::default(), &kept).unwrap());
     (Arc::clone(&store), Memory::new(store, Nameless::Alone))

@@ -1,0 +1,196 @@
+//! Asking about an event: an AOS server, or the guardian of this process. Both answer with the same bytes, which are read once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::Value;
+use url::{Host, Url};
+
+use super::event::Event;
+use super::program::Program;
+use super::question::{edited, question};
+use super::ruling::{OnFailure, Ruling};
+use crate::model::Caller;
+use crate::pipeline::{Guardian, Recorded};
+use crate::wire::{self, code};
+
+/// The largest answer that is read, in bytes: a modified request is not much larger than the request.
+const LARGEST_ANSWER: usize = 32 * 1024 * 1024;
+
+/// A server that is asked.
+#[derive(Clone, Debug)]
+pub struct Server {
+    /// Its address.
+    pub url: Url,
+    /// Its key, where it asks for one.
+    pub key: Option<SecretString>,
+}
+
+/// Who is asked.
+pub enum Answerer {
+    /// A server.
+    Server(Server),
+    /// The guardian of this process.
+    Here {
+        /// It.
+        guardian: Arc<Guardian>,
+        /// On whose behalf.
+        caller: Caller,
+        /// How large a step may be.
+        limits: wire::Limits,
+    },
+}
+
+/// Why there is no answer.
+enum Unanswered {
+    /// Nobody could say anything; the posture decides.
+    Unavailable(String),
+    /// The question was not taken.
+    Refused(String),
+}
+
+impl Answerer {
+    /// What becomes of an event. Later than the deadline is no answer.
+    pub async fn rule(&self, program: &Program, event: &Event, deadline: Duration, posture: OnFailure) -> Ruling {
+        let id = uuid::Uuid::new_v4().to_string();
+        let Some(question) = question(program, event, &id) else {
+            return Ruling::Go;
+        };
+        let asking = async {
+            match self {
+                Answerer::Server(server) => server.ask(question.to_string()).await,
+                Answerer::Here {
+                    guardian,
+                    caller,
+                    limits,
+                } => ask_here(guardian, caller, limits, question.to_string()).await,
+            }
+        };
+        match tokio::time::timeout(deadline, asking).await {
+            Ok(Ok(answer)) => ruling(event, &answer, &id, posture),
+            Ok(Err(Unanswered::Unavailable(why))) => Ruling::unanswered(event, &why, posture),
+            Ok(Err(Unanswered::Refused(why))) => Ruling::refused(event, &why),
+            Err(_) => Ruling::unanswered(event, "the guardian did not answer in time", posture),
+        }
+    }
+}
+
+/// What an AOS answer says of an event.
+fn ruling(event: &Event, answer: &Value, id: &str, posture: OnFailure) -> Ruling {
+    if let Some(error) = answer.get("error") {
+        let why = error.get("message").and_then(Value::as_str).unwrap_or("an error");
+        return match error.get("code").and_then(Value::as_i64) {
+            Some(code::UNDECIDED | code::OVERLOADED | code::INTERNAL) => {
+                Ruling::unanswered(event, why, posture)
+            }
+            Some(_) | None => Ruling::refused(event, why),
+        };
+    }
+    let text = |pointer: &str| answer.pointer(pointer).and_then(Value::as_str);
+    if text("/id") != Some(id) {
+        return Ruling::refused(event, "the answer belongs to another question");
+    }
+    let decision_id = text("/result/data/decisionId").filter(|id| !id.is_empty());
+    match text("/result/decision") {
+        Some("allow") => Ruling::Go,
+        Some("modify") => {
+            let params = answer.pointer("/result/modifiedRequest/params");
+            match params.and_then(|params| edited(event, params)) {
+                Some(edited) => Ruling::Edit(edited),
+                None => Ruling::denied(event, "This could only go on in an edited form, which is not possible here.", decision_id),
+            }
+        }
+        Some("deny") => Ruling::denied(event, text("/result/message").unwrap_or("This is denied."), decision_id),
+        Some(_) | None => Ruling::refused(event, "the answer is none of an AOS guardian"),
+    }
+}
+
+impl Server {
+    async fn ask(&self, body: String) -> Result<Value, Unanswered> {
+        let unavailable = |what: &str| Unanswered::Unavailable(format!("{what} at {}", self.shown()));
+        let mut http = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
+        if self.is_here() {
+            // A proxy for the world outside has nothing to do with this machine.
+            http = http.no_proxy();
+        }
+        let http = http.build().map_err(|_| unavailable("nothing can be sent"))?;
+        let mut request = http
+            .post(self.url.clone())
+            .header(http::header::CONTENT_TYPE, "application/json")
+            .body(body);
+        if let Some(key) = &self.key {
+            request = request.bearer_auth(key.expose_secret());
+        }
+        let mut response = request
+            .send()
+            .await
+            .map_err(|_| unavailable("there is no answer from the guardian"))?;
+        let status = response.status();
+        let mut body = Vec::new();
+        let broken = |_| unavailable("the answer broke off");
+        while let Some(chunk) = response.chunk().await.map_err(broken)? {
+            if body.len() + chunk.len() > LARGEST_ANSWER {
+                return Err(Unanswered::Refused("its answer is too large".to_owned()));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        match serde_json::from_slice(&body) {
+            Ok(answer) => Ok(answer),
+            Err(_) if status.is_server_error() => Err(unavailable(&format!("HTTP {}", status.as_u16()))),
+            Err(_) => Err(Unanswered::Refused(format!(
+                "HTTP {} without an answer in JSON, at {}",
+                status.as_u16(),
+                self.shown()
+            ))),
+        }
+    }
+
+    /// Whether it is on this machine.
+    fn is_here(&self) -> bool {
+        match self.url.host() {
+            Some(Host::Ipv4(address)) => address.is_loopback(),
+            Some(Host::Ipv6(address)) => address.is_loopback(),
+            Some(Host::Domain(name)) => name == "localhost",
+            None => false,
+        }
+    }
+
+    /// The address without what may be secret in it.
+    fn shown(&self) -> String {
+        self.url.origin().ascii_serialization()
+    }
+}
+
+async fn ask_here(
+    guardian: &Arc<Guardian>,
+    caller: &Caller,
+    limits: &wire::Limits,
+    question: String,
+) -> Result<Value, Unanswered> {
+    let decoded = wire::decode_step(question, limits);
+    let (id, step) = decoded.map_err(|error| Unanswered::Refused(error.message))?;
+    let admitted = guardian
+        .admit(caller)
+        .map_err(|refused| Unanswered::Unavailable(refused.to_string()))?;
+    let guardian = Arc::clone(guardian);
+    // A task of its own: it is recorded, and remembered, also where this one is given up.
+    let decided = tokio::spawn(async move { guardian.decide(&admitted, step).await }).await;
+    let decided = decided.map_err(|_| Unanswered::Unavailable("the guardian broke down".to_owned()))?;
+    if decided.recorded == Recorded::No {
+        return Err(Unanswered::Unavailable("the decision could not be recorded".to_owned()));
+    }
+    let facts = wire::Facts {
+        decision_id: decided.decision_id.clone(),
+        duration_ms: 0.0,
+    };
+    let shown = wire::Shown {
+        reasoning: false,
+        findings: false,
+        coverage: false,
+        cost: false,
+        local: false,
+    };
+    let answer = wire::encode_verdict(&id, &decided.verdict, &facts, &shown);
+    serde_json::from_slice(&answer).map_err(|_| Unanswered::Unavailable("the answer cannot be read".to_owned()))
+}

@@ -1,0 +1,186 @@
+//! What a program tells its hook: one JSON object, of which the event's name and the session are the least.
+
+use serde_json::{Map, Value};
+
+/// What happens when an event of a program is raised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Somebody gives the agent a task.
+    Prompt,
+    /// A tool is about to run.
+    Call,
+    /// A tool has run; what it returned can be withheld or replaced.
+    Result,
+    /// A tool has run; the program shows what it returned whatever the hook says.
+    ShownResult,
+}
+
+/// An event that a program has a hook for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Row {
+    /// Its name in the input.
+    pub(super) name: &'static str,
+    pub(super) kind: Kind,
+    /// The tool, where the input names none.
+    pub(super) tool: &'static str,
+}
+
+impl Row {
+    pub(super) const fn new(name: &'static str, kind: Kind) -> Self {
+        Self { name, kind, tool: "" }
+    }
+}
+
+/// A call of a tool.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Call {
+    /// What the call shares with its result.
+    pub(super) id: String,
+    pub(super) tool: String,
+    pub(super) input: Value,
+}
+
+/// What happens.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Moment {
+    /// Words of the user.
+    Prompt(String),
+    /// Words that start a turn and are not the user's: a schedule, a wake-up, a poll.
+    Trigger { source: String, text: String },
+    /// A tool is about to run.
+    Call(Call),
+    /// A tool has run.
+    Result { call: Call, output: Value, shown: Shown },
+    /// Nothing that is judged: a session starts or ends, a turn ends, or the program has an event that has no words.
+    Nothing,
+}
+
+/// Whether the agent reads a result whatever the hook says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// What the hook says is done.
+    AsRuled,
+    /// It is.
+    Anyway,
+}
+
+/// One event of a session.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event {
+    /// Its name, as the program calls it.
+    pub(super) name: String,
+    /// The session's id, as the program calls it.
+    pub(super) session: String,
+    pub(super) moment: Moment,
+}
+
+/// Why an input is no event.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unreadable {
+    /// There is none.
+    #[error("expected one JSON object on standard input, found nothing")]
+    Empty,
+    /// It is none.
+    #[error("expected one JSON object on standard input, found something else: {0}")]
+    NotJson(String),
+    /// Something is missing that every event has.
+    #[error("expected `{0}` in the input of the hook, a string that is not empty")]
+    Missing(&'static str),
+}
+
+/// Names under which programs give the result of a tool, and those under which they name the session.
+const RESULTS: &[&str] = &["tool_response", "tool_result", "tool_output", "error", "content"];
+const SESSIONS: &[&str] = &["conversation_id", "session_id"];
+/// What a call consists of, where a program gives no `tool_input`.
+const INPUTS: &[&str] = &["command", "cwd", "file_path", "url"];
+/// Who may have written a prompt that counts as the user's word.
+const USERS: &[&str] = &["user", "sdk"];
+
+impl Event {
+    /// Reads the input of a hook of a program that has these events.
+    ///
+    /// # Errors
+    ///
+    /// When it is no JSON object, or lacks its event or its session.
+    pub(super) fn read(rows: &[Row], input: &[u8]) -> Result<Self, Unreadable> {
+        if input.trim_ascii().is_empty() {
+            return Err(Unreadable::Empty);
+        }
+        let input: Map<String, Value> =
+            serde_json::from_slice(input).map_err(|error| Unreadable::NotJson(error.to_string()))?;
+        let name = text(&input, &["hook_event_name"]).ok_or(Unreadable::Missing("hook_event_name"))?;
+        let row = rows.iter().find(|row| row.name == name);
+        let moment = row.map_or(Moment::Nothing, |row| moment(row, &input));
+        let session = match text(&input, SESSIONS) {
+            Some(session) => session,
+            None if moment == Moment::Nothing => String::new(),
+            None => return Err(Unreadable::Missing("session_id")),
+        };
+        Ok(Self { name, session, moment })
+    }
+
+    /// Whether there is nothing in it to be judged.
+    pub fn is_silent(&self) -> bool {
+        self.moment == Moment::Nothing
+    }
+}
+
+fn moment(row: &Row, input: &Map<String, Value>) -> Moment {
+    match row.kind {
+        Kind::Prompt => {
+            let text_of_prompt = text(input, &["prompt"]).unwrap_or_default();
+            match text(input, &["source"]) {
+                Some(source) if !USERS.contains(&source.as_str()) => Moment::Trigger {
+                    source,
+                    text: text_of_prompt,
+                },
+                Some(_) | None => Moment::Prompt(text_of_prompt),
+            }
+        }
+        Kind::Call => Moment::Call(call(row, input)),
+        Kind::Result | Kind::ShownResult => Moment::Result {
+            call: call(row, input),
+            output: output(input),
+            shown: match row.kind {
+                Kind::ShownResult => Shown::Anyway,
+                Kind::Prompt | Kind::Call | Kind::Result => Shown::AsRuled,
+            },
+        },
+    }
+}
+
+fn call(row: &Row, event: &Map<String, Value>) -> Call {
+    let tool = text(event, &["tool_name"]).unwrap_or_else(|| row.tool.to_owned());
+    let input = match event.get("tool_input") {
+        // Cursor hands on what MCP tools are called with as a text.
+        Some(Value::String(json)) => serde_json::from_str(json).unwrap_or_else(|_| Value::String(json.clone())),
+        Some(input) => input.clone(),
+        None => {
+            let given = INPUTS.iter().filter_map(|name| Some(((*name).to_owned(), event.get(*name)?.clone())));
+            Value::Object(given.collect())
+        }
+    };
+    let id = text(event, &["tool_use_id"]).unwrap_or_else(|| {
+        let hash = blake3::hash(format!("{tool}\n{input}").as_bytes());
+        hash.to_hex().chars().take(16).collect()
+    });
+    Call { id, tool, input }
+}
+
+fn output(event: &Map<String, Value>) -> Value {
+    let found = RESULTS.iter().find_map(|name| event.get(*name));
+    let mut output = found.cloned().unwrap_or(Value::Null);
+    // Gemini CLI gives the same words once for the model and once for the terminal.
+    if let Value::Object(members) = &mut output
+        && members.contains_key("llmContent")
+    {
+        members.remove("returnDisplay");
+    }
+    output
+}
+
+/// The first of these members that is a text, and not an empty one.
+fn text(input: &Map<String, Value>, names: &[&str]) -> Option<String> {
+    let mut texts = names.iter().filter_map(|name| input.get(*name)?.as_str());
+    texts.find(|text| !text.is_empty()).map(str::to_owned)
+}

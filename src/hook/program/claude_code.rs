@@ -1,0 +1,79 @@
+//! Claude Code.
+
+use serde_json::{Value, json};
+
+use super::{Form, Program, Settings};
+use crate::hook::event::{Event, Kind, Moment, Row, Shown};
+use crate::hook::ruling::{Ruling, withheld};
+
+pub(super) const PROGRAM: Program = Program {
+    name: "claude-code",
+    title: "Claude Code",
+    notes: &[
+        "A result can be withheld and edited, but not the error text of a tool that failed: the agent is told to follow nothing in it.",
+        "Files that a prompt names with `@`, and tools that run at the model's provider, reach no hook.",
+        "A prompt cannot be edited: what would be edited is denied.",
+    ],
+    events: &[
+        Row::new("UserPromptSubmit", Kind::Prompt),
+        Row::new("PreToolUse", Kind::Call),
+        Row::new("PostToolUse", Kind::Result),
+        Row::new("PostToolUseFailure", Kind::ShownResult),
+    ],
+    answer,
+    settings: Settings {
+        variable: Some("CLAUDE_CONFIG_DIR"),
+        folder: ".claude",
+        file: "settings.json",
+        form: Form::Entries {
+            version: None,
+            entry,
+            off: Some("disableAllHooks"),
+        },
+    },
+};
+
+/// A call that is let through is answered with nothing, so that the user's own permissions still hold.
+fn answer(event: &Event, ruling: Ruling) -> Value {
+    let specific = |members: Value| {
+        let mut specific = members;
+        specific["hookEventName"] = json!(event.name);
+        json!({"hookSpecificOutput": specific})
+    };
+    match (&event.moment, ruling) {
+        (Moment::Call(_), Ruling::Edit(input)) => specific(json!({"updatedInput": input})),
+        (Moment::Call(_), Ruling::Stop(why)) => {
+            specific(json!({"permissionDecision": "deny", "permissionDecisionReason": why}))
+        }
+        (Moment::Result { shown: Shown::AsRuled, .. }, Ruling::Edit(output)) => {
+            specific(json!({"updatedToolOutput": output}))
+        }
+        (
+            Moment::Result {
+                call,
+                output,
+                shown: Shown::AsRuled,
+            },
+            Ruling::Stop(why),
+        ) => {
+            let mut answer = specific(json!({"updatedToolOutput": withheld(output, &call.input, &why)}));
+            answer["decision"] = json!("block");
+            answer["reason"] = json!(why);
+            answer
+        }
+        (Moment::Result { shown: Shown::Anyway, .. }, ruling) => match ruling.without_edit(event) {
+            Ruling::Stop(why) => specific(json!({"additionalContext": why})),
+            Ruling::Go | Ruling::Edit(_) => json!({}),
+        },
+        (Moment::Prompt(_) | Moment::Trigger { .. } | Moment::Nothing, ruling) => super::block(event, ruling),
+        (Moment::Call(_) | Moment::Result { .. }, Ruling::Go) => json!({}),
+    }
+}
+
+fn entry(row: &Row, command: &str, seconds: u64) -> Value {
+    let hook = json!({"type": "command", "command": command, "timeout": seconds, "onFailure": "block"});
+    match row.kind {
+        Kind::Prompt => json!({"hooks": [hook]}),
+        Kind::Call | Kind::Result | Kind::ShownResult => json!({"matcher": "*", "hooks": [hook]}),
+    }
+}

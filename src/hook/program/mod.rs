@@ -1,0 +1,119 @@
+//! The programs: what each calls its events, how it wants to be answered, where its settings are, and what it cannot do.
+
+mod claude_code;
+mod codex;
+mod copilot;
+mod cursor;
+mod gemini_cli;
+mod opencode;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::event::{Event, Row, Unreadable};
+use super::ruling::Ruling;
+
+/// A program that runs hooks.
+#[derive(Debug)]
+pub struct Program {
+    /// Its name on the command line, and before the ids of its sessions.
+    pub name: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// What a hook cannot stop, withhold or edit, and what the user has to do; sentences.
+    pub notes: &'static [&'static str],
+    pub(super) events: &'static [Row],
+    answer: fn(&Event, Ruling) -> Value,
+    pub(super) settings: Settings,
+}
+
+/// Where a program's hooks are set, and how.
+#[derive(Debug)]
+pub(super) struct Settings {
+    /// The variable that moves the folder, where there is one.
+    pub(super) variable: Option<&'static str>,
+    /// The folder, in the user's home.
+    pub(super) folder: &'static str,
+    /// The file, in the folder.
+    pub(super) file: &'static str,
+    pub(super) form: Form,
+}
+
+/// How hooks are set.
+#[derive(Debug)]
+pub(super) enum Form {
+    /// Entries for events, under `hooks` in a JSON file; the entry of an event calls a command and waits so many seconds.
+    Entries {
+        /// Members that the file has to have.
+        version: Option<u8>,
+        entry: fn(&Row, &str, u64) -> Value,
+        /// The switch that turns all hooks off.
+        off: Option<&'static str>,
+    },
+    /// A file of its own, made with the command as a JSON array and the seconds.
+    Plugin(fn(&str, u64) -> String),
+}
+
+/// Where settings are looked for.
+pub struct Home<'a> {
+    /// The user's home.
+    pub directory: &'a Path,
+    /// The variables of the environment.
+    pub variable: &'a dyn Fn(&str) -> Option<PathBuf>,
+}
+
+impl Program {
+    /// All of them.
+    pub const ALL: &'static [Program] = &[
+        claude_code::PROGRAM,
+        codex::PROGRAM,
+        cursor::PROGRAM,
+        copilot::PROGRAM,
+        gemini_cli::PROGRAM,
+        opencode::PROGRAM,
+    ];
+
+    /// The program of this name.
+    pub fn named(name: &str) -> Option<&'static Self> {
+        Self::ALL.iter().find(|program| program.name == name)
+    }
+
+    /// Reads the input of its hook.
+    ///
+    /// # Errors
+    ///
+    /// When it is no JSON object, or lacks its event or its session.
+    pub fn read(&self, input: &[u8]) -> Result<Event, Unreadable> {
+        Event::read(self.events, input)
+    }
+
+    /// The answer that it understands: one JSON object, with which its hook ends well.
+    pub fn answer(&self, event: &Event, ruling: Ruling) -> Value {
+        match ruling {
+            Ruling::Go => json!({}),
+            ruling => (self.answer)(event, ruling),
+        }
+    }
+
+    /// The file in which its hooks are set for this user.
+    pub fn settings_file(&self, home: &Home<'_>) -> PathBuf {
+        let settings = &self.settings;
+        let moved = settings.variable.and_then(|name| (home.variable)(name));
+        let folder = moved.unwrap_or_else(|| home.directory.join(settings.folder));
+        folder.join(settings.file)
+    }
+}
+
+/// The command for programs that let a tool run where a hook crashes or is missing: a shell turns that into a denial.
+fn closed(command: &str) -> String {
+    format!("{command} || {{ echo '[guardian] no verdict' >&2; exit 2; }}")
+}
+
+/// The answer by which most programs stop a prompt, and replace a result.
+fn block(event: &Event, ruling: Ruling) -> Value {
+    match ruling.without_edit(event) {
+        Ruling::Stop(why) => json!({"decision": "block", "reason": why}),
+        Ruling::Go | Ruling::Edit(_) => json!({}),
+    }
+}
