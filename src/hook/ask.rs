@@ -81,9 +81,7 @@ fn ruling(event: &Event, answer: &Value, id: &str, posture: OnFailure) -> Ruling
     if let Some(error) = answer.get("error") {
         let why = error.get("message").and_then(Value::as_str).unwrap_or("an error");
         return match error.get("code").and_then(Value::as_i64) {
-            Some(code::UNDECIDED | code::OVERLOADED | code::INTERNAL) => {
-                Ruling::unanswered(event, why, posture)
-            }
+            Some(code::UNDECIDED | code::OVERLOADED | code::INTERNAL) => Ruling::unanswered(event, why, posture),
             Some(_) | None => Ruling::refused(event, why),
         };
     }
@@ -98,7 +96,11 @@ fn ruling(event: &Event, answer: &Value, id: &str, posture: OnFailure) -> Ruling
             let params = answer.pointer("/result/modifiedRequest/params");
             match params.and_then(|params| edited(event, params)) {
                 Some(edited) => Ruling::Edit(edited),
-                None => Ruling::denied(event, "This could only go on in an edited form, which is not possible here.", decision_id),
+                None => Ruling::denied(
+                    event,
+                    "This could only go on in an edited form, which is not possible here.",
+                    decision_id,
+                ),
             }
         }
         Some("deny") => Ruling::denied(event, text("/result/message").unwrap_or("This is denied."), decision_id),

@@ -156,7 +156,9 @@ fn call(row: &Row, event: &Map<String, Value>) -> Call {
         Some(Value::String(json)) => serde_json::from_str(json).unwrap_or_else(|_| Value::String(json.clone())),
         Some(input) => input.clone(),
         None => {
-            let given = INPUTS.iter().filter_map(|name| Some(((*name).to_owned(), event.get(*name)?.clone())));
+            let given = INPUTS
+                .iter()
+                .filter_map(|name| Some(((*name).to_owned(), event.get(*name)?.clone())));
             Value::Object(given.collect())
         }
     };

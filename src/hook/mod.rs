@@ -29,3 +29,6 @@ pub use event::{Event, Unreadable};
 pub use program::{Home, Program};
 pub use ruling::{OnFailure, Ruling};
 pub use settings::{Hooked, SettingsError, install, installed, uninstall};
+
+#[cfg(test)]
+mod tests;

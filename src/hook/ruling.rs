@@ -95,16 +95,21 @@ pub(super) fn withheld(output: &Value, input: &Value, reason: &str) -> Value {
 fn blanked(value: &Value, key: Option<&str>, known: &[&str], reason: &str, said: &mut bool) -> Value {
     match value {
         Value::String(text) => {
-            let is_kind = matches!(key, Some("type" | "kind")) && text.len() <= 32 && !text.contains(char::is_whitespace);
+            let is_kind =
+                matches!(key, Some("type" | "kind")) && text.len() <= 32 && !text.contains(char::is_whitespace);
             if is_kind || (!text.is_empty() && known.contains(&text.as_str())) {
                 return value.clone();
             }
             let first = !std::mem::replace(said, true);
             Value::String(if first { reason.to_owned() } else { String::new() })
         }
-        Value::Array(items) => items.iter().map(|item| blanked(item, None, known, reason, said)).collect(),
+        Value::Array(items) => items
+            .iter()
+            .map(|item| blanked(item, None, known, reason, said))
+            .collect(),
         Value::Object(members) => {
-            let blank = |(name, value): (&String, &Value)| (name.clone(), blanked(value, Some(name), known, reason, said));
+            let blank =
+                |(name, value): (&String, &Value)| (name.clone(), blanked(value, Some(name), known, reason, said));
             Value::Object(members.iter().map(blank).collect())
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),

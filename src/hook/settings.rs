@@ -112,7 +112,9 @@ pub fn uninstall(program: &Program, text: &str) -> Result<Option<String>, Settin
         }
     }
     let left = members.properties();
-    let only_version = left.iter().all(|member| member.decoded_name().as_deref() == Some("version"));
+    let only_version = left
+        .iter()
+        .all(|member| member.decoded_name().as_deref() == Some("version"));
     let has_comment = root.to_string().contains("//") || root.to_string().contains("/*");
     Ok(if took && only_version && !has_comment {
         None
@@ -131,7 +133,11 @@ pub fn installed(program: &Program, text: Option<&str>) -> Result<Hooked, Settin
         return Ok(Hooked::No);
     };
     let Form::Entries { off, .. } = &program.settings.form else {
-        return Ok(if text.starts_with(MARK) { Hooked::Whole } else { Hooked::No });
+        return Ok(if text.starts_with(MARK) {
+            Hooked::Whole
+        } else {
+            Hooked::No
+        });
     };
     let root = parse(text)?;
     let members = object(&root)?;
@@ -143,7 +149,9 @@ pub fn installed(program: &Program, text: Option<&str>) -> Result<Hooked, Settin
     let (there, missing): (Vec<&Row>, Vec<&Row>) = program.events.iter().partition(is_there);
     let switched_off = off.filter(|switch| {
         let value = members.get(switch).and_then(|member| member.value());
-        value.and_then(|value| value.as_boolean_lit()).is_some_and(|value| value.value())
+        value
+            .and_then(|value| value.as_boolean_lit())
+            .is_some_and(|value| value.value())
     });
     Ok(match (there.is_empty(), missing.is_empty(), switched_off) {
         (true, _, _) => Hooked::No,

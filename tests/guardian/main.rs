@@ -37,6 +37,8 @@ mod fingerprint;
 #[cfg(test)]
 mod honest;
 #[cfg(test)]
+mod hooks;
+#[cfg(test)]
 mod leaving;
 #[cfg(test)]
 #[path = "../support/live.rs"]

@@ -178,10 +178,15 @@ fn here(arguments: &Arguments, bytes: usize, until: Instant) -> anyhow::Result<A
 /// The configuration. A `guardian.toml` in the current folder is not read: that folder is what the agent works on.
 fn load(arguments: &Arguments) -> anyhow::Result<Config> {
     let own = folder("XDG_CONFIG_HOME", ".config")?.join(crate::config::DEFAULT_FILE);
-    let file = arguments.config.clone().or_else(|| Some(own).filter(|own| own.exists()));
+    let file = arguments
+        .config
+        .clone()
+        .or_else(|| Some(own).filter(|own| own.exists()));
     let mut config = match file {
         Some(file) => crate::config::load_with(Some(&file), Keys::Unneeded)?,
-        None => ConfigFile::default().resolve_with("defaults and environment", std::path::Path::new("."), Keys::Unneeded)?,
+        None => {
+            ConfigFile::default().resolve_with("defaults and environment", std::path::Path::new("."), Keys::Unneeded)?
+        }
     };
     if config.missing_keys.iter().any(|key| key.whose == WhoseKey::Endpoint) {
         eprintln!("[guardian] the key of the judge's endpoint is not set: the guardian decides by itself");
@@ -192,7 +197,9 @@ fn load(arguments: &Arguments) -> anyhow::Result<Config> {
 
 /// The folder `guardian` in a folder of the user that a variable may move.
 fn folder(variable: &str, default: &str) -> anyhow::Result<PathBuf> {
-    let moved = std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
+    let moved = std::env::var_os(variable)
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute());
     let base = match moved {
         Some(base) => base,
         None => super::settings::home()?.join(default),

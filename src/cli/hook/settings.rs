@@ -117,7 +117,11 @@ pub(super) fn status() -> anyhow::Result<Ended> {
 }
 
 fn settings_file(program: &Program) -> anyhow::Result<PathBuf> {
-    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let variable = |name: &str| {
+        std::env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
     Ok(program.settings_file(&Home {
         directory: &home()?,
         variable: &variable,
@@ -150,7 +154,11 @@ fn read(file: &Path) -> anyhow::Result<Option<String>> {
     match std::fs::metadata(file) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error).with_context(told),
-        Ok(metadata) => anyhow::ensure!(metadata.len() <= LARGEST, "{}: it is larger than settings are", file.display()),
+        Ok(metadata) => anyhow::ensure!(
+            metadata.len() <= LARGEST,
+            "{}: it is larger than settings are",
+            file.display()
+        ),
     }
     std::fs::read_to_string(file).map(Some).with_context(told)
 }
@@ -165,7 +173,10 @@ fn change(file: &Path, before: Option<&str>, after: Option<&str>, dry_run: bool)
         let (old, new) = (before.unwrap_or_default(), after.unwrap_or_default());
         let name = file.display().to_string();
         let difference = TextDiff::from_lines(old, new);
-        say!("{}", difference.unified_diff().header(&name, &name).to_string().trim_end());
+        say!(
+            "{}",
+            difference.unified_diff().header(&name, &name).to_string().trim_end()
+        );
         return Ok(());
     }
     // A link to a file elsewhere stays one.

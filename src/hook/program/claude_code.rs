@@ -45,9 +45,12 @@ fn answer(event: &Event, ruling: Ruling) -> Value {
         (Moment::Call(_), Ruling::Stop(why)) => {
             specific(json!({"permissionDecision": "deny", "permissionDecisionReason": why}))
         }
-        (Moment::Result { shown: Shown::AsRuled, .. }, Ruling::Edit(output)) => {
-            specific(json!({"updatedToolOutput": output}))
-        }
+        (
+            Moment::Result {
+                shown: Shown::AsRuled, ..
+            },
+            Ruling::Edit(output),
+        ) => specific(json!({"updatedToolOutput": output})),
         (
             Moment::Result {
                 call,
@@ -61,7 +64,12 @@ fn answer(event: &Event, ruling: Ruling) -> Value {
             answer["reason"] = json!(why);
             answer
         }
-        (Moment::Result { shown: Shown::Anyway, .. }, ruling) => match ruling.without_edit(event) {
+        (
+            Moment::Result {
+                shown: Shown::Anyway, ..
+            },
+            ruling,
+        ) => match ruling.without_edit(event) {
             Ruling::Stop(why) => specific(json!({"additionalContext": why})),
             Ruling::Go | Ruling::Edit(_) => json!({}),
         },
