@@ -9,7 +9,7 @@ use super::{Event, Program, Unreadable};
 
 fn read(program: &str, input: &Value) -> Event {
     let program = Program::named(program).unwrap();
-    program.read(input.to_string().as_bytes()).unwrap()
+    program.read(input.to_string().as_bytes()).unwrap().1
 }
 
 fn answer(program: &str, event: &Event, ruling: Ruling) -> Value {
@@ -257,6 +257,16 @@ fn cursor_withholds_what_it_can_and_warns_of_the_rest() {
     assert_eq!((call.tool.as_str(), output), ("Read", &json!("words")));
     assert_eq!(call.input, json!({"file_path": "/p/a"}));
     assert_eq!(answer("cursor", &file, stop())["permission"], "deny");
+}
+
+#[test]
+fn cursor_is_answered_in_its_form_also_by_the_hook_of_claude_code() {
+    let claude = Program::named("claude-code").unwrap();
+    let input =
+        json!({"hook_event_name": "preToolUse", "conversation_id": "c1", "tool_name": "Shell", "tool_input": {}});
+    let (program, event) = claude.read(input.to_string().as_bytes()).unwrap();
+    assert_eq!(program.name, "cursor");
+    assert_eq!(program.answer(&event, stop())["permission"], "deny");
 }
 
 #[test]

@@ -64,7 +64,8 @@ impl From<Posture> for OnFailure {
 
 pub(super) fn run(program: &'static Program, arguments: &Arguments) -> Ended {
     let until = Instant::now() + Duration::from_secs(arguments.deadline);
-    let (event, bytes) = match read(until).and_then(|input| Ok((program.read(&input)?, input.len()))) {
+    let reading = read(until).and_then(|input| Ok((program.read(&input)?, input.len())));
+    let ((program, event), bytes) = match reading {
         Ok(read) => read,
         Err(error) => {
             eprintln!("[guardian] {error:#}");

@@ -20,6 +20,7 @@ pub(super) const PROGRAM: Program = Program {
         Row::new("PostToolUse", Kind::Result),
         Row::new("PostToolUseFailure", Kind::ShownResult),
     ],
+    other: Some(&super::cursor::PROGRAM),
     answer,
     settings: Settings {
         variable: Some("CLAUDE_CONFIG_DIR"),

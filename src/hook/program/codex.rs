@@ -20,6 +20,7 @@ pub(super) const PROGRAM: Program = Program {
         Row::new("PreToolUse", Kind::Call),
         Row::new("PostToolUse", Kind::Result),
     ],
+    other: None,
     answer,
     settings: Settings {
         variable: Some("CODEX_HOME"),

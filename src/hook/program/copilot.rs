@@ -18,6 +18,7 @@ pub(super) const PROGRAM: Program = Program {
         Row::new("PreToolUse", Kind::Call),
         Row::new("PostToolUse", Kind::Result),
     ],
+    other: None,
     answer,
     settings: Settings {
         variable: None,

@@ -24,6 +24,7 @@ pub(super) const PROGRAM: Program = Program {
         },
         Row::new("postToolUse", Kind::Result),
     ],
+    other: None,
     answer,
     settings: Settings {
         variable: None,

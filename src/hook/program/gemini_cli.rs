@@ -18,6 +18,7 @@ pub(super) const PROGRAM: Program = Program {
         Row::new("BeforeTool", Kind::Call),
         Row::new("AfterTool", Kind::Result),
     ],
+    other: None,
     answer,
     settings: Settings {
         variable: None,

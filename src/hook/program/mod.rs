@@ -24,6 +24,8 @@ pub struct Program {
     /// What a hook cannot stop, withhold or edit, and what the user has to do; sentences.
     pub notes: &'static [&'static str],
     pub(super) events: &'static [Row],
+    /// The program that reads these settings too, and calls their command in its own form.
+    other: Option<&'static Program>,
     answer: fn(&Event, Ruling) -> Value,
     pub(super) settings: Settings,
 }
@@ -79,13 +81,17 @@ impl Program {
         Self::ALL.iter().find(|program| program.name == name)
     }
 
-    /// Reads the input of its hook.
+    /// Reads the input of its hook, and tells in whose form it came and is answered.
     ///
     /// # Errors
     ///
     /// When it is no JSON object, or lacks its event or its session.
-    pub fn read(&self, input: &[u8]) -> Result<Event, Unreadable> {
-        Event::read(self.events, input)
+    pub fn read(&'static self, input: &[u8]) -> Result<(&'static Self, Event), Unreadable> {
+        let event = Event::read(self.events, input)?;
+        match self.other {
+            Some(other) if event.is_silent() => Ok((other, Event::read(other.events, input)?)),
+            Some(_) | None => Ok((self, event)),
+        }
     }
 
     /// The answer that it understands: one JSON object, with which its hook ends well.

@@ -17,6 +17,7 @@ pub(super) const PROGRAM: Program = Program {
         Row::new("call", Kind::Call),
         Row::new("result", Kind::Result),
     ],
+    other: None,
     answer,
     settings: Settings {
         variable: None,
