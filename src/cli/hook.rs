@@ -3,9 +3,13 @@
 mod judge;
 mod settings;
 
-use clap::Subcommand;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use clap::{Subcommand, ValueEnum};
 
 use super::Ended;
+use crate::hook::OnFailure;
 
 /// Guard a coding agent: answer its hooks, and write them into its settings.
 ///
@@ -45,4 +49,26 @@ pub(super) fn run(command: &Command) -> anyhow::Result<Ended> {
         Command::Opencode(arguments) => ("opencode", arguments),
     };
     Ok(judge::run(settings::program(program)?, arguments))
+}
+
+/// What happens where no verdict is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(in crate::cli) enum Posture {
+    Deny,
+    Allow,
+}
+
+impl From<Posture> for OnFailure {
+    fn from(posture: Posture) -> Self {
+        match posture {
+            Posture::Deny => OnFailure::Deny,
+            Posture::Allow => OnFailure::Allow,
+        }
+    }
+}
+
+/// The user's home.
+fn home() -> anyhow::Result<PathBuf> {
+    let home = std::env::home_dir().filter(|home| home.is_absolute());
+    home.context("the home of the user is not known: set HOME")
 }

@@ -32,7 +32,9 @@ pub(super) fn question(program: &Program, event: &Event, id: &str) -> Option<Val
         ),
         Moment::Nothing => return None,
     };
-    params["context"] = context;
+    if let Value::Object(params) = &mut params {
+        params.insert("context".to_owned(), context);
+    }
     Some(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
 }
 

@@ -105,10 +105,11 @@ pub fn uninstall(program: &Program, text: &str) -> Result<Option<String>, Settin
                 event.remove();
             }
         }
-        if took && hooks.properties().is_empty() {
-            if let Some(property) = members.get("hooks") {
-                property.remove();
-            }
+        if took
+            && hooks.properties().is_empty()
+            && let Some(property) = members.get("hooks")
+        {
+            property.remove();
         }
     }
     let left = members.properties();

@@ -9,10 +9,11 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use secrecy::SecretString;
 use url::Url;
 
+use super::Posture;
 use crate::cli::output::say;
 use crate::cli::{Ended, Quiet, start_logging};
 use crate::config::{Config, ConfigFile, Keys, WhoseKey};
@@ -45,21 +46,6 @@ pub(in crate::cli) struct Arguments {
     /// After how many seconds without a verdict it counts as not reached.
     #[arg(long, value_name = "SECONDS", default_value_t = 9, value_parser = clap::value_parser!(u64).range(1..=3600))]
     deadline: u64,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(in crate::cli) enum Posture {
-    Deny,
-    Allow,
-}
-
-impl From<Posture> for OnFailure {
-    fn from(posture: Posture) -> Self {
-        match posture {
-            Posture::Deny => OnFailure::Deny,
-            Posture::Allow => OnFailure::Allow,
-        }
-    }
 }
 
 pub(super) fn run(program: &'static Program, arguments: &Arguments) -> Ended {
@@ -203,7 +189,7 @@ fn folder(variable: &str, default: &str) -> anyhow::Result<PathBuf> {
         .filter(|path| path.is_absolute());
     let base = match moved {
         Some(base) => base,
-        None => super::settings::home()?.join(default),
+        None => super::home()?.join(default),
     };
     Ok(base.join("guardian"))
 }

@@ -8,6 +8,7 @@ use clap::Args;
 use similar::TextDiff;
 use url::Url;
 
+use super::{Posture, home};
 use crate::cli::Ended;
 use crate::cli::output::say;
 use crate::hook::{self, Home, Hooked, Program};
@@ -27,7 +28,7 @@ pub(in crate::cli) struct Install {
     config: Option<PathBuf>,
     /// What happens where no verdict is reached: `deny` or `allow`.
     #[arg(long, value_name = "POSTURE", value_enum, default_value = "deny")]
-    on_failure: super::judge::Posture,
+    on_failure: Posture,
     /// How long the program waits for a hook; the guardian answers a second earlier.
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(3..=600))]
     timeout: u64,
@@ -54,12 +55,6 @@ pub(super) fn program(name: &str) -> anyhow::Result<&'static Program> {
         let names: Vec<&str> = Program::ALL.iter().map(|program| program.name).collect();
         anyhow::anyhow!("there is no program `{name}`; there are: {}", names.join(", "))
     })
-}
-
-/// The user's home.
-pub(super) fn home() -> anyhow::Result<PathBuf> {
-    let home = std::env::home_dir().filter(|home| home.is_absolute());
-    home.context("the home of the user is not known: set HOME")
 }
 
 pub(super) fn install(arguments: &Install) -> anyhow::Result<Ended> {
@@ -142,7 +137,7 @@ fn command(program: &Program, arguments: &Install) -> anyhow::Result<Vec<String>
         let config = config.to_str().context("the path of the configuration is no UTF-8")?;
         words.extend(["--config".to_owned(), config.to_owned()]);
     }
-    if arguments.on_failure == super::judge::Posture::Allow {
+    if arguments.on_failure == Posture::Allow {
         words.extend(["--on-failure".to_owned(), "allow".to_owned()]);
     }
     words.extend(["--deadline".to_owned(), (arguments.timeout - 1).to_string()]);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Form, Program, Settings};
+use super::{Form, Program, Settings, block, denied_call, specific};
 use crate::hook::event::{Event, Kind, Moment, Row, Shown};
 use crate::hook::ruling::{Ruling, withheld};
 
@@ -36,22 +36,15 @@ pub(super) const PROGRAM: Program = Program {
 
 /// A call that is let through is answered with nothing, so that the user's own permissions still hold.
 fn answer(event: &Event, ruling: Ruling) -> Value {
-    let specific = |members: Value| {
-        let mut specific = members;
-        specific["hookEventName"] = json!(event.name);
-        json!({"hookSpecificOutput": specific})
-    };
     match (&event.moment, ruling) {
-        (Moment::Call(_), Ruling::Edit(input)) => specific(json!({"updatedInput": input})),
-        (Moment::Call(_), Ruling::Stop(why)) => {
-            specific(json!({"permissionDecision": "deny", "permissionDecisionReason": why}))
-        }
+        (Moment::Call(_), Ruling::Edit(input)) => specific(event, json!({"updatedInput": input})),
+        (Moment::Call(_), Ruling::Stop(why)) => denied_call(event, &why),
         (
             Moment::Result {
                 shown: Shown::AsRuled, ..
             },
             Ruling::Edit(output),
-        ) => specific(json!({"updatedToolOutput": output})),
+        ) => specific(event, json!({"updatedToolOutput": output})),
         (
             Moment::Result {
                 call,
@@ -59,22 +52,22 @@ fn answer(event: &Event, ruling: Ruling) -> Value {
                 shown: Shown::AsRuled,
             },
             Ruling::Stop(why),
-        ) => {
-            let mut answer = specific(json!({"updatedToolOutput": withheld(output, &call.input, &why)}));
-            answer["decision"] = json!("block");
-            answer["reason"] = json!(why);
-            answer
-        }
+        ) => json!({
+            "decision": "block", "reason": why,
+            "hookSpecificOutput": {
+                "hookEventName": event.name, "updatedToolOutput": withheld(output, &call.input, &why),
+            },
+        }),
         (
             Moment::Result {
                 shown: Shown::Anyway, ..
             },
             ruling,
         ) => match ruling.without_edit(event) {
-            Ruling::Stop(why) => specific(json!({"additionalContext": why})),
+            Ruling::Stop(why) => specific(event, json!({"additionalContext": why})),
             Ruling::Go | Ruling::Edit(_) => json!({}),
         },
-        (Moment::Prompt(_) | Moment::Trigger { .. } | Moment::Nothing, ruling) => super::block(event, ruling),
+        (Moment::Prompt(_) | Moment::Trigger { .. } | Moment::Nothing, ruling) => block(event, ruling),
         (Moment::Call(_) | Moment::Result { .. }, Ruling::Go) => json!({}),
     }
 }

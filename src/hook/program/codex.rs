@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Form, Program, Settings, block, closed};
+use super::{Form, Program, Settings, block, closed, denied_call, specific};
 use crate::hook::event::{Event, Kind, Moment, Row};
 use crate::hook::ruling::{Ruling, as_text};
 
@@ -35,18 +35,11 @@ pub(super) const PROGRAM: Program = Program {
 };
 
 fn answer(event: &Event, ruling: Ruling) -> Value {
-    let specific = |members: Value| {
-        let mut specific = members;
-        specific["hookEventName"] = json!(event.name);
-        json!({"hookSpecificOutput": specific})
-    };
     match (&event.moment, ruling) {
         (Moment::Call(_), Ruling::Edit(input)) => {
-            specific(json!({"permissionDecision": "allow", "updatedInput": input}))
+            specific(event, json!({"permissionDecision": "allow", "updatedInput": input}))
         }
-        (Moment::Call(_), Ruling::Stop(why)) => {
-            specific(json!({"permissionDecision": "deny", "permissionDecisionReason": why}))
-        }
+        (Moment::Call(_), Ruling::Stop(why)) => denied_call(event, &why),
         (Moment::Result { .. }, Ruling::Edit(output)) => json!({"decision": "block", "reason": as_text(&output)}),
         (_, ruling) => block(event, ruling),
     }

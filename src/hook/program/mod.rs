@@ -116,6 +116,22 @@ fn closed(command: &str) -> String {
     format!("{command} || {{ echo '[guardian] no verdict' >&2; exit 2; }}")
 }
 
+/// The answer of Claude Code's dialect that belongs to one event.
+fn specific(event: &Event, mut members: Value) -> Value {
+    if let Value::Object(members) = &mut members {
+        members.insert("hookEventName".to_owned(), json!(event.name));
+    }
+    json!({"hookSpecificOutput": members})
+}
+
+/// The denial of a call in that dialect.
+fn denied_call(event: &Event, why: &str) -> Value {
+    specific(
+        event,
+        json!({"permissionDecision": "deny", "permissionDecisionReason": why}),
+    )
+}
+
 /// The answer by which most programs stop a prompt, and replace a result.
 fn block(event: &Event, ruling: Ruling) -> Value {
     match ruling.without_edit(event) {
