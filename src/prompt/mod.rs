@@ -36,6 +36,7 @@ mod error;
 mod escape;
 mod evidence;
 mod fence;
+mod growth;
 mod history;
 mod layout;
 mod marked_text;

@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use minijinja::filters;
 use minijinja::syntax::SyntaxConfig;
+use minijinja::tests::{is_defined, is_none};
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
 use serde::Serialize;
@@ -14,7 +16,7 @@ use super::compose::{self, Composed};
 use super::context::{CodeRow, SystemContext};
 use super::fence::Fence;
 use super::marked_text::MarkedText;
-use super::{Marks, PromptError, PromptInput, Rendered, sample, sources, tokens};
+use super::{Marks, PromptError, PromptInput, Rendered, growth, sample, sources, tokens};
 use crate::model::{Kind, ReasonCode};
 use crate::policy::OwnCode;
 
@@ -181,6 +183,11 @@ impl Prompts {
                 hash.update(&u64::try_from(part.len()).unwrap_or(u64::MAX).to_le_bytes());
                 hash.update(part);
             }
+            growth::refuse(&source).map_err(|(line, what)| PromptError::Broken {
+                file: place.clone(),
+                line: Some(line),
+                what,
+            })?;
             environment
                 .add_template_owned(*name, source)
                 .map_err(|error| broken(innermost(&error), place.clone(), None))?;
@@ -310,7 +317,17 @@ impl std::fmt::Debug for Prompts {
 
 /// No loader: templates see each other, and no file.
 fn environment() -> Result<Environment<'static>, PromptError> {
-    let mut environment = Environment::new();
+    let mut environment = Environment::empty();
+    // None that makes long strings of short ones; there are no functions.
+    environment.add_filter("default", filters::default);
+    environment.add_filter("first", filters::first);
+    environment.add_filter("last", filters::last);
+    environment.add_filter("length", filters::length);
+    environment.add_filter("lower", filters::lower);
+    environment.add_filter("trim", filters::trim);
+    environment.add_filter("upper", filters::upper);
+    environment.add_test("defined", is_defined);
+    environment.add_test("none", is_none);
     // Block tags on lines of their own leave no trace.
     let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
     environment.set_syntax(syntax.map_err(|error| broken(&error, "the syntax of templates".to_owned(), None))?);
@@ -319,7 +336,6 @@ fn environment() -> Result<Environment<'static>, PromptError> {
     environment.set_fuel(Some(FUEL));
     // Error messages are logged; they must not hold what a template was given.
     environment.set_debug(false);
-    environment.remove_global("debug");
     Ok(environment)
 }
 

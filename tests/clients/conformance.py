@@ -16,7 +16,7 @@ HEADERS = {"content-type": "application/json"}
 # What is known to differ: the gateway asks for `jsonrpc`, gives an error without a request's id the id null, as JSON-RPC wants it, and puts
 # what is not JSON-RPC into an error of it.
 KNOWN = {
-    "a2a-0.3": {"no version", "no JSON", "nothing", "a number"},
+    "a2a-0.3": {"no version", "no JSON", "nothing", "a number", "null id"},
     "a2a-1.0": set(),
     "agentvault": {"get", "get none", "send nothing"},
     "agent-protocol": set(),

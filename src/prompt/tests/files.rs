@@ -116,10 +116,23 @@ fn a_template_that_blinds_the_judge_is_refused() {
 
 #[test]
 fn a_template_that_never_ends_is_refused() {
-    let endless = "{% for x in range(9999) %}{% for y in range(9999) %}{% endfor %}{% endfor %}";
-    insta::assert_snapshot!(refusal(&[("tool_call.md.j2", endless)]), @"`DIR/tool_call.md.j2` line 1: engine ran out of fuel in `range(9999)`");
-    let endless = format!("{{% for x in range(9999) %}}{}{{% endfor %}}", "long ".repeat(100));
-    insta::assert_snapshot!(refusal(&[("tool_call.md.j2", &endless)]), @"`DIR/tool_call.md.j2`: failed to write output: I/O error during rendering: it is longer than 262144 bytes");
+    let loops = |depth: usize, text: &str| {
+        format!(
+            "{}{text}{}",
+            "{% for x in codes %}".repeat(depth),
+            "{% endfor %}".repeat(depth)
+        )
+    };
+    insta::assert_snapshot!(refusal(&[("system.md.j2", &loops(7, ""))]), @"`DIR/system.md.j2` line 1: engine ran out of fuel");
+    let long = loops(3, &"long ".repeat(100));
+    insta::assert_snapshot!(refusal(&[("system.md.j2", &long)]), @"`DIR/system.md.j2`: failed to write output: I/O error during rendering: it is longer than 262144 bytes");
+}
+
+#[test]
+fn a_template_that_builds_strings_without_bound_is_refused() {
+    let doubled = format!("{{% set a = \"ab\" %}}\n{}", "{% set a = a ~ a %}\n".repeat(34));
+    insta::assert_snapshot!(refusal(&[("tool_call.md.j2", &doubled)]), @"`DIR/tool_call.md.j2` line 2: `~` builds strings that nothing bounds, and is not available");
+    insta::assert_snapshot!(refusal(&[("tool_call.md.j2", "{{ kind | replace(\"a\", kind) }}")]), @r#"`DIR/tool_call.md.j2` line 1: unknown filter: filter replace is unknown in `replace("a", kind)`"#);
 }
 
 #[test]
