@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use super::Rule;
 
-/// By what the code of a family refers to its rules: a constant for each ([`rule_keys!`](crate::model::rule_keys)).
+/// By what the code of a family refers to its rules: a constant for each (`rule_keys!`).
 pub trait RuleKey: Copy + 'static {
     /// Every key, with the part of the rule's id behind the family.
     const ALL: &'static [(Self, &'static str)];

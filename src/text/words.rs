@@ -1,5 +1,5 @@
 //! The words of a text, with fingerprints in which case and invisible characters do not count. Compatibility forms and marks
-//! on letters are for [`Normalized`](super::views::Normalized) texts.
+//! on letters are for [`Normalized`] texts.
 
 use super::characters::is_invisible;
 use super::fingerprint::Hasher;

@@ -77,7 +77,7 @@ impl Default for Limits {
 ///
 /// # Errors
 ///
-/// As [`decode`], for a text that is no JSON, has no single meaning, or leaves its bounds.
+/// As [`decode()`], for a text that is no JSON, has no single meaning, or leaves its bounds.
 pub(crate) fn read_json(text: &[u8], depth: usize, values: usize) -> Result<Table<'_>, RpcError> {
     let bytes = text.len();
     Ok(json::parse(text, json::Bounds { depth, values, bytes })?)
