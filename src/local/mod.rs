@@ -18,6 +18,7 @@
 
 mod card;
 mod features;
+mod hashes;
 mod leaning;
 mod lexicon;
 mod may_allow;
@@ -25,6 +26,7 @@ mod measure;
 mod model;
 mod rank;
 mod read_whole;
+mod runs;
 mod score;
 mod shares;
 mod step_context;

@@ -38,7 +38,7 @@ pub enum Unread {
     Address,
     /// It holds a piece of a command.
     Command,
-    /// A few more words would do to bring a harmful step as low.
+    /// A harmful text with a few harmless words in it could score as low.
     Diluted,
 }
 

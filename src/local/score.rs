@@ -27,8 +27,7 @@ const GRAVE_AROUND: f32 = 1.5;
 /// data in honest steps, too: at 1.5, half of the honest steps of agents with many tools would be questions.
 const GRAVE_DESCRIPTION: f32 = 2.5;
 
-/// Words that an attacker may put into a window of an attack, chosen by one who sees the probability, without bringing it as
-/// low as a harmless one.
+/// Harmless words that an attacker may put into a window of an attack: a step that would be allowed only because of so many is not.
 const INSERTED: usize = 8;
 
 /// What is scored: a step, with what is known of it.
@@ -117,23 +116,24 @@ impl Model {
         }
         let part = context.part();
         let probability = self.head(part).probability(score);
-        let unread = match probability <= allow_below {
-            true => context
+        let is_diluted = || {
+            let undiluted: f32 = passages
+                .iter()
+                .map(|(best, voice)| {
+                    let texts = context.of_voice(*voice);
+                    let most = texts.map(|passage| self.gravest_undiluted(*voice, &passage.words));
+                    most.fold(0.0, f32::max) - best.weight
+                })
+                .sum();
+            self.head(part).probability(score + undiluted) > allow_below
+        };
+        let unread = (probability <= allow_below).then(|| {
+            context
                 .unread()
                 .or_else(|| self.is_grave_around(&context).then_some(Unread::Surroundings))
-                .or_else(|| {
-                    let undiluted: f32 = passages
-                        .iter()
-                        .map(|(best, voice)| {
-                            let texts = context.of_voice(*voice);
-                            let most = texts.map(|passage| self.gravest_undiluted(*voice, &passage.words));
-                            most.fold(0.0, f32::max) - best.weight
-                        })
-                        .sum();
-                    (self.head(part).probability(score + undiluted) > allow_below).then_some(Unread::Diluted)
-                }),
-            false => None,
-        };
+                .or_else(|| is_diluted().then_some(Unread::Diluted))
+        });
+        let unread = unread.flatten();
         let mut told: Vec<PassageEvidence> = passages
             .into_iter()
             .filter(|(best, _)| best.weight > 0.0)

@@ -5,8 +5,11 @@
 //! Letters of scripts that are written without gaps are a word each; runs of katakana and hangul are one word. Ids, long
 //! numbers, links and addresses are told by their kind alone, so that no id is learned by heart.
 
-use std::ops::{Range, RangeInclusive};
+use std::ops::Range;
 
+use super::hashes::hash_of;
+pub(super) use super::hashes::{Groups, SEED, folded, groups, hash, join, step};
+use super::runs::{Class, pieces, split};
 use super::vocabulary::Vocabulary;
 
 /// Words that are read of one text.
@@ -40,72 +43,6 @@ pub(super) struct Word {
     pub(super) first: bool,
     /// Whether the model knows it.
     pub(super) known: bool,
-}
-
-/// The seed of a word's hash (FNV-1a).
-pub(super) const SEED: u32 = 0x811c_9dc5;
-
-/// A byte more.
-#[inline]
-pub(super) const fn step(hash: u32, byte: u8) -> u32 {
-    (hash ^ byte as u32).wrapping_mul(0x0100_0193)
-}
-
-/// The hash of two things in order.
-#[inline]
-pub(super) const fn join(a: u32, b: u32) -> u32 {
-    let mixed = (a.rotate_left(13) ^ b).wrapping_mul(0x9e37_79b1);
-    mixed ^ (mixed >> 15)
-}
-
-/// The hash of a name.
-pub(super) fn hash(text: &str) -> u32 {
-    text.bytes().fold(SEED, step)
-}
-
-/// The bytes of a text in small letters, ASCII or not.
-pub(super) fn folded(text: &str) -> impl Iterator<Item = u8> {
-    text.chars().flat_map(char::to_lowercase).flat_map(|c| {
-        let mut utf8 = [0; 4];
-        let length = c.encode_utf8(&mut utf8).len();
-        utf8.into_iter().take(length)
-    })
-}
-
-/// The most groups of letters that are kept of a word.
-const MOST_GROUPS: usize = 8;
-/// The shortest word that has groups, in letters.
-const SHORTEST_IN_GROUPS: usize = 4;
-
-/// Hashes of four letters in a row, zero where there are no more.
-pub(super) type Groups = [u32; MOST_GROUPS];
-
-/// The groups of four letters of a word, its beginning and its end counted as letters: what inflected, compounded and
-/// misspelt words have in common.
-pub(super) fn groups(word: &str) -> Groups {
-    let mut groups = Groups::default();
-    let lower = |c: char| {
-        if c.is_ascii() {
-            c.to_ascii_lowercase()
-        } else {
-            c.to_lowercase().next().unwrap_or(c)
-        }
-    };
-    if word.chars().take(SHORTEST_IN_GROUPS).count() < SHORTEST_IN_GROUPS {
-        return groups;
-    }
-    let letters = std::iter::once('^')
-        .chain(word.chars().map(lower))
-        .chain(std::iter::once('$'));
-    // Eight bits for each letter: after four more, nothing is left of it.
-    let ends = letters.scan(0u32, |last, letter| {
-        *last = (*last << 8) ^ u32::from(letter);
-        Some(*last)
-    });
-    for (slot, four) in groups.iter_mut().zip(ends.skip(3)) {
-        *slot = join(SEED, four) | 1;
-    }
-    groups
 }
 
 /// The words of a text, in order, into a list. Whether all of them found room.
@@ -162,36 +99,6 @@ struct Open {
     /// Changes from small to capital letters, and between letters and digits.
     changes: u32,
     last: Class,
-}
-
-/// What a character is, as far as a run can be taken apart before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Class {
-    Small,
-    Capital,
-    Digit,
-}
-
-impl Class {
-    fn of(c: char) -> Self {
-        if c.is_ascii_digit() {
-            Class::Digit
-        } else if c.is_uppercase() {
-            Class::Capital
-        } else {
-            Class::Small
-        }
-    }
-
-    /// Whether a piece begins with this one.
-    const fn begins_after(self, last: Class) -> bool {
-        matches!(
-            (last, self),
-            (Class::Small | Class::Digit, Class::Capital)
-                | (Class::Digit, Class::Small)
-                | (Class::Small | Class::Capital, Class::Digit)
-        )
-    }
 }
 
 struct Reader<'t> {
@@ -348,7 +255,7 @@ impl Reader<'_> {
         let Some(words) = split(run, self.vocabulary) else {
             return false;
         };
-        // So many words are written as one by nobody who wants them read: where they were taken apart rightly is not known.
+        // Honest texts rarely join so many words, and another split might be the right one: they count as unknown.
         let known = words.len() < GLUED;
         for span in words {
             let hash = hash_of(run.get(span.clone()).unwrap_or_default());
@@ -358,78 +265,12 @@ impl Reader<'_> {
     }
 }
 
-/// The hash of a word in any case.
-fn hash_of(word: &str) -> u32 {
-    folded(word).fold(SEED, step)
-}
-
-/// The pieces of a run of letters and digits: `parseHTTPUrl2` is `parse`, `HTTP`, `Url`, `2`.
-fn pieces(run: &str) -> impl Iterator<Item = Range<usize>> {
-    let class_from = move |at: usize| run.get(at..).and_then(|rest| rest.chars().next()).map(Class::of);
-    let mut start = 0;
-    std::iter::from_fn(move || {
-        let rest = run.get(start..).filter(|rest| !rest.is_empty())?;
-        let mut last = class_from(start)?;
-        let end = rest.char_indices().skip(1).find_map(|(at, c)| {
-            let this = Class::of(c);
-            let begins_name = (last, this) == (Class::Capital, Class::Capital)
-                && class_from(start + at + c.len_utf8()) == Some(Class::Small);
-            let begins = this.begins_after(last) || begins_name;
-            last = this;
-            begins.then_some(start + at)
-        });
-        let end = end.unwrap_or(run.len());
-        Some(std::mem::replace(&mut start, end)..end)
-    })
-}
-
 /// The shortest run whose digits may stand for letters.
 const SHORTEST_SPELLED: usize = 12;
 /// Pieces of one or two letters from which on a run is not taken apart, where they are most of its pieces.
 const SCRAPS: usize = 4;
-/// The shortest run that is split, and the longest.
-const SPLIT: RangeInclusive<usize> = 6..=64;
 /// Words that a run consists of from which on they do not count as known.
 const GLUED: usize = 4;
-/// The shortest word of a run that is split, and the longest.
-const SPLIT_WORDS: RangeInclusive<usize> = 3..=16;
-
-/// The known words that a run of letters consists of, as few as can be.
-fn split(run: &str, vocabulary: &Vocabulary) -> Option<Vec<Range<usize>>> {
-    if !SPLIT.contains(&run.len()) || !run.bytes().all(|byte| byte.is_ascii_alphabetic()) {
-        return None;
-    }
-    let bytes = run.as_bytes();
-    // Of each end: how many words lead there, and where the last one begins.
-    let mut best: [Option<(u8, u8)>; 65] = [None; 65];
-    *best.first_mut()? = Some((0, 0));
-    for start in 0..bytes.len() {
-        let Some((count, _)) = best.get(start).copied().flatten() else {
-            continue;
-        };
-        let mut hash = SEED;
-        for (length, byte) in bytes.iter().skip(start).enumerate().take(*SPLIT_WORDS.end()) {
-            hash = step(hash, byte.to_ascii_lowercase());
-            let length = length + 1;
-            if !SPLIT_WORDS.contains(&length) || !vocabulary.knows(hash) {
-                continue;
-            }
-            let slot = best.get_mut(start + length)?;
-            if slot.is_none_or(|(known, _)| count + 1 < known) {
-                *slot = Some((count + 1, u8::try_from(start).ok()?));
-            }
-        }
-    }
-    let mut words = Vec::new();
-    let mut end = bytes.len();
-    while end > 0 {
-        let (_, start) = best.get(end).copied().flatten()?;
-        words.push(usize::from(start)..end);
-        end = usize::from(start);
-    }
-    words.reverse();
-    Some(words)
-}
 
 /// Whether a character is a word by itself: scripts without gaps between words.
 fn stands_alone(c: char) -> bool {
