@@ -220,19 +220,6 @@ pub(super) fn identifiers(message: &Json) -> Vec<Digest> {
     found
 }
 
-/// The identifiers in a message that may be credentials: opaque ones, of a key's length.
-pub(super) fn opaque_identifiers(message: &Json) -> Vec<String> {
-    let is_opaque =
-        |text: &str| text.len() >= 16 && text.chars().any(|c| c.is_ascii_alphabetic() && !c.is_ascii_hexdigit());
-    let mut found = Vec::new();
-    each_identifier(message, "", &mut |text| {
-        if is_opaque(text) && found.len() < 1_000 {
-            found.push(text.to_owned());
-        }
-    });
-    found
-}
-
 /// Identifiers longer than this are not relayed.
 pub(super) const MAX_ID_BYTES: usize = 256;
 

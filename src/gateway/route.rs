@@ -12,7 +12,7 @@ use url::Url;
 use super::denial::{Denial, Stage};
 use super::error::GatewayError;
 use super::json::{Json, object};
-use super::judged_units::{Digest, JudgedUnits, Known, beginning, opaque_identifiers};
+use super::judged_units::{Digest, JudgedUnits, Known, beginning};
 use super::push::Webhooks;
 use super::settings::{ClientAuth, Direction, Listen, Settings};
 use super::tokens::Tokens;
@@ -248,39 +248,12 @@ impl Route {
 
     /// Has a message judged; gives the parameters of its step where it was modified.
     pub(super) async fn settle(&self, question: &Question) -> Result<Option<Json>, Denial> {
-        self.admit_identifiers(question).await?;
         self.verdicts.settle(question).await
     }
 
     /// As [`settle`](Self::settle), of a message without words: rules look at it, no model is asked.
     pub(super) async fn ask_rules(&self, question: &Question) -> Result<Option<Json>, Denial> {
-        self.admit_identifiers(question).await?;
         self.verdicts.ask_rules(question).await
-    }
-
-    /// Has rules look at identifiers that may be credentials, each once. In a step they only surround what is said, and nothing that
-    /// surrounds a step is held back; here they go on.
-    async fn admit_identifiers(&self, question: &Question) -> Result<(), Denial> {
-        let message = question
-            .params
-            .get("payload")
-            .or_else(|| question.params.get("message"));
-        let digest = |text: &str| -> Digest { blake3::derive_key("aos-guardian identifier 1", text.as_bytes()) };
-        let mut named = message.map(opaque_identifiers).unwrap_or_default();
-        named.retain(|text| !self.judged.was_let_through(digest(text)));
-        if named.is_empty() {
-            return Ok(());
-        }
-        let said = Json::Array(named.iter().map(|text| Json::text(text.clone())).collect());
-        let asked = self
-            .verdicts
-            .ask_rules(&self.beside(question.stage, "identifiers", said))
-            .await?;
-        if asked.is_some() {
-            return Err(Denial::unmodifiable(question.stage));
-        }
-        named.iter().for_each(|text| self.judged.let_through(digest(text)));
-        Ok(())
     }
 
     /// Judges without waiting for it, and without effect.

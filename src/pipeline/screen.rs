@@ -184,16 +184,17 @@ impl Screened {
     }
 }
 
-/// The policy's treatment, with two exceptions. What surrounds a step — the agent's own instructions, ids — is never masked in
-/// the step: secrets and personal data are masked in the prompt, of anything else the judge is told. And in what a call is made
-/// of, only data is masked: a command without the words that a rule objects to is another command, so such a step is denied.
+/// The policy's treatment, with two exceptions. What surrounds a step (the agent's own instructions, ids) is never masked in the
+/// step, but in the prompt; the judge is told. A secret in the instructions is no evidence against a step: those who run the agent
+/// put it there. And in what a call is made of, only data is masked: a command without the words that a rule objects to is
+/// another command, so such a step is denied.
 fn treatment(finding: &Finding, content: Option<&Content>, said: Treatment) -> Treatment {
     let is_data = finding.reason.is_data();
     match (said, content) {
         (Treatment::Mask, None) => Treatment::Evidence,
-        (Treatment::Mask, Some(content)) if content.place == Place::Surroundings => match is_data {
-            true => Treatment::Ignore,
-            false => Treatment::Evidence,
+        (Treatment::Mask, Some(content)) if content.place == Place::Surroundings => match content.origin {
+            Origin::Instructions if is_data => Treatment::Ignore,
+            _ => Treatment::Evidence,
         },
         (Treatment::Mask, Some(content)) if content.origin == Origin::ToolArguments && !is_data => Treatment::Deny,
         (treatment, _) => treatment,

@@ -205,23 +205,33 @@ async fn secrets_around_a_step_stay_in_it_and_reach_no_judge() {
     let kept = Arc::clone(&prompts);
     let judge = ScriptedJudge::answering(move |asked| {
         kept.lock().unwrap().push(format!("{}{}", asked.system, asked.user));
-        asked.answer("allow", &[], json!([]))
+        let mut answer = asked.answer("allow", &[], json!([]));
+        answer["reasoning"] = json!("`secret.aws_access_key_id` does not hold: a sample.");
+        answer
     })
     .await;
-    for (place, told) in [
+    // Alone, one in what the operator says is no evidence against a step; one in an id, which goes on, is.
+    for (place, told, alone) in [
         (
             "/params/context/agent/instructions",
             format!("Use the key {key} for the store."),
+            "allow",
         ),
-        ("/params/context/agent/description", format!("Works with {key}.")),
-        ("/params/context/agent/name", format!("desk {key}")),
-        ("/params/context/turnId", key.clone()),
+        (
+            "/params/context/agent/description",
+            format!("Works with {key}."),
+            "allow",
+        ),
+        ("/params/context/agent/name", format!("desk {key}"), "allow"),
+        ("/params/context/turnId", key.clone(), "deny"),
     ] {
         let (policy, _folder) = policy_file("extends = \"secret_redaction\"");
         let guardian = TestGuardian::with_judge(&judge, &policy).await;
         let mut request = user_message("When do you open?");
         request["params"]["context"]["agent"]["description"] = json!("A desk.");
         *request.pointer_mut(place).unwrap() = json!(told);
+        let without = TestGuardian::with(&policy).await;
+        assert_eq!(without.post(&request).await.decision(), alone, "{place}");
         let asked = judge.asked();
         let reply = guardian.post(&request).await;
         assert_eq!(
