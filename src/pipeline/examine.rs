@@ -101,17 +101,20 @@ impl Examiner {
             detail: gap.describe().to_owned(),
         }));
         let screened = self.screen(step, recalled.past());
-        let beside = judge.map_or(Beside::Nobody, |_| Beside::Model);
         let incomplete = match recalled.past().gap() {
             Some(_) if screened.kind().acts() => self.policy().judge.session_incomplete,
             Some(_) | None => SessionIncomplete::Note,
         };
-        let must_ask = incomplete == SessionIncomplete::Ask && judge.is_some();
+        let beside = match (judge, incomplete) {
+            (None, _) => Beside::Nobody,
+            (Some(_), SessionIncomplete::Ask) => Beside::ModelFirst,
+            (Some(_), SessionIncomplete::Note | SessionIncomplete::Deny) => Beside::Model,
+        };
         let settled = screened.settled(self.policy());
         let cleared = match (settled, incomplete) {
             (Some(draft), _) if draft.decision == Decision::Deny => Err(Box::new(draft)),
             (_, SessionIncomplete::Deny) => Err(Box::new(Draft::session_incomplete(screened.method()))),
-            (Some(draft), _) if !must_ask => Err(Box::new(draft)),
+            (Some(draft), _) if beside != Beside::ModelFirst => Err(Box::new(draft)),
             (Some(_) | None, _) => self.mask(&screened, recalled.past()).map(|mut cleared| {
                 cleared.local_opinion = self.local_opinion(beside, &screened, recalled.past());
                 cleared
@@ -129,8 +132,7 @@ impl Examiner {
                 self.finish(examination, cleared, alone.draft)
             }
             (Ok(mut cleared), Some(judge)) => {
-                let draft = self.settles_beside_a_model(&mut cleared);
-                if let Some(draft) = draft.filter(|draft| !(must_ask && draft.decision == Decision::Allow)) {
+                if let Some(draft) = self.settles_beside_a_model(&mut cleared) {
                     return Examined::Finished(Box::new(self.finish(examination, cleared, draft)));
                 }
                 let question = self.question(&cleared, &examination.recalled, judge);

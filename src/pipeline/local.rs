@@ -18,6 +18,8 @@ use crate::telemetry::names;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Beside {
     Model,
+    /// A model, which the policy wants asked before anything lets the step happen.
+    ModelFirst,
     Nobody,
 }
 
@@ -30,7 +32,10 @@ impl Examiner {
         let Screening { findings, coverage } = screened.screening();
         let thresholds = policy.local_judge.thresholds.of(step.kind);
         let head = scorer.model.head(Part::of(step.kind));
-        let may_allow = MayAllow::of(step, findings, coverage, policy);
+        let may_allow = match beside {
+            Beside::ModelFirst => MayAllow::No,
+            Beside::Model | Beside::Nobody => MayAllow::of(step, findings, coverage, policy),
+        };
         let allow_below = match may_allow {
             MayAllow::Yes => thresholds.allow_below.unwrap_or(head.allow_below),
             MayAllow::No => 0.0,

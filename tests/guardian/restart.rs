@@ -424,3 +424,17 @@ async fn a_policy_says_whether_steps_may_act_in_a_session_whose_beginning_is_not
         assert_eq!(judge.asked(), asked, "{way}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_a_model_has_to_be_asked_none_that_answers_lets_nothing_happen() {
+    let judge = ScriptedJudge::responding(|_| wiremock::ResponseTemplate::new(500)).await;
+    let (guardian, _folder) = where_incomplete(&judge, "ask").await;
+    let call = tool_call("show_job", "name", &json!("nightly report"));
+    let reply = guardian.post(&call).await;
+    assert_eq!(
+        (reply.decision(), reply.source()),
+        ("deny", "fallback"),
+        "{:?}",
+        reply.json
+    );
+}
