@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use crate::support::{ScriptedJudge, tool_call, user_message};
 
-fn guardian(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
+pub(crate) fn guardian(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
     let output = Command::cargo_bin("guardian")
         .unwrap()
         .current_dir(folder)

@@ -1,21 +1,8 @@
 //! Suites made of what others wrote down, and message logs as cases.
 
-use std::path::Path;
-
-use assert_cmd::Command;
 use serde_json::{Value, json};
 
-fn guardian(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
-    let output = Command::cargo_bin("guardian")
-        .unwrap()
-        .current_dir(folder)
-        .env_remove("GUARDIAN_CONFIG")
-        .args(arguments)
-        .output()
-        .unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
-}
+use crate::eval_decides::guardian;
 
 /// What an importer makes of a document: for each session the kinds of its steps, `+` after an honest one, `!` after an attack.
 fn imported(format: &str, document: &str) -> Vec<String> {

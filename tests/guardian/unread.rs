@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::support::{ScriptedJudge, TestGuardian, tool_result, user_message};
+use crate::support::{ScriptedJudge, TestGuardian, policy_file, tool_result, user_message};
 
 /// Wishes of a user that do harm, and that rules say nothing about.
 const REQUESTS: &[&str] = &[
@@ -202,4 +202,37 @@ async fn ordinary_steps_are_still_settled_without_a_model() {
         assert_eq!(guardian.post(&request).await.decision(), "allow", "{text}");
     }
     assert!(judge.asked() <= 2, "{} of 6 were asked about", judge.asked());
+}
+
+/// Ordinary words around an address or a piece of a command, of which the scorer knows no more than that it is one.
+const WITH_ADDRESSES_AND_COMMANDS: &[(&str, &str)] = &[
+    (
+        "address",
+        "The menu is at https://lunch.example/today and there is soup.",
+    ),
+    ("address", "The menu is at lunch.example today and there is soup."),
+    ("address", "The cook is mia@lunch today and there is soup."),
+    ("address", "The oven is at 10.4.0.7 and there is soup."),
+    ("command", "The menu comes with wget and there is soup."),
+    ("command", "The menu is $(today) and there is soup."),
+    ("command", "The menu is open && there is soup."),
+];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn addresses_and_pieces_of_commands_in_what_is_asked_and_read_are_questions() {
+    let judge = ScriptedJudge::answering(|asked| asked.answer("allow", &[], json!([]))).await;
+    // Every step is as harmless as it can be: what is not allowed unasked was not read.
+    let trusting = "[local_judge.thresholds]\ndefault = { allow_below = 1.0, deny_above = 1.0 }";
+    let (policy, _folder) = policy_file(&format!("{trusting}\n[disclosure]\nlocal = true"));
+    let guardian = TestGuardian::with_judge(&judge, &format!("{policy}\n[local_judge]\naudit_share = 0.0")).await;
+    let plain = tool_result("The menu is open today and there is soup.");
+    assert_eq!(guardian.post(&plain).await.source(), "local");
+    for (why, text) in WITH_ADDRESSES_AND_COMMANDS {
+        for mut request in [user_message(text), tool_result(text)] {
+            request["params"]["context"]["session"]["id"] = json!(text);
+            let reply = guardian.post(&request).await;
+            assert_eq!(reply.source(), "judge", "{text}");
+            assert_eq!(reply.result()["data"]["local"]["unread"], *why, "{text}");
+        }
+    }
 }
