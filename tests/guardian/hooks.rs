@@ -273,6 +273,21 @@ fn a_configuration_in_the_folder_that_the_agent_works_on_is_not_read() {
 }
 
 #[test]
+fn a_judge_whose_key_is_missing_lets_nothing_happen() {
+    let home = tempfile::tempdir().unwrap();
+    let judge =
+        "[judge]\nbase_url = \"http://127.0.0.1:9/v1\"\nmodel = \"m\"\napi_key_env = \"NO_SUCH_KEY_OF_A_JUDGE\"\n";
+    let file = home.path().join("guardian.toml");
+    std::fs::write(&file, judge).unwrap();
+    let words = ["claude-code", "--config", file.to_str().unwrap()];
+    let denied = answer(home.path(), &words, &bash("a", "ls -la"));
+    assert_eq!(denied["hookSpecificOutput"]["permissionDecision"], "deny", "{denied}");
+    let output = run(home.path(), &words, &bash("a", "ls -la"));
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("`NO_SUCH_KEY_OF_A_JUDGE` is not set"), "{said}");
+}
+
+#[test]
 fn hooks_are_installed_shown_and_taken_back() {
     let home = tempfile::tempdir().unwrap();
     let told = |words: &[&str]| {

@@ -169,15 +169,19 @@ fn load(arguments: &Arguments) -> anyhow::Result<Config> {
         .config
         .clone()
         .or_else(|| Some(own).filter(|own| own.exists()));
-    let mut config = match file {
+    let config = match file {
         Some(file) => crate::config::load_with(Some(&file), Keys::Unneeded)?,
         None => {
             ConfigFile::default().resolve_with("defaults and environment", std::path::Path::new("."), Keys::Unneeded)?
         }
     };
-    if config.missing_keys.iter().any(|key| key.whose == WhoseKey::Endpoint) {
-        eprintln!("[guardian] the key of the judge's endpoint is not set: the guardian decides by itself");
-        config.judge = None;
+    // A judge that is configured and cannot be asked lets nothing happen.
+    if let Some(missing) = config.missing_keys.iter().find(|key| key.whose == WhoseKey::Endpoint) {
+        anyhow::bail!(
+            "`{}`: the environment variable `{}` is not set, so the judge cannot be asked",
+            missing.at,
+            missing.variable
+        );
     }
     Ok(config)
 }
