@@ -22,7 +22,7 @@ use timeline::{Length, Link, Timeline};
 ///
 /// Reads one JSON-RPC request, a batch, or JSON lines (a trace: one request a line; lines of evaluation suites work
 /// too). The steps of a trace are numbered and judged in their order, each in the light of those before it in its session;
-/// what an earlier step led to is told under `from`. Nothing is recorded, and no key of an organisation is needed. The exit code tells the strictest decision: 0 allow, 10 modify, 20 deny, 1 error.
+/// what an earlier step led to is told under `from`. Nothing is recorded, and no key of an organisation is needed. The exit code is that of the strictest decision: 0 allow, 10 modify, 20 deny, 1 error.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// The file to read; `-` for standard input.

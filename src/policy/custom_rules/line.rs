@@ -136,7 +136,7 @@ impl OwnRuleLine {
         let (least, most) = (WORD_BYTES.start(), WORD_BYTES.end());
         if self.words.is_empty() || self.words.len() > MOST_WORDS {
             return Err(format!(
-                "expected 1 to {MOST_WORDS} words, one of which stands in all that the rule finds, found {}",
+                "expected 1 to {MOST_WORDS} words, one of which every match contains, found {}",
                 self.words.len()
             ));
         }
