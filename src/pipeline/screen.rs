@@ -13,7 +13,7 @@ use crate::model::{
 };
 use crate::policy::Policy;
 use crate::prefilter::Prefilters;
-use crate::session::{self, Obvious, Past, rules};
+use crate::session::{self, Past, rules};
 use crate::telemetry;
 
 /// A screened step: each finding with its treatment.
@@ -23,8 +23,6 @@ pub(super) struct Screened {
     treatments: Vec<Treatment>,
     /// What the policy masks in what surrounds the step: it goes on as it is, but no judge is shown it.
     hidden: Withheld,
-    /// What makes the step one that needs no judge, as long as nothing was seen in it that weighs.
-    obvious: Option<&'static Obvious>,
     /// Credentials in names and ids, where no rule for contents sees them.
     in_names: Vec<String>,
 }
@@ -60,14 +58,12 @@ impl Screened {
             treatments.push(treatment(finding, content, said));
         }
         let hidden = Withheld::these(hidden.into_iter());
-        let obvious = session::obvious(past, &step, policy).filter(|_| screening.coverage.cut.is_empty());
         let in_names = names::credentials(prefilters, &step, policy);
         Self {
             step,
             screening,
             treatments,
             hidden,
-            obvious,
             in_names,
         }
     }
@@ -109,9 +105,6 @@ impl Screened {
             .treatments
             .iter()
             .any(|t| matches!(t, Treatment::Mask | Treatment::Suspect | Treatment::Evidence));
-        if let Some(draft) = self.obvious() {
-            return Some(draft);
-        }
         if open {
             return None;
         }
@@ -124,24 +117,6 @@ impl Screened {
             None if allowing.is_empty() => return None,
             None => explain(&allowing, "allows"),
         };
-        Some(Draft::of_rules(Decision::Allow, self.method(), Vec::new(), reasoning))
-    }
-
-    /// The decision about an obvious step. Personal data that the policy leaves alone weighs nothing here.
-    fn obvious(&self) -> Option<Draft> {
-        let kind = self.obvious?;
-        let mut pairs = self.screening.findings.iter().zip(&self.treatments);
-        let weighs = pairs.any(|(finding, treatment)| match treatment {
-            Treatment::Mask | Treatment::Suspect | Treatment::Deny => true,
-            Treatment::Evidence => {
-                finding.reason != ReasonCode::PersonalData && finding.severity > crate::model::Severity::Info
-            }
-            Treatment::Allow | Treatment::Ignore => false,
-        });
-        if weighs {
-            return None;
-        }
-        let reasoning = format!("The step is obvious (`{}`): {}", kind.id, kind.reason);
         Some(Draft::of_rules(Decision::Allow, self.method(), Vec::new(), reasoning))
     }
 

@@ -37,7 +37,6 @@ mod kept;
 mod key;
 mod memory;
 mod named;
-mod obvious;
 mod orders;
 mod past;
 mod pending_updates;
@@ -63,7 +62,6 @@ pub use kept::{KeptError, KeptSessions};
 pub use key::{AgentKey, Keys, Nameless, Owner, SessionKey};
 pub use memory::{Memory, Recalled, Snapshot, Standing};
 pub use named::lower;
-pub use obvious::{Obvious, kinds, obvious};
 pub use past::{Event, Past};
 pub use pending_updates::{EarlierUpdates, PendingUpdate};
 pub use source_text::{KeptText, SourceText};
@@ -78,7 +76,6 @@ pub use trail::{Called, End, Instruction, Trail, Written};
 /// When one of them cannot be used.
 pub fn check() -> Result<(), DataFileError> {
     phrases::check()?;
-    obvious::check()?;
     orders::check()?;
     words::check()?;
     rules::check()

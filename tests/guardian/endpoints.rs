@@ -12,7 +12,7 @@ use crate::live::{Live, allowing};
 use crate::support::{ScriptedJudge, TestGuardian, completion, user_message};
 
 fn judge_at(url: &str, more: &str) -> String {
-    format!("[judge]\nbase_url = \"{url}\"\nmodel = \"m\"\n{more}")
+    format!("[local_judge]\nmode = \"off\"\n[judge]\nbase_url = \"{url}\"\nmodel = \"m\"\n{more}")
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -42,7 +42,7 @@ fn call_of(tool: &str, arguments: &[(&str, &str)]) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn signed_links_are_used_where_they_belong() {
-    let guardian = TestGuardian::with(NO_SESSIONS).await;
+    let guardian = TestGuardian::without_scorer(NO_SESSIONS).await;
     for link in [s3("b.s3.amazonaws.com"), azure()] {
         for request in [
             tool_result(&format!("Your download: {link}")),
@@ -83,7 +83,7 @@ async fn signed_links_are_used_where_they_belong() {
         }
     }
     for profile in ["redact", "pii_redaction", "secret_redaction"] {
-        let guardian = TestGuardian::with(&format!("policy = \"{profile}\"\n{NO_SESSIONS}")).await;
+        let guardian = TestGuardian::without_scorer(&format!("policy = \"{profile}\"\n{NO_SESSIONS}")).await;
         for link in [s3("b.s3.amazonaws.com"), azure()] {
             let reply = guardian.post(&tool_result(&format!("Your download: {link}"))).await;
             assert_eq!(reply.decision(), "modify", "{profile} {link}: {:?}", reply.json);

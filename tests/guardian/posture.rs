@@ -10,7 +10,9 @@ use wiremock::ResponseTemplate;
 use crate::support::{ScriptedJudge, TestGuardian, completion, tool_call, user_message};
 
 fn with_failure(judge: &str, on_failure: &str) -> String {
-    format!("[judge]\nbase_url = \"{judge}/v1\"\nmodel = \"m\"\ntimeout_ms = 400\non_failure = \"{on_failure}\"")
+    format!(
+        "[local_judge]\nmode = \"off\"\n[judge]\nbase_url = \"{judge}/v1\"\nmodel = \"m\"\ntimeout_ms = 400\non_failure = \"{on_failure}\""
+    )
 }
 
 #[tokio::test(flavor = "multi_thread")]

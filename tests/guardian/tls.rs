@@ -26,7 +26,7 @@ async fn an_endpoint_is_trusted_by_ca_file_and_by_nothing_else() {
         (ours.as_str(), "judge", "allow", 1),
         (both.as_str(), "judge", "allow", 2),
     ] {
-        let guardian = TestGuardian::with(&format!(
+        let guardian = TestGuardian::without_scorer(&format!(
             "[judge]\nbase_url = '{}'\nmodel = 'm'\nproxy = 'none'\n{trust}",
             front.url()
         ))
@@ -79,7 +79,7 @@ async fn whatever_keeps_an_endpoint_away_has_a_name_and_a_remedy_in_the_denial()
         (format!("{}/v2", judge.url()), "path_not_found", "check `base_url`"),
         (format!("{}/v1", streaming.url()), "event_stream", "turn off"),
     ] {
-        let guardian = TestGuardian::with(&format!(
+        let guardian = TestGuardian::without_scorer(&format!(
             "[judge]\nbase_url = '{base_url}'\nmodel = 'm'\nproxy = 'none'"
         ))
         .await;

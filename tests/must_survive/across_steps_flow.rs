@@ -74,7 +74,8 @@ fn mail(to: &str, body: &str) -> Value {
 
 /// With nothing configured.
 async fn hold(stories: Vec<(Story, &str, &str)>) {
-    let door = Door::unconfigured();
+    // The scorer denies some of the steps that these rules are to remember.
+    let door = Door::without_scorer("");
     let mut cases = Cases::new();
     for (story, decision, rule) in stories {
         let answer = story.end(&door).await;

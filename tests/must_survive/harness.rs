@@ -32,25 +32,31 @@ pub(crate) const MODIFY: &str = "modify";
 pub(crate) const DENY: &str = "deny";
 
 impl Door {
-    /// With nothing configured.
+    /// With nothing configured: the rules and the built-in scorer decide.
     pub(crate) fn unconfigured() -> Self {
         Self::with("")
     }
 
-    /// With a judge that answers as scripted, and whatever else the configuration says.
+    /// With a judge that answers as scripted, and whatever else the configuration says; without the scorer, which settles many steps
+    /// before a model is asked.
     pub(crate) fn with_judge(judge: &ScriptedJudge, more: &str) -> Self {
-        Self::with(&format!(
+        Self::without_scorer(&format!(
             "{more}\n[judge]\nbase_url = \"{}/v1\"\nmodel = \"scripted\"\ntimeout_ms = 5000",
             judge.url()
         ))
     }
 
-    /// With this configuration.
+    /// With this configuration and without the scorer: for what rules alone, or a model, make of a step.
+    pub(crate) fn without_scorer(toml: &str) -> Self {
+        Self::with(&format!("{toml}\n[local_judge]\nmode = \"off\""))
+    }
+
+    /// As shipped, with this configuration.
     pub(crate) fn with(toml: &str) -> Self {
         Self::resolved(toml, tempfile::tempdir().unwrap().path())
     }
 
-    /// With nothing configured but this policy.
+    /// As shipped, with nothing configured but this policy.
     pub(crate) fn with_policy(policy: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("policy.toml"), policy).unwrap();
@@ -58,14 +64,10 @@ impl Door {
     }
 
     fn resolved(toml: &str, folder: &Path) -> Self {
-        let mut config = ConfigFile::parse(toml, "test")
+        let config = ConfigFile::parse(toml, "test")
             .unwrap()
             .resolve("test", folder)
             .unwrap();
-        // What must survive are rules and what a judge makes of steps, whatever a trained scorer makes of them.
-        for organisation in &mut config.organisations {
-            organisation.local_judge = aos_guardian::local::Mode::Off;
-        }
         Self {
             guardian: app::guardian(&config, &audit::Settings::Off).unwrap(),
             limits: config.wire,

@@ -497,7 +497,7 @@ async fn j10_what_the_judge_says_is_cleaned_and_capped() {
 fn door_with_policy(policy: &str, judge: &ScriptedJudge, judge_section: &str) -> Door {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), policy).unwrap();
-    Door::with(&format!(
+    Door::without_scorer(&format!(
         "policy = {:?}\n[judge]\nbase_url = \"{}/v1\"\nmodel = \"m\"\n{judge_section}",
         file.path().display().to_string(),
         judge.url()

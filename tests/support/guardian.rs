@@ -84,14 +84,20 @@ pub(crate) fn policy_file(text: &str) -> (String, TempDir) {
 }
 
 impl TestGuardian {
-    /// With nothing configured.
+    /// With nothing configured: the rules and the built-in scorer decide.
     pub(crate) async fn unconfigured() -> Self {
         Self::with("").await
     }
 
-    /// With a judge that answers as scripted, and whatever else the configuration says.
+    /// With this configuration and without the scorer: for tests of what rules alone, or a model, make of a step.
+    #[allow(dead_code, reason = "not every suite needs it")]
+    pub(crate) async fn without_scorer(toml: &str) -> Self {
+        Self::with(&format!("{toml}\n[local_judge]\nmode = \"off\"")).await
+    }
+
+    /// With a judge that answers as scripted, and whatever else the configuration says. The scorer, which settles many steps before a
+    /// model is asked, is off unless the configuration names it: these tests are about what a model is asked and answers.
     pub(crate) async fn with_judge(judge: &ScriptedJudge, more: &str) -> Self {
-        // These tests are about the model: the scorer, which settles many steps before it, is asked where a test says so.
         let scorer = if more.contains("[local_judge]") {
             ""
         } else {
@@ -104,7 +110,7 @@ impl TestGuardian {
         .await
     }
 
-    /// With this configuration; audit records go to a file.
+    /// As shipped, with this configuration; audit records go to a file.
     pub(crate) async fn with(toml: &str) -> Self {
         // What is counted before somebody looks counts too.
         aos_guardian::telemetry::metrics_handle();
@@ -114,12 +120,6 @@ impl TestGuardian {
             .resolve("test", folder.path())
             .unwrap();
         config.server.listen.set_port(0);
-        // What is tested is mostly rules, or what a judge was asked: the trained scorer is there where a test names it.
-        if !toml.contains("[local_judge]") {
-            for organisation in &mut config.organisations {
-                organisation.local_judge = aos_guardian::local::Mode::Off;
-            }
-        }
         let log = audit::Settings::File(folder.path().join("audit.jsonl"));
         let guardian = Arc::new(app::guardian(&config, &log).unwrap());
         let server = Server::bind(
