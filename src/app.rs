@@ -10,8 +10,8 @@ use crate::config::{Config, OrganisationSettings, PolicyChoice};
 use crate::judge::{self, Judge};
 use crate::limit::{self, LocalRateLimits};
 use crate::local;
-use crate::model::OrganisationId;
-use crate::pipeline::{Guardian, Organisation, Organisations, Parts};
+use crate::model::{Enforcement, OrganisationId};
+use crate::pipeline::{Guardian, Organisation, Organisations, Parts, Purpose};
 use crate::policy::{PROFILE_NAMES, Policy, PolicyError};
 use crate::prefilter::{Prefilters, RuleError};
 use crate::prompt::{PromptError, Prompts};
@@ -71,8 +71,9 @@ pub fn guardian(config: &Config, audit: &audit::Settings) -> Result<Guardian, Ap
     with_organisations(config, organisations(config)?, audit)
 }
 
-/// A guardian for evaluation: the first configured organisation, and beside it one for each built-in profile, which
-/// has that organisation's prompts and the profile as its policy. They are named as [`profile_organisation`] says.
+/// A guardian for evaluation, which tells every verdict as if it were enforced: the first configured organisation, and beside it one
+/// for each built-in profile, which has that organisation's prompts and the profile as its policy. They are named as
+/// [`profile_organisation`] says.
 ///
 /// # Errors
 ///
@@ -88,11 +89,19 @@ pub fn guardian_with_profiles(config: &Config, audit: &audit::Settings) -> Resul
                 policy: PolicyChoice::Profile((*name).to_owned()),
                 allowance: first.allowance,
                 local_judge: first.local_judge,
+                mode: first.mode,
             };
             organisations.insert(organisation(&settings, &mut BTreeMap::new())?);
         }
     }
-    with_organisations(config, organisations, audit)
+    with_organisations(&measuring(config), organisations, audit)
+}
+
+/// The same configuration for counting verdicts: nothing happens, so nothing is only observed.
+pub fn measuring(config: &Config) -> Config {
+    let mut config = config.clone();
+    config.pipeline.purpose = Purpose::Measuring;
+    config
 }
 
 /// The id of the organisation that stands for a built-in profile in an evaluation.
@@ -123,6 +132,7 @@ pub fn canaries(config: &Config) -> Result<Option<Canaries>, AppError> {
             policy: PolicyChoice::Profile("default".to_owned()),
             allowance: limit::Allowance::default(),
             local_judge: local::Mode::Off,
+            mode: Enforcement::Enforce,
         }],
         ..config.clone()
     };
@@ -239,6 +249,7 @@ fn organisation(
         prompts,
         allowance: settings.allowance,
         local_judge: settings.local_judge,
+        enforcement: settings.mode,
     })
 }
 

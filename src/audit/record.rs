@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::StepLines;
-use crate::model::{Caller, Clean, Finding, Opinion, Step, Verdict};
+use crate::model::{Caller, Clean, Finding, Observed, Opinion, Step, Verdict};
 
 /// How the ticket ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -187,8 +187,38 @@ pub struct VerdictLines {
     pub cache_age_seconds: Option<u64>,
     /// The decision for which the judge gave the answer, where that was another one.
     pub cached_from: Option<String>,
+    /// What would have been answered, where that is observed and not enforced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub observed: Option<ObservedLines>,
     /// What went wrong inside, by name.
     pub diagnostics: Vec<String>,
+}
+
+/// An observed verdict, as recorded.
+#[derive(Clone, Debug, Serialize)]
+pub struct ObservedLines {
+    /// `allow`, `modify`, `deny`, `error`.
+    pub decision: &'static str,
+    /// Why.
+    pub reason_codes: Vec<String>,
+    /// What the agent would have been told.
+    pub message: String,
+    /// The full explanation.
+    pub reasoning: String,
+    /// How many edits would have been applied.
+    pub edits: usize,
+}
+
+impl From<&Observed> for ObservedLines {
+    fn from(observed: &Observed) -> Self {
+        Self {
+            decision: observed.outcome(),
+            reason_codes: observed.reason_codes.iter().map(|code| code.as_str().to_owned()).collect(),
+            message: observed.message.clone(),
+            reasoning: observed.reasoning.clone(),
+            edits: observed.edits.len(),
+        }
+    }
 }
 
 impl Record {
@@ -238,6 +268,7 @@ impl From<&Clean<Verdict>> for VerdictLines {
             judge_cost: judging.map(|judging| judging.cost_micros as f64 / 1e6),
             cache_age_seconds: judging.and_then(|judging| judging.age_seconds),
             cached_from: judging.and_then(|judging| judging.decision.as_deref().map(str::to_owned)),
+            observed: verdict.observed.as_deref().map(ObservedLines::from),
             diagnostics: verdict.diagnostics.iter().map(|d| d.code.to_owned()).collect(),
         }
     }

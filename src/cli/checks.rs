@@ -1,6 +1,7 @@
 //! Checks: what is in order, what is not, and what to do about it. `config check` and `doctor` share them.
 
 use crate::config::Config;
+use crate::model::Enforcement;
 use crate::pipeline::Organisations;
 use crate::{audit, server, telemetry};
 
@@ -101,6 +102,15 @@ pub(super) fn postures(config: &Config, organisations: &Organisations) -> Vec<Ch
     open.into_iter()
         .map(|line| Check::degraded("open posture", line, next))
         .collect()
+}
+
+/// Whose verdicts stop nothing.
+pub(super) fn observing(config: &Config, organisations: &Organisations) -> Vec<Check> {
+    let gateways = config.gateways.iter().filter(|gateway| gateway.mode == Some(Enforcement::Observe));
+    let gateways = gateways.map(|gateway| format!("gateway `{}`: its verdicts stop nothing", gateway.name));
+    let next = "nothing to do while you watch (`guardian monitor`); then take `mode = \"observe\"` away";
+    let lines = organisations.observing().into_iter().chain(gateways);
+    lines.map(|line| Check::degraded("observing", line, next)).collect()
 }
 
 fn metrics(settings: &server::Settings) -> Option<Check> {

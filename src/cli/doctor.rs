@@ -170,6 +170,7 @@ fn organisations(config: &Config) -> Vec<Check> {
             );
             let mut checks = vec![there];
             checks.extend(checks::postures(config, &organisations));
+            checks.extend(checks::observing(config, &organisations));
             checks
         }
         Err(error) => vec![Check::failed(

@@ -117,7 +117,7 @@ async fn decide(arguments: &Arguments, config: &Path, cases: &[Case]) -> anyhow:
         organisation: arguments.organisation.clone(),
     };
     let organisation = organisation.of(&config).with_context(place)?.id.clone();
-    let guardian = app::guardian(&config, &audit::Settings::Off).with_context(place)?;
+    let guardian = app::guardian(&app::measuring(&config), &audit::Settings::Off).with_context(place)?;
     let mut limits = config.wire;
     limits.max_body_bytes = usize::MAX;
     let runner = Runner {

@@ -8,6 +8,7 @@ use clap::Args;
 use super::{ConfigArgument, Ended, Quiet, start_logging};
 use crate::config::Config;
 use crate::gateway::{self, Gateways, Own};
+use crate::model::Enforcement;
 use crate::pipeline::{Guardian, Organisations};
 use crate::server::{Authentication, Control, Server, parse_listen};
 use crate::{app, audit, telemetry};
@@ -110,10 +111,23 @@ fn keep_policies(config: &Config, organisations: &Organisations) {
     }
 }
 
-/// Says where steps happen that nobody judged: who reads the log of a start is to know it.
-fn say_open_postures(config: &Config, guardian: &Guardian) {
+/// Says where steps happen about which nobody could decide, and where verdicts stop nothing.
+fn say_loose_parts(guardian: &Guardian) {
     for posture in guardian.open_postures().iter() {
         tracing::warn!("open posture: {posture}");
+    }
+    for line in guardian.observing().iter() {
+        tracing::warn!("observing: {line}");
+    }
+}
+
+/// Says where steps happen that nobody judged: who reads the log of a start is to know it.
+fn say_open_postures(config: &Config, guardian: &Guardian) {
+    say_loose_parts(guardian);
+    for gateway in &config.gateways {
+        if gateway.mode == Some(Enforcement::Observe) {
+            tracing::warn!(gateway = gateway.name, "observing: its verdicts stop nothing");
+        }
     }
     match config.server.authentication {
         Authentication::Nobody => {
@@ -210,9 +224,7 @@ impl Reloaded {
         }
         keep_policies(&config, &organisations);
         self.guardian.replace_organisations(organisations);
-        for posture in self.guardian.open_postures().iter() {
-            tracing::warn!("open posture: {posture}");
-        }
+        say_loose_parts(&self.guardian);
         for gateway in gateways.put_in_force() {
             tracing::warn!(gateway, "a gateway at a new place: it begins with the next start");
         }

@@ -10,6 +10,7 @@ use super::ConfigError;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ConfigFile {
+    pub(super) mode: Option<String>,
     pub(super) listen: Option<String>,
     pub(super) allow_unauthenticated: Option<bool>,
     pub(super) prompts_dir: Option<String>,
@@ -220,6 +221,7 @@ pub(super) struct OrganisationSection {
     pub(super) api_keys: Vec<String>,
     pub(super) prompts: Option<String>,
     pub(super) policy: Option<String>,
+    pub(super) mode: Option<String>,
     pub(super) local_judge: Option<String>,
     pub(super) calls_per_minute: Option<u32>,
     pub(super) tokens_per_minute: Option<u64>,
@@ -235,6 +237,7 @@ pub(super) struct GatewaySection {
     pub(super) listen: Option<String>,
     pub(super) upstream: Option<String>,
     pub(super) direction: Option<String>,
+    pub(super) mode: Option<String>,
     pub(super) stream_mode: Option<String>,
     pub(super) hold_bytes: Option<usize>,
     pub(super) deny_style: Option<String>,

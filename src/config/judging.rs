@@ -81,6 +81,7 @@ impl Reader<'_> {
         Ok(pipeline::Settings {
             timeout: self.timeout(section)?,
             on_failure: self.one_of("judge.on_failure", on_failure, POSTURES)?,
+            ..pipeline::Settings::default()
         })
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::ConfigError;
 use super::file::{ConfigFile, OrganisationSection};
 use super::settings::{OrganisationSettings, PolicyChoice, Reader};
-use crate::model::OrganisationId;
+use crate::model::{Enforcement, OrganisationId};
 use crate::policy::PROFILE_NAMES;
 use crate::{limit, local, pipeline};
 
@@ -25,13 +25,17 @@ impl Reader<'_> {
                 policy,
                 allowance: self.allowance(&file.limits, None)?,
                 local_judge: self.local_mode(&file.local_judge, None)?,
+                mode: self.mode("mode", file.mode.as_deref())?.unwrap_or(Enforcement::Enforce),
             }]);
         }
+        let of_all = self.mode("mode", file.mode.as_deref())?;
         let mut organisations: Vec<OrganisationSettings> = Vec::new();
         for (index, section) in file.organisations.iter().enumerate() {
             let at = |key: &str| format!("organisations[{index}].{key}");
             let mut organisation = self.organisation(section, &at, &prompts, &policy)?;
             organisation.allowance = self.allowance(&file.limits, Some((section, &at)))?;
+            let own = self.mode(&at("mode"), section.mode.as_deref())?;
+            organisation.mode = own.or(of_all).unwrap_or(Enforcement::Enforce);
             organisation.local_judge = self.local_mode(&file.local_judge, Some((&at("local_judge"), section)))?;
             for other in &organisations {
                 if other.id == organisation.id {
@@ -90,7 +94,14 @@ impl Reader<'_> {
                 .map_or_else(|| policy.clone(), |p| self.policy(p)),
             allowance: limit::Allowance::default(),
             local_judge: local::Mode::default(),
+            mode: Enforcement::Enforce,
         })
+    }
+
+    /// `enforce` or `observe`.
+    pub(super) fn mode(&self, key: &str, text: Option<&str>) -> Result<Option<Enforcement>, ConfigError> {
+        let table: Vec<_> = Enforcement::ALL.iter().map(|mode| (mode.as_str(), *mode)).collect();
+        text.map(|text| self.one_of(key, text, &table)).transpose()
     }
 
     /// A built-in profile by its name, else a file.

@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use super::{ApiKey, ConfigError, ConfigFile, keys};
-use crate::model::OrganisationId;
+use crate::model::{Enforcement, OrganisationId};
 use crate::{audit, cache, gateway, judge, limit, local, pipeline, selftest, server, session, telemetry, wire, work};
 
 /// Everything that is configured, checked.
@@ -84,6 +84,8 @@ pub struct OrganisationSettings {
     pub allowance: limit::Allowance,
     /// What is made of the trained scorer.
     pub local_judge: local::Mode,
+    /// Whether its verdicts are enforced.
+    pub mode: Enforcement,
 }
 
 /// Which policy applies.

@@ -89,7 +89,7 @@ impl Route {
                     organisation: settings.organisation.clone(),
                     name: format!("gateway:{}", settings.name),
                 };
-                Verdicts::here(guardian, caller, settings.decision_timeout, limits)
+                Verdicts::here(guardian, caller, settings.mode, settings.decision_timeout, limits)
             }
         };
         let webhooks = match before {

@@ -9,7 +9,7 @@ use url::Url;
 
 use super::addresses::Callable;
 use super::credentials::ClientCredentials;
-use crate::model::OrganisationId;
+use crate::model::{Enforcement, OrganisationId};
 
 /// A protocol that gateways speak.
 #[derive(Debug)]
@@ -109,6 +109,8 @@ pub struct Settings {
     pub upstream: Option<Url>,
     /// Whom it guards.
     pub direction: Direction,
+    /// Whether its verdicts are enforced; `None`: as for the organisation.
+    pub mode: Option<Enforcement>,
     /// When events are judged.
     pub stream_mode: StreamMode,
     /// Bytes of events that one stream may hold.

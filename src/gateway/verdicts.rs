@@ -13,7 +13,7 @@ use super::denial::{Denial, Stage};
 use super::json::Json;
 use super::modification::differs_in_strings_only;
 use super::step_verdict::StepVerdict;
-use crate::model::{Caller, Decision, Step};
+use crate::model::{Caller, Decision, Enforcement, Step};
 use crate::pipeline::{Admitted, Decided, Guardian, Recorded, Refused};
 use crate::telemetry::names;
 use crate::wire;
@@ -37,6 +37,13 @@ enum Depth {
     Whole,
     /// By rules.
     Rules,
+}
+
+/// A question to the guardian of this process.
+struct Asked<'q> {
+    question: &'q Question,
+    depth: Depth,
+    mode: Option<Enforcement>,
 }
 
 /// What becomes of a message.
@@ -74,6 +81,8 @@ enum Source {
     Here {
         guardian: Arc<Guardian>,
         caller: Caller,
+        /// Whether what it says is enforced, where the gateway has a mode of its own.
+        mode: Option<Enforcement>,
     },
     There {
         http: reqwest::Client,
@@ -86,8 +95,14 @@ const NO_VERDICT: &str = "No verdict could be reached about this message, so it 
 
 impl Verdicts {
     /// Of the guardian of this process.
-    pub(super) fn here(guardian: Arc<Guardian>, caller: Caller, deadline: Duration, limits: wire::Limits) -> Self {
-        let source = Source::Here { guardian, caller };
+    pub(super) fn here(
+        guardian: Arc<Guardian>,
+        caller: Caller,
+        mode: Option<Enforcement>,
+        deadline: Duration,
+        limits: wire::Limits,
+    ) -> Self {
+        let source = Source::Here { guardian, caller, mode };
         Self {
             source,
             deadline,
@@ -136,7 +151,7 @@ impl Verdicts {
     ///
     /// The refusal, where it cannot be recorded and nothing goes on without a record.
     pub(super) async fn record(&self, question: &Question) -> Result<(), Denial> {
-        let Source::Here { guardian, caller } = &self.source else {
+        let Source::Here { guardian, caller, .. } = &self.source else {
             return Ok(());
         };
         let unrecorded = || Denial::undecided(question.stage, "judge_unavailable", NO_VERDICT);
@@ -160,7 +175,10 @@ impl Verdicts {
         concatenated::join(&mut whole.params);
         let asking = async {
             match &self.source {
-                Source::Here { guardian, caller } => self.ask_here(guardian, caller, &whole, depth).await,
+                Source::Here { guardian, caller, mode } => {
+                    let asked = Asked { question: &whole, depth, mode: *mode };
+                    self.ask_here(guardian, caller, asked).await
+                },
                 Source::There { http, url, key } => self.ask_there(http, url, key.as_ref(), &whole).await,
             }
         };
@@ -178,7 +196,7 @@ impl Verdicts {
         }
         let asking = async {
             match &self.source {
-                Source::Here { guardian, caller } => self.judge_here(guardian, caller, &request).await,
+                Source::Here { guardian, caller, .. } => self.judge_here(guardian, caller, &request).await,
                 Source::There { http, url, key } => {
                     let answer = self.post(http, url, key.as_ref(), request.write()).await?;
                     match answer.at(&["error", "message"]).and_then(Json::as_str) {
@@ -205,7 +223,7 @@ impl Verdicts {
             Err(refused) => return Some(StepVerdict::error(refused.to_string())),
         };
         let shows_reasoning = admitted.organisation().policy.disclosure.reasoning;
-        let decided = decide(guardian, admitted, step, Depth::Whole).await?;
+        let decided = decide(guardian, admitted.only_asked(), step, Depth::Whole).await?;
         let verdict = decided.verdict;
         if verdict.undecided || decided.recorded == Recorded::No {
             return None;
@@ -256,8 +274,7 @@ impl Verdicts {
         &self,
         guardian: &Arc<Guardian>,
         caller: &Caller,
-        question: &Question,
-        depth: Depth,
+        Asked { question, depth, mode }: Asked<'_>,
     ) -> Option<Ruling> {
         let step = match self.decoded(question).await? {
             Ok(step) => step,
@@ -280,7 +297,7 @@ impl Verdicts {
             Ok(admitted) => admitted,
             Err(refused) => return Some(Ruling::Deny(not_admitted(refused, question.stage))),
         };
-        let decided = decide(guardian, admitted, step, depth).await?;
+        let decided = decide(guardian, admitted.by_gateway(mode), step, depth).await?;
         self.ruling(&decided, question.stage)
     }
 

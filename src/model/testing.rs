@@ -104,6 +104,7 @@ pub(crate) fn verdict(decision: Decision) -> Verdict {
         judging: None,
         local: None,
         undecided: false,
+        observed: None,
         diagnostics: Vec::new(),
     }
 }

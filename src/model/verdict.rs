@@ -76,6 +76,16 @@ ordered! {
     }
 }
 
+ordered! {
+    /// Whether verdicts are enforced.
+    Enforcement {
+        /// A step happens as its verdict says.
+        Enforce = "enforce",
+        /// Every step happens as it was sent; its verdict is told and recorded.
+        Observe = "observe",
+    }
+}
+
 /// How a model's answer was come by, and what it took.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judging {
@@ -141,8 +151,47 @@ pub struct Verdict {
     pub local: Option<Opinion>,
     /// True when nobody could decide and the posture is to answer with an error (-32012).
     pub undecided: bool,
+    /// What would have been answered, where that is observed and not enforced.
+    pub observed: Option<Box<Observed>>,
     /// What went wrong inside.
     pub diagnostics: Vec<Diagnostic>,
+}
+
+/// The answer that a step would have had if its verdict were enforced.
+#[derive(Clone, Debug)]
+pub struct Observed {
+    /// The answer.
+    pub decision: Decision,
+    /// One sentence for the agent and its user.
+    pub message: String,
+    /// The full explanation.
+    pub reasoning: String,
+    /// Why; empty for a plain allow.
+    pub reason_codes: Vec<ReasonCode>,
+    /// The edits that would have made the modified step.
+    pub edits: Vec<Edit>,
+    /// The step as it would have been modified. `None` where a single rule is observed: its edits are not worked out.
+    pub modified: Option<Arc<Step>>,
+    /// True where the answer would have been an error, because nobody could decide.
+    pub undecided: bool,
+}
+
+impl Observed {
+    /// The decision in a word: `allow`, `modify`, `deny`, or `error` where nobody could decide.
+    pub fn outcome(&self) -> &'static str {
+        outcome(self.decision, self.undecided)
+    }
+}
+
+impl Verdict {
+    /// The decision in a word: `allow`, `modify`, `deny`, or `error` where nobody could decide.
+    pub fn outcome(&self) -> &'static str {
+        outcome(self.decision, self.undecided)
+    }
+}
+
+fn outcome(decision: Decision, undecided: bool) -> &'static str {
+    if undecided { "error" } else { decision.as_str() }
 }
 
 /// What the local judge's trained scorer made of a step.

@@ -159,6 +159,10 @@ impl Withheld {
             for text in own.into_iter().chain(details).chain(explanations) {
                 self.clear(text);
             }
+            if let Some(observed) = verdict.observed.as_deref_mut() {
+                self.clear(&mut observed.message);
+                self.clear(&mut observed.reasoning);
+            }
         }
         let findings = verdict.findings.iter_mut().map(|finding| &mut finding.pointer);
         let examined = verdict.coverage.examined.iter_mut().map(|content| &mut content.pointer);

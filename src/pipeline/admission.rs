@@ -3,20 +3,40 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Guardian, Organisation};
-use crate::model::Caller;
+use super::enforcement::Level;
+use super::{Guardian, Organisation, Purpose};
+use crate::model::{Caller, Enforcement};
 
 /// Proof that a caller was admitted, with its organisation as it stood then. Only [`Guardian::admit`] makes one.
 #[derive(Clone, Debug)]
 pub struct Admitted {
     pub(super) caller: Caller,
     pub(super) organisation: Arc<Organisation>,
+    pub(super) level: Level,
 }
 
 impl Admitted {
     /// The organisation that the step is decided for.
     pub fn organisation(&self) -> &Organisation {
         &self.organisation
+    }
+
+    /// The same by a gateway with a mode of its own.
+    #[must_use]
+    pub fn by_gateway(mut self, mode: Option<Enforcement>) -> Self {
+        if let (Level::Configured(_), Some(mode)) = (self.level, mode) {
+            self.level = Level::Configured(mode);
+        }
+        self
+    }
+
+    /// The same where nobody enforces the verdict: it is told as if it were enforced.
+    #[must_use]
+    pub fn only_asked(self) -> Self {
+        Self {
+            level: Level::Plain,
+            ..self
+        }
     }
 }
 
@@ -57,6 +77,10 @@ impl Guardian {
         })?;
         Ok(Admitted {
             caller: caller.clone(),
+            level: match self.settings.purpose {
+                Purpose::Guarding => Level::Configured(organisation.enforcement),
+                Purpose::Measuring => Level::Plain,
+            },
             organisation,
         })
     }

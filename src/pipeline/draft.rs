@@ -133,6 +133,7 @@ impl Draft {
             judging: self.judging,
             local: None,
             undecided: self.undecided,
+            observed: None,
             diagnostics: self.diagnostics,
         }
     }

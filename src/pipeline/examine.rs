@@ -211,6 +211,7 @@ impl Examiner {
     fn complete(&self, examination: Examination, verdict: Verdict) -> Finished {
         let withheld = examination.screened.withheld();
         let received = Arc::clone(&examination.screened.step);
+        let verdict = self.enforced(verdict, &examination.screened);
         let mut verdict = examination.screened.complete(verdict, &self.organisation);
         verdict.diagnostics.extend(examination.notes);
         let texts = match self.policy().records.contents {
@@ -230,7 +231,7 @@ impl Examiner {
     /// The verdict about a step that could not be examined in time. Whoever sends a step chooses how much work it is, so this
     /// is a denial, whatever the posture; or an error, where the posture says so.
     pub(super) fn give_up(&self, step: Arc<Step>, snapshot: Snapshot, draft: Draft) -> Finished {
-        let mut verdict = draft.into_verdict(None, Vec::new());
+        let mut verdict = self.of_step(draft.into_verdict(None, Vec::new()), &step);
         verdict.policy_version.clone_from(&self.organisation.policy.version);
         verdict.prompt_version = self.organisation.prompts.version().to_owned();
         let withheld = Withheld::all();

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use super::Organisation;
+use super::enforcement::Level;
 use crate::local::Scorer;
+use crate::model::Caller;
 use crate::policy::Policy;
 use crate::prefilter::Prefilters;
 
@@ -13,6 +15,9 @@ use crate::prefilter::Prefilters;
 pub(super) struct Examiner {
     pub(super) prefilters: Arc<Prefilters>,
     pub(super) organisation: Arc<Organisation>,
+    pub(super) caller: Caller,
+    /// What is done with its verdicts.
+    pub(super) level: Level,
     /// The trained scorer of the local judge, where there is one.
     pub(super) scorer: Option<Scorer>,
     /// Steps that the scorer settled, for choosing those that a judge is asked about all the same.

@@ -12,6 +12,7 @@
 //! | alone | `alone.rs` | the decision without a model; where it denies, the suspicion that a model has to answer |
 //! | judge | `judging.rs`, `spend_budget.rs`, `draft.rs`, `windows.rs`, `trust.rs` | a `Draft`: from the cache, a model, the local judge, or the posture |
 //! | settle | `settle.rs` | the [`Verdict`]: edits applied, decoded and screened again |
+//! | enforce | `enforcement.rs` | the same; or, where it is only observed, one that lets the step happen and has it as observed |
 //! | complete | `examine.rs` | a [`Clean`] verdict: without what is withheld; nothing else is recorded or sent |
 //! | remember | `session_update.rs` | the step and its verdict, as part of the session; after the answer |
 //!
@@ -27,6 +28,7 @@ mod alone;
 mod deobfuscate;
 mod draft;
 mod egress;
+mod enforcement;
 mod examine;
 mod examiner;
 mod judging;
@@ -87,6 +89,17 @@ pub struct Settings {
     pub timeout: Duration,
     /// What happens when nobody could decide, unless the organisation's policy says otherwise.
     pub on_failure: Posture,
+    /// What verdicts are for.
+    pub purpose: Purpose,
+}
+
+/// What verdicts are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// Steps happen, or do not: where the configuration observes, they happen.
+    Guarding,
+    /// Verdicts are counted, and nothing happens: the configuration's modes have no effect.
+    Measuring,
 }
 
 impl Default for Settings {
@@ -94,6 +107,7 @@ impl Default for Settings {
         Self {
             timeout: Duration::from_secs(10),
             on_failure: Posture::Deny,
+            purpose: Purpose::Guarding,
         }
     }
 }
@@ -129,6 +143,7 @@ pub struct Guardian {
     judge: Option<Arc<Judge>>,
     judge_check: ArcSwapOption<JudgeCheck>,
     open_postures: ArcSwap<Vec<String>>,
+    observing: ArcSwap<Vec<String>>,
     scorer: Option<Scorer>,
     settled_locally: Arc<AtomicU64>,
     cache: AnswerCache<Judged>,
@@ -164,6 +179,7 @@ impl Guardian {
         };
         Self {
             open_postures: ArcSwap::from_pointee(open_postures),
+            observing: ArcSwap::from_pointee(parts.organisations.observing()),
             prefilters: parts.prefilters,
             organisations: ArcSwap::from_pointee(parts.organisations),
             judge: parts.judge.map(Arc::new),
@@ -304,6 +320,8 @@ impl Guardian {
         Examiner {
             prefilters: Arc::clone(&self.prefilters),
             organisation: Arc::clone(&admitted.organisation),
+            caller: admitted.caller.clone(),
+            level: admitted.level,
             scorer: self.scorer.clone(),
             settled_locally: Arc::clone(&self.settled_locally),
         }
@@ -349,7 +367,13 @@ impl Guardian {
             let open = organisations.open_postures(self.settings.on_failure);
             self.open_postures.store(Arc::new(open));
         }
+        self.observing.store(Arc::new(organisations.observing()));
         self.organisations.store(Arc::new(organisations));
+    }
+
+    /// Whose verdicts are observed, and not enforced: one line for each organisation.
+    pub fn observing(&self) -> Arc<Vec<String>> {
+        self.observing.load_full()
     }
 
     /// Where steps happen about which no judge could decide: one line for each organisation whose posture is open.
@@ -378,12 +402,12 @@ impl Keep for Judged {
 
 fn count(verdict: &Verdict, method: crate::model::Method, duration: Duration) {
     let source = verdict.source.as_str();
-    let decision = if verdict.undecided {
-        "error"
-    } else {
-        verdict.decision.as_str()
+    let one = |metric: &'static str, decision: &'static str| {
+        metrics::counter!(metric, "decision" => decision, "source" => source, "method" => method.as_str()).increment(1);
     };
-    metrics::counter!(names::DECISIONS, "decision" => decision, "source" => source, "method" => method.as_str())
-        .increment(1);
+    one(names::DECISIONS, verdict.outcome());
+    if let Some(observed) = &verdict.observed {
+        one(names::OBSERVED, observed.outcome());
+    }
     metrics::histogram!(names::DECISION_SECONDS, "source" => source).record(duration.as_secs_f64());
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::limit::Allowance;
 use crate::local::Mode;
-use crate::model::{Method, OrganisationId, Posture};
+use crate::model::{Enforcement, Method, OrganisationId, Posture};
 use crate::policy::Policy;
 use crate::prompt::Prompts;
 
@@ -22,6 +22,8 @@ pub struct Organisation {
     pub allowance: Allowance,
     /// What it makes of the local judge's trained scorer.
     pub local_judge: Mode,
+    /// Whether its verdicts are enforced, where its policy does not say otherwise.
+    pub enforcement: Enforcement,
 }
 
 impl Organisation {
@@ -50,10 +52,7 @@ impl Organisations {
 
     /// Where steps happen about which no judge could decide. Of many organisations the first ones are named.
     pub fn open_postures(&self, fallback: Posture) -> Vec<String> {
-        const NAMED: usize = 20;
-        let mut open = Vec::new();
-        let mut more = 0_usize;
-        for organisation in self.by_id.values() {
+        let open = self.by_id.values().filter_map(|organisation| {
             let posture = |method: &Method| organisation.policy.posture.of(*method, fallback);
             let allowed: Vec<&str> = Method::ALL
                 .iter()
@@ -61,27 +60,47 @@ impl Organisations {
                 .map(|method| method.as_str())
                 .collect();
             let methods = match allowed.len() {
-                0 => continue,
+                0 => return None,
                 n if n == Method::ALL.len() => "every method".to_owned(),
                 _ => allowed.join(", "),
             };
-            if open.len() < NAMED {
-                open.push(format!(
-                    "`{}` allows what rules do not deny when no judge could decide: {methods}",
-                    organisation.id
-                ));
-            } else {
-                more += 1;
+            Some(format!(
+                "`{}` allows what rules do not deny when no judge could decide: {methods}",
+                organisation.id
+            ))
+        });
+        named_first(open)
+    }
+
+    /// Whose verdicts are observed, and not enforced. Of many organisations the first ones are named.
+    pub fn observing(&self) -> Vec<String> {
+        let told = self.by_id.values().filter_map(|organisation| {
+            let id = &organisation.id;
+            match (organisation.enforcement, organisation.policy.modes.observing()) {
+                (Enforcement::Observe, _) => Some(format!("`{id}`: its verdicts stop nothing, but where its policy says `enforce`")),
+                (Enforcement::Enforce, 0) => None,
+                (Enforcement::Enforce, entries) => {
+                    Some(format!("`{id}`: its verdicts stop nothing where its policy says so ({entries} of `[[modes]]`)"))
+                }
             }
-        }
-        if more > 0 {
-            open.push(format!("and {more} more organisations"));
-        }
-        open
+        });
+        named_first(told)
     }
 
     /// Every id.
     pub fn ids(&self) -> impl Iterator<Item = &OrganisationId> {
         self.by_id.keys()
     }
+}
+
+/// The first lines, and how many organisations are left out.
+fn named_first(lines: impl Iterator<Item = String>) -> Vec<String> {
+    const NAMED: usize = 20;
+    let mut lines: Vec<String> = lines.collect();
+    let more = lines.len().saturating_sub(NAMED);
+    lines.truncate(NAMED);
+    if more > 0 {
+        lines.push(format!("and {more} more organisations"));
+    }
+    lines
 }

@@ -20,6 +20,9 @@ use crate::telemetry;
 pub(super) struct Screened {
     pub(super) step: Arc<Step>,
     screening: Screening,
+    /// What the policy makes of each finding.
+    said: Vec<Treatment>,
+    /// What decides: the same, but for findings of observed rules.
     treatments: Vec<Treatment>,
     /// What the policy masks in what surrounds the step: it goes on as it is, but no judge is shown it.
     hidden: Withheld,
@@ -30,7 +33,9 @@ pub(super) struct Screened {
 impl Examiner {
     /// Screens a step in the light of its session. Deterministic, and bounded by the size of the step.
     pub(super) fn screen(&self, step: Arc<Step>, past: &Past) -> Screened {
-        Screened::new(&self.prefilters, step, self.policy(), past)
+        let mut screened = Screened::new(&self.prefilters, step, self.policy(), past);
+        self.set_aside(&mut screened);
+        screened
     }
 }
 
@@ -62,6 +67,7 @@ impl Screened {
         Self {
             step,
             screening,
+            said: treatments.clone(),
             treatments,
             hidden,
             in_names,
@@ -79,6 +85,24 @@ impl Screened {
 
     pub(super) fn method(&self) -> Method {
         self.step.method
+    }
+
+    /// Sets these findings aside: they are told, and decide nothing.
+    pub(super) fn set_aside(&mut self, is_observed: impl Fn(&Finding, &Step) -> bool) {
+        for (finding, treatment) in self.screening.findings.iter().zip(&mut self.treatments) {
+            if is_observed(finding, &self.step) {
+                *treatment = Treatment::Ignore;
+            }
+        }
+    }
+
+    /// The findings that were set aside, with what the policy makes of them.
+    pub(super) fn aside(&self) -> impl Iterator<Item = (&Finding, Treatment)> {
+        let said = self.said.iter().zip(&self.treatments);
+        let pairs = self.screening.findings.iter().zip(said);
+        pairs
+            .filter(|(_, (said, treatment))| said != treatment)
+            .map(|(finding, (said, _))| (finding, *said))
     }
 
     /// The findings that are treated so.
@@ -124,7 +148,7 @@ impl Screened {
     pub(super) fn withheld(&self) -> Withheld {
         Withheld::of(
             &self.step,
-            self.screening.findings.iter().zip(self.treatments.iter().copied()),
+            self.screening.findings.iter().zip(self.said.iter().copied()),
             self.in_names.iter().map(String::as_str),
         )
     }

@@ -84,9 +84,10 @@ mod tests {
     use std::time::Duration;
 
     use super::super::Organisation;
+    use super::super::enforcement::Level;
     use super::*;
     use crate::limit::Allowance;
-    use crate::model::{Caller, OrganisationId};
+    use crate::model::{Caller, Enforcement, OrganisationId};
     use crate::policy::Policy;
     use crate::prompt::Prompts;
 
@@ -141,7 +142,9 @@ mod tests {
                 prompts: Arc::new(Prompts::builtin().unwrap()),
                 allowance: Allowance::default(),
                 local_judge: Default::default(),
+                enforcement: Enforcement::Enforce,
             }),
+            level: Level::Configured(Enforcement::Enforce),
         };
         let budget = CallerBudget::new(limits, admitted, Instant::now() + deadline);
         budget.reserve(Charge::default()).await.map_err(|failure| failure.code)

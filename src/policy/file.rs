@@ -11,6 +11,7 @@ use super::custom_rules::{OwnRuleLine, OwnRules};
 use super::error::PolicyError;
 use super::judge_section::{self, CodeLine, JudgeSection};
 use super::local_judge_section::LocalJudgeSection;
+use super::modes::{ModeLine, Modes};
 use super::values::{named, one_of};
 use super::{
     DestinationRules, Disclosure, NamePatterns, Policy, PostureTable, RecordRules, ToolClassRules, ToolRules,
@@ -39,6 +40,9 @@ pub struct PolicyFile {
     /// The organisation's own rules. These come before those of the profile.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<OwnRuleLine>,
+    /// Whose verdicts are enforced. These come before those of the profile.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub modes: Vec<ModeLine>,
     /// Which tools may be called.
     pub tools: ToolLines,
     /// Which hosts data may go to.
@@ -156,6 +160,7 @@ impl PolicyFile {
                 .chain(base.treatments)
                 .collect(),
             rules: self.rules.into_iter().chain(base.rules).collect(),
+            modes: self.modes.into_iter().chain(base.modes).collect(),
             tools: ToolLines {
                 allow: self.tools.allow.or(base.tools.allow),
                 deny: self.tools.deny.or(base.tools.deny),
@@ -252,6 +257,7 @@ impl PolicyFile {
             looks_for_people: treatments.iter().any(TreatmentEntry::names_people),
             treatments,
             harmless,
+            modes: Modes::new(&self.modes).map_err(|(key, why)| at(&key, why))?,
             tools,
             destinations,
             posture: posture_table(&self.posture).map_err(|(key, why)| at(&format!("posture.\"{key}\""), why))?,

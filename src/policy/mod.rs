@@ -12,6 +12,7 @@ mod judge_section;
 mod judging;
 mod local_judge_section;
 mod mask;
+mod modes;
 mod names;
 mod profiles;
 mod tool_classes;
@@ -31,6 +32,7 @@ pub use judging::{
 };
 pub use local_judge_section::{ThresholdTable, Thresholds};
 pub use mask::MaskStyle;
+pub use modes::Modes;
 pub use names::NamePatterns;
 pub use profiles::PROFILE_NAMES;
 pub use tool_classes::ToolClassRules;
@@ -52,6 +54,8 @@ pub struct Policy {
     pub looks_for_people: bool,
     /// What needs no judge when nothing was seen in it.
     harmless: Vec<HarmlessEntry>,
+    /// Whose verdicts are enforced, where that differs from the organisation.
+    pub modes: Modes,
     /// Which tools may be called.
     pub tools: ToolRules,
     /// Which hosts data may go to.

@@ -64,7 +64,7 @@ impl TreatmentEntry {
 }
 
 impl Policy {
-    /// Holds that every rule pattern of the treatment table fits one of these rules or one of the organisation's own;
+    /// Holds that every rule pattern of the tables fits one of these rules or one of the organisation's own;
     /// `file` is for messages.
     ///
     /// # Errors
@@ -76,12 +76,15 @@ impl Policy {
         rules: impl Iterator<Item = &'p str> + Clone,
     ) -> Result<(), PolicyError> {
         let own = || self.own_rules.iter().map(|own| own.rule.id.as_str());
-        for (index, entry) in self.treatments.iter().enumerate() {
-            if let Some(pattern) = entry.rules.fitting_none(rules.clone().chain(own())).first() {
+        // The file's own entries come before those of what it extends.
+        let treatments = self.treatments.iter().map(|entry| &entry.rules).enumerate();
+        let modes = self.modes.rules().enumerate();
+        let named = treatments.map(|at| ("treatments", at)).chain(modes.map(|at| ("modes", at)));
+        for (table, (index, patterns)) in named {
+            if let Some(pattern) = patterns.fitting_none(rules.clone().chain(own())).first() {
                 return Err(PolicyError::Invalid {
                     file: file.to_owned(),
-                    // The file's own entries come before those of what it extends.
-                    key: format!("treatments[{index}].rules"),
+                    key: format!("{table}[{index}].rules"),
                     why: format!(
                         "expected patterns that fit a rule, found `{}`, which fits none; `guardian rules list` shows all",
                         pattern.escape_debug()

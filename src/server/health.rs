@@ -27,7 +27,8 @@ pub(super) async fn ready(State(shared): State<Arc<Shared>>) -> Response {
         return (StatusCode::SERVICE_UNAVAILABLE, "audit records cannot be written\n").into_response();
     }
     if !shared.guardian.has_judge() {
-        return format!("ready, judge: local rules\n{}", open_to_everybody(&shared)).into_response();
+        let lines = [observing(&shared), open_to_everybody(&shared).to_owned()].concat();
+        return format!("ready, judge: local rules\n{lines}").into_response();
     }
     // A judge that got worse is no reason to take the node away: it would answer no better elsewhere.
     let canaries = shared.guardian.judge_check().map_or_else(String::new, |check| {
@@ -49,8 +50,15 @@ pub(super) async fn ready(State(shared): State<Arc<Shared>>) -> Response {
         page.push_str(posture);
         page.push('\n');
     }
+    page.push_str(&observing(&shared));
     page.push_str(open_to_everybody(&shared));
     page.into_response()
+}
+
+/// A line for each organisation whose verdicts stop nothing.
+fn observing(shared: &Shared) -> String {
+    let lines = shared.guardian.observing();
+    lines.iter().map(|line| format!("observing: {line}\n")).collect()
 }
 
 /// A line where nobody needs a key.

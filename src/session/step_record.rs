@@ -10,7 +10,7 @@ use super::agent::{Digest, OfferedBy, TaintedMemory, ToolSeen};
 use super::effects::Effects;
 use super::source_text::{self, SourceText};
 use crate::model::{
-    Content, ContentId, Earlier, Excerpt, Finding, Form, Gap, Kind, Noted, Origin, Outcome, Place, Pointer, ReasonCode,
+    Content, ContentId, Decision, Earlier, Excerpt, Finding, Form, Gap, Kind, Noted, Origin, Outcome, Place, Pointer, ReasonCode,
     Said, Severity, Step, Verdict, Withheld,
 };
 
@@ -42,12 +42,17 @@ impl<'a> Settled<'a> {
     /// What a verdict says.
     pub fn by(verdict: &'a Verdict, withheld: &'a Withheld) -> Self {
         Self {
-            outcome: match verdict.decision {
-                crate::model::Decision::Allow => Outcome::Allowed,
-                crate::model::Decision::Modify => Outcome::Modified,
-                crate::model::Decision::Deny => Outcome::Denied,
+            outcome: match (verdict.decision, &verdict.observed) {
+                // It happened because nobody stopped it, and not because it was allowed.
+                (Decision::Allow, Some(observed)) if observed.outcome() != "allow" => Outcome::Done,
+                (Decision::Allow, _) => Outcome::Allowed,
+                (Decision::Modify, _) => Outcome::Modified,
+                (Decision::Deny, _) => Outcome::Denied,
             },
-            reasons: &verdict.reason_codes,
+            reasons: match &verdict.observed {
+                Some(observed) => &observed.reason_codes,
+                None => &verdict.reason_codes,
+            },
             findings: &verdict.findings,
             withheld,
         }

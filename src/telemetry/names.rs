@@ -2,6 +2,8 @@
 
 /// Verdicts given, by `decision`, `source` and `method`.
 pub const DECISIONS: &str = "guardian_decisions_total";
+/// Verdicts that were observed and not enforced, by what they would have been: `decision`, `source` and `method`.
+pub const OBSERVED: &str = "guardian_observed_total";
 /// Seconds from the decoded step to its verdict, by `source`.
 pub const DECISION_SECONDS: &str = "guardian_decision_seconds";
 /// Steps that the local judge's scorer was asked about, by `leaning` (`allow`, `deny`, `unsure`) and `standing`: `applied`,
@@ -79,6 +81,10 @@ pub fn describe() {
     );
     metrics::describe_gauge!(GATEWAY_UNDER_WAY, "Exchanges of gateways under way, by gateway.");
     metrics::describe_counter!(GATEWAY_UNOBSERVED, "Observed events that were not judged, by gateway.");
+    metrics::describe_counter!(
+        OBSERVED,
+        "Verdicts observed and not enforced, by what they would have been, source and method."
+    );
     metrics::describe_counter!(DECISIONS, "Verdicts given, by decision, source and method.");
     metrics::describe_histogram!(
         DECISION_SECONDS,

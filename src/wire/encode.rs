@@ -148,9 +148,8 @@ fn data<'v>(verdict: &'v Verdict, facts: &'v Facts, shown: &Shown) -> Data<'v> {
         risk: verdict.risk.map(|risk| risk.as_str()),
         authorization: verdict.authorization.map(|authorization| authorization.as_str()),
         owasp,
-        findings: shown
-            .findings
-            .then(|| verdict.findings.iter().map(ShownFinding::of).collect()),
+        findings: findings(verdict, shown),
+        observed: observed(verdict, shown),
         coverage: shown.coverage.then(|| ShownCoverage::of(verdict)),
         policy_version: &verdict.policy_version,
         prompt_version: &verdict.prompt_version,
@@ -171,6 +170,29 @@ fn data<'v>(verdict: &'v Verdict, facts: &'v Facts, shown: &Shown) -> Data<'v> {
         duration_ms: (facts.duration_ms * 1e3).round() / 1e3,
         diagnostics: verdict.diagnostics.iter().map(|diagnostic| diagnostic.code).collect(),
     }
+}
+
+/// What would have been answered. A modification that could not be sent would have been a denial.
+fn observed<'v>(verdict: &'v Verdict, shown: &Shown) -> Option<ShownObserved<'v>> {
+    let observed = verdict.observed.as_deref()?;
+    let modified = observed.modified.as_ref().filter(|step| step.method.allows_modification());
+    let decision = match (observed.decision, &observed.modified, modified) {
+        (Decision::Modify, Some(_), None) => Decision::Deny.as_str(),
+        _ => observed.outcome(),
+    };
+    Some(ShownObserved {
+        decision,
+        message: &observed.message,
+        reasoning: shown.reasoning.then_some(observed.reasoning.as_str()),
+        reason_code: observed.reason_codes.iter().map(ReasonCode::as_str).collect(),
+        modified_request: modified.and_then(|step| serde_json::from_str(step.original.json()).ok()),
+        findings: findings(verdict, shown),
+    })
+}
+
+fn findings<'v>(verdict: &'v Verdict, shown: &Shown) -> Option<Vec<ShownFinding<'v>>> {
+    let all = || verdict.findings.iter().map(ShownFinding::of).collect();
+    shown.findings.then(all)
 }
 
 fn respond(id: &RequestId, result: &impl Serialize) -> Vec<u8> {
@@ -260,6 +282,8 @@ struct Data<'v> {
     #[serde(skip_serializing_if = "Option::is_none")]
     findings: Option<Vec<ShownFinding<'v>>>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    observed: Option<ShownObserved<'v>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     coverage: Option<ShownCoverage<'v>>,
     policy_version: &'v str,
     prompt_version: &'v str,
@@ -276,6 +300,21 @@ struct Data<'v> {
     duration_ms: f64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     diagnostics: Vec<&'static str>,
+}
+
+/// The answer as it would have been. Its decision is `error` where there would have been none.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ShownObserved<'v> {
+    decision: &'static str,
+    message: &'v str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning: Option<&'v str>,
+    reason_code: Vec<&'v str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    modified_request: Option<&'v RawValue>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    findings: Option<Vec<ShownFinding<'v>>>,
 }
 
 /// What a decision took of the judge.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::said::Said::{self, Between, Keys, Needs, OneOf, Schema, Share};
 use super::said::names;
 use crate::model::{
-    Authorization, Confidence, Decision, Kind, Method, Origin, ReasonCode, Risk, Severity, ToolClass, Treatment,
+    Authorization, Confidence, Decision, Enforcement, Kind, Method, Origin, ReasonCode, Risk, Severity, ToolClass, Treatment,
 };
 use crate::policy::PROFILE_NAMES;
 
@@ -57,6 +57,9 @@ fn findings() -> Vec<(&'static str, Said)> {
         ("harmless", Needs(&["name"])),
         ("harmless.kinds", kinds()),
         ("harmless.methods", methods()),
+        ("modes", Needs(&["mode"])),
+        ("modes.mode", OneOf(names(Enforcement::ALL, Enforcement::as_str))),
+        ("modes.methods", methods()),
     ]
 }
 

@@ -1,7 +1,9 @@
 //! What the readers of guardian.toml hold its values to. A test compares each name and bound with what they say.
 
 use super::said::Said::{self, AtLeast, Between, Needs, OneOf, Share};
+use super::said::names;
 use crate::gateway;
+use crate::model::Enforcement;
 
 /// What is said of each key, by its path.
 pub(super) fn said() -> Vec<(String, Said)> {
@@ -36,7 +38,11 @@ fn endpoint() -> Vec<(&'static str, Said)> {
 
 fn judge() -> Vec<(&'static str, Said)> {
     let modes = || OneOf(vec!["on", "shadow", "off"]);
+    let enforcements = || OneOf(names(Enforcement::ALL, Enforcement::as_str));
     vec![
+        ("mode", enforcements()),
+        ("organisations.mode", enforcements()),
+        ("gateways.mode", enforcements()),
         ("judge.on_failure", OneOf(vec!["deny", "allow", "error"])),
         ("judge.prompt_budget_tokens", Between(2_000, 1_000_000)),
         ("judge.agent_reasoning", OneOf(vec!["shown", "withheld", "both"])),
