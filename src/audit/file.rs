@@ -88,7 +88,7 @@ pub(super) fn appending(path: &Path) -> std::io::Result<File> {
 }
 
 /// What tells a file from another one of the same name: device and number.
-type Identity = (u64, u64);
+pub(super) type Identity = (u64, u64);
 
 #[cfg(unix)]
 fn numbers(metadata: &std::fs::Metadata) -> Identity {
@@ -102,11 +102,11 @@ fn numbers(_metadata: &std::fs::Metadata) -> Identity {
     (0, 0)
 }
 
-fn identity(file: &File) -> Option<Identity> {
+pub(super) fn identity(file: &File) -> Option<Identity> {
     file.metadata().ok().as_ref().map(numbers)
 }
 
 /// The identity of what has this name now; `None` where nothing has.
-fn named(path: &Path) -> Option<Identity> {
+pub(super) fn named(path: &Path) -> Option<Identity> {
     std::fs::metadata(path).ok().as_ref().map(numbers)
 }

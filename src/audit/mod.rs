@@ -4,11 +4,14 @@
 //! verdict writes the record, and dropping it in any other way — the caller hung up, a task was cancelled, something
 //! panicked — writes a record that says so. A ticket cannot be forgotten.
 //!
-//! Records hold no content of the step: ids, hashes, rules and places, not texts, unless the organisation's policy asks for them.
+//! Records hold ids, hashes, rules and places, and of each finding the words on which it fired, as far as they may be repeated. Whole
+//! texts of the step stand in them only where the organisation's policy asks for that.
 //! What they tell of it went through [`Withheld`](crate::model::Withheld): the record of a step that was never examined names
 //! neither agent nor session. Where they go is a [`Sink`]'s concern.
 
 mod file;
+mod follow;
+mod kept;
 mod output;
 mod policies;
 mod record;
@@ -21,6 +24,8 @@ use std::sync::Arc;
 
 use file::NamedFile;
 use output::LastLine;
+pub use follow::Follower;
+pub use kept::{KeptFinding, KeptObserved, KeptRecord, each_line};
 pub use policies::{keep_policies, kept_policies, policy_folder};
 pub use record::{FindingLine, Outcome, Record};
 pub use sink::{LineSink, MemorySink, NullSink, Recorded, Sink, Taken};

@@ -28,7 +28,7 @@ impl Outcome {
     }
 }
 
-/// A finding, as recorded: where and why, never the text.
+/// A finding, as recorded.
 #[derive(Clone, Debug, Serialize)]
 pub struct FindingLine {
     /// The rule.
@@ -45,11 +45,15 @@ pub struct FindingLine {
     pub span: [usize; 2],
     /// In which view.
     pub view: &'static str,
+    /// The words there, or how they begin.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "super::step_lines::told")]
+    pub seen: Option<Clean<String>>,
 }
 
-impl From<&Finding> for FindingLine {
-    fn from(finding: &Finding) -> Self {
+impl FindingLine {
+    fn of(finding: &Finding, seen: Option<Clean<String>>) -> Self {
         Self {
+            seen,
             rule: finding.rule.clone(),
             reason_code: finding.reason.as_str().to_owned(),
             severity: finding.severity.as_str(),
@@ -239,9 +243,11 @@ impl Record {
     }
 }
 
-impl From<&Clean<Verdict>> for VerdictLines {
-    fn from(verdict: &Clean<Verdict>) -> Self {
+impl VerdictLines {
+    /// Of a verdict; `seen` are the words of its findings.
+    pub(super) fn of(verdict: &Clean<Verdict>, seen: Vec<Option<Clean<String>>>) -> Self {
         let judging = verdict.judging.as_ref();
+        let seen = seen.into_iter().chain(std::iter::repeat_with(|| None));
         Self {
             decision: verdict.decision.as_str(),
             undecided: verdict.undecided,
@@ -256,7 +262,12 @@ impl From<&Clean<Verdict>> for VerdictLines {
             authorization: verdict.authorization.map(|authorization| authorization.as_str()),
             message: verdict.message.clone(),
             reasoning: verdict.reasoning.clone(),
-            findings: verdict.findings.iter().map(FindingLine::from).collect(),
+            findings: verdict
+                .findings
+                .iter()
+                .zip(seen)
+                .map(|(finding, seen)| FindingLine::of(finding, seen))
+                .collect(),
             local: verdict.local.as_ref().map(OpinionLines::from),
             edits: verdict.edits.len(),
             cut_bytes: verdict.coverage.cut_bytes,

@@ -4,7 +4,7 @@
 use serde::{Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
-use crate::model::{Clean, Content, Form, Origin, Place, Step, Withheld};
+use crate::model::{Clean, Content, Finding, Form, Origin, Place, Step, WITHHELD, Withheld};
 
 /// Bytes of all texts in one record.
 const MOST_BYTES: usize = 16 * 1024;
@@ -12,6 +12,8 @@ const MOST_BYTES: usize = 16 * 1024;
 const MOST_OF_ONE: usize = 4 * 1024;
 /// Texts in one record.
 const MOST_TEXTS: usize = 64;
+/// Bytes of the words of one finding.
+const MOST_SEEN: usize = 160;
 
 /// Whether a record tells the texts of its step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +58,9 @@ pub struct StepLines {
     /// What the step said, where that is told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contents: Option<Vec<ContentLine>>,
+    /// The words on which each finding fired, where they are told; they stand with the findings.
+    #[serde(skip)]
+    pub(super) seen: Vec<Option<Clean<String>>>,
 }
 
 /// One text of a step.
@@ -74,7 +79,7 @@ pub struct ContentLine {
     pub cut: usize,
 }
 
-fn told<S: Serializer>(text: &Option<Clean<String>>, serializer: S) -> Result<S::Ok, S::Error> {
+pub(super) fn told<S: Serializer>(text: &Option<Clean<String>>, serializer: S) -> Result<S::Ok, S::Error> {
     text.as_ref().map(|text| text.as_str()).serialize(serializer)
 }
 
@@ -107,8 +112,31 @@ impl StepLines {
                 Texts::Told => Some(contents(happened, withheld)),
                 Texts::LeftOut => None,
             },
+            seen: Vec::new(),
         }
     }
+
+    /// The same with the words on which findings fired: how they begin, and of a secret or of personal data nothing.
+    #[must_use]
+    pub fn with_seen(mut self, received: &Step, findings: &[Finding], withheld: &Withheld) -> Self {
+        let told = findings.iter().take(MOST_TEXTS);
+        self.seen = told.map(|finding| seen(finding, received, findings, withheld)).collect();
+        self
+    }
+}
+
+fn seen(finding: &Finding, received: &Step, findings: &[Finding], withheld: &Withheld) -> Option<Clean<String>> {
+    let words = finding.words(received)?;
+    let touches_data = |other: &Finding| {
+        other.reason.is_data()
+            && other.content == finding.content
+            && other.span.start < finding.span.end
+            && finding.span.start < other.span.end
+    };
+    Some(match findings.iter().any(touches_data) {
+        true => withheld.clean_text(WITHHELD),
+        false => withheld.clean_head(words, MOST_SEEN).0,
+    })
 }
 
 /// A hash of what a step says, and of nothing that another posting of it would say otherwise: no ids, no times, no turns.

@@ -35,13 +35,14 @@ impl Ticket {
     }
 
     /// Writes the record of a decided step, with what may be told of it; answers how long the decision took, and when the record is there.
-    pub fn close(mut self, verdict: &Clean<Verdict>, told: StepLines) -> (Duration, Taken) {
+    pub fn close(mut self, verdict: &Clean<Verdict>, mut told: StepLines) -> (Duration, Taken) {
         let elapsed = self.opened.elapsed();
         let Some(mut record) = self.record.take() else {
             return (elapsed, Taken::NO);
         };
+        let seen = std::mem::take(&mut told.seen);
         record.told = told;
-        record.verdict = Some(VerdictLines::from(verdict));
+        record.verdict = Some(VerdictLines::of(verdict, seen));
         (elapsed, self.write(record, Outcome::Decided, elapsed))
     }
 

@@ -8,6 +8,8 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::{Subcommand, ValueEnum};
 
+pub(super) use judge::audit_file;
+
 use super::Ended;
 use crate::hook::OnFailure;
 

@@ -10,8 +10,9 @@ use clap::Args;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::records::quoted;
 use super::{ConfigArgument, Ended, OrganisationArgument, Quiet, input, start_logging};
-use crate::model::{Caller, Decision, Finding, RequestId, Verdict};
+use crate::model::{Caller, Decision, Finding, RequestId, Step, Verdict, WITHHELD, head};
 use crate::pipeline::{Decided, Guardian};
 use crate::wire::{self, Call, Facts, Incoming, Item, RpcError, Shown};
 use crate::{app, audit};
@@ -102,7 +103,7 @@ async fn judge(
     let admitted = guardian.admit(caller)?;
     let decided = guardian.decide(&admitted, Arc::clone(&step)).await;
     let links = timeline.take(&step, &decided.verdict);
-    print.verdict(&number, &id, &timeline::what(&step), &decided, &links);
+    print.verdict(&number, &id, &step, &decided, &links);
     Ok(match decided.verdict.decision {
         _ if decided.verdict.undecided => Ended::Failed,
         Decision::Allow => Ended::Done,
@@ -146,7 +147,7 @@ enum Print {
 }
 
 impl Print {
-    fn verdict(self, number: &str, id: &RequestId, what: &str, decided: &Decided, links: &[Link]) {
+    fn verdict(self, number: &str, id: &RequestId, step: &Step, decided: &Decided, links: &[Link]) {
         match self {
             Print::Json => {
                 let facts = Facts {
@@ -162,7 +163,7 @@ impl Print {
                 };
                 line(&wire::encode_verdict(id, &decided.verdict, &facts, &shown));
             }
-            Print::Text => text(number, what, decided, links),
+            Print::Text => text(number, step, decided, links),
         }
     }
 
@@ -195,26 +196,36 @@ fn line(json: &[u8]) {
 /// Findings that are spelled out for a reader.
 const SPELLED_OUT: usize = 8;
 
-fn text(number: &str, what: &str, decided: &Decided, links: &[Link]) {
+fn text(number: &str, step: &Step, decided: &Decided, links: &[Link]) {
     let verdict = &decided.verdict;
+    let observed = verdict.observed.as_deref();
+    let observed = observed.filter(|observed| observed.outcome() != "allow");
     say!(
-        "{number}{:8} {what}  (by {}, {:.1} ms)",
-        timeline::decision(verdict),
+        "{number}{:8} {}  (by {}, {:.1} ms)",
+        verdict.outcome(),
+        timeline::what(step),
         verdict.source,
         decided.duration.as_secs_f64() * 1e3
     );
-    if verdict.decision == Decision::Allow && verdict.findings.is_empty() {
+    if verdict.decision == Decision::Allow && verdict.findings.is_empty() && observed.is_none() {
         return;
     }
-    let codes: Vec<&str> = verdict.reason_codes.iter().map(|code| code.as_str()).collect();
+    let (codes, message, reasoning) = match observed {
+        Some(observed) => {
+            say!("  observed: {} if verdicts were enforced", observed.outcome());
+            (&observed.reason_codes, &observed.message, &observed.reasoning)
+        }
+        None => (&verdict.reason_codes, &verdict.message, &verdict.reasoning),
+    };
+    let codes: Vec<&str> = codes.iter().map(|code| code.as_str()).collect();
     if !codes.is_empty() {
         say!("  why:     {}", codes.join(", "));
     }
-    say!("  message: {}", super::printable(&verdict.message));
-    if !verdict.reasoning.is_empty() {
-        say!("  because: {}", super::printable(&verdict.reasoning));
+    say!("  message: {}", super::printable(message));
+    if !reasoning.is_empty() {
+        say!("  because: {}", super::printable(reasoning));
     }
-    findings(verdict);
+    findings(verdict, step);
     for link in links {
         say!(
             "  from:    step {}, {}: {}",
@@ -235,22 +246,26 @@ fn text(number: &str, what: &str, decided: &Decided, links: &[Link]) {
     }
 }
 
-fn findings(verdict: &Verdict) {
+/// Bytes of the words of a finding that are shown.
+const MOST_WORDS: usize = 160;
+
+fn findings(verdict: &Verdict, step: &Step) {
     for finding in verdict.findings.iter().take(SPELLED_OUT) {
         let Finding {
             rule,
             severity,
             confidence,
             pointer,
-            span,
             ..
         } = finding;
         let place = super::printable(pointer.as_str());
-        say!(
-            "  saw:     {rule} ({severity}, {confidence} confidence) at {place}[{}..{}]",
-            span.start,
-            span.end
-        );
+        let words = match finding.words(step) {
+            Some(_) if finding.reason.is_data() => format!(": {WITHHELD}"),
+            Some(words) if words.len() > MOST_WORDS => format!(": {}…", quoted(head(words, MOST_WORDS))),
+            Some(words) => format!(": {}", quoted(words)),
+            None => String::new(),
+        };
+        say!("  saw:     {rule} ({severity}, {confidence} confidence) at {place}{words}");
     }
     if verdict.findings.len() > SPELLED_OUT {
         say!(

@@ -12,9 +12,11 @@ mod eval;
 mod hook;
 mod input;
 mod judge;
+mod monitor;
 mod output;
 mod policy;
 mod prompts;
+mod records;
 mod reference;
 mod replay;
 mod rules;
@@ -22,6 +24,7 @@ mod schema;
 mod serve;
 mod tools;
 mod train;
+mod why;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -49,6 +52,10 @@ enum Command {
     Serve(serve::Arguments),
     /// Judge one request, or a whole trace, and say why.
     Judge(judge::Arguments),
+    /// Explain one decision: what happened, what was seen, and what would let it through.
+    Why(why::Arguments),
+    /// Show verdicts as they are given, one a line.
+    Monitor(monitor::Arguments),
     /// Check, show or write out prompt templates.
     #[command(subcommand)]
     Prompts(prompts::Command),
@@ -205,6 +212,8 @@ fn run(command: Command) -> anyhow::Result<Ended> {
             ended
         }
         Command::Judge(arguments) => runtime()?.block_on(judge::run(&arguments)),
+        Command::Why(arguments) => why::run(&arguments),
+        Command::Monitor(arguments) => monitor::run(&arguments),
         Command::Prompts(command) => prompts::run(&command),
         Command::Policy(command) => policy::run(&command),
         Command::Rules(command) => rules::run(&command),

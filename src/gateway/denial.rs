@@ -66,7 +66,8 @@ impl Denial {
         if self.decision_id.is_empty() {
             format!("[guardian] {message}")
         } else {
-            format!("[guardian] {message} (decision {})", self.decision_id)
+            let id = &self.decision_id;
+            format!("[guardian] {message} (decision {id}; `guardian why {id}` explains it to the user)")
         }
     }
 

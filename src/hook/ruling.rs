@@ -30,7 +30,7 @@ impl Ruling {
     pub(super) fn denied(event: &Event, message: &str, decision_id: Option<&str>) -> Self {
         let message = message.trim();
         let said = match decision_id {
-            Some(id) => format!("{message} (decision {id})"),
+            Some(id) => format!("{message} (decision {id}; `guardian why {id}` explains it to the user)"),
             None => message.to_owned(),
         };
         Ruling::Stop(format!("[guardian] {said} {}", how_to_go_on(event)))

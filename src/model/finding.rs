@@ -128,6 +128,13 @@ pub struct Finding {
     pub explanation: String,
 }
 
+impl Finding {
+    /// The words of the step on which it fired; `None` where it is about the step's shape.
+    pub fn words<'s>(&self, step: &'s super::Step) -> Option<&'s str> {
+        step.content(self.content?)?.text.get(self.span.clone())
+    }
+}
+
 /// What was examined, so that a verdict can prove what it looked at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {

@@ -219,8 +219,12 @@ impl Examiner {
             false => Texts::LeftOut,
         };
         let happened = verdict.modified.as_ref().unwrap_or(&received);
+        let lines = StepLines::of(&received, happened, &withheld, texts);
         Finished {
-            record_lines: StepLines::of(&received, happened, &withheld, texts),
+            record_lines: match self.policy().records.seen {
+                true => lines.with_seen(&received, &verdict.findings, &withheld),
+                false => lines,
+            },
             verdict: Arc::new(withheld.clean(verdict)),
             withheld,
             received,

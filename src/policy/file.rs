@@ -188,6 +188,7 @@ impl PolicyFile {
             },
             audit: RecordLines {
                 contents: self.audit.contents.or(base.audit.contents),
+                seen: self.audit.seen.or(base.audit.seen),
             },
         }
     }
@@ -276,6 +277,7 @@ impl PolicyFile {
             },
             records: RecordRules {
                 contents: self.audit.contents.unwrap_or(false),
+                seen: self.audit.seen.unwrap_or(true),
             },
             source,
         })

@@ -163,6 +163,8 @@ pub struct Disclosure {
 pub struct RecordRules {
     /// The texts of a step, without what is withheld.
     pub contents: bool,
+    /// The words on which findings fired, without what is withheld.
+    pub seen: bool,
 }
 
 impl Policy {

@@ -4,7 +4,7 @@
 //! a denial where it lets hooks deny.
 
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
@@ -136,7 +136,7 @@ fn decide(
 fn here(arguments: &Arguments, bytes: usize, until: Instant) -> anyhow::Result<Answerer> {
     let mut config = load(arguments)?;
     start_logging(&config, Quiet::Yes)?;
-    let folder = folder("XDG_STATE_HOME", ".local/state")?;
+    let folder = state_folder()?;
     if let Some(sessions) = &mut config.sessions {
         let kept = sessions.kept.get_or_insert_with(|| session::Kept {
             directory: folder.join("sessions"),
@@ -147,7 +147,7 @@ fn here(arguments: &Arguments, bytes: usize, until: Instant) -> anyhow::Result<A
         kept.wait = until.saturating_duration_since(Instant::now());
     }
     std::fs::create_dir_all(&folder).with_context(|| format!("{}: cannot be made", folder.display()))?;
-    let guardian = app::guardian(&config, &audit::Settings::File(folder.join("audit.jsonl")))?;
+    let guardian = app::guardian(&config, &audit::Settings::File(own_audit_file(&folder)))?;
     let mut limits = config.wire;
     // The text of the event, and the request around it.
     limits.max_body_bytes = limits.max_body_bytes.max(2 * bytes + 4096);
@@ -162,19 +162,35 @@ fn here(arguments: &Arguments, bytes: usize, until: Instant) -> anyhow::Result<A
     })
 }
 
+/// The file of records of hooks that decide by themselves, where they keep any.
+pub(in crate::cli) fn audit_file() -> anyhow::Result<Option<PathBuf>> {
+    Ok(match read_config(None)?.audit {
+        Some(audit::Settings::File(file)) => Some(file),
+        Some(audit::Settings::Off | audit::Settings::Stderr) => None,
+        None => Some(own_audit_file(&state_folder()?)),
+    })
+}
+
+fn own_audit_file(folder: &Path) -> PathBuf {
+    folder.join("audit.jsonl")
+}
+
+fn state_folder() -> anyhow::Result<PathBuf> {
+    folder("XDG_STATE_HOME", ".local/state")
+}
+
 /// The configuration. A `guardian.toml` in the current folder is not read: that folder is what the agent works on.
-fn load(arguments: &Arguments) -> anyhow::Result<Config> {
+fn read_config(named: Option<&Path>) -> anyhow::Result<Config> {
     let own = folder("XDG_CONFIG_HOME", ".config")?.join(crate::config::DEFAULT_FILE);
-    let file = arguments
-        .config
-        .clone()
-        .or_else(|| Some(own).filter(|own| own.exists()));
-    let config = match file {
-        Some(file) => crate::config::load_with(Some(&file), Keys::Unneeded)?,
-        None => {
-            ConfigFile::default().resolve_with("defaults and environment", std::path::Path::new("."), Keys::Unneeded)?
-        }
-    };
+    let own = Some(own).filter(|own| own.exists());
+    Ok(match named.or(own.as_deref()) {
+        Some(file) => crate::config::load_with(Some(file), Keys::Unneeded)?,
+        None => ConfigFile::default().resolve_with("defaults and environment", Path::new("."), Keys::Unneeded)?,
+    })
+}
+
+fn load(arguments: &Arguments) -> anyhow::Result<Config> {
+    let config = read_config(arguments.config.as_deref())?;
     // A judge that is configured and cannot be asked lets nothing happen.
     if let Some(missing) = config.missing_keys.iter().find(|key| key.whose == WhoseKey::Endpoint) {
         anyhow::bail!(

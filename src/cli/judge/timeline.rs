@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{Decision, Finding, Step, Verdict};
+use crate::model::{Finding, Step, Verdict};
 
 /// Rules of this family look back.
 const LOOKS_BACK: &str = "session.";
@@ -76,7 +76,7 @@ impl Timeline {
             number,
             Taken {
                 what: what(step),
-                decision: decision(verdict),
+                decision: verdict.outcome(),
             },
         );
         let steps = self.sessions.entry(session).or_default();
@@ -121,16 +121,6 @@ pub(super) fn what(step: &Step) -> String {
     }
 }
 
-/// The decision in a word; `error` where there is none.
-pub(super) fn decision(verdict: &Verdict) -> &'static str {
-    match verdict.decision {
-        _ if verdict.undecided => "error",
-        Decision::Allow => "allow",
-        Decision::Modify => "modify",
-        Decision::Deny => "deny",
-    }
-}
-
 fn session(step: &Step) -> Session {
     let agent = step.agent.as_ref().and_then(|agent| agent.id.as_ref());
     (
@@ -160,7 +150,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::model::testing;
+    use crate::model::{Decision, testing};
     use crate::wire;
 
     fn step(session: &str, text: &str) -> Arc<Step> {

@@ -15,6 +15,8 @@ use crate::policy::{HarmlessEntry, MaskStyle, NamePatterns, TreatmentEntry};
 pub struct RecordLines {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) contents: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) seen: Option<bool>,
 }
 
 impl RecordLines {

@@ -1,0 +1,193 @@
+//! `guardian why`.
+
+use std::io::BufReader;
+use std::path::Path;
+
+use anyhow::Context;
+use clap::Args;
+
+use super::output::say;
+use super::records::{Colours, RecordsArgument, outcome, quoted};
+use super::{Ended, printable};
+use crate::audit::{KeptRecord, each_line};
+use crate::model::WITHHELD;
+
+/// Explain one decision of this machine: what happened, what was seen, and what would let it through.
+///
+/// Decisions are looked for in the audit file. A denial names its id; `guardian monitor` shows ids as well.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// The id of the decision, or how it begins (8 characters or more); `last` is the latest that was not allowed.
+    #[arg(value_name = "ID", default_value = "last")]
+    id: String,
+    /// Print the record as it was written: one JSON object.
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    records: RecordsArgument,
+}
+
+/// A record that was found, as it was written and as it was read.
+type Found = (Vec<u8>, KeptRecord);
+
+/// Findings that are shown.
+const MOST_FINDINGS: usize = 12;
+
+pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
+    anyhow::ensure!(
+        arguments.id.len() >= 8 || arguments.id == "last",
+        "expected the id of a decision, 8 characters of it or more, or `last`; found `{}`",
+        printable(&arguments.id)
+    );
+    let mut found: Option<Found> = None;
+    let files = arguments.records.files()?;
+    for file in &files {
+        look(file, &arguments.id, &mut found)?;
+    }
+    let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+    let (line, record) = found.with_context(|| {
+        format!(
+            "there is no such decision in {}: name the audit file of the guardian that decided (--audit FILE)",
+            names.join(" and ")
+        )
+    })?;
+    if arguments.json {
+        say!("{}", String::from_utf8_lossy(&line));
+    } else {
+        explain(&record);
+    }
+    Ok(Ended::Done)
+}
+
+/// Looks through one file; of two decisions that fit, an id says which, and `last` is the later one.
+fn look(file: &Path, id: &str, found: &mut Option<Found>) -> anyhow::Result<()> {
+    let told = || format!("{}: cannot be read", file.display());
+    let opened = match std::fs::File::open(file) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        opened => opened.with_context(told)?,
+    };
+    let finder = memchr::memmem::Finder::new(id);
+    let mut several = false;
+    let take = |line: &[u8]| {
+        if id != "last" && finder.find(line).is_none() {
+            return;
+        }
+        let Some(record) = KeptRecord::of(line) else { return };
+        let fits = match id {
+            "last" => {
+                let is_later = found.as_ref().is_none_or(|(_, other)| record.decision_id > other.decision_id);
+                is_later && outcome(&record).1 != "allow"
+            }
+            id => record.decision_id.starts_with(id),
+        };
+        if fits {
+            several |= id != "last" && found.as_ref().is_some_and(|(_, other)| other.decision_id != record.decision_id);
+            *found = Some((line.to_vec(), record));
+        }
+    };
+    each_line(&mut BufReader::new(opened), &mut Vec::new(), take).with_context(told)?;
+    anyhow::ensure!(!several, "several decisions begin with `{}`: give more of the id", printable(id));
+    Ok(())
+}
+
+fn explain(record: &KeptRecord) {
+    let (words, decision) = outcome(record);
+    let tool = record.tool.as_deref().unwrap_or_default();
+    say!(
+        "{}  {} {}",
+        Colours::of_output().paint(decision, &printable(&words)),
+        printable(&record.method),
+        printable(tool)
+    );
+    let line = |name: &str, text: &str| {
+        if !text.is_empty() {
+            say!("  {name:12} {}", printable(text));
+        }
+    };
+    line("decision", &record.decision_id);
+    line("time", &record.time);
+    let by = match &record.model {
+        Some(model) => format!("{} ({model})", record.source),
+        None => record.source.clone(),
+    };
+    line("decided by", &format!("{by}, in {:.1} ms", record.duration_ms));
+    line("caller", &format!("{} of organisation {}", record.caller, record.organisation));
+    let ids = [("agent", &record.agent), ("session", &record.session), ("user", &record.user), ("step", &record.step)];
+    for (name, id) in ids {
+        line(name, id.as_deref().unwrap_or_default());
+    }
+    match record.would_be() {
+        Some(observed) => {
+            line("why", &observed.reason_codes.join(", "));
+            line("not said", &observed.message);
+            line("because", &observed.reasoning);
+            line("observed", "the step went on: verdicts are observed here, not enforced");
+        }
+        None => {
+            line("why", &record.reason_codes.join(", "));
+            line("said", &record.message);
+            line("because", &record.reasoning);
+        }
+    }
+    for finding in record.findings.iter().take(MOST_FINDINGS) {
+        let place = if finding.pointer.is_empty() { "the step" } else { &finding.pointer };
+        line(
+            "saw",
+            &format!("{} ({}, {} confidence) at {place}", finding.rule, finding.severity, finding.confidence),
+        );
+        let words = match finding.seen.as_deref() {
+            None => "the words are not in the record".to_owned(),
+            Some(words) if words.contains(WITHHELD) => format!("{} (secret or personal: not in the record)", quoted(words)),
+            Some(words) => quoted(words),
+        };
+        line("", &words);
+    }
+    if record.findings.len() > MOST_FINDINGS {
+        line("", &format!("and {} more findings (--json shows all)", record.findings.len() - MOST_FINDINGS));
+    }
+    line("edits", &if record.edits > 0 { record.edits.to_string() } else { String::new() });
+    line("notes", &record.diagnostics.join(", "));
+    if decision != "allow" {
+        for (index, way) in ways(record).iter().enumerate() {
+            line(if index == 0 { "to allow it" } else { "" }, way);
+        }
+    }
+    line("policy", &format!("guardian policy show {}", record.policy_version));
+}
+
+/// What would let such a step happen: keys of the policy, by who decided and why.
+fn ways(record: &KeptRecord) -> Vec<String> {
+    let codes = record.would_be().map_or(&record.reason_codes, |observed| &observed.reason_codes);
+    let mut ways = Vec::new();
+    for (code, way) in [
+        ("tool_not_allowed", "name the tool in `allow` of `[tools]`, or take it out of `deny`"),
+        ("untrusted_destination", "name the host in `allow` of `[destinations]`, if it is trusted"),
+    ] {
+        if codes.iter().any(|found| found == code) {
+            ways.push(way.to_owned());
+        }
+    }
+    match record.source.as_str() {
+        "fallback" => ways.push(
+            "nobody could decide: `guardian doctor` tells why; `[posture]` in the policy says what happens meanwhile".to_owned(),
+        ),
+        "local" => ways.push("the trained scorer decided: raise `deny_above` in `[local_judge.thresholds]`".to_owned()),
+        "judge" | "cache" => ways.push(
+            "the judge decided: write into `guidance` what is usual here, or name such steps in `[[harmless]]`".to_owned(),
+        ),
+        _ => {}
+    }
+    let mut rules: Vec<&str> = Vec::new();
+    for finding in record.findings.iter().filter(|finding| codes.contains(&finding.reason_code)) {
+        if !rules.contains(&finding.rule.as_str()) {
+            rules.push(&finding.rule);
+        }
+    }
+    for rule in rules.iter().take(3) {
+        ways.push(format!(
+            "`[[treatments]]` with `rules = [\"{rule}\"]` and `treatment = \"evidence\"`, or `[[modes]]` with `mode = \"observe\"` \
+             (`guardian rules explain {rule}`)"
+        ));
+    }
+    ways
+}
