@@ -14,6 +14,8 @@ const MOST_OF_ONE: usize = 4 * 1024;
 const MOST_TEXTS: usize = 64;
 /// Bytes of the words of one finding.
 const MOST_SEEN: usize = 160;
+/// Fewer bytes are shown with as many around them.
+const FEW: usize = 24;
 
 /// Whether a record tells the texts of its step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,16 +128,21 @@ impl StepLines {
 }
 
 fn seen(finding: &Finding, received: &Step, findings: &[Finding], withheld: &Withheld) -> Option<Clean<String>> {
-    let words = finding.words(received)?;
-    let touches_data = |other: &Finding| {
-        other.reason.is_data()
-            && other.content == finding.content
-            && other.span.start < finding.span.end
-            && finding.span.start < other.span.end
+    let of_data = || {
+        let same = |other: &&Finding| other.reason.is_data() && other.content == finding.content;
+        findings.iter().filter(same)
     };
-    Some(match findings.iter().any(touches_data) {
-        true => withheld.clean_text(WITHHELD),
-        false => withheld.clean_head(words, MOST_SEEN).0,
+    let is_free = |around: usize| {
+        let overlaps = |other: &Finding| {
+            other.span.start < finding.span.end.saturating_add(around) && finding.span.start < other.span.end.saturating_add(around)
+        };
+        !of_data().any(overlaps)
+    };
+    // A word or two say little without those beside them.
+    let around = if finding.span.len() < FEW { FEW } else { 0 };
+    Some(match [around, 0].into_iter().find(|around| is_free(*around)) {
+        Some(around) => withheld.clean_head(finding.words(received, around)?, MOST_SEEN).0,
+        None => withheld.clean_text(WITHHELD),
     })
 }
 

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::{Subcommand, ValueEnum};
 
-pub(super) use judge::audit_file;
+pub(super) use judge::{audit_file, state_folder};
 
 use super::Ended;
 use crate::hook::OnFailure;
@@ -69,8 +69,14 @@ impl From<Posture> for OnFailure {
     }
 }
 
+/// A folder that a variable of the environment names.
+pub(super) fn variable(name: &str) -> Option<PathBuf> {
+    let value = std::env::var_os(name).filter(|value| !value.is_empty());
+    value.map(PathBuf::from)
+}
+
 /// The user's home.
-fn home() -> anyhow::Result<PathBuf> {
+pub(super) fn home() -> anyhow::Result<PathBuf> {
     let home = std::env::home_dir().filter(|home| home.is_absolute());
     home.context("the home of the user is not known: set HOME")
 }

@@ -246,8 +246,21 @@ fn text(number: &str, step: &Step, decided: &Decided, links: &[Link]) {
     }
 }
 
+/// Whether a secret or personal data stands in or beside what a finding is about.
+fn touches_data(finding: &Finding, verdict: &Verdict) -> bool {
+    let near = |other: &Finding| {
+        other.reason.is_data()
+            && other.content == finding.content
+            && other.span.start < finding.span.end + FEW
+            && finding.span.start < other.span.end + FEW
+    };
+    verdict.findings.iter().any(near)
+}
+
 /// Bytes of the words of a finding that are shown.
 const MOST_WORDS: usize = 160;
+/// Fewer bytes are shown with as many around them.
+const FEW: usize = 24;
 
 fn findings(verdict: &Verdict, step: &Step) {
     for finding in verdict.findings.iter().take(SPELLED_OUT) {
@@ -259,8 +272,8 @@ fn findings(verdict: &Verdict, step: &Step) {
             ..
         } = finding;
         let place = super::printable(pointer.as_str());
-        let words = match finding.words(step) {
-            Some(_) if finding.reason.is_data() => format!(": {WITHHELD}"),
+        let words = match finding.words(step, if finding.span.len() < FEW { FEW } else { 0 }) {
+            Some(_) if touches_data(finding, verdict) => format!(": {WITHHELD}"),
             Some(words) if words.len() > MOST_WORDS => format!(": {}…", quoted(head(words, MOST_WORDS))),
             Some(words) => format!(": {}", quoted(words)),
             None => String::new(),

@@ -22,9 +22,11 @@ mod replay;
 mod rules;
 mod schema;
 mod serve;
+mod settings_file;
 mod tools;
 mod train;
 mod why;
+mod wrap_config;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -80,6 +82,8 @@ enum Command {
     /// Guard a coding agent: answer its hooks, and write them into its settings.
     #[command(subcommand)]
     Hook(hook::Command),
+    /// Put the MCP servers of a client behind the guardian, or take them out again.
+    WrapConfig(wrap_config::Arguments),
     /// Check that everything works, from the configuration to the judge's verdicts.
     Doctor(doctor::Arguments),
 }
@@ -223,6 +227,7 @@ fn run(command: Command) -> anyhow::Result<Ended> {
         Command::Replay(arguments) => runtime()?.block_on(replay::run(&arguments)),
         Command::Hook(command) => hook::run(&command),
         Command::Train(arguments) => runtime()?.block_on(train::run(&arguments)),
+        Command::WrapConfig(arguments) => runtime()?.block_on(wrap_config::run(&arguments)),
         Command::Doctor(arguments) => runtime()?.block_on(doctor::run(&arguments)),
     }
 }

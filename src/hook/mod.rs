@@ -14,6 +14,7 @@
 //! | `ruling.rs` | what becomes of an event, and the words in which agents and users are told |
 //! | `program` | one file a program: its events, its answers, its settings |
 //! | `settings.rs` | writes hooks into a program's settings, and takes them out |
+//! | `wrap` | puts the MCP servers of a client's configuration behind the guardian, and takes them out |
 //!
 //! Whatever goes wrong is a denial as far as the program lets a hook deny. This module prints nothing and touches no file.
 
@@ -23,6 +24,7 @@ mod program;
 mod question;
 mod ruling;
 mod settings;
+pub mod wrap;
 
 pub use ask::{Answerer, Server};
 pub use event::{Event, Unreadable};

@@ -14,6 +14,9 @@ pub enum SettingsError {
     /// They are no JSON.
     #[error("expected JSON, comments allowed: {0}; correct the file first")]
     NotJson(String),
+    /// They are no TOML.
+    #[error("expected TOML: {0}; correct the file first")]
+    NotToml(String),
     /// Something in them has another type.
     #[error("expected {0}; correct the file first")]
     OtherType(String),

@@ -129,9 +129,13 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// The words of the step on which it fired; `None` where it is about the step's shape.
-    pub fn words<'s>(&self, step: &'s super::Step) -> Option<&'s str> {
-        step.content(self.content?)?.text.get(self.span.clone())
+    /// The words of the step on which it fired, with so many bytes around them; `None` where it is about the step's shape.
+    pub fn words<'s>(&self, step: &'s super::Step, around: usize) -> Option<&'s str> {
+        let text = &step.content(self.content?)?.text;
+        text.get(self.span.clone())?;
+        let start = text.floor_char_boundary(self.span.start.saturating_sub(around));
+        let end = text.ceil_char_boundary(self.span.end.saturating_add(around));
+        text.get(start..end)
     }
 }
 

@@ -175,7 +175,8 @@ fn own_audit_file(folder: &Path) -> PathBuf {
     folder.join("audit.jsonl")
 }
 
-fn state_folder() -> anyhow::Result<PathBuf> {
+/// The folder for what is kept between commands of this user.
+pub(in crate::cli) fn state_folder() -> anyhow::Result<PathBuf> {
     folder("XDG_STATE_HOME", ".local/state")
 }
 

@@ -1,20 +1,16 @@
 //! `guardian hook install`, `uninstall` and `status`.
 
-use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
-use similar::TextDiff;
 use url::Url;
 
-use super::{Posture, home};
+use super::{Posture, home, variable};
 use crate::cli::Ended;
 use crate::cli::output::say;
+use crate::cli::settings_file::{change, read};
 use crate::hook::{self, Home, Hooked, Program};
-
-/// Larger settings are none.
-const LARGEST: u64 = 8 * 1024 * 1024;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Install {
@@ -112,11 +108,6 @@ pub(super) fn status() -> anyhow::Result<Ended> {
 }
 
 fn settings_file(program: &Program) -> anyhow::Result<PathBuf> {
-    let variable = |name: &str| {
-        std::env::var_os(name)
-            .filter(|value| !value.is_empty())
-            .map(PathBuf::from)
-    };
     Ok(program.settings_file(&Home {
         directory: &home()?,
         variable: &variable,
@@ -142,63 +133,4 @@ fn command(program: &Program, arguments: &Install) -> anyhow::Result<Vec<String>
     }
     words.extend(["--deadline".to_owned(), (arguments.timeout - 1).to_string()]);
     Ok(words)
-}
-
-fn read(file: &Path) -> anyhow::Result<Option<String>> {
-    let told = || format!("{}: cannot be read", file.display());
-    match std::fs::metadata(file) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error).with_context(told),
-        Ok(metadata) => anyhow::ensure!(
-            metadata.len() <= LARGEST,
-            "{}: it is larger than settings are",
-            file.display()
-        ),
-    }
-    std::fs::read_to_string(file).map(Some).with_context(told)
-}
-
-/// Writes a file, or removes it where nothing is left; in a dry run, shows what would change.
-fn change(file: &Path, before: Option<&str>, after: Option<&str>, dry_run: bool) -> anyhow::Result<()> {
-    if before == after {
-        say!("{}: nothing changes", file.display());
-        return Ok(());
-    }
-    if dry_run {
-        let (old, new) = (before.unwrap_or_default(), after.unwrap_or_default());
-        let name = file.display().to_string();
-        let difference = TextDiff::from_lines(old, new);
-        say!(
-            "{}",
-            difference.unified_diff().header(&name, &name).to_string().trim_end()
-        );
-        return Ok(());
-    }
-    // A link to a file elsewhere stays one.
-    let target = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
-    let Some(after) = after else {
-        std::fs::remove_file(&target).with_context(|| format!("{}: cannot be removed", target.display()))?;
-        say!("removed {}", file.display());
-        return Ok(());
-    };
-    let folder = target.parent().context("the file is in no folder")?;
-    std::fs::create_dir_all(folder).with_context(|| format!("{}: cannot be made", folder.display()))?;
-    replace(&target, after).with_context(|| format!("{}: cannot be written", target.display()))?;
-    say!("wrote {}", file.display());
-    Ok(())
-}
-
-/// A reader sees the old file or the new one, never a half of it; permissions stay.
-fn replace(target: &Path, text: &str) -> std::io::Result<()> {
-    let mut name = target.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".guardian-{}", std::process::id()));
-    let beside = target.with_file_name(name);
-    std::fs::write(&beside, text)?;
-    if let Ok(metadata) = std::fs::metadata(target) {
-        std::fs::set_permissions(&beside, metadata.permissions())?;
-    }
-    std::fs::rename(&beside, target).inspect_err(|_| {
-        // What is left of it helps nobody.
-        let _ = std::fs::remove_file(&beside);
-    })
 }
