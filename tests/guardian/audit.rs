@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::support::{ScriptedJudge, TestGuardian, completion, tool_call, user_message};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_record_says_what_was_decided_and_holds_no_content() {
+async fn a_record_says_what_was_decided_and_holds_no_more_than_the_words_that_were_seen() {
     let guardian = TestGuardian::unconfigured().await;
     let secret = format!("ghp_{}", "R7kq2ZtWnB4xLm9vYc3hJd6sFa1eUg5pQo8T");
     let reply = guardian
