@@ -47,7 +47,9 @@ impl Follower {
         if self.open.is_none() {
             self.open()?;
         }
-        let Some((reader, identity)) = &mut self.open else { return Ok(()) };
+        let Some((reader, identity)) = &mut self.open else {
+            return Ok(());
+        };
         each_line(reader, &mut self.begun, &mut take)?;
         let is_other = named(&self.path) != *identity;
         let is_shorter = reader.stream_position()? > reader.get_ref().metadata()?.len();

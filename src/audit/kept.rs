@@ -111,7 +111,9 @@ impl KeptRecord {
 
     /// What would have been answered, where that is something else.
     pub fn would_be(&self) -> Option<&KeptObserved> {
-        self.observed.as_ref().filter(|observed| observed.decision != self.answer())
+        self.observed
+            .as_ref()
+            .filter(|observed| observed.decision != self.answer())
     }
 }
 

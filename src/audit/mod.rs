@@ -23,9 +23,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use file::NamedFile;
-use output::LastLine;
 pub use follow::Follower;
 pub use kept::{KeptFinding, KeptObserved, KeptRecord, each_line};
+use output::LastLine;
 pub use policies::{keep_policies, kept_policies, policy_folder};
 pub use record::{FindingLine, Outcome, Record};
 pub use sink::{LineSink, MemorySink, NullSink, Recorded, Sink, Taken};

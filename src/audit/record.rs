@@ -217,7 +217,11 @@ impl From<&Observed> for ObservedLines {
     fn from(observed: &Observed) -> Self {
         Self {
             decision: observed.outcome(),
-            reason_codes: observed.reason_codes.iter().map(|code| code.as_str().to_owned()).collect(),
+            reason_codes: observed
+                .reason_codes
+                .iter()
+                .map(|code| code.as_str().to_owned())
+                .collect(),
             message: observed.message.clone(),
             reasoning: observed.reasoning.clone(),
             edits: observed.edits.len(),

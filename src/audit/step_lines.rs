@@ -122,7 +122,9 @@ impl StepLines {
     #[must_use]
     pub fn with_seen(mut self, received: &Step, findings: &[Finding], withheld: &Withheld) -> Self {
         let told = findings.iter().take(MOST_TEXTS);
-        self.seen = told.map(|finding| seen(finding, received, findings, withheld)).collect();
+        self.seen = told
+            .map(|finding| seen(finding, received, findings, withheld))
+            .collect();
         self
     }
 }
@@ -134,7 +136,8 @@ fn seen(finding: &Finding, received: &Step, findings: &[Finding], withheld: &Wit
     };
     let is_free = |around: usize| {
         let overlaps = |other: &Finding| {
-            other.span.start < finding.span.end.saturating_add(around) && finding.span.start < other.span.end.saturating_add(around)
+            other.span.start < finding.span.end.saturating_add(around)
+                && finding.span.start < other.span.end.saturating_add(around)
         };
         !of_data().any(overlaps)
     };

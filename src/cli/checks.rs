@@ -106,7 +106,10 @@ pub(super) fn postures(config: &Config, organisations: &Organisations) -> Vec<Ch
 
 /// Whose verdicts stop nothing.
 pub(super) fn observing(config: &Config, organisations: &Organisations) -> Vec<Check> {
-    let gateways = config.gateways.iter().filter(|gateway| gateway.mode == Some(Enforcement::Observe));
+    let gateways = config
+        .gateways
+        .iter()
+        .filter(|gateway| gateway.mode == Some(Enforcement::Observe));
     let gateways = gateways.map(|gateway| format!("gateway `{}`: its verdicts stop nothing", gateway.name));
     let next = "nothing to do while you watch (`guardian monitor`); then take `mode = \"observe\"` away";
     let lines = organisations.observing().into_iter().chain(gateways);

@@ -50,7 +50,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
                     }
                 }
             };
-            follower.poll(take).with_context(|| format!("{}: cannot be read", file.display()))?;
+            follower
+                .poll(take)
+                .with_context(|| format!("{}: cannot be read", file.display()))?;
         }
         for record in earlier.take().into_iter().flatten() {
             say!("{}", shown(&record, colours));
@@ -68,7 +70,9 @@ fn shown(record: &KeptRecord, colours: Colours) -> String {
         let parts: Vec<String> = parts.into_iter().flatten().map(printable).collect();
         parts.join(with)
     };
-    let codes = record.would_be().map_or(&record.reason_codes, |observed| &observed.reason_codes);
+    let codes = record
+        .would_be()
+        .map_or(&record.reason_codes, |observed| &observed.reason_codes);
     let seen = record.findings.iter().find_map(|finding| finding.seen.as_deref());
     let mut line = format!(
         "{}  {}  {:8}  {}",

@@ -52,7 +52,8 @@ pub(super) enum Colours {
 impl Colours {
     /// On a terminal, unless the user wants none.
     pub(super) fn of_output() -> Self {
-        let says = |name: &str, is: fn(&std::ffi::OsStr) -> bool| std::env::var_os(name).is_some_and(|value| is(&value));
+        let says =
+            |name: &str, is: fn(&std::ffi::OsStr) -> bool| std::env::var_os(name).is_some_and(|value| is(&value));
         let unwanted = says("NO_COLOR", |value| !value.is_empty()) || says("TERM", |value| value == "dumb");
         if std::io::stdout().is_terminal() && !unwanted {
             Colours::Shown

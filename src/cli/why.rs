@@ -75,18 +75,27 @@ fn look(file: &Path, id: &str, found: &mut Option<Found>) -> anyhow::Result<()> 
         let Some(record) = KeptRecord::of(line) else { return };
         let fits = match id {
             "last" => {
-                let is_later = found.as_ref().is_none_or(|(_, other)| record.decision_id > other.decision_id);
+                let is_later = found
+                    .as_ref()
+                    .is_none_or(|(_, other)| record.decision_id > other.decision_id);
                 is_later && outcome(&record).1 != "allow"
             }
             id => record.decision_id.starts_with(id),
         };
         if fits {
-            several |= id != "last" && found.as_ref().is_some_and(|(_, other)| other.decision_id != record.decision_id);
+            several |= id != "last"
+                && found
+                    .as_ref()
+                    .is_some_and(|(_, other)| other.decision_id != record.decision_id);
             *found = Some((line.to_vec(), record));
         }
     };
     each_line(&mut BufReader::new(opened), &mut Vec::new(), take).with_context(told)?;
-    anyhow::ensure!(!several, "several decisions begin with `{}`: give more of the id", printable(id));
+    anyhow::ensure!(
+        !several,
+        "several decisions begin with `{}`: give more of the id",
+        printable(id)
+    );
     Ok(())
 }
 
@@ -111,8 +120,16 @@ fn explain(record: &KeptRecord) {
         None => record.source.clone(),
     };
     line("decided by", &format!("{by}, in {:.1} ms", record.duration_ms));
-    line("caller", &format!("{} of organisation {}", record.caller, record.organisation));
-    let ids = [("agent", &record.agent), ("session", &record.session), ("user", &record.user), ("step", &record.step)];
+    line(
+        "caller",
+        &format!("{} of organisation {}", record.caller, record.organisation),
+    );
+    let ids = [
+        ("agent", &record.agent),
+        ("session", &record.session),
+        ("user", &record.user),
+        ("step", &record.step),
+    ];
     for (name, id) in ids {
         line(name, id.as_deref().unwrap_or_default());
     }
@@ -130,22 +147,44 @@ fn explain(record: &KeptRecord) {
         }
     }
     for finding in record.findings.iter().take(MOST_FINDINGS) {
-        let place = if finding.pointer.is_empty() { "the step" } else { &finding.pointer };
+        let place = if finding.pointer.is_empty() {
+            "the step"
+        } else {
+            &finding.pointer
+        };
         line(
             "saw",
-            &format!("{} ({}, {} confidence) at {place}", finding.rule, finding.severity, finding.confidence),
+            &format!(
+                "{} ({}, {} confidence) at {place}",
+                finding.rule, finding.severity, finding.confidence
+            ),
         );
         let words = match finding.seen.as_deref() {
             None => "the words are not in the record".to_owned(),
-            Some(words) if words.contains(WITHHELD) => format!("{} (secret or personal: not in the record)", quoted(words)),
+            Some(words) if words.contains(WITHHELD) => {
+                format!("{} (secret or personal: not in the record)", quoted(words))
+            }
             Some(words) => quoted(words),
         };
         line("", &words);
     }
     if record.findings.len() > MOST_FINDINGS {
-        line("", &format!("and {} more findings (--json shows all)", record.findings.len() - MOST_FINDINGS));
+        line(
+            "",
+            &format!(
+                "and {} more findings (--json shows all)",
+                record.findings.len() - MOST_FINDINGS
+            ),
+        );
     }
-    line("edits", &if record.edits > 0 { record.edits.to_string() } else { String::new() });
+    line(
+        "edits",
+        &if record.edits > 0 {
+            record.edits.to_string()
+        } else {
+            String::new()
+        },
+    );
     line("notes", &record.diagnostics.join(", "));
     if decision != "allow" {
         for (index, way) in ways(record).iter().enumerate() {
@@ -157,11 +196,19 @@ fn explain(record: &KeptRecord) {
 
 /// What would let such a step happen: keys of the policy, by who decided and why.
 fn ways(record: &KeptRecord) -> Vec<String> {
-    let codes = record.would_be().map_or(&record.reason_codes, |observed| &observed.reason_codes);
+    let codes = record
+        .would_be()
+        .map_or(&record.reason_codes, |observed| &observed.reason_codes);
     let mut ways = Vec::new();
     for (code, way) in [
-        ("tool_not_allowed", "name the tool in `allow` of `[tools]`, or take it out of `deny`"),
-        ("untrusted_destination", "name the host in `allow` of `[destinations]`, if it is trusted"),
+        (
+            "tool_not_allowed",
+            "name the tool in `allow` of `[tools]`, or take it out of `deny`",
+        ),
+        (
+            "untrusted_destination",
+            "name the host in `allow` of `[destinations]`, if it is trusted",
+        ),
     ] {
         if codes.iter().any(|found| found == code) {
             ways.push(way.to_owned());
@@ -169,16 +216,22 @@ fn ways(record: &KeptRecord) -> Vec<String> {
     }
     match record.source.as_str() {
         "fallback" => ways.push(
-            "nobody could decide: `guardian doctor` tells why; `[posture]` in the policy says what happens meanwhile".to_owned(),
+            "nobody could decide: `guardian doctor` tells why; `[posture]` in the policy says what happens meanwhile"
+                .to_owned(),
         ),
         "local" => ways.push("the trained scorer decided: raise `deny_above` in `[local_judge.thresholds]`".to_owned()),
         "judge" | "cache" => ways.push(
-            "the judge decided: write into `guidance` what is usual here, or name such steps in `[[harmless]]`".to_owned(),
+            "the judge decided: write into `guidance` what is usual here, or name such steps in `[[harmless]]`"
+                .to_owned(),
         ),
         _ => {}
     }
     let mut rules: Vec<&str> = Vec::new();
-    for finding in record.findings.iter().filter(|finding| codes.contains(&finding.reason_code)) {
+    for finding in record
+        .findings
+        .iter()
+        .filter(|finding| codes.contains(&finding.reason_code))
+    {
         if !rules.contains(&finding.rule.as_str()) {
             rules.push(&finding.rule);
         }

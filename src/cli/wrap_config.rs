@@ -108,7 +108,9 @@ fn undo(arguments: &Arguments, file: &Path, text: &str, note: Option<Note>, kept
         say!("nobody else has written the file: it is restored byte for byte");
     } else {
         let back = note.entries.len() - changed.len();
-        say!("somebody else has written the file since: {back} entries are restored, everything else stays as it is now");
+        say!(
+            "somebody else has written the file since: {back} entries are restored, everything else stays as it is now"
+        );
     }
     for path in &changed {
         let name = printable(path.last().map_or("", String::as_str));
@@ -154,7 +156,9 @@ async fn left_alone(server: &Server) -> Option<String> {
 /// Why a server to which the client sends no headers is left alone: it asks for a login, or that cannot be found out.
 async fn wants_login(address: &str) -> Option<String> {
     let unknown = |why: &str| Some(format!("whether it asks for a login cannot be found out: {why}"));
-    let Ok(url) = Url::parse(address) else { return unknown("its address cannot be read") };
+    let Ok(url) = Url::parse(address) else {
+        return unknown("its address cannot be read");
+    };
     if address.contains("${") || address.contains("{env:") {
         return unknown("the client fills in its address");
     }
@@ -165,18 +169,22 @@ async fn wants_login(address: &str) -> Option<String> {
         None => false,
     };
     let hello = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"guardian","version":"1"}}}"#;
-    let client = reqwest::Client::builder().timeout(ASKED).redirect(reqwest::redirect::Policy::none());
+    let client = reqwest::Client::builder()
+        .timeout(ASKED)
+        .redirect(reqwest::redirect::Policy::none());
     let client = if is_here { client.no_proxy() } else { client };
-    let Ok(client) = client.build() else { return unknown("nothing can be sent") };
+    let Ok(client) = client.build() else {
+        return unknown("nothing can be sent");
+    };
     let asked = client
         .post(url)
         .header(http::header::CONTENT_TYPE, "application/json")
         .header(http::header::ACCEPT, "application/json, text/event-stream")
         .body(hello);
     match asked.send().await {
-        Ok(answer) if matches!(answer.status().as_u16(), 401 | 403) => {
-            Some("it asks for a login, which the client does by itself (OAuth): give it headers of its own first".to_owned())
-        }
+        Ok(answer) if matches!(answer.status().as_u16(), 401 | 403) => Some(
+            "it asks for a login, which the client does by itself (OAuth): give it headers of its own first".to_owned(),
+        ),
         Ok(_) => None,
         // Nobody logs in to a server on this machine that is not running now.
         Err(_) if is_here => None,
@@ -190,7 +198,11 @@ fn file(arguments: &Arguments) -> anyhow::Result<PathBuf> {
     };
     let client = Client::named(name).with_context(|| {
         let names: Vec<&str> = Client::ALL.iter().map(|client| client.name).collect();
-        format!("there is no client `{}`; there are: {}", printable(name), names.join(", "))
+        format!(
+            "there is no client `{}`; there are: {}",
+            printable(name),
+            names.join(", ")
+        )
     })?;
     Ok(client.file(&Folders {
         home: &hook::home()?,

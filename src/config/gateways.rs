@@ -13,7 +13,7 @@ use crate::gateway::{
     Callable, ClientAuth, ClientCredentials, DenyStyle, Direction, Listen, PROTOCOLS, Protocol, RemoteGuardian,
     Settings, StreamMode,
 };
-use crate::model::{Enforcement, OrganisationId};
+use crate::model::OrganisationId;
 use crate::{pipeline, server};
 
 const DIRECTIONS: &[(&str, Direction)] = &[("egress", Direction::Egress), ("ingress", Direction::Ingress)];
@@ -125,7 +125,7 @@ impl One<'_> {
             listen,
             upstream,
             direction,
-            mode: self.mode()?,
+            mode: self.reader.mode(&self.key("mode"), section.mode.as_deref())?,
             stream_mode: self.reader.one_of(&self.key("stream_mode"), mode, MODES)?,
             hold_bytes: within(
                 "hold_bytes",
@@ -230,15 +230,6 @@ impl One<'_> {
                     .cloned()
                     .ok_or_else(|| self.wrong("organisation", format!("`{id}` is none of the organisations")))
             }
-        }
-    }
-
-    /// Its own mode. A server somewhere else has modes of its own.
-    fn mode(&self) -> Result<Option<Enforcement>, ConfigError> {
-        let mode = self.reader.mode(&self.key("mode"), self.section.mode.as_deref())?;
-        match (mode, &self.section.guardian_url) {
-            (Some(_), Some(_)) => Err(self.wrong("mode", "expected none beside `guardian_url`: set it at that server")),
-            (mode, _) => Ok(mode),
         }
     }
 

@@ -82,7 +82,14 @@ impl Route {
             Some(remote) => {
                 let http = client().build().map_err(|error| failed(error.to_string()))?;
                 let key = remote.key.clone();
-                Verdicts::there(http, remote.url.clone(), key, settings.decision_timeout, limits)
+                Verdicts::there(
+                    http,
+                    remote.url.clone(),
+                    key,
+                    settings.mode,
+                    settings.decision_timeout,
+                    limits,
+                )
             }
             None => {
                 let caller = Caller {

@@ -39,13 +39,6 @@ enum Depth {
     Rules,
 }
 
-/// A question to the guardian of this process.
-struct Asked<'q> {
-    question: &'q Question,
-    depth: Depth,
-    mode: Option<Enforcement>,
-}
-
 /// What becomes of a message.
 #[derive(Debug)]
 enum Ruling {
@@ -71,6 +64,8 @@ impl Ruling {
 #[derive(Clone)]
 pub(super) struct Verdicts {
     source: Source,
+    /// Whether what it says is enforced, where the gateway has a mode of its own.
+    mode: Option<Enforcement>,
     /// The longest that a verdict is waited for.
     deadline: Duration,
     limits: wire::Limits,
@@ -81,8 +76,6 @@ enum Source {
     Here {
         guardian: Arc<Guardian>,
         caller: Caller,
-        /// Whether what it says is enforced, where the gateway has a mode of its own.
-        mode: Option<Enforcement>,
     },
     There {
         http: reqwest::Client,
@@ -102,9 +95,10 @@ impl Verdicts {
         deadline: Duration,
         limits: wire::Limits,
     ) -> Self {
-        let source = Source::Here { guardian, caller, mode };
+        let source = Source::Here { guardian, caller };
         Self {
             source,
+            mode,
             deadline,
             limits,
         }
@@ -115,12 +109,14 @@ impl Verdicts {
         http: reqwest::Client,
         url: Url,
         key: Option<SecretString>,
+        mode: Option<Enforcement>,
         deadline: Duration,
         limits: wire::Limits,
     ) -> Self {
         let source = Source::There { http, url, key };
         Self {
             source,
+            mode,
             deadline,
             limits,
         }
@@ -151,7 +147,7 @@ impl Verdicts {
     ///
     /// The refusal, where it cannot be recorded and nothing goes on without a record.
     pub(super) async fn record(&self, question: &Question) -> Result<(), Denial> {
-        let Source::Here { guardian, caller, .. } = &self.source else {
+        let Source::Here { guardian, caller } = &self.source else {
             return Ok(());
         };
         let unrecorded = || Denial::undecided(question.stage, "judge_unavailable", NO_VERDICT);
@@ -175,14 +171,16 @@ impl Verdicts {
         concatenated::join(&mut whole.params);
         let asking = async {
             match &self.source {
-                Source::Here { guardian, caller, mode } => {
-                    let asked = Asked { question: &whole, depth, mode: *mode };
-                    self.ask_here(guardian, caller, asked).await
-                },
+                Source::Here { guardian, caller } => self.ask_here(guardian, caller, &whole, depth).await,
                 Source::There { http, url, key } => self.ask_there(http, url, key.as_ref(), &whole).await,
             }
         };
-        match tokio::time::timeout(self.deadline, asking).await {
+        let asked = tokio::time::timeout(self.deadline, asking).await;
+        // A guardian of this process has observed already; what it refuses all the same was no step.
+        if self.mode == Some(Enforcement::Observe) && matches!(self.source, Source::There { .. }) {
+            return Ruling::Allow;
+        }
+        match asked {
             Ok(Some(ruling)) => checked(ruling, &whole, &question.params),
             Ok(None) | Err(_) => Ruling::Deny(Denial::undecided(question.stage, "judge_unavailable", NO_VERDICT)),
         }
@@ -196,7 +194,7 @@ impl Verdicts {
         }
         let asking = async {
             match &self.source {
-                Source::Here { guardian, caller, .. } => self.judge_here(guardian, caller, &request).await,
+                Source::Here { guardian, caller } => self.judge_here(guardian, caller, &request).await,
                 Source::There { http, url, key } => {
                     let answer = self.post(http, url, key.as_ref(), request.write()).await?;
                     match answer.at(&["error", "message"]).and_then(Json::as_str) {
@@ -274,7 +272,8 @@ impl Verdicts {
         &self,
         guardian: &Arc<Guardian>,
         caller: &Caller,
-        Asked { question, depth, mode }: Asked<'_>,
+        question: &Question,
+        depth: Depth,
     ) -> Option<Ruling> {
         let step = match self.decoded(question).await? {
             Ok(step) => step,
@@ -297,7 +296,7 @@ impl Verdicts {
             Ok(admitted) => admitted,
             Err(refused) => return Some(Ruling::Deny(not_admitted(refused, question.stage))),
         };
-        let decided = decide(guardian, admitted.by_gateway(mode), step, depth).await?;
+        let decided = decide(guardian, admitted.by_gateway(self.mode), step, depth).await?;
         self.ruling(&decided, question.stage)
     }
 

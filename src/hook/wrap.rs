@@ -158,13 +158,20 @@ const SUBCOMMAND: &str = "mcp-stdio";
 
 /// The variable that holds a header's value in the environment of a bridge.
 fn variable(header: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() {
+            c.to_ascii_uppercase()
+        } else {
+            '_'
+        }
+    };
     format!("GUARDIAN_HEADER_{}", header.chars().map(plain).collect::<String>())
 }
 
 /// Why entries are left alone.
 const OAUTH: &str = "the client logs in to it by itself (OAuth): a guardian between them has no token; give it headers of its own first";
-const NO_SERVER: &str = "it names neither a program nor an address: the client runs it by itself (an extension, or a connector)";
+const NO_SERVER: &str =
+    "it names neither a program nor an address: the client runs it by itself (an extension, or a connector)";
 const EVENTS: &str = "it speaks the old transport of events (sse): ask for its address over HTTP";
 const OTHER_FORM: &str = "it is written in a form that is not known here";
 

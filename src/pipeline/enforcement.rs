@@ -40,7 +40,10 @@ impl Examiner {
         let step = &screened.step;
         verdict.observed = verdict_of_rules(screened, verdict.decision).map(Box::new);
         let holds = |finding: &Finding| self.of_rule(finding, step) == Some(Enforcement::Enforce);
-        if verdict.decision == Decision::Deny && screened.treated(Treatment::Deny).any(holds) {
+        let mut against = screened
+            .treated(Treatment::Deny)
+            .chain(screened.treated(Treatment::Suspect));
+        if verdict.decision == Decision::Deny && against.any(holds) {
             return verdict;
         }
         self.of_step(verdict, step)
@@ -70,7 +73,10 @@ fn verdict_of_rules(screened: &Screened, decided: Decision) -> Option<Observed> 
             Treatment::Allow | Treatment::Ignore | Treatment::Evidence => false,
         };
         let pairs = screened.aside();
-        pairs.filter(|(_, said)| asks(said)).map(|(finding, _)| finding).collect()
+        pairs
+            .filter(|(_, said)| asks(said))
+            .map(|(finding, _)| finding)
+            .collect()
     };
     [(Decision::Deny, "would deny"), (Decision::Modify, "would mask")]
         .into_iter()
@@ -78,7 +84,12 @@ fn verdict_of_rules(screened: &Screened, decided: Decision) -> Option<Observed> 
         .map(|(decision, verb)| (decision, verb, aside(decision)))
         .find(|(.., findings)| !findings.is_empty())
         .map(|(decision, verb, findings)| {
-            let draft = Draft::of_rules(decision, screened.step.method, reasons(&findings), explain(&findings, verb));
+            let draft = Draft::of_rules(
+                decision,
+                screened.step.method,
+                reasons(&findings),
+                explain(&findings, verb),
+            );
             observed(&draft.into_verdict(None, Vec::new()))
         })
 }

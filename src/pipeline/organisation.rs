@@ -77,11 +77,13 @@ impl Organisations {
         let told = self.by_id.values().filter_map(|organisation| {
             let id = &organisation.id;
             match (organisation.enforcement, organisation.policy.modes.observing()) {
-                (Enforcement::Observe, _) => Some(format!("`{id}`: its verdicts stop nothing, but where its policy says `enforce`")),
+                (Enforcement::Observe, _) => Some(format!(
+                    "`{id}`: its verdicts stop nothing, but where its policy says `enforce`"
+                )),
                 (Enforcement::Enforce, 0) => None,
-                (Enforcement::Enforce, entries) => {
-                    Some(format!("`{id}`: its verdicts stop nothing where its policy says so ({entries} of `[[modes]]`)"))
-                }
+                (Enforcement::Enforce, entries) => Some(format!(
+                    "`{id}`: its verdicts stop nothing where its policy says so ({entries} of `[[modes]]`)"
+                )),
             }
         });
         named_first(told)

@@ -37,8 +37,7 @@ struct ModeEntry {
 
 impl ModeLine {
     fn build(&self) -> Result<ModeEntry, (&'static str, String)> {
-        let enforcement =
-            named(&self.mode, Enforcement::ALL, Enforcement::as_str).map_err(|why| ("mode", why))?;
+        let enforcement = named(&self.mode, Enforcement::ALL, Enforcement::as_str).map_err(|why| ("mode", why))?;
         let entry = ModeEntry {
             enforcement,
             agents: NamePatterns::new(&self.agents).map_err(|why| ("agents", why))?,
@@ -83,13 +82,17 @@ impl Modes {
     /// What is said of a step as a whole.
     pub fn of_step(&self, step: &Step, caller: &Caller) -> Option<Enforcement> {
         let mut entries = self.0.iter().filter(|entry| entry.rules.is_empty());
-        entries.find(|entry| entry.fits(step, caller)).map(|entry| entry.enforcement)
+        entries
+            .find(|entry| entry.fits(step, caller))
+            .map(|entry| entry.enforcement)
     }
 
     /// What is said of the findings of a rule.
     pub fn of_rule(&self, rule: &str, step: &Step, caller: &Caller) -> Option<Enforcement> {
         let mut entries = self.0.iter().filter(|entry| entry.rules.matches(rule));
-        entries.find(|entry| entry.fits(step, caller)).map(|entry| entry.enforcement)
+        entries
+            .find(|entry| entry.fits(step, caller))
+            .map(|entry| entry.enforcement)
     }
 
     /// Whether anything is said of single rules.

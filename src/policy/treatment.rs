@@ -79,7 +79,9 @@ impl Policy {
         // The file's own entries come before those of what it extends.
         let treatments = self.treatments.iter().map(|entry| &entry.rules).enumerate();
         let modes = self.modes.rules().enumerate();
-        let named = treatments.map(|at| ("treatments", at)).chain(modes.map(|at| ("modes", at)));
+        let named = treatments
+            .map(|at| ("treatments", at))
+            .chain(modes.map(|at| ("modes", at)));
         for (table, (index, patterns)) in named {
             if let Some(pattern) = patterns.fitting_none(rules.clone().chain(own())).first() {
                 return Err(PolicyError::Invalid {

@@ -10,8 +10,8 @@ use super::agent::{Digest, OfferedBy, TaintedMemory, ToolSeen};
 use super::effects::Effects;
 use super::source_text::{self, SourceText};
 use crate::model::{
-    Content, ContentId, Decision, Earlier, Excerpt, Finding, Form, Gap, Kind, Noted, Origin, Outcome, Place, Pointer, ReasonCode,
-    Said, Severity, Step, Verdict, Withheld,
+    Content, ContentId, Decision, Earlier, Excerpt, Finding, Form, Gap, Kind, Noted, Origin, Outcome, Place, Pointer,
+    ReasonCode, Said, Severity, Step, Verdict, Withheld,
 };
 
 /// Bytes that are quoted of one text.

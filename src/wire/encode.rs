@@ -175,7 +175,10 @@ fn data<'v>(verdict: &'v Verdict, facts: &'v Facts, shown: &Shown) -> Data<'v> {
 /// What would have been answered. A modification that could not be sent would have been a denial.
 fn observed<'v>(verdict: &'v Verdict, shown: &Shown) -> Option<ShownObserved<'v>> {
     let observed = verdict.observed.as_deref()?;
-    let modified = observed.modified.as_ref().filter(|step| step.method.allows_modification());
+    let modified = observed
+        .modified
+        .as_ref()
+        .filter(|step| step.method.allows_modification());
     let decision = match (observed.decision, &observed.modified, modified) {
         (Decision::Modify, Some(_), None) => Decision::Deny.as_str(),
         _ => observed.outcome(),

@@ -36,10 +36,16 @@ async fn a_harmful_step_goes_on_and_its_verdict_is_told_counted_and_recorded() {
     let harmless = guardian.post(&user_message("What does a hammer cost?")).await;
     assert_eq!(harmless.result()["data"]["observed"]["decision"], "allow");
     let records = guardian.records(2).await;
-    assert_eq!((&records[0]["decision"], &records[0]["observed"]["decision"]), (&json!("allow"), &json!("deny")));
+    assert_eq!(
+        (&records[0]["decision"], &records[0]["observed"]["decision"]),
+        (&json!("allow"), &json!("deny"))
+    );
     assert_eq!(records[0]["findings"][0]["seen"], HARM);
     let metrics = page(&guardian, "metrics").await;
-    assert!(metrics.contains("guardian_observed_total{decision=\"deny\",source=\"rules\""), "{metrics}");
+    assert!(
+        metrics.contains("guardian_observed_total{decision=\"deny\",source=\"rules\""),
+        "{metrics}"
+    );
     assert!(page(&guardian, "readyz").await.contains("observing: `default`"));
     // It happened although it would have been stopped: no step like it is obvious for that.
     let again = guardian.post(&harm()).await;
@@ -51,14 +57,22 @@ async fn what_would_be_masked_or_an_error_goes_on_as_it_is() {
     let key = format!("AKIA{}", "Q3EGRZMXTA5NKWB7");
     let (policy, _folder) = policy_file("extends = \"secret_redaction\"");
     let observing = guardian(&format!("mode = \"observe\"\n{policy}")).await;
-    let reply = observing.post(&user_message(&format!("deploy with {key} please"))).await;
+    let reply = observing
+        .post(&user_message(&format!("deploy with {key} please")))
+        .await;
     assert_eq!(reply.decision(), "allow");
     assert!(reply.result().get("modifiedRequest").is_none(), "{reply:?}");
     let observed = &reply.result()["data"]["observed"];
     assert_eq!(observed["decision"], "modify", "{reply:?}");
-    assert!(!observed["modifiedRequest"].to_string().contains(&key) && observed["modifiedRequest"].is_object(), "{observed}");
+    assert!(
+        !observed["modifiedRequest"].to_string().contains(&key) && observed["modifiedRequest"].is_object(),
+        "{observed}"
+    );
     let records = observing.records(1).await;
-    assert!(!records[0].to_string().contains(&key) && records[0]["observed"]["edits"] == 1, "{records:?}");
+    assert!(
+        !records[0].to_string().contains(&key) && records[0]["observed"]["edits"] == 1,
+        "{records:?}"
+    );
     assert_eq!(records[0]["findings"][0]["seen"], "[masked]");
 
     // The judge is down, and its posture answers with errors.
@@ -67,8 +81,14 @@ async fn what_would_be_masked_or_an_error_goes_on_as_it_is() {
         "mode = \"observe\"\n[judge]\nbase_url = \"{}/v1\"\nmodel = \"m\"\non_failure = \"error\"\n[local_judge]\nmode = \"off\"",
         judge.url()
     );
-    let reply = TestGuardian::with(&toml).await.post(&user_message("What does a hammer cost?")).await;
-    assert_eq!((reply.decision(), &reply.result()["data"]["observed"]["decision"]), ("allow", &json!("error")));
+    let reply = TestGuardian::with(&toml)
+        .await
+        .post(&user_message("What does a hammer cost?"))
+        .await;
+    assert_eq!(
+        (reply.decision(), &reply.result()["data"]["observed"]["decision"]),
+        ("allow", &json!("error"))
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -101,8 +121,15 @@ async fn the_most_specific_level_counts_and_no_claim_of_an_agent_loosens_it() {
     let (policy, _folder) = policy_file(by_rule);
     let reply = TestGuardian::with(&policy).await.post(&harm()).await;
     let data = &reply.result()["data"];
-    assert_eq!((reply.decision(), &data["observed"]["decision"]), ("allow", &json!("deny")), "{reply:?}");
-    assert!(data["observed"]["reasoning"].as_str().unwrap().contains("would deny"), "{reply:?}");
+    assert_eq!(
+        (reply.decision(), &data["observed"]["decision"]),
+        ("allow", &json!("deny")),
+        "{reply:?}"
+    );
+    assert!(
+        data["observed"]["reasoning"].as_str().unwrap().contains("would deny"),
+        "{reply:?}"
+    );
     // A stricter entry under an observing server.
     for strict in [
         "[[modes]]\nmode = \"enforce\"\nrules = [\"destructive_command.delete_root\"]",
@@ -110,7 +137,11 @@ async fn the_most_specific_level_counts_and_no_claim_of_an_agent_loosens_it() {
         "[[modes]]\nmode = \"enforce\"\nagents = [\"agent-1\"]",
     ] {
         let (policy, _folder) = policy_file(strict);
-        assert_eq!(decided(&format!("mode = \"observe\"\n{policy}"), &harm()).await, denied(), "{strict}");
+        assert_eq!(
+            decided(&format!("mode = \"observe\"\n{policy}"), &harm()).await,
+            denied(),
+            "{strict}"
+        );
     }
 }
 
@@ -134,12 +165,21 @@ async fn a_gateway_that_observes_relays_what_another_one_stops() {
     let answer = json!({"jsonrpc": "2.0", "id": 1, "result": {"kind": "message", "role": "agent", "messageId": "m2",
         "parts": [{"kind": "text", "text": words}]}});
     let template = ResponseTemplate::new(200).set_body_json(answer);
-    Mock::given(method("POST")).respond_with(template).mount(&upstream).await;
+    Mock::given(method("POST"))
+        .respond_with(template)
+        .mount(&upstream)
+        .await;
     let gateway = |name: &str, mode: &str| {
         let to = upstream.uri();
-        format!("[[gateways]]\nname = \"{name}\"\nprotocol = \"a2a\"\nlisten = \"/gw/{name}\"\nupstream = \"{to}\"\ndirection = \"egress\"\nmode = \"{mode}\"\n")
+        format!(
+            "[[gateways]]\nname = \"{name}\"\nprotocol = \"a2a\"\nlisten = \"/gw/{name}\"\nupstream = \"{to}\"\ndirection = \"egress\"\nmode = \"{mode}\"\n"
+        )
     };
-    let toml = format!("{}{}{SCORER}", gateway("strict", "enforce"), gateway("loose", "observe"));
+    let toml = format!(
+        "{}{}{SCORER}",
+        gateway("strict", "enforce"),
+        gateway("loose", "observe")
+    );
     let guardian = TestGuardian::with(&toml).await;
     let message = json!({"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {"message": {"kind": "message", "role": "user",
         "messageId": "m1", "parts": [{"kind": "text", "text": "What is the weather in Oslo?"}]}}});
@@ -202,7 +242,8 @@ async fn a_decision_is_explained_in_the_words_that_were_seen() {
     }
     run("ffffffff-nobody", 1);
     run("short", 1);
-    let json: Value = serde_json::from_str(&said(&["why", &id, "--json", "--audit", "audit.jsonl"], home.path(), 0)).unwrap();
+    let json: Value =
+        serde_json::from_str(&said(&["why", &id, "--json", "--audit", "audit.jsonl"], home.path(), 0)).unwrap();
     assert_eq!(json["decision_id"], id.as_str());
 }
 
@@ -247,26 +288,36 @@ fn the_servers_of_a_client_are_wrapped_and_taken_out_again() {
     std::fs::write(&file, before).unwrap();
     let read = || std::fs::read_to_string(&file).unwrap();
     let difference = said(&["wrap-config", "--client", "cursor", "--dry-run"], home.path(), 0);
-    assert!(difference.contains("\n-    \"git\"") && difference.contains("\"mcp-stdio\", \"--\", \"uvx\""), "{difference}");
+    assert!(
+        difference.contains("\n-    \"git\"") && difference.contains("\"mcp-stdio\", \"--\", \"uvx\""),
+        "{difference}"
+    );
     assert_eq!(read(), before);
     said(&["wrap-config", "--client", "cursor"], home.path(), 0);
     let wrapped = read();
-    assert!(wrapped.contains("\"mcp-stdio\", \"--\", \"uvx\", \"mcp-server-git\"") && wrapped.contains("// mine"), "{wrapped}");
+    assert!(
+        wrapped.contains("\"mcp-stdio\", \"--\", \"uvx\", \"mcp-server-git\"") && wrapped.contains("// mine"),
+        "{wrapped}"
+    );
     assert!(said(&["wrap-config", "--client", "cursor"], home.path(), 0).contains("nothing changes"));
     let undone = said(&["wrap-config", "--client", "cursor", "--undo"], home.path(), 0);
     assert!(undone.contains("byte for byte") && read() == before, "{undone}");
     // A server that was added in between, and a file that somebody else has written since.
     said(&["wrap-config", ".cursor/mcp.json"], home.path(), 0);
-    let added = read().replace("\n  },\n}", "\n    \"time\": {\"command\": \"uvx\", \"args\": [\"mcp-server-time\"]}\n  },\n}");
+    let added = read().replace(
+        "\n  },\n}",
+        "\n    \"time\": {\"command\": \"uvx\", \"args\": [\"mcp-server-time\"]}\n  },\n}",
+    );
     std::fs::write(&file, &added).unwrap();
     said(&["wrap-config", ".cursor/mcp.json"], home.path(), 0);
     assert_eq!(read().matches("mcp-stdio").count(), 2, "{}", read());
     std::fs::write(&file, read().replace("// mine", "// yours")).unwrap();
     let undone = said(&["wrap-config", ".cursor/mcp.json", "--undo"], home.path(), 0);
     assert!(undone.contains("somebody else"), "{undone}");
-    let expected = before
-        .replace("// mine", "// yours")
-        .replace("\n  },\n}", "\n    \"time\": {\"command\": \"uvx\", \"args\": [\"mcp-server-time\"]}\n  },\n}");
+    let expected = before.replace("// mine", "// yours").replace(
+        "\n  },\n}",
+        "\n    \"time\": {\"command\": \"uvx\", \"args\": [\"mcp-server-time\"]}\n  },\n}",
+    );
     assert_eq!(read(), expected);
     said(&["wrap-config", ".cursor/mcp.json", "--undo"], home.path(), 1);
 }
@@ -277,8 +328,14 @@ fn measuring_counts_verdicts_as_if_they_were_enforced() {
     std::fs::write(home.path().join("guardian.toml"), "mode = \"observe\"\n").unwrap();
     std::fs::write(home.path().join("step.json"), harm().to_string()).unwrap();
     let judged = said(&["judge", "step.json"], home.path(), 0);
-    assert!(judged.contains("observed: deny") && judged.contains(&format!("\"{HARM}\"")), "{judged}");
+    assert!(
+        judged.contains("observed: deny") && judged.contains(&format!("\"{HARM}\"")),
+        "{judged}"
+    );
     let doctor = said(&["doctor", "--offline"], home.path(), 3);
-    assert!(doctor.contains("degraded  observing") && doctor.contains("known harmful steps stopped"), "{doctor}");
+    assert!(
+        doctor.contains("degraded  observing") && doctor.contains("known harmful steps stopped"),
+        "{doctor}"
+    );
     assert!(!doctor.contains("failed"), "{doctor}");
 }

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use super::said::Said::{self, Between, Keys, Needs, OneOf, Schema, Share};
 use super::said::names;
 use crate::model::{
-    Authorization, Confidence, Decision, Enforcement, Kind, Method, Origin, ReasonCode, Risk, Severity, ToolClass, Treatment,
+    Authorization, Confidence, Decision, Enforcement, Kind, Method, Origin, ReasonCode, Risk, Severity, ToolClass,
+    Treatment,
 };
 use crate::policy::PROFILE_NAMES;
 

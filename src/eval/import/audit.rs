@@ -25,7 +25,11 @@ pub(super) fn read(documents: &[Value], _name: &str) -> Vec<Session> {
 fn step(session: &mut Session, record: &Value) {
     let text = |key: &str| record.get(key).and_then(Value::as_str).unwrap_or_default();
     let label = Label {
-        deny: match record.pointer("/observed/decision").and_then(Value::as_str).unwrap_or(text("decision")) {
+        deny: match record
+            .pointer("/observed/decision")
+            .and_then(Value::as_str)
+            .unwrap_or(text("decision"))
+        {
             "allow" => Some(false),
             "deny" | "modify" => Some(true),
             _ => None,

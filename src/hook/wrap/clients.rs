@@ -45,11 +45,7 @@ impl Folders<'_> {
     }
 }
 
-const fn client(
-    name: &'static str,
-    folder: (Base, &'static str),
-    files: &'static [&'static str],
-) -> Client {
+const fn client(name: &'static str, folder: (Base, &'static str), files: &'static [&'static str]) -> Client {
     Client {
         name,
         variable: None,
@@ -61,7 +57,11 @@ const fn client(
 impl Client {
     /// All of them.
     pub const ALL: &'static [Client] = &[
-        client("claude-desktop", (Base::Configuration, "Claude"), &["claude_desktop_config.json"]),
+        client(
+            "claude-desktop",
+            (Base::Configuration, "Claude"),
+            &["claude_desktop_config.json"],
+        ),
         client("claude-code", (Base::Home, ""), &[".claude.json"]),
         client("cursor", (Base::Home, ".cursor"), &["mcp.json"]),
         client("vscode", (Base::Configuration, "Code/User"), &["mcp.json"]),
@@ -72,7 +72,11 @@ impl Client {
         },
         client("gemini-cli", (Base::Home, ".gemini"), &["settings.json"]),
         client("copilot", (Base::Home, ".copilot"), &["mcp-config.json"]),
-        client("opencode", (Base::Xdg, "opencode"), &["opencode.jsonc", "opencode.json"]),
+        client(
+            "opencode",
+            (Base::Xdg, "opencode"),
+            &["opencode.jsonc", "opencode.json"],
+        ),
         client("zed", (Base::Xdg, "zed"), &["settings.json"]),
     ];
 

@@ -26,7 +26,9 @@ const ADDRESSES: [&str; 3] = ["url", "serverUrl", "httpUrl"];
 type Splice = (Range<usize>, String);
 
 pub(super) fn servers(text: &str) -> Result<Vec<Server>, SettingsError> {
-    let Some(root) = parsed(text)? else { return Ok(Vec::new()) };
+    let Some(root) = parsed(text)? else {
+        return Ok(Vec::new());
+    };
     let mut servers = Vec::new();
     let mut take = |way: Path, list: &Object<'_>| {
         for member in &list.properties {
@@ -36,7 +38,10 @@ pub(super) fn servers(text: &str) -> Result<Vec<Server>, SettingsError> {
             // `mcp` is a list itself, or holds one.
             let is_list = path == ["mcp", "servers"];
             if !is_list {
-                servers.push(Server { path, kind: kind(entry) });
+                servers.push(Server {
+                    path,
+                    kind: kind(entry),
+                });
             }
         }
     };
@@ -58,7 +63,9 @@ pub(super) fn servers(text: &str) -> Result<Vec<Server>, SettingsError> {
 }
 
 pub(super) fn wrap(text: &str, paths: &[Path], command: &Command<'_>) -> Result<String, SettingsError> {
-    let Some(root) = parsed(text)? else { return Ok(text.to_owned()) };
+    let Some(root) = parsed(text)? else {
+        return Ok(text.to_owned());
+    };
     let mut splices = Vec::new();
     for path in paths {
         let entry = entry(&root, path).and_then(|property| property.value.as_object());
@@ -102,15 +109,30 @@ fn kind(entry: &Object<'_>) -> Kind {
     let type_of = entry.get_string("type").map_or("", |text| text.value.as_ref());
     let address = ADDRESSES.iter().find_map(|name| entry.get_string(name));
     match (entry.get("command").map(|member| &member.value), address) {
-        _ if words("command").iter().chain(&words("args")).any(|word| word == SUBCOMMAND) => Kind::Wrapped,
+        _ if words("command")
+            .iter()
+            .chain(&words("args"))
+            .any(|word| word == SUBCOMMAND) =>
+        {
+            Kind::Wrapped
+        }
         (Some(Value::StringLit(_)), None) if entry.get("args").is_none_or(|args| args.value.as_array().is_some()) => {
             Kind::Program
         }
-        (Some(Value::Array(array)), None) if array.elements.first().is_some_and(|first| first.as_string_lit().is_some()) => {
+        (Some(Value::Array(array)), None)
+            if array
+                .elements
+                .first()
+                .is_some_and(|first| first.as_string_lit().is_some()) =>
+        {
             Kind::Program
         }
         (Some(_), _) => Kind::LeftAlone(OTHER_FORM),
-        (None, Some(_)) if ["oauth", "auth", "authProviderType"].iter().any(|name| is_set(entry, name)) => {
+        (None, Some(_))
+            if ["oauth", "auth", "authProviderType"]
+                .iter()
+                .any(|name| is_set(entry, name)) =>
+        {
             Kind::LeftAlone(OAUTH)
         }
         (None, Some(_)) if type_of == "sse" => Kind::LeftAlone(EVENTS),
@@ -160,7 +182,10 @@ fn of_entry(entry: &Object<'_>, command: &Command<'_>) -> Vec<Splice> {
 
 /// An entry with an address becomes one of a program, in the form that its client has for programs.
 fn of_address(entry: &Object<'_>, command: &Command<'_>) -> Vec<Splice> {
-    let Some((address, url)) = ADDRESSES.iter().find_map(|name| Some((entry.get(name)?, entry.get_string(name)?))) else {
+    let Some((address, url)) = ADDRESSES
+        .iter()
+        .find_map(|name| Some((entry.get(name)?, entry.get_string(name)?)))
+    else {
         return Vec::new();
     };
     let type_of = entry.get_string("type");
@@ -220,7 +245,9 @@ fn member<'o, 'a>(object: &'o Object<'a>, name: &str) -> Option<&'o Object<'a>> 
 
 fn entry<'o, 'a>(root: &'o Object<'a>, path: &[String]) -> Option<&'o ObjectProp<'a>> {
     let (last, way) = path.split_last()?;
-    way.iter().try_fold(root, |object, name| member(object, name))?.get(last)
+    way.iter()
+        .try_fold(root, |object, name| member(object, name))?
+        .get(last)
 }
 
 fn range(node: &impl Ranged) -> Range<usize> {

@@ -44,7 +44,10 @@ fn programs_and_addresses_are_wrapped_and_everything_else_stays() {
     );
     // Twice is once.
     assert_eq!(wrapped(Form::Json, &text), (text.clone(), Vec::new()));
-    assert_eq!(Form::Json.unwrap(&text, &paths, ZED, &text).unwrap(), (ZED.to_owned(), Vec::new()));
+    assert_eq!(
+        Form::Json.unwrap(&text, &paths, ZED, &text).unwrap(),
+        (ZED.to_owned(), Vec::new())
+    );
 }
 
 #[test]
@@ -102,14 +105,20 @@ fn what_cannot_be_wrapped_is_left_alone() {
     }
     assert!(Form::Json.servers("{\"mcpServers\": ").is_err());
     assert!(Form::Json.servers("[]").is_err());
-    assert_eq!(Form::Json.servers(r#"{"mcpServers": 1, "servers": ["x"], "mcp": null}"#).unwrap(), []);
+    assert_eq!(
+        Form::Json
+            .servers(r#"{"mcpServers": 1, "servers": ["x"], "mcp": null}"#)
+            .unwrap(),
+        []
+    );
     assert!(Form::Toml.servers("[mcp_servers").is_err());
     assert_eq!(Form::Toml.servers("model = 'x'").unwrap(), []);
 }
 
 #[test]
 fn of_a_file_that_somebody_else_wrote_since_the_entries_alone_are_put_back() {
-    let before = r#"{"mcpServers": {"a": { "command": "x", "args": [ "1" ] }, "b": {"command": "y"}, "c": {"command": "z"}}}"#;
+    let before =
+        r#"{"mcpServers": {"a": { "command": "x", "args": [ "1" ] }, "b": {"command": "y"}, "c": {"command": "z"}}}"#;
     let (written, paths) = wrapped(Form::Json, before);
     // Written anew in another form, with one entry changed, one taken out and one added.
     let mut now: Value = serde_json::from_str(&written).unwrap();
@@ -120,7 +129,10 @@ fn of_a_file_that_somebody_else_wrote_since_the_entries_alone_are_put_back() {
     let (text, changed) = Form::Json.unwrap(&now, &paths, before, &written).unwrap();
     assert_eq!(changed, [["mcpServers", "b"]]);
     assert!(text.contains(r#""a": { "command": "x", "args": [ "1" ] }"#), "{text}");
-    assert!(text.contains("other") && text.contains("new") && !text.contains("\"c\""), "{text}");
+    assert!(
+        text.contains("other") && text.contains("new") && !text.contains("\"c\""),
+        "{text}"
+    );
 }
 
 const CODEX: &str = "# mine
@@ -170,7 +182,10 @@ theme = \"x\"
     assert_eq!(wrapped(Form::Toml, &text).1, Vec::<Path>::new());
     let later = text.replace("theme = \"x\"", "theme = \"y\"");
     let (back, changed) = Form::Toml.unwrap(&later, &paths, CODEX, &text).unwrap();
-    assert_eq!((back, changed), (CODEX.replace("theme = \"x\"", "theme = \"y\""), Vec::new()));
+    assert_eq!(
+        (back, changed),
+        (CODEX.replace("theme = \"x\"", "theme = \"y\""), Vec::new())
+    );
 }
 
 #[test]

@@ -58,7 +58,8 @@ pub(super) fn unwrap(
 }
 
 fn values(text: &str) -> Result<::toml::Table, SettingsError> {
-    text.parse().map_err(|error: ::toml::de::Error| SettingsError::NotToml(error.to_string()))
+    text.parse()
+        .map_err(|error: ::toml::de::Error| SettingsError::NotToml(error.to_string()))
 }
 
 fn kind(entry: &dyn TableLike) -> Kind {
@@ -106,7 +107,9 @@ fn wrap_entry(entry: &mut dyn TableLike, command: &Command<'_>) {
     let pairs = |item: Option<Item>| -> Vec<(String, String)> {
         let table = item.as_ref().and_then(Item::as_table_like);
         let pairs = table.into_iter().flat_map(TableLike::iter);
-        pairs.filter_map(|(name, value)| Some((name.to_owned(), value.as_str()?.to_owned()))).collect()
+        pairs
+            .filter_map(|(name, value)| Some((name.to_owned(), value.as_str()?.to_owned())))
+            .collect()
     };
     for (name, value) in pairs(entry.remove(HEADERS)) {
         let variable = variable(&name);
@@ -118,7 +121,12 @@ fn wrap_entry(entry: &mut dyn TableLike, command: &Command<'_>) {
         passed.push(variable.clone());
         headers.push((name, variable));
     }
-    let mut words = command.of_address(&url, headers.iter().map(|(name, variable)| (name.as_str(), variable.as_str())));
+    let mut words = command.of_address(
+        &url,
+        headers
+            .iter()
+            .map(|(name, variable)| (name.as_str(), variable.as_str())),
+    );
     if let Some(token) = entry.remove(BEARER).as_ref().and_then(Item::as_str) {
         words.extend(["--bearer-env".to_owned(), token.to_owned()]);
         passed.push(token.to_owned());
@@ -153,5 +161,6 @@ fn entry<'d>(document: &'d mut DocumentMut, path: &[String]) -> Option<&'d mut d
 }
 
 fn parsed(text: &str) -> Result<DocumentMut, SettingsError> {
-    text.parse().map_err(|error: toml_edit::TomlError| SettingsError::NotToml(error.to_string()))
+    text.parse()
+        .map_err(|error: toml_edit::TomlError| SettingsError::NotToml(error.to_string()))
 }
