@@ -108,11 +108,6 @@ fn explain(record: &KeptRecord) {
         printable(&record.method),
         printable(tool)
     );
-    let line = |name: &str, text: &str| {
-        if !text.is_empty() {
-            say!("  {name:12} {}", printable(text));
-        }
-    };
     line("decision", &record.decision_id);
     line("time", &record.time);
     let by = match &record.model {
@@ -146,6 +141,33 @@ fn explain(record: &KeptRecord) {
             line("because", &record.reasoning);
         }
     }
+    findings(record);
+    line(
+        "edits",
+        &if record.edits > 0 {
+            record.edits.to_string()
+        } else {
+            String::new()
+        },
+    );
+    line("notes", &record.diagnostics.join(", "));
+    if decision != "allow" {
+        for (index, way) in ways(record).iter().enumerate() {
+            line(if index == 0 { "to allow it" } else { "" }, way);
+        }
+    }
+    line("policy", &format!("guardian policy show {}", record.policy_version));
+}
+
+/// A line, where there is something to say.
+fn line(name: &str, text: &str) {
+    if !text.is_empty() {
+        say!("  {name:12} {}", printable(text));
+    }
+}
+
+/// What was seen, in its words.
+fn findings(record: &KeptRecord) {
     for finding in record.findings.iter().take(MOST_FINDINGS) {
         let place = if finding.pointer.is_empty() {
             "the step"
@@ -177,21 +199,6 @@ fn explain(record: &KeptRecord) {
             ),
         );
     }
-    line(
-        "edits",
-        &if record.edits > 0 {
-            record.edits.to_string()
-        } else {
-            String::new()
-        },
-    );
-    line("notes", &record.diagnostics.join(", "));
-    if decision != "allow" {
-        for (index, way) in ways(record).iter().enumerate() {
-            line(if index == 0 { "to allow it" } else { "" }, way);
-        }
-    }
-    line("policy", &format!("guardian policy show {}", record.policy_version));
 }
 
 /// What would let such a step happen: keys of the policy, by who decided and why.

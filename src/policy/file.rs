@@ -14,8 +14,8 @@ use super::local_judge_section::LocalJudgeSection;
 use super::modes::{ModeLine, Modes};
 use super::values::{named, one_of};
 use super::{
-    DestinationRules, Disclosure, NamePatterns, Policy, PostureTable, RecordRules, ToolClassRules, ToolRules,
-    TreatmentEntry, Undeclared,
+    DestinationRules, Disclosure, NamePatterns, Policy, PostureTable, ToolClassRules, ToolRules, TreatmentEntry,
+    Undeclared,
 };
 use crate::model::{Method, Posture};
 use lines::{DestinationLines, DisclosureLines, HarmlessLine, MaskLines, RecordLines, ToolLines, TreatmentLine};
@@ -275,10 +275,7 @@ impl PolicyFile {
                 cost: self.disclosure.cost.unwrap_or(false),
                 local: self.disclosure.local.unwrap_or(false),
             },
-            records: RecordRules {
-                contents: self.audit.contents.unwrap_or(false),
-                seen: self.audit.seen.unwrap_or(true),
-            },
+            records: self.audit.build(),
             source,
         })
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{Confidence, Kind, Method, Origin, ReasonCode, Severity, Treatment};
 use crate::policy::values::{all_named, named};
-use crate::policy::{HarmlessEntry, MaskStyle, NamePatterns, TreatmentEntry};
+use crate::policy::{HarmlessEntry, MaskStyle, NamePatterns, RecordRules, TreatmentEntry};
 
 /// `[audit]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
@@ -123,6 +123,15 @@ pub struct DisclosureLines {
     pub(super) cost: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) local: Option<bool>,
+}
+
+impl RecordLines {
+    pub(super) fn build(&self) -> RecordRules {
+        RecordRules {
+            contents: self.contents.unwrap_or(false),
+            seen: self.seen.unwrap_or(true),
+        }
+    }
 }
 
 impl TreatmentLine {
