@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::enforcement::Level;
+use super::examiner::Level;
 use super::{Guardian, Organisation, Purpose};
 use crate::model::{Caller, Enforcement};
 

@@ -4,27 +4,9 @@
 //! the whole server. This is the only place where a verdict that stops something is let through.
 
 use super::draft::{Draft, message};
-use super::examiner::Examiner;
+use super::examiner::{Examiner, Level};
 use super::screen::{Screened, explain, reasons};
 use crate::model::{Decision, Enforcement, Finding, Observed, Step, Treatment, Verdict};
-
-/// What holds for a caller where no entry of the policy says otherwise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Level {
-    /// As it is configured.
-    Configured(Enforcement),
-    /// Verdicts are asked for and enforced by nobody, or measured: they are told as if they were enforced.
-    Plain,
-}
-
-impl Level {
-    fn or(self, policy: Option<Enforcement>) -> Enforcement {
-        match self {
-            Level::Configured(enforcement) => policy.unwrap_or(enforcement),
-            Level::Plain => Enforcement::Enforce,
-        }
-    }
-}
 
 impl Examiner {
     /// Sets findings of observed rules aside, so that they decide nothing.

@@ -4,11 +4,29 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use super::Organisation;
-use super::enforcement::Level;
 use crate::local::Scorer;
-use crate::model::Caller;
+use crate::model::{Caller, Enforcement};
 use crate::policy::Policy;
 use crate::prefilter::Prefilters;
+
+/// What holds for a caller where no entry of the policy says otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Level {
+    /// As it is configured.
+    Configured(Enforcement),
+    /// Verdicts are asked for and enforced by nobody, or measured: they are told as if they were enforced.
+    Plain,
+}
+
+impl Level {
+    /// What counts, where an entry of the policy says this, or nothing.
+    pub(super) fn or(self, policy: Option<Enforcement>) -> Enforcement {
+        match self {
+            Level::Configured(enforcement) => policy.unwrap_or(enforcement),
+            Level::Plain => Enforcement::Enforce,
+        }
+    }
+}
 
 /// The prefilters, the scorer, and the organisation as it was when the step was admitted.
 #[derive(Clone)]

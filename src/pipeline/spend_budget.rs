@@ -84,7 +84,7 @@ mod tests {
     use std::time::Duration;
 
     use super::super::Organisation;
-    use super::super::enforcement::Level;
+    use super::super::examiner::Level;
     use super::*;
     use crate::limit::Allowance;
     use crate::model::{Caller, Enforcement, OrganisationId};
