@@ -5,10 +5,7 @@ mod settings;
 
 use std::path::PathBuf;
 
-use anyhow::Context;
 use clap::{Subcommand, ValueEnum};
-
-pub(super) use judge::{audit_file, state_folder};
 
 use super::Ended;
 use crate::hook::OnFailure;
@@ -73,10 +70,4 @@ impl From<Posture> for OnFailure {
 pub(super) fn variable(name: &str) -> Option<PathBuf> {
     let value = std::env::var_os(name).filter(|value| !value.is_empty());
     value.map(PathBuf::from)
-}
-
-/// The user's home.
-pub(super) fn home() -> anyhow::Result<PathBuf> {
-    let home = std::env::home_dir().filter(|home| home.is_absolute());
-    home.context("the home of the user is not known: set HOME")
 }

@@ -5,6 +5,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is the place that prints")]
 
+mod alone;
 mod checks;
 mod config;
 mod doctor;
@@ -12,6 +13,8 @@ mod eval;
 mod hook;
 mod input;
 mod judge;
+mod mcp;
+mod mcp_stdio;
 mod monitor;
 mod output;
 mod policy;
@@ -84,6 +87,11 @@ enum Command {
     Hook(hook::Command),
     /// Put the MCP servers of a client behind the guardian, or take them out again.
     WrapConfig(wrap_config::Arguments),
+    /// Look at the tools that guarded MCP servers offered, and approve them.
+    #[command(subcommand)]
+    Mcp(mcp::Command),
+    /// Guard an MCP server: run it, or reach it, and stand between it and the client that calls this command.
+    McpStdio(mcp_stdio::Arguments),
     /// Check that everything works, from the configuration to the judge's verdicts.
     Doctor(doctor::Arguments),
 }
@@ -177,6 +185,8 @@ enum Ended {
     Failed,
     /// A hook that programs have to take for a denial.
     HookFailed,
+    /// As another program ended, which this one stands for.
+    As(u8),
 }
 
 impl From<Ended> for ExitCode {
@@ -188,6 +198,7 @@ impl From<Ended> for ExitCode {
             Ended::UnderThreshold => 3,
             Ended::Failed => 1,
             Ended::HookFailed => 2,
+            Ended::As(code) => code,
         })
     }
 }
@@ -226,6 +237,8 @@ fn run(command: Command) -> anyhow::Result<Ended> {
         Command::Eval(command) => runtime()?.block_on(eval::run(&command)),
         Command::Replay(arguments) => runtime()?.block_on(replay::run(&arguments)),
         Command::Hook(command) => hook::run(&command),
+        Command::Mcp(command) => mcp::run(&command),
+        Command::McpStdio(arguments) => mcp_stdio::run(&arguments),
         Command::Train(arguments) => runtime()?.block_on(train::run(&arguments)),
         Command::WrapConfig(arguments) => runtime()?.block_on(wrap_config::run(&arguments)),
         Command::Doctor(arguments) => runtime()?.block_on(doctor::run(&arguments)),

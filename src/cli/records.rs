@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::Args;
 
-use super::{ConfigArgument, hook, printable};
+use super::{ConfigArgument, alone, printable};
 use crate::audit::{self, KeptRecord};
 
 /// Which files of records are read.
@@ -31,7 +31,7 @@ impl RecordsArgument {
         };
         let mut files: Vec<PathBuf> = configured.into_iter().collect();
         if self.config.config.is_none() {
-            let of_hooks = hook::audit_file().context("the audit file of hooks")?;
+            let of_hooks = alone::audit_file().context("the audit file of hooks")?;
             files.extend(of_hooks.filter(|file| !files.contains(file)));
         }
         anyhow::ensure!(

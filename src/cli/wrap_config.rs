@@ -10,7 +10,7 @@ use url::{Host, Url};
 
 use super::output::say;
 use super::settings_file::{change, read, replace};
-use super::{Ended, hook, printable};
+use super::{Ended, alone, hook, printable};
 use crate::hook::wrap::{self, Client, Command, Folders, Form, Headers, Kind, Server};
 
 /// Put the MCP servers of a client behind the guardian, or take them out again.
@@ -205,7 +205,7 @@ fn file(arguments: &Arguments) -> anyhow::Result<PathBuf> {
         )
     })?;
     Ok(client.file(&Folders {
-        home: &hook::home()?,
+        home: &alone::home()?,
         variable: &hook::variable,
     }))
 }
@@ -227,7 +227,7 @@ fn options(arguments: &Arguments) -> anyhow::Result<Vec<String>> {
 fn note_file(file: &Path) -> anyhow::Result<PathBuf> {
     let hash = blake3::hash(file.as_os_str().as_encoded_bytes()).to_hex();
     let short: String = hash.chars().take(32).collect();
-    Ok(hook::state_folder()?.join("wrapped").join(format!("{short}.json")))
+    Ok(alone::state_folder()?.join("wrapped").join(format!("{short}.json")))
 }
 
 fn note_of(file: &Path) -> anyhow::Result<Option<Note>> {

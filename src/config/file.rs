@@ -256,6 +256,7 @@ pub(super) struct GatewaySection {
     pub(super) max_message_bytes: Option<usize>,
     pub(super) max_in_flight: Option<usize>,
     pub(super) push_hosts: Vec<String>,
+    pub(super) tools_file: Option<String>,
 }
 
 /// What a gateway shows to get tokens for the agent behind it.

@@ -96,7 +96,7 @@ impl One<'_> {
         let protocol = self.needed(
             "protocol",
             section.protocol.as_ref(),
-            "`a2a`, `agentvault` or `agent-protocol`",
+            "`a2a`, `agentvault`, `agent-protocol` or `mcp`",
         )?;
         let listen = self.listen()?;
         let upstream = section
@@ -104,19 +104,23 @@ impl One<'_> {
             .as_deref()
             .map(|text| self.url("upstream", text))
             .transpose()?;
+        let known: Vec<_> = PROTOCOLS
+            .iter()
+            .map(|entry| (entry.protocol.name, &entry.protocol))
+            .collect();
+        let protocol = self.reader.one_of(&self.key("protocol"), protocol, &known)?;
         let direction = match (&section.direction, &upstream) {
             (Some(direction), _) => self.reader.one_of(&self.key("direction"), direction, DIRECTIONS)?,
+            (None, Some(_)) if protocol.only_calls => Direction::Egress,
             (None, None) => Direction::Ingress,
             (None, Some(_)) => {
                 let what = "`egress` guards the agent that calls, `ingress` the one that is called";
                 return Err(self.wrong("direction", format!("is needed: {what}")));
             }
         };
-        let known: Vec<_> = PROTOCOLS
-            .iter()
-            .map(|entry| (entry.protocol.name, &entry.protocol))
-            .collect();
-        let protocol = self.reader.one_of(&self.key("protocol"), protocol, &known)?;
+        if protocol.only_calls {
+            self.check_of_tools(protocol, upstream.is_some(), direction)?;
+        }
         let mode = section.stream_mode.as_deref().unwrap_or("hold");
         let within = |key: &str, value, least, most| self.reader.within(&self.key(key), value, least, most);
         Ok(Settings {
@@ -163,10 +167,29 @@ impl One<'_> {
             )?,
             max_depth,
             max_in_flight: within("max_in_flight", section.max_in_flight.unwrap_or(2_048), 1, 100_000)?,
+            tools_file: section.tools_file.as_deref().map(|path| self.reader.path(path)),
             callable: Callable {
                 hosts: section.push_hosts.clone(),
             },
         })
+    }
+
+    /// Gateways between an agent and its tools leave some settings no choice.
+    fn check_of_tools(&self, protocol: &Protocol, has_upstream: bool, direction: Direction) -> Result<(), ConfigError> {
+        let name = protocol.name;
+        if !has_upstream {
+            let why = format!("is needed: `{name}` has no agent of the guardian's own");
+            return Err(self.wrong("upstream", why));
+        }
+        if direction == Direction::Ingress {
+            let why = format!("`{name}` guards the agent that calls: expected `egress`");
+            return Err(self.wrong("direction", why));
+        }
+        if self.section.stream_mode.is_some() {
+            let why = format!("each message of `{name}` is judged before it goes on: leave `stream_mode` out");
+            return Err(self.wrong("stream_mode", why));
+        }
+        Ok(())
     }
 
     fn listen(&self) -> Result<Listen, ConfigError> {

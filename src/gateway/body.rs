@@ -81,8 +81,19 @@ pub(super) async fn settle<T>(pulse: &Pulse, work: impl Future<Output = T> + Sen
 /// Takes the chunks of a body. One waits at a time: who writes faster than the client reads has to wait too.
 pub(super) type Chunks = mpsc::Sender<Bytes>;
 
+/// Makes the next heartbeat.
+pub(super) type Heartbeat = Box<dyn FnMut() -> Bytes + Send>;
+
 /// A body that is made by a piece of work.
 pub(super) fn worked<W>(heartbeat: &'static [u8], work: impl FnOnce(Chunks) -> W) -> Body
+where
+    W: Future<Output = ()> + Send + 'static,
+{
+    worked_with(Box::new(move || Bytes::from_static(heartbeat)), work)
+}
+
+/// The same, with heartbeats of its own.
+pub(super) fn worked_with<W>(heartbeat: Heartbeat, work: impl FnOnce(Chunks) -> W) -> Body
 where
     W: Future<Output = ()> + Send + 'static,
 {
@@ -105,7 +116,7 @@ struct Making {
     work: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     chunks: mpsc::Receiver<Bytes>,
     idle: Interval,
-    heartbeat: &'static [u8],
+    heartbeat: Heartbeat,
 }
 
 impl Making {
@@ -121,7 +132,7 @@ impl Making {
                     return Some(chunk);
                 }
                 () = work => self.work = None,
-                _ = self.idle.tick() => return Some(Bytes::from_static(self.heartbeat)),
+                _ = self.idle.tick() => return Some((self.heartbeat)()),
             }
         }
     }

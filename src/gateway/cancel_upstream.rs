@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{HeaderValue, Method};
+use url::Url;
 
 use super::receive::Received;
 use super::route::Route;
@@ -11,6 +12,17 @@ use super::upstream::{AsWhom, Forward};
 
 /// Tells the agent behind the gateway, beside everything else, that nobody is going to read an answer.
 pub(super) fn tell(route: &Arc<Route>, received: &Arc<Received>, rest: String, body: Option<(HeaderValue, Bytes)>) {
+    tell_at(route, received, None, rest, body);
+}
+
+/// The same, at another address of the agent in place of the path.
+pub(super) fn tell_at(
+    route: &Arc<Route>,
+    received: &Arc<Received>,
+    to: Option<Url>,
+    rest: String,
+    body: Option<(HeaderValue, Bytes)>,
+) {
     let (kept, received) = (Arc::clone(route), Arc::clone(received));
     route.aside(async move {
         let Some(upstream) = &kept.upstream else { return };
@@ -23,6 +35,6 @@ pub(super) fn tell(route: &Arc<Route>, received: &Arc<Received>, rest: String, b
             as_whom: AsWhom::Gateway,
         };
         // It is a courtesy: what is cancelled may have ended long ago.
-        let _ = upstream.send(forward).await;
+        let _ = upstream.send_to(to, forward).await;
     });
 }

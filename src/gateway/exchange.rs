@@ -12,14 +12,15 @@ use std::sync::Arc;
 use axum::response::Response;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode};
+use url::Url;
 
 use super::answer::is_event_stream;
 use super::body::Pulse;
 use super::denial::Denial;
-use super::hold::Dialect;
 use super::json::Json;
 use super::judged_units::{Echo, LONG_ID, has_long_id};
 use super::receive::Received;
+use super::relay::Relayed;
 use super::route::Route;
 use super::slow_answer::{Awaited, Opened, respond};
 use super::transport::answer_headers;
@@ -29,7 +30,7 @@ use super::verdicts::Question;
 /// A call of a protocol: from the request that was read to what its caller is told.
 pub(super) trait Protocol: Send + Sync + Sized + 'static {
     /// How its streams work.
-    type Events: Dialect + Send + Sync + 'static;
+    type Events: Relayed;
 
     /// What its caller waits for, and how that is told after heartbeats.
     fn awaited(&self, route: &Arc<Route>) -> Awaited;
@@ -44,7 +45,12 @@ pub(super) trait Protocol: Send + Sync + Sized + 'static {
     fn send(&mut self, received: &Received) -> Outgoing;
 
     /// The stream that answers it. `None` where it takes whole answers only.
-    fn stream(&self, exchange: &Exchange) -> Option<Self::Events>;
+    fn stream(&self, exchange: &Exchange, head: &Head) -> Option<Self::Events>;
+
+    /// Whether the body under this head may be the answer.
+    fn takes_body(&self, _: &Head) -> bool {
+        true
+    }
 
     /// What an answer carries.
     ///
@@ -79,6 +85,10 @@ pub(super) struct Outgoing {
     pub(super) rest: String,
     pub(super) query: Option<String>,
     pub(super) body: Option<(HeaderValue, Bytes)>,
+    /// Headers of the protocol's own.
+    pub(super) headers: HeaderMap,
+    /// Another address of the same agent, in place of the path and the query.
+    pub(super) to: Option<Url>,
 }
 
 /// The head of an answer.
@@ -153,16 +163,22 @@ async fn open<P: Protocol>(exchange: Exchange, mut call: P, pulse: Pulse) -> Ope
         call.fault(route, why.status(), &why.to_string())
     };
     let sent = {
-        let Outgoing { rest, query, body } = call.send(received);
+        let Outgoing {
+            rest,
+            query,
+            body,
+            headers,
+            to,
+        } = call.send(received);
         let forward = Forward {
             method: received.method.clone(),
             rest: &rest,
             query: query.as_deref(),
-            headers: &[&received.transport.plain, &received.transport.judged],
+            headers: &[&received.transport.plain, &received.transport.judged, &headers],
             body,
             as_whom: AsWhom::Gateway,
         };
-        upstream.send(forward).await
+        upstream.send_to(to, forward).await
     };
     // An answer may take hours; what was asked takes no room for so long.
     received.memory.shrink(0);
@@ -170,21 +186,22 @@ async fn open<P: Protocol>(exchange: Exchange, mut call: P, pulse: Pulse) -> Ope
         Ok(response) => response,
         Err(why) => return fault(&call, &why),
     };
-    if is_event_stream(response.headers())
-        && let Some(events) = call.stream(&exchange)
-    {
-        route.count("relayed");
-        return Opened::Stream(response, Box::new(events));
-    }
     let head = Head {
         status: response.status(),
         headers: answer_headers(response.headers(), &received.transport.judged, route.settings.pass_auth),
     };
+    if is_event_stream(response.headers())
+        && let Some(events) = call.stream(&exchange, &head)
+    {
+        route.count("relayed");
+        return Opened::Stream(response, Box::new(events));
+    }
     let room = route.room();
     let body = match upstream.read(&mut response, &room).await {
         Ok(body) => body,
         Err(why) => return fault(&call, &why),
     };
+    let body = if call.takes_body(&head) { body } else { Vec::new() };
     let answer = match take(route, &call, &body) {
         Ok(answer) => answer,
         Err(what) => {

@@ -25,6 +25,7 @@
 //! | `body.rs` | heartbeats while a message is held; the work ends with its reader |
 //! | `cancel_upstream.rs` | cancels what nobody is going to read |
 //! | `judged_units.rs` | later views show what earlier ones showed |
+//! | `kept.rs` | what a protocol keeps from one exchange to the next |
 //! | `push.rs`, `addresses.rs` | webhooks, and which addresses may be called |
 //! | `own` | the guardian itself as an agent |
 //! | `protocols.rs` | the table of protocols |
@@ -46,7 +47,9 @@ mod exchange;
 mod hold;
 mod json;
 mod judged_units;
+mod kept;
 mod listen;
+mod mcp;
 mod modification;
 mod own;
 mod probe;
@@ -73,6 +76,7 @@ pub use addresses::Callable;
 pub use credentials::ClientCredentials;
 pub use error::GatewayError;
 pub use listen::{Gateways, Own, Reload, Renewed};
+pub use mcp::{Bridge, Decider, Known, LONGEST_LINE, Line, Lines, PinnedTool, Pins, PinsError, Side, Standing};
 pub use probe::probe;
 pub use protocols::PROTOCOLS;
 pub use settings::{ClientAuth, DenyStyle, Direction, Listen, Protocol, RemoteGuardian, Settings, StreamMode};

@@ -9,7 +9,7 @@ use super::own::{self, Desk};
 use super::receive::Received;
 use super::route::Route;
 use super::settings::Protocol;
-use super::{a2a, agent_protocol, agentvault};
+use super::{a2a, agent_protocol, agentvault, mcp};
 
 /// A line of the table.
 pub struct Entry {
@@ -22,7 +22,7 @@ pub struct Entry {
 }
 
 /// Every protocol.
-pub static PROTOCOLS: [Entry; 3] = [
+pub static PROTOCOLS: [Entry; 4] = [
     Entry {
         protocol: Protocol {
             name: "a2a",
@@ -31,6 +31,7 @@ pub static PROTOCOLS: [Entry; 3] = [
             notifies: true,
             cards: &["/.well-known/agent-card.json", "/.well-known/agent.json"],
             probes: &["/.well-known/agent-card.json", "/.well-known/agent.json"],
+            only_calls: false,
         },
         serve: |route, received| Box::pin(a2a::serve(route, received)),
         serve_own: |desk, received| Box::pin(own::a2a::serve(desk, received)),
@@ -43,6 +44,7 @@ pub static PROTOCOLS: [Entry; 3] = [
             notifies: false,
             cards: &["/agent-card.json"],
             probes: &["/agent-card.json", ""],
+            only_calls: false,
         },
         serve: |route, received| Box::pin(agentvault::serve(route, received)),
         serve_own: |desk, received| Box::pin(own::agentvault::serve(desk, received)),
@@ -55,8 +57,23 @@ pub static PROTOCOLS: [Entry; 3] = [
             notifies: false,
             cards: &[],
             probes: &["/", "/_discovery", "/describe"],
+            only_calls: false,
         },
         serve: |route, received| Box::pin(agent_protocol::serve(route, received)),
         serve_own: |desk, received| Box::pin(own::agent_protocol::serve(desk, received)),
+    },
+    Entry {
+        protocol: Protocol {
+            name: "mcp",
+            denies_as_task: false,
+            gives_tokens: false,
+            notifies: false,
+            cards: &[],
+            probes: &[""],
+            only_calls: true,
+        },
+        serve: |route, received| Box::pin(mcp::serve(route, received)),
+        // Without a server behind it there is nobody to answer, and the exchange says so.
+        serve_own: |desk, received| Box::pin(mcp::serve(desk.route, received)),
     },
 ];

@@ -1,7 +1,9 @@
 //! Relays a stream: takes it apart into events, and sends on what is released of them.
 
+use std::future::Future;
 use std::sync::Arc;
 
+use http::HeaderMap;
 use reqwest::Response;
 
 use super::body::Chunks;
@@ -10,8 +12,25 @@ use super::route::Route;
 use super::sse::{Event, Splitter};
 use super::upstream::UpstreamFault;
 
-/// Relays a stream to its end. It ends early when its reader goes away.
-pub(super) async fn relay<D: Dialect>(route: Arc<Route>, mut response: Response, dialect: D, out: Chunks) {
+/// A stream on its way to its reader.
+pub(super) trait Relayed: Send + Sync + Sized + 'static {
+    /// Headers before its first event.
+    fn headers(&self) -> HeaderMap {
+        HeaderMap::new()
+    }
+
+    /// Relays it to its end. It ends early when its reader goes away.
+    fn relay(self, route: Arc<Route>, response: Response, out: Chunks) -> impl Future<Output = ()> + Send;
+}
+
+impl<D: Dialect + Sync + 'static> Relayed for D {
+    async fn relay(self, route: Arc<Route>, response: Response, out: Chunks) {
+        relay(route, response, self, out).await;
+    }
+}
+
+/// Relays a stream whose events are held until they are judged.
+async fn relay<D: Dialect>(route: Arc<Route>, mut response: Response, dialect: D, out: Chunks) {
     let mut relay = Relay {
         splitter: Splitter::new(route.settings.max_message_bytes),
         hold: Hold::new(&route, dialect),

@@ -13,6 +13,7 @@ use super::denial::{Denial, Stage};
 use super::error::GatewayError;
 use super::json::{Json, object};
 use super::judged_units::{Digest, JudgedUnits, Known, beginning};
+use super::kept::Kept;
 use super::push::Webhooks;
 use super::settings::{ClientAuth, Direction, Listen, Settings};
 use super::tokens::Tokens;
@@ -35,6 +36,7 @@ pub(super) struct Route {
     pub(super) judged: JudgedUnits,
     pub(super) webhooks: Webhooks,
     pub(super) tokens: Tokens,
+    pub(super) kept: Kept,
     pub(super) in_flight: Arc<Semaphore>,
     pub(super) memory: Arc<Memory>,
     aside: Arc<Semaphore>,
@@ -111,6 +113,7 @@ impl Route {
             judged: before.map(|before| before.judged.renewed()).unwrap_or_default(),
             webhooks,
             tokens: before.map(|before| before.tokens.clone()).unwrap_or_default(),
+            kept: before.map(|before| before.kept.clone()).unwrap_or_default(),
             in_flight: Arc::new(Semaphore::new(settings.max_in_flight)),
             memory,
             aside: Arc::new(Semaphore::new(ASIDE)),

@@ -1,6 +1,7 @@
 //! What a gateway is configured to do.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use http::{HeaderName, HeaderValue};
@@ -26,6 +27,8 @@ pub struct Protocol {
     pub(super) cards: &'static [&'static str],
     /// Where an agent is asked whether it is there.
     pub(super) probes: &'static [&'static str],
+    /// Whether it goes between an agent and its tools: the agent calls, and whole messages are all there is.
+    pub only_calls: bool,
 }
 
 /// Whom a gateway guards.
@@ -147,6 +150,8 @@ pub struct Settings {
     pub max_depth: usize,
     /// Exchanges under way at the same time.
     pub max_in_flight: usize,
+    /// Where the definitions of an MCP server's tools are noted.
+    pub tools_file: Option<PathBuf>,
     /// Which webhooks may be called.
     pub callable: Callable,
 }

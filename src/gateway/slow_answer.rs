@@ -10,9 +10,8 @@ use bytes::Bytes;
 use http::StatusCode;
 
 use super::answer::{Answer, events_response, stream_response};
-use super::body::{self, Chunks, JSON_HEARTBEAT, Pulse, SSE_HEARTBEAT, Settled};
-use super::hold::Dialect;
-use super::relay::relay;
+use super::body::{self, Chunks, Heartbeat, JSON_HEARTBEAT, Pulse, SSE_HEARTBEAT, Settled};
+use super::relay::Relayed;
 use super::route::Route;
 use super::sse::Event;
 
@@ -26,40 +25,39 @@ pub(super) enum Opened<D> {
     Stream(reqwest::Response, Box<D>),
 }
 
+/// Makes events of a whole answer.
+pub(super) type AsEvents = Box<dyn FnOnce(Answer) -> Vec<Event> + Send>;
+
 /// What a caller waits for who gets heartbeats.
 pub(super) enum Awaited {
     /// A whole answer; what makes one in place of a stream that nobody asked for.
     Whole(Box<dyn FnOnce() -> Answer + Send>),
     /// Events; what makes them of a whole answer.
-    Events(Box<dyn FnOnce(Answer) -> Vec<Event> + Send>),
+    Events(AsEvents),
+    /// The same, with heartbeats that say more than that they are some.
+    Progress(AsEvents, Heartbeat),
+    /// The head of the answer: no heartbeat comes before it.
+    Head,
 }
 
 /// Waits for what a call leads to, and hands it back.
-pub(super) async fn respond<D: Dialect + Sync + 'static>(
+pub(super) async fn respond<D: Relayed>(
     route: Arc<Route>,
     pulse: &Pulse,
     opening: impl Future<Output = Opened<D>> + Send + 'static,
     awaited: Awaited,
 ) -> Response {
     let opening = match body::settle(pulse, opening).await {
-        Settled::Done(Opened::Whole(answer)) => return answer.into_response(),
-        Settled::Done(Opened::Last(events)) => return events_response(&events),
-        Settled::Done(Opened::Stream(response, dialect)) => {
-            return stream_response(body::worked(SSE_HEARTBEAT, |out| relay(route, response, *dialect, out)));
-        }
+        Settled::Done(opened) => return handed_back(route, opened),
         Settled::Holding(opening) => opening,
     };
     match awaited {
-        Awaited::Events(as_events) => stream_response(body::worked(SSE_HEARTBEAT, |out| async move {
-            if out.send(Bytes::from_static(SSE_HEARTBEAT)).await.is_err() {
-                return;
-            }
-            match opening.await {
-                Opened::Stream(response, dialect) => relay(route, response, *dialect, out).await,
-                Opened::Last(events) => send(&out, events).await,
-                Opened::Whole(answer) => send(&out, as_events(answer)).await,
-            }
-        })),
+        Awaited::Head => handed_back(route, opening.await),
+        Awaited::Events(as_events) => {
+            let heartbeat = Box::new(|| Bytes::from_static(SSE_HEARTBEAT));
+            late_events(route, opening, as_events, heartbeat)
+        }
+        Awaited::Progress(as_events, heartbeat) => late_events(route, opening, as_events, heartbeat),
         Awaited::Whole(unasked) => {
             let body = body::worked(JSON_HEARTBEAT, |out| async move {
                 if out.send(Bytes::from_static(JSON_HEARTBEAT)).await.is_err() {
@@ -77,6 +75,39 @@ pub(super) async fn respond<D: Dialect + Sync + 'static>(
             response
         }
     }
+}
+
+fn handed_back<D: Relayed>(route: Arc<Route>, opened: Opened<D>) -> Response {
+    match opened {
+        Opened::Whole(answer) => answer.into_response(),
+        Opened::Last(events) => events_response(&events),
+        Opened::Stream(response, events) => {
+            let headers = events.headers();
+            let relaying = |out| events.relay(route, response, out);
+            let mut response = stream_response(body::worked(SSE_HEARTBEAT, relaying));
+            response.headers_mut().extend(headers);
+            response
+        }
+    }
+}
+
+fn late_events<D: Relayed>(
+    route: Arc<Route>,
+    opening: impl Future<Output = Opened<D>> + Send + 'static,
+    as_events: AsEvents,
+    mut heartbeat: Heartbeat,
+) -> Response {
+    let first = heartbeat();
+    stream_response(body::worked_with(heartbeat, |out| async move {
+        if out.send(first).await.is_err() {
+            return;
+        }
+        match opening.await {
+            Opened::Stream(response, events) => events.relay(route, response, out).await,
+            Opened::Last(events) => send(&out, events).await,
+            Opened::Whole(answer) => send(&out, as_events(answer)).await,
+        }
+    }))
 }
 
 async fn send(out: &Chunks, events: Vec<Event>) {

@@ -9,6 +9,8 @@ pub(super) struct Event {
     pub(super) data: String,
     /// `id:`.
     pub(super) id: Option<String>,
+    /// `retry:`: after how many milliseconds a reader may come back.
+    pub(super) retry: Option<u64>,
 }
 
 /// Why a stream cannot be followed any further.
@@ -105,6 +107,7 @@ impl Splitter {
             }
             "event" => value.clone_into(&mut self.event.name),
             "id" => self.event.id = Some(value.to_owned()),
+            "retry" => self.event.retry = value.parse().ok(),
             // Comments and what nobody defines.
             _ => self.bytes = self.bytes.saturating_sub(line.len()),
         }
@@ -143,6 +146,9 @@ impl Event {
         }
         if let Some(id) = &self.id {
             field("id", id);
+        }
+        if let Some(retry) = self.retry {
+            field("retry", &retry.to_string());
         }
         for line in self.data.split('\n') {
             field("data", line);
@@ -188,7 +194,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_is_read_again(name in "[a-z_]{0,8}", data in "[^\r\0]{0,60}", cut in 0..40usize) {
-            let event = Event { name, data, id: None };
+            let event = Event { name, data, ..Event::default() };
             let bytes = event.to_bytes();
             let mut splitter = Splitter::new(1_000);
             let (head, tail) = bytes.split_at(cut.min(bytes.len()));

@@ -8,7 +8,7 @@ use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::response::Response;
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 use serde_json::{Value, json};
 
 use super::answer::{Answer, RpcRequest, carried_by, in_envelope, rpc_error};
@@ -38,6 +38,7 @@ static TOY: [Entry; 1] = [Entry {
         notifies: false,
         cards: &[],
         probes: &["/"],
+        only_calls: false,
     },
     serve: |route, received| Box::pin(serve(route, received)),
     serve_own: |_, _| Box::pin(async { Answer::json(StatusCode::NOT_FOUND, String::new()).into_response() }),
@@ -129,10 +130,12 @@ impl exchange::Protocol for Call {
             rest: received.rest.clone(),
             query: None,
             body: Some(json_body(&received.headers, self.0.message().write())),
+            headers: HeaderMap::new(),
+            to: None,
         }
     }
 
-    fn stream(&self, exchange: &Exchange) -> Option<Events> {
+    fn stream(&self, exchange: &Exchange, _: &Head) -> Option<Events> {
         (self.0.name == "follow").then(|| Events(Arc::clone(&exchange.route), self.0.id.clone()))
     }
 

@@ -21,6 +21,8 @@ pub(super) struct Transport {
 
 const EXTENSIONS: [&str; 2] = ["a2a-extensions", "x-a2a-extensions"];
 const LAST_EVENT_ID: &str = "last-event-id";
+/// The session of MCP to which a request belongs.
+pub(super) const SESSION_ID: &str = "mcp-session-id";
 /// Bytes of a header that goes on.
 const MAX_HEADER: usize = 1_024;
 
@@ -81,11 +83,13 @@ impl Transport {
 type Form = fn(&str) -> Option<String>;
 
 /// Headers that go on, and the form of each without words.
-const FORMS: [(&str, Form); 4] = [
+const FORMS: [(&str, Form); 6] = [
     ("accept", accept),
     ("accept-language", accept_language),
     ("a2a-version", version),
     ("traceparent", traceparent),
+    (SESSION_ID, session_id),
+    ("mcp-protocol-version", date),
 ];
 
 /// The media types that answers of these protocols have.
@@ -141,6 +145,18 @@ fn traceparent(text: &str) -> Option<String> {
     fits.then(|| text.to_owned())
 }
 
+/// The id that an MCP server gave a session: a UUID, a hash or a signed token.
+fn session_id(text: &str) -> Option<String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:~+/=".contains(c);
+    (!text.is_empty() && text.chars().all(plain)).then(|| text.to_owned())
+}
+
+/// A date, as versions of MCP are named.
+fn date(text: &str) -> Option<String> {
+    let fits = text.len() == 10 && text.chars().all(|c| c.is_ascii_digit() || c == '-');
+    fits.then(|| text.to_owned())
+}
+
 /// A number of seconds, as `Retry-After` has it.
 pub(super) fn is_count(text: &str) -> bool {
     text.len() <= 20 && text.chars().all(|c| c.is_ascii_digit())
@@ -179,6 +195,8 @@ const SEGMENTS: &[&str] = &[
     "describe",
     "runs",
     "_discovery",
+    "mcp",
+    "sse",
 ];
 
 /// What a path names beside the segments that the protocols define.
@@ -211,6 +229,12 @@ pub(super) fn answer_headers(headers: &HeaderMap, asked: &HeaderMap, with_challe
     }
     if let Some(spoken) = text("a2a-version").and_then(version) {
         keep("a2a-version", spoken);
+    }
+    if let Some(id) = text(SESSION_ID)
+        .filter(|id| id.len() <= MAX_HEADER)
+        .and_then(session_id)
+    {
+        keep(SESSION_ID, id);
     }
     for name in EXTENSIONS {
         // An agent tells which of those that it was asked for are in use.

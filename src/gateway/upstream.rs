@@ -143,8 +143,19 @@ impl Upstream {
 
     /// Sends a request and waits for the head of the answer.
     pub(super) async fn send(&self, forward: Forward<'_>) -> Result<Response, UpstreamFault> {
-        let mut url = self.url(forward.rest).ok_or(UpstreamFault::Path)?;
-        url.set_query(forward.query);
+        self.send_to(None, forward).await
+    }
+
+    /// The same, to another address of the agent.
+    pub(super) async fn send_to(&self, to: Option<Url>, forward: Forward<'_>) -> Result<Response, UpstreamFault> {
+        let mut url = match to {
+            Some(url) => url,
+            None => {
+                let mut url = self.url(forward.rest).ok_or(UpstreamFault::Path)?;
+                url.set_query(forward.query);
+                url
+            }
+        };
         let response = self.admitted(&forward, url.clone()).await?;
         if !response.status().is_redirection() || response.status() == StatusCode::NOT_MODIFIED {
             return Ok(response);

@@ -27,6 +27,8 @@ mod limits;
 #[cfg(test)]
 mod matrix;
 #[cfg(test)]
+mod mcp;
+#[cfg(test)]
 mod notifications;
 #[cfg(test)]
 mod own;

@@ -49,6 +49,8 @@ mod local_disguises;
 #[cfg(test)]
 mod local_judge;
 #[cfg(test)]
+mod mcp_stdio;
+#[cfg(test)]
 mod observing;
 #[cfg(test)]
 mod organisations;

@@ -220,6 +220,7 @@ fn references_profiles_and_documents_fit_the_schemas() {
         "docs/operating.md",
         "docs/tuning.md",
         "docs/gateways.md",
+        "docs/mcp.md",
         "docs/evaluation.md",
     ] {
         for found in block.captures_iter(&read(file)) {

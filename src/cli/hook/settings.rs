@@ -6,8 +6,9 @@ use anyhow::Context;
 use clap::Args;
 use url::Url;
 
-use super::{Posture, home, variable};
+use super::{Posture, variable};
 use crate::cli::Ended;
+use crate::cli::alone::home;
 use crate::cli::output::say;
 use crate::cli::settings_file::{change, read};
 use crate::hook::{self, Home, Hooked, Program};

@@ -66,10 +66,12 @@ impl Protocol for Call {
             rest: self.rest.clone(),
             query: self.query.write(),
             body,
+            headers: HeaderMap::new(),
+            to: None,
         }
     }
 
-    fn stream(&self, exchange: &Exchange) -> Option<Events> {
+    fn stream(&self, exchange: &Exchange, _: &Head) -> Option<Events> {
         let received = Arc::clone(&exchange.received);
         Some(Events::new(Arc::clone(&exchange.route), self, received))
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 
 use super::Op;
 use super::cancel::cancel;
@@ -167,10 +167,12 @@ impl Protocol for Call {
             rest: received.rest.clone(),
             query: self.query.write(),
             body: (body != Json::Null).then(|| json_body(&received.headers, body.write())),
+            headers: HeaderMap::new(),
+            to: None,
         }
     }
 
-    fn stream(&self, exchange: &Exchange) -> Option<Events> {
+    fn stream(&self, exchange: &Exchange, _: &Head) -> Option<Events> {
         Some(self.events(exchange))
     }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 
 use super::cancel::cancel;
 use super::events::Events;
@@ -131,10 +131,12 @@ impl Protocol for Call {
             rest: received.rest.clone(),
             query: None,
             body: Some(json_body(&received.headers, body)),
+            headers: HeaderMap::new(),
+            to: None,
         }
     }
 
-    fn stream(&self, exchange: &Exchange) -> Option<Events> {
+    fn stream(&self, exchange: &Exchange, _: &Head) -> Option<Events> {
         (self.op == Op::Subscribe).then(|| Events {
             route: Arc::clone(&exchange.route),
             id: self.request.id.clone(),

@@ -1,0 +1,155 @@
+//! The guardian of a user's own process, for commands that other programs call: hooks, and MCP servers over standard input and output.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context;
+use secrecy::SecretString;
+use url::Url;
+
+use super::{Quiet, start_logging};
+use crate::config::{Config, ConfigFile, Keys, WhoseKey};
+use crate::model::Caller;
+use crate::pipeline::Guardian;
+use crate::{app, audit, session, wire};
+
+/// Bytes that the sessions may take which are kept where no configuration names a folder.
+const KEPT_BYTES: u64 = 256 * 1024 * 1024;
+
+/// Who is asked for verdicts.
+#[derive(Debug, clap::Args)]
+pub(super) struct Asked {
+    /// The key for the server.
+    #[arg(long, value_name = "KEY", env = "GUARDIAN_KEY", hide_env_values = true)]
+    pub(super) key: Option<SecretString>,
+    /// Decide in this process, whatever GUARDIAN_URL says.
+    #[arg(long)]
+    pub(super) alone: bool,
+    /// The configuration of this process [default: guardian/guardian.toml in the user's folder of configurations, where there is one].
+    #[arg(long, value_name = "FILE")]
+    pub(super) config: Option<PathBuf>,
+}
+
+impl Asked {
+    /// The server at this address, unless this process is to decide.
+    pub(super) fn server<'a>(&self, url: Option<&'a Url>) -> anyhow::Result<Option<&'a Url>> {
+        let Some(url) = url.filter(|_| !self.alone) else {
+            return Ok(None);
+        };
+        anyhow::ensure!(
+            matches!(url.scheme(), "http" | "https"),
+            "expected an address that begins with http:// or https://, found `{}:`",
+            url.scheme()
+        );
+        Ok(Some(url))
+    }
+}
+
+/// The guardian of this process.
+pub(super) struct Alone {
+    pub(super) guardian: Arc<Guardian>,
+    pub(super) caller: Caller,
+    pub(super) limits: wire::Limits,
+}
+
+/// Where sessions are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Remember {
+    /// In files, for the processes after this one; calls take turns, each at most so long.
+    Kept(Duration),
+    /// In this process.
+    Here,
+}
+
+impl Alone {
+    /// Puts the guardian together; its records are in the user's folder of states.
+    pub(super) fn new(config: Option<&Path>, remember: Remember) -> anyhow::Result<Self> {
+        let mut config = load(config)?;
+        start_logging(&config, Quiet::Yes)?;
+        let folder = state_folder()?;
+        config.sessions = match (config.sessions, remember) {
+            (Some(mut sessions), Remember::Kept(wait)) => {
+                let kept = sessions.kept.get_or_insert_with(|| session::Kept {
+                    directory: folder.join("sessions"),
+                    bytes: KEPT_BYTES,
+                    wait: Duration::ZERO,
+                });
+                kept.wait = wait;
+                Some(sessions)
+            }
+            (sessions, Remember::Kept(_)) => sessions,
+            (sessions, Remember::Here) => sessions.map(session::Settings::in_process),
+        };
+        std::fs::create_dir_all(&folder).with_context(|| format!("{}: cannot be made", folder.display()))?;
+        let guardian = app::guardian(&config, &audit::Settings::File(own_audit_file(&folder)))?;
+        let mut caller = Guardian::local_caller();
+        if let Some(organisation) = config.organisations.first() {
+            caller.organisation = organisation.id.clone();
+        }
+        Ok(Self {
+            guardian: Arc::new(guardian),
+            caller,
+            limits: config.wire,
+        })
+    }
+}
+
+/// The folder in which the user's guardian keeps what it remembers.
+pub(super) fn state_folder() -> anyhow::Result<PathBuf> {
+    folder("XDG_STATE_HOME", ".local/state")
+}
+
+/// The file of records of commands that decide by themselves, where they keep any.
+pub(super) fn audit_file() -> anyhow::Result<Option<PathBuf>> {
+    Ok(match read_config(None)?.audit {
+        Some(audit::Settings::File(file)) => Some(file),
+        Some(audit::Settings::Off | audit::Settings::Stderr) => None,
+        None => Some(own_audit_file(&state_folder()?)),
+    })
+}
+
+fn own_audit_file(folder: &Path) -> PathBuf {
+    folder.join("audit.jsonl")
+}
+
+/// The configuration. A `guardian.toml` in the current folder is not read: that folder is what the agent works on.
+fn read_config(named: Option<&Path>) -> anyhow::Result<Config> {
+    let own = folder("XDG_CONFIG_HOME", ".config")?.join(crate::config::DEFAULT_FILE);
+    let own = Some(own).filter(|own| own.exists());
+    Ok(match named.or(own.as_deref()) {
+        Some(file) => crate::config::load_with(Some(file), Keys::Unneeded)?,
+        None => ConfigFile::default().resolve_with("defaults and environment", Path::new("."), Keys::Unneeded)?,
+    })
+}
+
+fn load(file: Option<&Path>) -> anyhow::Result<Config> {
+    let config = read_config(file)?;
+    // A judge that is configured and cannot be asked lets nothing happen.
+    if let Some(missing) = config.missing_keys.iter().find(|key| key.whose == WhoseKey::Endpoint) {
+        anyhow::bail!(
+            "`{}`: the environment variable `{}` is not set, so the judge cannot be asked",
+            missing.at,
+            missing.variable
+        );
+    }
+    Ok(config)
+}
+
+/// The folder `guardian` in a folder of the user that a variable may move.
+fn folder(variable: &str, default: &str) -> anyhow::Result<PathBuf> {
+    let moved = std::env::var_os(variable)
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute());
+    let base = match moved {
+        Some(base) => base,
+        None => home()?.join(default),
+    };
+    Ok(base.join("guardian"))
+}
+
+/// The user's home.
+pub(super) fn home() -> anyhow::Result<PathBuf> {
+    let home = std::env::home_dir().filter(|home| home.is_absolute());
+    home.context("the home of the user is not known: set HOME")
+}

@@ -1,0 +1,55 @@
+//! Asking about a message, as the step that it is.
+
+use super::message::Message;
+use super::pins::Pins;
+use super::session::Session;
+use crate::gateway::denial::{Denial, Stage};
+use crate::gateway::exchange::Says;
+use crate::gateway::json::object;
+use crate::gateway::route::Route;
+use crate::gateway::verdicts::{Question, Verdicts};
+
+/// A session, and who decides about its messages.
+pub(super) struct Judge<'s> {
+    pub(super) session: &'s Session,
+    pub(super) verdicts: &'s Verdicts,
+    /// The definitions of tools that are pinned, and the name of the server there.
+    pub(super) pinned: Option<&'s Pinned>,
+}
+
+/// Where the definitions of a server's tools are pinned.
+#[derive(Clone, Debug)]
+pub(super) struct Pinned {
+    pub(super) pins: Pins,
+    pub(super) server: String,
+}
+
+impl Pinned {
+    /// Where the configuration of a gateway says, if it does.
+    pub(super) fn of(route: &Route) -> Option<Self> {
+        Some(Self {
+            pins: Pins::new(route.settings.tools_file.clone()?),
+            server: route.settings.name.clone(),
+        })
+    }
+}
+
+impl Judge<'_> {
+    /// Has a message judged as the step that it is; gives what became of it.
+    pub(super) async fn ask(&self, message: Message, says: Says, stage: Stage) -> Result<Message, Denial> {
+        let params = object([("message", message.value.clone()), ("context", self.session.context())]);
+        let question = Question {
+            method: "protocols/MCP",
+            params,
+            stage,
+        };
+        let asked = match says {
+            Says::Identifiers => self.verdicts.ask_rules(&question).await?,
+            Says::Words => self.verdicts.settle(&question).await?,
+        };
+        let Some(mut params) = asked else { return Ok(message) };
+        let value = params.remove("message");
+        let value = value.ok_or_else(|| Denial::unmodifiable(stage))?;
+        Ok(Message { value, ..message })
+    }
+}

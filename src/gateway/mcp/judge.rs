@@ -1,0 +1,227 @@
+//! What becomes of a message on its way from the client to the server, or back. Every transport of MCP asks here.
+
+use super::asking::Judge;
+use super::lists;
+use super::message::{Message, Sort};
+use super::refusals::{self, Asked};
+use super::structured::still_fits;
+use crate::gateway::denial::{Denial, Stage};
+use crate::gateway::exchange::Says;
+use crate::gateway::json::Json;
+
+/// What becomes of a message.
+#[derive(Debug, Default)]
+pub(super) struct Passed {
+    /// What goes on to its receiver.
+    pub(super) on: Option<Json>,
+    /// What goes back to its sender.
+    pub(super) back: Option<Json>,
+    /// Why it does not go on as it is.
+    pub(super) denied: Option<Denial>,
+}
+
+impl Passed {
+    fn on(message: Json) -> Self {
+        Self {
+            on: Some(message),
+            ..Self::default()
+        }
+    }
+}
+
+impl Judge<'_> {
+    /// Has a message judged that the client sends.
+    pub(super) async fn client_sends(&self, message: Message) -> Passed {
+        match message.sort {
+            Sort::Request => self.request_of_client(message).await,
+            Sort::Notification => self.notification(message, Stage::Request).await,
+            Sort::Answer => self.answer_of_client(message).await,
+        }
+    }
+
+    /// Has a message judged that the server sends. `asked` is the request that its transport ties an answer to.
+    pub(super) async fn server_sends(&self, message: Message, asked: Option<&Asked>) -> Passed {
+        match message.sort {
+            Sort::Request => self.request_of_server(message).await,
+            Sort::Notification => self.notification(message, Stage::Response).await,
+            Sort::Answer => self.answer_of_server(message, asked).await,
+        }
+    }
+
+    async fn request_of_client(&self, mut message: Message) -> Passed {
+        let asked = Asked::of(&message);
+        let denied = |denial: Denial| Passed {
+            back: Some(asked.refusal(&denial)),
+            denied: Some(denial),
+            ..Passed::default()
+        };
+        let known = asked.task.as_deref().and_then(|task| self.session.denied_task(task));
+        let is_known = asked.method != "tasks/cancel";
+        if let Some(denial) = known.filter(|_| is_known).or_else(|| self.session.hidden(&message)) {
+            return denied(denial);
+        }
+        let before = message.clone();
+        if let Some(edited) = self.session.edit(&message)
+            && let Some(params) = message.value.get_mut("params")
+        {
+            params.set("arguments", edited);
+        }
+        let says = message.says();
+        match self.ask(message, says, Stage::Request).await {
+            Ok(after) => {
+                if after.value != before.value {
+                    self.session.keep_edit(&before, &after);
+                }
+                self.session.ask(&asked);
+                Passed::on(after.value)
+            }
+            Err(denial) => denied(denial),
+        }
+    }
+
+    async fn request_of_server(&self, message: Message) -> Passed {
+        let (method, id) = (message.method.clone(), message.id.clone());
+        let says = message.says();
+        match self.ask(message, says, Stage::Response).await {
+            Ok(message) => {
+                self.session.ask_back(&message);
+                Passed::on(message.value)
+            }
+            Err(denial) => Passed {
+                back: Some(refusals::to_server(&method, &id, &denial)),
+                denied: Some(denial),
+                ..Passed::default()
+            },
+        }
+    }
+
+    async fn notification(&self, message: Message, stage: Stage) -> Passed {
+        let task = message.param("taskId").and_then(Json::as_str);
+        let known = task.filter(|_| stage == Stage::Response);
+        if let Some(denial) = known.and_then(|task| self.session.denied_task(task)) {
+            return nowhere(denial);
+        }
+        if stage == Stage::Response && message.method == "notifications/progress" {
+            self.session.note_progress(&message);
+        }
+        let says = message.says();
+        match self.ask(message, says, stage).await {
+            Ok(message) => Passed::on(message.value),
+            Err(denial) => nowhere(denial),
+        }
+    }
+
+    /// Answers of the client to requests of the server: what a user filled in, what a model said, which folders there are. The server gets
+    /// an error in place of what was denied, because it waits.
+    async fn answer_of_client(&self, message: Message) -> Passed {
+        let id = message.id.clone();
+        let method = self.session.take_asked_back(&id).unwrap_or_default();
+        let says = says_of_answer(&message);
+        match self.ask(message, says, Stage::Request).await {
+            Ok(message) => Passed::on(message.value),
+            Err(denial) => Passed {
+                on: Some(refusals::to_server(&method, &id, &denial)),
+                denied: Some(denial),
+                ..Passed::default()
+            },
+        }
+    }
+
+    async fn answer_of_server(&self, message: Message, asked: Option<&Asked>) -> Passed {
+        let waiting = self.session.take_asked(&message.id);
+        let nobody = Asked {
+            id: message.id.clone(),
+            method: String::new(),
+            tool: None,
+            task: None,
+            token: None,
+            typed: message.value.at(&["result", "resultType"]).is_some(),
+        };
+        let mut asked = asked.cloned().or(waiting).unwrap_or(nobody);
+        if asked.method.is_empty() && message.value.at(&["result", "content"]).is_some() {
+            // It has the form of a result, whatever was asked for.
+            "tools/call".clone_into(&mut asked.method);
+        }
+        let task = task_of(&asked, &message);
+        let judged = match task.as_deref().and_then(|task| self.session.denied_task(task)) {
+            Some(denial) => Err(denial),
+            None => self.judged_answer(message, &asked).await,
+        };
+        match judged {
+            Ok(answer) => Passed::on(answer),
+            Err(denial) => {
+                if let Some(task) = task {
+                    self.session.deny_task(&task, &denial);
+                }
+                Passed {
+                    on: Some(asked.refusal(&denial)),
+                    denied: Some(denial),
+                    ..Passed::default()
+                }
+            }
+        }
+    }
+
+    async fn judged_answer(&self, message: Message, asked: &Asked) -> Result<Json, Denial> {
+        if let Some(list) = lists::list_of(&asked.method) {
+            return lists::judged(self, list, message).await;
+        }
+        if matches!(asked.method.as_str(), "initialize" | "server/discover") {
+            return self.greeting(message).await;
+        }
+        let before = message.value.at(&["result", "structuredContent"]).cloned();
+        let says = says_of_answer(&message);
+        let after = self.ask(message, says, Stage::Response).await?.value;
+        if let (Some(before), Some(now)) = (before, after.at(&["result", "structuredContent"])) {
+            let schema = asked.tool.as_deref().and_then(|tool| self.session.schema(tool));
+            if !still_fits(&before, now, schema.as_deref()) {
+                return Err(Denial::unmodifiable(Stage::Response));
+            }
+        }
+        Ok(after)
+    }
+
+    /// What a server says of itself. It can be used without its instructions: where they are denied, they are left out.
+    async fn greeting(&self, message: Message) -> Result<Json, Denial> {
+        let mut bare = message.clone();
+        let instructions = bare
+            .value
+            .get_mut("result")
+            .and_then(|result| result.remove("instructions"));
+        match self.ask(message, Says::Words, Stage::Response).await {
+            Ok(message) => Ok(message.value),
+            Err(denial) if instructions.is_some() => {
+                tracing::warn!(
+                    decision = denial.decision_id,
+                    "the instructions of an MCP server were left out"
+                );
+                Ok(self.ask(bare, Says::Words, Stage::Response).await?.value)
+            }
+            Err(denial) => Err(denial),
+        }
+    }
+}
+
+fn nowhere(denial: Denial) -> Passed {
+    Passed {
+        denied: Some(denial),
+        ..Passed::default()
+    }
+}
+
+/// An answer with an empty result says nothing.
+fn says_of_answer(message: &Message) -> Says {
+    match message.value.get("result") {
+        Some(Json::Object(members)) if members.is_empty() => Says::Identifiers,
+        Some(_) | None => Says::Words,
+    }
+}
+
+/// The task to which an answer belongs.
+fn task_of(asked: &Asked, message: &Message) -> Option<String> {
+    let told = [&["result", "taskId"][..], &["result", "task", "taskId"]];
+    let told = told
+        .iter()
+        .find_map(|path| message.value.at(path).and_then(Json::as_str));
+    asked.task.as_deref().or(told).map(str::to_owned)
+}

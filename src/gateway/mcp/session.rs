@@ -1,0 +1,246 @@
+//! Sessions: what was asked and offered between one client and one server.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::message::Message;
+use super::refusals::Asked;
+use crate::gateway::denial::Denial;
+use crate::gateway::json::{Json, object};
+use crate::gateway::judged_units::Digest;
+use crate::gateway::kept::Kept;
+
+/// The session of a caller under the id that the server gave it. One that nobody knows is new: the gateway may have been started again.
+pub(super) fn of(kept: &Kept, caller: Option<[u8; 32]>, id: &str, new: impl FnOnce() -> Session) -> Arc<Session> {
+    let key = key(caller, id);
+    kept.get(key).unwrap_or_else(|| {
+        let session = Arc::new(new());
+        kept.put(key, &session);
+        session
+    })
+}
+
+/// Takes a session in under the id that the server gave it.
+pub(super) fn begin(kept: &Kept, caller: Option<[u8; 32]>, id: &str, session: &Arc<Session>) {
+    kept.put(key(caller, id), session);
+}
+
+/// Forgets a session that has ended.
+pub(super) fn end(kept: &Kept, caller: Option<[u8; 32]>, id: &str) {
+    kept.forget(key(caller, id));
+}
+
+pub(super) fn key(caller: Option<[u8; 32]>, id: &str) -> Digest {
+    let mut hasher = blake3::Hasher::new_derive_key("aos-guardian MCP session 1");
+    hasher.update(&caller.unwrap_or_default()).update(id.as_bytes());
+    hasher.finalize().into()
+}
+
+/// What was asked and offered between one client and one server.
+pub(super) struct Session {
+    /// The agent and the session of its steps.
+    context: Json,
+    memory: Mutex<Memory>,
+}
+
+#[derive(Default)]
+struct Memory {
+    /// Requests of the client that wait for their answers, by id.
+    asked: Table<Asked>,
+    /// How far requests have come, by their tokens.
+    progress: Table<f64>,
+    /// The same of the server: their methods.
+    asked_back: Table<String>,
+    /// What tools say of their structured results.
+    schemas: Table<Arc<Json>>,
+    /// Offers that were taken out of a list.
+    hidden: Table<Denial>,
+    /// Tasks whose results were denied.
+    tasks: Table<Denial>,
+    /// What became of parameters that were edited. A client repeats the unedited ones in the next round.
+    edits: Table<Json>,
+}
+
+impl Session {
+    /// A session of steps under this id, of this agent.
+    pub(super) fn new(agent: &str, id: &str) -> Self {
+        let agent = object([("id", agent.into()), ("name", agent.into())]);
+        let session = object([("id", id.into())]);
+        Self {
+            context: object([("agent", agent), ("session", session)]),
+            memory: Mutex::default(),
+        }
+    }
+
+    /// The context of its steps.
+    pub(super) fn context(&self) -> Json {
+        self.context.clone()
+    }
+
+    fn memory(&self) -> MutexGuard<'_, Memory> {
+        // What a thread left that panicked is whole: every change is one call.
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn ask(&self, asked: &Asked) {
+        self.memory().asked.put(asked.id.write(), asked.clone());
+    }
+
+    /// The request that an answer is to; it waits no longer.
+    pub(super) fn take_asked(&self, id: &Json) -> Option<Asked> {
+        self.memory().asked.take(&id.write())
+    }
+
+    /// A request that waits.
+    pub(super) fn waiting(&self, id: &Json) -> Option<Asked> {
+        self.memory().asked.get(&id.write()).cloned()
+    }
+
+    /// Every request that waits; none waits any longer.
+    pub(super) fn drain_asked(&self) -> Vec<Asked> {
+        std::mem::take(&mut self.memory().asked).into_values()
+    }
+
+    /// Notes the progress that a server tells of.
+    pub(super) fn note_progress(&self, notification: &Message) {
+        let told = |name: &str| notification.param(name).map(Json::write);
+        if let (Some(token), Some(progress)) = (
+            told("progressToken"),
+            told("progress").and_then(|told| told.parse().ok()),
+        ) {
+            self.memory().progress.put(token, progress);
+        }
+    }
+
+    /// The next progress that a client can be told of: a little more than the last.
+    pub(super) fn next_progress(&self, asked: &Asked) -> f64 {
+        const LITTLE: f64 = 1e-6;
+        let Some(token) = asked.token.as_ref().map(Json::write) else {
+            return LITTLE;
+        };
+        let mut memory = self.memory();
+        let next = memory.progress.get(&token).copied().unwrap_or_default() + LITTLE;
+        memory.progress.put(token, next);
+        next
+    }
+
+    pub(super) fn ask_back(&self, request: &Message) {
+        self.memory().asked_back.put(request.id.write(), request.method.clone());
+    }
+
+    /// The method of the server's request that an answer is to.
+    pub(super) fn take_asked_back(&self, id: &Json) -> Option<String> {
+        self.memory().asked_back.take(&id.write())
+    }
+
+    pub(super) fn keep_schema(&self, tool: &str, schema: Option<&Json>) {
+        const LARGEST: usize = 64 * 1024;
+        let mut memory = self.memory();
+        match schema.filter(|schema| schema.bytes() <= LARGEST) {
+            Some(schema) => memory.schemas.put(tool.to_owned(), Arc::new(schema.clone())),
+            None => drop(memory.schemas.take(tool)),
+        }
+    }
+
+    pub(super) fn schema(&self, tool: &str) -> Option<Arc<Json>> {
+        self.memory().schemas.get(tool).cloned()
+    }
+
+    /// Remembers an offer that was taken out of a list of this kind, or was not.
+    pub(super) fn hide(&self, kind: &str, name: &str, denial: Option<&Denial>) {
+        let mut memory = self.memory();
+        let key = format!("{kind} {name}");
+        match denial {
+            Some(denial) => memory.hidden.put(key, denial.clone()),
+            None => drop(memory.hidden.take(&key)),
+        }
+    }
+
+    /// Why what a request asks for was taken out of a list, where it was.
+    pub(super) fn hidden(&self, request: &Message) -> Option<Denial> {
+        let (kind, name) = match request.method.as_str() {
+            "tools/call" => ("tools", "name"),
+            "prompts/get" => ("prompts", "name"),
+            "resources/read" | "resources/subscribe" => ("resources", "uri"),
+            _ => return None,
+        };
+        let name = request.param(name).and_then(Json::as_str)?;
+        self.memory().hidden.get(&format!("{kind} {name}")).cloned()
+    }
+
+    pub(super) fn deny_task(&self, task: &str, denial: &Denial) {
+        self.memory().tasks.put(task.to_owned(), denial.clone());
+    }
+
+    pub(super) fn denied_task(&self, task: &str) -> Option<Denial> {
+        self.memory().tasks.get(task).cloned()
+    }
+
+    pub(super) fn keep_edit(&self, before: &Message, after: &Message) {
+        const LARGEST: usize = 256 * 1024;
+        if let Some(after) = after.param("arguments").filter(|after| after.bytes() <= LARGEST) {
+            self.memory().edits.put(repeated(before), after.clone());
+        }
+    }
+
+    /// What became of the arguments of a request in an earlier round.
+    pub(super) fn edit(&self, request: &Message) -> Option<Json> {
+        let is_later_round = ["inputResponses", "requestState"]
+            .iter()
+            .any(|name| request.param(name).is_some());
+        is_later_round.then(|| self.memory().edits.get(&repeated(request)).cloned())?
+    }
+}
+
+/// What is the same in every round of a request.
+fn repeated(request: &Message) -> String {
+    let same = ["name", "uri", "arguments"].map(|name| request.param(name).map(Json::write).unwrap_or_default());
+    blake3::hash(format!("{} {}", request.method, same.join(" ")).as_bytes()).to_string()
+}
+
+/// A few values by their names. The oldest goes when there is no room.
+struct Table<V> {
+    values: BTreeMap<String, (u64, V)>,
+    next: u64,
+}
+
+impl<V> Default for Table<V> {
+    fn default() -> Self {
+        Self {
+            values: BTreeMap::new(),
+            next: 0,
+        }
+    }
+}
+
+const MOST: usize = 512;
+/// Bytes of a name.
+const LONGEST_NAME: usize = 2_048;
+
+impl<V> Table<V> {
+    fn put(&mut self, name: String, value: V) {
+        if name.len() > LONGEST_NAME {
+            return;
+        }
+        self.next += 1;
+        self.values.insert(name, (self.next, value));
+        if self.values.len() > MOST {
+            let oldest = self.values.iter().min_by_key(|(_, (at, _))| *at);
+            if let Some(oldest) = oldest.map(|(name, _)| name.clone()) {
+                self.values.remove(&oldest);
+            }
+        }
+    }
+
+    fn get(&self, name: &str) -> Option<&V> {
+        self.values.get(name).map(|(_, value)| value)
+    }
+
+    fn into_values(self) -> Vec<V> {
+        self.values.into_values().map(|(_, value)| value).collect()
+    }
+
+    fn take(&mut self, name: &str) -> Option<V> {
+        self.values.remove(name).map(|(_, value)| value)
+    }
+}
