@@ -13,7 +13,7 @@
 //! | `exchange.rs` | one exchange, the same for every protocol; the trait `Protocol` is what a protocol adds |
 //! | `receive.rs` | who calls, and what; within bounds |
 //! | `tokens.rs`, `token_endpoint.rs` | tokens for callers that ask for one with their key (OAuth 2.0 client credentials) |
-//! | `json.rs`, `query.rs` | reads strictly; what is forwarded is written from the value that was judged |
+//! | `query.rs` | reads strictly, as `wire::Json`; what is forwarded is written from the value that was judged |
 //! | `verdicts.rs`, `step_verdict.rs` | asks the guardian, here or elsewhere; without an answer the message is stopped |
 //! | `modification.rs` | what a modified message may differ in |
 //! | `concatenated.rs` | texts in several parts are judged also as what they make together |
@@ -45,7 +45,6 @@ mod denial;
 mod error;
 mod exchange;
 mod hold;
-mod json;
 mod judged_units;
 mod kept;
 mod listen;
@@ -71,6 +70,8 @@ mod verdicts;
 
 #[cfg(test)]
 mod tests;
+
+use crate::wire::value as json;
 
 pub use addresses::Callable;
 pub use credentials::ClientCredentials;

@@ -15,9 +15,12 @@
 //!
 //! `encode` goes the other way. Where the published texts disagree, every shape is understood and one is sent; a
 //! modified request goes back in the shape in which it came.
+//!
+//! `chat` reads what agents say to models, and makes requests of it; `value` is JSON where it is passed on.
 
 mod a2a;
 mod aos;
+pub(crate) mod chat;
 mod decode;
 mod draft;
 mod encode;
@@ -30,6 +33,7 @@ mod mcp;
 mod method_names;
 mod original;
 mod part;
+pub(crate) mod value;
 mod walk;
 mod wrapping;
 mod zone;
@@ -45,6 +49,7 @@ pub use identifier::is_identifier;
 pub(crate) use json::{Kind, NodeId, Table};
 pub use jsonrpc::{RpcError, code};
 pub use leniency::Leniency;
+pub(crate) use value::{Json, Place, object};
 
 /// How large a body may be, and how it is read where it does not say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,9 @@
 
 use serde_json::Value;
 
-use super::session::{Label, Session, parsed, tool};
+use super::session::{Label, Session, tool};
+use crate::wire::chat::{self, Outcome, Part, Said, Who};
+use crate::wire::{Json, Place};
 
 /// Whether a line of a suite is a message log.
 pub(in crate::eval) fn is_log(value: &Value) -> bool {
@@ -25,44 +27,55 @@ pub(super) fn read(documents: &[Value], name: &str) -> Vec<Session> {
 
 /// Everything that one log holds, in its order.
 pub(super) fn log(session: &mut Session, log: &Value) {
-    if let Value::Array(messages) = log {
-        messages.iter().for_each(|one| message(session, one));
-        return;
+    let document: Json = log.clone().into();
+    let read = chat::read(&document);
+    if !read.instructions.is_empty() {
+        session.instructions = format!("{}\n{}", session.instructions, read.instructions)
+            .trim()
+            .to_owned();
     }
-    if let Some(request) = log.get("request").or_else(|| log.get("body")) {
-        self::log(session, request);
-    }
-    for key in ["system", "instructions"] {
-        instruct(session, log.get(key));
-    }
-    for one in log
-        .get("tools")
-        .or_else(|| log.get("functions"))
-        .into_iter()
-        .flat_map(items)
-    {
-        session.tools.extend(tool_of(one));
-    }
-    for key in ["messages", "input", "output"] {
-        match log.get(key) {
-            Some(Value::Array(messages)) => messages.iter().for_each(|one| message(session, one)),
-            Some(Value::String(text)) => {
-                session.says(if key == "output" { "agent" } else { "user" }, text, Label::unknown())
+    session.tools.extend(read.tools.iter().filter_map(tool_of));
+    for message in &read.messages {
+        for said in &message.said {
+            let label = |place: &Place| label(&document, place, &message.place);
+            match said {
+                Said::Words { who, parts } => {
+                    for Part { place, value } in parts {
+                        let kind = match who {
+                            Who::User => "user",
+                            Who::Agent => "agent",
+                        };
+                        session.says(kind, &chat::text_of(value), label(place));
+                    }
+                }
+                Said::Call(call) => {
+                    let (arguments, reasoning) = (Value::from(&call.arguments), Some(call.reasoning.as_str()));
+                    session.calls(&call.name, arguments, reasoning, label(&call.place));
+                }
+                Said::Result(result) => {
+                    session.results(content_of(&document, result), result.failed, label(&result.place));
+                }
             }
-            Some(_) | None => {}
         }
-    }
-    for choice in log.get("choices").into_iter().flat_map(items).take(1) {
-        choice.get("message").into_iter().for_each(|one| message(session, one));
-    }
-    if log.get("role").is_some() {
-        message(session, log);
-    }
-    if let Some(response) = log.get("response") {
-        self::log(session, response);
     }
     let said = log.get("expected").map(expected).unwrap_or_default();
     session.label_last(Label::beside(log).or(said));
+}
+
+/// The label that stands nearest to a place: beside it, or around it up to its message.
+fn label(document: &Json, place: &Place, message: &Place) -> Label {
+    let mut at = place.clone();
+    loop {
+        let here = document.at_place(&at).filter(|value| value.is_object());
+        let label = here.map(|value| Label::beside(&Value::from(value))).unwrap_or_default();
+        if label.deny.is_some() || at == *message {
+            return label;
+        }
+        match at.holder() {
+            Some(holder) => at = holder,
+            None => return label,
+        }
+    }
 }
 
 /// The label that `expected`, as cases have it, says.
@@ -75,134 +88,23 @@ fn expected(expected: &Value) -> Label {
     }
 }
 
-fn instruct(session: &mut Session, said: Option<&Value>) {
-    let said = said.map(text_of).unwrap_or_default();
-    if !said.is_empty() {
-        session.instructions = format!("{}\n{said}", session.instructions).trim().to_owned();
-    }
-}
-
-/// One message, or one item of the Responses API.
-fn message(session: &mut Session, one: &Value) {
-    let label = Label::beside(one);
-    let text = |key: &str| one.get(key).and_then(Value::as_str).unwrap_or_default();
-    match (text("type"), text("role")) {
-        ("function_call" | "custom_tool_call" | "mcp_call", _) => {
-            let arguments = one
-                .get("arguments")
-                .or_else(|| one.get("input"))
-                .map(parsed)
-                .unwrap_or_default();
-            session.calls(text("name"), arguments, None, label);
-        }
-        ("function_call_output" | "custom_tool_call_output", _) => {
-            session.results(one.get("output").map(content_of).unwrap_or_default(), false, label);
-        }
-        (_, "system" | "developer") => instruct(session, one.get("content")),
-        (_, "tool" | "function") => {
-            session.results(one.get("content").map(content_of).unwrap_or_default(), false, label);
-        }
-        (_, role @ ("user" | "assistant" | "model" | "agent")) => said(session, one, role, &label),
-        _ => {}
-    }
-}
-
-/// What the user or the model says, with its calls and the answers of tools that stand in it.
-fn said(session: &mut Session, one: &Value, role: &str, label: &Label) {
-    let kind = if role == "user" { "user" } else { "agent" };
-    let mut reasoning = one
-        .get("reasoning_content")
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-        .to_owned();
-    match one.get("content") {
-        Some(Value::Array(blocks)) => {
-            for block in blocks {
-                let of_block = || Label::beside(block).or(label.clone());
-                let text = |key: &str| block.get(key).and_then(Value::as_str).unwrap_or_default();
-                match text("type") {
-                    "tool_use" | "server_tool_use" | "mcp_tool_use" => {
-                        let input = block.get("input").cloned().unwrap_or_default();
-                        session.calls(text("name"), input, Some(&reasoning), of_block());
-                    }
-                    "tool_result" | "mcp_tool_result" => {
-                        let failed = block.get("is_error").and_then(Value::as_bool).unwrap_or_default();
-                        session.results(
-                            block.get("content").map(content_of).unwrap_or_default(),
-                            failed,
-                            of_block(),
-                        );
-                    }
-                    "thinking" => reasoning = text("thinking").to_owned(),
-                    _ => session.says(kind, &text_of(block), of_block()),
-                }
-            }
-        }
-        Some(content) => session.says(kind, &text_of(content), label.clone()),
-        None => {}
-    }
-    for call in one
-        .get("tool_calls")
-        .into_iter()
-        .flat_map(items)
-        .chain(one.get("function_call"))
-    {
-        let function = call
-            .get("function")
-            .filter(|function| function.is_object())
-            .unwrap_or(call);
-        let name = function.get("name").or_else(|| function.get("function"));
-        let arguments = function
-            .get("arguments")
-            .or_else(|| function.get("args"))
-            .map(parsed)
-            .unwrap_or_default();
-        let of_call = Label::beside(call).or(label.clone());
-        session.calls(
-            name.and_then(Value::as_str).unwrap_or("unknown"),
-            arguments,
-            Some(&reasoning),
-            of_call,
-        );
-    }
-}
-
-fn tool_of(one: &Value) -> Option<Value> {
-    let function = one.get("function").unwrap_or(one);
-    let text = |key: &str| function.get(key).and_then(Value::as_str);
-    let schema = function.get("parameters").or_else(|| function.get("input_schema"));
+fn tool_of(one: &Json) -> Option<Value> {
+    let one = Value::from(one);
+    let text = |key: &str| one.get(key).and_then(Value::as_str);
+    let schema = one.get("parameters").or_else(|| one.get("input_schema"));
     Some(tool(text("name")?, text("description").unwrap_or_default(), schema))
 }
 
-fn items(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
-}
-
 /// What a tool answered: data where it is data, else its text.
-fn content_of(content: &Value) -> Value {
-    match content {
-        Value::Array(blocks) if blocks.iter().all(|block| !text_of(block).is_empty()) => {
-            Value::String(text_of(content))
-        }
-        other => other.clone(),
+fn content_of(document: &Json, result: &Outcome) -> Value {
+    let texts: Option<Vec<&str>> = result.parts.iter().map(|part| part.value.as_str()).collect();
+    match texts {
+        Some(texts) => Value::String(texts.join("\n")),
+        None => document.at_place(&result.content_at).map(Value::from).unwrap_or_default(),
     }
 }
 
 /// The texts of a content, in any of the forms that the interfaces have.
 pub(super) fn text_of(content: &Value) -> String {
-    match content {
-        Value::String(text) => text.clone(),
-        Value::Array(blocks) => {
-            let texts: Vec<String> = blocks.iter().map(text_of).filter(|text| !text.is_empty()).collect();
-            texts.join("\n")
-        }
-        Value::Object(block) => {
-            let keys = ["text", "content", "refusal", "input_text", "output_text"];
-            keys.iter()
-                .find_map(|key| block.get(*key))
-                .map(text_of)
-                .unwrap_or_default()
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => String::new(),
-    }
+    chat::text_of(&Json::from(content.clone()))
 }

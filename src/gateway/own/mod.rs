@@ -6,7 +6,6 @@ pub(super) mod a2a;
 pub(super) mod agent_protocol;
 pub(super) mod agentvault;
 mod tasks;
-mod trace;
 mod verdict;
 
 use super::json::Json;

@@ -10,11 +10,11 @@ use moka::sync::Cache;
 use serde_json::Value;
 use tokio::sync::{Semaphore, watch};
 
-use super::trace::{self, MOST_STEPS, NoTrace, Under};
 use super::verdict::{Judged, verdict};
 use crate::gateway::json::Json;
 use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
+use crate::wire::chat::{self, MOST_STEPS, NoTrace, Traced, Under};
 
 /// How far a task is.
 #[derive(Clone, Debug)]
@@ -301,7 +301,7 @@ impl Tasks {
             session: run.session.clone(),
             instructions: String::clone(&run.instructions.load()),
         };
-        let steps = trace::steps(handed_in, &under)?;
+        let steps = chat::steps(handed_in, &under)?;
         let permit = Arc::clone(&self.under_way)
             .try_acquire_owned()
             .map_err(|_| NoTask::Overloaded)?;
@@ -342,9 +342,10 @@ impl Tasks {
     }
 }
 
-async fn judge(route: &Route, task: &Task, steps: Vec<Json>) {
+async fn judge(route: &Route, task: &Task, steps: Vec<Traced>) {
     let mut judged = Vec::with_capacity(steps.len());
     for (index, step) in steps.into_iter().enumerate() {
+        let step = step.request();
         let method = step.str_of("method").unwrap_or_default().to_owned();
         let one = Judged {
             method,

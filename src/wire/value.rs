@@ -1,14 +1,66 @@
-//! JSON as gateways relay it: read strictly, order and numbers kept, written anew.
+//! JSON as a value: read strictly, order and numbers kept, written anew.
 //!
 //! What a gateway forwards is written from this value, which is also what was judged: two readers cannot understand it differently.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
-use crate::wire::{Kind, NodeId, RpcError, Table, read_json};
+use super::{Kind, NodeId, RpcError, Table, read_json};
+
+/// A place in a document: names and indices from its root.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Place(Vec<Key>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Key {
+    Name(&'static str),
+    Index(usize),
+}
+
+impl Place {
+    /// The member of this name.
+    pub(crate) fn name(&self, name: &'static str) -> Self {
+        self.with(Key::Name(name))
+    }
+
+    /// The element at this index.
+    pub(crate) fn index(&self, index: usize) -> Self {
+        self.with(Key::Index(index))
+    }
+
+    /// The first index in it.
+    pub(crate) fn first_index(&self) -> Option<usize> {
+        self.0.iter().find_map(|key| match key {
+            Key::Name(_) => None,
+            Key::Index(index) => Some(*index),
+        })
+    }
+
+    fn with(&self, key: Key) -> Self {
+        let mut keys = self.0.clone();
+        keys.push(key);
+        Self(keys)
+    }
+
+    /// The place that holds this one; `None` for a document.
+    pub(crate) fn holder(&self) -> Option<Self> {
+        let (_, keys) = self.0.split_last()?;
+        Some(Self(keys.to_vec()))
+    }
+}
+
+impl fmt::Display for Place {
+    /// As a JSON Pointer.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|key| match key {
+            Key::Name(name) => write!(f, "/{name}"),
+            Key::Index(index) => write!(f, "/{index}"),
+        })
+    }
+}
 
 /// A JSON value. Numbers are kept as they were written.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Json {
+pub(crate) enum Json {
     /// `null`.
     Null,
     /// `true` or `false`.
@@ -29,7 +81,7 @@ impl Json {
     /// # Errors
     ///
     /// When it is no JSON, has a name twice in one object, or leaves its bounds.
-    pub(super) fn parse(bytes: &[u8], depth: usize, values: usize) -> Result<Self, RpcError> {
+    pub(crate) fn parse(bytes: &[u8], depth: usize, values: usize) -> Result<Self, RpcError> {
         let table = read_json(bytes, depth, values)?;
         Ok(Self::of_node(&table, Table::ROOT))
     }
@@ -54,12 +106,12 @@ impl Json {
     }
 
     /// A string.
-    pub(super) fn text(text: impl Into<String>) -> Self {
+    pub(crate) fn text(text: impl Into<String>) -> Self {
         Json::Text(text.into())
     }
 
     /// The member of this name, where this is an object that has it.
-    pub(super) fn get(&self, name: &str) -> Option<&Json> {
+    pub(crate) fn get(&self, name: &str) -> Option<&Json> {
         match self {
             Json::Object(members) => members.iter().find(|(key, _)| key == name).map(|(_, value)| value),
             Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) | Json::Array(_) => None,
@@ -67,7 +119,7 @@ impl Json {
     }
 
     /// As [`get`](Self::get), to change it.
-    pub(super) fn get_mut(&mut self, name: &str) -> Option<&mut Json> {
+    pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut Json> {
         match self {
             Json::Object(members) => members.iter_mut().find(|(key, _)| key == name).map(|(_, value)| value),
             Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) | Json::Array(_) => None,
@@ -75,17 +127,34 @@ impl Json {
     }
 
     /// The value that a path of names leads to.
-    pub(super) fn at(&self, path: &[&str]) -> Option<&Json> {
+    pub(crate) fn at(&self, path: &[&str]) -> Option<&Json> {
         path.iter().try_fold(self, |value, name| value.get(name))
     }
 
+    /// The value at a place.
+    pub(crate) fn at_place(&self, place: &Place) -> Option<&Json> {
+        place.0.iter().try_fold(self, |value, key| match key {
+            Key::Name(name) => value.get(name),
+            Key::Index(index) => value.items().get(*index),
+        })
+    }
+
+    /// As [`at_place`](Self::at_place), to change it.
+    pub(crate) fn at_place_mut(&mut self, place: &Place) -> Option<&mut Json> {
+        place.0.iter().try_fold(self, |value, key| match (key, value) {
+            (Key::Name(name), value) => value.get_mut(name),
+            (Key::Index(index), Json::Array(items)) => items.get_mut(*index),
+            (Key::Index(_), _) => None,
+        })
+    }
+
     /// The string of this name.
-    pub(super) fn str_of(&self, name: &str) -> Option<&str> {
+    pub(crate) fn str_of(&self, name: &str) -> Option<&str> {
         self.get(name)?.as_str()
     }
 
     /// This as a string.
-    pub(super) fn as_str(&self) -> Option<&str> {
+    pub(crate) fn as_str(&self) -> Option<&str> {
         match self {
             Json::Text(text) => Some(text),
             Json::Null | Json::Bool(_) | Json::Number(_) | Json::Array(_) | Json::Object(_) => None,
@@ -93,7 +162,7 @@ impl Json {
     }
 
     /// The elements, where this is an array.
-    pub(super) fn items(&self) -> &[Json] {
+    pub(crate) fn items(&self) -> &[Json] {
         match self {
             Json::Array(items) => items,
             Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) | Json::Object(_) => &[],
@@ -101,17 +170,17 @@ impl Json {
     }
 
     /// Whether it is an object.
-    pub(super) fn is_object(&self) -> bool {
+    pub(crate) fn is_object(&self) -> bool {
         matches!(self, Json::Object(_))
     }
 
     /// Whether it is `true`.
-    pub(super) fn is_true(&self) -> bool {
+    pub(crate) fn is_true(&self) -> bool {
         *self == Json::Bool(true)
     }
 
     /// Puts a member into an object, in place of one of the same name.
-    pub(super) fn set(&mut self, name: &str, value: impl Into<Json>) {
+    pub(crate) fn set(&mut self, name: &str, value: impl Into<Json>) {
         let value = value.into();
         if let Some(present) = self.get_mut(name) {
             *present = value;
@@ -121,14 +190,14 @@ impl Json {
     }
 
     /// Takes a member out of an object.
-    pub(super) fn remove(&mut self, name: &str) -> Option<Json> {
+    pub(crate) fn remove(&mut self, name: &str) -> Option<Json> {
         let Json::Object(members) = self else { return None };
         let at = members.iter().position(|(key, _)| key == name)?;
         Some(members.remove(at).1)
     }
 
     /// The bytes that it takes in memory, about.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         let inside = match self {
             Json::Null | Json::Bool(_) => 0,
             Json::Number(digits) => digits.len(),
@@ -143,14 +212,14 @@ impl Json {
     }
 
     /// The text.
-    pub(super) fn write(&self) -> String {
+    pub(crate) fn write(&self) -> String {
         let mut out = String::new();
         self.write_to(&mut out);
         out
     }
 
     /// Appends the text.
-    pub(super) fn write_to(&self, out: &mut String) {
+    pub(crate) fn write_to(&self, out: &mut String) {
         match self {
             Json::Null => out.push_str("null"),
             Json::Bool(true) => out.push_str("true"),
@@ -198,6 +267,13 @@ impl From<serde_json::Value> for Json {
     }
 }
 
+impl From<&Json> for serde_json::Value {
+    fn from(value: &Json) -> Self {
+        // What was read or built here is JSON.
+        serde_json::from_str(&value.write()).unwrap_or_default()
+    }
+}
+
 impl From<&str> for Json {
     fn from(text: &str) -> Self {
         Json::Text(text.to_owned())
@@ -211,7 +287,7 @@ impl From<String> for Json {
 }
 
 /// An object of these members.
-pub(super) fn object<const N: usize>(members: [(&str, Json); N]) -> Json {
+pub(crate) fn object<const N: usize>(members: [(&str, Json); N]) -> Json {
     Json::Object(members.map(|(name, value)| (name.to_owned(), value)).into())
 }
 

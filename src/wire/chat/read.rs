@@ -1,0 +1,366 @@
+//! Reads a message log.
+
+use super::{Call, Log, Message, Outcome, Part, RunBy, Said, Who};
+use crate::wire::{Json, Place};
+
+/// Members under which a log holds another one, before and after its own messages.
+const BEFORE: [&str; 2] = ["request", "body"];
+const AFTER: &str = "response";
+/// Levels and values of arguments that are written as a text.
+const ARGUMENT_BOUNDS: (usize, usize) = (64, 20_000);
+
+/// Reads a request, an answer, `{"request", "response"}`, one message, or a list of messages.
+pub(crate) fn read(log: &Json) -> Log {
+    let mut reader = Reader::default();
+    reader.log(log, &Place::default(), 0);
+    reader.log
+}
+
+#[derive(Default)]
+struct Reader {
+    log: Log,
+    /// What the model thought since its last call.
+    reasoning: String,
+}
+
+impl Reader {
+    fn log(&mut self, log: &Json, at: &Place, depth: usize) {
+        if let Json::Array(messages) = log {
+            self.messages(messages, at);
+            return;
+        }
+        let nested = |name| log.get(name).filter(|inner| inner.is_object() && depth < 2);
+        if let Some((name, request)) = BEFORE.iter().find_map(|name| Some((*name, nested(name)?))) {
+            self.log(request, &at.name(name), depth + 1);
+        }
+        for name in ["system", "instructions"] {
+            self.instruct(log.get(name));
+        }
+        let tools = log.get("tools").or_else(|| log.get("functions"));
+        for tool in tools.map_or(&[][..], Json::items) {
+            match is_hosted(tool) {
+                true => self.log.hosted.push(tool.clone()),
+                false => self.log.tools.extend(named_tool(tool)),
+            }
+        }
+        for (name, who) in [("messages", Who::User), ("input", Who::User), ("output", Who::Agent)] {
+            match log.get(name) {
+                Some(Json::Array(messages)) => self.messages(messages, &at.name(name)),
+                Some(text @ Json::Text(_)) => {
+                    let part = Part { place: at.name(name), value: text.clone() };
+                    self.push(at.name(name), vec![Said::Words { who, parts: vec![part] }]);
+                }
+                Some(_) | None => {}
+            }
+        }
+        for (index, choice) in log.get("choices").map_or(&[][..], Json::items).iter().enumerate() {
+            if let Some(message) = choice.get("message") {
+                self.message(message, &at.name("choices").index(index).name("message"));
+            }
+        }
+        if log.str_of("role").is_some() {
+            self.message(log, at);
+        }
+        if let Some(response) = nested(AFTER) {
+            self.log(response, &at.name(AFTER), depth + 1);
+        }
+    }
+
+    fn messages(&mut self, messages: &[Json], at: &Place) {
+        for (index, message) in messages.iter().enumerate() {
+            self.message(message, &at.index(index));
+        }
+    }
+
+    fn instruct(&mut self, said: Option<&Json>) {
+        let said = said.map(text_of).unwrap_or_default();
+        let instructions = &mut self.log.instructions;
+        if !said.is_empty() {
+            if !instructions.is_empty() {
+                instructions.push('\n');
+            }
+            instructions.push_str(said.trim());
+        }
+    }
+
+    /// Adds a message, also where it says nothing: its place counts.
+    fn push(&mut self, place: Place, said: Vec<Said>) {
+        self.log.messages.push(Message { place, said });
+    }
+
+    /// One message, or one item of the Responses API.
+    fn message(&mut self, one: &Json, at: &Place) {
+        let kind = one.str_of("type").unwrap_or_default();
+        let said = match one.str_of("role") {
+            Some("system" | "developer") => {
+                self.instruct(one.get("content"));
+                Vec::new()
+            }
+            Some("tool" | "function") => {
+                let id = one.str_of("tool_call_id").or_else(|| one.str_of("name"));
+                vec![result(one, at, id, "content", RunBy::Agent)]
+            }
+            Some("user") => self.blocks(one, at, Who::User),
+            Some(_) => {
+                // In the dialects of others.
+                self.think(one.str_of("reasoning_content").or_else(|| one.str_of("reasoning")));
+                self.blocks(one, at, Who::Agent)
+            }
+            None if kind == "reasoning" => {
+                let summary = one.get("summary").map(text_of).unwrap_or_default();
+                self.think(Some(&summary));
+                Vec::new()
+            }
+            None if kind == "item_reference" || kind == "mcp_approval_response" => Vec::new(),
+            None => self.item(one, at, Who::Agent).into_iter().collect(),
+        };
+        self.push(at.clone(), said);
+    }
+
+    fn think(&mut self, thought: Option<&str>) {
+        if let Some(thought) = thought.filter(|thought| !thought.trim().is_empty()) {
+            thought.clone_into(&mut self.reasoning);
+        }
+    }
+
+    /// What the user or the model says, with the calls and results that stand in it.
+    fn blocks(&mut self, one: &Json, at: &Place, who: Who) -> Vec<Said> {
+        let mut said = Vec::new();
+        let content = at.name("content");
+        match one.get("content") {
+            Some(Json::Array(blocks)) => {
+                for (index, block) in blocks.iter().enumerate() {
+                    let place = content.index(index);
+                    match text_at(block, &place) {
+                        Some(part) => words(&mut said, who, part),
+                        None => said.extend(self.item(block, &place, who)),
+                    }
+                }
+            }
+            Some(text @ Json::Text(_)) => words(&mut said, who, Part { place: content, value: text.clone() }),
+            Some(Json::Null) | None => {}
+            Some(other) => said.extend(self.item(other, &content, who)),
+        }
+        if let Some(text @ Json::Text(_)) = one.get("refusal") {
+            words(&mut said, who, Part { place: at.name("refusal"), value: text.clone() });
+        }
+        for (index, call) in one.get("tool_calls").map_or(&[][..], Json::items).iter().enumerate() {
+            said.push(Said::Call(self.function(call, &at.name("tool_calls").index(index))));
+        }
+        if let Some(call) = one.get("function_call").filter(|call| call.is_object()) {
+            said.push(Said::Call(self.function(call, &at.name("function_call"))));
+        }
+        self.reasoning.clear();
+        said
+    }
+
+    /// A call of Chat Completions, in its nested form or bare.
+    fn function(&mut self, call: &Json, at: &Place) -> Call {
+        let nested = ["function", "custom"].into_iter().find(|name| call.get(name).is_some_and(Json::is_object));
+        let (function, inside) = match nested {
+            Some(name) => (call.get(name).unwrap_or(call), at.name(name)),
+            None => (call, at.clone()),
+        };
+        let name = function.str_of("name").or_else(|| function.str_of("function"));
+        let (arguments, arguments_at) = member(function, &inside, &["arguments", "input", "args"]);
+        self.call(call.str_of("id"), name, arguments, (at, arguments_at), RunBy::Agent)
+    }
+
+    fn call(
+        &mut self,
+        id: Option<&str>,
+        name: Option<&str>,
+        arguments: &Json,
+        (place, arguments_at): (&Place, Place),
+        run_by: RunBy,
+    ) -> Call {
+        Call {
+            place: place.clone(),
+            id: id.unwrap_or_default().to_owned(),
+            name: name.unwrap_or("unknown").to_owned(),
+            arguments: parsed(arguments),
+            arguments_at,
+            reasoning: self.reasoning.clone(),
+            run_by,
+        }
+    }
+
+    /// A block of a message, or an item beside messages. Its type says what it is: the interfaces name them alike.
+    fn item(&mut self, one: &Json, at: &Place, who: Who) -> Option<Said> {
+        let kind = one.str_of("type").unwrap_or_default();
+        match kind {
+            "thinking" => {
+                self.think(one.str_of("thinking"));
+                None
+            }
+            // Images and sounds pass unread; thoughts that are encrypted cannot be read.
+            "image" | "image_url" | "input_image" | "input_audio" | "audio" | "redacted_thinking" => None,
+            _ if kind == "mcp_approval_request" || kind.ends_with("_call") || kind.ends_with("tool_use") => {
+                const ARGUMENTS: &[&str] = &["arguments", "input", "action", "operation", "code", "queries"];
+                let (arguments, arguments_at) = member(one, at, ARGUMENTS);
+                let run_by = match kind {
+                    "mcp_call" | "web_search_call" | "file_search_call" | "code_interpreter_call"
+                    | "image_generation_call" | "server_tool_use" | "mcp_tool_use" => RunBy::Provider,
+                    _ => RunBy::Agent,
+                };
+                let id = one.str_of("call_id").or_else(|| one.str_of("id"));
+                let name = one.str_of("name").unwrap_or(kind.trim_end_matches("_call"));
+                Some(Said::Call(self.call(id, Some(name), arguments, (at, arguments_at), run_by)))
+            }
+            _ if kind.ends_with("tool_result") => {
+                let run_by = if kind == "tool_result" { RunBy::Agent } else { RunBy::Provider };
+                Some(result(one, at, one.str_of("tool_use_id"), "content", run_by))
+            }
+            _ if kind.ends_with("_output") => Some(result(one, at, one.str_of("call_id"), "output", RunBy::Agent)),
+            _ if *one == Json::Null => None,
+            _ => {
+                let run_by = if who == Who::User { RunBy::Agent } else { RunBy::Provider };
+                let part = Part { place: at.clone(), value: without_bytes(one) };
+                Some(Said::Result(Outcome {
+                    place: at.clone(),
+                    id: if kind.is_empty() { "attachment" } else { kind }.to_owned(),
+                    content_at: at.clone(),
+                    parts: vec![part],
+                    failed: false,
+                    run_by,
+                }))
+            }
+        }
+    }
+}
+
+/// Adds words to those that stand directly before them.
+fn words(said: &mut Vec<Said>, who: Who, part: Part) {
+    if part.value.as_str().is_some_and(|text| text.trim().is_empty()) {
+        return;
+    }
+    match said.last_mut() {
+        Some(Said::Words { who: before, parts }) if *before == who => parts.push(part),
+        _ => said.push(Said::Words { who, parts: vec![part] }),
+    }
+}
+
+/// The text of a block that is a text and nothing else.
+fn text_at(block: &Json, at: &Place) -> Option<Part> {
+    if let Json::Text(_) = block {
+        return Some(Part { place: at.clone(), value: block.clone() });
+    }
+    let name = match block.str_of("type") {
+        Some("text" | "input_text" | "output_text") | None => ["text", "content"]
+            .into_iter()
+            .find(|name| block.str_of(name).is_some())?,
+        Some("refusal") => "refusal",
+        Some(_) => return None,
+    };
+    let value = block.get(name).filter(|value| value.as_str().is_some())?.clone();
+    Some(Part { place: at.name(name), value })
+}
+
+/// The result that stands in this member of a message, item or block.
+fn result(one: &Json, at: &Place, id: Option<&str>, name: &'static str, run_by: RunBy) -> Said {
+    let content_at = at.name(name);
+    let content = one.get(name).unwrap_or(&Json::Null);
+    let part = |value: &Json, place: Place| {
+        text_at(value, &place).unwrap_or_else(|| Part { place, value: without_bytes(value) })
+    };
+    let parts = match content {
+        Json::Null => Vec::new(),
+        Json::Array(blocks) => {
+            let blocks = blocks.iter().enumerate();
+            blocks.map(|(index, block)| part(block, content_at.index(index))).collect()
+        }
+        other => vec![part(other, content_at.clone())],
+    };
+    let status = one.str_of("status");
+    Said::Result(Outcome {
+        place: at.clone(),
+        id: id.unwrap_or("call").to_owned(),
+        content_at,
+        parts,
+        failed: one.get("is_error").is_some_and(Json::is_true) || status == Some("failed"),
+        run_by,
+    })
+}
+
+/// The first of these members that is there, and its place.
+fn member<'v>(value: &'v Json, at: &Place, names: &[&'static str]) -> (&'v Json, Place) {
+    let found = names.iter().find_map(|name| Some((value.get(name)?, at.name(name))));
+    found.unwrap_or((&Json::Null, at.clone()))
+}
+
+/// A text that holds a JSON object is what it says; anything else stays as it is.
+fn parsed(arguments: &Json) -> Json {
+    let (depth, values) = ARGUMENT_BOUNDS;
+    match arguments {
+        Json::Text(text) if text.trim().is_empty() => Json::Null,
+        Json::Text(text) => match Json::parse(text.as_bytes(), depth, values) {
+            Ok(found @ (Json::Object(_) | Json::Array(_))) => found,
+            Ok(_) | Err(_) => arguments.clone(),
+        },
+        other => other.clone(),
+    }
+}
+
+/// A tool that runs where the model is: it has a type of its own, and no schema of the agent's.
+fn is_hosted(tool: &Json) -> bool {
+    let has_schema = ["function", "custom", "parameters", "input_schema"].iter().any(|name| tool.get(name).is_some());
+    match tool.str_of("type") {
+        // Some of these run where the agent is; their calls are judged as well.
+        Some("function" | "custom") | None => false,
+        Some(_) => !has_schema,
+    }
+}
+
+/// A tool with its name, as `context.agent.tools` takes it.
+fn named_tool(tool: &Json) -> Option<Json> {
+    let nested = ["function", "custom"].into_iter().find_map(|name| tool.get(name).filter(|inner| inner.is_object()));
+    let mut members = vec![("name".to_owned(), Json::text(nested.unwrap_or(tool).str_of("name")?))];
+    if let Json::Object(given) = nested.unwrap_or(tool) {
+        let kept = given.iter().filter(|(name, _)| !matches!(name.as_str(), "name" | "type" | "cache_control"));
+        members.extend(kept.cloned());
+    }
+    Some(Json::Object(members))
+}
+
+/// Data without what nobody can read in it: the bytes of files, encrypted contents.
+fn without_bytes(value: &Json) -> Json {
+    match value {
+        Json::Object(members) => {
+            let is_bytes = |name: &str, member: &Json| {
+                let holds_bytes = matches!(name, "data" | "file_data" | "encrypted_content" | "signature");
+                member.as_str().is_some_and(|text| is_inline_file(text) || (holds_bytes && is_base64(text)))
+            };
+            let kept = members.iter().filter(|(name, member)| !is_bytes(name, member));
+            Json::Object(kept.map(|(name, member)| (name.clone(), without_bytes(member))).collect())
+        }
+        Json::Array(items) => Json::Array(items.iter().map(without_bytes).collect()),
+        other => other.clone(),
+    }
+}
+
+fn is_base64(text: &str) -> bool {
+    let is_digit = |c: u8| c.is_ascii_alphanumeric() || matches!(c, b'+' | b'/' | b'-' | b'_' | b'=');
+    text.len() > 64 && text.bytes().all(is_digit)
+}
+
+/// A `data:` URL in base64.
+fn is_inline_file(text: &str) -> bool {
+    let parts = text.strip_prefix("data:").and_then(|text| text.split_once(";base64,"));
+    parts.is_some_and(|(kind, bytes)| kind.len() < 100 && !kind.contains(' ') && is_base64(bytes))
+}
+
+/// The texts of a content, in any of the forms that the interfaces have.
+pub(crate) fn text_of(content: &Json) -> String {
+    match content {
+        Json::Text(text) => text.clone(),
+        Json::Array(blocks) => {
+            let texts: Vec<String> = blocks.iter().map(text_of).filter(|text| !text.is_empty()).collect();
+            texts.join("\n")
+        }
+        Json::Object(_) => {
+            let keys = ["text", "content", "refusal", "input_text", "output_text"];
+            keys.iter().find_map(|key| content.get(key)).map(text_of).unwrap_or_default()
+        }
+        Json::Null | Json::Bool(_) | Json::Number(_) => String::new(),
+    }
+}

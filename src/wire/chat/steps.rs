@@ -1,0 +1,142 @@
+//! What a log says, as parameters of AOS requests; and what a verdict made of them, back in the log.
+
+use super::{Call, Outcome, Part, Said, Who};
+use crate::wire::{Json, object};
+
+/// Whose log it is: the context of its steps.
+#[derive(Clone, Debug)]
+pub(crate) struct Agent<'a> {
+    /// Its id and name.
+    pub(crate) name: &'a str,
+    /// The session of its steps.
+    pub(crate) session: &'a str,
+    /// What it is told.
+    pub(crate) instructions: &'a str,
+    /// What it can call.
+    pub(crate) tools: &'a [Json],
+}
+
+impl Agent<'_> {
+    /// The AOS method of what is said, and its parameters.
+    pub(crate) fn step(&self, said: &Said) -> (&'static str, Json) {
+        match said {
+            Said::Words { who, parts } => self.message(*who, parts),
+            Said::Call(call) => self.call(call),
+            Said::Result(result) => self.result(result),
+        }
+    }
+
+    /// The context of a step.
+    fn context(&self) -> Json {
+        let mut agent = object([
+            ("id", self.name.into()),
+            ("name", self.name.into()),
+            ("instructions", self.instructions.into()),
+        ]);
+        if !self.tools.is_empty() {
+            agent.set("tools", Json::Array(self.tools.to_vec()));
+        }
+        object([("agent", agent), ("session", object([("id", self.session.into())]))])
+    }
+
+    fn message(&self, who: Who, parts: &[Part]) -> (&'static str, Json) {
+        let role = match who {
+            Who::User => "user",
+            Who::Agent => "agent",
+        };
+        let content = Json::Array(parts.iter().map(part).collect());
+        let message = object([("role", role.into()), ("content", content)]);
+        ("steps/message", object([("context", self.context()), ("message", message)]))
+    }
+
+    fn call(&self, call: &Call) -> (&'static str, Json) {
+        let input = |(name, value): (&str, &Json)| object([("name", name.into()), ("value", value.clone())]);
+        let request = object([
+            ("executionId", call.id.as_str().into()),
+            ("toolId", call.name.as_str().into()),
+            ("inputs", Json::Array(inputs(&call.arguments).map(input).collect())),
+        ]);
+        let mut params = object([("context", self.context()), ("toolCallRequest", request)]);
+        if !call.reasoning.is_empty() {
+            params.set("reasoning", call.reasoning.as_str());
+        }
+        ("steps/toolCallRequest", params)
+    }
+
+    fn result(&self, result: &Outcome) -> (&'static str, Json) {
+        let outputs = Json::Array(result.parts.iter().map(part).collect());
+        let params = object([
+            ("context", self.context()),
+            ("executionId", result.id.as_str().into()),
+            ("result", object([("outputs", outputs), ("isError", Json::Bool(result.failed))])),
+        ]);
+        ("steps/toolCallResult", params)
+    }
+}
+
+fn part(part: &Part) -> Json {
+    match &part.value {
+        text @ Json::Text(_) => object([("kind", "text".into()), ("text", text.clone())]),
+        data => object([("kind", "data".into()), ("data", data.clone())]),
+    }
+}
+
+/// Arguments with their names.
+fn inputs(arguments: &Json) -> Box<dyn Iterator<Item = (&str, &Json)> + '_> {
+    match arguments {
+        Json::Object(members) => Box::new(members.iter().map(|(name, value)| (name.as_str(), value))),
+        Json::Null => Box::new(std::iter::empty()),
+        other => Box::new(std::iter::once(("arguments", other))),
+    }
+}
+
+/// Puts what a verdict made of a step's parameters into the log, at the places that they came from. `None` where that cannot be done: the
+/// log is then not to be used.
+pub(crate) fn write_back(log: &mut Json, said: &Said, params: &Json) -> Option<()> {
+    match said {
+        Said::Words { parts, .. } => write_parts(log, parts, params.at(&["message", "content"])?),
+        Said::Result(result) => write_parts(log, &result.parts, params.at(&["result", "outputs"])?),
+        Said::Call(call) => {
+            let values: Vec<&Json> = params
+                .at(&["toolCallRequest", "inputs"])?
+                .items()
+                .iter()
+                .map(|input| input.get("value"))
+                .collect::<Option<_>>()?;
+            let mut arguments = call.arguments.clone();
+            match &mut arguments {
+                Json::Object(members) if members.len() == values.len() => {
+                    for ((_, member), value) in members.iter_mut().zip(values) {
+                        *member = value.clone();
+                    }
+                }
+                Json::Object(_) | Json::Null => return None,
+                other => *other = values.first().copied()?.clone(),
+            }
+            let place = log.at_place_mut(&call.arguments_at)?;
+            *place = match (place.as_str(), &arguments) {
+                (Some(_), Json::Object(_) | Json::Array(_)) => Json::Text(arguments.write()),
+                (Some(_), _) | (None, _) => arguments,
+            };
+            Some(())
+        }
+    }
+}
+
+/// Texts can be changed; of data, what nobody can read was left out, so it cannot.
+fn write_parts(log: &mut Json, parts: &[Part], became: &Json) -> Option<()> {
+    let became = became.items();
+    if became.len() != parts.len() {
+        return None;
+    }
+    for (part, became) in parts.iter().zip(became) {
+        let place = match &part.value {
+            Json::Text(before) if became.str_of("text") == Some(before) => continue,
+            Json::Text(_) => log.at_place_mut(&part.place)?,
+            data if became.get("data") == Some(data) => continue,
+            _ => return None,
+        };
+        *place = became.get("text")?.clone();
+    }
+    Some(())
+}
