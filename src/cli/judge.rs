@@ -3,31 +3,35 @@
 mod timeline;
 
 use super::output::say;
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use super::records::quoted;
 use super::{ConfigArgument, Ended, OrganisationArgument, Quiet, input, start_logging};
 use crate::model::{Caller, Decision, Finding, RequestId, Step, Verdict, WITHHELD, head};
 use crate::pipeline::{Decided, Guardian};
-use crate::wire::{self, Call, Facts, Incoming, Item, RpcError, Shown};
+use crate::wire::chat::{self, Under};
+use crate::wire::{self, Call, Facts, Incoming, Item, Json, Limits, RpcError, Shown};
 use crate::{app, audit};
 
 use timeline::{Length, Link, Timeline};
 
 /// Judge one request, or a whole trace, and say why.
 ///
-/// Reads one JSON-RPC request, a batch, or JSON lines (a trace: one request a line; lines of evaluation suites work
-/// too). The steps of a trace are numbered and judged in their order, each in the light of those before it in its session;
-/// what an earlier step led to is told under `from`. Nothing is recorded, and no key of an organisation is needed. The exit code is that of the strictest decision: 0 allow, 10 modify, 20 deny, 1 error.
+/// Reads one JSON-RPC request, a batch, JSON lines (a trace: one request a line; lines of evaluation suites work
+/// too), or a message log as OpenAI and Anthropic write it: `{"messages": [...]}`, `{"input": [...]}`, or the list. The steps of a
+/// trace are numbered and judged in their order, each in the light of those before it in its session; what an earlier step led to is
+/// told under `from`. Nothing is recorded, and no key of an organisation is needed. The exit code is that of the strictest decision: 0 allow, 10 modify, 20 deny, 1 error.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// The file to read; `-` for standard input.
-    #[arg(value_name = "STEP.json | TRACE.jsonl | -", default_value = "-")]
+    #[arg(value_name = "STEP.json | TRACE.jsonl | CHAT.json | -", default_value = "-")]
     file: PathBuf,
     /// Print the JSON-RPC answers that a server would send, one a line.
     #[arg(long)]
@@ -45,15 +49,18 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     let config = arguments.config.load_to_ask_if_possible(arguments.offline)?;
     start_logging(&config, Quiet::Yes)?;
     let input = input::requests(&arguments.file)?;
-    let documents = documents(&input)?;
+    let mut limits = config.wire;
+    limits.max_body_bytes = limits.max_body_bytes.max(input.len());
+    let mut documents = Vec::new();
+    for document in self::documents(&input)? {
+        documents.extend(steps_of(document, &limits)?);
+    }
     let guardian = Arc::new(app::guardian(&config, &audit::Settings::Off)?);
     let organisation = arguments.organisation.of(&config)?.id.clone();
     let caller = Caller {
         organisation,
         name: "command-line".to_owned(),
     };
-    let mut limits = config.wire;
-    limits.max_body_bytes = limits.max_body_bytes.max(input.len());
 
     let mut worst = Ended::Done;
     let mut timeline = Timeline::new(if documents.len() > 1 {
@@ -63,7 +70,7 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     });
     let print = if arguments.json { Print::Json } else { Print::Text };
     for document in documents {
-        let items = match wire::decode(document, &limits) {
+        let items = match wire::decode(&document, &limits) {
             Err(error) => {
                 print.error(&timeline.next(), None, &error);
                 worst = worst.max(Ended::Failed);
@@ -112,11 +119,31 @@ async fn judge(
     })
 }
 
-/// A line of an evaluation suite.
+/// The requests that a document stands for: those of the steps of a message log, in a session of their own; anything else is one itself.
+fn steps_of<'d>(document: &'d [u8], limits: &Limits) -> anyhow::Result<Vec<Cow<'d, [u8]>>> {
+    let log = Json::parse(document, limits.max_depth, limits.max_nodes);
+    // What cannot be read is told as an error of the request.
+    let Some(log) = log.ok().filter(chat::is_log) else {
+        return Ok(vec![Cow::Borrowed(document)]);
+    };
+    let session = uuid::Uuid::new_v4().to_string();
+    let instructions = String::new();
+    let steps = chat::steps(&[log], &Under { session, instructions })?;
+    let numbered = steps.iter().zip(1..).map(|(step, number): (_, usize)| {
+        let mut request = step.request();
+        let id = step.place.as_ref().map_or_else(|| number.to_string(), ToString::to_string);
+        request.set("id", id);
+        Cow::Owned(request.write().into_bytes())
+    });
+    Ok(numbered.collect())
+}
+
+/// A line of an evaluation suite. A message log may have the member as well, and an answer beside it.
 #[derive(Deserialize)]
 struct Labelled<'a> {
     #[serde(borrow)]
     request: &'a RawValue,
+    response: Option<IgnoredAny>,
 }
 
 /// The requests in an input: one document; or, where each line is a document of its own, one a line.
@@ -135,8 +162,8 @@ pub(super) fn documents(input: &[u8]) -> anyhow::Result<Vec<&[u8]>> {
 
 fn unlabelled(document: &[u8]) -> &[u8] {
     match serde_json::from_slice::<Labelled<'_>>(document) {
-        Ok(labelled) => labelled.request.get().as_bytes(),
-        Err(_) => document,
+        Ok(labelled) if labelled.response.is_none() => labelled.request.get().as_bytes(),
+        Ok(_) | Err(_) => document,
     }
 }
 

@@ -1,4 +1,4 @@
-//! The HTTP server: `POST /` and `/aos` for steps, `GET /healthz`, `/readyz`, `/metrics`.
+//! The HTTP server: `POST /` and `/aos` for steps, `POST /v1/judge` for message logs, `GET /healthz`, `/readyz`, `/metrics`.
 //!
 //! ```text
 //! request ─▶ receive: credential, content type, size, time ─▶ wire::decode ─▶ per item: admit, decide ─▶ wire::encode
@@ -15,6 +15,7 @@ mod connections;
 mod encoding;
 mod follow;
 mod health;
+mod judge;
 mod listen;
 mod metrics;
 mod receive;
@@ -329,6 +330,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .route("/", post(steps::answer).fallback(refuse_all_but("POST")))
         .route("/aos", post(steps::answer).fallback(refuse_all_but("POST")))
         .route(PATH_WITH_SLASH, post(steps::answer).fallback(refuse_all_but("POST")))
+        .route("/v1/judge", post(judge::answer).fallback(refuse_all_but("POST")))
         .route("/healthz", get(health::alive).fallback(refuse_all_but("GET, HEAD")))
         .route("/readyz", get(health::ready).fallback(refuse_all_but("GET, HEAD")))
         .route("/metrics", get(metrics::answer).fallback(refuse_all_but("GET, HEAD")))

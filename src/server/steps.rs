@@ -29,7 +29,7 @@ pub(super) async fn answer(State(shared): State<Arc<Shared>>, request: Request<B
 }
 
 /// A refusal, and the id of the request where it is known.
-type Refused<T> = Result<T, (Refusal, Option<RequestId>)>;
+pub(super) type Refused<T> = Result<T, (Refusal, Option<RequestId>)>;
 
 async fn received(shared: &Arc<Shared>, request: Request<Body>) -> Refused<Vec<u8>> {
     let Received {
@@ -78,7 +78,7 @@ async fn answer_batch(shared: &Arc<Shared>, caller: &Caller, items: Vec<Item>, p
     wire::encode_batch(batch::in_order(answers.into_iter().flatten()))
 }
 
-async fn answer_one_of(shared: &Arc<Shared>, caller: &Caller, item: Item, permits: &Arc<Permits>) -> Vec<u8> {
+pub(super) async fn answer_one_of(shared: &Arc<Shared>, caller: &Caller, item: Item, permits: &Arc<Permits>) -> Vec<u8> {
     // A step waits from when its turn comes.
     let deadline = Instant::now() + shared.settings.longest_wait;
     let answered = async {
@@ -92,7 +92,7 @@ async fn answer_one_of(shared: &Arc<Shared>, caller: &Caller, item: Item, permit
 }
 
 /// A slot for what has just arrived.
-async fn slot(shared: &Shared, caller: &Caller, size: Size, deadline: Instant) -> Refused<Slot> {
+pub(super) async fn slot(shared: &Shared, caller: &Caller, size: Size, deadline: Instant) -> Refused<Slot> {
     let entered = shared.guardian.pool().enter(&caller.organisation, size, deadline).await;
     entered.map_err(|_| (Refusal::Overloaded, None))
 }
@@ -204,7 +204,7 @@ impl Drop for InFlight {
 }
 
 /// An error answer, counted.
-fn refused_body(id: Option<&RequestId>, error: &RpcError) -> Vec<u8> {
+pub(super) fn refused_body(id: Option<&RequestId>, error: &RpcError) -> Vec<u8> {
     metrics::counter!(names::REFUSALS, "reason" => error.code.to_string()).increment(1);
     wire::encode_error(id, error)
 }
@@ -215,7 +215,7 @@ pub(super) fn panicked(_panic: Box<dyn Any + Send>) -> Response {
     json(refused_body(None, &RpcError::internal()))
 }
 
-fn json(body: Vec<u8>) -> Response {
+pub(super) fn json(body: Vec<u8>) -> Response {
     let mut response = (StatusCode::OK, body).into_response();
     response
         .headers_mut()

@@ -1,0 +1,116 @@
+//! `POST /v1/judge`: a message log in, a verdict about each of its steps out.
+//!
+//! Key, limits and disclosure are those of `POST /`. The steps of one log are decided one after the other, in a session of their own.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use http::{Request, StatusCode};
+use tokio::time::Instant;
+
+use super::Shared;
+use super::receive::{Received, receive};
+use super::steps::{Refused, answer_one_of, json, refused_body, slot};
+use crate::wire::chat::{self, Traced, Under};
+use crate::wire::{self, Incoming, Json, Limits, RpcError, object};
+use crate::work::Size;
+
+/// The decisions, the strictest last.
+const DECISIONS: [&str; 4] = ["allow", "modify", "error", "deny"];
+
+pub(super) async fn answer(State(shared): State<Arc<Shared>>, request: Request<Body>) -> Response {
+    match judged(&shared, request).await {
+        Ok(Ok(verdict)) => json(verdict.write().into_bytes()),
+        Ok(Err(error)) => {
+            let mut response = json(refused_body(None, &error));
+            *response.status_mut() = StatusCode::BAD_REQUEST;
+            response
+        }
+        Err((refusal, id)) => refusal.answer(id.as_ref()),
+    }
+}
+
+/// The verdict about a log; or why it is none.
+async fn judged(shared: &Arc<Shared>, request: Request<Body>) -> Refused<Result<Json, RpcError>> {
+    let received = receive(shared, request).await.map_err(|refusal| (refusal, None))?;
+    let Received { caller, body, permits, .. } = received;
+    let permits = Arc::new(permits);
+    let limits = Limits {
+        // Each step carries what the agent is told beside its own words.
+        max_body_bytes: shared.limits.max_body_bytes.saturating_mul(4),
+        ..shared.limits
+    };
+    let size = Size::of(body.len());
+    let slot = slot(shared, &caller, size, Instant::now() + shared.settings.longest_wait).await?;
+    let session = uuid::Uuid::new_v4().to_string();
+    let read = move || steps(&body, &limits, session);
+    let steps = match size {
+        Size::Tiny | Size::Small => {
+            let steps = read();
+            // Its steps wait for slots of their own.
+            drop(slot);
+            steps
+        }
+        Size::Large => slot.finish_with(read).await.1,
+    };
+    let steps = match steps {
+        Ok(steps) => steps,
+        Err(error) => return Ok(Err(error)),
+    };
+    let mut judged = Vec::with_capacity(steps.len());
+    for (index, step) in steps.into_iter().enumerate() {
+        let mut request = step.request();
+        if request.get("id").is_none() {
+            request.set("id", index.to_string());
+        }
+        let answer = match wire::decode(request.write().as_bytes(), &limits) {
+            Ok(Incoming::One(item)) => answer_one_of(shared, &caller, item, &permits).await,
+            Ok(Incoming::Batch(_)) => refused_body(None, &RpcError::internal()),
+            Err(error) => refused_body(None, &error),
+        };
+        let answer = Json::parse(&answer, limits.max_depth, limits.max_nodes);
+        judged.push(entry(index, &step, &request, &answer.unwrap_or(Json::Null)));
+    }
+    Ok(Ok(verdict(judged)))
+}
+
+fn steps(body: &[u8], limits: &Limits, session: String) -> Result<Vec<Traced>, RpcError> {
+    let log = Json::parse(body, limits.max_depth, limits.max_nodes)?;
+    let under = Under { session, instructions: String::new() };
+    chat::steps(&[log], &under).map_err(|error| RpcError::invalid_request(error.to_string()))
+}
+
+/// What was decided about one step.
+fn entry(index: usize, step: &Traced, request: &Json, answer: &Json) -> Json {
+    let result = answer.get("result");
+    let decision = result.and_then(|result| result.str_of("decision")).unwrap_or("error");
+    let mut entry = object([
+        ("index", Json::Number(index.to_string().into())),
+        ("at", step.place.as_ref().map_or(Json::Null, |place| place.to_string().into())),
+        ("method", request.str_of("method").unwrap_or_default().into()),
+        ("decision", decision.into()),
+    ]);
+    for name in ["result", "error"] {
+        if let Some(value) = answer.get(name) {
+            entry.set(name, value.clone());
+        }
+    }
+    entry
+}
+
+/// The strictest decision, with those that led to it.
+fn verdict(steps: Vec<Json>) -> Json {
+    let rank = |step: &&Json| DECISIONS.iter().position(|decision| step.str_of("decision") == Some(decision));
+    // The first of the strictest: later steps may only follow from it.
+    let strictest = steps.iter().rev().max_by_key(rank);
+    let text = |value: Option<&Json>, name| value.and_then(|value| value.str_of(name)).unwrap_or_default().to_owned();
+    let told = strictest.and_then(|step| step.get("result").or_else(|| step.get("error")));
+    object([
+        ("decision", text(strictest, "decision").into()),
+        ("message", text(told, "message").into()),
+        ("at", strictest.and_then(|step| step.get("at")).cloned().unwrap_or(Json::Null)),
+        ("steps", Json::Array(steps)),
+    ])
+}
