@@ -131,7 +131,10 @@ fn steps_of<'d>(document: &'d [u8], limits: &Limits) -> anyhow::Result<Vec<Cow<'
     let steps = chat::steps(&[log], &Under { session, instructions })?;
     let numbered = steps.iter().zip(1..).map(|(step, number): (_, usize)| {
         let mut request = step.request();
-        let id = step.place.as_ref().map_or_else(|| number.to_string(), ToString::to_string);
+        let id = step
+            .place
+            .as_ref()
+            .map_or_else(|| number.to_string(), ToString::to_string);
         request.set("id", id);
         Cow::Owned(request.write().into_bytes())
     });

@@ -248,7 +248,7 @@ pub(super) struct GatewaySection {
     pub(super) allow_unauthenticated: bool,
     pub(super) oauth2: Option<GatewayOAuth2Section>,
     pub(super) headers: BTreeMap<String, String>,
-    pub(super) pass_auth: bool,
+    pub(super) pass_auth: Option<bool>,
     pub(super) pass_headers: Vec<String>,
     pub(super) guardian_url: Option<String>,
     pub(super) guardian_key_env: Option<String>,

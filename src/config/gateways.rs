@@ -17,6 +17,8 @@ use crate::model::OrganisationId;
 use crate::{pipeline, server};
 
 const DIRECTIONS: &[(&str, Direction)] = &[("egress", Direction::Egress), ("ingress", Direction::Ingress)];
+/// Of interfaces of models.
+const MODEL_MODES: &[(&str, StreamMode)] = &[("flow", StreamMode::Flow), ("hold", StreamMode::Hold)];
 const MODES: &[(&str, StreamMode)] = &[
     ("hold", StreamMode::Hold),
     ("event", StreamMode::Event),
@@ -27,8 +29,11 @@ const MODES: &[(&str, StreamMode)] = &[
 const DENY_STYLES: &[(&str, DenyStyle)] = &[("error", DenyStyle::Error), ("task", DenyStyle::Task)];
 const CLIENT_AUTHS: &[(&str, ClientAuth)] = &[("key", ClientAuth::Key), ("oauth2", ClientAuth::OAuth2)];
 
+/// Headers in which models are shown a key.
+const CREDENTIALS: &[&str] = &["authorization", "x-api-key", "api-key"];
+
 /// What the guardian itself answers under.
-const TAKEN: &[&str] = &["/", "/aos", "/healthz", "/readyz", "/metrics"];
+const TAKEN: &[&str] = &["/", "/aos", "/healthz", "/readyz", "/metrics", "/v1/judge"];
 
 impl Reader<'_> {
     /// Every gateway.
@@ -96,7 +101,7 @@ impl One<'_> {
         let protocol = self.needed(
             "protocol",
             section.protocol.as_ref(),
-            "`a2a`, `agentvault`, `agent-protocol` or `mcp`",
+            "`a2a`, `agentvault`, `agent-protocol`, `mcp`, `openai` or `anthropic`",
         )?;
         let listen = self.listen()?;
         let upstream = section
@@ -108,8 +113,15 @@ impl One<'_> {
             .iter()
             .map(|entry| (entry.protocol.name, &entry.protocol))
             .collect();
-        let protocol = self.reader.one_of(&self.key("protocol"), protocol, &known)?;
+        let protocol: &Protocol = self.reader.one_of(&self.key("protocol"), protocol, &known)?;
+        if protocol.is_model && upstream.is_none() {
+            return Err(self.wrong("upstream", "is needed: the model, such as `https://api.openai.com`"));
+        }
         let direction = match (&section.direction, &upstream) {
+            (Some(_), _) if protocol.is_model => {
+                return Err(self.wrong("direction", "is not for models: it is always the agent that is guarded"));
+            }
+            (None, _) if protocol.is_model => Direction::Egress,
             (Some(direction), _) => self.reader.one_of(&self.key("direction"), direction, DIRECTIONS)?,
             (None, Some(_)) if protocol.only_calls => Direction::Egress,
             (None, None) => Direction::Ingress,
@@ -121,7 +133,15 @@ impl One<'_> {
         if protocol.only_calls {
             self.check_of_tools(protocol, upstream.is_some(), direction)?;
         }
-        let mode = section.stream_mode.as_deref().unwrap_or("hold");
+        let (modes, usual) = match protocol.is_model {
+            true => (MODEL_MODES, "flow"),
+            false => (MODES, "hold"),
+        };
+        let mode = section.stream_mode.as_deref().unwrap_or(usual);
+        let (headers, oauth2) = (self.headers()?, self.oauth2()?);
+        // Who has no credentials of its own for a model uses those of its callers.
+        let has_own = oauth2.is_some() || headers.iter().any(|(name, _)| CREDENTIALS.contains(&name.as_str()));
+        let usual_bytes = if protocol.is_model { 16 } else { 1 } * 1024 * 1024;
         let within = |key: &str, value, least, most| self.reader.within(&self.key(key), value, least, most);
         Ok(Settings {
             name: self.name(&listen)?,
@@ -130,7 +150,7 @@ impl One<'_> {
             upstream,
             direction,
             mode: self.reader.mode(&self.key("mode"), section.mode.as_deref())?,
-            stream_mode: self.reader.one_of(&self.key("stream_mode"), mode, MODES)?,
+            stream_mode: self.reader.one_of(&self.key("stream_mode"), mode, modes)?,
             hold_bytes: within(
                 "hold_bytes",
                 section.hold_bytes.unwrap_or(64 * 1024),
@@ -147,9 +167,9 @@ impl One<'_> {
             client_keys: self.client_keys()?,
             client_auth: self.client_auth(protocol)?,
             allow_unauthenticated: section.allow_unauthenticated,
-            headers: self.headers()?,
-            oauth2: self.oauth2()?,
-            pass_auth: section.pass_auth,
+            headers,
+            oauth2,
+            pass_auth: section.pass_auth.unwrap_or(protocol.is_model && !has_own),
             pass_headers: self.pass_headers()?,
             guardian: self.guardian()?,
             decision_timeout: pipeline::Settings::default().timeout,
@@ -161,7 +181,7 @@ impl One<'_> {
             )?),
             max_message_bytes: within(
                 "max_message_bytes",
-                section.max_message_bytes.unwrap_or(1024 * 1024),
+                section.max_message_bytes.unwrap_or(usual_bytes),
                 1_024,
                 64 * 1024 * 1024,
             )?,
@@ -289,7 +309,7 @@ impl One<'_> {
             ClientAuth::OAuth2 if self.section.client_keys.is_none() => {
                 "tokens are given out for keys: give `client_keys` too"
             }
-            ClientAuth::OAuth2 if self.section.pass_auth => {
+            ClientAuth::OAuth2 if self.section.pass_auth == Some(true) => {
                 "the gateway's own tokens would go on to the agent: leave `pass_auth` out"
             }
             ClientAuth::OAuth2 => return Ok(auth),
@@ -302,7 +322,7 @@ impl One<'_> {
         let Some(section) = &self.section.oauth2 else {
             return Ok(None);
         };
-        if self.section.pass_auth {
+        if self.section.pass_auth == Some(true) {
             return Err(self.wrong(
                 "oauth2",
                 "credentials of callers go on to the agent: leave `pass_auth` out",

@@ -26,6 +26,7 @@ use super::slow_answer::{Awaited, Opened, respond};
 use super::transport::answer_headers;
 use super::upstream::{AsWhom, Forward, UpstreamFault};
 use super::verdicts::Question;
+use crate::wire::is_identifier;
 
 /// A call of a protocol: from the request that was read to what its caller is told.
 pub(super) trait Protocol: Send + Sync + Sized + 'static {
@@ -186,9 +187,16 @@ async fn open<P: Protocol>(exchange: Exchange, mut call: P, pulse: Pulse) -> Ope
         Ok(response) => response,
         Err(why) => return fault(&call, &why),
     };
+    let mut headers = answer_headers(response.headers(), &received.transport.judged, route.settings.pass_auth);
+    for name in route.settings.protocol.answered {
+        let value = response.headers().get(*name);
+        if let Some(value) = value.filter(|value| value.to_str().is_ok_and(is_identifier)) {
+            headers.insert(*name, value.clone());
+        }
+    }
     let head = Head {
         status: response.status(),
-        headers: answer_headers(response.headers(), &received.transport.judged, route.settings.pass_auth),
+        headers,
     };
     if is_event_stream(response.headers())
         && let Some(events) = call.stream(&exchange, &head)

@@ -6,6 +6,7 @@ use super::concatenated;
 use super::denial::{Denial, Stage};
 use super::json::Json;
 use super::judged_units::{self, Digest, Known, LONG_ID, beginning, has_long_id};
+use super::relay::Follow;
 use super::route::Route;
 use super::settings::StreamMode;
 use super::sse::Event;
@@ -107,75 +108,6 @@ impl<'r, D: Dialect> Hold<'r, D> {
         }
     }
 
-    /// Takes an event; gives what may go on. `waiting` are the bytes of one that has not arrived whole.
-    pub(super) async fn take(&mut self, event: Event, waiting: usize) -> Result<Vec<Event>, Last> {
-        let bytes = unfolded_as_tree(event.data.as_bytes()) + event.name.len();
-        if let Err(fault) = self.room.take(self.held_bytes.saturating_add(bytes + waiting)).await {
-            return Err(self.broken(&fault.to_string()));
-        }
-        let mut value = match self.dialect.read(&event) {
-            Ok(value) => value,
-            Err(why) => return Err(self.broken(&why)),
-        };
-        if has_long_id(&value) {
-            return Err(self.broken(&format!("the agent behind the gateway sent {LONG_ID}")));
-        }
-        let completes = self.dialect.completes(&value);
-        let scope = self.dialect.scope();
-        self.begin_chain(scope.as_deref());
-        self.route.judged.renew(scope.as_deref(), &mut value);
-        let lines = self.lines_of(&event);
-        let known = match &lines {
-            Some(lines) if !judged_units::is_bare(lines) => Known::New,
-            Some(_) | None => self.route.judged.known(self.chain, &value),
-        };
-        let observes = self.route.settings.stream_mode == StreamMode::Observe;
-        match known {
-            // What says nothing overtakes what is held, unless it says that something is whole.
-            Known::Bare if self.held.is_empty() || !completes => {
-                self.admit_identifiers(&value, lines).await?;
-                return Ok(vec![self.dialect.write(&event, &value)]);
-            }
-            Known::Released if self.held.is_empty() && !observes => {
-                let question = self.dialect.question(vec![value.clone()]);
-                if let Err(denial) = self.route.verdicts.record(&question).await {
-                    return Err(self.denied(&denial));
-                }
-                self.admit_identifiers(&Json::Null, lines).await?;
-                self.see(judged_units::identifiers(&value));
-                self.pass(scope.as_deref(), &value, &value);
-                return Ok(vec![self.dialect.write(&event, &value)]);
-            }
-            Known::Bare | Known::Released | Known::New => {}
-        }
-        self.held_bytes += bytes;
-        let size = event.data.len() + event.name.len();
-        if let Some(value) = lines {
-            self.held.push(Held { event: None, value });
-        }
-        let event = Some(event);
-        self.held.push(Held { event, value });
-        let most = match self.route.settings.stream_mode {
-            StreamMode::Event | StreamMode::Observe => 0,
-            StreamMode::Window => WINDOW_BYTES.min(self.route.settings.hold_bytes),
-            StreamMode::Hold => self.route.settings.hold_bytes,
-        };
-        self.held_size += size;
-        if completes || self.held_size >= most || self.held.len() >= MOST_HELD {
-            self.release().await
-        } else {
-            Ok(Vec::new())
-        }
-    }
-
-    /// Takes room for an event that has not arrived whole.
-    pub(super) async fn wait_for(&mut self, waiting: usize) -> Result<(), Last> {
-        match self.room.take(self.held_bytes.saturating_add(waiting)).await {
-            Ok(()) => Ok(()),
-            Err(fault) => Err(self.broken(&fault.to_string())),
-        }
-    }
-
     /// The chain of a stream begins with the first event of which the task is known. One that said something before belongs to nobody.
     fn begin_chain(&mut self, scope: Option<&str>) {
         if self.chain.is_none() && !self.is_anonymous {
@@ -231,7 +163,9 @@ impl<'r, D: Dialect> Hold<'r, D> {
                 self.route.observe(question);
                 Ok(None)
             }
-            StreamMode::Hold | StreamMode::Event | StreamMode::Window => self.route.ask_rules(&question).await,
+            StreamMode::Hold | StreamMode::Event | StreamMode::Window | StreamMode::Flow => {
+                self.route.ask_rules(&question).await
+            }
         };
         match ruling {
             Ok(None) => {
@@ -250,61 +184,9 @@ impl<'r, D: Dialect> Hold<'r, D> {
         self.seen.extend(identifiers.into_iter().take(MOST_SEEN));
     }
 
-    /// Judges what is held.
-    pub(super) async fn release(&mut self) -> Result<Vec<Event>, Last> {
-        let held = std::mem::take(&mut self.held);
-        (self.held_bytes, self.held_size) = (0, 0);
-        if held.is_empty() {
-            return Ok(Vec::new());
-        }
-        let (events, values): (Vec<Option<Event>>, Vec<Json>) =
-            held.into_iter().map(|held| (held.event, held.value)).unzip();
-        let (joined, led) = self.joined(&values);
-        let question = self.dialect.question(joined);
-        let ruling = if self.route.settings.stream_mode == StreamMode::Observe {
-            self.route.observe(question);
-            Ok(None)
-        } else {
-            self.route.settle(&question).await
-        };
-        let became = match ruling {
-            Ok(None) => Some(values.clone()),
-            Ok(Some(params)) => self.unjoined(params, &values, led),
-            Err(denial) => return Err(self.denied(&denial)),
-        };
-        let changes_lines = |became: &Vec<Json>| {
-            let pairs = events.iter().zip(values.iter().zip(became));
-            pairs
-                .filter(|(event, _)| event.is_none())
-                .any(|(_, (before, after))| before != after)
-        };
-        let Some(became) = became.filter(|became| !changes_lines(became)) else {
-            return Err(self.denied(&Denial::unmodifiable(Stage::Response)));
-        };
-        let scope = self.dialect.scope();
-        let mut released = Vec::with_capacity(events.len());
-        for ((event, value), became) in events.iter().zip(&values).zip(&became) {
-            match event {
-                Some(event) => {
-                    self.pass(scope.as_deref(), value, became);
-                    self.remember_ends(&mut became.clone());
-                    self.see(judged_units::identifiers(value));
-                    released.push(self.dialect.write(event, became));
-                }
-                None => self.see(judged_units::identifiers(value)),
-            }
-        }
-        Ok(released)
-    }
-
     fn denied(&mut self, denial: &Denial) -> Last {
         self.held.clear();
         self.dialect.end_denied(denial)
-    }
-
-    pub(super) fn broken(&mut self, why: &str) -> Last {
-        self.held.clear();
-        self.dialect.end_broken(why)
     }
 
     /// The values as they are judged: in the place of the first piece of each running text the whole of it, after the end of what was
@@ -375,8 +257,135 @@ impl<'r, D: Dialect> Hold<'r, D> {
     }
 }
 
+impl<D: Dialect + Sync> Follow for Hold<'_, D> {
+    /// Takes an event; gives what may go on. `waiting` are the bytes of one that has not arrived whole.
+    async fn take(&mut self, event: Event, waiting: usize) -> Result<Vec<Event>, Last> {
+        let bytes = unfolded_as_tree(event.data.as_bytes()) + event.name.len();
+        if let Err(fault) = self.room.take(self.held_bytes.saturating_add(bytes + waiting)).await {
+            return Err(self.broken(&fault.to_string()));
+        }
+        let mut value = match self.dialect.read(&event) {
+            Ok(value) => value,
+            Err(why) => return Err(self.broken(&why)),
+        };
+        if has_long_id(&value) {
+            return Err(self.broken(&format!("the agent behind the gateway sent {LONG_ID}")));
+        }
+        let completes = self.dialect.completes(&value);
+        let scope = self.dialect.scope();
+        self.begin_chain(scope.as_deref());
+        self.route.judged.renew(scope.as_deref(), &mut value);
+        let lines = self.lines_of(&event);
+        let known = match &lines {
+            Some(lines) if !judged_units::is_bare(lines) => Known::New,
+            Some(_) | None => self.route.judged.known(self.chain, &value),
+        };
+        let observes = self.route.settings.stream_mode == StreamMode::Observe;
+        match known {
+            // What says nothing overtakes what is held, unless it says that something is whole.
+            Known::Bare if self.held.is_empty() || !completes => {
+                self.admit_identifiers(&value, lines).await?;
+                return Ok(vec![self.dialect.write(&event, &value)]);
+            }
+            Known::Released if self.held.is_empty() && !observes => {
+                let question = self.dialect.question(vec![value.clone()]);
+                if let Err(denial) = self.route.verdicts.record(&question).await {
+                    return Err(self.denied(&denial));
+                }
+                self.admit_identifiers(&Json::Null, lines).await?;
+                self.see(judged_units::identifiers(&value));
+                self.pass(scope.as_deref(), &value, &value);
+                return Ok(vec![self.dialect.write(&event, &value)]);
+            }
+            Known::Bare | Known::Released | Known::New => {}
+        }
+        self.held_bytes += bytes;
+        let size = event.data.len() + event.name.len();
+        if let Some(value) = lines {
+            self.held.push(Held { event: None, value });
+        }
+        let event = Some(event);
+        self.held.push(Held { event, value });
+        let most = match self.route.settings.stream_mode {
+            StreamMode::Event | StreamMode::Observe | StreamMode::Flow => 0,
+            StreamMode::Window => WINDOW_BYTES.min(self.route.settings.hold_bytes),
+            StreamMode::Hold => self.route.settings.hold_bytes,
+        };
+        self.held_size += size;
+        if completes || self.held_size >= most || self.held.len() >= MOST_HELD {
+            self.release().await
+        } else {
+            Ok(Vec::new())
+        }
+    }
+
+    /// Takes room for an event that has not arrived whole.
+    async fn wait_for(&mut self, waiting: usize) -> Result<(), Last> {
+        match self.room.take(self.held_bytes.saturating_add(waiting)).await {
+            Ok(()) => Ok(()),
+            Err(fault) => Err(self.broken(&fault.to_string())),
+        }
+    }
+
+    /// Judges what is held.
+    async fn release(&mut self) -> Result<Vec<Event>, Last> {
+        let held = std::mem::take(&mut self.held);
+        (self.held_bytes, self.held_size) = (0, 0);
+        if held.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (events, values): (Vec<Option<Event>>, Vec<Json>) =
+            held.into_iter().map(|held| (held.event, held.value)).unzip();
+        let (joined, led) = self.joined(&values);
+        let question = self.dialect.question(joined);
+        let ruling = if self.route.settings.stream_mode == StreamMode::Observe {
+            self.route.observe(question);
+            Ok(None)
+        } else {
+            self.route.settle(&question).await
+        };
+        let became = match ruling {
+            Ok(None) => Some(values.clone()),
+            Ok(Some(params)) => self.unjoined(params, &values, led),
+            Err(denial) => return Err(self.denied(&denial)),
+        };
+        let changes_lines = |became: &Vec<Json>| {
+            let pairs = events.iter().zip(values.iter().zip(became));
+            pairs
+                .filter(|(event, _)| event.is_none())
+                .any(|(_, (before, after))| before != after)
+        };
+        let Some(became) = became.filter(|became| !changes_lines(became)) else {
+            return Err(self.denied(&Denial::unmodifiable(Stage::Response)));
+        };
+        let scope = self.dialect.scope();
+        let mut released = Vec::with_capacity(events.len());
+        for ((event, value), became) in events.iter().zip(&values).zip(&became) {
+            match event {
+                Some(event) => {
+                    self.pass(scope.as_deref(), value, became);
+                    self.remember_ends(&mut became.clone());
+                    self.see(judged_units::identifiers(value));
+                    released.push(self.dialect.write(event, became));
+                }
+                None => self.see(judged_units::identifiers(value)),
+            }
+        }
+        Ok(released)
+    }
+
+    fn broken(&mut self, why: &str) -> Last {
+        self.held.clear();
+        self.dialect.end_broken(why)
+    }
+}
+
 /// Judges a list of events that is there as a whole, as a stream of them would be; gives what may be shown, and whether that is all.
-pub(super) async fn judge_list<D: Dialect>(route: &Route, dialect: D, events: VecDeque<Event>) -> (Vec<Event>, bool) {
+pub(super) async fn judge_list<D: Dialect + Sync>(
+    route: &Route,
+    dialect: D,
+    events: VecDeque<Event>,
+) -> (Vec<Event>, bool) {
     let mut hold = Hold::new(route, dialect);
     let mut shown = Vec::new();
     for event in events {

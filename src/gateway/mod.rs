@@ -39,6 +39,7 @@ mod answer;
 mod body;
 mod cancel_upstream;
 mod card;
+mod chat;
 mod concatenated;
 mod credentials;
 mod denial;

@@ -9,7 +9,7 @@ use super::own::{self, Desk};
 use super::receive::Received;
 use super::route::Route;
 use super::settings::Protocol;
-use super::{a2a, agent_protocol, agentvault, mcp};
+use super::{a2a, agent_protocol, agentvault, chat, mcp};
 
 /// A line of the table.
 pub struct Entry {
@@ -22,7 +22,7 @@ pub struct Entry {
 }
 
 /// Every protocol.
-pub static PROTOCOLS: [Entry; 4] = [
+pub static PROTOCOLS: [Entry; 6] = [
     Entry {
         protocol: Protocol {
             name: "a2a",
@@ -32,6 +32,9 @@ pub static PROTOCOLS: [Entry; 4] = [
             cards: &["/.well-known/agent-card.json", "/.well-known/agent.json"],
             probes: &["/.well-known/agent-card.json", "/.well-known/agent.json"],
             only_calls: false,
+            is_model: false,
+            passed: &[],
+            answered: &[],
         },
         serve: |route, received| Box::pin(a2a::serve(route, received)),
         serve_own: |desk, received| Box::pin(own::a2a::serve(desk, received)),
@@ -45,6 +48,9 @@ pub static PROTOCOLS: [Entry; 4] = [
             cards: &["/agent-card.json"],
             probes: &["/agent-card.json", ""],
             only_calls: false,
+            is_model: false,
+            passed: &[],
+            answered: &[],
         },
         serve: |route, received| Box::pin(agentvault::serve(route, received)),
         serve_own: |desk, received| Box::pin(own::agentvault::serve(desk, received)),
@@ -58,6 +64,9 @@ pub static PROTOCOLS: [Entry; 4] = [
             cards: &[],
             probes: &["/", "/_discovery", "/describe"],
             only_calls: false,
+            is_model: false,
+            passed: &[],
+            answered: &[],
         },
         serve: |route, received| Box::pin(agent_protocol::serve(route, received)),
         serve_own: |desk, received| Box::pin(own::agent_protocol::serve(desk, received)),
@@ -71,9 +80,54 @@ pub static PROTOCOLS: [Entry; 4] = [
             cards: &[],
             probes: &[""],
             only_calls: true,
+            is_model: false,
+            passed: &[],
+            answered: &[],
         },
         serve: |route, received| Box::pin(mcp::serve(route, received)),
         // Without a server behind it there is nobody to answer, and the exchange says so.
         serve_own: |desk, received| Box::pin(mcp::serve(desk.route, received)),
+    },
+    Entry {
+        protocol: Protocol {
+            name: "openai",
+            denies_as_task: false,
+            gives_tokens: false,
+            notifies: false,
+            cards: &[],
+            only_calls: false,
+            probes: &["/v1/models"],
+            is_model: true,
+            passed: &[
+                "openai-organization",
+                "openai-project",
+                "openai-beta",
+                "idempotency-key",
+            ],
+            answered: &["x-request-id", "openai-version", "retry-after-ms", "x-should-retry"],
+        },
+        serve: |route, received| Box::pin(chat::serve_openai(route, received)),
+        serve_own: |_, _| Box::pin(async { chat::no_model() }),
+    },
+    Entry {
+        protocol: Protocol {
+            name: "anthropic",
+            denies_as_task: false,
+            gives_tokens: false,
+            notifies: false,
+            cards: &[],
+            only_calls: false,
+            probes: &["/v1/models"],
+            is_model: true,
+            passed: &["anthropic-version", "anthropic-beta", "idempotency-key"],
+            answered: &[
+                "request-id",
+                "anthropic-organization-id",
+                "retry-after-ms",
+                "x-should-retry",
+            ],
+        },
+        serve: |route, received| Box::pin(chat::serve_anthropic(route, received)),
+        serve_own: |_, _| Box::pin(async { chat::no_model() }),
     },
 ];

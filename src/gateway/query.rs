@@ -1,5 +1,7 @@
 //! Queries of addresses: read once, judged with the rest, and written anew from what was read.
 
+use crate::wire::is_identifier;
+
 /// The pairs of a query.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Query(Vec<(String, String)>);
@@ -32,6 +34,12 @@ impl Query {
     pub(super) fn says(&self, name: &str) -> Option<bool> {
         let value = self.get(name)?;
         Some(value.eq_ignore_ascii_case("true") || value == "1")
+    }
+
+    /// The pairs that are identifiers: what else there is may hold words.
+    pub(super) fn only_identifiers(&self) -> Self {
+        let is_plain = |(name, value): &&(String, String)| is_identifier(name) && is_identifier(value);
+        Self(self.0.iter().filter(is_plain).cloned().collect())
     }
 
     /// The text that goes on; `None` where there is nothing in it.

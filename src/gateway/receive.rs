@@ -241,10 +241,10 @@ fn known_caller(route: &Route, headers: &HeaderMap) -> Option<[u8; 32]> {
         scheme.eq_ignore_ascii_case(b"bearer ").then_some(key)
     });
     let own = headers.get("x-guardian-key").map(http::HeaderValue::as_bytes);
-    let key = own
-        .or_else(|| headers.get("x-api-key").map(http::HeaderValue::as_bytes))
-        .or(bearer)?
-        .trim_ascii();
+    // What else a caller shows goes on to the model.
+    let only_own = route.settings.protocol.is_model && route.settings.pass_auth;
+    let shown = || headers.get("x-api-key").map(http::HeaderValue::as_bytes).or(bearer);
+    let key = own.or_else(|| shown().filter(|_| !only_own))?.trim_ascii();
     let digest: [u8; 32] = Sha256::digest(key).into();
     if keys.contains(&digest) {
         return Some(digest);

@@ -23,17 +23,59 @@ pub(super) trait Relayed: Send + Sync + Sized + 'static {
     fn relay(self, route: Arc<Route>, response: Response, out: Chunks) -> impl Future<Output = ()> + Send;
 }
 
-impl<D: Dialect + Sync + 'static> Relayed for D {
+impl<S: Streamed + Sized + 'static> Relayed for S {
     async fn relay(self, route: Arc<Route>, response: Response, out: Chunks) {
         relay(route, response, self, out).await;
     }
 }
 
-/// Relays a stream whose events are held until they are judged.
-async fn relay<D: Dialect>(route: Arc<Route>, mut response: Response, dialect: D, out: Chunks) {
+/// What follows a stream: it takes each event, and says what goes on. An error holds the events with which the stream ends.
+pub(super) trait Follow: Send + Sync {
+    /// Takes an event; `waiting` are the bytes of one that has not arrived whole.
+    fn take(&mut self, event: Event, waiting: usize) -> impl Future<Output = Result<Vec<Event>, Vec<Event>>> + Send;
+
+    /// Takes room for an event that has not arrived whole.
+    fn wait_for(&mut self, waiting: usize) -> impl Future<Output = Result<(), Vec<Event>>> + Send;
+
+    /// What was held until the end of the stream.
+    fn release(&mut self) -> impl Future<Output = Result<Vec<Event>, Vec<Event>>> + Send;
+
+    /// How a stream ends that cannot be followed.
+    fn broken(&mut self, why: &str) -> Vec<Event>;
+}
+
+/// How streams of a protocol are followed. A [`Dialect`] is enough where events are held, judged and released in their order.
+pub(super) trait Streamed: Send + Sync {
+    /// What follows one.
+    type Follow<'r>: Follow
+    where
+        Self: 'r;
+
+    /// Begins to follow.
+    fn follow<'r>(self, route: &'r Route) -> Self::Follow<'r>
+    where
+        Self: 'r;
+}
+
+impl<D: Dialect + Sync> Streamed for D {
+    type Follow<'r>
+        = Hold<'r, D>
+    where
+        D: 'r;
+
+    fn follow<'r>(self, route: &'r Route) -> Hold<'r, D>
+    where
+        D: 'r,
+    {
+        Hold::new(route, self)
+    }
+}
+
+/// Relays a stream whose events are followed one by one.
+async fn relay<S: Streamed>(route: Arc<Route>, mut response: Response, stream: S, out: Chunks) {
     let mut relay = Relay {
         splitter: Splitter::new(route.settings.max_message_bytes),
-        hold: Hold::new(&route, dialect),
+        hold: stream.follow(&route),
         out,
     };
     loop {
@@ -55,13 +97,13 @@ async fn relay<D: Dialect>(route: Arc<Route>, mut response: Response, dialect: D
 /// A stream has come to its end, whatever it was.
 struct Ended;
 
-struct Relay<'r, D> {
+struct Relay<F> {
     splitter: Splitter,
-    hold: Hold<'r, D>,
+    hold: F,
     out: Chunks,
 }
 
-impl<D: Dialect> Relay<'_, D> {
+impl<F: Follow> Relay<F> {
     async fn take(&mut self, chunk: &[u8]) -> Result<(), Ended> {
         let events = match self.splitter.push(chunk) {
             Ok(events) => events,

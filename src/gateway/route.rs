@@ -9,6 +9,7 @@ use http::header::{AUTHORIZATION, COOKIE};
 use tokio::sync::Semaphore;
 use url::Url;
 
+use super::chat::Conversations;
 use super::denial::{Denial, Stage};
 use super::error::GatewayError;
 use super::json::{Json, object};
@@ -34,6 +35,8 @@ pub(super) struct Route {
     pub(super) upstream: Option<Upstream>,
     pub(super) verdicts: Verdicts,
     pub(super) judged: JudgedUnits,
+    /// What was judged of conversations with a model; under other settings it is judged again.
+    pub(super) conversations: Conversations,
     pub(super) webhooks: Webhooks,
     pub(super) tokens: Tokens,
     pub(super) kept: Kept,
@@ -110,6 +113,7 @@ impl Route {
             base,
             upstream,
             verdicts,
+            conversations: Conversations::default(),
             judged: before.map(|before| before.judged.renewed()).unwrap_or_default(),
             webhooks,
             tokens: before.map(|before| before.tokens.clone()).unwrap_or_default(),
@@ -130,8 +134,21 @@ impl Route {
     /// The headers of callers that go on unread, because the configuration says so.
     pub(super) fn passed_headers(&self) -> Vec<HeaderName> {
         let mut passed = self.settings.pass_headers.clone();
+        passed.extend(
+            self.settings
+                .protocol
+                .passed
+                .iter()
+                .copied()
+                .map(HeaderName::from_static),
+        );
         if self.settings.pass_auth {
-            passed.extend([AUTHORIZATION, COOKIE, HeaderName::from_static("x-api-key")]);
+            passed.extend([
+                AUTHORIZATION,
+                COOKIE,
+                HeaderName::from_static("x-api-key"),
+                HeaderName::from_static("api-key"),
+            ]);
         }
         passed
     }

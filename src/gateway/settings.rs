@@ -29,6 +29,12 @@ pub struct Protocol {
     pub(super) probes: &'static [&'static str],
     /// Whether it goes between an agent and its tools: the agent calls, and whole messages are all there is.
     pub only_calls: bool,
+    /// Whether it is the interface of a model: what callers show as their credentials is meant for that.
+    pub is_model: bool,
+    /// Headers of callers that go on unread.
+    pub(super) passed: &'static [&'static str],
+    /// Headers of answers that callers are given, where these are identifiers.
+    pub(super) answered: &'static [&'static str],
 }
 
 /// Whom a gateway guards.
@@ -70,6 +76,8 @@ pub enum StreamMode {
     Window,
     /// After they have gone on: nothing is stopped, everything is recorded.
     Observe,
+    /// Words of a model go on at once and are judged at the end of the answer; its calls are held until then.
+    Flow,
 }
 
 /// How a refused request is told.

@@ -197,6 +197,13 @@ const SEGMENTS: &[&str] = &[
     "_discovery",
     "mcp",
     "sse",
+    "completions",
+    "responses",
+    "messages",
+    "count_tokens",
+    "models",
+    "embeddings",
+    "moderations",
 ];
 
 /// What a path names beside the segments that the protocols define.

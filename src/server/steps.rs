@@ -78,7 +78,12 @@ async fn answer_batch(shared: &Arc<Shared>, caller: &Caller, items: Vec<Item>, p
     wire::encode_batch(batch::in_order(answers.into_iter().flatten()))
 }
 
-pub(super) async fn answer_one_of(shared: &Arc<Shared>, caller: &Caller, item: Item, permits: &Arc<Permits>) -> Vec<u8> {
+pub(super) async fn answer_one_of(
+    shared: &Arc<Shared>,
+    caller: &Caller,
+    item: Item,
+    permits: &Arc<Permits>,
+) -> Vec<u8> {
     // A step waits from when its turn comes.
     let deadline = Instant::now() + shared.settings.longest_wait;
     let answered = async {

@@ -160,7 +160,8 @@ pub(crate) async fn gateway(agent: &Agent, protocol: &str, more: &str) -> TestGu
 }
 
 pub(crate) fn config(agent: &Agent, protocol: &str, more: &str) -> String {
-    let direction = if more.contains("direction") {
+    // Of a model there is one direction.
+    let direction = if more.contains("direction") || ["openai", "anthropic"].contains(&protocol) {
         ""
     } else {
         "direction = \"egress\""

@@ -29,6 +29,8 @@ mod matrix;
 #[cfg(test)]
 mod mcp;
 #[cfg(test)]
+mod models;
+#[cfg(test)]
 mod notifications;
 #[cfg(test)]
 mod own;

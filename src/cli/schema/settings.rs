@@ -117,7 +117,7 @@ fn gateways() -> Vec<(&'static str, Said)> {
         ("gateways.direction", OneOf(vec!["egress", "ingress"])),
         (
             "gateways.stream_mode",
-            OneOf(vec!["hold", "event", "window", "observe"]),
+            OneOf(vec!["hold", "event", "window", "observe", "flow"]),
         ),
         ("gateways.hold_bytes", Between(1_024, 16 << 20)),
         ("gateways.deny_style", OneOf(vec!["error", "task"])),

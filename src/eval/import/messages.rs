@@ -100,7 +100,10 @@ fn content_of(document: &Json, result: &Outcome) -> Value {
     let texts: Option<Vec<&str>> = result.parts.iter().map(|part| part.value.as_str()).collect();
     match texts {
         Some(texts) => Value::String(texts.join("\n")),
-        None => document.at_place(&result.content_at).map(Value::from).unwrap_or_default(),
+        None => document
+            .at_place(&result.content_at)
+            .map(Value::from)
+            .unwrap_or_default(),
     }
 }
 

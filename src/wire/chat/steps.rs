@@ -46,7 +46,10 @@ impl Agent<'_> {
         };
         let content = Json::Array(parts.iter().map(part).collect());
         let message = object([("role", role.into()), ("content", content)]);
-        ("steps/message", object([("context", self.context()), ("message", message)]))
+        (
+            "steps/message",
+            object([("context", self.context()), ("message", message)]),
+        )
     }
 
     fn call(&self, call: &Call) -> (&'static str, Json) {
@@ -68,7 +71,10 @@ impl Agent<'_> {
         let params = object([
             ("context", self.context()),
             ("executionId", result.id.as_str().into()),
-            ("result", object([("outputs", outputs), ("isError", Json::Bool(result.failed))])),
+            (
+                "result",
+                object([("outputs", outputs), ("isError", Json::Bool(result.failed))]),
+            ),
         ]);
         ("steps/toolCallResult", params)
     }

@@ -7,7 +7,13 @@ fn methods(value: serde_json::Value) -> Vec<String> {
     let steps = steps(&[value.into()], &Under::default()).unwrap();
     steps
         .iter()
-        .map(|step| step.request().str_of("method").unwrap().trim_start_matches("steps/").to_owned())
+        .map(|step| {
+            step.request()
+                .str_of("method")
+                .unwrap()
+                .trim_start_matches("steps/")
+                .to_owned()
+        })
         .collect()
 }
 
@@ -15,8 +21,14 @@ fn methods(value: serde_json::Value) -> Vec<String> {
 fn every_form_becomes_steps() {
     const BOTH: [&str; 3] = ["message", "toolCallRequest", "toolCallResult"];
     assert_eq!(methods(json!("Hello")), ["message"]);
-    assert_eq!(methods(json!({"jsonrpc": "2.0", "id": 1, "method": "steps/message"})), ["message"]);
-    assert_eq!(methods(json!({"aos": [{"method": "steps/a"}, {"method": "steps/b"}]})), ["a", "b"]);
+    assert_eq!(
+        methods(json!({"jsonrpc": "2.0", "id": 1, "method": "steps/message"})),
+        ["message"]
+    );
+    assert_eq!(
+        methods(json!({"aos": [{"method": "steps/a"}, {"method": "steps/b"}]})),
+        ["a", "b"]
+    );
     let openai = json!({"messages": [
         {"role": "system", "content": "Help."}, {"role": "user", "content": "Delete it."},
         {"role": "assistant", "content": null, "tool_calls": [{"id": "c", "function": {"name": "rm", "arguments": "{}"}}]},
@@ -49,8 +61,18 @@ fn steps_can_be_read_and_tell_their_places() {
         {"role": "assistant", "content": "Yes.", "tool_calls": [
             {"id": "c", "function": {"name": "f", "arguments": "{\"a\": 1}"}}, {"id": "d", "custom": {"name": "g", "input": "free"}}]},
     ], "tools": [{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {"a": {}}}}}, {"type": "web_search"}]});
-    let steps = steps(&[log.clone().into()], &Under { session: "s".to_owned(), instructions: "Help.".to_owned() }).unwrap();
-    let places: Vec<String> = steps.iter().map(|step| step.place.clone().unwrap().to_string()).collect();
+    let steps = steps(
+        &[log.clone().into()],
+        &Under {
+            session: "s".to_owned(),
+            instructions: "Help.".to_owned(),
+        },
+    )
+    .unwrap();
+    let places: Vec<String> = steps
+        .iter()
+        .map(|step| step.place.clone().unwrap().to_string())
+        .collect();
     assert_eq!(
         places,
         [
@@ -66,7 +88,10 @@ fn steps_can_be_read_and_tell_their_places() {
         request.set("id", "1");
         let (_, step) = decode_step(request.write(), &crate::wire::Limits::default()).unwrap();
         assert_eq!(step.agent.as_ref().unwrap().tools.len(), 1);
-        let is_user = step.contents.iter().any(|content| content.origin == crate::model::Origin::User);
+        let is_user = step
+            .contents
+            .iter()
+            .any(|content| content.origin == crate::model::Origin::User);
         assert_eq!(is_user, request.write().contains("Look."), "{}", request.write());
     }
 }
@@ -79,14 +104,29 @@ fn edits_go_back_to_their_places() {
         {"role": "tool", "tool_call_id": "c", "content": "abc"},
     ]})
     .into();
-    let said: Vec<Said> = read(&log).messages.into_iter().flat_map(|message| message.said).collect();
-    let agent = Agent { name: "a", session: "s", instructions: "", tools: &[] };
+    let said: Vec<Said> = read(&log)
+        .messages
+        .into_iter()
+        .flat_map(|message| message.said)
+        .collect();
+    let agent = Agent {
+        name: "a",
+        session: "s",
+        instructions: "",
+        tools: &[],
+    };
     let mut became = log.clone();
     for said in &said {
         let (_, params) = agent.step(said);
         let masked = Json::parse(params.write().replace("abc", "***").as_bytes(), 64, 1_000).unwrap();
         write_back(&mut became, said, &masked).unwrap();
     }
-    assert_eq!(became.write(), log.write().replace("abc", "***").replace("\\\": ", "\\\":").replace(", \\\"n", ",\\\"n"));
+    assert_eq!(
+        became.write(),
+        log.write()
+            .replace("abc", "***")
+            .replace("\\\": ", "\\\":")
+            .replace(", \\\"n", ",\\\"n")
+    );
     assert_eq!(write_back(&mut became, &said[0], &Json::Null), None);
 }

@@ -139,12 +139,21 @@ enum Places {
 }
 
 fn read_log(log: &Json, under: &Under, steps: &mut Vec<Traced>, places: Places) {
-    let Log { mut instructions, tools, messages, .. } = read(log);
+    let Log {
+        mut instructions,
+        tools,
+        messages,
+        ..
+    } = read(log);
     if instructions.is_empty() {
         instructions.clone_from(&under.instructions);
     }
     let session = under.session.clone();
-    let head = Arc::new(Head { session, instructions, tools });
+    let head = Arc::new(Head {
+        session,
+        instructions,
+        tools,
+    });
     for said in messages.into_iter().flat_map(|message| message.said) {
         let place = match places {
             Places::Known => said.place().cloned(),

@@ -1,0 +1,336 @@
+//! Assembled: what the events of a stream say so far, as the whole answer that they make together.
+
+use std::collections::BTreeMap;
+
+use super::Api;
+use crate::gateway::json::{Json, object};
+
+/// An answer in the making.
+pub(super) struct Assembled {
+    api: Api,
+    /// `Null` until it begins.
+    pub(super) answer: Json,
+    /// What every event of Chat Completions repeats.
+    pub(super) head: Json,
+    /// Arguments of a call of Messages that are not whole.
+    partial: String,
+    /// Items of Responses that are whole.
+    done: Vec<Json>,
+    /// Items of Responses that were begun.
+    begun: usize,
+    /// How much of the words of each choice of Chat Completions the agent has been told.
+    told: BTreeMap<usize, usize>,
+}
+
+/// What an event does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// It says something, or nothing.
+    Says,
+    /// It begins a call, or the end: from here on everything is held.
+    Holds,
+    /// It begins words after thoughts: what was held may go on, unless there is a call in it.
+    Frees,
+    /// It is the last one.
+    Ends,
+    /// It tells of an error, and is the last one.
+    Fails,
+}
+
+/// A stream that a client would understand in another way than it was judged.
+const ODD: &str = "the model behind the gateway sent events that do not fit together";
+
+impl Assembled {
+    pub(super) fn new(api: Api) -> Self {
+        Self {
+            api,
+            answer: Json::Null,
+            head: Json::Null,
+            partial: String::new(),
+            done: Vec::new(),
+            begun: 0,
+            told: BTreeMap::new(),
+        }
+    }
+
+    /// Takes an event.
+    ///
+    /// # Errors
+    ///
+    /// When it does not fit to those before it.
+    pub(super) fn add(&mut self, event: &Json) -> Result<Step, &'static str> {
+        match self.api {
+            Api::Completions => self.add_chunk(event),
+            Api::Messages => self.add_block_event(event),
+            Api::Responses => self.add_item_event(event),
+        }
+    }
+
+    /// Blocks or items so far.
+    pub(super) fn blocks(&self) -> usize {
+        match self.api {
+            Api::Completions => 0,
+            Api::Messages => self.answer.get("content").map_or(0, |content| content.items().len()),
+            Api::Responses => self.begun,
+        }
+    }
+
+    /// Whether every choice has come to its end.
+    pub(super) fn is_whole(&self) -> bool {
+        let choices = self.answer.get("choices").map_or(&[][..], Json::items);
+        !choices.is_empty() && choices.iter().all(|choice| choice.str_of("finish_reason").is_some())
+    }
+
+    /// Notes that the agent was told what there is so far.
+    pub(super) fn tell(&mut self) {
+        let choices = self
+            .answer
+            .get("choices")
+            .map_or(&[][..], Json::items)
+            .iter()
+            .enumerate();
+        self.told = choices.map(|(at, choice)| (at, content(choice).len())).collect();
+    }
+
+    /// What the agent has not been told of the words of a choice.
+    pub(super) fn untold<'c>(&self, at: usize, choice: &'c Json) -> &'c str {
+        let told = self.told.get(&at).copied().unwrap_or_default();
+        content(choice).get(told..).unwrap_or_default()
+    }
+
+    fn add_chunk(&mut self, chunk: &Json) -> Result<Step, &'static str> {
+        if chunk.get("error").is_some_and(|error| *error != Json::Null) {
+            return Ok(Step::Fails);
+        }
+        if self.answer == Json::Null {
+            let Json::Object(members) = chunk else { return Err(ODD) };
+            let head = members
+                .iter()
+                .filter(|(name, _)| !matches!(name.as_str(), "choices" | "usage"));
+            self.head = Json::Object(head.cloned().collect());
+            self.answer = object([("choices", Json::Array(Vec::new()))]);
+        }
+        let mut step = Step::Says;
+        for (place, choice) in chunk.get("choices").map_or(&[][..], Json::items).iter().enumerate() {
+            let at = index_of(choice).unwrap_or(place);
+            let Some(Json::Array(choices)) = self.answer.get_mut("choices") else {
+                return Err(ODD);
+            };
+            if at > choices.len() + 16 {
+                return Err(ODD);
+            }
+            while choices.len() <= at {
+                let empty = object([("message", Json::Object(Vec::new())), ("finish_reason", Json::Null)]);
+                choices.push(empty);
+            }
+            let Some(whole) = choices.get_mut(at) else {
+                return Err(ODD);
+            };
+            if let (Some(delta @ Json::Object(_)), Some(message)) = (choice.get("delta"), whole.get_mut("message")) {
+                merge(message, delta)?;
+                let acts = |name| {
+                    delta
+                        .get(name)
+                        .is_some_and(|calls| *calls != Json::Null && *calls != Json::Array(Vec::new()))
+                };
+                if acts("tool_calls") || acts("function_call") {
+                    step = Step::Holds;
+                }
+            }
+            if let Some(reason @ Json::Text(_)) = choice.get("finish_reason") {
+                whole.set("finish_reason", reason.clone());
+                step = Step::Holds;
+            }
+        }
+        Ok(step)
+    }
+
+    fn add_block_event(&mut self, event: &Json) -> Result<Step, &'static str> {
+        let kind = event.str_of("type").unwrap_or_default();
+        if kind == "message_start" {
+            self.answer = event
+                .get("message")
+                .filter(|message| message.is_object())
+                .ok_or(ODD)?
+                .clone();
+            return Ok(Step::Says);
+        }
+        let at = event.get("index").and_then(number);
+        let mut blocks = match self.answer.get_mut("content") {
+            Some(Json::Array(blocks)) => Some(blocks),
+            _ => None,
+        };
+        match kind {
+            "error" => Ok(Step::Fails),
+            "content_block_start" => {
+                let (blocks, block) = (blocks.ok_or(ODD)?, event.get("content_block").ok_or(ODD)?);
+                if at != Some(blocks.len()) {
+                    return Err(ODD);
+                }
+                blocks.push(block.clone());
+                self.partial.clear();
+                let acts = block.str_of("type") == Some("tool_use");
+                Ok(if acts { Step::Holds } else { Step::Says })
+            }
+            "content_block_delta" => {
+                let blocks = blocks.take().ok_or(ODD)?;
+                let is_last = at.is_some_and(|at| at + 1 == blocks.len());
+                let (block, delta) = (
+                    blocks.last_mut().filter(|_| is_last).ok_or(ODD)?,
+                    event.get("delta").ok_or(ODD)?,
+                );
+                match delta.str_of("type") {
+                    Some("text_delta") => append(block, delta, "text"),
+                    Some("thinking_delta") => append(block, delta, "thinking"),
+                    Some("signature_delta") => append(block, delta, "signature"),
+                    Some("input_json_delta") => self.partial.push_str(delta.str_of("partial_json").unwrap_or_default()),
+                    Some(_) | None => {}
+                }
+                Ok(Step::Says)
+            }
+            "content_block_stop" => {
+                let partial = std::mem::take(&mut self.partial);
+                let block = blocks.and_then(|blocks| blocks.last_mut()).ok_or(ODD)?;
+                if !partial.is_empty() {
+                    let input = Json::parse(partial.as_bytes(), 128, 100_000);
+                    block.set("input", input.unwrap_or(Json::Text(partial)));
+                }
+                Ok(Step::Says)
+            }
+            "message_delta" => {
+                if let Some(Json::Object(members)) = event.get("delta") {
+                    members
+                        .iter()
+                        .for_each(|(name, value)| self.answer.set(name, value.clone()));
+                }
+                Ok(Step::Holds)
+            }
+            "message_stop" => Ok(Step::Ends),
+            _ => Ok(Step::Says),
+        }
+    }
+
+    fn add_item_event(&mut self, event: &Json) -> Result<Step, &'static str> {
+        match event.str_of("type").unwrap_or_default() {
+            "error" => Ok(Step::Fails),
+            "response.output_item.added" => {
+                self.begun += 1;
+                let kind = event.at(&["item", "type"]).and_then(Json::as_str).unwrap_or_default();
+                Ok(match kind {
+                    "message" => Step::Frees,
+                    // What runs where the model is runs already.
+                    "mcp_call"
+                    | "mcp_list_tools"
+                    | "web_search_call"
+                    | "file_search_call"
+                    | "code_interpreter_call"
+                    | "image_generation_call" => Step::Says,
+                    _ => Step::Holds,
+                })
+            }
+            "response.output_item.done" => {
+                self.done.push(event.get("item").ok_or(ODD)?.clone());
+                Ok(Step::Says)
+            }
+            "response.completed" | "response.incomplete" | "response.failed" => {
+                self.answer = event
+                    .get("response")
+                    .filter(|response| response.is_object())
+                    .ok_or(ODD)?
+                    .clone();
+                let output = self.answer.get("output").map_or(&[][..], Json::items);
+                // Some leave out of the end what they said before.
+                if output.is_empty() {
+                    self.answer.set("output", Json::Array(std::mem::take(&mut self.done)));
+                } else if !self
+                    .done
+                    .iter()
+                    .all(|item| output.iter().any(|told| is_same_call(item, told)))
+                {
+                    return Err(ODD);
+                }
+                Ok(Step::Ends)
+            }
+            _ => Ok(Step::Says),
+        }
+    }
+}
+
+/// Whether two items are no calls, or the same call.
+fn is_same_call(item: &Json, told: &Json) -> bool {
+    const SAID: [&str; 7] = ["type", "call_id", "name", "arguments", "input", "action", "operation"];
+    let acts = item.str_of("type").is_some_and(|kind| kind.ends_with("_call"));
+    !acts || SAID.iter().all(|name| item.get(name) == told.get(name))
+}
+
+fn content(choice: &Json) -> &str {
+    choice
+        .at(&["message", "content"])
+        .and_then(Json::as_str)
+        .unwrap_or_default()
+}
+
+fn number(value: &Json) -> Option<usize> {
+    match value {
+        Json::Number(digits) => digits.parse().ok(),
+        Json::Null | Json::Bool(_) | Json::Text(_) | Json::Array(_) | Json::Object(_) => None,
+    }
+}
+
+fn index_of(value: &Json) -> Option<usize> {
+    value.get("index").and_then(number)
+}
+
+fn append(block: &mut Json, delta: &Json, name: &str) {
+    let more = delta.str_of(name).unwrap_or_default();
+    match block.get_mut(name) {
+        Some(Json::Text(text)) => text.push_str(more),
+        Some(_) | None => block.set(name, more),
+    }
+}
+
+/// Members that are said once; some repeat them.
+const ONCE: [&str; 4] = ["id", "type", "role", "name"];
+
+/// Adds a piece of a message of Chat Completions to what is there, as clients do: texts go on, elements of lists have an index.
+fn merge(whole: &mut Json, delta: &Json) -> Result<(), &'static str> {
+    let Json::Object(members) = delta else { return Err(ODD) };
+    for (name, value) in members {
+        match (whole.get_mut(name), value) {
+            (_, Json::Null) => {}
+            (Some(Json::Text(text)), Json::Text(more)) if ONCE.contains(&name.as_str()) => {
+                if !more.is_empty() && text != more && !text.is_empty() {
+                    return Err(ODD);
+                }
+                if text.is_empty() {
+                    text.clone_from(more);
+                }
+            }
+            (Some(Json::Text(text)), Json::Text(more)) => text.push_str(more),
+            (Some(inner @ Json::Object(_)), Json::Object(_)) => merge(inner, value)?,
+            (Some(Json::Array(items)), Json::Array(more)) => merge_items(items, more)?,
+            (None | Some(Json::Null), Json::Array(more)) => {
+                let mut items = Vec::new();
+                merge_items(&mut items, more)?;
+                whole.set(name, Json::Array(items));
+            }
+            (_, value) => whole.set(name, value.clone()),
+        }
+    }
+    Ok(())
+}
+
+fn merge_items(items: &mut Vec<Json>, more: &[Json]) -> Result<(), &'static str> {
+    for item in more {
+        let begins = item.str_of("id").is_some_and(|id| !id.is_empty());
+        let at = index_of(item);
+        let known = items.iter().position(|known| index_of(known) == at);
+        match (at, known) {
+            // Without an index, what has an id begins.
+            (Some(_), Some(known)) => merge(items.get_mut(known).ok_or(ODD)?, item)?,
+            (None, _) if !begins && !items.is_empty() => merge(items.last_mut().ok_or(ODD)?, item)?,
+            (_, _) => items.push(item.clone()),
+        }
+    }
+    Ok(())
+}

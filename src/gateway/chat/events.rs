@@ -1,0 +1,221 @@
+//! Streams: words go on as they come, or are held; calls are held until all of the answer is judged.
+
+use std::sync::Arc;
+
+use super::Api;
+use super::assembled::{Assembled, Step};
+use super::exchange::Turn;
+use super::forms::Told;
+use super::retold::Retold;
+use crate::gateway::relay::{Follow, Streamed};
+use crate::gateway::route::Route;
+use crate::gateway::settings::StreamMode;
+use crate::gateway::sse::Event;
+use crate::gateway::upstream::Room;
+use crate::work::unfolded_as_tree;
+
+/// The stream that answers a request.
+pub(super) struct Events {
+    route: Arc<Route>,
+    turn: Turn,
+}
+
+impl Events {
+    pub(super) fn new(route: Arc<Route>, turn: Turn) -> Self {
+        Self { route, turn }
+    }
+}
+
+/// Follows one.
+pub(super) struct Following {
+    route: Arc<Route>,
+    turn: Turn,
+    assembled: Assembled,
+    held: Vec<Event>,
+    held_bytes: usize,
+    /// How many blocks had been told when events began to be held; `None` while they go on.
+    held_since: Option<usize>,
+    /// Whether what is held is no more than thoughts.
+    frees: bool,
+    /// The number of the last event that went on, where events have one.
+    told_number: usize,
+    /// Bytes of all events so far: what they make together is no larger.
+    taken: usize,
+    room: Room,
+    ended: bool,
+}
+
+impl Streamed for Events {
+    type Follow<'r> = Following;
+
+    fn follow<'r>(self, _: &'r Route) -> Following
+    where
+        Self: 'r,
+    {
+        let holds = self.route.settings.stream_mode == StreamMode::Hold;
+        Following {
+            assembled: Assembled::new(self.turn.api),
+            held: Vec::new(),
+            held_bytes: 0,
+            held_since: holds.then_some(0),
+            frees: false,
+            told_number: 0,
+            taken: 0,
+            room: self.route.room(),
+            ended: false,
+            route: self.route,
+            turn: self.turn,
+        }
+    }
+}
+
+const DONE: &str = "[DONE]";
+const TOO_LARGE: &str = "the model behind the gateway said more than may be held";
+const BROKE_OFF: &str = "the answer of the model behind the gateway broke off";
+
+impl Following {
+    fn holds_all(&self) -> bool {
+        self.route.settings.stream_mode == StreamMode::Hold
+    }
+
+    fn hold(&mut self, event: Event) {
+        self.held_bytes += event.data.len() + event.name.len();
+        self.held.push(event);
+    }
+
+    /// Judges the answer, and lets go what was held; or tells the rest of it anew, where it is another one now.
+    async fn finish(&mut self) -> Vec<Event> {
+        self.ended = true;
+        let held = std::mem::take(&mut self.held);
+        let before = &self.assembled.answer;
+        let judged = self.turn.judge(before).await;
+        let told = match self.held_since {
+            Some(blocks) if !self.holds_all() => Told::Blocks(blocks),
+            Some(_) | None => Told::Nothing,
+        };
+        let mut answer = before.clone();
+        let stopped = self.turn.api.apply(&mut answer, &judged, told, self.turn.structured);
+        self.route.count(if stopped { "denied_response" } else { "relayed" });
+        self.turn.remember(before, &judged, &answer);
+        if answer == *before {
+            return held;
+        }
+        let retold = Retold {
+            assembled: &self.assembled,
+            answer: &answer,
+            held: &held,
+            told: self.held_since.unwrap_or_default(),
+            number: self.told_number,
+        };
+        retold.events(self.turn.api)
+    }
+}
+
+impl Follow for Following {
+    async fn take(&mut self, event: Event, waiting: usize) -> Result<Vec<Event>, Vec<Event>> {
+        if self.ended {
+            return Ok(Vec::new());
+        }
+        if event.data == DONE && self.turn.api == Api::Completions {
+            self.hold(event);
+            return match self.assembled.is_whole() {
+                true => Ok(self.finish().await),
+                false => Err(self.broken(BROKE_OFF)),
+            };
+        }
+        let bytes = unfolded_as_tree(event.data.as_bytes());
+        self.taken += event.data.len();
+        let room = self
+            .room
+            .take(self.held_bytes + self.assembled.answer.bytes() + bytes + waiting)
+            .await;
+        if let Err(fault) = room {
+            return Err(self.broken(&fault.to_string()));
+        }
+        let value = match self.route.parse(event.data.as_bytes()) {
+            Ok(value) if value.is_object() => value,
+            Ok(_) | Err(_) => {
+                return Err(self.broken("the model behind the gateway sent an event that is not a JSON object"));
+            }
+        };
+        let blocks = self.assembled.blocks();
+        let step = match self.assembled.add(&value) {
+            Ok(step) => step,
+            Err(why) => return Err(self.broken(why)),
+        };
+        let is_call = value
+            .at(&["item", "type"])
+            .is_none_or(|kind| kind.as_str() != Some("reasoning"));
+        match step {
+            Step::Holds => {
+                if self.held_since.is_none() {
+                    (self.held_since, self.frees) = (Some(blocks), true);
+                }
+                self.frees &= !is_call;
+            }
+            Step::Frees if self.frees && !self.holds_all() => {
+                (self.held_since, self.frees, self.held_bytes) = (None, false, 0);
+                let mut freed = std::mem::take(&mut self.held);
+                freed.push(event);
+                self.told_number = Retold::number_of(&value).unwrap_or(self.told_number);
+                return Ok(freed);
+            }
+            Step::Fails => {
+                self.ended = true;
+                self.route.count("fault");
+                self.held.clear();
+                return Err(vec![event]);
+            }
+            Step::Says | Step::Frees | Step::Ends => {}
+        }
+        if step == Step::Ends {
+            self.held_since = self.held_since.or(Some(blocks));
+            self.hold(event);
+            return Ok(self.finish().await);
+        }
+        if self.held_since.is_none() {
+            self.assembled.tell();
+            self.told_number = Retold::number_of(&value).unwrap_or(self.told_number);
+            return Ok(vec![event]);
+        }
+        self.hold(event);
+        if self.held_bytes > self.route.settings.max_message_bytes {
+            return Err(self.broken(TOO_LARGE));
+        }
+        Ok(Vec::new())
+    }
+
+    async fn wait_for(&mut self, waiting: usize) -> Result<(), Vec<Event>> {
+        let bytes = self.held_bytes + self.assembled.answer.bytes() + waiting;
+        match self.room.take(bytes).await {
+            Ok(()) => Ok(()),
+            Err(fault) => Err(self.broken(&fault.to_string())),
+        }
+    }
+
+    async fn release(&mut self) -> Result<Vec<Event>, Vec<Event>> {
+        if self.ended {
+            return Ok(Vec::new());
+        }
+        // Some end their streams without saying so.
+        match self.turn.api == Api::Completions && self.assembled.is_whole() {
+            true => Ok(self.finish().await),
+            false => Err(self.broken(BROKE_OFF)),
+        }
+    }
+
+    fn broken(&mut self, why: &str) -> Vec<Event> {
+        self.held.clear();
+        if std::mem::replace(&mut self.ended, true) {
+            return Vec::new();
+        }
+        self.route.count("fault");
+        let body = self.turn.api.error_body(&format!("[guardian] {why}"), None);
+        let error = match self.turn.api {
+            Api::Completions => Event::of(body.write()),
+            Api::Messages => Event::named("error", body.write()),
+            Api::Responses => Event::named("error", super::retold::error_event(&body, self.told_number + 1).write()),
+        };
+        vec![error]
+    }
+}

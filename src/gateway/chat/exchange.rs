@@ -1,0 +1,310 @@
+//! A call of an agent on its way to the model, and the answer on its way back.
+
+use std::sync::Arc;
+
+use http::header::AUTHORIZATION;
+use http::{HeaderMap, StatusCode};
+
+use super::conversations::{Became, Conversation, Known, Named, Stored, beginning, next};
+use super::events::Events;
+use super::judging::{Bench, Fate};
+use super::{Api, Op};
+use crate::gateway::answer::Answer;
+use crate::gateway::denial::{Denial, Stage};
+use crate::gateway::exchange::{Exchange, Head, Outgoing, Protocol};
+use crate::gateway::json::Json;
+use crate::gateway::judged_units::Digest;
+use crate::gateway::receive::Received;
+use crate::gateway::route::Route;
+use crate::gateway::slow_answer::{Awaited, Opened};
+use crate::gateway::upstream::json_body;
+use crate::wire::chat::{self, RunBy, Said, Who};
+use crate::wire::is_identifier;
+
+/// The header with which agents name a session.
+const SESSION: &str = "x-guardian-session";
+
+/// What an agent asks for.
+pub(super) struct Call {
+    api: Api,
+    op: Op,
+    /// `Null` where there is none.
+    body: Json,
+    /// The caller, as a hash of its key and of the session that it names.
+    caller: Digest,
+    session: Option<String>,
+    /// What the answer goes on from; `None` until the request is admitted.
+    opened: Option<Turn>,
+}
+
+/// A conversation whose request was admitted: the answer goes on from here.
+#[derive(Clone)]
+pub(super) struct Turn {
+    pub(super) api: Api,
+    pub(super) bench: Bench,
+    /// The end of what was said so far.
+    pub(super) end: Digest,
+    /// Under which name a stored conversation goes on, where the request names one.
+    stored_as: Option<Digest>,
+    caller: Digest,
+    /// Whether the caller expects words in a form of its own: what stands for a denied call is then a refusal.
+    pub(super) structured: bool,
+}
+
+impl Call {
+    pub(super) fn new(api: Api, op: Op, body: Json, received: &Received) -> Self {
+        let header = |name: &str| {
+            received
+                .headers
+                .get(name)
+                .map(http::HeaderValue::as_bytes)
+                .unwrap_or_default()
+        };
+        let named = received.headers.get(SESSION).and_then(|value| value.to_str().ok());
+        let session = named.filter(|name| is_identifier(name)).map(str::to_owned);
+        let shown = received.caller.unwrap_or_default();
+        let own = session.as_deref().unwrap_or_default().as_bytes();
+        let caller = beginning(&[
+            &shown,
+            header(AUTHORIZATION.as_str()),
+            header("x-api-key"),
+            header("api-key"),
+            own,
+        ]);
+        Self {
+            api,
+            op,
+            body,
+            caller,
+            session,
+            opened: None,
+        }
+    }
+
+    /// What of the conversation stands where the model is: the name under which it is remembered here.
+    fn stored_before(&self) -> Option<Digest> {
+        let conversation = self.body.get("conversation");
+        let id = conversation.and_then(|named| named.as_str().or_else(|| named.str_of("id")));
+        let id = id.or_else(|| self.body.str_of("previous_response_id"))?;
+        Some(stored_name(self.caller, id))
+    }
+
+    /// The name under which the conversation goes on, where it keeps one name.
+    fn stored_as(&self) -> Option<Digest> {
+        self.body.get("conversation").and_then(|_| self.stored_before())
+    }
+
+    /// Judges what is new in the request, and puts what was judged before into the form that it got.
+    async fn admit_words(&mut self, route: &Arc<Route>) -> Result<(), Denial> {
+        let log = chat::read(&self.body);
+        let stored = self.stored_before().and_then(|id| route.conversations.stored(id));
+        let start = stored.as_ref().map_or(self.caller, |stored| stored.end);
+        let all: Vec<&Said> = log.messages.iter().flat_map(|message| &message.said).collect();
+        let mut chain = Vec::with_capacity(all.len());
+        for said in &all {
+            chain.push(next(chain.last().copied().unwrap_or(start), said));
+        }
+        let named = if self.session.is_some() { Named::Yes } else { Named::No };
+        let Known { conversation, became } = route.conversations.known(&chain, named);
+        let conversation = conversation.or_else(|| stored.as_ref().map(|stored| Arc::clone(&stored.conversation)));
+        let own = || self.session.clone().unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
+        let bench = Bench {
+            route: Arc::clone(route),
+            conversation: conversation.unwrap_or_else(|| Conversation::new(own())),
+            instructions: log.instructions.as_str().into(),
+            tools: log.tools.clone().into(),
+        };
+        bench.admit_hosted(&log).await?;
+        let mut became = became.into_iter();
+        for (said, end) in all.into_iter().zip(&chain) {
+            let became = match became.next() {
+                Some(became) => became,
+                None => {
+                    let became = admit_one(&bench, said).await?;
+                    route.conversations.remember(*end, &bench.conversation, became.clone());
+                    became
+                }
+            };
+            self.put(said, &became)?;
+        }
+        if let Some(stored) = &stored {
+            self.api.answer_stopped_calls(&mut self.body, &stored.results);
+        }
+        self.opened = Some(Turn {
+            api: self.api,
+            bench,
+            end: chain.last().copied().unwrap_or(start),
+            stored_as: self.stored_as(),
+            caller: self.caller,
+            structured: self.api.wants_structure(&self.body),
+        });
+        Ok(())
+    }
+
+    /// Puts what a piece became into its place.
+    fn put(&mut self, said: &Said, became: &Became) -> Result<(), Denial> {
+        let unmodifiable = || Denial::unmodifiable(Stage::Request);
+        match (became, said) {
+            (Became::Same, _) => Ok(()),
+            (Became::Edited(params), _) => chat::write_back(&mut self.body, said, params).ok_or_else(unmodifiable),
+            (Became::Denied(words), Said::Result(result)) => self
+                .api
+                .replace_result(&mut self.body, result, words)
+                .ok_or_else(unmodifiable),
+            (Became::Denied(_), _) => Err(unmodifiable()),
+        }
+    }
+}
+
+/// What a request may not say is refused, or replaced where the model expects a result. What the agent says of itself has happened: it is
+/// judged for what comes after it.
+async fn admit_one(bench: &Bench, said: &Said) -> Result<Became, Denial> {
+    let fate = bench.judge(said, Stage::Request).await;
+    match (said, fate) {
+        (_, Fate::Same) => Ok(Became::Same),
+        (Said::Words { who: Who::User, .. }, Fate::Denied(denial)) => Err(denial),
+        (Said::Result(result), Fate::Denied(denial)) if result.run_by == RunBy::Agent => {
+            // Without a verdict it may be asked again.
+            match denial.decision_id.is_empty() {
+                true => Err(denial),
+                false => Ok(Became::Denied(denial.text().into())),
+            }
+        }
+        (Said::Words { who: Who::User, .. }, Fate::Edited(params)) => Ok(Became::Edited(Arc::new(params))),
+        (Said::Result(result), Fate::Edited(params)) if result.run_by == RunBy::Agent => {
+            Ok(Became::Edited(Arc::new(params)))
+        }
+        (Said::Words { .. } | Said::Call(_) | Said::Result(_), Fate::Edited(_) | Fate::Denied(_)) => Ok(Became::Same),
+    }
+}
+
+fn stored_name(caller: Digest, id: &str) -> Digest {
+    beginning(&[&caller, b"stored", id.as_bytes()])
+}
+
+impl Turn {
+    /// Has an answer judged: what each piece of it comes to.
+    pub(super) async fn judge(&self, answer: &Json) -> Vec<(Said, Fate)> {
+        let said = chat::read(answer).messages.into_iter().flat_map(|message| message.said);
+        let mut judged = Vec::new();
+        for said in said {
+            let mut fate = self.bench.judge(&said, Stage::Response).await;
+            // What ran where the model is has happened.
+            let has_run = match &said {
+                Said::Words { .. } => false,
+                Said::Call(call) => call.run_by == RunBy::Provider,
+                Said::Result(_) => true,
+            };
+            if has_run {
+                fate = Fate::Same;
+            }
+            judged.push((said, fate));
+        }
+        judged
+    }
+
+    /// Remembers an answer as the agent got it: it comes back with the next request.
+    pub(super) fn remember(&self, before: &Json, judged: &[(Said, Fate)], answer: &Json) {
+        // Of several answers the agent goes on with one, which is judged with its next request.
+        if answer.get("choices").is_some_and(|choices| choices.items().len() != 1) {
+            return;
+        }
+        let conversations = &self.bench.route.conversations;
+        let mut end = self.end;
+        for said in chat::read(answer).messages.iter().flat_map(|message| &message.said) {
+            end = next(end, said);
+            conversations.remember(end, &self.bench.conversation, Became::Same);
+        }
+        if self.api != Api::Responses {
+            return;
+        }
+        let stored = Stored {
+            conversation: Arc::clone(&self.bench.conversation),
+            end,
+            results: self.api.results_of_stopped(before, judged).into(),
+        };
+        let own = answer.str_of("id").map(|id| stored_name(self.caller, id));
+        for name in [own, self.stored_as].into_iter().flatten() {
+            conversations.store(name, stored.clone());
+        }
+    }
+}
+
+impl Protocol for Call {
+    type Events = Events;
+
+    fn awaited(&self, _: &Arc<Route>) -> Awaited {
+        Awaited::Head
+    }
+
+    fn known(&self, _: &Exchange) -> Option<Opened<Events>> {
+        None
+    }
+
+    async fn admit(&mut self, exchange: &Exchange) -> Result<(), Denial> {
+        match self.op {
+            Op::Answer => self.admit_words(&exchange.route).await,
+            Op::Pass => Ok(()),
+        }
+    }
+
+    fn send(&mut self, received: &Received) -> Outgoing {
+        let body = std::mem::replace(&mut self.body, Json::Null);
+        Outgoing {
+            rest: received.rest.clone(),
+            query: received.query.only_identifiers().write(),
+            body: (body != Json::Null).then(|| json_body(&received.headers, body.write())),
+            headers: HeaderMap::new(),
+            to: None,
+        }
+    }
+
+    fn stream(&self, exchange: &Exchange, _: &Head) -> Option<Events> {
+        let turn = self.opened.clone()?;
+        Some(Events::new(Arc::clone(&exchange.route), turn))
+    }
+
+    fn read(&self, answer: Json) -> Result<Json, &'static str> {
+        Ok(answer)
+    }
+
+    async fn finish(&self, exchange: &Exchange, answer: Option<Json>, head: Head) -> Opened<Events> {
+        let route = &exchange.route;
+        let whole = |text: String| {
+            let mut answer = Answer::json(head.status, text);
+            answer.headers.extend(head.headers.clone());
+            Opened::Whole(answer)
+        };
+        let Some(mut answer) = answer else {
+            route.count("relayed");
+            return whole(String::new());
+        };
+        let Some(turn) = self.opened.as_ref().filter(|_| head.status.is_success()) else {
+            route.count("relayed");
+            return whole(answer.write());
+        };
+        if !self.api.is_answer(&answer) {
+            return self.fault(
+                route,
+                StatusCode::BAD_GATEWAY,
+                "the model behind the gateway gave something that is no answer",
+            );
+        }
+        let judged = turn.judge(&answer).await;
+        let before = answer.clone();
+        let stopped = self
+            .api
+            .apply(&mut answer, &judged, super::forms::Told::Nothing, turn.structured);
+        route.count(if stopped { "denied_response" } else { "relayed" });
+        turn.remember(&before, &judged, &answer);
+        whole(answer.write())
+    }
+
+    fn refused(&self, _: &Route, denial: &Denial) -> Opened<Events> {
+        Opened::Whole(self.api.denied(denial))
+    }
+
+    fn fault(&self, _: &Route, status: StatusCode, message: &str) -> Opened<Events> {
+        Opened::Whole(self.api.error(status, message))
+    }
+}

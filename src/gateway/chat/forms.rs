@@ -1,0 +1,291 @@
+//! The forms of each interface: errors, refusals, and what stands for what was denied.
+
+use http::{HeaderValue, StatusCode};
+use serde_json::json;
+
+use super::Api;
+use super::judging::Fate;
+use crate::gateway::answer::Answer;
+use crate::gateway::denial::{Denial, Stage};
+use crate::gateway::json::{Json, object};
+use crate::wire::Place;
+use crate::wire::chat::{self, Outcome, Said};
+
+/// What of an answer the agent has been told already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Told {
+    /// Nothing.
+    Nothing,
+    /// Its first blocks, of Chat Completions words: they can only be added to.
+    Blocks(usize),
+}
+
+/// Stands in an answer for a call that was taken out, until words do. No interface has such a value there.
+const STOPPED: Json = Json::Bool(false);
+
+impl Told {
+    /// Whether what stands here has been told.
+    fn includes(self, api: Api, place: &Place) -> bool {
+        match (self, api) {
+            (Told::Nothing, _) => false,
+            (Told::Blocks(_), Api::Completions) => true,
+            (Told::Blocks(told), Api::Messages | Api::Responses) => place.first_index().is_some_and(|at| at < told),
+        }
+    }
+}
+
+impl Api {
+    /// An error that is none of the model's. Clients do not send the request again.
+    pub(super) fn error(self, status: StatusCode, message: &str) -> Answer {
+        self.failed(status, &format!("[guardian] {message}"), None)
+    }
+
+    /// A refused request.
+    pub(super) fn denied(self, denial: &Denial) -> Answer {
+        self.failed(StatusCode::FORBIDDEN, &denial.text(), Some(denial))
+    }
+
+    fn failed(self, status: StatusCode, message: &str, denial: Option<&Denial>) -> Answer {
+        let mut answer = Answer::json(status, self.error_body(message, denial).write());
+        if status.is_client_error() {
+            answer
+                .headers
+                .insert("x-should-retry", HeaderValue::from_static("false"));
+        }
+        answer
+    }
+
+    /// The body of an error, and the data of an event that is one.
+    pub(super) fn error_body(self, message: &str, denial: Option<&Denial>) -> Json {
+        let kind = match (self, denial) {
+            (Api::Messages, Some(_)) => "permission_error",
+            (Api::Messages, None) => "api_error",
+            (Api::Completions | Api::Responses, Some(_)) => "policy_violation",
+            (Api::Completions | Api::Responses, None) => "guardian_error",
+        };
+        let code = if denial.is_some() {
+            "guardian_denied"
+        } else {
+            "guardian_error"
+        };
+        let mut body = match self {
+            Api::Messages => json!({"type": "error", "error": {"type": kind, "message": message}}),
+            Api::Completions | Api::Responses => {
+                json!({"error": {"message": message, "type": kind, "param": null, "code": code}})
+            }
+        };
+        if let (Some(denial), Some(body)) = (denial, body.as_object_mut()) {
+            body.extend(denial.data().as_object().cloned().unwrap_or_default());
+        }
+        body.into()
+    }
+
+    /// Whether this is an answer of the model.
+    pub(super) fn is_answer(self, answer: &Json) -> bool {
+        let list = match self {
+            Api::Completions => "choices",
+            Api::Responses => "output",
+            Api::Messages => "content",
+        };
+        matches!(answer.get(list), Some(Json::Array(_)))
+    }
+
+    /// Whether a request asks for words in a form of the caller's.
+    pub(super) fn wants_structure(self, request: &Json) -> bool {
+        let format = match self {
+            Api::Completions => request.get("response_format"),
+            Api::Responses => request.at(&["text", "format"]),
+            Api::Messages => request
+                .get("output_format")
+                .or_else(|| request.at(&["output_config", "format"])),
+        };
+        let kind = format.and_then(|format| format.str_of("type"));
+        kind.is_some_and(|kind| kind != "text")
+    }
+
+    /// Puts words in the place of what a tool gave. A call without a result is an error everywhere.
+    pub(super) fn replace_result(self, request: &mut Json, result: &Outcome, words: &str) -> Option<()> {
+        if result.content_at == result.place {
+            let kind = if self == Api::Responses { "input_text" } else { "text" };
+            *request.at_place_mut(&result.place)? = object([("type", kind.into()), ("text", words.into())]);
+            return Some(());
+        }
+        *request.at_place_mut(&result.content_at)? = words.into();
+        if self == Api::Messages {
+            request.at_place_mut(&result.place)?.set("is_error", Json::Bool(true));
+        }
+        Some(())
+    }
+
+    /// Puts what was judged into an answer; whether something was stopped. A denied call becomes words.
+    pub(super) fn apply(self, answer: &mut Json, judged: &[(Said, Fate)], told: Told, structured: bool) -> bool {
+        let (mut calls, mut further, mut stopped) = (Vec::new(), Vec::new(), false);
+        for (said, fate) in judged {
+            let is_told = matches!(said, Said::Words { .. }) && said.place().is_some_and(|at| told.includes(self, at));
+            let denial = match fate {
+                Fate::Same => continue,
+                Fate::Edited(params) if !is_told && chat::write_back(answer, said, params).is_some() => continue,
+                Fate::Edited(_) => Denial::unmodifiable(Stage::Response),
+                Fate::Denied(denial) => denial.clone(),
+            };
+            stopped = true;
+            match said {
+                Said::Call(call) => {
+                    if let Some(place) = answer.at_place_mut(&call.place) {
+                        *place = STOPPED;
+                        calls.push(denial.text());
+                    }
+                }
+                Said::Words { .. } if is_told && self != Api::Completions => further.push(denial.text()),
+                Said::Words { parts, .. } => {
+                    for (index, part) in parts.iter().enumerate() {
+                        let words = match (is_told, index) {
+                            (true, _) => format!("{}\n\n{}", part.value.as_str().unwrap_or_default(), denial.text()),
+                            (false, 0) => denial.text(),
+                            (false, _) => String::new(),
+                        };
+                        if let Some(place) = answer.at_place_mut(&part.place) {
+                            *place = words.into();
+                        }
+                    }
+                }
+                Said::Result(_) => {}
+            }
+        }
+        if !calls.is_empty() {
+            self.put_words(answer, &calls.join("\n"), structured);
+        }
+        if let (Told::Blocks(at), false) = (told, further.is_empty()) {
+            let name = if self == Api::Responses { "output" } else { "content" };
+            if let Some(Json::Array(blocks)) = answer.get_mut(name) {
+                blocks.insert(at.min(blocks.len()), self.words(&further.join("\n"), structured));
+            }
+        }
+        stopped
+    }
+
+    /// A block of these words, or an item.
+    fn words(self, words: &str, structured: bool) -> Json {
+        let block = match (self, structured) {
+            (Api::Messages | Api::Completions, _) => return object([("type", "text".into()), ("text", words.into())]),
+            (Api::Responses, true) => json!({"type": "refusal", "refusal": words}),
+            (Api::Responses, false) => json!({"type": "output_text", "text": words, "annotations": []}),
+        };
+        let id = format!("msg_{}", uuid::Uuid::new_v4().simple());
+        let message =
+            json!({"id": id, "type": "message", "status": "completed", "role": "assistant", "content": [block]});
+        message.into()
+    }
+
+    /// Puts words in the place of calls that were taken out.
+    fn put_words(self, answer: &mut Json, words: &str, structured: bool) {
+        match self {
+            Api::Completions => {
+                let Some(Json::Array(choices)) = answer.get_mut("choices") else {
+                    return;
+                };
+                choices
+                    .iter_mut()
+                    .for_each(|choice| put_into_choice(choice, words, structured));
+            }
+            Api::Messages => {
+                if let Some(Json::Array(content)) = answer.get_mut("content") {
+                    put_at_first(content, self.words(words, structured), |_| false);
+                }
+                let calls = answer.get("content").map_or(&[][..], Json::items);
+                let acts = calls.iter().any(|block| block.str_of("type") == Some("tool_use"));
+                if !acts && answer.str_of("stop_reason") == Some("tool_use") {
+                    answer.set("stop_reason", if structured { "refusal" } else { "end_turn" });
+                }
+            }
+            Api::Responses => {
+                if let Some(Json::Array(output)) = answer.get_mut("output") {
+                    // Thoughts that led to a call are not taken back without it.
+                    let is_thought = |item: &Json| item.str_of("type") == Some("reasoning");
+                    put_at_first(output, self.words(words, structured), is_thought);
+                }
+            }
+        }
+    }
+
+    /// The results that the model is told of calls that were taken out of an answer which is stored where it is.
+    pub(super) fn results_of_stopped(self, answer: &Json, judged: &[(Said, Fate)]) -> Vec<Json> {
+        let stopped = judged.iter().filter_map(|(said, fate)| match (said, fate) {
+            (Said::Call(call), Fate::Denied(denial)) => {
+                let kind = answer.at_place(&call.place)?.str_of("type")?;
+                Some(object([
+                    ("type", format!("{kind}_output").into()),
+                    ("call_id", call.id.as_str().into()),
+                    ("output", denial.text().into()),
+                ]))
+            }
+            _ => None,
+        });
+        stopped.collect()
+    }
+
+    /// Tells the model what became of calls that its agent never saw.
+    pub(super) fn answer_stopped_calls(self, request: &mut Json, results: &[Json]) {
+        if results.is_empty() {
+            return;
+        }
+        let mut input = results.to_vec();
+        match request.remove("input") {
+            Some(Json::Array(items)) => input.extend(items),
+            Some(text @ Json::Text(_)) => input.push(object([("role", "user".into()), ("content", text)])),
+            Some(_) | None => {}
+        }
+        request.set("input", Json::Array(input));
+    }
+}
+
+fn put_into_choice(choice: &mut Json, words: &str, structured: bool) {
+    let Some(message) = choice.get_mut("message") else {
+        return;
+    };
+    let mut lost = false;
+    if let Some(Json::Array(calls)) = message.get_mut("tool_calls") {
+        let before = calls.len();
+        calls.retain(|call| *call != STOPPED);
+        lost = calls.len() < before;
+        if calls.is_empty() {
+            message.remove("tool_calls");
+        }
+    }
+    if message.get("function_call") == Some(&STOPPED) {
+        message.remove("function_call");
+        lost = true;
+    }
+    if !lost {
+        return;
+    }
+    if structured {
+        message.set("refusal", words);
+    } else {
+        let said = message.str_of("content").filter(|said| !said.is_empty());
+        let said = said.map_or_else(|| words.to_owned(), |said| format!("{said}\n\n{words}"));
+        message.set("content", said);
+    }
+    let acts = message.get("tool_calls").is_some_and(|calls| !calls.items().is_empty());
+    let ended = choice.str_of("finish_reason");
+    if !acts && matches!(ended, Some("tool_calls" | "function_call")) {
+        choice.set("finish_reason", "stop");
+    }
+}
+
+/// Puts this in the place of the first call that was taken out of a list; with what stands directly before each and goes with it.
+fn put_at_first(items: &mut Vec<Json>, this: Json, goes_with: impl Fn(&Json) -> bool) {
+    let mut this = Some(this);
+    let mut kept: Vec<Json> = Vec::with_capacity(items.len());
+    for item in items.drain(..) {
+        if item != STOPPED {
+            kept.push(item);
+            continue;
+        }
+        while kept.last().is_some_and(&goes_with) {
+            kept.pop();
+        }
+        kept.extend(this.take());
+    }
+    *items = kept;
+}

@@ -1,0 +1,86 @@
+//! Judging: what is said in a conversation, as steps, one after the other.
+
+use std::sync::Arc;
+
+use super::conversations::Conversation;
+use crate::gateway::denial::{Denial, Stage};
+use crate::gateway::json::Json;
+use crate::gateway::route::Route;
+use crate::gateway::verdicts::Question;
+use crate::wire::chat::{Agent, Call, Log, RunBy, Said};
+
+/// Whose conversation it is: what every step of it carries.
+#[derive(Clone)]
+pub(super) struct Bench {
+    pub(super) route: Arc<Route>,
+    pub(super) conversation: Arc<Conversation>,
+    pub(super) instructions: Arc<str>,
+    pub(super) tools: Arc<[Json]>,
+}
+
+/// What a verdict makes of something that is said.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Fate {
+    /// It goes on as it is.
+    Same,
+    /// It goes on with what these parameters of its step hold.
+    Edited(Json),
+    /// It does not go on.
+    Denied(Denial),
+}
+
+impl Bench {
+    /// Has it judged.
+    pub(super) async fn judge(&self, said: &Said, stage: Stage) -> Fate {
+        match self.route.settle(&self.question(said, stage)).await {
+            Ok(None) => Fate::Same,
+            Ok(Some(mut params)) => {
+                // What every step carries is not what was said.
+                params.remove("context");
+                Fate::Edited(params)
+            }
+            Err(denial) => Fate::Denied(denial),
+        }
+    }
+
+    fn question(&self, said: &Said, stage: Stage) -> Question {
+        let agent = Agent {
+            name: &self.route.settings.name,
+            session: &self.conversation.session,
+            instructions: &self.instructions,
+            tools: &self.tools,
+        };
+        let (method, params) = agent.step(said);
+        Question { method, params, stage }
+    }
+
+    /// Has rules look at tools that run where the model is: when their calls are seen, they have run.
+    pub(super) async fn admit_hosted(&self, log: &Log) -> Result<(), Denial> {
+        for tool in &log.hosted {
+            let digest = blake3::hash(tool.write().as_bytes()).into();
+            if self.route.judged.was_let_through(digest) {
+                continue;
+            }
+            let name = tool.str_of("name").or_else(|| tool.str_of("type")).unwrap_or("unknown");
+            let declared = Said::Call(Call {
+                place: Default::default(),
+                id: format!("declared-{name}"),
+                name: name.to_owned(),
+                arguments_at: Default::default(),
+                arguments: tool.clone(),
+                reasoning: String::new(),
+                run_by: RunBy::Provider,
+            });
+            if self
+                .route
+                .ask_rules(&self.question(&declared, Stage::Request))
+                .await?
+                .is_some()
+            {
+                return Err(Denial::unmodifiable(Stage::Request));
+            }
+            self.route.judged.let_through(digest);
+        }
+        Ok(())
+    }
+}
