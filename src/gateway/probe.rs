@@ -39,6 +39,10 @@ pub async fn probe(settings: &Settings) -> Result<String, String> {
     match (places.contains(&""), answered) {
         // It need not show a card at all, and may show it elsewhere.
         (true, Some(status)) => Ok(format!("{base} answers (HTTP {}, no card there)", status.as_u16())),
+        // A model shows its list to nobody without a key.
+        (_, Some(status)) if settings.protocol.is_model && status == http::StatusCode::UNAUTHORIZED => {
+            Ok(format!("{base} answers, and wants a key"))
+        }
         (_, Some(status)) => Err(format!(
             "{base} answers HTTP {} to {}",
             status.as_u16(),

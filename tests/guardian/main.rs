@@ -52,6 +52,7 @@ mod local_judge;
 mod mcp_stdio;
 #[cfg(test)]
 mod observing;
+mod message_logs;
 #[cfg(test)]
 mod organisations;
 #[cfg(test)]

@@ -175,6 +175,11 @@ impl TestGuardian {
         self.http.post(&self.url)
     }
 
+    #[allow(dead_code, reason = "not every suite asks at other paths")]
+    pub(crate) fn request_to(&self, path: &str) -> reqwest::RequestBuilder {
+        self.http.post(format!("{}{path}", self.url))
+    }
+
     pub(crate) async fn send(&self, builder: reqwest::RequestBuilder) -> Reply {
         let reply = builder.send().await.unwrap();
         let (status, headers) = (reply.status().as_u16(), reply.headers().clone());

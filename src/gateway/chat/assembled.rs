@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Api;
 use crate::gateway::json::{Json, object};
+use crate::wire::chat::{self, RunBy};
 
 /// An answer in the making.
 pub(super) struct Assembled {
@@ -83,12 +84,7 @@ impl Assembled {
 
     /// Notes that the agent was told what there is so far.
     pub(super) fn tell(&mut self) {
-        let choices = self
-            .answer
-            .get("choices")
-            .map_or(&[][..], Json::items)
-            .iter()
-            .enumerate();
+        let choices = self.answer.get("choices").map_or(&[][..], Json::items).iter().enumerate();
         self.told = choices.map(|(at, choice)| (at, content(choice).len())).collect();
     }
 
@@ -104,18 +100,14 @@ impl Assembled {
         }
         if self.answer == Json::Null {
             let Json::Object(members) = chunk else { return Err(ODD) };
-            let head = members
-                .iter()
-                .filter(|(name, _)| !matches!(name.as_str(), "choices" | "usage"));
+            let head = members.iter().filter(|(name, _)| !matches!(name.as_str(), "choices" | "usage"));
             self.head = Json::Object(head.cloned().collect());
             self.answer = object([("choices", Json::Array(Vec::new()))]);
         }
         let mut step = Step::Says;
         for (place, choice) in chunk.get("choices").map_or(&[][..], Json::items).iter().enumerate() {
             let at = index_of(choice).unwrap_or(place);
-            let Some(Json::Array(choices)) = self.answer.get_mut("choices") else {
-                return Err(ODD);
-            };
+            let Some(Json::Array(choices)) = self.answer.get_mut("choices") else { return Err(ODD) };
             if at > choices.len() + 16 {
                 return Err(ODD);
             }
@@ -123,16 +115,10 @@ impl Assembled {
                 let empty = object([("message", Json::Object(Vec::new())), ("finish_reason", Json::Null)]);
                 choices.push(empty);
             }
-            let Some(whole) = choices.get_mut(at) else {
-                return Err(ODD);
-            };
+            let Some(whole) = choices.get_mut(at) else { return Err(ODD) };
             if let (Some(delta @ Json::Object(_)), Some(message)) = (choice.get("delta"), whole.get_mut("message")) {
                 merge(message, delta)?;
-                let acts = |name| {
-                    delta
-                        .get(name)
-                        .is_some_and(|calls| *calls != Json::Null && *calls != Json::Array(Vec::new()))
-                };
+                let acts = |name| delta.get(name).is_some_and(|calls| *calls != Json::Null && *calls != Json::Array(Vec::new()));
                 if acts("tool_calls") || acts("function_call") {
                     step = Step::Holds;
                 }
@@ -148,11 +134,7 @@ impl Assembled {
     fn add_block_event(&mut self, event: &Json) -> Result<Step, &'static str> {
         let kind = event.str_of("type").unwrap_or_default();
         if kind == "message_start" {
-            self.answer = event
-                .get("message")
-                .filter(|message| message.is_object())
-                .ok_or(ODD)?
-                .clone();
+            self.answer = event.get("message").filter(|message| message.is_object()).ok_or(ODD)?.clone();
             return Ok(Step::Says);
         }
         let at = event.get("index").and_then(number);
@@ -169,16 +151,13 @@ impl Assembled {
                 }
                 blocks.push(block.clone());
                 self.partial.clear();
-                let acts = block.str_of("type") == Some("tool_use");
+                let acts = block.str_of("type").and_then(chat::run_by) == Some(RunBy::Agent);
                 Ok(if acts { Step::Holds } else { Step::Says })
             }
             "content_block_delta" => {
                 let blocks = blocks.take().ok_or(ODD)?;
                 let is_last = at.is_some_and(|at| at + 1 == blocks.len());
-                let (block, delta) = (
-                    blocks.last_mut().filter(|_| is_last).ok_or(ODD)?,
-                    event.get("delta").ok_or(ODD)?,
-                );
+                let (block, delta) = (blocks.last_mut().filter(|_| is_last).ok_or(ODD)?, event.get("delta").ok_or(ODD)?);
                 match delta.str_of("type") {
                     Some("text_delta") => append(block, delta, "text"),
                     Some("thinking_delta") => append(block, delta, "thinking"),
@@ -199,9 +178,7 @@ impl Assembled {
             }
             "message_delta" => {
                 if let Some(Json::Object(members)) = event.get("delta") {
-                    members
-                        .iter()
-                        .for_each(|(name, value)| self.answer.set(name, value.clone()));
+                    members.iter().for_each(|(name, value)| self.answer.set(name, value.clone()));
                 }
                 Ok(Step::Holds)
             }
@@ -216,16 +193,12 @@ impl Assembled {
             "response.output_item.added" => {
                 self.begun += 1;
                 let kind = event.at(&["item", "type"]).and_then(Json::as_str).unwrap_or_default();
-                Ok(match kind {
-                    "message" => Step::Frees,
+                Ok(match chat::run_by(kind) {
+                    None if kind == "message" => Step::Frees,
                     // What runs where the model is runs already.
-                    "mcp_call"
-                    | "mcp_list_tools"
-                    | "web_search_call"
-                    | "file_search_call"
-                    | "code_interpreter_call"
-                    | "image_generation_call" => Step::Says,
-                    _ => Step::Holds,
+                    Some(RunBy::Provider) => Step::Says,
+                    None if kind != "reasoning" => Step::Says,
+                    Some(RunBy::Agent) | None => Step::Holds,
                 })
             }
             "response.output_item.done" => {
@@ -233,20 +206,12 @@ impl Assembled {
                 Ok(Step::Says)
             }
             "response.completed" | "response.incomplete" | "response.failed" => {
-                self.answer = event
-                    .get("response")
-                    .filter(|response| response.is_object())
-                    .ok_or(ODD)?
-                    .clone();
+                self.answer = event.get("response").filter(|response| response.is_object()).ok_or(ODD)?.clone();
                 let output = self.answer.get("output").map_or(&[][..], Json::items);
                 // Some leave out of the end what they said before.
                 if output.is_empty() {
                     self.answer.set("output", Json::Array(std::mem::take(&mut self.done)));
-                } else if !self
-                    .done
-                    .iter()
-                    .all(|item| output.iter().any(|told| is_same_call(item, told)))
-                {
+                } else if !self.done.iter().all(|item| output.iter().any(|told| is_same_call(item, told))) {
                     return Err(ODD);
                 }
                 Ok(Step::Ends)
@@ -259,15 +224,12 @@ impl Assembled {
 /// Whether two items are no calls, or the same call.
 fn is_same_call(item: &Json, told: &Json) -> bool {
     const SAID: [&str; 7] = ["type", "call_id", "name", "arguments", "input", "action", "operation"];
-    let acts = item.str_of("type").is_some_and(|kind| kind.ends_with("_call"));
+    let acts = item.str_of("type").and_then(chat::run_by).is_some();
     !acts || SAID.iter().all(|name| item.get(name) == told.get(name))
 }
 
 fn content(choice: &Json) -> &str {
-    choice
-        .at(&["message", "content"])
-        .and_then(Json::as_str)
-        .unwrap_or_default()
+    choice.at(&["message", "content"]).and_then(Json::as_str).unwrap_or_default()
 }
 
 fn number(value: &Json) -> Option<usize> {

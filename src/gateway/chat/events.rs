@@ -210,7 +210,7 @@ impl Follow for Following {
             return Vec::new();
         }
         self.route.count("fault");
-        let body = self.turn.api.error_body(&format!("[guardian] {why}"), None);
+        let body = self.turn.api.error_data(&format!("[guardian] {why}"));
         let error = match self.turn.api {
             Api::Completions => Event::of(body.write()),
             Api::Messages => Event::named("error", body.write()),

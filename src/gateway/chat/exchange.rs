@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use http::header::AUTHORIZATION;
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 
 use super::conversations::{Became, Conversation, Known, Named, Stored, beginning, next};
 use super::events::Events;
@@ -23,6 +23,12 @@ use crate::wire::is_identifier;
 
 /// The header with which agents name a session.
 const SESSION: &str = "x-guardian-session";
+
+/// Pieces of one answer that are judged, and of one request that were not judged before.
+const MOST_PIECES: usize = 256;
+const MOST_NEW: usize = 4_096;
+const TOO_LONG: &str = "The conversation holds too much that was not judged before, so it was stopped.";
+const TOO_MANY: &str = "The answer holds too many calls, so the last ones were stopped.";
 
 /// What an agent asks for.
 pub(super) struct Call {
@@ -53,32 +59,16 @@ pub(super) struct Turn {
 
 impl Call {
     pub(super) fn new(api: Api, op: Op, body: Json, received: &Received) -> Self {
-        let header = |name: &str| {
-            received
-                .headers
-                .get(name)
-                .map(http::HeaderValue::as_bytes)
-                .unwrap_or_default()
-        };
+        let header = |name: &str| received.headers.get(name).map(http::HeaderValue::as_bytes).unwrap_or_default();
         let named = received.headers.get(SESSION).and_then(|value| value.to_str().ok());
         let session = named.filter(|name| is_identifier(name)).map(str::to_owned);
         let shown = received.caller.unwrap_or_default();
         let own = session.as_deref().unwrap_or_default().as_bytes();
-        let caller = beginning(&[
-            &shown,
-            header(AUTHORIZATION.as_str()),
-            header("x-api-key"),
-            header("api-key"),
-            own,
-        ]);
-        Self {
-            api,
-            op,
-            body,
-            caller,
-            session,
-            opened: None,
-        }
+        let caller = beginning(&[&shown, header(AUTHORIZATION.as_str()), header("x-api-key"), header("api-key"), own]);
+        // The name is the caller's: another caller's session of the same name is another one.
+        let of_caller = |name: &str| format!("{name}-{}", u64::from_le_bytes(caller.first_chunk().copied().unwrap_or_default()));
+        let session = session.as_deref().map(of_caller);
+        Self { api, op, body, caller, session, opened: None }
     }
 
     /// What of the conversation stands where the model is: the name under which it is remembered here.
@@ -114,6 +104,9 @@ impl Call {
             instructions: log.instructions.as_str().into(),
             tools: log.tools.clone().into(),
         };
+        if all.len().saturating_sub(became.len()) > MOST_NEW {
+            return Err(Denial::undecided(Stage::Request, "oversized", TOO_LONG));
+        }
         bench.admit_hosted(&log).await?;
         let mut became = became.into_iter();
         for (said, end) in all.into_iter().zip(&chain) {
@@ -147,10 +140,9 @@ impl Call {
         match (became, said) {
             (Became::Same, _) => Ok(()),
             (Became::Edited(params), _) => chat::write_back(&mut self.body, said, params).ok_or_else(unmodifiable),
-            (Became::Denied(words), Said::Result(result)) => self
-                .api
-                .replace_result(&mut self.body, result, words)
-                .ok_or_else(unmodifiable),
+            (Became::Denied(words), Said::Result(result)) => {
+                self.api.replace_result(&mut self.body, result, words).ok_or_else(unmodifiable)
+            }
             (Became::Denied(_), _) => Err(unmodifiable()),
         }
     }
@@ -188,7 +180,10 @@ impl Turn {
         let said = chat::read(answer).messages.into_iter().flat_map(|message| message.said);
         let mut judged = Vec::new();
         for said in said {
-            let mut fate = self.bench.judge(&said, Stage::Response).await;
+            let mut fate = match judged.len() < MOST_PIECES {
+                true => self.bench.judge(&said, Stage::Response).await,
+                false => Fate::Denied(Denial::undecided(Stage::Response, "oversized", TOO_MANY)),
+            };
             // What ran where the model is has happened.
             let has_run = match &said {
                 Said::Words { .. } => false,
@@ -234,7 +229,7 @@ impl Protocol for Call {
     type Events = Events;
 
     fn awaited(&self, _: &Arc<Route>) -> Awaited {
-        Awaited::Head
+        Awaited::Patiently
     }
 
     fn known(&self, _: &Exchange) -> Option<Opened<Events>> {
@@ -254,12 +249,10 @@ impl Protocol for Call {
             rest: received.rest.clone(),
             query: received.query.only_identifiers().write(),
             body: (body != Json::Null).then(|| json_body(&received.headers, body.write())),
-            headers: HeaderMap::new(),
-            to: None,
         }
     }
 
-    fn stream(&self, exchange: &Exchange, _: &Head) -> Option<Events> {
+    fn stream(&self, exchange: &Exchange) -> Option<Events> {
         let turn = self.opened.clone()?;
         Some(Events::new(Arc::clone(&exchange.route), turn))
     }
@@ -284,17 +277,11 @@ impl Protocol for Call {
             return whole(answer.write());
         };
         if !self.api.is_answer(&answer) {
-            return self.fault(
-                route,
-                StatusCode::BAD_GATEWAY,
-                "the model behind the gateway gave something that is no answer",
-            );
+            return self.fault(route, StatusCode::BAD_GATEWAY, "the model behind the gateway gave something that is no answer");
         }
         let judged = turn.judge(&answer).await;
         let before = answer.clone();
-        let stopped = self
-            .api
-            .apply(&mut answer, &judged, super::forms::Told::Nothing, turn.structured);
+        let stopped = self.api.apply(&mut answer, &judged, super::forms::Told::Nothing, turn.structured);
         route.count(if stopped { "denied_response" } else { "relayed" });
         turn.remember(&before, &judged, &answer);
         whole(answer.write())

@@ -9,7 +9,7 @@ use crate::gateway::answer::Answer;
 use crate::gateway::denial::{Denial, Stage};
 use crate::gateway::json::{Json, object};
 use crate::wire::Place;
-use crate::wire::chat::{self, Outcome, Said};
+use crate::wire::chat::{self, Outcome, RunBy, Said};
 
 /// What of an answer the agent has been told already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl Api {
     }
 
     fn failed(self, status: StatusCode, message: &str, denial: Option<&Denial>) -> Answer {
-        let mut answer = Answer::json(status, self.error_body(message, denial).write());
+        let mut answer = Answer::json(status, self.error_body(message, denial, status).write());
         if status.is_client_error() {
             answer
                 .headers
@@ -55,13 +55,20 @@ impl Api {
         answer
     }
 
-    /// The body of an error, and the data of an event that is one.
-    pub(super) fn error_body(self, message: &str, denial: Option<&Denial>) -> Json {
+    /// The data of an event that tells of an error.
+    pub(super) fn error_data(self, message: &str) -> Json {
+        self.error_body(message, None, StatusCode::BAD_GATEWAY)
+    }
+
+    fn error_body(self, message: &str, denial: Option<&Denial>, status: StatusCode) -> Json {
+        let is_callers = status.is_client_error();
         let kind = match (self, denial) {
             (Api::Messages, Some(_)) => "permission_error",
+            (Api::Messages, None) if is_callers => "invalid_request_error",
             (Api::Messages, None) => "api_error",
             (Api::Completions | Api::Responses, Some(_)) => "policy_violation",
-            (Api::Completions | Api::Responses, None) => "guardian_error",
+            (Api::Completions | Api::Responses, None) if is_callers => "invalid_request_error",
+            (Api::Completions | Api::Responses, None) => "server_error",
         };
         let code = if denial.is_some() {
             "guardian_denied"
@@ -190,7 +197,7 @@ impl Api {
             }
             Api::Messages => {
                 if let Some(Json::Array(content)) = answer.get_mut("content") {
-                    put_at_first(content, self.words(words, structured), |_| false);
+                    put_before_calls(content, self.words(words, structured));
                 }
                 let calls = answer.get("content").map_or(&[][..], Json::items);
                 let acts = calls.iter().any(|block| block.str_of("type") == Some("tool_use"));
@@ -200,9 +207,7 @@ impl Api {
             }
             Api::Responses => {
                 if let Some(Json::Array(output)) = answer.get_mut("output") {
-                    // Thoughts that led to a call are not taken back without it.
-                    let is_thought = |item: &Json| item.str_of("type") == Some("reasoning");
-                    put_at_first(output, self.words(words, structured), is_thought);
+                    put_before_calls(output, self.words(words, structured));
                 }
             }
         }
@@ -273,19 +278,36 @@ fn put_into_choice(choice: &mut Json, words: &str, structured: bool) {
     }
 }
 
-/// Puts this in the place of the first call that was taken out of a list; with what stands directly before each and goes with it.
-fn put_at_first(items: &mut Vec<Json>, this: Json, goes_with: impl Fn(&Json) -> bool) {
-    let mut this = Some(this);
-    let mut kept: Vec<Json> = Vec::with_capacity(items.len());
+/// Puts words before the first call of an answer, and takes out those that were stopped. Thoughts are not taken back without a call that they
+/// led to: they go where all of these were stopped.
+fn put_before_calls(items: &mut Vec<Json>, words: Json) {
+    let mut words = Some(words);
+    let mut kept: Vec<Json> = Vec::with_capacity(items.len() + 1);
+    // Thoughts before what comes next, and whether a call that they led to was stopped.
+    let (mut thoughts, mut led_to_stopped) = (Vec::new(), false);
     for item in items.drain(..) {
-        if item != STOPPED {
-            kept.push(item);
+        let kind = item.str_of("type").unwrap_or_default();
+        let is_call = item == STOPPED || chat::run_by(kind) == Some(RunBy::Agent);
+        if is_call {
+            kept.extend(words.take());
+        }
+        if item == STOPPED {
+            led_to_stopped = true;
             continue;
         }
-        while kept.last().is_some_and(&goes_with) {
-            kept.pop();
+        if !is_call && std::mem::take(&mut led_to_stopped) {
+            thoughts.clear();
         }
-        kept.extend(this.take());
+        if kind == "reasoning" {
+            thoughts.push(item);
+            continue;
+        }
+        led_to_stopped = false;
+        kept.append(&mut thoughts);
+        kept.push(item);
+    }
+    if !led_to_stopped {
+        kept.append(&mut thoughts);
     }
     *items = kept;
 }

@@ -59,6 +59,7 @@ enum Op {
 const UNKNOWN: &str = "this gateway passes chat completions, responses, messages, counts of tokens, models, embeddings and moderations; \
                        there is nothing here";
 const BATCH: &str = "batches bring their answers later, where nobody can judge them: they are not passed";
+const BACKGROUND: &str = "answers in the background come where nobody can judge them: they are not passed";
 const STORED: &str = "stored answers are not shown here: they hold calls that were stopped";
 const WEBSOCKET: &str = "websockets are not passed here: use HTTP";
 
@@ -127,7 +128,7 @@ async fn serve(route: Arc<Route>, mut received: Received, api: Api) -> Response 
         },
     };
     if body.get("background").is_some_and(Json::is_true) {
-        return refuse(StatusCode::BAD_REQUEST, BATCH);
+        return refuse(StatusCode::BAD_REQUEST, BACKGROUND);
     }
     let call = exchange::Call::new(api, op, body, &received);
     exchanges::answer(route, call, received).await

@@ -11,9 +11,9 @@ mod trace;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use read::{read, text_of};
+pub(crate) use read::{read, run_by, text_of};
 pub(crate) use steps::{Agent, write_back};
-pub(crate) use trace::{MOST_STEPS, NoTrace, Traced, Under, is_log, steps};
+pub(crate) use trace::{MOST_STEPS, NoTrace, Traced, Under, is_log, is_trace, steps};
 
 use super::{Json, Place};
 

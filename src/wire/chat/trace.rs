@@ -104,6 +104,15 @@ pub(crate) fn is_log(value: &Json) -> bool {
         && (has_items || has_input || is_message(first) || nested("response") || nested("request") || nested("body"))
 }
 
+/// Whether this is something that [`steps`] knows, rather than an object whose words are taken for a text.
+pub(crate) fn is_trace(value: &Json) -> bool {
+    let known = |one: &Json| is_log(one) || one.as_str().is_some() || one.str_of("method").is_some() || one.get("aos").is_some();
+    match value {
+        Json::Array(items) => is_log(value) || items.iter().all(known),
+        value => known(value),
+    }
+}
+
 fn is_message(value: &Json) -> bool {
     let is_item = |kind: &str| kind.ends_with("_call") || kind.ends_with("_output");
     value.str_of("role").is_some() || value.str_of("type").is_some_and(is_item)
