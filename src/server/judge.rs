@@ -35,7 +35,9 @@ pub(super) async fn answer(State(shared): State<Arc<Shared>>, request: Request<B
 /// The verdict about a log; or why it is none.
 async fn judged(shared: &Arc<Shared>, request: Request<Body>) -> Refused<Result<Json, RpcError>> {
     let received = receive(shared, request).await.map_err(|refusal| (refusal, None))?;
-    let Received { caller, body, permits, .. } = received;
+    let Received {
+        caller, body, permits, ..
+    } = received;
     let permits = Arc::new(permits);
     let limits = Limits {
         // Each step carries what the agent is told beside its own words.
@@ -81,7 +83,10 @@ fn steps(body: &[u8], limits: &Limits, session: String) -> Result<Vec<Traced>, R
     if !chat::is_trace(&log) {
         return Err(RpcError::invalid_request(NoTrace::Empty.to_string()));
     }
-    let under = Under { session, instructions: String::new() };
+    let under = Under {
+        session,
+        instructions: String::new(),
+    };
     chat::steps(&[log], &under).map_err(|error| RpcError::invalid_request(error.to_string()))
 }
 
@@ -91,7 +96,10 @@ fn entry(index: usize, step: &Traced, request: &Json, answer: &Json) -> Json {
     let decision = result.and_then(|result| result.str_of("decision")).unwrap_or("error");
     let mut entry = object([
         ("index", Json::Number(index.to_string().into())),
-        ("at", step.place.as_ref().map_or(Json::Null, |place| place.to_string().into())),
+        (
+            "at",
+            step.place.as_ref().map_or(Json::Null, |place| place.to_string().into()),
+        ),
         ("method", request.str_of("method").unwrap_or_default().into()),
         ("decision", decision.into()),
     ]);
@@ -105,15 +113,27 @@ fn entry(index: usize, step: &Traced, request: &Json, answer: &Json) -> Json {
 
 /// The strictest decision, with those that led to it.
 fn verdict(steps: Vec<Json>) -> Json {
-    let rank = |step: &&Json| DECISIONS.iter().position(|decision| step.str_of("decision") == Some(decision));
+    let rank = |step: &&Json| {
+        DECISIONS
+            .iter()
+            .position(|decision| step.str_of("decision") == Some(decision))
+    };
     // The first of the strictest: later steps may only follow from it.
     let strictest = steps.iter().rev().max_by_key(rank);
-    let text = |value: Option<&Json>, name| value.and_then(|value| value.str_of(name)).unwrap_or_default().to_owned();
+    let text = |value: Option<&Json>, name| {
+        value
+            .and_then(|value| value.str_of(name))
+            .unwrap_or_default()
+            .to_owned()
+    };
     let told = strictest.and_then(|step| step.get("result").or_else(|| step.get("error")));
     object([
         ("decision", text(strictest, "decision").into()),
         ("message", text(told, "message").into()),
-        ("at", strictest.and_then(|step| step.get("at")).cloned().unwrap_or(Json::Null)),
+        (
+            "at",
+            strictest.and_then(|step| step.get("at")).cloned().unwrap_or(Json::Null),
+        ),
         ("steps", Json::Array(steps)),
     ])
 }

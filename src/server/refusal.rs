@@ -40,7 +40,7 @@ pub enum Refusal {
     Overloaded,
     /// 503: audit records cannot be written, and no step is taken without one.
     Unrecorded,
-    /// 404: steps go to `/` or `/aos`.
+    /// 404: steps go to `/` or `/aos`, message logs to `/v1/judge`.
     NoSuchPath,
     /// 405: this path takes these HTTP methods.
     MethodNotAllowed(&'static str),
@@ -110,9 +110,9 @@ impl Refusal {
             Refusal::LimitReached(after) => RpcError::rate_limited(millis(*after)),
             Refusal::Overloaded => RpcError::overloaded(1_000),
             Refusal::Unrecorded => RpcError::unrecorded(5_000),
-            Refusal::NoSuchPath => {
-                RpcError::invalid_request("there is nothing here: steps go to `POST /` or `POST /aos`")
-            }
+            Refusal::NoSuchPath => RpcError::invalid_request(
+                "there is nothing here: steps go to `POST /` or `POST /aos`, message logs to `POST /v1/judge`",
+            ),
             Refusal::MethodNotAllowed(methods) => {
                 RpcError::invalid_request(format!("expected the HTTP method {methods}"))
             }

@@ -109,7 +109,10 @@ impl Api {
                     events.push(chunk(json!({"tool_calls": [begun]}), Value::Null));
                     let arguments = call["function"]["arguments"].as_str().unwrap();
                     events.extend(pieces(arguments).map(|piece| {
-                        chunk(json!({"tool_calls": [{"index": at, "function": {"arguments": piece}}]}), Value::Null)
+                        chunk(
+                            json!({"tool_calls": [{"index": at, "function": {"arguments": piece}}]}),
+                            Value::Null,
+                        )
                     }));
                 }
                 events.push(chunk(json!({}), answer["choices"][0]["finish_reason"].clone()));
@@ -123,11 +126,15 @@ impl Api {
                 let mut events = vec![json!({"type": "response.created", "response": begun})];
                 for (at, item) in answer["output"].as_array().unwrap().iter().enumerate() {
                     events.push(json!({"type": "response.output_item.added", "output_index": at, "item": item}));
-                    let kind = if item["type"] == "message" { "output_text" } else { "function_call_arguments" };
+                    let kind = if item["type"] == "message" {
+                        "output_text"
+                    } else {
+                        "function_call_arguments"
+                    };
                     let said = item["arguments"].as_str().unwrap_or(text);
-                    events.extend(pieces(said).map(|piece| {
-                        json!({"type": format!("response.{kind}.delta"), "output_index": at, "delta": piece})
-                    }));
+                    events.extend(pieces(said).map(
+                        |piece| json!({"type": format!("response.{kind}.delta"), "output_index": at, "delta": piece}),
+                    ));
                     events.push(json!({"type": "response.output_item.done", "output_index": at, "item": item}));
                 }
                 events.push(json!({"type": "response.completed", "response": answer}));
@@ -140,11 +147,23 @@ impl Api {
             Api::Messages => {
                 let mut begun = answer.clone();
                 begun["content"] = json!([]);
-                let mut events = vec![json!({"type": "message_start", "message": begun}), json!({"type": "ping"})];
+                begun["stop_reason"] = Value::Null;
+                let mut events = vec![
+                    json!({"type": "message_start", "message": begun}),
+                    json!({"type": "ping"}),
+                ];
                 for (at, block) in answer["content"].as_array().unwrap().iter().enumerate() {
                     let is_text = block["type"] == "text";
-                    let (name, kind) = if is_text { ("text", "text_delta") } else { ("partial_json", "input_json_delta") };
-                    let said = if is_text { text.to_owned() } else { block["input"].to_string() };
+                    let (name, kind) = if is_text {
+                        ("text", "text_delta")
+                    } else {
+                        ("partial_json", "input_json_delta")
+                    };
+                    let said = if is_text {
+                        text.to_owned()
+                    } else {
+                        block["input"].to_string()
+                    };
                     let mut start = block.clone();
                     start[if is_text { "text" } else { "input" }] = if is_text { json!("") } else { json!({}) };
                     events.push(json!({"type": "content_block_start", "index": at, "content_block": start}));
@@ -180,17 +199,34 @@ impl Api {
         };
         match self {
             Api::Chat => {
-                let calls = answer["choices"][0]["message"]["tool_calls"].as_array().cloned().unwrap_or_default();
+                let calls = answer["choices"][0]["message"]["tool_calls"]
+                    .as_array()
+                    .cloned()
+                    .unwrap_or_default();
                 let commands = calls.iter().map(|call| command(&call["function"]["arguments"]));
-                (commands.collect(), answer["choices"][0]["finish_reason"].as_str().unwrap().to_owned())
+                (
+                    commands.collect(),
+                    answer["choices"][0]["finish_reason"].as_str().unwrap().to_owned(),
+                )
             }
             Api::Responses => {
-                let calls = answer["output"].as_array().unwrap().iter().filter(|item| item["type"] == "function_call");
+                let calls = answer["output"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .filter(|item| item["type"] == "function_call");
                 (calls.map(|call| command(&call["arguments"])).collect(), String::new())
             }
             Api::Messages => {
-                let calls = answer["content"].as_array().unwrap().iter().filter(|block| block["type"] == "tool_use");
-                (calls.map(|call| command(&call["input"])).collect(), answer["stop_reason"].as_str().unwrap().to_owned())
+                let calls = answer["content"]
+                    .as_array()
+                    .unwrap()
+                    .iter()
+                    .filter(|block| block["type"] == "tool_use");
+                (
+                    calls.map(|call| command(&call["input"])).collect(),
+                    answer["stop_reason"].as_str().unwrap().to_owned(),
+                )
             }
         }
     }
@@ -209,7 +245,8 @@ impl Api {
                             calls.push(json!({"function": {"name": call["function"]["name"], "arguments": ""}}));
                         }
                         let arguments = calls[at]["function"]["arguments"].as_str().unwrap().to_owned();
-                        calls[at]["function"]["arguments"] = json!(arguments + call["function"]["arguments"].as_str().unwrap());
+                        calls[at]["function"]["arguments"] =
+                            json!(arguments + call["function"]["arguments"].as_str().unwrap());
                     }
                     if choice["finish_reason"].is_string() {
                         reason = choice["finish_reason"].clone();
@@ -219,7 +256,9 @@ impl Api {
                 json!({"choices": [{"message": message, "finish_reason": reason}]})
             }
             Api::Responses => {
-                let added = events.iter().filter(|event| event["type"] == "response.output_item.added");
+                let added = events
+                    .iter()
+                    .filter(|event| event["type"] == "response.output_item.added");
                 for (at, event) in added.enumerate() {
                     assert_eq!(event["output_index"], at, "{stream}");
                 }
@@ -228,8 +267,18 @@ impl Api {
                 }
                 let last = events.last().unwrap();
                 assert_eq!(last["type"], "response.completed");
-                let done: Vec<&Value> = events.iter().filter(|event| event["type"] == "response.output_item.done").collect();
-                assert_eq!(done.iter().map(|event| &event["item"]).collect::<Vec<_>>(), last["response"]["output"].as_array().unwrap().iter().collect::<Vec<_>>());
+                let done: Vec<&Value> = events
+                    .iter()
+                    .filter(|event| event["type"] == "response.output_item.done")
+                    .collect();
+                assert_eq!(
+                    done.iter().map(|event| &event["item"]).collect::<Vec<_>>(),
+                    last["response"]["output"]
+                        .as_array()
+                        .unwrap()
+                        .iter()
+                        .collect::<Vec<_>>()
+                );
                 last["response"].clone()
             }
             Api::Messages => {
@@ -243,7 +292,8 @@ impl Api {
                         }
                         "content_block_delta" if event["delta"]["type"] == "text_delta" => {
                             let block = content.last_mut().unwrap();
-                            let text = block["text"].as_str().unwrap().to_owned() + event["delta"]["text"].as_str().unwrap();
+                            let text =
+                                block["text"].as_str().unwrap().to_owned() + event["delta"]["text"].as_str().unwrap();
                             block["text"] = json!(text);
                         }
                         "content_block_delta" => partial += event["delta"]["partial_json"].as_str().unwrap(),
@@ -263,7 +313,11 @@ impl Api {
 
 fn pieces(text: &str) -> impl Iterator<Item = String> {
     let letters: Vec<char> = text.chars().collect();
-    letters.chunks(5).map(|piece| piece.iter().collect()).collect::<Vec<_>>().into_iter()
+    letters
+        .chunks(5)
+        .map(|piece| piece.iter().collect())
+        .collect::<Vec<_>>()
+        .into_iter()
 }
 
 async fn post(caller: &Caller, api: Api, request: &Value) -> (u16, String) {
@@ -278,9 +332,17 @@ async fn what_is_allowed_passes_as_it_is() {
             let guardian = gateway(&model, api.protocol(), "").await;
             let caller = Caller::of(&guardian);
             let (status, text) = post(&caller, api, &api.ask("Which files are there?", false)).await;
-            assert_eq!((status, text), (200, api.answer("I look at the files.", commands).to_string()), "{api:?}");
+            assert_eq!(
+                (status, text),
+                (200, api.answer("I look at the files.", commands).to_string()),
+                "{api:?}"
+            );
             let (status, text) = post(&caller, api, &api.ask("Which files are there?", true)).await;
-            assert_eq!((status, text), (200, api.events("I look at the files.", commands).concat()), "{api:?}");
+            assert_eq!(
+                (status, text),
+                (200, api.events("I look at the files.", commands).concat()),
+                "{api:?}"
+            );
         }
     }
 }
@@ -302,7 +364,11 @@ async fn a_denied_call_never_reaches_the_agent() {
                 let (status, text) = post(&caller, api, &api.ask("Which files are there?", stream)).await;
                 assert_eq!(status, 200);
                 assert!(!text.contains("evil.example"), "{api:?} {text}");
-                let answer = if stream { api.gathered(&text) } else { serde_json::from_str(&text).unwrap() };
+                let answer = if stream {
+                    api.gathered(&text)
+                } else {
+                    serde_json::from_str(&text).unwrap()
+                };
                 let (acts, reason) = api.acts(&answer);
                 assert_eq!(acts, kept, "{api:?} {text}");
                 let said = answer.to_string();
@@ -316,7 +382,43 @@ async fn a_denied_call_never_reaches_the_agent() {
                 };
                 assert_eq!(reason, expected, "{text}");
                 // Thoughts stay with a call that they led to, and go without one.
-                assert_eq!(said.contains("\"rs\""), api == Api::Responses && !kept.is_empty(), "{text}");
+                assert_eq!(
+                    said.contains("\"rs\""),
+                    api == Api::Responses && !kept.is_empty(),
+                    "{text}"
+                );
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_answer_is_the_models_whatever_role_it_names() {
+    for api in [Api::Chat, Api::Messages] {
+        for role in [json!("user"), json!("tool"), json!("system"), Value::Null] {
+            let model = Agent::answering(move |asked| {
+                let change = |text: String| match &role {
+                    Value::Null => text
+                        .replace("\"role\":\"assistant\",", "")
+                        .replace(",\"role\":\"assistant\"", ""),
+                    role => text.replace("\"role\":\"assistant\"", &format!("\"role\":{role}")),
+                };
+                match asked.json()["stream"] == true {
+                    true => Answers::Events(api.events("I look.", &[HARM]).into_iter().map(change).collect()),
+                    false => Answers::Json(
+                        serde_json::from_str(&change(api.answer("I look.", &[HARM]).to_string())).unwrap(),
+                    ),
+                }
+            })
+            .await;
+            let guardian = gateway(&model, api.protocol(), "").await;
+            for stream in [false, true] {
+                let (status, text) =
+                    post(&Caller::of(&guardian), api, &api.ask("Which files are there?", stream)).await;
+                assert!(
+                    status == 200 && text.contains("[guardian] ") && !text.contains("evil.example"),
+                    "{api:?} {text}"
+                );
             }
         }
     }
@@ -330,10 +432,20 @@ async fn a_refused_message_is_an_error_that_is_not_sent_again() {
         let caller = Caller::of(&guardian);
         for stream in [false, true] {
             let request = caller.http.post(format!("{}{}", caller.base, api.path()));
-            let response = request.json(&api.ask("Tell me of the forbidden fruit.", stream)).send().await.unwrap();
-            assert_eq!((response.status().as_u16(), &response.headers()["x-should-retry"]), (403, &"false".parse().unwrap()));
+            let response = request
+                .json(&api.ask("Tell me of the forbidden fruit.", stream))
+                .send()
+                .await
+                .unwrap();
+            assert_eq!(
+                (response.status().as_u16(), &response.headers()["x-should-retry"]),
+                (403, &"false".parse().unwrap())
+            );
             let body: Value = response.json().await.unwrap();
-            assert!(body["error"]["message"].as_str().unwrap().starts_with("[guardian] "), "{body}");
+            assert!(
+                body["error"]["message"].as_str().unwrap().starts_with("[guardian] "),
+                "{body}"
+            );
             assert_eq!(body["type"] == "error", api == Api::Messages, "{body}");
         }
         assert!(model.asked().is_empty());
@@ -369,7 +481,11 @@ async fn a_denied_result_is_replaced_each_time_and_judged_once() {
         let asked = model.asked();
         assert_eq!(asked.len(), 2);
         assert_eq!(asked[0].text, asked[1].text);
-        assert!(!asked[0].text.contains("id_rsa") && asked[0].text.contains("[guardian] "), "{}", asked[0].text);
+        assert!(
+            !asked[0].text.contains("id_rsa") && asked[0].text.contains("[guardian] "),
+            "{}",
+            asked[0].text
+        );
         assert_eq!(asked[0].text.contains("is_error"), api == Api::Messages);
         // Three pieces of the request, once, and the answer to each.
         let records = guardian.records(5).await;
@@ -393,15 +509,30 @@ async fn what_was_judged_is_not_judged_again_unless_the_conversation_goes_on_oth
         let model = api.model("I look.", &[]).await;
         let guardian = gateway(&model, api.protocol(), "").await;
         let caller = Caller::of(&guardian);
-        for request in [api.ask("Which files are there?", false), continued(api, "And now?"), continued(api, "And then?")] {
+        for request in [
+            api.ask("Which files are there?", false),
+            continued(api, "And now?"),
+            continued(api, "And then?"),
+        ] {
             assert_eq!(post(&caller, api, &request).await.0, 200);
         }
         // Question and answer; the next question and its answer; and all of the other conversation.
         let records = guardian.records(8).await;
-        let sessions: Vec<&str> = records.iter().map(|record| record["session"].as_str().unwrap()).collect();
+        let sessions: Vec<&str> = records
+            .iter()
+            .map(|record| record["session"].as_str().unwrap())
+            .collect();
         assert_eq!(records.len(), 8, "{records:?}");
-        assert!(sessions[..4].iter().all(|session| *session == sessions[0]), "{sessions:?}");
-        assert!(sessions[4..].iter().all(|session| *session == sessions[4] && *session != sessions[0]), "{sessions:?}");
+        assert!(
+            sessions[..4].iter().all(|session| *session == sessions[0]),
+            "{sessions:?}"
+        );
+        assert!(
+            sessions[4..]
+                .iter()
+                .all(|session| *session == sessions[4] && *session != sessions[0]),
+            "{sessions:?}"
+        );
     }
 }
 
@@ -417,8 +548,15 @@ async fn the_model_is_told_of_calls_that_were_stopped_where_it_keeps_the_convers
     next["previous_response_id"] = json!("resp_1");
     post(&caller, api, &next).await;
     let input = model.asked()[1].json()["input"].clone();
-    assert_eq!((&input[0]["type"], &input[0]["call_id"]), (&json!("function_call_output"), &json!("c1")), "{input}");
-    assert!(input[0]["output"].as_str().unwrap().starts_with("[guardian] "), "{input}");
+    assert_eq!(
+        (&input[0]["type"], &input[0]["call_id"]),
+        (&json!("function_call_output"), &json!("c1")),
+        "{input}"
+    );
+    assert!(
+        input[0]["output"].as_str().unwrap().starts_with("[guardian] "),
+        "{input}"
+    );
     assert_eq!(input[1], output);
 }
 
@@ -431,35 +569,66 @@ async fn the_callers_key_is_for_the_model_and_the_gateways_for_the_gateway() {
     let caller = Caller::of(&guardian);
     let request = || {
         let request = caller.http.post(format!("{}{}?beta=true", caller.base, api.path()));
-        request.header("anthropic-version", "2023-06-01").json(&api.ask("Hello", false))
+        request
+            .header("anthropic-version", "2023-06-01")
+            .json(&api.ask("Hello", false))
     };
     let refused = request().header("x-api-key", "gateway-key").send().await.unwrap();
     assert_eq!(refused.status().as_u16(), 401);
-    let taken = request().header("x-api-key", "sk-model").header("x-guardian-key", "gateway-key").send().await.unwrap();
+    let taken = request()
+        .header("x-api-key", "sk-model")
+        .header("x-guardian-key", "gateway-key")
+        .send()
+        .await
+        .unwrap();
     assert_eq!(taken.status().as_u16(), 200);
     let asked = &model.asked()[0];
-    assert_eq!((asked.path.as_str(), &asked.headers["x-api-key"]), ("/v1/messages?beta=true", &"sk-model".parse().unwrap()));
+    assert_eq!(
+        (asked.path.as_str(), &asked.headers["x-api-key"]),
+        ("/v1/messages?beta=true", &"sk-model".parse().unwrap())
+    );
     assert_eq!(asked.headers["anthropic-version"], "2023-06-01");
     assert!(!asked.headers.contains_key("x-guardian-key"));
-    let own = gateway(&model, "anthropic", &format!("{keys}\nheaders = {{ x-api-key = \"sk-own\" }}")).await;
+    let own = gateway(
+        &model,
+        "anthropic",
+        &format!("{keys}\nheaders = {{ x-api-key = \"sk-own\" }}"),
+    )
+    .await;
     let caller = Caller::of(&own);
     let request = caller.http.post(format!("{}{}", caller.base, api.path()));
-    let taken = request.header("x-api-key", "gateway-key").json(&api.ask("Hello", false)).send().await.unwrap();
+    let taken = request
+        .header("x-api-key", "gateway-key")
+        .json(&api.ask("Hello", false))
+        .send()
+        .await
+        .unwrap();
     assert_eq!(taken.status().as_u16(), 200);
     assert_eq!(model.asked()[1].headers["x-api-key"], "sk-own");
 }
 
 fn hex(key: &str) -> String {
     use sha2::Digest;
-    sha2::Sha256::digest(key).iter().map(|byte| format!("{byte:02x}")).collect()
+    sha2::Sha256::digest(key)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
 }
 
 #[tokio::test]
 async fn lists_and_counts_pass_and_what_cannot_be_judged_is_refused() {
     let model = Agent::answering(|_| Answers::Json(json!({"object": "list", "data": []}))).await;
     for (protocol, passed, refused) in [
-        ("openai", ["/v1/embeddings", "/v1/moderations"], ["/v1/batches", "/v1/images/generations"]),
-        ("anthropic", ["/v1/messages/count_tokens", "/v1/messages/count_tokens"], ["/v1/messages/batches", "/v1/complete"]),
+        (
+            "openai",
+            ["/v1/embeddings", "/v1/moderations"],
+            ["/v1/batches", "/v1/images/generations"],
+        ),
+        (
+            "anthropic",
+            ["/v1/messages/count_tokens", "/v1/messages/count_tokens"],
+            ["/v1/messages/batches", "/v1/complete"],
+        ),
     ] {
         let guardian = gateway(&model, protocol, "").await;
         let caller = Caller::of(&guardian);
@@ -472,7 +641,10 @@ async fn lists_and_counts_pass_and_what_cannot_be_judged_is_refused() {
             let (status, text) = caller.post(path, &json!({"input": "Hello"})).await;
             assert!(status == 404 && text.contains("[guardian] "), "{status} {text}");
         }
-        let upgrade = caller.http.get(format!("{}/v1/responses", caller.base)).header("upgrade", "websocket");
+        let upgrade = caller
+            .http
+            .get(format!("{}/v1/responses", caller.base))
+            .header("upgrade", "websocket");
         assert_eq!(upgrade.send().await.unwrap().status().as_u16(), 426);
         assert_eq!(model.asked().len(), before);
     }
@@ -495,7 +667,10 @@ async fn errors_of_the_model_pass() {
         let caller = Caller::of(&guardian);
         let request = caller.http.post(format!("{}{}", caller.base, api.path()));
         let response = request.json(&api.ask("Hello", true)).send().await.unwrap();
-        assert_eq!((response.status().as_u16(), &response.headers()["retry-after"]), (429, &"7".parse().unwrap()));
+        assert_eq!(
+            (response.status().as_u16(), &response.headers()["retry-after"]),
+            (429, &"7".parse().unwrap())
+        );
         assert!(response.text().await.unwrap().contains("slow down"));
     }
 }
@@ -511,7 +686,10 @@ async fn a_stream_that_cannot_be_followed_ends_without_its_calls() {
             let guardian = gateway(&model, api.protocol(), "").await;
             let (status, text) = post(&Caller::of(&guardian), api, &api.ask("Which files?", true)).await;
             assert_eq!(status, 200);
-            assert!(!text.contains("tool_use") && !text.contains("\"function\"") && !text.contains("function_call"), "{text}");
+            assert!(
+                !text.contains("tool_use") && !text.contains("\"function\"") && !text.contains("function_call"),
+                "{text}"
+            );
             let last = data_of(&text).pop().unwrap().to_string();
             assert!(last.contains("[guardian] ") && last.contains("error"), "{text}");
         }
@@ -520,13 +698,22 @@ async fn a_stream_that_cannot_be_followed_ends_without_its_calls() {
 
 #[tokio::test]
 async fn fragments_that_clients_read_in_two_ways_end_the_stream() {
-    let chunk = |delta: Value| format!("data: {}\n\n", json!({"id": "x", "choices": [{"index": 0, "delta": delta}]}));
-    let call = |name: &str| json!({"tool_calls": [{"index": 0, "id": "c", "function": {"name": name, "arguments": "{}"}}]});
+    let chunk = |delta: Value| {
+        format!(
+            "data: {}\n\n",
+            json!({"id": "x", "choices": [{"index": 0, "delta": delta}]})
+        )
+    };
+    let call =
+        |name: &str| json!({"tool_calls": [{"index": 0, "id": "c", "function": {"name": name, "arguments": "{}"}}]});
     let events = vec![chunk(call("ls")), chunk(call("rm")), "data: [DONE]\n\n".to_owned()];
     let model = Agent::answering(move |_| Answers::Events(events.clone())).await;
     let guardian = gateway(&model, "openai", "").await;
     let (_, text) = post(&Caller::of(&guardian), Api::Chat, &Api::Chat.ask("Which files?", true)).await;
-    assert!(!text.contains("\"rm\"") && text.contains("do not fit together"), "{text}");
+    assert!(
+        !text.contains("\"rm\"") && text.contains("do not fit together"),
+        "{text}"
+    );
 }
 
 #[tokio::test]
@@ -552,14 +739,20 @@ async fn an_answer_in_a_form_of_the_callers_becomes_a_refusal() {
     let (_, text) = post(&Caller::of(&guardian), Api::Chat, &request).await;
     let answer: Value = serde_json::from_str(&text).unwrap();
     let message = &answer["choices"][0]["message"];
-    assert!(message["refusal"].as_str().unwrap().starts_with("[guardian] ") && message["content"] == "", "{text}");
+    assert!(
+        message["refusal"].as_str().unwrap().starts_with("[guardian] ") && message["content"] == "",
+        "{text}"
+    );
 }
 
 #[tokio::test]
 async fn tools_that_run_where_the_model_is_can_be_forbidden() {
     let (policy, _folder) = crate::guardian::policy_file("[tools]\ndeny = [\"web_search\"]\n");
     let model = Api::Responses.model("Fine.", &[]).await;
-    let organisation = format!("[[organisations]]\nid = \"acme\"\napi_keys = [\"sha256:{}\"]\n{policy}\n", hex("key"));
+    let organisation = format!(
+        "[[organisations]]\nid = \"acme\"\napi_keys = [\"sha256:{}\"]\n{policy}\n",
+        hex("key")
+    );
     let more = "allow_unauthenticated = true";
     let guardian = TestGuardian::with(&format!("{organisation}{}", config(&model, "openai", more))).await;
     let caller = Caller::of(&guardian);

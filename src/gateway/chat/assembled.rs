@@ -84,7 +84,12 @@ impl Assembled {
 
     /// Notes that the agent was told what there is so far.
     pub(super) fn tell(&mut self) {
-        let choices = self.answer.get("choices").map_or(&[][..], Json::items).iter().enumerate();
+        let choices = self
+            .answer
+            .get("choices")
+            .map_or(&[][..], Json::items)
+            .iter()
+            .enumerate();
         self.told = choices.map(|(at, choice)| (at, content(choice).len())).collect();
     }
 
@@ -100,14 +105,18 @@ impl Assembled {
         }
         if self.answer == Json::Null {
             let Json::Object(members) = chunk else { return Err(ODD) };
-            let head = members.iter().filter(|(name, _)| !matches!(name.as_str(), "choices" | "usage"));
+            let head = members
+                .iter()
+                .filter(|(name, _)| !matches!(name.as_str(), "choices" | "usage"));
             self.head = Json::Object(head.cloned().collect());
             self.answer = object([("choices", Json::Array(Vec::new()))]);
         }
         let mut step = Step::Says;
         for (place, choice) in chunk.get("choices").map_or(&[][..], Json::items).iter().enumerate() {
             let at = index_of(choice).unwrap_or(place);
-            let Some(Json::Array(choices)) = self.answer.get_mut("choices") else { return Err(ODD) };
+            let Some(Json::Array(choices)) = self.answer.get_mut("choices") else {
+                return Err(ODD);
+            };
             if at > choices.len() + 16 {
                 return Err(ODD);
             }
@@ -115,10 +124,16 @@ impl Assembled {
                 let empty = object([("message", Json::Object(Vec::new())), ("finish_reason", Json::Null)]);
                 choices.push(empty);
             }
-            let Some(whole) = choices.get_mut(at) else { return Err(ODD) };
+            let Some(whole) = choices.get_mut(at) else {
+                return Err(ODD);
+            };
             if let (Some(delta @ Json::Object(_)), Some(message)) = (choice.get("delta"), whole.get_mut("message")) {
                 merge(message, delta)?;
-                let acts = |name| delta.get(name).is_some_and(|calls| *calls != Json::Null && *calls != Json::Array(Vec::new()));
+                let acts = |name| {
+                    delta
+                        .get(name)
+                        .is_some_and(|calls| *calls != Json::Null && *calls != Json::Array(Vec::new()))
+                };
                 if acts("tool_calls") || acts("function_call") {
                     step = Step::Holds;
                 }
@@ -134,7 +149,11 @@ impl Assembled {
     fn add_block_event(&mut self, event: &Json) -> Result<Step, &'static str> {
         let kind = event.str_of("type").unwrap_or_default();
         if kind == "message_start" {
-            self.answer = event.get("message").filter(|message| message.is_object()).ok_or(ODD)?.clone();
+            self.answer = event
+                .get("message")
+                .filter(|message| message.is_object())
+                .ok_or(ODD)?
+                .clone();
             return Ok(Step::Says);
         }
         let at = event.get("index").and_then(number);
@@ -157,7 +176,10 @@ impl Assembled {
             "content_block_delta" => {
                 let blocks = blocks.take().ok_or(ODD)?;
                 let is_last = at.is_some_and(|at| at + 1 == blocks.len());
-                let (block, delta) = (blocks.last_mut().filter(|_| is_last).ok_or(ODD)?, event.get("delta").ok_or(ODD)?);
+                let (block, delta) = (
+                    blocks.last_mut().filter(|_| is_last).ok_or(ODD)?,
+                    event.get("delta").ok_or(ODD)?,
+                );
                 match delta.str_of("type") {
                     Some("text_delta") => append(block, delta, "text"),
                     Some("thinking_delta") => append(block, delta, "thinking"),
@@ -178,7 +200,9 @@ impl Assembled {
             }
             "message_delta" => {
                 if let Some(Json::Object(members)) = event.get("delta") {
-                    members.iter().for_each(|(name, value)| self.answer.set(name, value.clone()));
+                    members
+                        .iter()
+                        .for_each(|(name, value)| self.answer.set(name, value.clone()));
                 }
                 Ok(Step::Holds)
             }
@@ -206,12 +230,20 @@ impl Assembled {
                 Ok(Step::Says)
             }
             "response.completed" | "response.incomplete" | "response.failed" => {
-                self.answer = event.get("response").filter(|response| response.is_object()).ok_or(ODD)?.clone();
+                self.answer = event
+                    .get("response")
+                    .filter(|response| response.is_object())
+                    .ok_or(ODD)?
+                    .clone();
                 let output = self.answer.get("output").map_or(&[][..], Json::items);
                 // Some leave out of the end what they said before.
                 if output.is_empty() {
                     self.answer.set("output", Json::Array(std::mem::take(&mut self.done)));
-                } else if !self.done.iter().all(|item| output.iter().any(|told| is_same_call(item, told))) {
+                } else if !self
+                    .done
+                    .iter()
+                    .all(|item| output.iter().any(|told| is_same_call(item, told)))
+                {
                     return Err(ODD);
                 }
                 Ok(Step::Ends)
@@ -229,7 +261,10 @@ fn is_same_call(item: &Json, told: &Json) -> bool {
 }
 
 fn content(choice: &Json) -> &str {
-    choice.at(&["message", "content"]).and_then(Json::as_str).unwrap_or_default()
+    choice
+        .at(&["message", "content"])
+        .and_then(Json::as_str)
+        .unwrap_or_default()
 }
 
 fn number(value: &Json) -> Option<usize> {

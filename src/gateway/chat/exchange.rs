@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use http::header::AUTHORIZATION;
 use http::StatusCode;
+use http::header::AUTHORIZATION;
 
 use super::conversations::{Became, Conversation, Known, Named, Stored, beginning, next};
 use super::events::Events;
@@ -59,16 +59,40 @@ pub(super) struct Turn {
 
 impl Call {
     pub(super) fn new(api: Api, op: Op, body: Json, received: &Received) -> Self {
-        let header = |name: &str| received.headers.get(name).map(http::HeaderValue::as_bytes).unwrap_or_default();
+        let header = |name: &str| {
+            received
+                .headers
+                .get(name)
+                .map(http::HeaderValue::as_bytes)
+                .unwrap_or_default()
+        };
         let named = received.headers.get(SESSION).and_then(|value| value.to_str().ok());
         let session = named.filter(|name| is_identifier(name)).map(str::to_owned);
         let shown = received.caller.unwrap_or_default();
         let own = session.as_deref().unwrap_or_default().as_bytes();
-        let caller = beginning(&[&shown, header(AUTHORIZATION.as_str()), header("x-api-key"), header("api-key"), own]);
+        let caller = beginning(&[
+            &shown,
+            header(AUTHORIZATION.as_str()),
+            header("x-api-key"),
+            header("api-key"),
+            own,
+        ]);
         // The name is the caller's: another caller's session of the same name is another one.
-        let of_caller = |name: &str| format!("{name}-{}", u64::from_le_bytes(caller.first_chunk().copied().unwrap_or_default()));
+        let of_caller = |name: &str| {
+            format!(
+                "{name}-{}",
+                u64::from_le_bytes(caller.first_chunk().copied().unwrap_or_default())
+            )
+        };
         let session = session.as_deref().map(of_caller);
-        Self { api, op, body, caller, session, opened: None }
+        Self {
+            api,
+            op,
+            body,
+            caller,
+            session,
+            opened: None,
+        }
     }
 
     /// What of the conversation stands where the model is: the name under which it is remembered here.
@@ -140,9 +164,10 @@ impl Call {
         match (became, said) {
             (Became::Same, _) => Ok(()),
             (Became::Edited(params), _) => chat::write_back(&mut self.body, said, params).ok_or_else(unmodifiable),
-            (Became::Denied(words), Said::Result(result)) => {
-                self.api.replace_result(&mut self.body, result, words).ok_or_else(unmodifiable)
-            }
+            (Became::Denied(words), Said::Result(result)) => self
+                .api
+                .replace_result(&mut self.body, result, words)
+                .ok_or_else(unmodifiable),
             (Became::Denied(_), _) => Err(unmodifiable()),
         }
     }
@@ -177,7 +202,10 @@ fn stored_name(caller: Digest, id: &str) -> Digest {
 impl Turn {
     /// Has an answer judged: what each piece of it comes to.
     pub(super) async fn judge(&self, answer: &Json) -> Vec<(Said, Fate)> {
-        let said = chat::read(answer).messages.into_iter().flat_map(|message| message.said);
+        let said = chat::read_answer(answer)
+            .messages
+            .into_iter()
+            .flat_map(|message| message.said);
         let mut judged = Vec::new();
         for said in said {
             let mut fate = match judged.len() < MOST_PIECES {
@@ -206,7 +234,11 @@ impl Turn {
         }
         let conversations = &self.bench.route.conversations;
         let mut end = self.end;
-        for said in chat::read(answer).messages.iter().flat_map(|message| &message.said) {
+        for said in chat::read_answer(answer)
+            .messages
+            .iter()
+            .flat_map(|message| &message.said)
+        {
             end = next(end, said);
             conversations.remember(end, &self.bench.conversation, Became::Same);
         }
@@ -277,11 +309,17 @@ impl Protocol for Call {
             return whole(answer.write());
         };
         if !self.api.is_answer(&answer) {
-            return self.fault(route, StatusCode::BAD_GATEWAY, "the model behind the gateway gave something that is no answer");
+            return self.fault(
+                route,
+                StatusCode::BAD_GATEWAY,
+                "the model behind the gateway gave something that is no answer",
+            );
         }
         let judged = turn.judge(&answer).await;
         let before = answer.clone();
-        let stopped = self.api.apply(&mut answer, &judged, super::forms::Told::Nothing, turn.structured);
+        let stopped = self
+            .api
+            .apply(&mut answer, &judged, super::forms::Told::Nothing, turn.structured);
         route.count(if stopped { "denied_response" } else { "relayed" });
         turn.remember(&before, &judged, &answer);
         whole(answer.write())

@@ -11,7 +11,7 @@ mod trace;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use read::{read, run_by, text_of};
+pub(crate) use read::{read, read_answer, run_by, text_of};
 pub(crate) use steps::{Agent, write_back};
 pub(crate) use trace::{MOST_STEPS, NoTrace, Traced, Under, is_log, is_trace, steps};
 

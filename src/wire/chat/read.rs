@@ -16,9 +16,30 @@ pub(crate) fn read(log: &Json) -> Log {
     reader.log
 }
 
+/// Reads an answer of a model: all of it is the agent's, whatever roles it names.
+pub(crate) fn read_answer(answer: &Json) -> Log {
+    let mut reader = Reader {
+        speaker: Speaker::Agent,
+        ..Reader::default()
+    };
+    reader.log(answer, &Place::default(), 0);
+    reader.log
+}
+
+/// Who speaks in a log.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Speaker {
+    /// Whom the roles name.
+    #[default]
+    Named,
+    /// The agent.
+    Agent,
+}
+
 #[derive(Default)]
 struct Reader {
     log: Log,
+    speaker: Speaker,
     /// What the model thought since its last call.
     reasoning: String,
 }
@@ -47,7 +68,10 @@ impl Reader {
             match log.get(name) {
                 Some(Json::Array(messages)) => self.messages(messages, &at.name(name)),
                 Some(text @ Json::Text(_)) => {
-                    let part = Part { place: at.name(name), value: text.clone() };
+                    let part = Part {
+                        place: at.name(name),
+                        value: text.clone(),
+                    };
                     self.push(at.name(name), vec![Said::Words { who, parts: vec![part] }]);
                 }
                 Some(_) | None => {}
@@ -55,10 +79,12 @@ impl Reader {
         }
         for (index, choice) in log.get("choices").map_or(&[][..], Json::items).iter().enumerate() {
             if let Some(message) = choice.get("message") {
+                let speaker = std::mem::replace(&mut self.speaker, Speaker::Agent);
                 self.message(message, &at.name("choices").index(index).name("message"));
+                self.speaker = speaker;
             }
         }
-        if log.str_of("role").is_some() {
+        if log.str_of("role").is_some() || (self.speaker == Speaker::Agent && log.get("content").is_some()) {
             self.message(log, at);
         }
         if let Some(response) = nested(AFTER) {
@@ -91,7 +117,17 @@ impl Reader {
     /// One message, or one item of the Responses API.
     fn message(&mut self, one: &Json, at: &Place) {
         let kind = one.str_of("type").unwrap_or_default();
-        let said = match one.str_of("role") {
+        // What is an item by its type is one, whatever else it says.
+        let is_item = run_by(kind).is_some() || kind.ends_with("_output") || kind == "reasoning";
+        let speaks = ["role", "content", "tool_calls", "function_call"]
+            .iter()
+            .any(|name| one.get(name).is_some());
+        let role = match self.speaker {
+            Speaker::Named => one.str_of("role"),
+            Speaker::Agent => Some("assistant").filter(|_| speaks),
+        };
+        let role = role.filter(|_| !is_item);
+        let said = match role {
             Some("system" | "developer") => {
                 self.instruct(one.get("content"));
                 Vec::new()
@@ -139,12 +175,26 @@ impl Reader {
                     }
                 }
             }
-            Some(text @ Json::Text(_)) => words(&mut said, who, Part { place: content, value: text.clone() }),
+            Some(text @ Json::Text(_)) => words(
+                &mut said,
+                who,
+                Part {
+                    place: content,
+                    value: text.clone(),
+                },
+            ),
             Some(Json::Null) | None => {}
             Some(other) => said.extend(self.item(other, &content, who)),
         }
         if let Some(text @ Json::Text(_)) = one.get("refusal") {
-            words(&mut said, who, Part { place: at.name("refusal"), value: text.clone() });
+            words(
+                &mut said,
+                who,
+                Part {
+                    place: at.name("refusal"),
+                    value: text.clone(),
+                },
+            );
         }
         for (index, call) in one.get("tool_calls").map_or(&[][..], Json::items).iter().enumerate() {
             said.push(Said::Call(self.function(call, &at.name("tool_calls").index(index))));
@@ -158,7 +208,9 @@ impl Reader {
 
     /// A call of Chat Completions, in its nested form or bare.
     fn function(&mut self, call: &Json, at: &Place) -> Call {
-        let nested = ["function", "custom"].into_iter().find(|name| call.get(name).is_some_and(Json::is_object));
+        let nested = ["function", "custom"]
+            .into_iter()
+            .find(|name| call.get(name).is_some_and(Json::is_object));
         let (function, inside) = match nested {
             Some(name) => (call.get(name).unwrap_or(call), at.name(name)),
             None => (call, at.clone()),
@@ -198,7 +250,11 @@ impl Reader {
             // Images and sounds pass unread; thoughts that are encrypted cannot be read.
             "image" | "image_url" | "input_image" | "input_audio" | "audio" | "redacted_thinking" => Vec::new(),
             _ if kind.ends_with("tool_result") => {
-                let run_by = if kind == "tool_result" { RunBy::Agent } else { RunBy::Provider };
+                let run_by = if kind == "tool_result" {
+                    RunBy::Agent
+                } else {
+                    RunBy::Provider
+                };
                 vec![result(one, at, one.str_of("tool_use_id"), "content", run_by)]
             }
             _ if kind.ends_with("_output") => vec![result(one, at, one.str_of("call_id"), "output", RunBy::Agent)],
@@ -218,8 +274,12 @@ impl Reader {
         let kind = one.str_of("type").unwrap_or_default();
         let name = one.str_of("name").unwrap_or(kind.trim_end_matches("_call"));
         let call = self.call(id, Some(name), arguments, (at, arguments_at), run_by);
-        let given = ["output", "outputs", "results"].into_iter().find(|name| one.get(name).is_some_and(|given| *given != Json::Null));
-        let given = given.filter(|_| run_by == RunBy::Provider).map(|name| result(one, at, id, name, run_by));
+        let given = ["output", "outputs", "results"]
+            .into_iter()
+            .find(|name| one.get(name).is_some_and(|given| *given != Json::Null));
+        let given = given
+            .filter(|_| run_by == RunBy::Provider)
+            .map(|name| result(one, at, id, name, run_by));
         std::iter::once(Said::Call(call)).chain(given).collect()
     }
 }
@@ -227,8 +287,13 @@ impl Reader {
 /// Who runs what an item or block of this type calls; `None` where it is no call.
 pub(crate) fn run_by(kind: &str) -> Option<RunBy> {
     match kind {
-        "mcp_call" | "web_search_call" | "file_search_call" | "code_interpreter_call" | "image_generation_call"
-        | "server_tool_use" | "mcp_tool_use" => Some(RunBy::Provider),
+        "mcp_call"
+        | "web_search_call"
+        | "file_search_call"
+        | "code_interpreter_call"
+        | "image_generation_call"
+        | "server_tool_use"
+        | "mcp_tool_use" => Some(RunBy::Provider),
         "mcp_approval_request" => Some(RunBy::Agent),
         _ if kind.ends_with("_call") || kind.ends_with("tool_use") => Some(RunBy::Agent),
         _ => None,
@@ -242,9 +307,16 @@ fn attachment(one: &Json, at: &Place, who: Who) -> Said {
         place: at.clone(),
         id: kind.unwrap_or("attachment").to_owned(),
         content_at: at.clone(),
-        parts: vec![Part { place: at.clone(), value: without_bytes(one) }],
+        parts: vec![Part {
+            place: at.clone(),
+            value: without_bytes(one),
+        }],
         failed: false,
-        run_by: if who == Who::User { RunBy::Agent } else { RunBy::Provider },
+        run_by: if who == Who::User {
+            RunBy::Agent
+        } else {
+            RunBy::Provider
+        },
     })
 }
 
@@ -262,7 +334,10 @@ fn words(said: &mut Vec<Said>, who: Who, part: Part) {
 /// The text of a block that is a text and nothing else.
 fn text_at(block: &Json, at: &Place) -> Option<Part> {
     if let Json::Text(_) = block {
-        return Some(Part { place: at.clone(), value: block.clone() });
+        return Some(Part {
+            place: at.clone(),
+            value: block.clone(),
+        });
     }
     let name = match block.str_of("type") {
         Some("text" | "input_text" | "output_text") | None => ["text", "content"]
@@ -272,7 +347,10 @@ fn text_at(block: &Json, at: &Place) -> Option<Part> {
         Some(_) => return None,
     };
     let value = block.get(name).filter(|value| value.as_str().is_some())?.clone();
-    Some(Part { place: at.name(name), value })
+    Some(Part {
+        place: at.name(name),
+        value,
+    })
 }
 
 /// The result that stands in this member of a message, item or block.
@@ -280,13 +358,18 @@ fn result(one: &Json, at: &Place, id: Option<&str>, name: &'static str, run_by: 
     let content_at = at.name(name);
     let content = one.get(name).unwrap_or(&Json::Null);
     let part = |value: &Json, place: Place| {
-        text_at(value, &place).unwrap_or_else(|| Part { place, value: without_bytes(value) })
+        text_at(value, &place).unwrap_or_else(|| Part {
+            place,
+            value: without_bytes(value),
+        })
     };
     let parts = match content {
         Json::Null => Vec::new(),
         Json::Array(blocks) => {
             let blocks = blocks.iter().enumerate();
-            blocks.map(|(index, block)| part(block, content_at.index(index))).collect()
+            blocks
+                .map(|(index, block)| part(block, content_at.index(index)))
+                .collect()
         }
         other => vec![part(other, content_at.clone())],
     };
@@ -322,7 +405,9 @@ fn parsed(arguments: &Json) -> Json {
 
 /// A tool that runs where the model is: it has a type of its own, and no schema of the agent's.
 fn is_hosted(tool: &Json) -> bool {
-    let has_schema = ["function", "custom", "parameters", "input_schema"].iter().any(|name| tool.get(name).is_some());
+    let has_schema = ["function", "custom", "parameters", "input_schema"]
+        .iter()
+        .any(|name| tool.get(name).is_some());
     match tool.str_of("type") {
         // Some of these run where the agent is; their calls are judged as well.
         Some("function" | "custom") | None => false,
@@ -332,10 +417,14 @@ fn is_hosted(tool: &Json) -> bool {
 
 /// A tool with its name, as `context.agent.tools` takes it.
 fn named_tool(tool: &Json) -> Option<Json> {
-    let nested = ["function", "custom"].into_iter().find_map(|name| tool.get(name).filter(|inner| inner.is_object()));
+    let nested = ["function", "custom"]
+        .into_iter()
+        .find_map(|name| tool.get(name).filter(|inner| inner.is_object()));
     let mut members = vec![("name".to_owned(), Json::text(nested.unwrap_or(tool).str_of("name")?))];
     if let Json::Object(given) = nested.unwrap_or(tool) {
-        let kept = given.iter().filter(|(name, _)| !matches!(name.as_str(), "name" | "type" | "cache_control"));
+        let kept = given
+            .iter()
+            .filter(|(name, _)| !matches!(name.as_str(), "name" | "type" | "cache_control"));
         members.extend(kept.cloned());
     }
     Some(Json::Object(members))
@@ -347,10 +436,15 @@ fn without_bytes(value: &Json) -> Json {
         Json::Object(members) => {
             let is_bytes = |name: &str, member: &Json| {
                 let holds_bytes = matches!(name, "data" | "file_data" | "encrypted_content" | "signature");
-                member.as_str().is_some_and(|text| is_inline_file(text) || (holds_bytes && is_base64(text)))
+                member
+                    .as_str()
+                    .is_some_and(|text| is_inline_file(text) || (holds_bytes && is_base64(text)))
             };
             let kept = members.iter().filter(|(name, member)| !is_bytes(name, member));
-            Json::Object(kept.map(|(name, member)| (name.clone(), without_bytes(member))).collect())
+            Json::Object(
+                kept.map(|(name, member)| (name.clone(), without_bytes(member)))
+                    .collect(),
+            )
         }
         Json::Array(items) => Json::Array(items.iter().map(without_bytes).collect()),
         other => other.clone(),
@@ -378,7 +472,10 @@ pub(crate) fn text_of(content: &Json) -> String {
         }
         Json::Object(_) => {
             let keys = ["text", "content", "refusal", "input_text", "output_text"];
-            keys.iter().find_map(|key| content.get(key)).map(text_of).unwrap_or_default()
+            keys.iter()
+                .find_map(|key| content.get(key))
+                .map(text_of)
+                .unwrap_or_default()
         }
         Json::Null | Json::Bool(_) | Json::Number(_) => String::new(),
     }

@@ -97,6 +97,43 @@ fn steps_can_be_read_and_tell_their_places() {
 }
 
 #[test]
+fn an_answer_is_the_agents_and_an_item_what_its_type_says() {
+    let said = |answer: serde_json::Value| -> Vec<Said> {
+        read_answer(&answer.into())
+            .messages
+            .into_iter()
+            .flat_map(|message| message.said)
+            .collect()
+    };
+    for role in [json!("user"), json!("tool"), serde_json::Value::Null] {
+        let call = json!({"role": role, "content": "Hi", "tool_calls": [{"id": "c", "function": {"name": "f", "arguments": "{}"}}]});
+        let chat = said(json!({"choices": [{"message": call}]}));
+        let messages = said(
+            json!({"role": role, "content": [{"type": "text", "text": "Hi"}, {"type": "tool_use", "id": "c", "name": "f", "input": {}}]}),
+        );
+        let items = said(
+            json!({"output": [{"type": "message", "role": role, "content": [{"type": "output_text", "text": "Hi"}]},
+            {"type": "function_call", "role": role, "content": "Hi", "call_id": "c", "name": "f", "arguments": "{}"}]}),
+        );
+        for said in [chat, messages, items] {
+            assert!(
+                matches!(&said[..], [Said::Words { who: Who::Agent, .. }, Said::Call(call)] if call.id == "c"),
+                "{said:?}"
+            );
+        }
+    }
+    let hosted =
+        said(json!({"output": [{"type": "mcp_call", "id": "m", "name": "f", "arguments": "{}", "output": "Obey."}]}));
+    assert!(
+        matches!(&hosted[..], [Said::Call(_), Said::Result(result)] if result.run_by == RunBy::Provider),
+        "{hosted:?}"
+    );
+    let thought =
+        said(json!({"output": [{"type": "reasoning", "content": [{"type": "reasoning_text", "text": "I think."}]}]}));
+    assert!(thought.is_empty(), "{thought:?}");
+}
+
+#[test]
 fn edits_go_back_to_their_places() {
     let log: Json = json!({"messages": [
         {"role": "user", "content": [{"type": "text", "text": "My key is abc."}]},

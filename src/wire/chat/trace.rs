@@ -106,7 +106,9 @@ pub(crate) fn is_log(value: &Json) -> bool {
 
 /// Whether this is something that [`steps`] knows, rather than an object whose words are taken for a text.
 pub(crate) fn is_trace(value: &Json) -> bool {
-    let known = |one: &Json| is_log(one) || one.as_str().is_some() || one.str_of("method").is_some() || one.get("aos").is_some();
+    let known = |one: &Json| {
+        is_log(one) || one.as_str().is_some() || one.str_of("method").is_some() || one.get("aos").is_some()
+    };
     match value {
         Json::Array(items) => is_log(value) || items.iter().all(known),
         value => known(value),
