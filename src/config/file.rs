@@ -241,6 +241,7 @@ pub(super) struct GatewaySection {
     pub(super) stream_mode: Option<String>,
     pub(super) hold_bytes: Option<usize>,
     pub(super) deny_style: Option<String>,
+    pub(super) on_deny: Option<String>,
     pub(super) public_url: Option<String>,
     pub(super) organisation: Option<String>,
     pub(super) client_keys: Option<Vec<String>>,

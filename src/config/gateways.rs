@@ -10,7 +10,7 @@ use super::file::GatewaySection;
 use super::settings::Reader;
 use super::{ConfigError, Keys};
 use crate::gateway::{
-    Callable, ClientAuth, ClientCredentials, DenyStyle, Direction, Listen, PROTOCOLS, Protocol, RemoteGuardian,
+    Callable, ClientAuth, ClientCredentials, DenyStyle, Direction, Listen, OnDeny, PROTOCOLS, Protocol, RemoteGuardian,
     Settings, StreamMode,
 };
 use crate::model::OrganisationId;
@@ -27,6 +27,7 @@ const MODES: &[(&str, StreamMode)] = &[
 ];
 
 const DENY_STYLES: &[(&str, DenyStyle)] = &[("error", DenyStyle::Error), ("task", DenyStyle::Task)];
+const ON_DENY: &[(&str, OnDeny)] = &[("replace", OnDeny::Replace), ("continue", OnDeny::Continue)];
 const CLIENT_AUTHS: &[(&str, ClientAuth)] = &[("key", ClientAuth::Key), ("oauth2", ClientAuth::OAuth2)];
 
 /// Headers in which models are shown a key.
@@ -158,6 +159,7 @@ impl One<'_> {
                 16 * 1024 * 1024,
             )?,
             deny_style: self.deny_style(protocol)?,
+            on_deny: self.on_deny(protocol)?,
             public_url: section
                 .public_url
                 .as_deref()
@@ -297,6 +299,14 @@ impl One<'_> {
                 "`task` is for `a2a` and `agent-protocol`; AgentVault's clients show errors",
             )),
             (DenyStyle::Task | DenyStyle::Error, _) => Ok(style),
+        }
+    }
+
+    fn on_deny(&self, protocol: &Protocol) -> Result<OnDeny, ConfigError> {
+        match &self.section.on_deny {
+            Some(_) if !protocol.is_model => Err(self.wrong("on_deny", "is for `openai` and `anthropic`")),
+            Some(text) => self.reader.one_of(&self.key("on_deny"), text, ON_DENY),
+            None => Ok(OnDeny::Replace),
         }
     }
 

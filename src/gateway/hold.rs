@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashSet, VecDeque};
 
 use super::concatenated;
 use super::denial::{Denial, Stage};
+use super::follow::{Follow, Streamed};
 use super::json::Json;
 use super::judged_units::{self, Digest, Known, LONG_ID, beginning, has_long_id};
-use super::relay::Follow;
 use super::route::Route;
 use super::settings::StreamMode;
 use super::sse::Event;
@@ -377,6 +377,20 @@ impl<D: Dialect + Sync> Follow for Hold<'_, D> {
     fn broken(&mut self, why: &str) -> Last {
         self.held.clear();
         self.dialect.end_broken(why)
+    }
+}
+
+impl<D: Dialect + Sync> Streamed for D {
+    type Follow<'r>
+        = Hold<'r, D>
+    where
+        D: 'r;
+
+    fn follow<'r>(self, route: &'r Route) -> Hold<'r, D>
+    where
+        D: 'r,
+    {
+        Hold::new(route, self)
     }
 }
 

@@ -21,11 +21,12 @@
 //! | `transport.rs` | paths and headers: what of them goes on |
 //! | `upstream.rs`, `credentials.rs` | sends on: own credentials, few headers, no redirects |
 //! | `slow_answer.rs` | hands answers back, at once or after heartbeats |
-//! | `hold.rs`, `relay.rs`, `sse.rs` | streams: events are held, judged, released |
+//! | `follow.rs`, `hold.rs`, `relay.rs`, `sse.rs` | streams: events are held, judged, released |
 //! | `body.rs` | heartbeats while a message is held; the work ends with its reader |
 //! | `cancel_upstream.rs` | cancels what nobody is going to read |
 //! | `judged_units.rs` | later views show what earlier ones showed |
 //! | `kept.rs` | what a protocol keeps from one exchange to the next |
+//! | `conversations.rs` | what was judged of conversations with a model, and in which session |
 //! | `push.rs`, `addresses.rs` | webhooks, and which addresses may be called |
 //! | `own` | the guardian itself as an agent |
 //! | `protocols.rs` | the table of protocols |
@@ -41,10 +42,12 @@ mod cancel_upstream;
 mod card;
 mod chat;
 mod concatenated;
+mod conversations;
 mod credentials;
 mod denial;
 mod error;
 mod exchange;
+mod follow;
 mod hold;
 mod judged_units;
 mod kept;
@@ -81,4 +84,4 @@ pub use listen::{Gateways, Own, Reload, Renewed};
 pub use mcp::{Bridge, Decider, Known, LONGEST_LINE, Line, Lines, PinnedTool, Pins, PinsError, Side, Standing};
 pub use probe::probe;
 pub use protocols::PROTOCOLS;
-pub use settings::{ClientAuth, DenyStyle, Direction, Listen, Protocol, RemoteGuardian, Settings, StreamMode};
+pub use settings::{ClientAuth, DenyStyle, Direction, Listen, OnDeny, Protocol, RemoteGuardian, Settings, StreamMode};

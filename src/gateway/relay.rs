@@ -7,7 +7,7 @@ use http::HeaderMap;
 use reqwest::Response;
 
 use super::body::Chunks;
-use super::hold::{Dialect, Hold};
+use super::follow::{Follow, Streamed};
 use super::route::Route;
 use super::sse::{Event, Splitter};
 use super::upstream::UpstreamFault;
@@ -26,48 +26,6 @@ pub(super) trait Relayed: Send + Sync + Sized + 'static {
 impl<S: Streamed + Sized + 'static> Relayed for S {
     async fn relay(self, route: Arc<Route>, response: Response, out: Chunks) {
         relay(route, response, self, out).await;
-    }
-}
-
-/// What follows a stream: it takes each event, and says what goes on. An error holds the events with which the stream ends.
-pub(super) trait Follow: Send + Sync {
-    /// Takes an event; `waiting` are the bytes of one that has not arrived whole.
-    fn take(&mut self, event: Event, waiting: usize) -> impl Future<Output = Result<Vec<Event>, Vec<Event>>> + Send;
-
-    /// Takes room for an event that has not arrived whole.
-    fn wait_for(&mut self, waiting: usize) -> impl Future<Output = Result<(), Vec<Event>>> + Send;
-
-    /// What was held until the end of the stream.
-    fn release(&mut self) -> impl Future<Output = Result<Vec<Event>, Vec<Event>>> + Send;
-
-    /// How a stream ends that cannot be followed.
-    fn broken(&mut self, why: &str) -> Vec<Event>;
-}
-
-/// How streams of a protocol are followed. A [`Dialect`] is enough where events are held, judged and released in their order.
-pub(super) trait Streamed: Send + Sync {
-    /// What follows one.
-    type Follow<'r>: Follow
-    where
-        Self: 'r;
-
-    /// Begins to follow.
-    fn follow<'r>(self, route: &'r Route) -> Self::Follow<'r>
-    where
-        Self: 'r;
-}
-
-impl<D: Dialect + Sync> Streamed for D {
-    type Follow<'r>
-        = Hold<'r, D>
-    where
-        D: 'r;
-
-    fn follow<'r>(self, route: &'r Route) -> Hold<'r, D>
-    where
-        D: 'r,
-    {
-        Hold::new(route, self)
     }
 }
 

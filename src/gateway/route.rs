@@ -9,7 +9,7 @@ use http::header::{AUTHORIZATION, COOKIE};
 use tokio::sync::Semaphore;
 use url::Url;
 
-use super::chat::Conversations;
+use super::conversations::Conversations;
 use super::denial::{Denial, Stage};
 use super::error::GatewayError;
 use super::json::{Json, object};

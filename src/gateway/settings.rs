@@ -89,6 +89,15 @@ pub enum DenyStyle {
     Task,
 }
 
+/// What becomes of calls of a model that are denied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnDeny {
+    /// Words stand in their place.
+    Replace,
+    /// Where all of an answer's were denied, the model is told and asked again, a few times.
+    Continue,
+}
+
 /// How callers show who they are, where keys are needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientAuth {
@@ -128,6 +137,8 @@ pub struct Settings {
     pub hold_bytes: usize,
     /// How refused requests are told.
     pub deny_style: DenyStyle,
+    /// What becomes of calls of a model that are denied.
+    pub on_deny: OnDeny,
     /// The address under which others reach it, where that is not the one it listens on.
     pub public_url: Option<Url>,
     /// Whose policy applies.

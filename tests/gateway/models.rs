@@ -393,6 +393,73 @@ async fn a_denied_call_never_reaches_the_agent() {
 }
 
 #[tokio::test]
+async fn a_model_whose_calls_were_all_denied_is_told_and_asked_again() {
+    for api in APIS {
+        for mode in ["", "stream_mode = \"hold\""] {
+            for stream in [false, true] {
+                // It gives up once it was told twice.
+                let model = Agent::answering(move |asked| {
+                    let told = asked.text.matches("[guardian] ").count();
+                    let (text, commands): (_, &[&str]) = match told {
+                        0 => ("I look.", &[HARM, HARM]),
+                        2 => ("Otherwise, then.", &[HARM]),
+                        _ => ("I look at less.", &["ls -l"]),
+                    };
+                    match asked.json()["stream"] == true {
+                        true => Answers::Events(api.events(text, commands)),
+                        false => Answers::Json(api.answer(text, commands)),
+                    }
+                })
+                .await;
+                let guardian = gateway(&model, api.protocol(), &format!("on_deny = \"continue\"\n{mode}")).await;
+                let (status, text) =
+                    post(&Caller::of(&guardian), api, &api.ask("Which files are there?", stream)).await;
+                assert_eq!((status, model.asked().len()), (200, 3), "{api:?} {text}");
+                let answer = if stream {
+                    api.gathered(&text)
+                } else {
+                    serde_json::from_str(&text).unwrap()
+                };
+                assert_eq!(api.acts(&answer).0, ["ls -l"], "{text}");
+                let said = answer.to_string();
+                assert!(
+                    said.contains("I look at less.") && !said.contains("Otherwise"),
+                    "{text}"
+                );
+                assert_eq!(
+                    said.contains("I look.\"") || said.contains("I look.\\n"),
+                    stream && mode.is_empty(),
+                    "{text}"
+                );
+                assert!(
+                    !text.contains("[guardian] ") && !text.contains("evil.example"),
+                    "{text}"
+                );
+                if api != Api::Responses {
+                    let name = if api == Api::Chat {
+                        "\"total_tokens\":21"
+                    } else {
+                        "\"output_tokens\":21"
+                    };
+                    assert!(text.contains(name), "{text}");
+                }
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_insists_is_asked_four_times() {
+    for api in APIS {
+        let model = api.model("I look.", &[HARM]).await;
+        let guardian = gateway(&model, api.protocol(), "on_deny = \"continue\"").await;
+        let (_, text) = post(&Caller::of(&guardian), api, &api.ask("Which files are there?", true)).await;
+        assert_eq!(model.asked().len(), 4);
+        assert!(text.contains("[guardian] ") && !text.contains("evil.example"), "{text}");
+    }
+}
+
+#[tokio::test]
 async fn an_answer_is_the_models_whatever_role_it_names() {
     for api in [Api::Chat, Api::Messages] {
         for role in [json!("user"), json!("tool"), json!("system"), Value::Null] {

@@ -121,6 +121,7 @@ fn gateways() -> Vec<(&'static str, Said)> {
         ),
         ("gateways.hold_bytes", Between(1_024, 16 << 20)),
         ("gateways.deny_style", OneOf(vec!["error", "task"])),
+        ("gateways.on_deny", OneOf(vec!["replace", "continue"])),
         ("gateways.client_auth", OneOf(vec!["key", "oauth2"])),
         ("gateways.upstream_timeout_ms", Between(100, 86_400_000)),
         ("gateways.max_message_bytes", Between(1_024, 64 << 20)),

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::Api;
 use super::assembled::{Assembled, Step};
-use super::exchange::Turn;
 use super::forms::Told;
 use super::retold::Retold;
-use crate::gateway::relay::{Follow, Streamed};
+use super::turn::{Settled, Turn};
+use crate::gateway::follow::{Follow, Streamed};
 use crate::gateway::route::Route;
 use crate::gateway::settings::StreamMode;
 use crate::gateway::sse::Event;
@@ -88,21 +88,18 @@ impl Following {
         self.ended = true;
         let held = std::mem::take(&mut self.held);
         let before = &self.assembled.answer;
-        let judged = self.turn.judge(before).await;
         let told = match self.held_since {
             Some(blocks) if !self.holds_all() => Told::Blocks(blocks),
             Some(_) | None => Told::Nothing,
         };
-        let mut answer = before.clone();
-        let stopped = self.turn.api.apply(&mut answer, &judged, told, self.turn.structured);
-        self.route.count(if stopped { "denied_response" } else { "relayed" });
-        self.turn.remember(before, &judged, &answer);
+        let Settled { answer, used } = self.turn.settle(before, told).await;
         if answer == *before {
             return held;
         }
         let retold = Retold {
             assembled: &self.assembled,
             answer: &answer,
+            used: &used,
             held: &held,
             told: self.held_since.unwrap_or_default(),
             number: self.told_number,

@@ -2,20 +2,23 @@
 
 use std::sync::Arc;
 
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 use http::header::AUTHORIZATION;
 
-use super::conversations::{Became, Conversation, Known, Named, Stored, beginning, next};
 use super::events::Events;
+use super::forms::Told;
 use super::judging::{Bench, Fate};
+use super::turn::{Asked, Settled, Turn, stored_name};
 use super::{Api, Op};
 use crate::gateway::answer::Answer;
+use crate::gateway::conversations::{Became, Conversation, Known, Named, beginning, next};
 use crate::gateway::denial::{Denial, Stage};
 use crate::gateway::exchange::{Exchange, Head, Outgoing, Protocol};
 use crate::gateway::json::Json;
 use crate::gateway::judged_units::Digest;
 use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
+use crate::gateway::settings::OnDeny;
 use crate::gateway::slow_answer::{Awaited, Opened};
 use crate::gateway::upstream::json_body;
 use crate::wire::chat::{self, RunBy, Said, Who};
@@ -24,11 +27,9 @@ use crate::wire::is_identifier;
 /// The header with which agents name a session.
 const SESSION: &str = "x-guardian-session";
 
-/// Pieces of one answer that are judged, and of one request that were not judged before.
-const MOST_PIECES: usize = 256;
+/// Pieces of one request that were not judged before, and are now.
 const MOST_NEW: usize = 4_096;
 const TOO_LONG: &str = "The conversation holds too much that was not judged before, so it was stopped.";
-const TOO_MANY: &str = "The answer holds too many calls, so the last ones were stopped.";
 
 /// What an agent asks for.
 pub(super) struct Call {
@@ -41,20 +42,6 @@ pub(super) struct Call {
     session: Option<String>,
     /// What the answer goes on from; `None` until the request is admitted.
     opened: Option<Turn>,
-}
-
-/// A conversation whose request was admitted: the answer goes on from here.
-#[derive(Clone)]
-pub(super) struct Turn {
-    pub(super) api: Api,
-    pub(super) bench: Bench,
-    /// The end of what was said so far.
-    pub(super) end: Digest,
-    /// Under which name a stored conversation goes on, where the request names one.
-    stored_as: Option<Digest>,
-    caller: Digest,
-    /// Whether the caller expects words in a form of its own: what stands for a denied call is then a refusal.
-    pub(super) structured: bool,
 }
 
 impl Call {
@@ -109,7 +96,8 @@ impl Call {
     }
 
     /// Judges what is new in the request, and puts what was judged before into the form that it got.
-    async fn admit_words(&mut self, route: &Arc<Route>) -> Result<(), Denial> {
+    async fn admit_words(&mut self, exchange: &Exchange) -> Result<(), Denial> {
+        let route = &exchange.route;
         let log = chat::read(&self.body);
         let stored = self.stored_before().and_then(|id| route.conversations.stored(id));
         let start = stored.as_ref().map_or(self.caller, |stored| stored.end);
@@ -147,15 +135,32 @@ impl Call {
         if let Some(stored) = &stored {
             self.api.answer_stopped_calls(&mut self.body, &stored.results);
         }
+        let asked = match route.settings.on_deny {
+            OnDeny::Replace => None,
+            OnDeny::Continue => Some(self.to_ask_again(route).await?),
+        };
         self.opened = Some(Turn {
             api: self.api,
             bench,
+            received: Arc::clone(&exchange.received),
+            asked,
             end: chain.last().copied().unwrap_or(start),
             stored_as: self.stored_as(),
             caller: self.caller,
             structured: self.api.wants_structure(&self.body),
         });
         Ok(())
+    }
+
+    /// The request, for a model that is asked for a whole answer after its calls were denied.
+    async fn to_ask_again(&self, route: &Route) -> Result<Arc<Asked>, Denial> {
+        let mut request = self.body.clone();
+        request.remove("stream");
+        request.remove("stream_options");
+        let room = route.room();
+        let taken = room.take(request.bytes()).await;
+        taken.map_err(|fault| Denial::undecided(Stage::Request, "oversized", fault.to_string()))?;
+        Ok(Arc::new(Asked { request, _room: room }))
     }
 
     /// Puts what a piece became into its place.
@@ -195,73 +200,11 @@ async fn admit_one(bench: &Bench, said: &Said) -> Result<Became, Denial> {
     }
 }
 
-fn stored_name(caller: Digest, id: &str) -> Digest {
-    beginning(&[&caller, b"stored", id.as_bytes()])
-}
-
-impl Turn {
-    /// Has an answer judged: what each piece of it comes to.
-    pub(super) async fn judge(&self, answer: &Json) -> Vec<(Said, Fate)> {
-        let said = chat::read_answer(answer)
-            .messages
-            .into_iter()
-            .flat_map(|message| message.said);
-        let mut judged = Vec::new();
-        for said in said {
-            let mut fate = match judged.len() < MOST_PIECES {
-                true => self.bench.judge(&said, Stage::Response).await,
-                false => Fate::Denied(Denial::undecided(Stage::Response, "oversized", TOO_MANY)),
-            };
-            // What ran where the model is has happened.
-            let has_run = match &said {
-                Said::Words { .. } => false,
-                Said::Call(call) => call.run_by == RunBy::Provider,
-                Said::Result(_) => true,
-            };
-            if has_run {
-                fate = Fate::Same;
-            }
-            judged.push((said, fate));
-        }
-        judged
-    }
-
-    /// Remembers an answer as the agent got it: it comes back with the next request.
-    pub(super) fn remember(&self, before: &Json, judged: &[(Said, Fate)], answer: &Json) {
-        // Of several answers the agent goes on with one, which is judged with its next request.
-        if answer.get("choices").is_some_and(|choices| choices.items().len() != 1) {
-            return;
-        }
-        let conversations = &self.bench.route.conversations;
-        let mut end = self.end;
-        for said in chat::read_answer(answer)
-            .messages
-            .iter()
-            .flat_map(|message| &message.said)
-        {
-            end = next(end, said);
-            conversations.remember(end, &self.bench.conversation, Became::Same);
-        }
-        if self.api != Api::Responses {
-            return;
-        }
-        let stored = Stored {
-            conversation: Arc::clone(&self.bench.conversation),
-            end,
-            results: self.api.results_of_stopped(before, judged).into(),
-        };
-        let own = answer.str_of("id").map(|id| stored_name(self.caller, id));
-        for name in [own, self.stored_as].into_iter().flatten() {
-            conversations.store(name, stored.clone());
-        }
-    }
-}
-
 impl Protocol for Call {
     type Events = Events;
 
     fn awaited(&self, _: &Arc<Route>) -> Awaited {
-        Awaited::Patiently
+        Awaited::Head
     }
 
     fn known(&self, _: &Exchange) -> Option<Opened<Events>> {
@@ -270,7 +213,7 @@ impl Protocol for Call {
 
     async fn admit(&mut self, exchange: &Exchange) -> Result<(), Denial> {
         match self.op {
-            Op::Answer => self.admit_words(&exchange.route).await,
+            Op::Answer => self.admit_words(exchange).await,
             Op::Pass => Ok(()),
         }
     }
@@ -281,10 +224,12 @@ impl Protocol for Call {
             rest: received.rest.clone(),
             query: received.query.only_identifiers().write(),
             body: (body != Json::Null).then(|| json_body(&received.headers, body.write())),
+            headers: HeaderMap::new(),
+            to: None,
         }
     }
 
-    fn stream(&self, exchange: &Exchange) -> Option<Events> {
+    fn stream(&self, exchange: &Exchange, _: &Head) -> Option<Events> {
         let turn = self.opened.clone()?;
         Some(Events::new(Arc::clone(&exchange.route), turn))
     }
@@ -300,7 +245,7 @@ impl Protocol for Call {
             answer.headers.extend(head.headers.clone());
             Opened::Whole(answer)
         };
-        let Some(mut answer) = answer else {
+        let Some(answer) = answer else {
             route.count("relayed");
             return whole(String::new());
         };
@@ -315,13 +260,7 @@ impl Protocol for Call {
                 "the model behind the gateway gave something that is no answer",
             );
         }
-        let judged = turn.judge(&answer).await;
-        let before = answer.clone();
-        let stopped = self
-            .api
-            .apply(&mut answer, &judged, super::forms::Told::Nothing, turn.structured);
-        route.count(if stopped { "denied_response" } else { "relayed" });
-        turn.remember(&before, &judged, &answer);
+        let Settled { answer, .. } = turn.settle(&answer, Told::Nothing).await;
         whole(answer.write())
     }
 

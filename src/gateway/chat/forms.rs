@@ -215,6 +215,94 @@ impl Api {
         }
     }
 
+    /// Adds an answer and the results of its calls, all of which were denied, to a request. `None` where that cannot be done.
+    pub(super) fn tell_stopped(self, request: &mut Json, answer: &Json, judged: &[(Said, Fate)]) -> Option<()> {
+        let denied = judged.iter().filter_map(|(said, fate)| match (said, fate) {
+            (Said::Call(call), Fate::Denied(denial)) => Some((call, denial.text())),
+            _ => None,
+        });
+        match self {
+            Api::Completions => {
+                let [choice] = answer.get("choices")?.items() else {
+                    return None;
+                };
+                let Some(Json::Array(messages)) = request.get_mut("messages") else {
+                    return None;
+                };
+                messages.push(choice.get("message")?.clone());
+                messages
+                    .extend(denied.map(|(call, words)| {
+                        json!({"role": "tool", "tool_call_id": call.id, "content": words}).into()
+                    }));
+            }
+            Api::Messages => {
+                let Some(Json::Array(messages)) = request.get_mut("messages") else {
+                    return None;
+                };
+                messages.push(object([
+                    ("role", "assistant".into()),
+                    ("content", answer.get("content")?.clone()),
+                ]));
+                let results = denied.map(|(call, words)| {
+                    json!({"type": "tool_result", "tool_use_id": call.id, "content": words, "is_error": true}).into()
+                });
+                messages.push(object([
+                    ("role", "user".into()),
+                    ("content", Json::Array(results.collect())),
+                ]));
+            }
+            Api::Responses => {
+                let mut input = match request.remove("input") {
+                    Some(Json::Array(items)) => items,
+                    Some(text @ Json::Text(_)) => vec![object([("role", "user".into()), ("content", text)])],
+                    Some(_) | None => Vec::new(),
+                };
+                input.extend(answer.get("output")?.items().iter().cloned());
+                input.extend(self.results_of_stopped(answer, judged));
+                request.set("input", Json::Array(input));
+            }
+        }
+        Some(())
+    }
+
+    /// A later answer in the place of the first one, after what was told of that.
+    pub(super) fn after_told(self, first: &Json, mut next: Json, told: Told) -> Json {
+        let Told::Blocks(told) = told else { return next };
+        let name = match self {
+            Api::Messages => "content",
+            Api::Responses => "output",
+            Api::Completions => {
+                let choice = |answer: &Json| {
+                    answer
+                        .get("choices")
+                        .and_then(|choices| choices.items().first().cloned())
+                };
+                let said =
+                    choice(first).and_then(|choice| choice.at(&["message", "content"])?.as_str().map(str::to_owned));
+                let message = match next.get_mut("choices") {
+                    Some(Json::Array(choices)) => choices.first_mut().and_then(|choice| choice.get_mut("message")),
+                    _ => None,
+                };
+                if let (Some(said), Some(message)) = (said.filter(|said| !said.is_empty()), message) {
+                    let more = message.str_of("content").unwrap_or_default();
+                    let gap = if more.is_empty() { "" } else { "\n\n" };
+                    message.set("content", format!("{said}{gap}{more}"));
+                }
+                return next;
+            }
+        };
+        let mut blocks: Vec<Json> = first
+            .get(name)
+            .map_or(&[][..], Json::items)
+            .iter()
+            .take(told)
+            .cloned()
+            .collect();
+        blocks.extend(next.get(name).map_or(&[][..], Json::items).iter().cloned());
+        next.set(name, Json::Array(blocks));
+        next
+    }
+
     /// The results that the model is told of calls that were taken out of an answer which is stored where it is.
     pub(super) fn results_of_stopped(self, answer: &Json, judged: &[(Said, Fate)]) -> Vec<Json> {
         let stopped = judged.iter().filter_map(|(said, fate)| match (said, fate) {

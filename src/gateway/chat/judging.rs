@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::conversations::Conversation;
+use crate::gateway::conversations::Conversation;
 use crate::gateway::denial::{Denial, Stage};
 use crate::gateway::json::Json;
 use crate::gateway::route::Route;

@@ -1,13 +1,13 @@
 //! Interfaces of models: the gateway between an agent and the model that it asks. Agents are guarded by changing their `base_url`.
 //!
 //! What an agent sends holds all that was said so far. Only what is new of it is judged; what was judged before is known by the common
-//! beginning (`conversations.rs`). Of what the model answers, calls of tools are held until all of them are judged; words go on as they
+//! beginning (`gateway/conversations.rs`). Of what the model answers, calls of tools are held until all of them are judged; words go on as they
 //! come, or are held as well. A call that is denied never reaches the agent: words stand in its place (`forms.rs`).
 //!
 //! | file | what it does |
 //! |---|---|
 //! | `exchange.rs` | a call of an agent: what is judged on the way to the model, and on the way back |
-//! | `conversations.rs` | what was judged, and in which session |
+//! | `turn.rs` | what the agent gets of an answer; a model that is asked again |
 //! | `judging.rs` | what is said as steps, one after the other |
 //! | `forms.rs` | refusals, and what stands for a denied call, in the form of each interface |
 //! | `events.rs` | streams: what is held, and when it goes on |
@@ -15,12 +15,12 @@
 //! | `retold.rs` | the rest of a changed answer, as events |
 
 mod assembled;
-mod conversations;
 mod events;
 mod exchange;
 mod forms;
 mod judging;
 mod retold;
+mod turn;
 
 use std::sync::Arc;
 
@@ -32,8 +32,6 @@ use super::exchange as exchanges;
 use super::json::Json;
 use super::receive::Received;
 use super::route::Route;
-
-pub(super) use conversations::Conversations;
 
 /// An interface of models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

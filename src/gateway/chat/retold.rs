@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::Api;
 use super::assembled::Assembled;
+use super::turn::add;
 use crate::gateway::json::{Json, object};
 use crate::gateway::sse::Event;
 
@@ -13,6 +14,8 @@ pub(super) struct Retold<'a> {
     pub(super) assembled: &'a Assembled,
     /// The answer as it is now.
     pub(super) answer: &'a Json,
+    /// What the model used for answers after the first.
+    pub(super) used: &'a Json,
     /// The events that were held.
     pub(super) held: &'a [Event],
     /// Blocks or items that were told.
@@ -44,6 +47,18 @@ impl Retold<'_> {
             let value = Json::parse(event.data.as_bytes(), 128, 100_000).unwrap_or(Json::Null);
             (event, value)
         })
+    }
+
+    /// A held event with what it carries now, and all that was used.
+    fn with_usage(&self, event: &Event, mut value: Json) -> Event {
+        if let Some(usage @ Json::Object(_)) = value.get_mut("usage") {
+            add(usage, self.used);
+        }
+        let data = match value {
+            Json::Null => event.data.clone(),
+            value => value.write(),
+        };
+        Event { data, ..event.clone() }
     }
 
     fn chunk(&self, at: usize, delta: Json, finish: Json) -> Event {
@@ -96,7 +111,7 @@ impl Retold<'_> {
             let says_nothing = value.get("choices").is_some_and(|choices| choices.items().is_empty());
             says_nothing || event.data == "[DONE]"
         });
-        events.extend(last.map(|(event, _)| event.clone()));
+        events.extend(last.map(|(event, value)| self.with_usage(event, value)));
         events
     }
 
@@ -127,10 +142,7 @@ impl Retold<'_> {
                     if let (Some(delta), Some(reason)) = (value.get_mut("delta"), self.answer.get("stop_reason")) {
                         delta.set("stop_reason", reason.clone());
                     }
-                    events.push(Event {
-                        data: value.write(),
-                        ..event.clone()
-                    });
+                    events.push(self.with_usage(event, value));
                 }
                 "message_stop" => events.push(event.clone()),
                 _ => {}

@@ -10,12 +10,12 @@ use std::time::Duration;
 
 use moka::sync::Cache;
 
-use crate::gateway::json::Json;
-use crate::gateway::judged_units::Digest;
+use super::json::Json;
+use super::judged_units::Digest;
 use crate::wire::chat::Said;
 
 /// What is remembered of conversations on one route. Bounded in bytes; what is forgotten is judged again.
-pub(in crate::gateway) struct Conversations {
+pub(super) struct Conversations {
     judged: Cache<Digest, Judged>,
     /// Answers that are stored where the model is, by their ids.
     stored: Cache<Digest, Stored>,

@@ -1,0 +1,233 @@
+//! A turn: the answer to a request that was admitted, and what the agent gets of it.
+
+use std::sync::Arc;
+
+use http::Method;
+
+use super::Api;
+use super::forms::Told;
+use super::judging::{Bench, Fate};
+use crate::gateway::answer::is_event_stream;
+use crate::gateway::conversations::{Became, Stored, beginning, next};
+use crate::gateway::denial::{Denial, Stage};
+use crate::gateway::json::Json;
+use crate::gateway::judged_units::Digest;
+use crate::gateway::receive::Received;
+use crate::gateway::upstream::{AsWhom, Forward, Room, json_body};
+use crate::wire::chat::{self, RunBy, Said};
+
+/// Pieces of one answer that are judged.
+const MOST_PIECES: usize = 256;
+const TOO_MANY: &str = "The answer holds too many calls, so the last ones were stopped.";
+/// How often a model is asked again whose calls were all denied.
+const ROUNDS: usize = 3;
+
+/// What the answer to an admitted request goes on from.
+#[derive(Clone)]
+pub(super) struct Turn {
+    pub(super) api: Api,
+    pub(super) bench: Bench,
+    /// The request; its place among the exchanges under way is held until the answer has ended.
+    pub(super) received: Arc<Received>,
+    /// The end of what was said so far.
+    pub(super) end: Digest,
+    /// Under which name a stored conversation goes on, where the request names one.
+    pub(super) stored_as: Option<Digest>,
+    pub(super) caller: Digest,
+    /// Whether the caller expects words in a form of its own: what stands for a denied call is then a refusal.
+    pub(super) structured: bool,
+    /// What the model was asked, where it may be asked again.
+    pub(super) asked: Option<Arc<Asked>>,
+}
+
+/// A request as it went to the model, and the room that it takes.
+pub(super) struct Asked {
+    pub(super) request: Json,
+    pub(super) _room: Room,
+}
+
+/// What an agent gets.
+pub(super) struct Settled {
+    pub(super) answer: Json,
+    /// What the model used for answers after the first; `Null` where there are none.
+    pub(super) used: Json,
+}
+
+/// The name under which a stored answer or conversation is remembered.
+pub(super) fn stored_name(caller: Digest, id: &str) -> Digest {
+    beginning(&[&caller, b"stored", id.as_bytes()])
+}
+
+impl Turn {
+    /// Has an answer judged, and remembers what the agent gets of it. Where all calls were denied, and the configuration says so, the model is
+    /// told and asked again.
+    pub(super) async fn settle(&self, first: &Json, told: Told) -> Settled {
+        let judged = self.judge(first).await;
+        let mut answer = first.clone();
+        let stopped = self.api.apply(&mut answer, &judged, told, self.structured);
+        let (route, mut used) = (&self.bench.route, Json::Null);
+        route.count(if stopped { "denied_response" } else { "relayed" });
+        let again = match &self.asked {
+            Some(asked) if is_all_stopped(&judged) => self.ask_again(asked, first, &judged).await,
+            Some(_) | None => None,
+        };
+        match again {
+            Some((before, judged, further)) => {
+                let mut next = before.clone();
+                self.api.apply(&mut next, &judged, Told::Nothing, self.structured);
+                if let (Some(usage), Some(of_first)) = (next.get_mut("usage"), first.get("usage")) {
+                    *usage = of_first.clone();
+                    add(usage, &further);
+                }
+                used = further;
+                answer = self.api.after_told(first, next, told);
+                self.remember(&before, &judged, &answer);
+            }
+            None => self.remember(first, &judged, &answer),
+        }
+        Settled { answer, used }
+    }
+
+    /// The answer of the model that was told which calls were denied, what each piece of it comes to, and what all answers after the first
+    /// used. `None` where it gives none.
+    async fn ask_again(
+        &self,
+        asked: &Asked,
+        first: &Json,
+        judged: &[(Said, Fate)],
+    ) -> Option<(Json, Vec<(Said, Fate)>, Json)> {
+        let mut request = asked.request.clone();
+        let mut used = Json::Null;
+        let mut last = self.round(&mut request, first, judged, &mut used).await?;
+        for _ in 1..ROUNDS {
+            if !is_all_stopped(&last.1) {
+                break;
+            }
+            match self.round(&mut request, &last.0, &last.1, &mut used).await {
+                Some(next) => last = next,
+                None => break,
+            }
+        }
+        let (answer, judged) = last;
+        Some((answer, judged, used))
+    }
+
+    async fn round(
+        &self,
+        request: &mut Json,
+        answer: &Json,
+        judged: &[(Said, Fate)],
+        used: &mut Json,
+    ) -> Option<(Json, Vec<(Said, Fate)>)> {
+        self.api.tell_stopped(request, answer, judged)?;
+        let next = self.ask(request).await?;
+        if let Some(usage) = next.get("usage") {
+            add(used, usage);
+        }
+        let judged = self.judge(&next).await;
+        Some((next, judged))
+    }
+
+    /// Asks the model for a whole answer.
+    async fn ask(&self, request: &Json) -> Option<Json> {
+        let (route, received) = (&self.bench.route, &self.received);
+        let upstream = route.upstream.as_ref()?;
+        let query = received.query.only_identifiers().write();
+        let forward = Forward {
+            method: Method::POST,
+            rest: &received.rest,
+            query: query.as_deref(),
+            headers: &[&received.transport.plain, &received.transport.judged],
+            body: Some(json_body(&received.headers, request.write())),
+            as_whom: AsWhom::Gateway,
+        };
+        let mut response = upstream.send(forward).await.ok()?;
+        if !response.status().is_success() || is_event_stream(response.headers()) {
+            return None;
+        }
+        let body = upstream.read(&mut response, &route.room()).await.ok()?;
+        route.parse(&body).ok().filter(|answer| self.api.is_answer(answer))
+    }
+
+    /// What each piece of an answer comes to.
+    async fn judge(&self, answer: &Json) -> Vec<(Said, Fate)> {
+        let messages = chat::read_answer(answer).messages;
+        let mut judged = Vec::new();
+        for said in messages.into_iter().flat_map(|message| message.said) {
+            let fate = match judged.len() < MOST_PIECES {
+                true => self.bench.judge(&said, Stage::Response).await,
+                false => Fate::Denied(Denial::undecided(Stage::Response, "oversized", TOO_MANY)),
+            };
+            // What ran where the model is has happened.
+            let has_run = match &said {
+                Said::Words { .. } => false,
+                Said::Call(call) => call.run_by == RunBy::Provider,
+                Said::Result(_) => true,
+            };
+            judged.push((said, if has_run { Fate::Same } else { fate }));
+        }
+        judged
+    }
+
+    /// Remembers an answer as the agent got it: it comes back with the next request. `before` is what it was made of.
+    fn remember(&self, before: &Json, judged: &[(Said, Fate)], answer: &Json) {
+        // Of several answers the agent goes on with one, which is judged with its next request.
+        if answer.get("choices").is_some_and(|choices| choices.items().len() != 1) {
+            return;
+        }
+        let conversations = &self.bench.route.conversations;
+        let mut end = self.end;
+        let messages = chat::read_answer(answer).messages;
+        for said in messages.iter().flat_map(|message| &message.said) {
+            end = next(end, said);
+            conversations.remember(end, &self.bench.conversation, Became::Same);
+        }
+        if self.api != Api::Responses {
+            return;
+        }
+        let stored = Stored {
+            conversation: Arc::clone(&self.bench.conversation),
+            end,
+            results: self.api.results_of_stopped(before, judged).into(),
+        };
+        let own = answer.str_of("id").map(|id| stored_name(self.caller, id));
+        for name in [own, self.stored_as].into_iter().flatten() {
+            conversations.store(name, stored.clone());
+        }
+    }
+}
+
+/// Whether an answer holds calls, and all of them were denied by a verdict, and nothing else was.
+fn is_all_stopped(judged: &[(Said, Fate)]) -> bool {
+    let mut calls = 0;
+    let all = judged.iter().all(|(said, fate)| match (said, fate) {
+        (Said::Call(call), Fate::Denied(denial)) if call.run_by == RunBy::Agent => {
+            calls += 1;
+            !denial.decision_id.is_empty()
+        }
+        (Said::Call(call), _) if call.run_by == RunBy::Agent => false,
+        (_, fate) => *fate == Fate::Same,
+    });
+    all && calls > 0
+}
+
+/// Adds what was used, number by number.
+pub(super) fn add(sum: &mut Json, more: &Json) {
+    match (&mut *sum, more) {
+        (Json::Null, more) => *sum = more.clone(),
+        (Json::Number(digits), Json::Number(further)) => {
+            if let (Ok(one), Ok(other)) = (digits.parse::<u64>(), further.parse::<u64>()) {
+                *digits = one.saturating_add(other).to_string().into();
+            }
+        }
+        (Json::Object(_), Json::Object(members)) => {
+            for (name, value) in members {
+                match sum.get_mut(name) {
+                    Some(known) => add(known, value),
+                    None => sum.set(name, value.clone()),
+                }
+            }
+        }
+        (_, _) => {}
+    }
+}
