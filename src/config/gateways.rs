@@ -115,30 +115,10 @@ impl One<'_> {
             .map(|entry| (entry.protocol.name, &entry.protocol))
             .collect();
         let protocol: &Protocol = self.reader.one_of(&self.key("protocol"), protocol, &known)?;
-        if protocol.is_model && upstream.is_none() {
-            return Err(self.wrong("upstream", "is needed: the model, such as `https://api.openai.com`"));
-        }
-        let direction = match (&section.direction, &upstream) {
-            (Some(_), _) if protocol.is_model => {
-                return Err(self.wrong("direction", "is not for models: it is always the agent that is guarded"));
-            }
-            (None, _) if protocol.is_model => Direction::Egress,
-            (Some(direction), _) => self.reader.one_of(&self.key("direction"), direction, DIRECTIONS)?,
-            (None, Some(_)) if protocol.only_calls => Direction::Egress,
-            (None, None) => Direction::Ingress,
-            (None, Some(_)) => {
-                let what = "`egress` guards the agent that calls, `ingress` the one that is called";
-                return Err(self.wrong("direction", format!("is needed: {what}")));
-            }
-        };
+        let direction = self.direction(protocol, upstream.as_ref())?;
         if protocol.only_calls {
             self.check_of_tools(protocol, upstream.is_some(), direction)?;
         }
-        let (modes, usual) = match protocol.is_model {
-            true => (MODEL_MODES, "flow"),
-            false => (MODES, "hold"),
-        };
-        let mode = section.stream_mode.as_deref().unwrap_or(usual);
         let (headers, oauth2) = (self.headers()?, self.oauth2()?);
         // Who has no credentials of its own for a model uses those of its callers.
         let has_own = oauth2.is_some() || headers.iter().any(|(name, _)| CREDENTIALS.contains(&name.as_str()));
@@ -151,7 +131,7 @@ impl One<'_> {
             upstream,
             direction,
             mode: self.reader.mode(&self.key("mode"), section.mode.as_deref())?,
-            stream_mode: self.reader.one_of(&self.key("stream_mode"), mode, modes)?,
+            stream_mode: self.stream_mode(protocol)?,
             hold_bytes: within(
                 "hold_bytes",
                 section.hold_bytes.unwrap_or(64 * 1024),
@@ -212,6 +192,34 @@ impl One<'_> {
             return Err(self.wrong("stream_mode", why));
         }
         Ok(())
+    }
+
+    fn direction(&self, protocol: &Protocol, upstream: Option<&Url>) -> Result<Direction, ConfigError> {
+        if protocol.is_model && upstream.is_none() {
+            return Err(self.wrong("upstream", "is needed: the model, such as `https://api.openai.com`"));
+        }
+        match (&self.section.direction, upstream) {
+            (Some(_), _) if protocol.is_model => {
+                Err(self.wrong("direction", "is not for models: it is always the agent that is guarded"))
+            }
+            (None, _) if protocol.is_model => Ok(Direction::Egress),
+            (Some(direction), _) => self.reader.one_of(&self.key("direction"), direction, DIRECTIONS),
+            (None, Some(_)) if protocol.only_calls => Ok(Direction::Egress),
+            (None, None) => Ok(Direction::Ingress),
+            (None, Some(_)) => {
+                let what = "`egress` guards the agent that calls, `ingress` the one that is called";
+                Err(self.wrong("direction", format!("is needed: {what}")))
+            }
+        }
+    }
+
+    fn stream_mode(&self, protocol: &Protocol) -> Result<StreamMode, ConfigError> {
+        let (modes, usual) = match protocol.is_model {
+            true => (MODEL_MODES, "flow"),
+            false => (MODES, "hold"),
+        };
+        let mode = self.section.stream_mode.as_deref().unwrap_or(usual);
+        self.reader.one_of(&self.key("stream_mode"), mode, modes)
     }
 
     fn listen(&self) -> Result<Listen, ConfigError> {

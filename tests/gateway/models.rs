@@ -349,28 +349,38 @@ async fn what_is_allowed_passes_as_it_is() {
 
 #[tokio::test]
 async fn a_denied_call_never_reaches_the_agent() {
+    // What the model wants, and what of it the agent gets.
+    const CASES: [(&[&str], &[&str]); 4] = [
+        (&[HARM], &[]),
+        (&[HARM, "ls -l"], &["ls -l"]),
+        (&["ls -l", HARM, "pwd"], &["ls -l", "pwd"]),
+        (&["ls -l", HARM], &["ls -l"]),
+    ];
     for api in APIS {
-        let cases: [(&'static [&'static str], &[&str]); 4] = [
-            (&[HARM], &[]),
-            (&[HARM, "ls -l"], &["ls -l"]),
-            (&["ls -l", HARM, "pwd"], &["ls -l", "pwd"]),
-            (&["ls -l", HARM], &["ls -l"]),
-        ];
-        for (commands, kept) in cases {
-            for (mode, stream) in [("", false), ("", true), ("stream_mode = \"hold\"", true)] {
-                let model = api.model("I look.", commands).await;
-                let guardian = gateway(&model, api.protocol(), mode).await;
-                let caller = Caller::of(&guardian);
-                let (status, text) = post(&caller, api, &api.ask("Which files are there?", stream)).await;
+        let model = Agent::answering(move |asked| {
+            let case = (0..CASES.len())
+                .find(|case| asked.text.contains(&format!("question {case}")))
+                .unwrap();
+            match asked.json()["stream"] == true {
+                true => Answers::Events(api.events("I look.", CASES[case].0)),
+                false => Answers::Json(api.answer("I look.", CASES[case].0)),
+            }
+        })
+        .await;
+        for (mode, stream) in [("", false), ("", true), ("stream_mode = \"hold\"", true)] {
+            let guardian = gateway(&model, api.protocol(), mode).await;
+            let caller = Caller::of(&guardian);
+            for (case, (_, kept)) in CASES.iter().enumerate() {
+                let question = format!("Which files are there? This is question {case}.");
+                let (status, text) = post(&caller, api, &api.ask(&question, stream)).await;
                 assert_eq!(status, 200);
                 assert!(!text.contains("evil.example"), "{api:?} {text}");
-                let answer = if stream {
-                    api.gathered(&text)
-                } else {
-                    serde_json::from_str(&text).unwrap()
+                let answer = match stream {
+                    true => api.gathered(&text),
+                    false => serde_json::from_str(&text).unwrap(),
                 };
                 let (acts, reason) = api.acts(&answer);
-                assert_eq!(acts, kept, "{api:?} {text}");
+                assert_eq!(acts, *kept, "{api:?} {text}");
                 let said = answer.to_string();
                 assert!(said.contains("[guardian] ") && said.contains("I look."), "{text}");
                 let expected = match (api, kept.is_empty()) {
@@ -382,11 +392,8 @@ async fn a_denied_call_never_reaches_the_agent() {
                 };
                 assert_eq!(reason, expected, "{text}");
                 // Thoughts stay with a call that they led to, and go without one.
-                assert_eq!(
-                    said.contains("\"rs\""),
-                    api == Api::Responses && !kept.is_empty(),
-                    "{text}"
-                );
+                let thinks = api == Api::Responses && !kept.is_empty();
+                assert_eq!(said.contains("\"rs\""), thinks, "{text}");
             }
         }
     }

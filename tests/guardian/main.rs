@@ -51,8 +51,9 @@ mod local_judge;
 #[cfg(test)]
 mod mcp_stdio;
 #[cfg(test)]
-mod observing;
 mod message_logs;
+#[cfg(test)]
+mod observing;
 #[cfg(test)]
 mod organisations;
 #[cfg(test)]

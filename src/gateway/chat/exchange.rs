@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use http::{HeaderMap, StatusCode};
 use http::header::AUTHORIZATION;
+use http::{HeaderMap, StatusCode};
 
 use super::events::Events;
 use super::forms::Told;
