@@ -137,7 +137,7 @@ fn d_decode_and_decide(bencher: divan::Bencher, size: usize) {
     bencher.counter(BytesCount::new(body.len())).bench(|| {
         runtime.block_on(async {
             let (_, step) = wire::decode_step(divan::black_box(&body), &limits).expect("a valid request");
-            let admitted = guardian.admit(&caller).expect("no limits");
+            let admitted = guardian.admit(&caller).await.expect("no limits");
             guardian.decide(&admitted, step).await
         })
     });

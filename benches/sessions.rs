@@ -149,7 +149,7 @@ fn decide(bencher: divan::Bencher, sessions: usize, steps: usize) {
     let caller = Guardian::local_caller();
     let runtime = runtime();
     let remember = |step: Arc<Step>| {
-        let admitted = guardian.admit(&caller).expect("no limits");
+        let admitted = runtime.block_on(guardian.admit(&caller)).expect("no limits");
         runtime.block_on(guardian.observe(&admitted, step));
     };
     for n in 0..sessions {
@@ -162,7 +162,7 @@ fn decide(bencher: divan::Bencher, sessions: usize, steps: usize) {
     }
     let next = step(&call("own"));
     bencher.bench(|| {
-        let admitted = guardian.admit(&caller).expect("no limits");
+        let admitted = runtime.block_on(guardian.admit(&caller)).expect("no limits");
         runtime.block_on(guardian.decide(&admitted, Arc::clone(&next)))
     });
 }

@@ -8,7 +8,7 @@ use crate::audit::{self, Audit, AuditError};
 use crate::cache::AnswerCache;
 use crate::config::{Config, OrganisationSettings, PolicyChoice};
 use crate::judge::{self, Judge};
-use crate::limit::{self, LocalRateLimits};
+use crate::limit::{self, LocalRateLimits, RateLimits, SharedRateLimits};
 use crate::local;
 use crate::model::{Enforcement, OrganisationId};
 use crate::pipeline::{Guardian, Organisation, Organisations, Parts, Purpose};
@@ -18,7 +18,8 @@ use crate::prompt::{PromptError, Prompts};
 use crate::selftest::Canaries;
 use crate::server::Keyring;
 use crate::session;
-use crate::session::{KeptError, KeptSessions, LocalSessions, Memory, SessionStore};
+use crate::session::{KeptError, KeptSessions, LocalSessions, Memory, SessionStore, SharedSessions};
+use crate::shared::{Link, LinkError};
 
 /// Why a guardian could not be put together.
 #[derive(Debug, thiserror::Error)]
@@ -57,6 +58,9 @@ pub enum AppError {
     /// Sessions cannot be kept.
     #[error(transparent)]
     Sessions(#[from] KeptError),
+    /// Shared state cannot be used.
+    #[error(transparent)]
+    Shared(#[from] LinkError),
     /// Records cannot be written.
     #[error(transparent)]
     Audit(#[from] AuditError),
@@ -123,8 +127,6 @@ pub fn canaries(config: &Config) -> Result<Option<Canaries>, AppError> {
         judge: None,
         canaries: None,
         limits: limit::Settings::default(),
-        audit: Some(audit::Settings::Off),
-        sessions: config.sessions.clone().map(session::Settings::in_process),
         organisations: vec![OrganisationSettings {
             id: Organisation::default_id(),
             api_keys: Vec::new(),
@@ -134,7 +136,7 @@ pub fn canaries(config: &Config) -> Result<Option<Canaries>, AppError> {
             local_judge: local::Mode::Off,
             mode: Enforcement::Enforce,
         }],
-        ..config.clone()
+        ..config.clone().alone()
     };
     let screener = guardian(&plain, &audit::Settings::Off)?;
     let canaries = Canaries::new(screener, settings.clone()).map_err(|error| AppError::SelfTest(error.to_string()))?;
@@ -263,11 +265,12 @@ fn scorer(config: &Config) -> Result<Option<local::Scorer>, AppError> {
     }
 }
 
-/// What is remembered of sessions: in this process, or in a folder as well.
-fn memory(settings: &session::Settings) -> Result<Memory, AppError> {
-    let store: Arc<dyn SessionStore> = match &settings.kept {
-        None => Arc::new(LocalSessions::new(settings.clone())),
-        Some(kept) => Arc::new(KeptSessions::open(settings.clone(), kept)?),
+/// What is remembered of sessions: in this process, in a folder as well, or on a server.
+fn memory(settings: &session::Settings, link: Option<&Link>) -> Result<Memory, AppError> {
+    let store: Arc<dyn SessionStore> = match (link, &settings.kept) {
+        (Some(link), _) => Arc::new(SharedSessions::new(settings.clone(), link.clone())),
+        (None, None) => Arc::new(LocalSessions::new(settings.clone())),
+        (None, Some(kept)) => Arc::new(KeptSessions::open(settings.clone(), kept)?),
     };
     Ok(Memory::with(store, settings))
 }
@@ -282,14 +285,25 @@ fn with_organisations(
         Some(settings) => Some(Judge::new(settings.clone()).map_err(AppError::Judge)?),
         None => None,
     };
+    let link = config.shared.clone().map(Link::open).transpose()?;
+    let sessions = config.sessions.as_ref();
+    let sessions = sessions.map(|settings| memory(settings, link.as_ref())).transpose()?;
+    let limits: Arc<dyn RateLimits> = match &link {
+        None => Arc::new(LocalRateLimits::new(&config.limits)),
+        Some(link) => Arc::new(SharedRateLimits::new(&config.limits, link.clone())),
+    };
     Ok(Guardian::new(Parts {
         prefilters: prefilters()?,
         organisations,
         judge,
         scorer: scorer(config)?,
-        cache: AnswerCache::new(&config.cache),
-        sessions: config.sessions.as_ref().map(memory).transpose()?,
-        limits: Arc::new(LocalRateLimits::new(&config.limits)),
+        cache: match &link {
+            None => AnswerCache::new(&config.cache),
+            Some(link) => AnswerCache::shared(&config.cache, link.clone()),
+        },
+        sessions,
+        limits,
+        shared: link,
         audit: Audit::new(config.audit.as_ref().unwrap_or(audit), config.audit_on_failure)?,
         work: config.work,
         settings: config.pipeline.clone(),

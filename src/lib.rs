@@ -38,6 +38,7 @@
 //! | [`llm`] | chat with a model: request, deadline, retry; knows nothing of guarding |
 //! | [`judge`] | prompt + model + answer schema = assessment; and the local judge |
 //! | [`cache`] | fingerprint, store, single-flight |
+//! | [`shared`] | the link to a Redis that several nodes share, and what its loss means |
 //! | [`limit`] | rate limits |
 //! | [`work`] | slots for work that takes a processor; a bounded queue before them |
 //! | [`audit`] | one record for each decision; tickets that cannot be forgotten |
@@ -91,6 +92,7 @@ pub mod prompt;
 pub mod selftest;
 pub mod server;
 pub mod session;
+pub mod shared;
 pub mod shell;
 pub mod telemetry;
 pub mod text;

@@ -32,6 +32,11 @@ pub struct Scope<'a> {
 pub struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
+    /// Its bytes, for stores.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
     /// The fingerprint of what a judge would see of a step.
     pub fn of(
         scope: &Scope<'_>,

@@ -20,22 +20,25 @@
 //!   may be another one for denials. What is past its time is not served, even if it is still there.
 //! - An organisation that has filled its share (`shares.rs`) drives out its own oldest entries, never those of others.
 //!
-//! In process (moka). Several nodes would share a Redis behind the same few methods.
+//! In process (moka), and behind it, where nodes share state, on their server (`shared.rs`): the miss above asks there first,
+//! and one node asks for all.
 
 mod fingerprint;
+mod shared;
 mod shares;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use moka::notification::RemovalCause;
 
 pub use fingerprint::{Fingerprint, Scope};
 
+use shared::SharedAnswers;
 use shares::Shares;
 
 use crate::model::{Decision, OrganisationId};
+use crate::shared::Link;
 use crate::telemetry::names;
 
 /// How much is kept, for how long.
@@ -92,6 +95,14 @@ pub trait Keep {
 
     /// What it decides.
     fn decision(&self) -> Decision;
+
+    /// Its written form, for other nodes; `None` where it has none.
+    fn to_bytes(&self) -> Option<Vec<u8>>;
+
+    /// The answer of a written form; `None` where it is none of this version.
+    fn from_bytes(bytes: &[u8]) -> Option<Self>
+    where
+        Self: Sized;
 }
 
 /// Why there is no answer.
@@ -124,6 +135,8 @@ pub struct AnswerCache<V> {
 struct Shared<V> {
     entries: moka::future::Cache<Fingerprint, Arc<Entry<V>>>,
     shares: Arc<Shares>,
+    /// What other nodes asked, where there are any.
+    elsewhere: Option<SharedAnswers>,
     settings: Settings,
     clock: Clock,
 }
@@ -152,10 +165,17 @@ impl<V> moka::Expiry<Fingerprint, Arc<Entry<V>>> for ByEntry {
 impl<V: Keep + Send + Sync + 'static> AnswerCache<V> {
     /// An empty cache.
     pub fn new(settings: &Settings) -> Self {
-        Self::with_clock(settings, Arc::new(Instant::now))
+        Self::with(settings, None, Arc::new(Instant::now))
     }
 
-    fn with_clock(settings: &Settings, clock: Clock) -> Self {
+    /// A cache before the one that nodes share on the server behind this link.
+    pub fn shared(settings: &Settings, link: Link) -> Self {
+        // What keeps nothing here keeps nothing there.
+        let elsewhere = (settings.max_bytes > 0).then(|| SharedAnswers::new(link, settings.clone()));
+        Self::with(settings, elsewhere, Arc::new(Instant::now))
+    }
+
+    fn with(settings: &Settings, elsewhere: Option<SharedAnswers>, clock: Clock) -> Self {
         // Casts of floats saturate; the share is checked to be a part.
         let share = (settings.max_bytes as f64 * settings.organisation_share) as u64;
         let shares = Arc::new(Shares::new(share));
@@ -177,6 +197,7 @@ impl<V: Keep + Send + Sync + 'static> AnswerCache<V> {
             shared: Arc::new(Shared {
                 entries,
                 shares,
+                elsewhere,
                 settings: settings.clone(),
                 clock,
             }),
@@ -209,25 +230,27 @@ impl<V: Keep + Send + Sync + 'static> AnswerCache<V> {
             self.shared.entries.invalidate(&key).await;
         }
         let (shared, organisation) = (Arc::clone(&self.shared), organisation.clone());
-        let asked_here = Arc::new(AtomicBool::new(false));
-        let flag = Arc::clone(&asked_here);
+        let looked_here = Arc::new(OnceLock::new());
+        let looked = Arc::clone(&looked_here);
         let task = tokio::spawn(async move {
             let init = async {
-                flag.store(true, Ordering::Relaxed);
-                let answer = ask.await?;
-                Ok(shared.entry(answer, organisation, key).await)
+                // Until there is an answer, whatever fails has failed here.
+                let answered = match &shared.elsewhere {
+                    None => ask.await.map(|answer| (answer, Served::Fresh)),
+                    Some(elsewhere) => elsewhere.get_or_ask(&organisation, key, ask).await,
+                };
+                let _ = looked.set(answered.as_ref().map_or(Served::Fresh, |(_, served)| *served));
+                let (answer, served) = answered?;
+                Ok(shared.entry(answer, served, organisation, key).await)
             };
             shared.entries.try_get_with(key, init).await
         });
         let answer = task.await.map_err(|_| Unanswered::Died)?;
-        let served = if asked_here.load(Ordering::Relaxed) {
-            Served::Fresh
-        } else {
-            Served::Coalesced
-        };
+        let served = looked_here.get().copied().unwrap_or(Served::Coalesced);
         count(match served {
             Served::Fresh => "miss",
-            Served::Coalesced | Served::Stored { .. } => "coalesced",
+            Served::Coalesced => "coalesced",
+            Served::Stored { .. } => "hit",
         });
         answer
             .map(|entry| (Arc::clone(&entry.answer), served))
@@ -240,7 +263,13 @@ impl<V: Keep + Send + Sync + 'static> AnswerCache<V> {
 
 impl<V: Keep + Send + Sync + 'static> Shared<V> {
     /// An entry for an answer; what its organisation holds beyond its share leaves for it.
-    async fn entry(&self, answer: V, organisation: OrganisationId, key: Fingerprint) -> Arc<Entry<V>> {
+    async fn entry(&self, answer: V, served: Served, organisation: OrganisationId, key: Fingerprint) -> Arc<Entry<V>> {
+        let now = (self.clock)();
+        let stored = match served {
+            // The clock may have begun after it was stored: with the machine.
+            Served::Stored { age } => now.checked_sub(age).unwrap_or(now),
+            Served::Fresh | Served::Coalesced => now,
+        };
         let weight = answer.weight().saturating_add(ENTRY_OVERHEAD);
         let (number, leaving) = self.shares.enter(&organisation, key, weight);
         for oldest in leaving {
@@ -248,7 +277,7 @@ impl<V: Keep + Send + Sync + 'static> Shared<V> {
             self.entries.invalidate(&oldest).await;
         }
         Arc::new(Entry {
-            stored: (self.clock)(),
+            stored,
             lives: self.settings.time_to_live_of(answer.decision()),
             answer: Arc::new(answer),
             weight,

@@ -1,4 +1,4 @@
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
 
@@ -17,6 +17,59 @@ impl Keep for Answer {
             Decision::Allow
         }
     }
+
+    fn to_bytes(&self) -> Option<Vec<u8>> {
+        Some(self.0.to_le_bytes().to_vec())
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        bytes.try_into().ok().map(|bytes| Self(usize::from_le_bytes(bytes)))
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nodes_ask_once_for_equal_steps_and_keep_the_answer_for_all() {
+    let Some(links) = crate::shared::testing::links::<4>().await else {
+        return;
+    };
+    let settings = Settings::default();
+    let nodes = links.map(|link| AnswerCache::<Answer>::shared(&settings, link));
+    let asked = Arc::new(AtomicUsize::new(0));
+    let gate = Arc::new(tokio::sync::Notify::new());
+    let ask = |number: usize| {
+        let (asked, gate) = (Arc::clone(&asked), Arc::clone(&gate));
+        async move {
+            asked.fetch_add(1, Ordering::SeqCst);
+            gate.notified().await;
+            Ok::<_, &str>(Answer(number))
+        }
+    };
+    let acme = OrganisationId::new("acme");
+    let all = nodes[..3]
+        .iter()
+        .enumerate()
+        .map(|(n, node)| node.get_or_ask(&acme, key(1), ask(n)));
+    let all = futures_util::future::join_all(all);
+    let open = async {
+        while asked.load(Ordering::SeqCst) == 0 {
+            tokio::task::yield_now().await;
+        }
+        gate.notify_one();
+    };
+    let (answers, ()) = tokio::join!(all, open);
+    let answers: Vec<_> = answers.into_iter().map(|answer| answer.unwrap().0.0).collect();
+    assert_eq!(asked.load(Ordering::SeqCst), 1);
+    assert!(answers.iter().all(|answer| *answer == answers[0]));
+    // Another organisation's equal step is asked for itself, and a failure is kept by nobody.
+    gate.notify_one();
+    let other = nodes[3].get_or_ask(&OrganisationId::new("other"), key(1), ask(9)).await;
+    assert_eq!((other.unwrap().0.0, asked.load(Ordering::SeqCst)), (9, 2));
+    let failing = async { Err::<Answer, &str>("down") };
+    assert!(nodes[0].get_or_ask(&acme, key(2), failing).await.is_err());
+    let answered = nodes[1]
+        .get_or_ask(&acme, key(2), async { Ok::<_, &str>(Answer(5)) })
+        .await;
+    assert_eq!(answered.unwrap().1, Served::Fresh);
 }
 
 /// Answers from this number on are denials.
@@ -190,7 +243,7 @@ async fn an_answer_is_served_with_its_age_and_not_after_its_time() {
     };
     let now = Arc::new(std::sync::Mutex::new(Instant::now()));
     let clock = Arc::clone(&now);
-    let cache = AnswerCache::<Answer>::with_clock(&settings, Arc::new(move || *clock.lock().unwrap()));
+    let cache = AnswerCache::<Answer>::with(&settings, None, Arc::new(move || *clock.lock().unwrap()));
     let advance = |seconds| *now.lock().unwrap() += Duration::from_secs(seconds);
     assert_eq!(get(&cache, "o", key(1), 1).await, (1, Served::Fresh));
     assert_eq!(get(&cache, "o", key(2), DENIED).await, (DENIED, Served::Fresh));

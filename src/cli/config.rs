@@ -53,7 +53,7 @@ fn print(policy: bool, markdown: bool) {
 }
 
 fn check(argument: &ConfigArgument) -> anyhow::Result<()> {
-    let mut config = argument.load()?;
+    let config = argument.load()?;
     for check in checks::of_settings(&config) {
         anyhow::ensure!(
             check.health != Health::Failed,
@@ -64,8 +64,7 @@ fn check(argument: &ConfigArgument) -> anyhow::Result<()> {
         );
     }
     // Checking must not create the audit file.
-    config.audit = Some(audit::Settings::Off);
-    config.sessions = config.sessions.map(crate::session::Settings::in_process);
+    let config = config.alone();
     app::guardian(&config, &audit::Settings::Off)?;
     say!(
         "{} is in order",

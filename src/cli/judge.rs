@@ -107,7 +107,7 @@ async fn judge(
             return Ok(Ended::Done);
         }
     };
-    let admitted = guardian.admit(caller)?;
+    let admitted = guardian.admit(caller).await?;
     let decided = guardian.decide(&admitted, Arc::clone(&step)).await;
     let links = timeline.take(&step, &decided.verdict);
     print.verdict(&number, &id, &step, &decided, &links);

@@ -37,8 +37,8 @@ use std::process::ExitCode;
 use clap::{Args, Parser, Subcommand};
 
 use crate::config::{Config, Keys, WhoseKey};
+use crate::telemetry;
 use crate::text::characters::is_invisible;
-use crate::{audit, session, telemetry};
 
 /// A guardian for AI agents: judges every step an agent is about to take.
 ///
@@ -123,10 +123,7 @@ impl ConfigArgument {
 
     /// The configuration for a command that asks no endpoint and records nothing: keys may be missing.
     fn load_to_ask_nobody(&self) -> anyhow::Result<Config> {
-        let mut config = self.load_without_keys()?;
-        config.audit = Some(audit::Settings::Off);
-        config.sessions = config.sessions.map(session::Settings::in_process);
-        Ok(config)
+        Ok(self.load_without_keys()?.alone())
     }
 
     /// The configuration for a command that asks the judge where it can. Without the key of an endpoint, or offline, nobody is

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 
@@ -25,6 +26,9 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "ADDR", value_parser = parse_listen)]
     listen: Option<SocketAddr>,
 }
+
+/// How long a start waits for shared state.
+const FOR_SHARED_STATE: Duration = Duration::from_secs(2);
 
 pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     // The same file is read again on a reload, also when it has gone: that is an error then, and no default configuration.
@@ -53,17 +57,22 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     let gateways = Gateways::bind(&config.gateways, server.address(), &guardian, server.memory())?;
     let server = server.besides(gateways.router());
     let reload = gateways.reload();
-    let gateways: Vec<_> = gateways
-        .into_own()
+    let own = gateways.into_own();
+    own.iter()
+        .try_for_each(|own| config.server.check_encryption(own.address))?;
+    let gateways: Vec<_> = own
         .into_iter()
-        .map(|own| tokio::spawn(serve_own(own, server.control())))
+        .map(|own| tokio::spawn(serve_own(own, config.server.scheme(), server.control())))
         .collect();
     say_open_postures(&config, &guardian);
     keep_policies(&config, &app::organisations(&config)?);
     if let Some(address) = server.metrics_address() {
-        tracing::info!("metrics are at http://{address}/metrics");
+        tracing::info!("metrics are at {}://{address}/metrics", config.server.scheme());
     }
-    eprintln!("listening on http://{}", server.address());
+    if !guardian.shared_state_within(FOR_SHARED_STATE).await {
+        tracing::warn!("shared state does not answer yet; the server begins by itself");
+    }
+    eprintln!("listening on {}://{}", config.server.scheme(), server.address());
     let canaries = canaries(&config, &guardian)?;
     let parts = Reloaded {
         source,
@@ -89,8 +98,8 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
 }
 
 /// A gateway at an address of its own, until the server is stopped.
-async fn serve_own(own: Own, control: Control) {
-    tracing::info!(gateway = own.name, "listening on http://{}", own.address);
+async fn serve_own(own: Own, scheme: &str, control: Control) {
+    tracing::info!(gateway = own.name, "listening on {scheme}://{}", own.address);
     if let Err(error) = control.serve_too(own.listener, own.router).await {
         tracing::error!(gateway = own.name, "the gateway stopped: {error}");
     }
@@ -221,6 +230,9 @@ impl Reloaded {
         };
         if let Err(error) = self.control.replace_keyring(keyring) {
             return tracing::error!("not reloaded, the old configuration stays: {error}");
+        }
+        if let Err(error) = self.control.reload_tls(config.server.tls.as_ref()) {
+            tracing::error!("certificates stay as they are: {error}");
         }
         keep_policies(&config, &organisations);
         self.guardian.replace_organisations(organisations);

@@ -13,6 +13,8 @@ pub struct ConfigFile {
     pub(super) mode: Option<String>,
     pub(super) listen: Option<String>,
     pub(super) allow_unauthenticated: Option<bool>,
+    pub(super) allow_plain_http: Option<bool>,
+    pub(super) tls: Option<TlsSection>,
     pub(super) prompts_dir: Option<String>,
     pub(super) policy: Option<String>,
     pub(super) judge: Option<JudgeSection>,
@@ -21,6 +23,7 @@ pub struct ConfigFile {
     pub(super) a2a: A2aSection,
     pub(super) cache: CacheSection,
     pub(super) sessions: SessionSection,
+    pub(super) shared: SharedSection,
     pub(super) audit: AuditSection,
     pub(super) metrics: MetricsSection,
     pub(super) log: LogSection,
@@ -191,6 +194,25 @@ pub(super) struct SessionSection {
     pub(super) by_credential: Option<bool>,
     pub(super) directory: Option<String>,
     pub(super) max_disk_bytes: Option<u64>,
+}
+
+/// Certificates.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct TlsSection {
+    pub(super) certificate: Option<String>,
+    pub(super) key: Option<String>,
+    pub(super) client_ca: Option<String>,
+}
+
+/// State that several nodes share.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct SharedSection {
+    pub(super) redis: Option<String>,
+    pub(super) prefix: Option<String>,
+    pub(super) timeout_ms: Option<u64>,
+    pub(super) key_env: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]

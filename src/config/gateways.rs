@@ -140,6 +140,8 @@ impl One<'_> {
             )?,
             deny_style: self.deny_style(protocol)?,
             on_deny: self.on_deny(protocol)?,
+
+            scheme: "http",
             public_url: section
                 .public_url
                 .as_deref()

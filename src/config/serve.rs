@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use super::ConfigError;
-use super::file::{A2aSection, ConfigFile, LimitSection, MetricsSection};
+use super::file::{A2aSection, ConfigFile, LimitSection, MetricsSection, TlsSection};
 use super::settings::Reader;
 use crate::{limit, server, wire, work};
 
@@ -20,6 +20,11 @@ impl Reader<'_> {
         };
         Ok(server::Settings {
             listen,
+            tls: file.tls.as_ref().map(|section| self.tls(section)).transpose()?,
+            plain_http: match file.allow_plain_http {
+                Some(true) => server::PlainHttp::Everywhere,
+                Some(false) | None => server::PlainHttp::Loopback,
+            },
             authentication: match (authenticated, file.allow_unauthenticated.unwrap_or(false)) {
                 (true, _) => server::Authentication::Keys,
                 (false, true) => server::Authentication::Nobody,
@@ -58,6 +63,21 @@ impl Reader<'_> {
             connections: self.connections(limits)?,
             drain_timeout: timeout + Duration::from_secs(1),
             metrics: self.metrics(&file.metrics, listen)?,
+        })
+    }
+
+    fn tls(&self, section: &TlsSection) -> Result<server::TlsSettings, ConfigError> {
+        let file = |at, value: &Option<String>| match value.as_deref() {
+            Some(path) if !path.trim().is_empty() => Ok(self.path(path)),
+            Some(_) | None => Err(self.wrong(at, "is needed in `[tls]`: a file in PEM form")),
+        };
+        Ok(server::TlsSettings {
+            certificate: file("tls.certificate", &section.certificate)?,
+            key: file("tls.key", &section.key)?,
+            client_ca: match &section.client_ca {
+                None => None,
+                given => Some(file("tls.client_ca", given)?),
+            },
         })
     }
 

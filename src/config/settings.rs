@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use super::{ApiKey, ConfigError, ConfigFile, keys};
 use crate::model::{Enforcement, OrganisationId};
-use crate::{audit, cache, gateway, judge, limit, local, pipeline, selftest, server, session, telemetry, wire, work};
+use crate::{
+    audit, cache, gateway, judge, limit, local, pipeline, selftest, server, session, shared, telemetry, wire, work,
+};
 
 /// Everything that is configured, checked.
 #[derive(Clone, Debug)]
@@ -33,6 +35,8 @@ pub struct Config {
     pub cache: cache::Settings,
     /// What is remembered of sessions; `None`: nothing.
     pub sessions: Option<session::Settings>,
+    /// The server on which nodes share state; `None`: each node is alone.
+    pub shared: Option<shared::Settings>,
     /// The audit log; `None`: whatever the command finds fit.
     pub audit: Option<audit::Settings>,
     /// What happens while its records cannot be written.
@@ -67,6 +71,8 @@ pub enum WhoseKey {
     Endpoint,
     /// An agent or a collector of metrics: without it that one cannot call.
     Caller,
+    /// This process: without it a server of its own cannot be used.
+    Server,
 }
 
 /// An organisation, as configured.
@@ -98,6 +104,15 @@ pub enum PolicyChoice {
 }
 
 impl Config {
+    /// The same, of a process that keeps its state for itself and leaves no records: for commands that are no server.
+    #[must_use]
+    pub fn alone(mut self) -> Self {
+        self.audit = Some(audit::Settings::Off);
+        self.sessions = self.sessions.map(session::Settings::in_process);
+        self.shared = None;
+        self
+    }
+
     /// Whether what only a start puts into effect is the same: everything but organisations and gateways.
     pub fn starts_like(&self, other: &Self) -> bool {
         let fixed = |config: &Self| {
@@ -113,6 +128,7 @@ impl Config {
                 limits,
                 cache,
                 sessions,
+                shared,
                 audit,
                 audit_on_failure,
                 log,
@@ -123,7 +139,7 @@ impl Config {
             } = config;
             format!(
                 "{server:?} {wire:?} {judge:?} {local_judge:?} {canaries:?} {pipeline:?} {work:?} {limits:?} {cache:?} \
-                 {sessions:?} {audit:?} {audit_on_failure:?} {log:?}"
+                 {sessions:?} {shared:?} {audit:?} {audit_on_failure:?} {log:?}"
             )
         };
         fixed(self) == fixed(other)
@@ -185,14 +201,17 @@ impl ConfigFile {
             .map(|organisation| organisation.id.clone())
             .collect();
         let (audit, audit_on_failure) = reader.audit(&self.audit)?;
+        let server = reader.server(&self, pipeline.timeout)?;
+        let mut gateways = reader.gateways(&self.gateways, &ids, wire.max_depth, pipeline.timeout)?;
+        gateways.iter_mut().for_each(|gateway| gateway.scheme = server.scheme());
         Ok(Config {
             file: file.to_owned(),
             canaries: canaries
                 .map(|section| reader.canaries(section, pipeline.timeout))
                 .transpose()?,
             wire,
-            gateways: reader.gateways(&self.gateways, &ids, wire.max_depth, pipeline.timeout)?,
-            server: reader.server(&self, pipeline.timeout)?,
+            gateways,
+            server,
             judge,
             local_judge: reader.local_judge(&self.local_judge)?,
             pipeline,
@@ -200,6 +219,7 @@ impl ConfigFile {
             limits: reader.limits(&self.limits)?,
             cache: reader.cache(&self.cache)?,
             sessions: reader.sessions(&self.sessions)?,
+            shared: reader.shared(&self.shared, &self.sessions)?,
             audit,
             audit_on_failure,
             log: reader.log(&self.log)?,

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use super::ConfigError;
-use super::file::{AuditSection, LogSection, SessionSection};
+use base64::Engine;
+
+use super::file::{AuditSection, LogSection, SessionSection, SharedSection};
 use super::settings::Reader;
-use crate::{audit, session, telemetry};
+use super::{ConfigError, WhoseKey};
+use crate::{audit, session, shared, telemetry};
 
 impl Reader<'_> {
     pub(super) fn sessions(&self, section: &SessionSection) -> Result<Option<session::Settings>, ConfigError> {
@@ -84,6 +86,57 @@ impl Reader<'_> {
                 wait: Duration::ZERO,
             })),
         }
+    }
+
+    /// The server on which nodes share state.
+    pub(super) fn shared(
+        &self,
+        section: &SharedSection,
+        sessions: &SessionSection,
+    ) -> Result<Option<shared::Settings>, ConfigError> {
+        let prefix = section.prefix.as_deref().unwrap_or("guardian");
+        let is_name = |c: char| c.is_ascii_alphanumeric() || "-_.:".contains(c);
+        if prefix.is_empty() || prefix.len() > 64 || !prefix.chars().all(is_name) {
+            let why = format!("expected up to 64 letters, digits, `-`, `_`, `.` and `:`, found `{prefix}`");
+            return Err(self.wrong("shared.prefix", why));
+        }
+        let timeout = self.number("shared.timeout_ms", section.timeout_ms, 150, 10..=200)?;
+        let from_variable = |name: &str, at| self.key_in(name, WhoseKey::Server, at);
+        let key = section
+            .key_env
+            .as_deref()
+            .map(|name| from_variable(name, "shared.key_env"));
+        let key = key
+            .transpose()?
+            .flatten()
+            .map(|text| self.encryption_key(&text))
+            .transpose()?;
+        let url = match section.redis.as_deref().map(|text| (text, text.strip_prefix("env:"))) {
+            None => None,
+            Some((_, Some(name))) => from_variable(name, "shared.redis")?,
+            Some((url, None)) => Some(url.to_owned()),
+        };
+        let Some(url) = url else { return Ok(None) };
+        if sessions.directory.is_some() {
+            let why = "expected none beside `[shared] redis`: sessions are kept by one of the two";
+            return Err(self.wrong("sessions.directory", why));
+        }
+        shared::check(&url).map_err(|why| self.wrong("shared.redis", why))?;
+        Ok(Some(shared::Settings {
+            url: url.into(),
+            prefix: prefix.to_owned(),
+            timeout: Duration::from_millis(timeout),
+            key,
+        }))
+    }
+
+    fn encryption_key(&self, text: &str) -> Result<shared::Key, ConfigError> {
+        let bytes = base64::engine::general_purpose::STANDARD.decode(text.trim());
+        let key = bytes.ok().and_then(|bytes| <[u8; 32]>::try_from(bytes).ok());
+        key.map(shared::Key).ok_or_else(|| {
+            let why = "expected a variable that holds 32 bytes in Base64 (`openssl rand -base64 32`)";
+            self.wrong("shared.key_env", why)
+        })
     }
 
     /// Where audit records go, and what happens while they cannot be written.

@@ -153,6 +153,7 @@ impl Runner<'_> {
         let admitted = self
             .guardian
             .admit(&self.caller_of(case, 0))
+            .await
             .map_err(|refused| refused.to_string())?;
         if self.history == History::Replayed {
             self.replay(case, &admitted).await?;
@@ -192,7 +193,7 @@ impl Runner<'_> {
         if let Bench::Server(remote) = &self.bench {
             return remote.decide(case, &caller, &step, self.history, repeat).await;
         }
-        let admitted = match self.guardian.admit(&caller) {
+        let admitted = match self.guardian.admit(&caller).await {
             Ok(admitted) => admitted,
             Err(refused) => return undecided(method, refused.to_string()),
         };

@@ -210,7 +210,7 @@ impl House {
         }
         let route = Route::new(
             settings.clone(),
-            &format!("http://{address}"),
+            &format!("{}://{address}", settings.scheme),
             Arc::clone(&self.guardian),
             Arc::clone(&self.memory),
             before.map(|before| &*before.route),

@@ -141,6 +141,8 @@ pub struct Settings {
     pub on_deny: OnDeny,
     /// The address under which others reach it, where that is not the one it listens on.
     pub public_url: Option<Url>,
+    /// The scheme of the address that it listens at.
+    pub scheme: &'static str,
     /// Whose policy applies.
     pub organisation: OrganisationId,
     /// Hashes of the keys that callers need; empty: none is asked for.

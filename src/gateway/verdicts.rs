@@ -158,6 +158,7 @@ impl Verdicts {
             .map_err(|_| unrecorded())?;
         let admitted = guardian
             .admit(caller)
+            .await
             .map_err(|refused| not_admitted(refused, question.stage))?;
         match guardian.record_repeated(&admitted, &step).await {
             Recorded::Yes => Ok(()),
@@ -216,7 +217,7 @@ impl Verdicts {
             Ok(decoded) => decoded,
             Err(error) => return Some(StepVerdict::error(error.message)),
         };
-        let admitted = match guardian.admit(caller) {
+        let admitted = match guardian.admit(caller).await {
             Ok(admitted) => admitted,
             Err(refused) => return Some(StepVerdict::error(refused.to_string())),
         };
@@ -292,7 +293,7 @@ impl Verdicts {
                 )));
             }
         };
-        let admitted = match guardian.admit(caller) {
+        let admitted = match guardian.admit(caller).await {
             Ok(admitted) => admitted,
             Err(refused) => return Some(Ruling::Deny(not_admitted(refused, question.stage))),
         };

@@ -174,6 +174,7 @@ async fn ask_here(
     let (id, step) = decoded.map_err(|error| Unanswered::Refused(error.message))?;
     let admitted = guardian
         .admit(caller)
+        .await
         .map_err(|refused| Unanswered::Unavailable(refused.to_string()))?;
     let guardian = Arc::clone(guardian);
     // A task of its own: it is recorded, and remembered, also where this one is given up.

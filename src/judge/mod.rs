@@ -31,6 +31,7 @@ pub mod local;
 mod model;
 mod parts;
 mod recorder;
+mod saved;
 mod schema;
 mod speech;
 mod spend_budget;

@@ -12,6 +12,7 @@ use crate::model::Caller;
 const MOST_CALLERS: usize = 100_000;
 
 pub(super) struct Meter {
+    per_minute: NonZeroU32,
     limiter: DefaultKeyedRateLimiter<Caller>,
     clock: DefaultClock,
 }
@@ -19,18 +20,22 @@ pub(super) struct Meter {
 impl Meter {
     pub(super) fn new(per_minute: NonZeroU32) -> Self {
         Self {
+            per_minute,
             limiter: RateLimiter::keyed(Quota::per_minute(per_minute)),
             clock: DefaultClock::default(),
         }
     }
 
-    /// Counts one; when none is left, how long until there is one.
-    pub(super) fn count(&self, caller: &Caller) -> Result<(), Duration> {
+    /// Counts so many, but no more than fit; when they are not left, how long until they are.
+    pub(super) fn count(&self, caller: &Caller, many: NonZeroU32) -> Result<(), Duration> {
         if self.limiter.len() >= MOST_CALLERS {
             self.limiter.retain_recent();
         }
-        self.limiter
-            .check_key(caller)
-            .map_err(|until| until.wait_time_from(self.clock.now()))
+        let many = many.min(self.per_minute);
+        match self.limiter.check_key_n(caller, many) {
+            Ok(counted) => counted.map_err(|until| until.wait_time_from(self.clock.now())),
+            // No more than fit are asked for.
+            Err(_) => Ok(()),
+        }
     }
 }

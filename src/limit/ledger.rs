@@ -5,6 +5,7 @@
 //! day, in UTC, to the millionth.
 
 use std::collections::HashMap;
+use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -88,12 +89,13 @@ impl Ledger {
         }
     }
 
-    /// Sets aside what a call takes at most.
+    /// Sets aside what so many calls take at most, each as much.
     pub(super) fn reserve(
         &self,
         organisation: &OrganisationId,
         allowance: &Allowance,
         most: Use,
+        calls: NonZeroU32,
     ) -> Result<(), LimitReached> {
         let now = (self.clock)();
         let mut accounts = self.lock();
@@ -104,23 +106,23 @@ impl Ledger {
             return Ok(());
         };
         account.bring_up_to(now, allowance);
-        account.reserve(allowance, most, now)
+        account.reserve(allowance, most.times(calls), f64::from(calls.get()), now)
     }
 
     /// Undoes a reservation.
-    pub(super) fn give_back(&self, organisation: &OrganisationId, reserved: Use) {
+    pub(super) fn give_back(&self, organisation: &OrganisationId, reserved: Use, calls: NonZeroU32) {
         if let Some(account) = self.lock().by_organisation.get_mut(organisation) {
-            account.calls = (account.calls - 1.0).max(0.0);
-            account.correct(reserved, Use::default());
+            account.calls = (account.calls - f64::from(calls.get())).max(0.0);
+            account.correct(reserved.times(calls), Use::default());
         }
     }
 
-    /// Books what a call took.
-    pub(super) fn settle(&self, organisation: &OrganisationId, reserved: Use, spent: Use) {
+    /// Books what a call took, in an account in which it counts as so many.
+    pub(super) fn settle(&self, organisation: &OrganisationId, reserved: Use, spent: Use, calls: NonZeroU32) {
         let mut accounts = self.lock();
         let account = accounts.by_organisation.get_mut(organisation);
         let label = account.map_or(Label::Other, |account| {
-            account.correct(reserved, spent);
+            account.correct(reserved.times(calls), spent.times(calls));
             account.label
         });
         drop(accounts);
@@ -202,20 +204,20 @@ impl Account {
         }
     }
 
-    fn reserve(&mut self, allowance: &Allowance, most: Use, now: Moment) -> Result<(), LimitReached> {
+    fn reserve(&mut self, allowance: &Allowance, most: Use, new_calls: f64, now: Moment) -> Result<(), LimitReached> {
         let reached = |limit, retry_after| Err(LimitReached { limit, retry_after });
         let budget = allowance.spend_per_day_micros.unwrap_or(u64::MAX);
         if self.spent_micros.saturating_add(most.cost_micros) > budget {
             return reached(Limit::Spend, Duration::from_secs(DAY - now.second % DAY));
         }
-        if let Some(wait) = calls(allowance).and_then(|per_minute| wait(self.calls, 1.0, per_minute)) {
+        if let Some(wait) = calls(allowance).and_then(|per_minute| wait(self.calls, new_calls, per_minute)) {
             return reached(Limit::Calls, wait);
         }
         let needed = most.tokens as f64;
         if let Some(wait) = tokens(allowance).and_then(|per_minute| wait(self.tokens, needed, per_minute)) {
             return reached(Limit::Tokens, wait);
         }
-        self.calls += 1.0;
+        self.calls += new_calls;
         self.tokens += needed;
         self.spent_micros = self.spent_micros.saturating_add(most.cost_micros);
         Ok(())

@@ -9,11 +9,13 @@
 //! What a call takes is known only afterwards: it is estimated from above and set aside before the call, and settled with
 //! what it really took. A call that never settles took what was set aside.
 //!
-//! Only authenticated callers have a key here, so that strangers cannot fill the tables; hard caps hold anyway. In process;
-//! behind [`RateLimits`] it can move to Redis when several nodes have to share a limit. A restart forgets what was spent.
+//! Only authenticated callers have a key here, so that strangers cannot fill the tables; hard caps hold anyway. Behind
+//! [`RateLimits`] limits are counted in this process, whose restart forgets what was spent, or on a server that several nodes
+//! share (`shared.rs`).
 
 mod callers;
 mod ledger;
+mod shared;
 
 use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
@@ -21,8 +23,11 @@ use std::time::Duration;
 use crate::model::{Caller, OrganisationId};
 use crate::telemetry::names;
 
+use futures_util::future::{BoxFuture, ready};
+
 use callers::Meter;
 use ledger::Ledger;
+pub use shared::SharedRateLimits;
 
 /// What is limited; `None`: not at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,6 +80,17 @@ pub struct Use {
     pub cost_micros: u64,
 }
 
+impl Use {
+    /// What so many calls take that take as much each.
+    fn times(self, calls: NonZeroU32) -> Self {
+        let calls = u64::from(calls.get());
+        Self {
+            tokens: self.tokens.saturating_mul(calls),
+            cost_micros: self.cost_micros.saturating_mul(calls),
+        }
+    }
+}
+
 /// Which limit was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
@@ -118,6 +134,9 @@ pub struct LimitReached {
     pub retry_after: Duration,
 }
 
+/// Whether there was room.
+pub type Counted = Result<(), LimitReached>;
+
 /// A place where limits are counted.
 pub trait RateLimits: Send + Sync {
     /// Counts one step.
@@ -125,21 +144,21 @@ pub trait RateLimits: Send + Sync {
     /// # Errors
     ///
     /// When the caller has used up its steps.
-    fn request(&self, caller: &Caller) -> Result<(), LimitReached>;
+    fn request<'a>(&'a self, caller: &'a Caller) -> BoxFuture<'a, Counted>;
 
     /// Counts one suspected step that a model is asked about.
     ///
     /// # Errors
     ///
     /// When the caller has used up its suspected steps.
-    fn suspected(&self, caller: &Caller) -> Result<(), LimitReached>;
+    fn suspected<'a>(&'a self, caller: &'a Caller) -> BoxFuture<'a, Counted>;
 
     /// Counts one call of the judge, and sets aside what it takes at most.
     ///
     /// # Errors
     ///
     /// When the caller or its organisation has used up what it may use. Nothing is counted then.
-    fn reserve(&self, caller: &Caller, allowance: &Allowance, most: Use) -> Result<(), LimitReached>;
+    fn reserve<'a>(&'a self, caller: &'a Caller, allowance: &'a Allowance, most: Use) -> BoxFuture<'a, Counted>;
 
     /// Books what a call took in place of what was set aside.
     fn settle(&self, organisation: &OrganisationId, reserved: Use, spent: Use);
@@ -174,30 +193,44 @@ impl LocalRateLimits {
     }
 }
 
-impl RateLimits for LocalRateLimits {
-    fn request(&self, caller: &Caller) -> Result<(), LimitReached> {
-        counted(self.requests.as_ref(), Limit::Requests, caller)
+/// As many as one step is, where one process counts for itself alone.
+const ONE: NonZeroU32 = NonZeroU32::MIN;
+
+impl LocalRateLimits {
+    /// Counts a step as so many.
+    fn count_requests(&self, caller: &Caller, many: NonZeroU32) -> Counted {
+        counted(self.requests.as_ref(), Limit::Requests, caller, many)
     }
 
-    fn suspected(&self, caller: &Caller) -> Result<(), LimitReached> {
-        counted(Some(&self.suspected), Limit::Suspected, caller)
+    /// Counts a suspected step as so many.
+    fn count_suspected(&self, caller: &Caller, many: NonZeroU32) -> Counted {
+        counted(Some(&self.suspected), Limit::Suspected, caller, many)
     }
 
-    fn reserve(&self, caller: &Caller, allowance: &Allowance, most: Use) -> Result<(), LimitReached> {
+    /// Counts a call as so many, and sets aside what they take at most.
+    fn set_aside(&self, caller: &Caller, allowance: &Allowance, most: Use, many: NonZeroU32) -> Counted {
         // The organisation's account comes first: it can be given back, the caller's count cannot.
-        self.ledger.reserve(&caller.organisation, allowance, most)?;
-        let counted = self.judge_calls.as_ref().map_or(Ok(()), |meter| meter.count(caller));
-        counted.map_err(|retry_after| {
-            self.ledger.give_back(&caller.organisation, most);
-            LimitReached {
-                limit: Limit::CallerCalls,
-                retry_after,
-            }
-        })
+        self.ledger.reserve(&caller.organisation, allowance, most, many)?;
+        let counted = counted(self.judge_calls.as_ref(), Limit::CallerCalls, caller, many);
+        counted.inspect_err(|_| self.ledger.give_back(&caller.organisation, most, many))
+    }
+}
+
+impl RateLimits for LocalRateLimits {
+    fn request<'a>(&'a self, caller: &'a Caller) -> BoxFuture<'a, Counted> {
+        Box::pin(ready(told(self.count_requests(caller, ONE))))
+    }
+
+    fn suspected<'a>(&'a self, caller: &'a Caller) -> BoxFuture<'a, Counted> {
+        Box::pin(ready(told(self.count_suspected(caller, ONE))))
+    }
+
+    fn reserve<'a>(&'a self, caller: &'a Caller, allowance: &'a Allowance, most: Use) -> BoxFuture<'a, Counted> {
+        Box::pin(ready(self.set_aside(caller, allowance, most, ONE)))
     }
 
     fn settle(&self, organisation: &OrganisationId, reserved: Use, spent: Use) {
-        self.ledger.settle(organisation, reserved, spent);
+        self.ledger.settle(organisation, reserved, spent, ONE);
     }
 
     fn queue(&self) -> Duration {
@@ -205,13 +238,15 @@ impl RateLimits for LocalRateLimits {
     }
 }
 
-/// Counts one where there is a meter, and notes where it is used up.
-fn counted(meter: Option<&Meter>, limit: Limit, caller: &Caller) -> Result<(), LimitReached> {
-    let counted = meter.map_or(Ok(()), |meter| meter.count(caller));
-    counted.map_err(|retry_after| {
-        count_reached(limit);
-        LimitReached { limit, retry_after }
-    })
+/// Counts so many where there is a meter.
+fn counted(meter: Option<&Meter>, limit: Limit, caller: &Caller, many: NonZeroU32) -> Counted {
+    let counted = meter.map_or(Ok(()), |meter| meter.count(caller, many));
+    counted.map_err(|retry_after| LimitReached { limit, retry_after })
+}
+
+/// The same, and a step that a limit keeps from being taken is counted.
+fn told(counted: Counted) -> Counted {
+    counted.inspect_err(|reached| count_reached(reached.limit))
 }
 
 /// The longest that it is ever worth waiting for room.

@@ -31,6 +31,8 @@ ordered! {
         MadeRoom = "made_room",
         /// Too much time passed since its last step.
         TooLongAgo = "too_long_ago",
+        /// Other nodes may have taken steps of it that this one was not told of.
+        Apart = "apart",
     }
 }
 
@@ -43,6 +45,9 @@ impl Gap {
             }
             Gap::MadeRoom => {
                 "the session had to make room for others: what happened in it before that is not known any more"
+            }
+            Gap::Apart => {
+                "the store that nodes share did not tell everything: what other nodes saw of the session may not be known"
             }
             Gap::TooLongAgo => {
                 "too much time passed within the session: what happened in it before that is not known any more"

@@ -63,7 +63,7 @@ impl Guardian {
     /// # Errors
     ///
     /// When the caller's organisation is not served, its limit is reached, or no record could be written of the step.
-    pub fn admit(&self, caller: &Caller) -> Result<Admitted, Refused> {
+    pub async fn admit(&self, caller: &Caller) -> Result<Admitted, Refused> {
         let organisation = self
             .organisations
             .load()
@@ -72,9 +72,12 @@ impl Guardian {
         if self.audit.refuses() {
             return Err(Refused::Unrecorded);
         }
-        self.limits.request(caller).map_err(|limit| Refused::LimitReached {
-            retry_after: limit.retry_after,
-        })?;
+        self.limits
+            .request(caller)
+            .await
+            .map_err(|limit| Refused::LimitReached {
+                retry_after: limit.retry_after,
+            })?;
         Ok(Admitted {
             caller: caller.clone(),
             level: match self.settings.purpose {

@@ -90,7 +90,7 @@ impl Guardian {
         let decision: Arc<str> = decision_id.into();
         let (suspicion, withheld) = (cleared.suspicion.clone(), cleared.hidden.clone());
         async move {
-            if suspicion.is_some() && limits.suspected(&admitted.caller).is_err() {
+            if suspicion.is_some() && limits.suspected(&admitted.caller).await.is_err() {
                 return Err(too_many_suspected());
             }
             let budget = CallerBudget::new(limits, admitted.clone(), deadline);

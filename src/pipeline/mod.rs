@@ -65,6 +65,7 @@ pub use session_update::SessionUpdate;
 pub use trust::{JudgeCheck, Trust};
 
 pub use crate::audit::Recorded;
+pub use crate::shared::Standing;
 
 use draft::Draft;
 use examine::{Examined, Finished};
@@ -79,6 +80,7 @@ use crate::local::{Scorer, TrainingFeatures, Vocabulary};
 use crate::model::{Caller, Clean, Decision, Posture, Step, Verdict};
 use crate::prefilter::Prefilters;
 use crate::session::{Memory, Snapshot};
+use crate::shared::Link;
 use crate::telemetry::names;
 use crate::work::{self, Busy, Pool, Slot};
 
@@ -128,6 +130,8 @@ pub struct Parts {
     pub sessions: Option<Memory>,
     /// What is limited.
     pub limits: Arc<dyn RateLimits>,
+    /// The link to state that several nodes share, where there is one.
+    pub shared: Option<Link>,
     /// Where decisions are recorded.
     pub audit: Audit,
     /// How much is examined at the same time.
@@ -149,6 +153,7 @@ pub struct Guardian {
     cache: AnswerCache<Judged>,
     sessions: Option<Memory>,
     limits: Arc<dyn RateLimits>,
+    shared: Option<Link>,
     audit: Audit,
     pool: Arc<Pool>,
     settings: Settings,
@@ -189,6 +194,7 @@ impl Guardian {
             cache: parts.cache,
             sessions: parts.sessions,
             limits: parts.limits,
+            shared: parts.shared,
             audit: parts.audit,
             pool: Arc::new(Pool::new(parts.work)),
             settings: parts.settings,
@@ -285,7 +291,7 @@ impl Guardian {
         };
         let mut finished = finished.unwrap_or_else(|busy| Box::new(self.unexamined(&examiner, step, snapshot, busy)));
 
-        let started = self.start_update(keys);
+        let started = self.start_update(keys).await;
         let decision_id = ticket.decision_id().to_owned();
         let (duration, taken) = ticket.close(&finished.verdict, std::mem::take(&mut finished.record_lines));
         count(&finished.verdict, method, duration);
@@ -397,6 +403,14 @@ impl Keep for Judged {
 
     fn decision(&self) -> Decision {
         self.assessment.decision
+    }
+
+    fn to_bytes(&self) -> Option<Vec<u8>> {
+        Judged::to_bytes(self)
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        Judged::from_bytes(bytes)
     }
 }
 

@@ -41,6 +41,9 @@ impl Guardian {
                 step_slot.leave();
                 earlier.wait().await;
             }
+            if sessions.is_shared() {
+                step_slot.leave();
+            }
             sessions.recall(keys).await
         };
         let failure = match tokio::time::timeout_at(deadline, recall).await {

@@ -36,11 +36,11 @@ impl Guardian {
     }
 
     /// Registers the update as started: from now on, later steps of the session wait for it.
-    pub(super) fn start_update(&self, keys: Keys) -> StartedUpdate {
-        let memory = self
-            .sessions
-            .as_ref()
-            .map(|memory| (memory.clone(), memory.begin(keys)));
+    pub(super) async fn start_update(&self, keys: Keys) -> StartedUpdate {
+        let memory = match &self.sessions {
+            Some(memory) => Some((memory.clone(), memory.begin(keys).await)),
+            None => None,
+        };
         StartedUpdate {
             memory,
             pool: Arc::clone(&self.pool),
@@ -81,7 +81,7 @@ impl SessionUpdate {
                 slot.finish_with(job).await.1
             }
         };
-        drop(pending);
+        pending.end().await;
         if let Err(failure) = remembered {
             tracing::warn!(%failure, "a step could not be remembered");
         }

@@ -34,7 +34,7 @@ impl SpendBudget for CallerBudget {
         Box::pin(async move {
             let allowance = &self.admitted.organisation.allowance;
             loop {
-                let reserved = self.limits.reserve(&self.admitted.caller, allowance, used(most));
+                let reserved = self.limits.reserve(&self.admitted.caller, allowance, used(most)).await;
                 let Err(reached) = reserved else { return Ok(()) };
                 let until = Instant::now() + reached.retry_after.min(limit::LONGEST_WAIT);
                 if until > self.wait_until || reached.retry_after > limit::LONGEST_WAIT {
@@ -83,10 +83,12 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::Duration;
 
+    use futures_util::future::ready;
+
     use super::super::Organisation;
     use super::super::examiner::Level;
     use super::*;
-    use crate::limit::Allowance;
+    use crate::limit::{Allowance, Counted};
     use crate::model::{Caller, Enforcement, OrganisationId};
     use crate::policy::Policy;
     use crate::prompt::Prompts;
@@ -100,19 +102,17 @@ mod tests {
     }
 
     impl RateLimits for Crowded {
-        fn request(&self, _: &Caller) -> Result<(), LimitReached> {
-            Ok(())
+        fn request<'a>(&'a self, _: &'a Caller) -> BoxFuture<'a, Counted> {
+            Box::pin(ready(Ok(())))
         }
 
-        fn suspected(&self, _: &Caller) -> Result<(), LimitReached> {
-            Ok(())
+        fn suspected<'a>(&'a self, _: &'a Caller) -> BoxFuture<'a, Counted> {
+            Box::pin(ready(Ok(())))
         }
 
-        fn reserve(&self, _: &Caller, _: &Allowance, _: Use) -> Result<(), LimitReached> {
-            if self.asked.fetch_add(1, Ordering::SeqCst) < self.refusals {
-                return Err(self.reached);
-            }
-            Ok(())
+        fn reserve<'a>(&'a self, _: &'a Caller, _: &'a Allowance, _: Use) -> BoxFuture<'a, Counted> {
+            let is_refused = self.asked.fetch_add(1, Ordering::SeqCst) < self.refusals;
+            Box::pin(ready(if is_refused { Err(self.reached) } else { Ok(()) }))
         }
 
         fn settle(&self, _: &OrganisationId, _: Use, _: Use) {}

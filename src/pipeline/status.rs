@@ -1,8 +1,9 @@
 //! Status: what operators ask of a guardian at work, and the writing that they wait for.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use super::Guardian;
+use super::{Guardian, Standing};
 use crate::judge::Judge;
 use crate::llm::BreakerState;
 
@@ -28,6 +29,19 @@ impl Guardian {
             .filter(|state| state.breaker != BreakerState::Closed)
             .map(|state| format!("{}: {}", state.endpoint, state.breaker.as_str()))
             .collect()
+    }
+
+    /// How it stands with the server of shared state; `None` where there is none.
+    pub fn shared_state(&self) -> Option<Standing> {
+        self.shared.as_ref().map(|link| link.standing().borrow().clone())
+    }
+
+    /// Waits until the server of shared state answers, but no longer than this. Without one there is nothing to wait for.
+    pub async fn shared_state_within(&self, time: Duration) -> bool {
+        match &self.shared {
+            Some(link) => link.answers_within(time).await,
+            None => true,
+        }
     }
 
     /// Opens the file of audit records again.

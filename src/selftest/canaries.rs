@@ -137,7 +137,7 @@ impl Canaries {
         let Ok((_, step)) = wire::decode_step(case.request.get().as_bytes(), &wire::Limits::default()) else {
             return Answer::Missing;
         };
-        let Ok(admitted) = self.screener.admit(&Guardian::local_caller()) else {
+        let Ok(admitted) = self.screener.admit(&Guardian::local_caller()).await else {
             return Answer::Missing;
         };
         let organisation = admitted.organisation();

@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -98,6 +99,8 @@ pub(super) struct Held(Arc<Holding>);
 struct Holding {
     registry: Arc<Registry>,
     number: u64,
+    /// Requests of it that are under way: several at a time in HTTP/2.
+    requests: AtomicUsize,
     displaced: Arc<Notify>,
 }
 
@@ -145,6 +148,7 @@ impl Registry {
         Some(Held(Arc::new(Holding {
             registry: Arc::clone(self),
             number,
+            requests: AtomicUsize::new(0),
             displaced,
         })))
     }
@@ -213,7 +217,19 @@ impl Held {
         self.set(State::Us);
     }
 
-    /// From now on it waits for its client: the answer is there to be taken.
+    /// A request has begun to arrive.
+    pub(super) fn begin_request(&self) {
+        self.0.requests.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Its answer is there to be taken.
+    pub(super) fn end_request(&self) {
+        if self.0.requests.fetch_sub(1, Ordering::SeqCst) == 1 {
+            self.wait_for_client();
+        }
+    }
+
+    /// From now on it waits for its client.
     pub(super) fn wait_for_client(&self) {
         self.set(State::Client {
             since: Instant::now(),

@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 
 use super::{Authentication, Shared};
-use crate::pipeline::Trust;
+use crate::pipeline::{Standing, Trust};
 
 /// `GET /healthz`: the process answers.
 pub(super) async fn alive() -> &'static str {
@@ -26,8 +26,9 @@ pub(super) async fn ready(State(shared): State<Arc<Shared>>) -> Response {
     if shared.guardian.is_unrecorded() {
         return (StatusCode::SERVICE_UNAVAILABLE, "audit records cannot be written\n").into_response();
     }
+    let state = shared_state(&shared);
     if !shared.guardian.has_judge() {
-        let lines = [observing(&shared), open_to_everybody(&shared).to_owned()].concat();
+        let lines = [state, observing(&shared), open_to_everybody(&shared).to_owned()].concat();
         return format!("ready, judge: local rules\n{lines}").into_response();
     }
     // A judge that got worse is no reason to take the node away: it would answer no better elsewhere.
@@ -39,7 +40,7 @@ pub(super) async fn ready(State(shared): State<Arc<Shared>>) -> Response {
         };
         format!(", canaries: {} of {} right{trust}", check.right, check.asked)
     });
-    let mut page = format!("ready, judge: endpoint{canaries}\n");
+    let mut page = format!("ready, judge: endpoint{canaries}\n{state}");
     for endpoint in shared.guardian.resting_endpoints() {
         page.push_str("resting endpoint ");
         page.push_str(&endpoint);
@@ -59,6 +60,15 @@ pub(super) async fn ready(State(shared): State<Arc<Shared>>) -> Response {
 fn observing(shared: &Shared) -> String {
     let lines = shared.guardian.observing();
     lines.iter().map(|line| format!("observing: {line}\n")).collect()
+}
+
+/// A line where nodes share state. A node that goes on by itself is ready: it lets through no more than all together would.
+fn shared_state(shared: &Shared) -> String {
+    match shared.guardian.shared_state() {
+        None => String::new(),
+        Some(Standing::Answers) => "shared state: answers\n".to_owned(),
+        Some(Standing::Away { why }) => format!("shared state: away, this node goes on by itself: {why}\n"),
+    }
 }
 
 /// A line where nobody needs a key.

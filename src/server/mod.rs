@@ -22,6 +22,7 @@ mod receive;
 mod refusal;
 mod same_machine;
 mod steps;
+mod tls;
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -36,16 +37,32 @@ pub use authentication::{Authentication, Keyring};
 pub use connections::Connections;
 pub use metrics::{MetricsAccess, MetricsSettings};
 pub use refusal::Refusal;
+pub use tls::{TlsError, TlsSettings};
+
+use tls::Tls;
 
 use crate::pipeline::Guardian;
 use crate::work::{Memory, Share};
 use crate::{telemetry, wire};
+
+/// Where plain HTTP may be spoken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlainHttp {
+    /// On this machine: keys and steps cross no network readably.
+    Loopback,
+    /// Everywhere: something else encrypts, or the network is trusted.
+    Everywhere,
+}
 
 /// How the server behaves.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Where it listens.
     pub listen: SocketAddr,
+    /// What it shows of itself; `None`: it speaks plain HTTP.
+    pub tls: Option<TlsSettings>,
+    /// Where it may speak plain HTTP.
+    pub plain_http: PlainHttp,
     /// Who may ask.
     pub authentication: Authentication,
     /// The largest body, in bytes.
@@ -71,6 +88,8 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 8787)),
+            tls: None,
+            plain_http: PlainHttp::Loopback,
             authentication: Authentication::LoopbackOnly,
             max_body_bytes: 1024 * 1024,
             max_in_flight: 1024,
@@ -94,7 +113,30 @@ impl Settings {
         if self.authentication == Authentication::LoopbackOnly && !self.listen.ip().is_loopback() {
             return Err(ServerError::Unprotected(self.listen));
         }
-        Ok(())
+        let addresses = std::iter::once(self.listen).chain(self.metrics.listen);
+        addresses
+            .into_iter()
+            .try_for_each(|address| self.check_encryption(address))
+    }
+
+    /// Whether what this address serves is encrypted, or need not be.
+    ///
+    /// # Errors
+    ///
+    /// When others would be served readably, and nobody allowed it.
+    pub fn check_encryption(&self, address: SocketAddr) -> Result<(), ServerError> {
+        match (&self.tls, self.plain_http) {
+            (None, PlainHttp::Loopback) if !address.ip().is_loopback() => Err(ServerError::Plain(address)),
+            _ => Ok(()),
+        }
+    }
+
+    /// The scheme of its addresses.
+    pub fn scheme(&self) -> &'static str {
+        match self.tls {
+            Some(_) => "https",
+            None => "http",
+        }
     }
 }
 
@@ -123,6 +165,15 @@ pub enum ServerError {
          or set `allow_unauthenticated = true`"
     )]
     Unprotected(SocketAddr),
+    /// Keys and steps would cross the network readably.
+    #[error(
+        "refusing to listen on {0} without encryption: give `[tls]` a `certificate` and its `key`, or set `allow_plain_http = true` \
+         where a proxy before the guardian speaks TLS or the network is trusted"
+    )]
+    Plain(SocketAddr),
+    /// Certificates cannot be used.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// The address cannot be listened on.
     #[error("cannot listen on {address}: {why}; stop what listens there, or choose another address with `--listen`")]
     Bind {
@@ -134,6 +185,9 @@ pub enum ServerError {
     /// A reload would leave a server that was started with keys without any.
     #[error("there is no API key any more; a server that was started with keys is not opened by a reload")]
     KeysGone,
+    /// A reload would begin or end TLS.
+    #[error("`[tls]` came or went: that takes effect with the next start only")]
+    TlsOnlyAtStart,
     /// The server stopped.
     #[error("the server stopped: {0}")]
     Stopped(std::io::Error),
@@ -147,6 +201,7 @@ pub(crate) struct Shared {
     limits: wire::Limits,
     in_flight: Arc<Semaphore>,
     memory: Arc<Memory>,
+    tls: Option<Arc<Tls>>,
 }
 
 /// A server that is bound to its address.
@@ -179,6 +234,7 @@ impl Server {
         keyring: Keyring,
     ) -> Result<Self, ServerError> {
         settings.check()?;
+        let tls = settings.tls.as_ref().map(Tls::open).transpose()?.map(Arc::new);
         let listener = bound(settings.listen)?;
         let metrics = settings.metrics.listen.map(bound).transpose()?;
         let address = listener.local_addr().map_err(|why| ServerError::Bind {
@@ -194,6 +250,7 @@ impl Server {
             keyring: ArcSwap::from_pointee(keyring),
             in_flight: Arc::new(Semaphore::new(settings.max_in_flight)),
             memory: Arc::new(Memory::new(settings.max_in_flight_bytes, share, settings.longest_wait)),
+            tls,
             settings,
             limits,
         });
@@ -247,18 +304,26 @@ impl Server {
         let listener = tokio::net::TcpListener::from_std(self.listener).map_err(ServerError::Stopped)?;
         let settings = &self.shared.settings;
         let (connections, drain) = (settings.connections, settings.drain_timeout);
+        let tls = self.shared.tls.clone();
         let metrics = match self.metrics {
             None => None,
             Some(listener) => {
                 let listener = tokio::net::TcpListener::from_std(listener).map_err(ServerError::Stopped)?;
                 let router = metrics::router(Arc::clone(&self.shared));
                 let stop = self.stop.subscribe();
-                Some(tokio::spawn(listen::serve(listener, router, connections, stop, drain)))
+                Some(tokio::spawn(listen::serve(
+                    listener,
+                    tls.clone(),
+                    router,
+                    connections,
+                    stop,
+                    drain,
+                )))
             }
         };
         let router = router(Arc::clone(&self.shared)).merge(self.besides);
         let stop = self.stop.subscribe();
-        listen::serve(listener, router, connections, stop, drain).await;
+        listen::serve(listener, tls, router, connections, stop, drain).await;
         upkeep.abort();
         if let Some(metrics) = metrics {
             metrics.abort();
@@ -303,8 +368,30 @@ impl Control {
         let settings = &self.shared.settings;
         let stop = self.stop.subscribe();
         let routes = routes.layer(axum::middleware::from_fn(follow::follow));
-        listen::serve(listener, routes, settings.connections, stop, settings.drain_timeout).await;
+        let tls = self.shared.tls.clone();
+        listen::serve(
+            listener,
+            tls,
+            routes,
+            settings.connections,
+            stop,
+            settings.drain_timeout,
+        )
+        .await;
         Ok(())
+    }
+
+    /// Reads certificates again. Connections that stand keep those that they began with; where one cannot be used, nothing changes.
+    ///
+    /// # Errors
+    ///
+    /// When a file cannot be used, or TLS would be begun or ended, which only a start does.
+    pub fn reload_tls(&self, settings: Option<&TlsSettings>) -> Result<(), ServerError> {
+        match (&self.shared.tls, settings) {
+            (Some(tls), Some(settings)) => Ok(tls.reload(settings)?),
+            (None, None) => Ok(()),
+            (Some(_), None) | (None, Some(_)) => Err(ServerError::TlsOnlyAtStart),
+        }
     }
 
     /// Puts other keys in place of the present ones.

@@ -146,7 +146,7 @@ async fn decide(
     slot: Slot,
     permits: Arc<Permits>,
 ) -> Result<Vec<u8>, Refusal> {
-    let admitted = shared.guardian.admit(caller).map_err(|refused| match refused {
+    let admitted = shared.guardian.admit(caller).await.map_err(|refused| match refused {
         pipeline::Refused::UnknownOrganisation => Refusal::OrganisationGone,
         pipeline::Refused::Unrecorded => Refusal::Unrecorded,
         pipeline::Refused::LimitReached { retry_after } => Refusal::LimitReached(retry_after),

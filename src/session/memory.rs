@@ -27,7 +27,7 @@ pub struct Memory {
 pub struct Snapshot {
     keys: Keys,
     past: Arc<Past>,
-    /// Whether a session that is not known may have begun before this process.
+    /// Whether a session that is not known may have begun before the store.
     young: bool,
 }
 
@@ -177,9 +177,15 @@ impl Memory {
         self.pending.all()
     }
 
-    /// Makes later steps wait until what comes back is dropped.
-    pub fn begin(&self, keys: Keys) -> PendingUpdate {
-        self.pending.begin(keys)
+    /// Makes later steps wait, on all nodes, until what comes back is dropped.
+    pub async fn begin(&self, keys: Keys) -> PendingUpdate {
+        let pending = self.pending.begin(keys);
+        pending.marked(self.store.begin(keys).await)
+    }
+
+    /// Whether to recall a session is to ask a server.
+    pub fn is_shared(&self) -> bool {
+        self.store.shared_for().is_some()
     }
 
     /// What happened before a step with these keys.
@@ -192,8 +198,9 @@ impl Memory {
             Some(session) => self.store.recall(session, keys.agent).await?,
             None => Arc::default(),
         };
-        // Once the process is older than a session lives, whatever began before it would be forgotten by now.
-        let young = self.began.elapsed() < self.time_to_live;
+        // Once the store is older than a session lives, whatever began before it would be forgotten by now.
+        let age = self.store.shared_for().unwrap_or_else(|| self.began.elapsed());
+        let young = age < self.time_to_live;
         Ok(Snapshot { keys, past, young })
     }
 

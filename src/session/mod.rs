@@ -20,8 +20,8 @@
 //!   time since the last step. The oldest
 //!   steps leave first; what was seen in them, and what they taint, stays longer.
 //!
-//! Where sessions are kept is a [`SessionStore`]'s concern: in this process ([`LocalSessions`]), or in a store that
-//! several nodes share; over a restart they are kept where a folder is configured ([`KeptSessions`]). A session whose beginning
+//! Where sessions are kept is a [`SessionStore`]'s concern: in this process ([`LocalSessions`]), or on a server that
+//! several nodes share ([`SharedSessions`]); over a restart they are kept where a folder is configured ([`KeptSessions`]). A session whose beginning
 //! is not known says so ([`Past::gap`]). This module knows no wire, no judge and no prompt.
 
 mod agent;
@@ -45,6 +45,7 @@ mod relevance;
 mod rule_table;
 pub mod rules;
 mod saved;
+mod shared;
 mod shares;
 mod source_text;
 mod step_record;
@@ -64,9 +65,10 @@ pub use memory::{Memory, Recalled, Snapshot, Standing};
 pub use named::lower;
 pub use past::{Event, Past};
 pub use pending_updates::{EarlierUpdates, PendingUpdate};
+pub use shared::SharedSessions;
 pub use source_text::{KeptText, SourceText};
 pub use step_record::{Identity, LearnedText, Settled, StepRecord};
-pub use store::{Clock, Kept, LocalSessions, SessionStore, Settings, StoreFailure};
+pub use store::{Clock, Kept, LocalSessions, Marker, SessionStore, Settings, StoreFailure};
 pub use trail::{Called, End, Instruction, Trail, Written};
 
 /// Reads every file of words and rules over a session.

@@ -212,7 +212,8 @@ impl Past {
     }
 
     fn take(&mut self, record: StepRecord, bounds: &Settings) {
-        self.gap = self.gap.or(record.gap);
+        // What other nodes knew is merged later.
+        self.gap = self.gap.or(record.gap.filter(|gap| *gap != Gap::Apart));
         let identity = Identity {
             content: record.content,
             posting: record.posting,

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::watch;
 
-use super::{AgentKey, Keys, SessionKey};
+use super::{AgentKey, Keys, Marker, SessionKey};
 
 /// The updates that have been started, by session and by agent.
 #[derive(Debug, Default)]
@@ -29,12 +29,27 @@ struct Tables {
 type Waited<K> = HashMap<K, Vec<(u64, watch::Receiver<()>)>>;
 
 /// One started update. Dropping it ends the wait of every step that waits for it.
-#[derive(Debug)]
 pub struct PendingUpdate {
     pending: Arc<PendingUpdates>,
     keys: Keys,
     number: u64,
+    marker: Option<Marker>,
     _done: watch::Sender<()>,
+}
+
+impl PendingUpdate {
+    /// The same, marked for other nodes.
+    pub(super) fn marked(mut self, marker: Option<Marker>) -> Self {
+        self.marker = marker;
+        self
+    }
+
+    /// Ends it, for other nodes as well.
+    pub async fn end(mut self) {
+        if let Some(marker) = self.marker.take() {
+            marker.end().await;
+        }
+    }
 }
 
 /// The updates that a step has to wait for.
@@ -69,6 +84,7 @@ impl PendingUpdates {
             pending: Arc::clone(self),
             keys,
             number,
+            marker: None,
             _done: done,
         }
     }

@@ -148,6 +148,16 @@ impl StepRecord {
     }
 }
 
+impl StepRecord {
+    /// Bytes that its texts take, roughly.
+    pub(super) fn bytes(&self) -> usize {
+        const OWN: usize = 2 * 1024;
+        let texts = self.texts.iter().map(|text| text.text.len()).sum::<usize>();
+        let sources = self.sources.iter().map(SourceText::bytes).sum::<usize>();
+        OWN + texts + sources + MAX_QUOTED
+    }
+}
+
 /// What tells a step from others: by what it says, and by what its sender calls it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {

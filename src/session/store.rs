@@ -6,14 +6,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, ready};
 use moka::notification::RemovalCause;
 use moka::policy::EvictionPolicy;
 
 use super::forgotten::Forgotten;
 use super::shares::Shares;
-use super::{AgentKey, AgentPast, Past, SessionKey, StepRecord};
+use super::{AgentKey, AgentPast, Keys, Past, SessionKey, StepRecord};
 use crate::model::Gap;
+use crate::shared::Link;
 
 /// How much is remembered, for how long.
 #[derive(Clone, Debug, PartialEq)]
@@ -74,7 +75,38 @@ impl Default for Settings {
 #[error("the store of sessions did not answer: {0}")]
 pub struct StoreFailure(pub String);
 
-/// A place where sessions are kept. A shared store keeps step records in a list for each session and folds them.
+/// Says, as long as it lives, that the update of a session is under way.
+pub struct Marker {
+    link: Link,
+    end: Option<BoxFuture<'static, ()>>,
+}
+
+impl Marker {
+    /// A marker that this ends.
+    pub(super) fn new(link: Link, end: impl Future<Output = ()> + Send + 'static) -> Self {
+        Self {
+            link,
+            end: Some(end.boxed()),
+        }
+    }
+
+    /// Ends it, and waits until everybody can know.
+    pub(super) async fn end(mut self) {
+        if let Some(end) = self.end.take() {
+            end.await;
+        }
+    }
+}
+
+impl Drop for Marker {
+    fn drop(&mut self) {
+        if let Some(end) = self.end.take() {
+            self.link.spawn(end);
+        }
+    }
+}
+
+/// A place where sessions are kept.
 pub trait SessionStore: Send + Sync {
     /// What happened in a session so far, and what is known of the agent. An unknown session has an empty past.
     fn recall(&self, session: SessionKey, agent: Option<AgentKey>) -> BoxFuture<'_, Result<Arc<Past>, StoreFailure>>;
@@ -86,6 +118,16 @@ pub trait SessionStore: Send + Sync {
         agent: Option<AgentKey>,
         record: StepRecord,
     ) -> BoxFuture<'_, Result<(), StoreFailure>>;
+
+    /// Tells other nodes, where there are any, that an update has begun; their steps wait until it has ended.
+    fn begin(&self, _: Keys) -> BoxFuture<'_, Option<Marker>> {
+        ready(None).boxed()
+    }
+
+    /// For how long a store that nodes share has held sessions; `None` where each process has its own.
+    fn shared_for(&self) -> Option<Duration> {
+        None
+    }
 
     /// Sessions that are remembered, roughly.
     fn sessions(&self) -> u64;

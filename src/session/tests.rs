@@ -12,7 +12,7 @@ use crate::model::{
     Agent, AgentId, Caller, Kind, Method, OrganisationId, Origin, Outcome, SessionId, Step, Tool, Voice, Withheld,
 };
 
-fn caller() -> Caller {
+pub(super) fn caller() -> Caller {
     Caller {
         organisation: OrganisationId::new("acme"),
         name: "key-1".to_owned(),
@@ -33,7 +33,7 @@ fn kind_of(origin: Origin) -> (Kind, Method) {
 }
 
 /// A step of the session `s-1` of the agent `desk`, in which this origin says this.
-fn said(origin: Origin, text: &str) -> Step {
+pub(super) fn said(origin: Origin, text: &str) -> Step {
     let mut step = step_with(origin, &[text]);
     (step.kind, step.method) = kind_of(origin);
     step.session = Some(SessionId::new("s-1"));
@@ -55,7 +55,7 @@ fn happened(step: &Step, outcome: Outcome) -> StepRecord {
 }
 
 /// What is to be remembered of a step that nothing was found in.
-fn record(recalled: &Recalled, step: &Step, outcome: Outcome) -> StepRecord {
+pub(super) fn record(recalled: &Recalled, step: &Step, outcome: Outcome) -> StepRecord {
     StepRecord {
         seen: recalled.past().next_number(),
         gap: recalled.past().gap(),
@@ -68,7 +68,7 @@ fn memory(settings: Settings) -> (Arc<LocalSessions>, Memory) {
     (Arc::clone(&store), Memory::new(store, Nameless::ByCredential))
 }
 
-async fn live(memory: &Memory, step: &Step, outcome: Outcome) {
+pub(super) async fn live(memory: &Memory, step: &Step, outcome: Outcome) {
     let recalled = memory.see(&caller(), Standing::Authenticated, step).await.unwrap();
     memory
         .remember(&recalled, record(&recalled, step, outcome))
@@ -76,7 +76,7 @@ async fn live(memory: &Memory, step: &Step, outcome: Outcome) {
         .unwrap();
 }
 
-async fn past_of(memory: &Memory, step: &Step) -> Arc<Past> {
+pub(super) async fn past_of(memory: &Memory, step: &Step) -> Arc<Past> {
     let recalled = memory.see(&caller(), Standing::Authenticated, step).await.unwrap();
     Arc::clone(recalled.past())
 }

@@ -73,8 +73,21 @@ pub const SESSION_EVICTIONS: &str = "guardian_session_evictions_total";
 /// Sessions that could not be written down.
 pub const SESSIONS_UNKEPT: &str = "guardian_sessions_unkept_total";
 
+/// 1 while the server of shared state answers, 0 while this node goes on by itself.
+pub const SHARED_UP: &str = "guardian_shared_up";
+/// How often the server of shared state stopped answering.
+pub const SHARED_LOST: &str = "guardian_shared_lost_total";
+/// Step records of sessions that could not be merged into shared state any more.
+pub const SHARED_UNMERGED: &str = "guardian_shared_unmerged_total";
+
 /// Tells the recorder what each metric means.
 pub fn describe() {
+    metrics::describe_gauge!(SHARED_UP, "1 while the server of shared state answers.");
+    metrics::describe_counter!(SHARED_LOST, "How often the server of shared state stopped answering.");
+    metrics::describe_counter!(
+        SHARED_UNMERGED,
+        "Step records that could not be merged into shared state."
+    );
     metrics::describe_counter!(
         GATEWAY_EXCHANGES,
         "Exchanges of gateways, by gateway, protocol, direction and outcome."

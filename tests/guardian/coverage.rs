@@ -22,7 +22,7 @@ fn guardian() -> Arc<Guardian> {
 
 async fn decided(guardian: &Guardian, request: &Value) -> Verdict {
     let (_, step): (_, Arc<Step>) = wire::decode_step(request.to_string(), &Limits::default()).unwrap();
-    let admitted = guardian.admit(&Guardian::local_caller()).unwrap();
+    let admitted = guardian.admit(&Guardian::local_caller()).await.unwrap();
     let decided = guardian.decide(&admitted, step).await;
     Verdict::clone(&decided.verdict)
 }

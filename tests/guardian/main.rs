@@ -39,6 +39,8 @@ mod honest;
 #[cfg(test)]
 mod hooks;
 #[cfg(test)]
+mod https;
+#[cfg(test)]
 mod leaving;
 #[cfg(test)]
 #[path = "../support/live.rs"]
@@ -78,6 +80,8 @@ mod selftest;
 mod sessions;
 #[cfg(test)]
 mod shapes;
+#[cfg(test)]
+mod shared;
 #[cfg(test)]
 #[path = "../support/guardian.rs"]
 mod support;

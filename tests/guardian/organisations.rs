@@ -100,7 +100,10 @@ fn an_open_address_without_keys_is_refused_unless_asked_for() {
         error.contains("refusing to listen on 0.0.0.0:0 without API keys"),
         "{error}"
     );
-    assert!(bind("listen = \"0.0.0.0:0\"\nallow_unauthenticated = true").is_ok());
+    let open = "listen = \"0.0.0.0:0\"\nallow_unauthenticated = true";
+    let error = bind(open).err().unwrap().to_string();
+    assert!(error.contains("allow_plain_http = true"), "{error}");
+    assert!(bind(&format!("{open}\nallow_plain_http = true")).is_ok());
     assert!(bind("listen = \"127.0.0.1:0\"").is_ok());
 }
 

@@ -29,7 +29,11 @@ fn papers() -> [Papers; 2] {
                 let read = file.and_then(|file| file.resolve_with("f", Path::new("."), Keys::Unneeded));
                 read.err().map(|error| error.to_string())
             },
-            left_out: &["api_version = \"2024-10-21\"", "model = \"my.model\""],
+            left_out: &[
+                "api_version = \"2024-10-21\"",
+                "model = \"my.model\"",
+                "redis = \"redis://127.0.0.1:6379\"",
+            ],
         },
         Papers {
             reference: policy::REFERENCE,

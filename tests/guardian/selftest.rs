@@ -215,7 +215,7 @@ fn watch(judge: &ScriptedJudge, on_alarm: &str) -> (Arc<Guardian>, Canaries) {
 async fn verdict(guardian: &Guardian, text: &str) -> Verdict {
     let request = user_message(text).to_string();
     let (_, step) = wire::decode_step(request.as_bytes(), &wire::Limits::default()).unwrap();
-    let admitted = guardian.admit(&Guardian::local_caller()).unwrap();
+    let admitted = guardian.admit(&Guardian::local_caller()).await.unwrap();
     let decided = guardian.decide(&admitted, step).await;
     Verdict::clone(&decided.verdict)
 }

@@ -94,7 +94,7 @@ impl Door {
         match (item.id, item.call) {
             (id, Err(error)) => Answer::of(&wire::encode_error(id.as_ref(), &error)),
             (Some(id), Ok(Call::Step(step))) => {
-                let admitted = self.guardian.admit(&Guardian::local_caller()).unwrap();
+                let admitted = self.guardian.admit(&Guardian::local_caller()).await.unwrap();
                 let decided = self.guardian.decide(&admitted, step).await;
                 let facts = Facts {
                     decision_id: decided.decision_id.clone(),

@@ -14,6 +14,17 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::aws_lc_rs;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 
+fn pem(what: &str, bytes: &[u8]) -> String {
+    let text = STANDARD.encode(bytes);
+    format!("-----BEGIN {what}-----\n{text}\n-----END {what}-----\n")
+}
+
+/// A certificate and its key, in PEM form.
+pub struct Pair {
+    pub certificate: String,
+    pub key: String,
+}
+
 /// A certificate authority, made for this test.
 pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
@@ -35,8 +46,18 @@ impl Authority {
 
     /// Its certificate as `ca_file` takes it.
     pub fn pem(&self) -> String {
-        let text = STANDARD.encode(&self.certificate);
-        format!("-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n")
+        pem("CERTIFICATE", &self.certificate)
+    }
+
+    /// A certificate of this authority for 127.0.0.1, and its key.
+    pub fn pair(&self) -> Pair {
+        let key = KeyPair::generate().unwrap();
+        let params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).unwrap();
+        let certificate = params.signed_by(&key, &self.issuer).unwrap();
+        Pair {
+            certificate: pem("CERTIFICATE", certificate.der()),
+            key: pem("PRIVATE KEY", &key.serialize_der()),
+        }
     }
 
     /// A server with a certificate of this authority that hands everything on to another.

@@ -10,13 +10,11 @@ use crate::{app, audit, selftest};
 
 /// The known steps, judged by whoever can be asked.
 pub(super) async fn known_steps(config: &Config, asks_judge: bool) -> anyhow::Result<Vec<Check>> {
-    let mut config = config.clone();
+    let mut config = config.clone().alone();
     config.limits = Default::default();
     for organisation in &mut config.organisations {
         organisation.allowance = Default::default();
     }
-    config.audit = Some(audit::Settings::Off);
-    config.sessions = config.sessions.map(crate::session::Settings::in_process);
     if !asks_judge {
         config.judge = None;
     }

@@ -282,7 +282,7 @@ fn readable(arguments: &Arguments) -> anyhow::Result<Suites> {
 impl Arguments {
     /// The configuration of the run.
     pub(super) fn configured(&self) -> anyhow::Result<Config> {
-        let mut config = if self.asking.asks_nobody() {
+        let config = if self.asking.asks_nobody() {
             self.config.load_to_ask_nobody()?
         } else if self.asking.records() {
             self.config.load()?
@@ -290,9 +290,7 @@ impl Arguments {
             self.config.load_to_ask_if_possible(self.offline)?
         };
         // A measurement leaves no records among those of real steps.
-        config.audit = Some(audit::Settings::Off);
-        config.sessions = config.sessions.map(crate::session::Settings::in_process);
-        Ok(config)
+        Ok(config.alone())
     }
 
     /// Whether answers come from a recording.

@@ -32,8 +32,9 @@ pub(super) fn run(file: &Path, templates: &Templates) -> anyhow::Result<Ended> {
         organisation: organisation.id.clone(),
         name: "command-line".to_owned(),
     };
-    let admitted = guardian.admit(&caller)?;
-    let shown = runtime()?.block_on(shown_of(&guardian, &admitted, earlier, Arc::clone(&step)));
+    let runtime = runtime()?;
+    let admitted = runtime.block_on(guardian.admit(&caller))?;
+    let shown = runtime.block_on(shown_of(&guardian, &admitted, earlier, Arc::clone(&step)));
     let shown = match shown {
         Some(shown) => shown,
         None => {

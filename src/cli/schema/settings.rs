@@ -102,6 +102,8 @@ fn kept() -> Vec<(&'static str, Said)> {
         ("sessions.max_session_bytes", Between(256 << 10, 64 << 20)),
         ("sessions.ttl_seconds", Between(1, 30 * 24 * 3_600)),
         ("sessions.max_disk_bytes", Between(16 << 20, 1 << 40)),
+        ("shared.timeout_ms", Between(10, 200)),
+        ("tls", Needs(&["certificate", "key"])),
         ("audit.on_failure", OneOf(vec!["continue", "refuse"])),
         ("log.format", OneOf(vec!["text", "json"])),
     ]

@@ -1,0 +1,111 @@
+//! TLS: certificate and key from files, which a reload reads again. Connections that stand keep what they began with.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use rustls::RootCertStore;
+use rustls::ServerConfig;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::server::WebPkiClientVerifier;
+use tokio_rustls::TlsAcceptor;
+
+/// What a server shows of itself, and whom it asks to do the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TlsSettings {
+    /// The certificate, and those between it and its authority (PEM).
+    pub certificate: PathBuf,
+    /// Its key (PEM).
+    pub key: PathBuf,
+    /// Authorities of which a client needs a certificate (PEM); `None`: clients need none.
+    pub client_ca: Option<PathBuf>,
+}
+
+/// Why certificates cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// A file cannot be read, or holds something else.
+    #[error("`tls.{key}`: {}: expected {expected} (PEM): {why}", file.display())]
+    File {
+        /// The key of the configuration.
+        key: &'static str,
+        /// The file.
+        file: PathBuf,
+        /// What it was to hold.
+        expected: &'static str,
+        /// What is wrong.
+        why: String,
+    },
+    /// Certificate and key cannot be used together.
+    #[error("`tls.certificate`: the certificate and its key cannot be used: {0}")]
+    Unusable(String),
+}
+
+/// Certificate and key, as they are now.
+pub(super) struct Tls(ArcSwap<ServerConfig>);
+
+impl Tls {
+    pub(super) fn open(settings: &TlsSettings) -> Result<Self, TlsError> {
+        Ok(Self(ArcSwap::new(read(settings)?)))
+    }
+
+    /// Reads the files again; where one of them cannot be used, everything stays as it is.
+    pub(super) fn reload(&self, settings: &TlsSettings) -> Result<(), TlsError> {
+        self.0.store(read(settings)?);
+        Ok(())
+    }
+
+    /// What takes the next connection.
+    pub(super) fn acceptor(&self) -> TlsAcceptor {
+        TlsAcceptor::from(self.0.load_full())
+    }
+}
+
+fn read(settings: &TlsSettings) -> Result<Arc<ServerConfig>, TlsError> {
+    let unusable = |why: &dyn std::fmt::Display| TlsError::Unusable(why.to_string());
+    let chain = certificates("certificate", &settings.certificate)?;
+    let key = PrivateKeyDer::from_pem_file(&settings.key).map_err(|why| TlsError::File {
+        key: "key",
+        file: settings.key.clone(),
+        expected: "a private key",
+        why: why.to_string(),
+    })?;
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| unusable(&error))?;
+    let builder = match &settings.client_ca {
+        None => builder.with_no_client_auth(),
+        Some(file) => {
+            let mut roots = RootCertStore::empty();
+            for authority in certificates("client_ca", file)? {
+                roots.add(authority).map_err(|error| unusable(&error))?;
+            }
+            let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build();
+            builder.with_client_cert_verifier(verifier.map_err(|error| unusable(&error))?)
+        }
+    };
+    let mut config = builder.with_single_cert(chain, key).map_err(|error| unusable(&error))?;
+    config.alpn_protocols = vec![HTTP_2.to_vec(), b"http/1.1".to_vec()];
+    Ok(Arc::new(config))
+}
+
+/// The name of HTTP/2 in a handshake (RFC 9113, section 3.1).
+pub(super) const HTTP_2: &[u8] = b"h2";
+
+fn certificates(key: &'static str, file: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let wrong = |why: String| TlsError::File {
+        key,
+        file: file.to_owned(),
+        expected: "certificates",
+        why,
+    };
+    let read = CertificateDer::pem_file_iter(file).map_err(|error| wrong(error.to_string()))?;
+    let read: Result<Vec<_>, _> = read.collect();
+    match read {
+        Ok(certificates) if certificates.is_empty() => Err(wrong("there is none in it".to_owned())),
+        Ok(certificates) => Ok(certificates),
+        Err(error) => Err(wrong(error.to_string())),
+    }
+}

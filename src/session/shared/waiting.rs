@@ -1,0 +1,138 @@
+//! The records that the server was not told of while it was away, and how they get there later.
+
+use std::collections::HashMap;
+use std::sync::{Arc, MutexGuard, PoisonError};
+
+use super::{Copied, Places, Shared};
+use crate::session::{AgentKey, Past, SessionKey, StepRecord};
+use crate::shared::Away;
+use crate::telemetry::names;
+
+/// Records that wait for the server, and their bytes.
+const MOST_WAITING: usize = 20_000;
+const MOST_WAITING_BYTES: usize = 64 * 1024 * 1024;
+/// Records that the server was not told of.
+#[derive(Default)]
+pub(super) struct Waiting {
+    pub(super) by_session: HashMap<SessionKey, Vec<Unsent>>,
+    records: usize,
+    bytes: usize,
+}
+
+#[derive(Clone)]
+pub(super) struct Unsent {
+    pub(super) tag: String,
+    pub(super) agent: Option<AgentKey>,
+    pub(super) record: StepRecord,
+}
+
+impl Shared {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets a record wait for the server, and appends it to the copy of this process.
+    pub(super) fn wait(&self, session: SessionKey, unsent: Unsent) {
+        let mut waiting = self.lock();
+        let copy = self.sessions.get(&session);
+        let (past, tag) = copy.map_or_else(Default::default, |copy| (copy.value, copy.tag));
+        let value = Arc::new(past.with(unsent.record.clone(), &self.settings));
+        self.sessions.insert(session, Copied { value, tag });
+        if let Some(key) = unsent.agent {
+            let copy = self.agents.get(&key);
+            let (agent, tag) = copy.map_or_else(Default::default, |copy| (copy.value, copy.tag));
+            let value = Arc::new(agent.with(&unsent.record));
+            self.agents.insert(key, Copied { value, tag });
+        }
+        let bytes = unsent.record.bytes();
+        if waiting.records >= MOST_WAITING || waiting.bytes + bytes > MOST_WAITING_BYTES {
+            metrics::counter!(names::SHARED_UNMERGED).increment(1);
+            return;
+        }
+        waiting.records += 1;
+        waiting.bytes += bytes;
+        waiting.by_session.entry(session).or_default().push(unsent);
+    }
+
+    /// Appends the records of a session that waited.
+    pub(super) async fn merge(&self, session: SessionKey) {
+        let unsent = {
+            let mut waiting = self.lock();
+            let Some(unsent) = waiting.by_session.remove(&session) else {
+                return;
+            };
+            waiting.records -= unsent.len();
+            waiting.bytes -= unsent.iter().map(|one| one.record.bytes()).sum::<usize>();
+            unsent
+        };
+        // What is here has them already: they are appended to what the server has.
+        let copy = self.sessions.get(&session);
+        self.sessions.invalidate(&session);
+        if let Some(copy) = &copy
+            && self.put_back(session, copy, &unsent).await
+        {
+            return;
+        }
+        let mut unsent = unsent.into_iter();
+        while let Some(one) = unsent.next() {
+            match self.append(session, &one).await {
+                Ok(Ok(())) => {}
+                Ok(Err(Away)) => {
+                    if let Some(copy) = copy {
+                        self.sessions.insert(session, copy);
+                    }
+                    return self.wait_again(session, std::iter::once(one).chain(unsent));
+                }
+                Err(failure) => {
+                    metrics::counter!(names::SHARED_UNMERGED).increment(1);
+                    tracing::warn!(%failure, "a step could not be merged into shared state");
+                }
+            }
+        }
+    }
+
+    /// Writes the session as this process knows it to a server that has none; answers whether it had none.
+    async fn put_back(&self, session: SessionKey, copy: &Copied<Past>, unsent: &[Unsent]) -> bool {
+        let Some(last) = unsent.last() else { return true };
+        let names = self.names(session, None);
+        let Ok(sealed) = self.encoded(&names.session, copy.value.as_ref()) else {
+            return false;
+        };
+        // What the server once had may have become more since.
+        let is_restored = !copy.tag.is_empty();
+        let places = Places::of_session(&names, self.settings.time_to_live);
+        match self.try_write(places, "", &last.tag, sealed, is_restored).await {
+            Ok((outcome, tag, _)) if outcome == "written" => {
+                let value = Arc::clone(&copy.value);
+                self.sessions.insert(session, Copied { value, tag });
+                true
+            }
+            Ok(_) | Err(Away) => false,
+        }
+    }
+
+    fn wait_again(&self, session: SessionKey, unsent: impl Iterator<Item = Unsent>) {
+        let unsent: Vec<Unsent> = unsent.collect();
+        let mut waiting = self.lock();
+        waiting.records += unsent.len();
+        waiting.bytes += unsent.iter().map(|one| one.record.bytes()).sum::<usize>();
+        let later = waiting.by_session.remove(&session).unwrap_or_default();
+        waiting
+            .by_session
+            .insert(session, unsent.into_iter().chain(later).collect());
+    }
+
+    pub(super) async fn merge_all(&self) {
+        let sessions: Vec<SessionKey> = self.lock().by_session.keys().copied().collect();
+        let count = sessions.len();
+        for session in sessions {
+            self.merge(session).await;
+        }
+        if count > 0 {
+            tracing::info!(
+                sessions = count,
+                "what was decided by this node alone was merged into shared state"
+            );
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! The link to the server: one connection, broken at the first call that fails, and the task that connects it again.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use arc_swap::ArcSwapOption;
+use redis::aio::MultiplexedConnection;
+use redis::{ErrorKind, FromRedisValue, RedisError, Script, ScriptInvocation};
+use secrecy::ExposeSecret;
+use tokio::runtime::Handle;
+use tokio::sync::{Notify, watch};
+use tokio::task::AbortHandle;
+
+use super::seal::Seal;
+use super::{Key, LinkError, Settings};
+use crate::telemetry::names;
+
+/// Raised when keys or scripts change their meaning: nodes of both versions then share nothing.
+const FORMAT: u8 = 1;
+/// How often a node says that it is there, and finds out whether the server is.
+const BEAT: Duration = Duration::from_secs(1);
+/// How long a broken link rests before it is tried again: a server that answers now and then is not asked by every request.
+const REST: Duration = Duration::from_millis(500);
+
+/// The server did not answer: the caller goes on with what this process knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("shared state does not answer")]
+pub struct Away;
+
+/// How it stands with the server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It answers.
+    Answers,
+    /// It does not; this node goes on by itself.
+    Away {
+        /// What went wrong last.
+        why: String,
+    },
+}
+
+/// A link to the server. Cheap to clone; it ends with its last clone.
+#[derive(Clone)]
+pub struct Link {
+    inner: Arc<Inner>,
+    _keeper: Arc<Keeper>,
+}
+
+struct Inner {
+    client: redis::Client,
+    settings: Settings,
+    seal: Seal,
+    connection: ArcSwapOption<MultiplexedConnection>,
+    standing: watch::Sender<Standing>,
+    broken: Notify,
+    /// Nodes that were there at the last beat, this one among them.
+    nodes: AtomicU32,
+    /// Seconds for which the server has held state under this prefix.
+    age: AtomicU64,
+    /// This node's name among the others.
+    name: String,
+    runtime: Handle,
+}
+
+/// Ends the task with the last link.
+struct Keeper(AbortHandle);
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Says that a node is there: a write, so that a server that is full or read-only counts as away. Answers how many nodes there
+/// are, and for how many seconds state has been held.
+static SAY: LazyLock<Script> = LazyLock::new(|| {
+    Script::new(
+        "local now = tonumber(redis.call('TIME')[1])
+         redis.call('ZADD', KEYS[1], now, ARGV[1])
+         redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - 5)
+         redis.call('SET', KEYS[2], now, 'NX')
+         return {redis.call('ZCARD', KEYS[1]), now - tonumber(redis.call('GET', KEYS[2]))}",
+    )
+});
+
+/// Checks an address, without a look at what is there.
+///
+/// # Errors
+///
+/// What was expected. The address is not repeated: it may hold a password.
+pub fn check(address: &str) -> Result<(), String> {
+    let is_known = address.starts_with("redis://") || address.starts_with("rediss://");
+    match redis::Client::open(address) {
+        Ok(_) if is_known => Ok(()),
+        Ok(_) | Err(_) => {
+            Err("expected `redis://HOST:PORT`, or `rediss://USER:PASSWORD@HOST:PORT/DATABASE` with TLS".to_owned())
+        }
+    }
+}
+
+impl Link {
+    /// Begins to connect; calls are told [`Away`] until that is done.
+    ///
+    /// # Errors
+    ///
+    /// When the address or the key cannot be one.
+    pub fn open(settings: Settings) -> Result<Self, LinkError> {
+        // Several parts of this program bring rustls; the first one to say which cryptography it uses says it for all.
+        let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+        let address = settings.url.expose_secret();
+        check(address).map_err(LinkError::Address)?;
+        let client = redis::Client::open(address).map_err(|error| LinkError::Address(error.kind_text()))?;
+        let runtime = Handle::try_current().map_err(|_| LinkError::NoRuntime)?;
+        let away = Standing::Away {
+            why: "not connected yet".to_owned(),
+        };
+        let inner = Arc::new(Inner {
+            client,
+            seal: Seal::new(settings.key.as_ref()).ok_or(LinkError::Key)?,
+            settings,
+            connection: ArcSwapOption::empty(),
+            standing: watch::Sender::new(away),
+            broken: Notify::new(),
+            nodes: AtomicU32::new(1),
+            age: AtomicU64::new(0),
+            name: uuid::Uuid::new_v4().to_string(),
+            runtime: runtime.clone(),
+        });
+        let keeper = runtime.spawn(keep(Arc::clone(&inner))).abort_handle();
+        Ok(Self {
+            inner,
+            _keeper: Arc::new(Keeper(keeper)),
+        })
+    }
+
+    /// The name of a value: of which kind, whose it is, and which one.
+    pub fn key(&self, kind: &str, owner: &[u8], id: &[u8]) -> String {
+        let hash = |what: &[u8]| match &self.inner.settings.key {
+            Some(Key(key)) => blake3::keyed_hash(key, what),
+            None => blake3::hash(what),
+        };
+        let (owner, id) = (hash(owner).to_hex(), hash(id).to_hex());
+        // In braces: what an organisation has is on one node of a cluster.
+        let owner = owner.get(..32).unwrap_or_default();
+        format!("{}:{FORMAT}:{{{owner}}}:{kind}:{id}", self.inner.settings.prefix)
+    }
+
+    /// A value in the form in which it is written under a name; `None` where it cannot be encrypted.
+    pub fn seal(&self, name: &str, value: &[u8]) -> Option<Vec<u8>> {
+        self.inner.seal.close(name, value)
+    }
+
+    /// What was written under a name; `None` where it is of another version, altered, or encrypted with another key.
+    pub fn unseal(&self, name: &str, written: &[u8]) -> Option<Vec<u8>> {
+        self.inner.seal.open(name, written)
+    }
+
+    /// Runs a script.
+    ///
+    /// # Errors
+    ///
+    /// [`Away`], at once where the link is broken, and within the configured time otherwise.
+    pub async fn run<T: FromRedisValue>(&self, call: &ScriptInvocation<'_>) -> Result<T, Away> {
+        let connection = self.inner.connection.load_full().ok_or(Away)?;
+        let mut own = MultiplexedConnection::clone(&connection);
+        match tokio::time::timeout(self.inner.settings.timeout, call.invoke_async(&mut own)).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(error)) => {
+                if is_of_server(&error) {
+                    self.inner.lose(&connection, error.kind_text());
+                } else {
+                    tracing::warn!(why = error.kind_text(), "shared state holds a value of another form");
+                }
+                Err(Away)
+            }
+            Err(_) => {
+                self.inner.lose(&connection, "no answer in time".to_owned());
+                Err(Away)
+            }
+        }
+    }
+
+    /// Runs what nobody waits for.
+    pub fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
+        self.inner.runtime.spawn(work);
+    }
+
+    /// How it stands with the server, and every change of it.
+    pub fn standing(&self) -> watch::Receiver<Standing> {
+        self.inner.standing.subscribe()
+    }
+
+    /// Waits until the server answers, but no longer than this.
+    pub async fn answers_within(&self, time: Duration) -> bool {
+        let mut standing = self.standing();
+        let answers = standing.wait_for(|standing| *standing == Standing::Answers);
+        tokio::time::timeout(time, answers).await.is_ok()
+    }
+
+    /// How many nodes there were when that was last known, this one among them.
+    pub fn nodes(&self) -> u32 {
+        self.inner.nodes.load(Ordering::Relaxed).max(1)
+    }
+
+    /// Asks at once how many nodes there are.
+    #[cfg(test)]
+    pub(super) async fn count_nodes(&self) {
+        let connection = self.inner.connection.load_full().unwrap();
+        self.inner
+            .say(&mut MultiplexedConnection::clone(&connection))
+            .await
+            .unwrap();
+    }
+
+    /// Breaks the link, which is connected again after its rest.
+    #[cfg(test)]
+    pub(crate) fn break_for_test(&self) {
+        let connection = self.inner.connection.load_full().unwrap();
+        self.inner.lose(&connection, "broken by a test".to_owned());
+    }
+
+    /// For how long the server has held state; what began before that is not known to it.
+    pub fn age(&self) -> Duration {
+        Duration::from_secs(self.inner.age.load(Ordering::Relaxed))
+    }
+}
+
+impl Inner {
+    /// Breaks the link, unless another one has taken its place.
+    fn lose(&self, connection: &Arc<MultiplexedConnection>, why: String) {
+        let present = self.connection.compare_and_swap(connection, None);
+        if present.as_ref().is_some_and(|present| Arc::ptr_eq(present, connection)) {
+            tracing::warn!(why, "shared state does not answer: this node goes on by itself");
+            metrics::counter!(names::SHARED_LOST).increment(1);
+            self.stand(Standing::Away { why });
+            self.broken.notify_one();
+        }
+    }
+
+    fn stand(&self, standing: Standing) {
+        let up = standing == Standing::Answers;
+        metrics::gauge!(names::SHARED_UP).set(f64::from(u8::from(up)));
+        self.standing.send_replace(standing);
+    }
+
+    async fn connect(&self) -> Result<MultiplexedConnection, String> {
+        let config = redis::AsyncConnectionConfig::new()
+            .set_connection_timeout(Some(CONNECTING))
+            .set_response_timeout(Some(CONNECTING));
+        let connecting = self.client.get_multiplexed_async_connection_with_config(&config);
+        let mut connection = connecting.await.map_err(|error| error.kind_text())?;
+        self.say(&mut connection).await?;
+        Ok(connection)
+    }
+
+    async fn say(&self, connection: &mut MultiplexedConnection) -> Result<(), String> {
+        let place = |what: &str| format!("{}:{FORMAT}:{what}", self.settings.prefix);
+        let mut say = SAY.key(place("nodes"));
+        say.key(place("since")).arg(&self.name);
+        let said = tokio::time::timeout(self.settings.timeout, say.invoke_async::<(u32, u64)>(connection)).await;
+        let (nodes, age) = said
+            .map_err(|_| "no answer in time".to_owned())?
+            .map_err(|error| error.kind_text())?;
+        self.nodes.store(nodes, Ordering::Relaxed);
+        self.age.store(age, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+/// How long connecting may take. Nobody waits for it.
+const CONNECTING: Duration = Duration::from_secs(2);
+
+/// Connects, says that this node is there as long as the link holds, and connects again.
+async fn keep(inner: Arc<Inner>) {
+    loop {
+        match inner.connect().await {
+            Ok(connection) => {
+                let connection = Arc::new(connection);
+                inner.connection.store(Some(Arc::clone(&connection)));
+                inner.stand(Standing::Answers);
+                tracing::info!(nodes = inner.nodes.load(Ordering::Relaxed), "shared state answers");
+                while tokio::time::timeout(BEAT, inner.broken.notified()).await.is_err() {
+                    let mut own = MultiplexedConnection::clone(&connection);
+                    if let Err(why) = inner.say(&mut own).await {
+                        inner.lose(&connection, why);
+                    }
+                }
+            }
+            Err(why) => {
+                let away = Standing::Away { why: why.clone() };
+                if *inner.standing.borrow() != away {
+                    tracing::warn!(why, "shared state cannot be reached: this node goes on by itself");
+                    inner.stand(away);
+                }
+            }
+        }
+        tokio::time::sleep(REST).await;
+    }
+}
+
+/// Whether an error says something of the server, rather than of one value.
+fn is_of_server(error: &RedisError) -> bool {
+    let of_value = matches!(error.kind(), ErrorKind::UnexpectedReturnType | ErrorKind::Parse);
+    !of_value && error.code() != Some("WRONGTYPE")
+}
+
+/// What may be said of an error: its kind, without addresses, passwords or values.
+trait KindText {
+    fn kind_text(&self) -> String;
+}
+
+impl KindText for RedisError {
+    fn kind_text(&self) -> String {
+        match self.code() {
+            Some(code) => format!("the server refuses: {code}"),
+            None if self.is_timeout() => "no answer in time".to_owned(),
+            None => self.category().to_owned(),
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! State that several nodes share: one Redis or Valkey server, and what a node does while it does not answer.
+//!
+//! ```text
+//! room (limits, sessions, cache) ──script──▶ Link ──answers in time──▶ value
+//!                                             │no, or not connected
+//!                                             ▼
+//!                                           Away: the room goes on with what this process knows
+//! ```
+//!
+//! - One connection for all rooms. A call that is not answered within the configured time, or that the server refuses because it
+//!   is full, loading or read-only, breaks the link: every other call is told [`Away`] at once, so no request waits twice. A task
+//!   of its own connects again and tries a write before anybody uses the link.
+//! - What is written is versioned, compressed from a size on, and encrypted where a key is configured (`seal.rs`). Keys are hashes;
+//!   they begin with the configured prefix and the version of the format.
+//! - Several steps on one key are one Lua script, so they are atomic on the server. Time is the server's.
+//!
+//! This module knows no limits, sessions or verdicts.
+
+mod link;
+mod seal;
+#[cfg(test)]
+pub(crate) mod testing;
+
+use std::fmt;
+use std::time::Duration;
+
+use secrecy::SecretString;
+
+pub use link::{Away, Link, Standing, check};
+
+/// Where shared state is, and how it is written.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The server: `redis://` or `rediss://`, with user and password where it asks for them.
+    pub url: SecretString,
+    /// What every key begins with; nodes with the same prefix share their state.
+    pub prefix: String,
+    /// How long a call may take before the node goes on by itself.
+    pub timeout: Duration,
+    /// What values are encrypted with and keys are hashed with; `None`: values are readable on the server.
+    pub key: Option<Key>,
+}
+
+/// A secret of 32 bytes that all nodes have.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Key(pub [u8; 32]);
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Key(…)")
+    }
+}
+
+/// Why a server cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum LinkError {
+    /// The address is none.
+    #[error("`shared.redis`: {0}")]
+    Address(String),
+    /// The key has another length.
+    #[error("`shared.key`: expected 32 bytes")]
+    Key,
+    /// Nobody runs the task that keeps the connection.
+    #[error("shared state needs a server's runtime; this command has none")]
+    NoRuntime,
+}
