@@ -9,6 +9,7 @@
 //! What they tell of it went through [`Withheld`](crate::model::Withheld): the record of a step that was never examined names
 //! neither agent nor session. Where they go is a [`Sink`]'s concern.
 
+mod database;
 mod file;
 mod follow;
 mod kept;
@@ -22,6 +23,8 @@ mod ticket;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use database::DatabaseOutput;
+pub use database::{AuditDatabase, Break, DatabaseError, Query};
 use file::NamedFile;
 pub use follow::Follower;
 pub use kept::{KeptFinding, KeptObserved, KeptRecord, each_line};
@@ -43,6 +46,8 @@ pub enum Settings {
     Stderr,
     /// A file, one JSON object per line, appended to.
     File(PathBuf),
+    /// An SQLite database.
+    Sqlite(PathBuf),
 }
 
 /// What happens while records cannot be written: the disk is full, or who reads them has stopped reading.
@@ -69,7 +74,7 @@ pub struct AuditError {
 ///
 /// When the file cannot be opened for appending, or made.
 pub fn check(settings: &Settings) -> Result<(), AuditError> {
-    let Settings::File(path) = settings else {
+    let (Settings::File(path) | Settings::Sqlite(path)) = settings else {
         return Ok(());
     };
     let failed = |why| AuditError {
@@ -104,6 +109,14 @@ impl Audit {
             Settings::File(path) => {
                 let last = LastLine::of(path);
                 Arc::new(LineSink::new(last, Box::new(NamedFile::open(path)?), on_failure))
+            }
+            Settings::Sqlite(path) => {
+                let database = AuditDatabase::open(path).map_err(|why| AuditError {
+                    file: path.clone(),
+                    why,
+                })?;
+                let output = DatabaseOutput::new(database);
+                Arc::new(LineSink::new(LastLine::Whole, Box::new(output), on_failure))
             }
         };
         Ok(Self { sink, on_failure })

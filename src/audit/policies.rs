@@ -13,7 +13,7 @@ const MOST: usize = 1_000;
 pub fn policy_folder(settings: &Settings) -> Option<PathBuf> {
     match settings {
         Settings::Off | Settings::Stderr => None,
-        Settings::File(path) => {
+        Settings::File(path) | Settings::Sqlite(path) => {
             let mut name = path.file_name()?.to_os_string();
             name.push(".policies");
             Some(path.with_file_name(name))

@@ -181,6 +181,8 @@ fn audit(config: &Config) -> Check {
             "set `to` in `[audit]` to `stderr` or a file",
         ),
         (Ok(()), audit::Settings::Stderr) => Check::fine("audit", "standard error"),
-        (Ok(()), audit::Settings::File(path)) => Check::fine("audit", format!("{} can be written", path.display())),
+        (Ok(()), audit::Settings::File(path) | audit::Settings::Sqlite(path)) => {
+            Check::fine("audit", format!("{} can be written", path.display()))
+        }
     }
 }

@@ -6,6 +6,8 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is the place that prints")]
 
 mod alone;
+
+mod audit;
 mod checks;
 mod config;
 mod doctor;
@@ -67,6 +69,9 @@ enum Command {
     /// Show the policy behind a hash in a record or a verdict, or what a policy file may hold.
     #[command(subcommand)]
     Policy(policy::Command),
+    /// Search, show, export and verify audit records in a database.
+    #[command(subcommand)]
+    Audit(audit::Command),
     /// Show what rules there are, what one means, or what fires on a text.
     #[command(subcommand)]
     Rules(rules::Command),
@@ -228,6 +233,7 @@ fn run(command: Command) -> anyhow::Result<Ended> {
         Command::Monitor(arguments) => monitor::run(&arguments),
         Command::Prompts(command) => prompts::run(&command),
         Command::Policy(command) => policy::run(&command),
+        Command::Audit(command) => audit::run(&command),
         Command::Rules(command) => rules::run(&command),
         Command::Tools(arguments) => tools::run(&arguments),
         Command::Config(command) => config::run(&command),

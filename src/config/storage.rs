@@ -152,10 +152,14 @@ impl Reader<'_> {
             None => None,
             Some("off") => Some(audit::Settings::Off),
             Some("stderr") => Some(audit::Settings::Stderr),
+            Some(text) if let Some(path) = text.strip_prefix("sqlite:") => match path.trim().is_empty() {
+                true => return Err(self.wrong("audit.to", "expected a file behind `sqlite:`")),
+                false => Some(audit::Settings::Sqlite(self.path(path))),
+            },
             Some(path) if is_file_name(path) => Some(audit::Settings::File(self.path(path))),
             Some(other) => {
                 let why = format!(
-                    "expected `stderr`, `off`, or a file such as `audit.jsonl`, found `{other}`; a file whose name has \
+                    "expected `stderr`, `off`, a file such as `audit.jsonl`, or `sqlite:audit.db`, found `{other}`; a file whose name has \
                      no dot needs its folder (`./{other}`)"
                 );
                 return Err(self.wrong("audit.to", why));

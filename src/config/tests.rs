@@ -247,7 +247,7 @@ fn records_go_to_a_stream_that_there_is_or_to_a_file() {
     ] {
         let error = error(&format!("[audit]\nto = '{slip}'"));
         assert!(
-            error.starts_with("g.toml: `audit.to`: expected `stderr`, `off`, or a file"),
+            error.starts_with("g.toml: `audit.to`: expected `stderr`, `off`, a file"),
             "{slip}: {error}"
         );
     }
@@ -257,6 +257,7 @@ fn records_go_to_a_stream_that_there_is_or_to_a_file() {
     };
     assert_eq!(to("stderr"), audit::Settings::Stderr);
     assert_eq!(to("off"), audit::Settings::Off);
+    assert_eq!(to("sqlite:audit.db"), audit::Settings::Sqlite("/etc/audit.db".into()));
     for file in ["audit.jsonl", "./stdout", "/var/log/guardian", "logs/audit"] {
         assert_eq!(to(file), audit::Settings::File(Path::new("/etc").join(file)));
     }

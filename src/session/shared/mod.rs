@@ -28,8 +28,8 @@ use futures_util::future::BoxFuture;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use scripts::{BEGIN, END, RECALL, WRITE};
-use waiting::{Unsent, Waiting};
+use scripts::{BEGIN, RECALL, WRITE};
+use waiting::{Unsent, UpdateMark, Waiting};
 
 use super::store::{AGENTS_LIVE, Marker};
 use super::{AgentKey, AgentPast, Keys, Past, SessionKey, SessionStore, Settings, StepRecord, StoreFailure};
@@ -174,6 +174,7 @@ impl Shared {
 
     async fn recalled(&self, session: SessionKey, agent: Option<AgentKey>) -> Arc<Past> {
         let names = self.names(session, agent);
+        self.end_late().await;
         self.merge(session).await;
         let past = match self.settled(&names, &session, agent.as_ref()).await {
             Ok((tag, value, lost, once, agent_tag, agent_value, _)) => {
@@ -412,14 +413,9 @@ impl SessionStore for SharedSessions {
             });
             call.arg(&marker).arg(lease).arg(lease.saturating_mul(100));
             self.shared.link.run::<u8>(&call).await.ok()?;
-            let link = self.shared.link.clone();
+            let shared = Arc::clone(&self.shared);
             Some(Marker::new(self.shared.link.clone(), async move {
-                let mut call = END.prepare_invoke();
-                places.iter().for_each(|place| {
-                    call.key(place);
-                });
-                // Where the server is away by now, the marker ends by itself, and the session says that it is incomplete.
-                let _ = link.run::<u8>(call.arg(&marker)).await;
+                shared.end(UpdateMark { places, marker }).await;
             }))
         }
         .boxed()
@@ -435,6 +431,16 @@ impl SessionStore for SharedSessions {
 
     fn evicted(&self) -> u64 {
         0
+    }
+
+    fn flush(&self) {
+        let records = self.shared.lock().records;
+        if records > 0 {
+            tracing::error!(
+                records,
+                "steps that this node decided alone could not be merged into shared state"
+            );
+        }
     }
 }
 

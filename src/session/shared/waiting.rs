@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
+use super::scripts::END;
 use super::{Copied, Places, Shared};
 use crate::session::{AgentKey, Past, SessionKey, StepRecord};
 use crate::shared::Away;
@@ -15,8 +16,16 @@ const MOST_WAITING_BYTES: usize = 64 * 1024 * 1024;
 #[derive(Default)]
 pub(super) struct Waiting {
     pub(super) by_session: HashMap<SessionKey, Vec<Unsent>>,
-    records: usize,
+    pub(super) records: usize,
     bytes: usize,
+    /// Updates of which the server was not told that they have ended.
+    unended: Vec<UpdateMark>,
+}
+
+/// What says on the server that an update is under way.
+pub(super) struct UpdateMark {
+    pub(super) places: Vec<String>,
+    pub(super) marker: String,
 }
 
 #[derive(Clone)]
@@ -29,6 +38,29 @@ pub(super) struct Unsent {
 impl Shared {
     pub(super) fn lock(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says that an update has ended; later, where the server is away.
+    pub(super) async fn end(&self, update: UpdateMark) {
+        let mut call = END.prepare_invoke();
+        for place in &update.places {
+            call.key(place);
+        }
+        if self.link.run::<u8>(call.arg(&update.marker)).await.is_err() {
+            let mut waiting = self.lock();
+            // One that is forgotten ends by itself, and its session counts as incomplete.
+            if waiting.unended.len() < MOST_WAITING {
+                waiting.unended.push(update);
+            }
+        }
+    }
+
+    /// Says of every update that it has ended, where the server was away when it did.
+    pub(super) async fn end_late(&self) {
+        let unended = std::mem::take(&mut self.lock().unended);
+        for update in unended {
+            self.end(update).await;
+        }
     }
 
     /// Lets a record wait for the server, and appends it to the copy of this process.
@@ -123,6 +155,7 @@ impl Shared {
     }
 
     pub(super) async fn merge_all(&self) {
+        self.end_late().await;
         let sessions: Vec<SessionKey> = self.lock().by_session.keys().copied().collect();
         let count = sessions.len();
         for session in sessions {
