@@ -57,6 +57,7 @@ struct Shared {
     sessions: moka::sync::Cache<SessionKey, Copied<Past>>,
     agents: moka::sync::Cache<AgentKey, Copied<AgentPast>>,
     waiting: Mutex<Waiting>,
+    merging: tokio::sync::Mutex<()>,
 }
 
 /// A value as this process knows it, and the tag under which the server has it; empty where it never had.
@@ -104,6 +105,7 @@ impl SharedSessions {
             settings,
             link: link.clone(),
             waiting: Mutex::default(),
+            merging: tokio::sync::Mutex::default(),
         });
         let merging = Arc::downgrade(&shared);
         let mut standing = link.standing();

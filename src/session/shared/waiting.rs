@@ -86,40 +86,50 @@ impl Shared {
         waiting.by_session.entry(session).or_default().push(unsent);
     }
 
-    /// Appends the records of a session that waited.
+    /// Appends the records of a session that waited. Who comes meanwhile waits until they are there.
     pub(super) async fn merge(&self, session: SessionKey) {
-        let unsent = {
-            let mut waiting = self.lock();
-            let Some(unsent) = waiting.by_session.remove(&session) else {
-                return;
-            };
-            waiting.records -= unsent.len();
-            waiting.bytes -= unsent.iter().map(|one| one.record.bytes()).sum::<usize>();
-            unsent
+        if !self.lock().by_session.contains_key(&session) {
+            return;
+        }
+        let _one_at_a_time = self.merging.lock().await;
+        let Some(unsent) = self.lock().by_session.get(&session).cloned() else {
+            return;
         };
-        // What is here has them already: they are appended to what the server has.
+        // The copy here has them already: they are appended to what the server has.
         let copy = self.sessions.get(&session);
         self.sessions.invalidate(&session);
         if let Some(copy) = &copy
             && self.put_back(session, copy, &unsent).await
         {
-            return;
+            return self.merged(session, unsent.len());
         }
-        let mut unsent = unsent.into_iter();
-        while let Some(one) = unsent.next() {
-            match self.append(session, &one).await {
+        for (count, one) in unsent.iter().enumerate() {
+            match self.append(session, one).await {
                 Ok(Ok(())) => {}
                 Ok(Err(Away)) => {
                     if let Some(copy) = copy {
                         self.sessions.insert(session, copy);
                     }
-                    return self.wait_again(session, std::iter::once(one).chain(unsent));
+                    return self.merged(session, count);
                 }
                 Err(failure) => {
                     metrics::counter!(names::SHARED_UNMERGED).increment(1);
                     tracing::warn!(%failure, "a step could not be merged into shared state");
                 }
             }
+        }
+        self.merged(session, unsent.len());
+    }
+
+    /// Lets go of the first records of a session: the server has them.
+    fn merged(&self, session: SessionKey, count: usize) {
+        let mut waiting = self.lock();
+        let mut left = waiting.by_session.remove(&session).unwrap_or_default();
+        let gone: Vec<Unsent> = left.drain(..count.min(left.len())).collect();
+        waiting.records -= gone.len();
+        waiting.bytes -= gone.iter().map(|one| one.record.bytes()).sum::<usize>();
+        if !left.is_empty() {
+            waiting.by_session.insert(session, left);
         }
     }
 
@@ -139,19 +149,10 @@ impl Shared {
                 self.sessions.insert(session, Copied { value, tag });
                 true
             }
-            Ok(_) | Err(Away) => false,
+            // The last record is there, and so are those before it.
+            Ok((outcome, ..)) => outcome == "done",
+            Err(Away) => false,
         }
-    }
-
-    fn wait_again(&self, session: SessionKey, unsent: impl Iterator<Item = Unsent>) {
-        let unsent: Vec<Unsent> = unsent.collect();
-        let mut waiting = self.lock();
-        waiting.records += unsent.len();
-        waiting.bytes += unsent.iter().map(|one| one.record.bytes()).sum::<usize>();
-        let later = waiting.by_session.remove(&session).unwrap_or_default();
-        waiting
-            .by_session
-            .insert(session, unsent.into_iter().chain(later).collect());
     }
 
     pub(super) async fn merge_all(&self) {
