@@ -1,8 +1,8 @@
 //! The link to the server: one connection, broken at the first call that fails, and the task that connects it again.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock};
-use std::time::Duration;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
 use redis::aio::MultiplexedConnection;
@@ -22,6 +22,9 @@ const FORMAT: u8 = 1;
 const BEAT: Duration = Duration::from_secs(1);
 /// How long a broken link rests before it is tried again: a server that answers now and then is not asked by every request.
 const REST: Duration = Duration::from_millis(500);
+
+/// How long after the server answers again other nodes may still have to tell it what they decided alone.
+const SETTLING: Duration = Duration::from_secs(2);
 
 /// The server did not answer: the caller goes on with what this process knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -54,6 +57,8 @@ struct Inner {
     connection: ArcSwapOption<MultiplexedConnection>,
     standing: watch::Sender<Standing>,
     broken: Notify,
+    /// When the server answered again, after it had not.
+    returned: Mutex<Option<Instant>>,
     /// Nodes that were there at the last beat, this one among them.
     nodes: AtomicU32,
     /// Seconds for which the server has held state under this prefix.
@@ -122,6 +127,7 @@ impl Link {
             connection: ArcSwapOption::empty(),
             standing: watch::Sender::new(away),
             broken: Notify::new(),
+            returned: Mutex::default(),
             nodes: AtomicU32::new(1),
             age: AtomicU64::new(0),
             name: uuid::Uuid::new_v4().to_string(),
@@ -220,6 +226,18 @@ impl Link {
         self.inner.lose(&connection, "broken by a test".to_owned());
     }
 
+    /// Whether the server has only just come back: what other nodes decided alone may not be there yet.
+    pub fn is_settling(&self) -> bool {
+        let returned = *self.inner.returned.lock().unwrap_or_else(PoisonError::into_inner);
+        returned.is_some_and(|returned| returned.elapsed() < SETTLING)
+    }
+
+    /// As after that time.
+    #[cfg(test)]
+    pub(crate) fn settle(&self) {
+        *self.inner.returned.lock().unwrap() = None;
+    }
+
     /// For how long the server has held state; what began before that is not known to it.
     pub fn age(&self) -> Duration {
         Duration::from_secs(self.inner.age.load(Ordering::Relaxed))
@@ -273,9 +291,13 @@ const CONNECTING: Duration = Duration::from_secs(2);
 
 /// Connects, says that this node is there as long as the link holds, and connects again.
 async fn keep(inner: Arc<Inner>) {
+    let mut was_there = false;
     loop {
         match inner.connect().await {
             Ok(connection) => {
+                if std::mem::replace(&mut was_there, true) {
+                    *inner.returned.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+                }
                 let connection = Arc::new(connection);
                 inner.connection.store(Some(Arc::clone(&connection)));
                 inner.stand(Standing::Answers);

@@ -214,6 +214,10 @@ impl Shared {
                 Arc::new(known.unwrap_or_default().after(Gap::Apart))
             }
         };
+        let past = match self.link.is_settling() {
+            true => Arc::new(past.after(Gap::Apart)),
+            false => past,
+        };
         match agent.and_then(|agent| self.agents.get(&agent)) {
             Some(agent) => Arc::new(past.of_agent(agent.value)),
             None => past,

@@ -109,6 +109,11 @@ async fn nodes_go_on_by_themselves_say_so_and_merge_what_they_decided() {
         // By itself, as soon as the server answers; here at once, to wait for nothing.
         store.shared.merge_all().await;
     }
+    // What others decided alone may still be on its way.
+    assert_eq!(past_of(here, &user("early")).await.gap(), Some(Gap::Apart));
+    for store in [here_store, there_store] {
+        store.shared.link.settle();
+    }
     for memory in [here, there] {
         let past = past_of(memory, &user("after")).await;
         assert_eq!((steps(&past), past.gap()), (7, None));
