@@ -380,7 +380,7 @@ mod tests {
     use super::*;
 
     fn line(organisation: &str, n: usize) -> String {
-        let decision = if n % 3 == 0 { "deny" } else { "allow" };
+        let decision = if n.is_multiple_of(3) { "deny" } else { "allow" };
         format!(
             "{{\"time\":\"2026-11-23T19:00:{:02}.5Z\",\"decision_id\":\"d{n}\",\"organisation\":\"{organisation}\",\"caller\":\"k\",\
              \"session\":\"s{}\",\"decision\":\"{decision}\",\"findings\":[{{\"rule\":\"a.b\"}}]}}",
@@ -444,7 +444,6 @@ mod tests {
             "rules",
             "line",
             "hash",
-            "number",
         ];
         let mut changes: Vec<String> = Vec::new();
         for number in 1..=50 {
@@ -454,6 +453,7 @@ mod tests {
                     .iter()
                     .map(|column| format!("UPDATE records SET {column} = CAST({column} || '1' AS TEXT) WHERE {place}")),
             );
+            changes.push(format!("UPDATE records SET number = number + 100 WHERE {place}"));
             changes.push(format!("DELETE FROM records WHERE {place}"));
             changes.push(format!(
                 "INSERT INTO records SELECT organisation, 51, time, decision_id, session, caller, tool, decision, rules, line, hash

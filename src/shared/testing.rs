@@ -10,7 +10,8 @@ pub(crate) fn settings() -> Settings {
     Settings {
         url: url.into(),
         prefix: format!("guardian-test-{}", uuid::Uuid::new_v4().simple()),
-        timeout: Duration::from_millis(200),
+        // Machines that test are busy.
+        timeout: Duration::from_secs(2),
         key: None,
     }
 }

@@ -109,11 +109,14 @@ async fn a_limit_holds_for_all_nodes_together() {
     let config = format!("[limits]\nrequests_per_minute = 30\n{}", section(redis));
     let nodes = nodes::<3>(&judge, &config).await;
     let step = user_message("What does a hammer cost?");
+    let begun = Instant::now();
     let mut taken = 0;
     for n in 0..60 {
         taken += usize::from(nodes[n % 3].post(&step).await.status == 200);
     }
-    assert!((30..=31).contains(&taken), "{taken}");
+    // Half a step a second comes back while the test runs.
+    let most = 31 + begun.elapsed().as_secs() as usize;
+    assert!((30..=most).contains(&taken), "{taken}");
 }
 
 /// What lies between a node and the server: bytes go through, or wait, or every connection is cut.
