@@ -27,7 +27,7 @@ impl RecordsArgument {
         }
         let configured = match self.config.load_without_keys()?.audit {
             Some(audit::Settings::File(file)) => Some(file),
-            Some(audit::Settings::Off | audit::Settings::Stderr) | None => None,
+            Some(audit::Settings::Off | audit::Settings::Stderr | audit::Settings::Sqlite(_)) | None => None,
         };
         let mut files: Vec<PathBuf> = configured.into_iter().collect();
         if self.config.config.is_none() {
@@ -36,7 +36,8 @@ impl RecordsArgument {
         }
         anyhow::ensure!(
             !files.is_empty(),
-            "no audit file is configured: set `to` in `[audit]` to a file, or name one (--audit FILE)"
+            "no audit file is configured: set `to` in `[audit]` to a file, or name one (--audit FILE); for records in a \
+             database: `guardian audit show ID`"
         );
         Ok(files)
     }
