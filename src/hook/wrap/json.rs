@@ -279,10 +279,34 @@ fn list(words: &[String]) -> String {
 fn parsed(text: &str) -> Result<Option<Object<'_>>, SettingsError> {
     let parsed = parse_to_ast(text, &CollectOptions::default(), &ParseOptions::default())
         .map_err(|error| SettingsError::NotJson(error.to_string()))?;
+    // Of a name that is there twice, a client takes one, and nobody knows which.
+    if let Some(name) = parsed.value.as_ref().and_then(twice) {
+        return Err(SettingsError::OtherType(format!(
+            "each name once, found `{}` twice",
+            name.escape_debug()
+        )));
+    }
     match parsed.value {
         None => Ok(None),
         Some(Value::Object(object)) => Ok(Some(object)),
         Some(_) => Err(SettingsError::OtherType("an object, in braces".to_owned())),
+    }
+}
+
+/// A name that an object has twice. The parser bounds the depth.
+fn twice(value: &Value<'_>) -> Option<String> {
+    match value {
+        Value::Object(object) => {
+            let mut names = std::collections::HashSet::new();
+            let again = object
+                .properties
+                .iter()
+                .find(|member| !names.insert(member.name.as_str()));
+            let inner = || object.properties.iter().find_map(|member| twice(&member.value));
+            again.map(|member| member.name.as_str().to_owned()).or_else(inner)
+        }
+        Value::Array(array) => array.elements.iter().find_map(twice),
+        Value::StringLit(_) | Value::NumberLit(_) | Value::BooleanLit(_) | Value::NullKeyword(_) => None,
     }
 }
 
