@@ -96,7 +96,7 @@ enum Command {
     #[command(subcommand)]
     Mcp(mcp::Command),
     /// Guard an MCP server: run it, or reach it, and stand between it and the client that calls this command.
-    McpStdio(mcp_stdio::Arguments),
+    McpStdio(Box<mcp_stdio::Arguments>),
     /// Check that everything works, from the configuration to the judge's verdicts.
     Doctor(doctor::Arguments),
 }

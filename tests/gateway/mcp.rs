@@ -438,7 +438,8 @@ async fn the_first_transport_posts_to_the_gateway_and_is_refused_in_its_stream()
     assert_eq!(agent.called("tools/call").len(), 1);
     let mut told = String::new();
     while !told.contains("isError") {
-        told.push_str(&String::from_utf8(stream.chunk().await.unwrap().unwrap().to_vec()).unwrap());
+        let chunk = stream.chunk().await.unwrap().unwrap();
+        told.push_str(std::str::from_utf8(&chunk).unwrap());
     }
     assert_denied(data_of(&told).iter().find(|message| message["id"] == 7).unwrap());
 }

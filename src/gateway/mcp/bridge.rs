@@ -66,7 +66,7 @@ impl Bridge {
         let (lines, from) = mpsc::channel(WAITING);
         let bridge = Arc::new(self);
         tokio::spawn(async move {
-            let mut answering = JoinSet::new();
+            let (mut answering, mut listening) = (JoinSet::new(), JoinSet::new());
             while let Some(message) = messages.recv().await {
                 while answering.try_join_next().is_some() {}
                 let Some(message) = read(message.as_bytes()) else {
@@ -85,9 +85,10 @@ impl Bridge {
                     carrying.await;
                 }
                 if starts {
-                    answering.spawn(async move { bridge.listen(&lines).await });
+                    listening.spawn(async move { bridge.listen(&lines).await });
                 }
             }
+            while answering.join_next().await.is_some() {}
             bridge.end().await;
         });
         Side { from, to }
