@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Subcommand;
 
-use super::Ended;
+use super::{Ended, schema};
 use crate::eval::{Report, Times};
 
 /// Measure verdicts against labelled steps.
@@ -40,6 +40,8 @@ pub(super) enum Command {
     Prompts(prompts::Arguments),
     /// Propose thresholds of the local judge for a wanted bound on mistakes.
     Thresholds(thresholds::Arguments),
+    /// Print a JSON Schema of the lines of suites: docs/schemas/case.schema.json.
+    Schema,
     /// Make a suite of logs, traces and benchmarks of others.
     Import(import::Arguments),
 }
@@ -53,6 +55,10 @@ pub(super) async fn run(command: &Command) -> anyhow::Result<Ended> {
         Command::Report(arguments) => report::run(arguments),
         Command::Prompts(arguments) => prompts::run(arguments).await,
         Command::Thresholds(arguments) => thresholds::run(arguments),
+        Command::Schema => {
+            schema::print(&schema::case()?);
+            Ok(Ended::Done)
+        }
         Command::Import(arguments) => import::run(arguments),
     }
 }

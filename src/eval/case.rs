@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::wrong::{self, Wrong};
@@ -28,6 +28,8 @@ pub struct Case {
     pub group: String,
     /// The kinds of trick or work that it stands for.
     pub tags: Vec<String>,
+    /// How much it counts.
+    pub weight: Weight,
     /// The request, as an agent would send it.
     pub request: Box<RawValue>,
     /// What happened before in its session, oldest first, as requests; references to agents are resolved.
@@ -36,6 +38,51 @@ pub struct Case {
     pub needs: Needs,
     /// What is expected.
     pub expected: Expected,
+}
+
+/// How much a case counts in every figure: over 0, at most [`Weight::MOST`]; 1 where nothing is said.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "f64", into = "f64")]
+pub struct Weight(f64);
+
+impl Weight {
+    /// The largest weight.
+    pub const MOST: f64 = 1e6;
+
+    /// A weight; `None` where it is not over 0, or too large.
+    pub fn new(weight: f64) -> Option<Self> {
+        (weight > 0.0 && weight <= Self::MOST).then_some(Self(weight))
+    }
+
+    /// The number.
+    pub const fn get(self) -> f64 {
+        self.0
+    }
+
+    /// Whether it is that of a case of which nothing is said.
+    pub(super) fn is_one(&self) -> bool {
+        self.0 == 1.0
+    }
+}
+
+impl Default for Weight {
+    fn default() -> Self {
+        Self(1.0)
+    }
+}
+
+impl TryFrom<f64> for Weight {
+    type Error = String;
+
+    fn try_from(weight: f64) -> Result<Self, String> {
+        Self::new(weight).ok_or_else(|| format!("expected a weight over 0, at most {}, found {weight}", Self::MOST))
+    }
+}
+
+impl From<Weight> for f64 {
+    fn from(weight: Weight) -> Self {
+        weight.0
+    }
 }
 
 /// What is made of the history of a case.
@@ -99,11 +146,15 @@ pub struct Span {
     pub required: bool,
 }
 
+/// A labelled step as it stands in a suite.
 #[derive(Deserialize)]
-struct RawCase {
+pub struct CaseFile {
     id: String,
     source: Option<String>,
     split_group: Option<String>,
+    group: Option<String>,
+    #[serde(default)]
+    weight: Weight,
     license: Option<String>,
     request: Box<RawValue>,
     #[serde(default)]
@@ -188,7 +239,7 @@ pub(super) fn parse(line: &str, suite: &str, place: &str) -> Result<Case, Wrong>
         .into_iter()
         .map(|key| format!("`{key}` is no key of a labelled step"))
         .collect();
-    let raw: RawCase = wrong::parse(line, "a labelled step, one JSON object a line")?;
+    let raw: CaseFile = wrong::parse(line, "a labelled step, one JSON object a line")?;
     if raw.id.is_empty() || raw.id.len() > LONGEST_ID || raw.id.chars().any(char::is_control) {
         let found = raw.id.len();
         let why = format!("expected 1 to {LONGEST_ID} bytes without control characters, found {found} bytes");
@@ -210,7 +261,8 @@ pub(super) fn parse(line: &str, suite: &str, place: &str) -> Result<Case, Wrong>
         place: place.to_owned(),
         notes,
         license: raw.license,
-        group: raw.split_group.unwrap_or_else(|| raw.id.clone()),
+        weight: raw.weight,
+        group: raw.split_group.or(raw.group).unwrap_or_else(|| raw.id.clone()),
         tags: raw
             .meta
             .tag

@@ -107,11 +107,6 @@ pub fn compare(before: &Report, after: &Report) -> Comparison {
         flips
     };
     let (broken, mended) = (flips(false), flips(true));
-    let score = |outcomes: &mut dyn Iterator<Item = &Outcome>| {
-        let mut score = Score::default();
-        outcomes.for_each(|outcome| score.add(outcome));
-        score
-    };
     Comparison {
         p: mcnemar(broken.len(), mended.len()),
         vanished: only(&was, &is),
@@ -123,8 +118,8 @@ pub fn compare(before: &Report, after: &Report) -> Comparison {
             Means::of(matched.iter().map(|(_, is)| *is)),
         ],
         scores: [
-            score(&mut matched.iter().map(|(was, _)| *was)),
-            score(&mut matched.iter().map(|(_, is)| *is)),
+            Score::of(matched.iter().map(|(was, _)| *was)),
+            Score::of(matched.iter().map(|(_, is)| *is)),
         ],
         broken,
         mended,
@@ -262,10 +257,10 @@ impl Comparison {
     fn figures(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         type Figure = fn(&Score) -> Option<Rate>;
         let figures: [(&str, Figure); 4] = [
-            ("recall", |score| Rate::of(score.caught, score.harmful)),
-            ("fp rate", |score| Rate::of(score.blocked, score.benign)),
-            ("precision", |score| Rate::of(score.caught, score.flagged)),
-            ("right", |score| Rate::of(score.right, score.cases)),
+            ("recall", |score| score.rates.recall),
+            ("fp rate", |score| score.rates.false_positives),
+            ("precision", |score| score.rates.precision),
+            ("right", |score| score.rates.right),
         ];
         writeln!(
             f,

@@ -3,9 +3,11 @@
 //!
 //! Definitions are those of scikit-learn: AUROC with ties counted half (`roc_auc_score`), average precision as the sum of
 //! steps (`average_precision_score`), the Brier score as the mean squared difference (`brier_score_loss`). The expected
-//! calibration error takes ten bins of equal width (Naeini et al. 2015).
+//! calibration error takes ten bins of equal width (Naeini et al. 2015). Weights are its `sample_weight`.
 
 use serde::{Deserialize, Serialize};
+
+use crate::local::auroc;
 
 /// Bins of a reliability curve.
 const BINS: usize = 10;
@@ -51,11 +53,11 @@ pub struct Bin {
 }
 
 impl Curve {
-    /// Of pairs of a probability of harm and whether the step is an attack.
-    pub fn of(mut steps: Vec<(f64, bool)>) -> Self {
-        steps.retain(|(probability, _)| probability.is_finite());
+    /// Of steps, each with its probability of harm, whether it is an attack, and its weight.
+    pub fn of(mut steps: Vec<(f64, bool, f64)>) -> Self {
+        steps.retain(|(probability, _, _)| probability.is_finite());
         steps.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let harmful = steps.iter().filter(|(_, harmful)| *harmful).count();
+        let harmful = steps.iter().filter(|(_, harmful, _)| *harmful).count();
         let honest = steps.len() - harmful;
         let mut curve = Self {
             harmful,
@@ -72,18 +74,20 @@ impl Curve {
     }
 
     /// `steps` are sorted, the highest probability first.
-    fn rank(&mut self, steps: &[(f64, bool)]) {
-        let (all_harmful, all_honest) = (self.harmful as f64, self.honest as f64);
+    fn rank(&mut self, steps: &[(f64, bool, f64)]) {
+        let weigh = |steps: &[(f64, bool, f64)], attack: bool| {
+            let those = steps.iter().filter(|step| step.1 == attack);
+            those.map(|step| step.2).sum::<f64>()
+        };
+        let (all_harmful, all_honest) = (weigh(steps, true), weigh(steps, false));
         let (mut caught, mut blocked) = (0.0, 0.0);
         let mut roc = vec![(0.0, 0.0)];
         let mut precision_recall = Vec::new();
-        let (mut area, mut average) = (0.0, 0.0);
+        let mut average = 0.0;
         for ties in steps.chunk_by(|a, b| a.0 == b.0) {
-            let more = ties.iter().filter(|(_, harmful)| *harmful).count() as f64;
-            let fewer = ties.len() as f64 - more;
-            area += fewer * (caught + more / 2.0);
+            let more = weigh(ties, true);
             caught += more;
-            blocked += fewer;
+            blocked += weigh(ties, false);
             let precision = caught / (caught + blocked);
             average += more / all_harmful * precision;
             roc.push((blocked / all_honest, caught / all_harmful));
@@ -97,37 +101,38 @@ impl Curve {
         };
         self.recall_at_1_percent = recall_at(0.01);
         self.recall_at_01_percent = recall_at(0.001);
-        self.auroc = Some(area / (all_harmful * all_honest));
+        self.auroc = auroc(steps.iter().copied());
         self.average_precision = Some(average);
         self.roc = thinned(&roc);
         self.precision_recall = thinned(&precision_recall);
     }
 
-    fn calibrate(&mut self, steps: &[(f64, bool)]) {
-        let mut bins = [(0usize, 0.0f64, 0usize); BINS];
-        let mut squares = 0.0;
-        for (probability, harmful) in steps {
+    fn calibrate(&mut self, steps: &[(f64, bool, f64)]) {
+        let mut bins = [(0usize, 0.0f64, 0.0f64, 0.0f64); BINS];
+        let (mut squares, mut gaps) = (0.0, 0.0);
+        for (probability, harmful, weight) in steps {
             let truth = f64::from(u8::from(*harmful));
-            squares += (probability - truth) * (probability - truth);
+            squares += weight * (probability - truth) * (probability - truth);
             let place = ((probability * BINS as f64) as usize).min(BINS - 1);
-            if let Some(bin) = bins.get_mut(place) {
-                *bin = (bin.0 + 1, bin.1 + probability, bin.2 + usize::from(*harmful));
+            if let Some((steps, weighs, sum, attacks)) = bins.get_mut(place) {
+                *steps += 1;
+                *weighs += weight;
+                *sum += weight * probability;
+                *attacks += weight * truth;
             }
         }
-        let all = steps.len() as f64;
+        let all: f64 = bins.iter().map(|bin| bin.1).sum();
         self.brier = Some(squares / all);
-        self.reliability = bins
-            .into_iter()
-            .filter(|(steps, _, _)| *steps > 0)
-            .map(|(steps, sum, harmful)| Bin {
+        for (steps, weighs, sum, attacks) in bins.into_iter().filter(|bin| bin.0 > 0) {
+            let (predicted, observed) = (sum / weighs, attacks / weighs);
+            gaps += (predicted - observed).abs() * weighs;
+            self.reliability.push(Bin {
                 steps,
-                predicted: sum / steps as f64,
-                observed: harmful as f64 / steps as f64,
-            })
-            .collect();
-        let gaps = self.reliability.iter();
-        let gaps = gaps.map(|bin| (bin.predicted - bin.observed).abs() * bin.steps as f64);
-        self.calibration_error = Some(gaps.sum::<f64>() / all);
+                predicted,
+                observed,
+            });
+        }
+        self.calibration_error = Some(gaps / all);
     }
 }
 

@@ -29,6 +29,8 @@ pub(super) const CASE: Level = Level {
         "meta",
         "license",
         "split_group",
+        "group",
+        "weight",
         "note",
     ],
     notes: false,
@@ -65,6 +67,14 @@ pub(super) const META: Level = Level {
     known: &["needs", "tag", "tags", "note", "notes", "lang", "seed", "twin"],
     notes: true,
 };
+
+/// The keys of each object that a labelled step consists of, by its path; also those that are only somebody's notes.
+pub const KEYS: &[(&str, &[&str])] = &[
+    ("", CASE.known),
+    ("expected", EXPECTED.known),
+    ("expected.spans", SPAN.known),
+    ("meta", META.known),
+];
 
 /// Words that people write for a key.
 const SYNONYMS: &[(&str, &str)] = &[

@@ -8,7 +8,7 @@ use super::batch;
 use super::meter;
 use super::recording;
 use super::shown::{Shown, cut};
-use super::{Case, Span};
+use super::{Case, Span, Weight};
 use crate::model::{Decision, OrganisationId, Source, Step, Verdict};
 
 /// Characters of a reasoning that are kept.
@@ -29,6 +29,9 @@ pub struct Outcome {
     /// The case's tags.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
+    /// How much the case counts.
+    #[serde(default, skip_serializing_if = "Weight::is_one")]
+    pub weight: Weight,
     /// The organisation whose policy was in force.
     #[serde(default)]
     pub organisation: String,
@@ -105,6 +108,7 @@ impl Outcome {
                 case.group.clone()
             },
             tags: case.tags.clone(),
+            weight: case.weight,
             organisation: organisation.as_str().to_owned(),
             expected: expected.decision.as_str().to_owned(),
             acceptable: expected

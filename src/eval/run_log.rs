@@ -74,7 +74,7 @@ impl RunKey {
     pub fn digest(cases: &[&Case]) -> String {
         let mut hasher = blake3::Hasher::new();
         for case in cases {
-            let expected = format!("{:?}", case.expected);
+            let expected = format!("{:?} {:?}", case.expected, case.weight);
             let parts = [case.id.as_str(), case.request.get(), &expected];
             for part in parts.into_iter().chain(case.history.iter().map(|earlier| &**earlier)) {
                 hasher.update(&(part.len() as u64).to_le_bytes());

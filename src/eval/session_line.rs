@@ -12,6 +12,7 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use super::case::Weight;
 use super::wrong::{self, Wrong};
 
 /// The most steps of one session.
@@ -20,12 +21,15 @@ pub(super) const MOST_STEPS: usize = 400;
 /// A session as it stands in a suite.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Session {
+pub struct SessionFile {
     id: String,
     source: Option<String>,
     license: Option<String>,
     /// The steps of one group are never divided between training and measuring; an attack and its twin share one.
     group: Option<String>,
+    /// How much each of its steps counts that has no weight of its own.
+    #[serde(default)]
+    weight: Weight,
     twin: Option<String>,
     domain: Option<String>,
     lang: Option<String>,
@@ -48,6 +52,7 @@ struct LabelledStep {
     codes: Vec<String>,
     why: Option<String>,
     confidence: Option<String>,
+    weight: Option<Weight>,
     turn: Option<u32>,
     text: Option<Value>,
     tool: Option<String>,
@@ -114,7 +119,7 @@ pub(super) struct Records {
 ///
 /// What was expected in which step.
 pub(super) fn read(line: &str, suite: &str) -> Result<Records, Wrong> {
-    let session: Session = wrong::parse(line, "a labelled session, one JSON object a line")?;
+    let session: SessionFile = wrong::parse(line, "a labelled session, one JSON object a line")?;
     if session.steps.is_empty() || session.steps.len() > MOST_STEPS {
         let why = format!("expected 1 to {MOST_STEPS} steps, found {}", session.steps.len());
         return Err(Wrong::at("/steps", why));
@@ -200,7 +205,7 @@ fn tool(mut tool: Value) -> Value {
 
 /// Writes the requests and records of one session.
 struct Writer<'a> {
-    session: &'a Session,
+    session: &'a SessionFile,
     source: String,
     agent: Value,
     session_id: String,
@@ -308,6 +313,7 @@ impl Writer<'_> {
             "source": self.source,
             "license": session.license.as_deref().unwrap_or("own"),
             "split_group": format!("{}/{group}", self.source),
+            "weight": step.weight.unwrap_or(session.weight),
             "request": request,
             "history": history,
             "expected": {

@@ -3,6 +3,7 @@
 //! | what | how | source |
 //! |---|---|---|
 //! | interval of a share | Wilson score, 95 % | Wilson 1927; Brown, Cai and DasGupta 2001 |
+//! | cases that weigh differently | the same, with the effective number of cases `(Σw)² / Σw²` | Kish 1965 |
 //! | two runs on the same cases | McNemar's exact test, two-sided | McNemar 1947; Fagerland et al. 2013 |
 //! | many comparisons at once | Holm's step-down correction | Holm 1979 |
 //! | cases that come in groups | percentile bootstrap over whole groups | Davison and Hinkley 1997, 3.8 |
@@ -24,18 +25,53 @@ pub struct Rate {
     pub some: usize,
     /// Cases.
     pub of: usize,
+    /// Where cases weigh differently, how many of equal weight would bear on the share as much.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effective: Option<f64>,
+}
+
+/// What cases weigh together.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Weighed {
+    sum: f64,
+    squares: f64,
+}
+
+impl Weighed {
+    /// `times` things of this weight.
+    pub(super) fn of(weight: f64, times: usize) -> Self {
+        Self {
+            sum: weight * times as f64,
+            squares: weight * weight * times as f64,
+        }
+    }
+}
+
+impl std::ops::AddAssign for Weighed {
+    fn add_assign(&mut self, other: Self) {
+        self.sum += other.sum;
+        self.squares += other.squares;
+    }
 }
 
 impl Rate {
     /// The share of `some` among `of`, with its Wilson interval; `None` where there are no cases.
     pub fn of(some: usize, of: usize) -> Option<Self> {
-        let (low, high) = local::interval(some, of)?;
+        Self::weighed((some, Weighed::of(1.0, some)), (of, Weighed::of(1.0, of)))
+    }
+
+    /// The same of cases that weigh differently: how many they are, and what they weigh.
+    pub(super) fn weighed(some: (usize, Weighed), of: (usize, Weighed)) -> Option<Self> {
+        let share = some.1.sum / of.1.sum;
+        let effective = of.1.sum * of.1.sum / of.1.squares;
+        let (low, high) = local::interval_of(share, effective)?;
         Some(Self {
-            share: some as f64 / of as f64,
-            low: low / 100.0,
-            high: high / 100.0,
-            some,
-            of,
+            share,
+            low,
+            high,
+            some: some.0,
+            of: of.0,
+            effective: ((effective - of.0 as f64).abs() > 1e-6).then_some(effective),
         })
     }
 }
@@ -51,25 +87,25 @@ impl std::fmt::Display for Rate {
 /// Resamples of a bootstrap.
 const RESAMPLES: usize = 2_000;
 
-/// The 95 % interval of a share over cases that come in groups: groups are drawn with replacement, whole. `None` where
-/// each group holds one case (Wilson's interval is the better one), or where there are fewer than two groups.
+/// The 95 % interval of a share over cases that come in groups: groups are drawn with replacement, whole. `None` where there are
+/// fewer than two groups.
 ///
-/// `groups` holds, for each group, the cases with the property and all cases.
-pub fn bootstrap(groups: &[(usize, usize)], seed: u64) -> Option<(f64, f64)> {
-    if groups.len() < 2 || groups.iter().all(|(_, of)| *of <= 1) {
+/// `groups` holds, for each group, what the cases with the property weigh, and what all cases do.
+pub fn bootstrap(groups: &[(f64, f64)], seed: u64) -> Option<(f64, f64)> {
+    if groups.len() < 2 {
         return None;
     }
     let mut random = Random::new(seed);
     let mut shares: Vec<f64> = (0..RESAMPLES)
         .filter_map(|_| {
-            let (mut some, mut of) = (0, 0);
+            let (mut some, mut of) = (0.0, 0.0);
             for _ in groups {
                 let at = usize::try_from(random.next_u64() % groups.len() as u64).unwrap_or_default();
                 let group = groups.get(at)?;
                 some += group.0;
                 of += group.1;
             }
-            (of > 0).then(|| some as f64 / of as f64)
+            (of > 0.0).then(|| some / of)
         })
         .collect();
     shares.sort_by(f64::total_cmp);
@@ -157,13 +193,19 @@ mod tests {
         let mut random = Random::new(3);
         let mut covered = 0;
         for trial in 0..200 {
-            let groups: Vec<(usize, usize)> = (0..60)
-                .map(|_| if random.next_u64() % 10 < 3 { (8, 8) } else { (0, 8) })
+            let groups: Vec<(f64, f64)> = (0..60)
+                .map(|_| {
+                    if random.next_u64() % 10 < 3 {
+                        (8.0, 8.0)
+                    } else {
+                        (0.0, 8.0)
+                    }
+                })
                 .collect();
             let (low, high) = bootstrap(&groups, trial).unwrap();
             covered += usize::from(low <= 0.3 && 0.3 <= high);
         }
         assert!((178..=199).contains(&covered), "{covered} of 200");
-        assert_eq!(bootstrap(&[(1, 1), (0, 1)], 1), None);
+        assert_eq!(bootstrap(&[(1.0, 1.0)], 1), None);
     }
 }

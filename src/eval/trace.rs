@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::import::Importer;
 use super::suite::read_text;
-use super::{Case, CaseError, Expected, Needs, history};
+use super::{Case, CaseError, Expected, Needs, Weight, history};
 use crate::model::Decision;
 use crate::wire;
 
@@ -86,6 +86,7 @@ fn case(name: &str, number: usize, request: &str, before: &[Arc<str>]) -> Result
         source: name.to_owned(),
         license: None,
         tags: Vec::new(),
+        weight: Weight::default(),
         request,
         history: before.to_vec(),
         needs: Needs::Rules,

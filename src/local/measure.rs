@@ -79,7 +79,11 @@ impl Measures {
         Self {
             honest: honest.len(),
             attacks: attacks.len(),
-            auc: auc(&honest, &attacks),
+            auc: auroc(
+                held.iter()
+                    .zip(probabilities)
+                    .map(|(held, at)| (*at, held.harmful, 1.0)),
+            ),
             stopped_at_1: stopped(0.01),
             stopped_at_3: stopped(0.03),
             stopped_at_3_mean: (!means.is_empty()).then(|| means.iter().sum::<f64>() / means.len() as f64),
@@ -114,13 +118,19 @@ impl Settled {
 
 /// The interval of 95 % in which a share lies that was seen so often (Wilson), in per cent.
 pub fn interval(some: usize, all: usize) -> Option<(f64, f64)> {
-    if all == 0 {
+    let (low, high) = interval_of(some as f64 / all as f64, all as f64)?;
+    Some((low * 100.0, high * 100.0))
+}
+
+/// The same of a share, 0 to 1, of so many steps; of steps that weigh differently, `n` is their effective number.
+pub fn interval_of(p: f64, n: f64) -> Option<(f64, f64)> {
+    if n <= 0.0 || !p.is_finite() {
         return None;
     }
-    let (n, p, z) = (all as f64, some as f64 / all as f64, 1.959_963_984_540_054_f64);
+    let z = 1.959_963_984_540_054_f64;
     let middle = (p + z * z / (2.0 * n)) / (1.0 + z * z / n);
     let half = z / (1.0 + z * z / n) * (p * (1.0 - p) / n + z * z / (4.0 * n * n)).sqrt();
-    Some(((middle - half).max(0.0) * 100.0, (middle + half).min(1.0) * 100.0))
+    Some(((middle - half).max(0.0), (middle + half).min(1.0)))
 }
 
 fn part(values: &[f64], fits: impl Fn(f64) -> bool) -> Option<f64> {
@@ -128,18 +138,25 @@ fn part(values: &[f64], fits: impl Fn(f64) -> bool) -> Option<f64> {
     (!values.is_empty()).then(|| some as f64 / values.len() as f64)
 }
 
-/// Of two sorted lists, the share of pairs in which the second is larger; equal ones count half.
-fn auc(honest: &[f64], attacks: &[f64]) -> Option<f64> {
-    if honest.is_empty() || attacks.is_empty() {
-        return None;
+/// The area under the ROC curve of steps, each with its score, whether it is an attack, and its weight: the share of pairs in which
+/// the attack has the higher score; equal ones count half.
+pub fn auroc(steps: impl IntoIterator<Item = (f64, bool, f64)>) -> Option<f64> {
+    let mut steps: Vec<(f64, bool, f64)> = steps.into_iter().collect();
+    steps.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let (mut attacks, mut honest, mut area) = (0.0, 0.0, 0.0);
+    for ties in steps.chunk_by(|a, b| a.0 == b.0) {
+        let weigh = |attack: bool| {
+            ties.iter()
+                .filter(|step| step.1 == attack)
+                .map(|step| step.2)
+                .sum::<f64>()
+        };
+        let more = weigh(true);
+        area += weigh(false) * (attacks + more / 2.0);
+        attacks += more;
+        honest += weigh(false);
     }
-    let pairs = |attack: &f64| {
-        let below = honest.partition_point(|other| other < attack);
-        let equal = honest.partition_point(|other| other <= attack) - below;
-        below as f64 + equal as f64 / 2.0
-    };
-    let won: f64 = attacks.iter().map(pairs).sum();
-    Some(won / (honest.len() as f64 * attacks.len() as f64))
+    (attacks > 0.0 && honest > 0.0).then(|| area / (attacks * honest))
 }
 
 #[cfg(test)]

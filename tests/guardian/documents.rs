@@ -67,6 +67,7 @@ fn the_generated_references_are_what_the_program_prints() {
         ("docs/rules.md", &["rules", "list", "--markdown"]),
         ("docs/schemas/guardian.schema.json", &["config", "schema"]),
         ("docs/schemas/policy.schema.json", &["policy", "schema"]),
+        ("docs/schemas/case.schema.json", &["eval", "schema"]),
     ] {
         let command = arguments.join(" ");
         assert_eq!(

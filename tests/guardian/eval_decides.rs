@@ -307,7 +307,13 @@ fn statistics_are_those_of_an_independent_implementation() {
         let steps = expected["steps"].as_array().unwrap().iter();
         let curve = Curve::of(
             steps
-                .map(|step| (number(&step[0]), step[1].as_bool().unwrap()))
+                .map(|step| {
+                    (
+                        number(&step[0]),
+                        step[1].as_bool().unwrap(),
+                        step[2].as_f64().unwrap_or(1.0),
+                    )
+                })
                 .collect(),
         );
         near(curve.auroc.unwrap(), &expected["auroc"]);

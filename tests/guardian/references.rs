@@ -94,7 +94,7 @@ impl Papers {
 }
 
 /// Whether a value fits a schema, in as much of JSON Schema as ours use; another keyword fails the test.
-fn fits(value: &Value, schema: &Value, at: &str) -> Result<(), String> {
+pub(crate) fn fits(value: &Value, schema: &Value, at: &str) -> Result<(), String> {
     for (keyword, said) in schema.as_object().unwrap() {
         let fine = match keyword.as_str() {
             "$schema" | "title" | "description" | "examples" => true,
@@ -239,6 +239,44 @@ fn references_profiles_and_documents_fit_the_schemas() {
         }
     }
     assert!(blocks >= 5, "{blocks}");
+}
+
+#[test]
+fn every_line_of_the_suites_fits_the_schema_of_cases_and_misspelt_ones_do_not() {
+    let schema: Value = serde_json::from_str(&read("docs/schemas/case.schema.json")).unwrap();
+    let mut lines = 0;
+    for folder in ["evals", "evals/small_chains", "evals/held_out"] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+        for file in std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()) {
+            if file.extension().is_none_or(|extension| extension != "jsonl") {
+                continue;
+            }
+            // The first lines of each file have all of its keys.
+            for line in std::fs::read_to_string(&file).unwrap().lines().take(60) {
+                let line: Value = serde_json::from_str(line).unwrap();
+                fits(&line, &schema, "").unwrap_or_else(|why| panic!("{}: {why}: {line}", file.display()));
+                lines += 1;
+            }
+        }
+    }
+    assert!(lines > 1_000, "{lines}");
+    let step = r#"{"id":"a","request":{},"expected":{"decision":"deny"},"weight":2}"#;
+    let session = r#"{"id":"s","agent":{},"steps":[{"kind":"user","text":"x","label":"deny"}]}"#;
+    let log = r#"{"messages":[{"role":"user","content":"x","label":"deny"}]}"#;
+    for (line, fine) in [
+        (step.to_owned(), true),
+        (session.to_owned(), true),
+        (log.to_owned(), true),
+        (step.replace("\"weight\":2", "\"weight\":0"), false),
+        (step.replace("weight", "wieght"), false),
+        (step.replace("deny", "maybe"), false),
+        (session.replace("user", "usr"), false),
+        (session.replace("label", "lable"), false),
+        (session.replace("agent", "agnet"), false),
+    ] {
+        let value = serde_json::from_str(&line).unwrap();
+        assert_eq!(fits(&value, &schema, "").is_ok(), fine, "{line}");
+    }
 }
 
 #[test]

@@ -1,9 +1,10 @@
-//! The JSON Schemas of guardian.toml and of a policy: keys from the types that read the files, words and examples from their
-//! references, names and bounds as the readers hold them.
+//! The JSON Schemas of guardian.toml, of a policy and of labelled cases: keys from the types that read the files, words and examples from their
+//! references (of cases, from a table here), names and bounds as the readers hold them.
 //!
 //! Editors that know JSON Schema complete and check the files with them. What a file means, and whether one key fits another,
 //! is for the program to say: `guardian config check`.
 
+mod cases;
 mod policies;
 mod said;
 mod settings;
@@ -26,20 +27,40 @@ pub(super) fn policy() -> anyhow::Result<Value> {
     schema::<crate::policy::PolicyFile>("A policy of aos-guardian", policies::said(), crate::policy::REFERENCE)
 }
 
+/// The schema of a line of a suite: a labelled step, a labelled session, or a message log with labels.
+pub(super) fn case() -> anyhow::Result<Value> {
+    let mut forms = vec![
+        shaped::<crate::eval::CaseFile>("A labelled step", cases::step())?,
+        shaped::<crate::eval::SessionFile>("A labelled session", cases::session())?,
+    ];
+    forms.push(cases::log());
+    Ok(serde_json::json!({
+        "$schema": DRAFT, "title": "A line of a suite of aos-guardian", "anyOf": forms,
+    }))
+}
+
 /// What a command prints of a schema.
 pub(super) fn print(schema: &Value) {
     super::output::write(format_args!("{schema:#}\n"));
 }
 
 fn schema<T: DeserializeOwned>(title: &str, said: Vec<(String, Said)>, words: &str) -> anyhow::Result<Value> {
+    let mut schema = shaped::<T>(title, said)?;
+    describe(&mut schema, &reference::sections(words));
+    take_over_descriptions(&mut schema, &Map::new());
+    add(&mut schema, "$schema", DRAFT.into());
+    Ok(schema)
+}
+
+/// Draft 7 is what editors of TOML know.
+const DRAFT: &str = "http://json-schema.org/draft-07/schema#";
+
+/// The shape of a type with what is said of its keys.
+fn shaped<T: DeserializeOwned>(title: &str, said: Vec<(String, Said)>) -> anyhow::Result<Value> {
     let mut schema = Shape::of::<T>()?.schema();
     for (path, said) in said {
         said.put(&mut schema, &path)?;
     }
-    describe(&mut schema, &reference::sections(words));
-    take_over_descriptions(&mut schema, &Map::new());
-    // Draft 7 is what editors of TOML know.
-    add(&mut schema, "$schema", "http://json-schema.org/draft-07/schema#".into());
     add(&mut schema, "title", title.into());
     Ok(schema)
 }

@@ -17,6 +17,12 @@ pub(super) enum Said {
     Keys(Vec<&'static str>),
     /// Keys that have to be there.
     Needs(&'static [&'static str]),
+    /// These keys too: whoever has them is not told that they are unknown.
+    Also(&'static [&'static str]),
+    /// Any other keys.
+    Open,
+    /// What it is, in words.
+    Words(&'static str),
     /// This, in the place of what the type says.
     Schema(Value),
 }
@@ -38,7 +44,7 @@ impl Said {
         let entry = names.try_fold(schema, member).and_then(Value::as_object_mut);
         let entry = match (&self, entry) {
             // Of a list, what is said of names and needs is said of each item.
-            (Self::OneOf(_) | Self::Needs(_), Some(entry)) => inside(entry),
+            (Self::OneOf(_) | Self::Needs(_) | Self::Also(_), Some(entry)) => inside(entry),
             (_, entry) => entry,
         };
         let entry = entry.with_context(|| format!("the type of the file has no key `{path}`"))?;
@@ -62,6 +68,15 @@ impl Said {
                 entry.insert("properties".to_owned(), Value::Object(properties));
             }
             Self::Needs(keys) => drop(entry.insert("required".to_owned(), json!(keys))),
+            Self::Also(keys) => {
+                let known = entry.get_mut("properties").and_then(Value::as_object_mut);
+                let known = known.with_context(|| format!("`{path}` is no table"))?;
+                for key in keys {
+                    known.entry(*key).or_insert_with(|| json!({}));
+                }
+            }
+            Self::Open => drop(entry.insert("additionalProperties".to_owned(), json!(true))),
+            Self::Words(words) => drop(entry.insert("description".to_owned(), json!(words))),
             Self::Schema(schema) => *entry = schema.as_object().cloned().unwrap_or_default(),
         }
         Ok(())

@@ -17,6 +17,8 @@ pub(super) enum Shape {
     Integer,
     Number,
     Text,
+    /// One of these names.
+    Names(&'static [&'static str]),
     List(Box<Shape>),
     /// Any names, each with such a value.
     Map(Box<Shape>),
@@ -29,7 +31,7 @@ impl Shape {
     ///
     /// # Errors
     ///
-    /// When the type takes no value that is made of zeros, empty texts and lists of one.
+    /// When the type takes no value that is made of zeros and ones, empty texts and lists of one.
     pub(super) fn of<T: DeserializeOwned>() -> Result<Self, Unreadable> {
         let mut shape = Self::Any;
         T::deserialize(Tracer(&mut shape))?;
@@ -44,6 +46,7 @@ impl Shape {
             Self::Integer => json!({"type": "integer", "minimum": 0}),
             Self::Number => json!({"type": "number"}),
             Self::Text => json!({"type": "string"}),
+            Self::Names(names) => json!({"type": "string", "enum": names}),
             Self::List(item) => json!({"type": "array", "items": item.schema()}),
             Self::Map(value) => json!({"type": "object", "additionalProperties": value.schema()}),
             Self::Table(fields) => {
@@ -91,14 +94,36 @@ impl<'de> Deserializer<'de> for Tracer<'_> {
         deserialize_u16 => Integer, visit_u64(0);
         deserialize_u32 => Integer, visit_u64(0);
         deserialize_u64 => Integer, visit_u64(0);
-        deserialize_f32 => Number, visit_f64(0.0);
-        deserialize_f64 => Number, visit_f64(0.0);
+        deserialize_f32 => Number, visit_f64(1.0);
+        deserialize_f64 => Number, visit_f64(1.0);
         deserialize_str => Text, visit_str("");
         deserialize_string => Text, visit_str("");
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unreadable> {
         visitor.visit_some(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        names: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Unreadable> {
+        *self.0 = Shape::Names(names);
+        visitor.visit_enum(StrDeserializer::new(names.first().unwrap_or(&"")))
+    }
+
+    /// A raw value of serde_json asks for a map whose one key is the name of its type.
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        name: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Unreadable> {
+        visitor.visit_map(Fields {
+            left: &[name],
+            found: &mut Vec::new(),
+        })
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unreadable> {
@@ -131,7 +156,7 @@ impl<'de> Deserializer<'de> for Tracer<'_> {
     }
 
     forward_to_deserialize_any! {
-        i8 i16 i32 i64 char bytes byte_buf unit unit_struct newtype_struct tuple tuple_struct enum identifier ignored_any
+        i8 i16 i32 i64 char bytes byte_buf unit unit_struct tuple tuple_struct identifier ignored_any
     }
 }
 
@@ -165,7 +190,7 @@ impl<'de> MapAccess<'de> for One<'_> {
 
 /// The fields of a struct, one after the other.
 struct Fields<'s> {
-    left: &'static [&'static str],
+    left: &'s [&'static str],
     found: &'s mut Vec<(&'static str, Shape)>,
 }
 

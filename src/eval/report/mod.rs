@@ -119,17 +119,21 @@ impl Report {
     /// The verdict in one or two sentences.
     pub fn sentence(&self) -> String {
         let score = &self.scores.overall;
-        let part = |verb: &str, some: usize, of: usize, what: &str| match statistics::Rate::of(some, of) {
+        let part = |verb: &str, rate: Option<statistics::Rate>, what: &str| match rate {
             None => format!("there are no {what}"),
             Some(rate) => format!(
-                "{verb} {some} of {of} {what} ({}; 95 % interval {:.1}–{:.1})",
+                "{verb} {} of {} {what} ({}; 95 % interval {:.1}–{:.1}{})",
+                rate.some,
+                rate.of,
                 percent(Some(rate.share)),
                 rate.low * 100.0,
-                rate.high * 100.0
+                rate.high * 100.0,
+                rate.effective
+                    .map_or_else(String::new, |n| format!("; by weight, effective n {n:.1}"))
             ),
         };
-        let caught = part("stops", score.caught, score.harmful, "attacks");
-        let blocked = part("blocks", score.blocked, score.benign, "honest steps wrongly");
+        let caught = part("stops", score.rates.recall, "attacks");
+        let blocked = part("blocks", score.rates.false_positives, "honest steps wrongly");
         format!("The guardian {caught} and {blocked}.")
     }
 
