@@ -3,9 +3,12 @@
 mod asking;
 mod check;
 mod compare;
+mod conditions;
 mod estimate;
+mod explain;
 mod gate;
 mod import;
+mod keeping;
 mod progress;
 mod prompts;
 mod report;
@@ -28,6 +31,8 @@ use crate::eval::{Report, Times};
 pub(super) enum Command {
     /// Run suites of labelled steps and print figures per method and source.
     Run(Box<run::Arguments>),
+    /// Show one case end to end: what was found, what a model was asked and said, and what came of it.
+    Explain(Box<explain::Arguments>),
     /// Check that every case of the suites can be read.
     Check(check::Arguments),
     /// Compare reports that `run --json` wrote: what flipped, and whether that is more than chance.
@@ -49,6 +54,7 @@ pub(super) enum Command {
 pub(super) async fn run(command: &Command) -> anyhow::Result<Ended> {
     match command {
         Command::Run(arguments) => run::run(arguments).await,
+        Command::Explain(arguments) => explain::run(arguments).await,
         Command::Check(arguments) => check::run(arguments),
         Command::Compare(arguments) => compare::run(arguments),
         Command::Gate(arguments) => gate::run(arguments),

@@ -1,7 +1,7 @@
 //! A meter between a run's judge and its model: counts calls, tokens and cost as they come, and stops at a ceiling.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::judge::{JudgeFailure, Question, Recorder};
 use crate::llm::{self, Failure, Reply};
@@ -40,6 +40,20 @@ pub struct Meter {
     calls: AtomicU64,
     tokens: AtomicU64,
     cost_micros: AtomicU64,
+    heard: Option<Mutex<Vec<Heard>>>,
+}
+
+/// What was asked of a model, and what it said.
+#[derive(Clone, Debug)]
+pub struct Heard {
+    /// The model.
+    pub model: String,
+    /// The system message.
+    pub system: String,
+    /// The user message.
+    pub user: String,
+    /// What it said, or why it said nothing; `None` where it was not asked.
+    pub said: Option<String>,
 }
 
 /// Whether the model is asked.
@@ -59,6 +73,32 @@ impl Meter {
             calls: AtomicU64::new(0),
             tokens: AtomicU64::new(0),
             cost_micros: AtomicU64::new(0),
+            heard: None,
+        }
+    }
+
+    /// The same, keeping what is asked and said.
+    pub fn listening(self) -> Self {
+        Self {
+            heard: Some(Mutex::default()),
+            ..self
+        }
+    }
+
+    /// What was asked and said, in its order.
+    pub fn heard(&self) -> Vec<Heard> {
+        let heard = self.heard.as_ref().map(|heard| heard.lock());
+        heard.map_or_else(Vec::new, |heard| heard.unwrap_or_else(PoisonError::into_inner).clone())
+    }
+
+    fn hear(&self, question: &Question<'_>, said: Option<String>) {
+        if let Some(heard) = &self.heard {
+            heard.lock().unwrap_or_else(PoisonError::into_inner).push(Heard {
+                model: question.model.to_owned(),
+                system: question.request.system.to_owned(),
+                user: question.request.user.to_owned(),
+                said,
+            });
         }
     }
 
@@ -99,11 +139,13 @@ impl Recorder for Meter {
 
     fn replay(&self, question: &Question<'_>) -> Result<Option<Reply>, JudgeFailure> {
         if let Some(inner) = &self.inner
-            && let Some(reply) = inner.replay(question)?
+            && let Some(reply) = inner.replay(question).inspect_err(|_| self.hear(question, None))?
         {
+            self.hear(question, Some(reply.text.clone()));
             return Ok(Some(reply));
         }
         if self.asks == Asks::No {
+            self.hear(question, None);
             let request = &question.request;
             let tokens = llm::estimate_tokens(request.system) + llm::estimate_tokens(request.user);
             self.calls.fetch_add(1, Ordering::Relaxed);
@@ -123,6 +165,13 @@ impl Recorder for Meter {
     }
 
     fn record(&self, question: &Question<'_>, reply: &Result<Reply, Failure>) {
+        self.hear(
+            question,
+            Some(match reply {
+                Ok(reply) => reply.text.clone(),
+                Err(failure) => format!("no answer: {failure}"),
+            }),
+        );
         if let Ok(reply) = reply {
             self.tokens.fetch_add(reply.usage.tokens(), Ordering::Relaxed);
             self.cost_micros.fetch_add(reply.cost.micros(), Ordering::Relaxed);

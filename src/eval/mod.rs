@@ -36,7 +36,7 @@ pub use curve::{Bin, Curve};
 pub use gate::{Bounds, Gate};
 pub use import::{IMPORTERS, ImportError, Imported, Importer};
 pub use keys::KEYS;
-pub use meter::{Ceiling, Meter, Spent};
+pub use meter::{Ceiling, Heard, Meter, Spent};
 pub use outcome::Outcome;
 pub use recording::{Recording, RecordingError};
 pub use remote::Remote;

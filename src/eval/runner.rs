@@ -12,8 +12,8 @@ use super::remote::Remote;
 use super::{Case, History, Outcome};
 use crate::judge::{Judge, Recorder};
 use crate::local::{TrainingFeatures, Vocabulary};
-use crate::model::{Caller, OrganisationId};
-use crate::pipeline::{Admitted, Guardian};
+use crate::model::{Caller, OrganisationId, Step};
+use crate::pipeline::{Admitted, Decided, Guardian};
 use crate::wire;
 
 /// Which organisation decides about a case.
@@ -182,16 +182,32 @@ impl Runner<'_> {
         }
     }
 
+    /// Decides about one case, and hands over the step and the verdict as well, where it came to one in this process.
+    pub async fn explain(&self, case: &Case) -> (Outcome, Option<(Arc<Step>, Decided)>) {
+        let (judge, _) = self.judge_of(case, 0);
+        self.decided(case, judge.as_ref(), 0).await
+    }
+
     async fn decide(&self, case: &Case, judge: Option<&Arc<Judge>>, repeat: usize) -> Outcome {
+        self.decided(case, judge, repeat).await.0
+    }
+
+    async fn decided(
+        &self,
+        case: &Case,
+        judge: Option<&Arc<Judge>>,
+        repeat: usize,
+    ) -> (Outcome, Option<(Arc<Step>, Decided)>) {
         let caller = self.caller_of(case, repeat);
-        let undecided = |method: &str, why: String| Outcome::undecided(case, &caller.organisation, method, why);
+        let undecided = |method: &str, why: String| (Outcome::undecided(case, &caller.organisation, method, why), None);
         let step = match wire::decode_step(case.request.get().as_bytes(), &self.limits) {
             Ok((_, step)) => step,
             Err(error) => return undecided("-", format!("the request does not decode: {}", error.message)),
         };
         let method = step.method.as_str();
         if let Bench::Server(remote) = &self.bench {
-            return remote.decide(case, &caller, &step, self.history, repeat).await;
+            let outcome = remote.decide(case, &caller, &step, self.history, repeat).await;
+            return (outcome, None);
         }
         let admitted = match self.guardian.admit(&caller).await {
             Ok(admitted) => admitted,
@@ -203,10 +219,11 @@ impl Runner<'_> {
             return undecided(method, why);
         }
         let decided = self.guardian.decide_by(judge, &admitted, Arc::clone(&step)).await;
-        Outcome {
+        let outcome = Outcome {
             micros: micros(decided.duration),
             ..Outcome::decided(case, &caller.organisation, &step, &decided.verdict)
-        }
+        };
+        (outcome, Some((step, decided)))
     }
 
     /// What happened before has happened, whatever would be decided about it now.

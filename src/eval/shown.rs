@@ -79,7 +79,7 @@ impl Kind {
 
 impl Shown {
     /// Of a case, its decoded step and the verdict about it.
-    pub(super) fn of(case: &Case, step: &Step, verdict: &Verdict) -> Self {
+    pub fn of(case: &Case, step: &Step, verdict: &Verdict) -> Self {
         let mut texts: Vec<(bool, Passage)> = step
             .contents
             .iter()

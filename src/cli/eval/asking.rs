@@ -26,7 +26,7 @@ const MOST_IN_A_FILE: (usize, usize) = (50_000, 200_000_000);
 pub(super) struct AskingArguments {
     /// Write the questions that a judge would be asked there, as the OpenAI Batch API takes them, and judge nothing. Needs no
     /// endpoint and no network.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["batch_in", "record", "replay", "json", "mistakes"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["batch_in", "record", "replay"])]
     batch_out: Option<PathBuf>,
     /// Take the judge's answers from the output of a batch; may be given several times. Lines
     /// `{"custom_id": …, "answer": {…}}` are understood too.
@@ -88,6 +88,11 @@ impl AskingArguments {
     /// Whether no endpoint is asked.
     pub(super) fn asks_nobody(&self) -> bool {
         self.batch_out.is_some() || !self.batch_in.is_empty() || self.replay.is_some() || self.url.is_some()
+    }
+
+    /// Whether a file of questions or answers is written.
+    pub(super) fn writes(&self) -> bool {
+        self.batch_out.is_some() || self.record.is_some()
     }
 
     /// Whether answers come from a recording.
@@ -163,6 +168,13 @@ impl AskingArguments {
         })
     }
 
+    /// A judge of the configuration, or one as it would be if only a model were configured, that is only to be heard.
+    pub(super) fn unasked(&self, config: &Config) -> anyhow::Result<(Bench, Arc<Meter>)> {
+        let meter = Arc::new(Meter::counting().listening());
+        let judge = Arc::new(Judge::new(self.settings(config))?);
+        Ok((Bench::Metered(judge, Arc::clone(&meter)), meter))
+    }
+
     fn questions(&self, config: &Config, file: &Path) -> anyhow::Result<Asking> {
         let settings = self.settings(config);
         let endpoint = settings.llm.endpoints.first().context("there is no endpoint")?;
@@ -210,8 +222,18 @@ fn once(settings: judge::Settings) -> judge::Settings {
 impl Asking {
     /// Who judges, within a ceiling; and the meter on which calls are counted, where there is one.
     pub(super) fn bench(&self, guardian: &Guardian, ceiling: Ceiling) -> (Bench, Option<Arc<Meter>>) {
+        self.bench_on(guardian, ceiling, |meter| meter)
+    }
+
+    /// The same, on a meter made of the usual one.
+    pub(super) fn bench_on(
+        &self,
+        guardian: &Guardian,
+        ceiling: Ceiling,
+        of: impl Fn(Meter) -> Meter,
+    ) -> (Bench, Option<Arc<Meter>>) {
         let metered = |judge: &Arc<Judge>, meter: Meter| {
-            let meter = Arc::new(meter);
+            let meter = Arc::new(of(meter));
             (Bench::Metered(Arc::clone(judge), Arc::clone(&meter)), Some(meter))
         };
         match self {

@@ -1,24 +1,20 @@
 //! `guardian eval run`.
 
-use std::collections::BTreeMap;
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use clap::Args;
 
-use super::asking::{Asking, AskingArguments};
+use super::asking::Asking;
 use super::check::tell_notes;
+use super::conditions::{ConditionArguments, check_organisations, unlimit};
 use super::estimate::Estimate;
+use super::keeping::{KeepingArguments, Ran};
 use super::progress::Progress;
 use super::{times_file, write_file};
 use crate::cli::output::write;
-use crate::cli::{ConfigArgument, Ended, OrganisationArgument, Quiet, printable, start_logging};
+use crate::cli::{Ended, Quiet, printable, start_logging};
 use crate::config::Config;
-use crate::eval::{
-    self, Case, Ceiling, History, Organisations, Outcome, Report, RunFacts, RunKey, RunLog, Runner, Score, Selection,
-    Suites, Times,
-};
+use crate::eval::{self, Case, Report, RunFacts, RunKey, Score, Selection, Suites, Times};
 use crate::{app, audit};
 
 /// Run suites of labelled steps and print figures per method and source.
@@ -35,10 +31,10 @@ pub(in crate::cli) struct Arguments {
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
     /// Write the whole report there, and the times of its cases beside it (`run.json`: `run.times.json`).
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "batch_out")]
     json: Option<PathBuf>,
     /// Print every wrong verdict, the worst first.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "batch_out")]
     mistakes: bool,
     /// Exit with 3 when less is caught, 0 to 1.
     #[arg(long, value_name = "SHARE", value_parser = share)]
@@ -55,15 +51,6 @@ pub(in crate::cli) struct Arguments {
     /// Judge each case so often; the decision that is made most often counts, and the report says how often all agreed.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=50))]
     repeat: u8,
-    /// Judge each step by itself, without what happened before it.
-    #[arg(long)]
-    without_history: bool,
-    /// Judge each case under the built-in profile that it names, also where the configuration has a policy.
-    #[arg(long, conflicts_with = "organisation")]
-    profiles: bool,
-    /// Ask no endpoint: measure what the guardian decides by itself.
-    #[arg(long, conflicts_with_all = ["record", "url"])]
-    offline: bool,
     /// Run the others where a case cannot be read.
     #[arg(long)]
     skip_unreadable: bool,
@@ -72,11 +59,7 @@ pub(in crate::cli) struct Arguments {
     #[command(flatten)]
     keeping: KeepingArguments,
     #[command(flatten)]
-    asking: AskingArguments,
-    #[command(flatten)]
-    organisation: OrganisationArgument,
-    #[command(flatten)]
-    config: ConfigArgument,
+    pub(super) conditions: ConditionArguments,
 }
 
 /// Which cases are run.
@@ -99,26 +82,6 @@ struct SelectingArguments {
     seed: u64,
 }
 
-/// What a run keeps, and how much it may take.
-#[derive(Debug, Args)]
-struct KeepingArguments {
-    /// Write each outcome there as soon as it is there [default: FILE.log beside --json FILE, removed when the run is done].
-    #[arg(long, value_name = "FILE", conflicts_with = "batch_out")]
-    log: Option<PathBuf>,
-    /// Go on with a run that was interrupted, from its log.
-    #[arg(long)]
-    resume: bool,
-    /// Say what the run would take of the judge, and end.
-    #[arg(long)]
-    estimate: bool,
-    /// End the run before the judge is asked more often than this.
-    #[arg(long, value_name = "N")]
-    max_calls: Option<u64>,
-    /// End the run when the judge's calls have cost this, by the configured prices.
-    #[arg(long, value_name = "AMOUNT", value_parser = amount)]
-    max_cost: Option<f64>,
-}
-
 /// A share, 0 to 1.
 pub(super) fn share(text: &str) -> Result<f64, String> {
     let share: f64 = text.parse().map_err(|_| "expected a number from 0 to 1".to_owned())?;
@@ -128,15 +91,8 @@ pub(super) fn share(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "expected a number from 0 to 1, such as 0.95".to_owned())
 }
 
-fn amount(text: &str) -> Result<f64, String> {
-    let amount: Option<f64> = text.parse().ok();
-    amount
-        .filter(|amount| amount.is_finite() && *amount > 0.0)
-        .ok_or_else(|| "expected an amount over 0, such as 2.5".to_owned())
-}
-
 pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
-    match measure(arguments, arguments.configured()?, arguments.json.as_deref()).await? {
+    match measure(arguments, arguments.conditions.configured()?, arguments.json.as_deref()).await? {
         Some(report) => tell(arguments, &report),
         None => Ok(Ended::Done),
     }
@@ -151,7 +107,7 @@ pub(super) async fn measure(
 ) -> anyhow::Result<Option<Report>> {
     start_logging(&config, Quiet::Yes)?;
     anyhow::ensure!(
-        arguments.repeat == 1 || arguments.asking.asks_anew(),
+        arguments.repeat == 1 || arguments.conditions.asking.asks_anew(),
         "--repeat: expected a judge that is asked anew each time; a batch or a recording holds one answer to a question"
     );
     let suites = readable(arguments)?;
@@ -168,30 +124,21 @@ pub(super) async fn measure(
             folder.display()
         );
     }
-    let (organisations, policy) = in_force(arguments, &config)?;
-    let asking = arguments.asking.open(&config)?;
+    let (organisations, policy) = arguments.conditions.in_force(&config)?;
+    let asking = arguments.conditions.asking.open(&config)?;
     unlimit(&mut config, &asking);
     if let Asking::Answers { answers, .. } = &asking {
         answers.check_cases(cases.iter().map(|case| case.id.as_str()))?;
     }
     let guardian = app::guardian_with_profiles(&config, &audit::Settings::Off)?;
     let (bench, meter) = asking.bench(&guardian, arguments.keeping.ceiling());
-    let mut limits = config.wire;
-    limits.max_body_bytes = usize::MAX;
-    let runner = Runner {
-        guardian: &guardian,
-        organisations,
-        limits,
-        history: arguments.history(),
-        bench,
-        repeat: usize::from(arguments.repeat),
-        purpose: eval::EVALUATION,
-    };
+    let mut runner = arguments.conditions.runner(&guardian, &config, organisations, bench);
+    runner.repeat = usize::from(arguments.repeat);
     let key = RunKey {
         guardian: env!("CARGO_PKG_VERSION").to_owned(),
         judge: asking.name(&[]),
         policy: policy.clone(),
-        history: arguments.history().as_str().to_owned(),
+        history: arguments.conditions.history().as_str().to_owned(),
         repeat: runner.repeat,
         cases: RunKey::digest(&cases),
     };
@@ -223,7 +170,7 @@ pub(super) async fn measure(
         incomplete: ran
             .ended
             .map(|why| format!("{why} after {} of {} cases", outcomes.len(), cases.len())),
-        ..RunFacts::new(asking.name(&outcomes), policy, arguments.history())
+        ..RunFacts::new(asking.name(&outcomes), policy, arguments.conditions.history())
     };
     Ok(Some(Report::new(facts, outcomes)))
 }
@@ -279,34 +226,6 @@ fn readable(arguments: &Arguments) -> anyhow::Result<Suites> {
     Ok(suites)
 }
 
-impl Arguments {
-    /// The configuration of the run.
-    pub(super) fn configured(&self) -> anyhow::Result<Config> {
-        let config = if self.asking.asks_nobody() {
-            self.config.load_to_ask_nobody()?
-        } else if self.asking.records() {
-            self.config.load()?
-        } else {
-            self.config.load_to_ask_if_possible(self.offline)?
-        };
-        // A measurement leaves no records among those of real steps.
-        Ok(config.alone())
-    }
-
-    /// Whether answers come from a recording.
-    pub(super) fn replays(&self) -> bool {
-        self.asking.replays()
-    }
-
-    fn history(&self) -> History {
-        if self.without_history {
-            History::LeftOut
-        } else {
-            History::Replayed
-        }
-    }
-}
-
 impl SelectingArguments {
     fn selection(&self) -> Selection {
         Selection {
@@ -317,159 +236,6 @@ impl SelectingArguments {
             seed: self.seed,
         }
     }
-}
-
-impl KeepingArguments {
-    fn ceiling(&self) -> Ceiling {
-        Ceiling {
-            calls: self.max_calls,
-            // Casts of floats saturate.
-            cost_micros: self.max_cost.map(|amount| (amount * 1e6) as u64),
-        }
-    }
-
-    /// The log, where one is kept, and what it holds.
-    fn open(&self, report: Option<&Path>, key: &RunKey) -> anyhow::Result<(Option<RunLog>, Vec<Outcome>)> {
-        let file = self.log.clone().or_else(|| report.map(own_log));
-        let Some(file) = file.filter(|_| !self.estimate) else {
-            anyhow::ensure!(
-                !self.resume,
-                "--resume: expected --log FILE or --json FILE, to know what to go on with"
-            );
-            return Ok((None, Vec::new()));
-        };
-        if !self.resume {
-            return Ok((Some(RunLog::begin(&file, key)?), Vec::new()));
-        }
-        let (log, outcomes) = RunLog::resume(&file, key)?;
-        eprintln!("{}: holds {} outcomes", file.display(), outcomes.len());
-        Ok((Some(log), outcomes))
-    }
-
-    /// A log that nobody asked for is not needed any more.
-    fn done(&self, report: &Path) -> anyhow::Result<()> {
-        if self.log.is_some() {
-            return Ok(());
-        }
-        let log = own_log(report);
-        std::fs::remove_file(&log).with_context(|| format!("{}: cannot be removed", log.display()))
-    }
-}
-
-/// The log of a run whose report goes there.
-fn own_log(report: &Path) -> PathBuf {
-    let mut name = report.as_os_str().to_owned();
-    name.push(".log");
-    PathBuf::from(name)
-}
-
-/// What was run.
-struct Ran {
-    outcomes: Vec<Outcome>,
-    /// Why the run ended early, where it did.
-    ended: Option<&'static str>,
-}
-
-/// The name of the error that says that a ceiling was reached.
-const CEILING: &str = "run_ceiling";
-
-impl Ran {
-    /// Runs cases until they are all run, a ceiling is reached, or somebody presses Ctrl-C.
-    async fn of(
-        runner: &Runner<'_>,
-        cases: &[&Case],
-        at_once: usize,
-        mut log: Option<&mut RunLog>,
-        done: Vec<Outcome>,
-        mut progress: Progress,
-    ) -> anyhow::Result<Self> {
-        let mut ran = Self {
-            outcomes: done,
-            ended: None,
-        };
-        let mut stopped = false;
-        let mut each = |outcome: Outcome| {
-            if outcome.error.as_deref() == Some(CEILING) {
-                stopped = true;
-                return Ok(ControlFlow::Break(()));
-            }
-            if let Some(log) = &mut log {
-                log.write(&outcome)?;
-            }
-            progress.tick(&outcome);
-            ran.outcomes.push(outcome);
-            Ok(ControlFlow::Continue(()))
-        };
-        let interrupted = tokio::select! {
-            result = runner.run_each(cases, at_once, &mut each) => {
-                result.context("the run's log, or the batch, cannot be written")?;
-                false
-            }
-            _ = tokio::signal::ctrl_c() => true,
-        };
-        progress.end();
-        if interrupted {
-            ran.ended = Some("interrupted");
-        } else if stopped {
-            ran.ended = Some("the ceiling of --max-calls or --max-cost was reached");
-        }
-        Ok(ran)
-    }
-
-    /// The outcomes in the order of their cases.
-    fn in_order(&self, cases: &[&Case]) -> Vec<Outcome> {
-        let by_id: BTreeMap<&str, &Outcome> = self.outcomes.iter().map(|o| (o.id.as_str(), o)).collect();
-        cases
-            .iter()
-            .filter_map(|case| by_id.get(case.id.as_str()).map(|o| (*o).clone()))
-            .collect()
-    }
-}
-
-/// Suites hold more attacks in a minute than traffic does; and where nothing is asked, there is nothing to limit.
-fn unlimit(config: &mut Config, asking: &Asking) {
-    config.limits.suspected_per_minute = std::num::NonZeroU32::MAX;
-    if matches!(asking, Asking::Live { .. }) {
-        return;
-    }
-    config.limits = Default::default();
-    config.limits.suspected_per_minute = std::num::NonZeroU32::MAX;
-    for organisation in &mut config.organisations {
-        organisation.allowance = Default::default();
-    }
-}
-
-/// Whose policy is in force, and its name for the report.
-fn in_force(arguments: &Arguments, config: &Config) -> anyhow::Result<(Organisations, String)> {
-    let asked_for = arguments.organisation.organisation.is_some();
-    if !asked_for && (arguments.profiles || !config.says_policy) {
-        let name = "as each case names it".to_owned();
-        return Ok((Organisations::PerProfile(app::profile_organisation), name));
-    }
-    let organisation = arguments.organisation.of(config)?;
-    let policy = app::policy(organisation)?;
-    let name = format!("{} {} of `{}`", policy.name, policy.version, organisation.id);
-    Ok((Organisations::Always(organisation.id.clone()), name))
-}
-
-/// Every organisation that a case names is there.
-fn check_organisations(cases: &[&Case], config: &Config) -> anyhow::Result<()> {
-    for case in cases {
-        let Some(id) = &case.expected.organisation else {
-            continue;
-        };
-        if config.organisations.iter().any(|known| known.id.as_str() == id) {
-            continue;
-        }
-        let known: Vec<&str> = config.organisations.iter().map(|known| known.id.as_str()).collect();
-        anyhow::bail!(
-            "{}: `expected.organisation`: there is no organisation `{id}` in {}; there are: {}",
-            case.place,
-            config.file,
-            known.join(", ")
-        );
-    }
-    Ok(())
 }
 
 fn under_threshold(arguments: &Arguments, score: &Score) -> Ended {

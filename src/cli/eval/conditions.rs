@@ -1,0 +1,120 @@
+//! Under what cases are run: the configuration, whose policy is in force, who is asked.
+
+use clap::Args;
+
+use super::asking::{Asking, AskingArguments};
+use crate::cli::{ConfigArgument, OrganisationArgument};
+use crate::config::Config;
+use crate::eval::{Bench, Case, EVALUATION, History, Organisations, Runner};
+use crate::pipeline::Guardian;
+use crate::{app, audit};
+
+/// Under what cases are run.
+#[derive(Debug, Args)]
+pub(super) struct ConditionArguments {
+    /// Judge each step by itself, without what happened before it.
+    #[arg(long)]
+    without_history: bool,
+    /// Judge each case under the built-in profile that it names, also where the configuration has a policy.
+    #[arg(long, conflicts_with = "organisation")]
+    profiles: bool,
+    /// Ask no endpoint: measure what the guardian decides by itself.
+    #[arg(long, conflicts_with_all = ["record", "url"])]
+    offline: bool,
+    #[command(flatten)]
+    pub(super) asking: AskingArguments,
+    #[command(flatten)]
+    organisation: OrganisationArgument,
+    #[command(flatten)]
+    config: ConfigArgument,
+}
+
+impl ConditionArguments {
+    /// The configuration of the run.
+    pub(super) fn configured(&self) -> anyhow::Result<Config> {
+        let config = if self.asking.asks_nobody() {
+            self.config.load_to_ask_nobody()?
+        } else if self.asking.records() {
+            self.config.load()?
+        } else {
+            self.config.load_to_ask_if_possible(self.offline)?
+        };
+        // A measurement leaves no records among those of real steps.
+        Ok(config.alone())
+    }
+
+    pub(super) fn history(&self) -> History {
+        if self.without_history {
+            History::LeftOut
+        } else {
+            History::Replayed
+        }
+    }
+
+    /// Whose policy is in force, and its name for the report.
+    pub(super) fn in_force(&self, config: &Config) -> anyhow::Result<(Organisations, String)> {
+        let asked_for = self.organisation.organisation.is_some();
+        if !asked_for && (self.profiles || !config.says_policy) {
+            let name = "as each case names it".to_owned();
+            return Ok((Organisations::PerProfile(app::profile_organisation), name));
+        }
+        let organisation = self.organisation.of(config)?;
+        let policy = app::policy(organisation)?;
+        let name = format!("{} {} of `{}`", policy.name, policy.version, organisation.id);
+        Ok((Organisations::Always(organisation.id.clone()), name))
+    }
+
+    /// A runner of cases under these conditions.
+    pub(super) fn runner<'g>(
+        &self,
+        guardian: &'g Guardian,
+        config: &Config,
+        organisations: Organisations,
+        bench: Bench,
+    ) -> Runner<'g> {
+        let mut limits = config.wire;
+        limits.max_body_bytes = usize::MAX;
+        Runner {
+            guardian,
+            organisations,
+            limits,
+            history: self.history(),
+            bench,
+            repeat: 1,
+            purpose: EVALUATION,
+        }
+    }
+}
+
+/// Suites hold more attacks in a minute than traffic does; and where nothing is asked, there is nothing to limit.
+pub(super) fn unlimit(config: &mut Config, asking: &Asking) {
+    config.limits.suspected_per_minute = std::num::NonZeroU32::MAX;
+    if matches!(asking, Asking::Live { .. }) {
+        return;
+    }
+    config.limits = Default::default();
+    config.limits.suspected_per_minute = std::num::NonZeroU32::MAX;
+    for organisation in &mut config.organisations {
+        organisation.allowance = Default::default();
+    }
+}
+
+/// Every organisation that a case names is there.
+pub(super) fn check_organisations(cases: &[&Case], config: &Config) -> anyhow::Result<()> {
+    for case in cases {
+        let Some(id) = &case.expected.organisation else {
+            continue;
+        };
+        if config.organisations.iter().any(|known| known.id.as_str() == id) {
+            continue;
+        }
+        let known: Vec<&str> = config.organisations.iter().map(|known| known.id.as_str()).collect();
+        anyhow::bail!(
+            "{}: `expected.organisation`: there is no organisation `{id}` in {}; there are: {}",
+            case.place,
+            config.file,
+            known.join(", ")
+        );
+    }
+    Ok(())
+}
