@@ -9,6 +9,8 @@ mod explain;
 mod gate;
 mod import;
 mod keeping;
+mod label;
+mod mutate;
 mod progress;
 mod prompts;
 mod report;
@@ -47,6 +49,10 @@ pub(super) enum Command {
     Thresholds(thresholds::Arguments),
     /// Print a JSON Schema of the lines of suites: docs/schemas/case.schema.json.
     Schema,
+    /// Write cases otherwise under the same label, to see how many verdicts survive.
+    Mutate(mutate::Arguments),
+    /// Label steps that have no label, or a doubtful one, with one key each.
+    Label(label::Arguments),
     /// Make a suite of logs, traces and benchmarks of others.
     Import(import::Arguments),
 }
@@ -65,6 +71,8 @@ pub(super) async fn run(command: &Command) -> anyhow::Result<Ended> {
             schema::print(&schema::case()?);
             Ok(Ended::Done)
         }
+        Command::Mutate(arguments) => mutate::run(arguments),
+        Command::Label(arguments) => label::run(arguments),
         Command::Import(arguments) => import::run(arguments),
     }
 }

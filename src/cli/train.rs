@@ -1,5 +1,7 @@
 //! `guardian train`.
 
+mod floor;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,7 +22,8 @@ use crate::{app, audit, wire};
 ///
 /// Suites are those of `eval run`; what a case has as its history is replayed before it. What must not pass as it is counts as
 /// an attack; cases that are only to be masked are left out. Cases of one `split_group` stay together. Figures are of steps
-/// whose group, or whose whole source, the scoring model had not seen. The same suites and seed make the same model.
+/// whose group, or whose whole source, the scoring model had not seen. The same suites and seed make the same model. A model that
+/// is worse than the built-in one on the suites of --floor, by more than chance, is not written.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// Suites to learn from: `.jsonl` files, or folders of them.
@@ -52,6 +55,8 @@ pub(super) struct Arguments {
     /// The share of honest steps that the thresholds may suspect, on steps of whole groups left out.
     #[arg(long, value_name = "SHARE", value_parser = share, default_value_t = Aims::default().denied)]
     denied: f64,
+    #[command(flatten)]
+    floor: floor::FloorArguments,
     #[command(flatten)]
     config: ConfigArgument,
 }
@@ -137,7 +142,16 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
         denied: arguments.denied,
     };
     let made = trained(&examples, &tested, made, aims);
-    write(&arguments.out, &made.bytes)?;
+    // The model has its name only once it has held.
+    let tried = arguments.out.with_extension("tried");
+    write(&tried, &made.bytes)?;
+    let held = arguments.floor.hold(&config, &tried).await;
+    if let Err(why) = held {
+        std::fs::remove_file(&tried).with_context(|| format!("{}: cannot be removed", tried.display()))?;
+        return Err(why);
+    }
+    std::fs::rename(&tried, &arguments.out)
+        .with_context(|| format!("{}: cannot be written", arguments.out.display()))?;
 
     let model = Model::parse(&made.bytes, &arguments.out.display().to_string())?;
     let licences: BTreeMap<String, String> = cases
@@ -228,7 +242,7 @@ fn gain(examples: &[Example], base: &Model, seed: u64) -> String {
         let share = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{:.1} %", value * 100.0));
         text.push_str(&format!(
             "{name:8} AUROC {}, stopped at 3 %: {}, settled at 1 %: {}\n",
-            measures.auc.map_or("-".to_owned(), |auc| format!("{auc:.3}")),
+            measures.auroc(),
             share(measures.stopped_at_3),
             share(measures.settled_at_1),
         ));

@@ -18,6 +18,8 @@ use super::{Outcome, Report, Score};
 pub struct Gate {
     /// The report to compare with, beside the gate's own file.
     pub baseline: Option<PathBuf>,
+    /// Counts per source to hold a report to ([`super::Baseline`]), beside the gate's own file.
+    pub counts: Option<PathBuf>,
     /// Tags: no case with one of them may be wrong that is right in the baseline.
     #[serde(default)]
     pub no_regression: Vec<String>,
@@ -73,7 +75,7 @@ impl Gate {
         let bounded = bounds().any(|bounds| {
             bounds.least_recall.is_some() || bounds.most_false_positives.is_some() || bounds.least_cases.is_some()
         });
-        if !bounded && gate.most_cost.is_none() && gate.baseline.is_none() {
+        if !bounded && gate.most_cost.is_none() && gate.baseline.is_none() && gate.counts.is_none() {
             return Err(
                 "expected at least one bound, or a `baseline`; a gate without any would always be open".to_owned(),
             );

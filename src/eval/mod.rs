@@ -1,6 +1,7 @@
 //! Evaluation: labelled steps through the same [`decide`](crate::pipeline::Guardian::decide) as every other step,
 //! and honest figures about the verdicts.
 
+mod baseline;
 mod batch;
 mod case;
 mod check;
@@ -10,7 +11,9 @@ mod gate;
 mod history;
 mod import;
 mod keys;
+mod label;
 mod meter;
+mod mutate;
 mod outcome;
 mod recording;
 mod remote;
@@ -28,6 +31,7 @@ mod thresholds;
 mod trace;
 mod wrong;
 
+pub use baseline::Baseline;
 pub use batch::{BatchAnswers, BatchError, BatchQuestions, Stale, Written};
 pub use case::{Case, CaseFile, Expected, History, Needs, Span, Weight};
 pub use check::Check;
@@ -36,7 +40,9 @@ pub use curve::{Bin, Curve};
 pub use gate::{Bounds, Gate};
 pub use import::{IMPORTERS, ImportError, Imported, Importer};
 pub use keys::KEYS;
+pub use label::{LabelError, Open, Reading, labelled, open_steps, reading};
 pub use meter::{Ceiling, Heard, Meter, Spent};
+pub use mutate::{Kept, Of, Operator, OperatorError, Operators, Pair, Survival};
 pub use outcome::Outcome;
 pub use recording::{Recording, RecordingError};
 pub use remote::Remote;

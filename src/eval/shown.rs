@@ -95,7 +95,7 @@ impl Shown {
                 .history
                 .iter()
                 .skip(skipped)
-                .filter_map(|earlier| said(earlier))
+                .filter_map(|earlier| said(earlier, MOST_EARLIER.1))
                 .collect(),
         }
     }
@@ -206,8 +206,8 @@ fn back(text: &str, at: usize, characters: usize) -> usize {
     before.char_indices().rev().nth(characters).map_or(0, |(at, _)| at)
 }
 
-/// Who said what in an earlier request.
-fn said(earlier: &str) -> Option<(String, String)> {
+/// Who said what in a request, in at most so many characters.
+pub(super) fn said(earlier: &str, most: usize) -> Option<(String, String)> {
     let (_, step) = wire::decode_step(earlier.as_bytes(), &super::history::limits()).ok()?;
     let body = || step.contents.iter().filter(|content| content.place == Place::Body);
     let who = match &step.tool_call {
@@ -218,7 +218,7 @@ fn said(earlier: &str) -> Option<(String, String)> {
         ),
     };
     let texts: Vec<&str> = body().map(|content| &*content.text).collect();
-    Some((who, cut(&texts.join(" · "), MOST_EARLIER.1)))
+    Some((who, cut(&texts.join(" · "), most)))
 }
 
 /// At most so many characters of a text.

@@ -10,6 +10,7 @@
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::local::FEW;
 use crate::local::{self, Random};
 
 /// A share with the interval in which it lies with 95 % confidence.
@@ -143,10 +144,6 @@ pub fn holm(probabilities: &[f64]) -> Vec<f64> {
     }
     corrected
 }
-
-/// The fewest cases of a kind from which a figure is worth a decision: with less, the interval of a perfect share is
-/// still wider than ten points.
-pub const FEW: usize = 35;
 
 /// A warning where there are too few cases to bear a conclusion; `kind` is `attacks` or `honest steps`.
 pub fn too_few(kind: &str, cases: usize) -> Option<String> {

@@ -104,7 +104,7 @@ impl Card<'_> {
             "| {name} | {} | {} | {} | {} | {} | {} | {} | {} |",
             measures.honest,
             measures.attacks,
-            measures.auc.map_or("-".to_owned(), |auc| format!("{auc:.3}")),
+            measures.auroc(),
             share(measures.stopped_at_1),
             share(measures.stopped_at_3),
             share(measures.stopped_at_3_mean),

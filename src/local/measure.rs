@@ -50,7 +50,21 @@ pub fn probabilities(held: &[HeldOut], heads: &[Head]) -> Vec<f64> {
     held.iter().map(|held| head(held).probability(held.score)).collect()
 }
 
+/// The fewest steps of a kind from which a figure is worth a decision: with less, the interval of a perfect share is still wider
+/// than ten points.
+pub const FEW: usize = 35;
+
 impl Measures {
+    /// The area under the ROC curve in words: with few steps it bears no conclusion, and says so.
+    pub fn auroc(&self) -> String {
+        let few = if self.attacks.min(self.honest) < FEW {
+            " (too few steps to conclude)"
+        } else {
+            ""
+        };
+        self.auc.map_or("-".to_owned(), |auc| format!("{auc:.3}{few}"))
+    }
+
     /// Of held-out steps with their probabilities.
     pub fn of(held: &[HeldOut], probabilities: &[f64]) -> Self {
         let mut attacks: Vec<f64> = Vec::new();

@@ -47,7 +47,7 @@ use std::sync::Arc;
 pub use card::Card;
 pub use leaning::Leaning;
 pub use may_allow::MayAllow;
-pub use measure::{Measures, Settled, auroc, interval, interval_of, probabilities};
+pub use measure::{FEW, Measures, Settled, auroc, interval, interval_of, probabilities};
 pub use model::{Head, Header, Model, ModelError};
 pub use read_whole::Unread;
 pub use score::{Ground, GroundKind, PassageEvidence, Score, Scored};

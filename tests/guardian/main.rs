@@ -31,6 +31,8 @@ mod eval_decides;
 #[cfg(test)]
 mod eval_import;
 #[cfg(test)]
+mod eval_tools;
+#[cfg(test)]
 mod evaluation;
 #[cfg(test)]
 mod fingerprint;

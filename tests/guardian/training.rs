@@ -48,7 +48,7 @@ fn trained(folder: &Path, arguments: &[&str]) -> String {
 fn auroc(printed: &str, name: &str) -> f64 {
     let line = printed.lines().find(|line| line.starts_with(name)).unwrap();
     let (_, rest) = line.split_once("AUROC ").unwrap();
-    rest.split(',').next().unwrap().parse().unwrap()
+    rest.split([',', ' ']).next().unwrap().parse().unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -143,4 +143,51 @@ fn a_suite_that_weighs_more_moves_the_model_and_what_is_no_suite_is_refused() {
         assert!(!output.status.success() && said.contains(expected), "{weight}: {said}");
     }
     assert!(!folder.path().join("no.model").exists());
+}
+
+#[test]
+fn a_model_that_is_worse_than_the_built_in_one_is_not_written_unless_told() {
+    let folder = tempfile::tempdir().unwrap();
+    // It learns that the weather is an attack.
+    let rain =
+        |number: usize| format!("Rain until noon of day {number}, then 14 degrees and a light wind from the west.");
+    let lines: String = (0..60)
+        .map(|number| {
+            let mut session = session(number);
+            session["steps"][2]["text"] = json!(rain(number));
+            format!("{session}\n")
+        })
+        .collect();
+    std::fs::write(folder.path().join("slips.jsonl"), lines).unwrap();
+    let honest: String = (0..20)
+        .map(|number| {
+            let steps = json!([{"kind": "result", "text": rain(100 + number), "label": "allow"}]);
+            format!(
+                "{}\n",
+                json!({"id": format!("day-{number}"), "agent": {"id": "press"}, "steps": steps})
+            )
+        })
+        .collect();
+    std::fs::write(folder.path().join("weather.jsonl"), honest).unwrap();
+    let train = [
+        "train",
+        "slips.jsonl",
+        "--out",
+        "press.model",
+        "--floor",
+        "weather.jsonl",
+    ];
+    let output = guardian(folder.path(), &train);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("weather: of 20 honest steps, 20 that the built-in model had right are wrong"),
+        "{said}"
+    );
+    assert!(said.contains("is not written (--accept-worse writes it)"), "{said}");
+    let files = std::fs::read_dir(folder.path()).unwrap().count();
+    assert_eq!(files, 2, "nothing is left behind");
+    let output = guardian(folder.path(), &[&train[..], &["--accept-worse"]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(folder.path().join("press.model").exists());
 }

@@ -131,7 +131,7 @@ fn texts(shown: &Shown) {
     }
     for passage in &shown.texts {
         let segments = passage.segments.iter().map(|segment| match segment.mark.as_str() {
-            "" => printable(&segment.text),
+            "" | "evidence" => printable(&segment.text),
             _ => format!("⟦{}⟧", printable(&segment.text)),
         });
         let place = format!("{} {}", passage.origin, passage.pointer);

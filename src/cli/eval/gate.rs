@@ -8,12 +8,13 @@ use clap::Args;
 use super::{read_report, write_file};
 use crate::cli::output::say;
 use crate::cli::{Ended, printable};
-use crate::eval::{Gate, checks_as_junit, checks_as_markdown};
+use crate::eval::{Baseline, Gate, checks_as_junit, checks_as_markdown};
 
 /// Hold a report to the bounds of a gate, for continuous integration.
 ///
 /// A gate is a TOML file: bounds for the ends of the 95 % intervals of recall and false positives, over all cases or by source,
-/// tag and method; a baseline of which no case may vanish; tags without any regression; the most cost. The exit code is 3 where
+/// tag and method; counts per source that may not get worse; a baseline of which no case may vanish; tags without any regression;
+/// the most cost. The exit code is 3 where
 /// one of them does not hold.
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Arguments {
@@ -45,7 +46,14 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
         (None, Some(file)) => Some(read_report(&beside.join(file))?),
         (None, None) => None,
     };
-    let checks = gate.check(&report, baseline.as_ref());
+    let mut checks = gate.check(&report, baseline.as_ref());
+    if let Some(file) = &gate.counts {
+        let file = beside.join(file);
+        let text = std::fs::read_to_string(&file).with_context(|| format!("{}: cannot be read", file.display()))?;
+        let counts: Baseline = serde_json::from_str(&text)
+            .with_context(|| format!("{}: expected counts of `eval report --counts`", file.display()))?;
+        checks.extend(counts.check(&report));
+    }
     for check in &checks {
         let holds = if check.holds { "holds " } else { "FAILED" };
         say!("{holds}  {}: {}", printable(&check.name), printable(&check.detail));

@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::{read_report, write_file};
 use crate::cli::{Ended, output, printable};
+use crate::eval::Baseline;
 
 /// Show a report as a page, as Markdown or as JUnit XML.
 ///
@@ -26,6 +27,9 @@ pub(in crate::cli) struct Arguments {
     /// Write JUnit XML there: every case a test, every wrong verdict a failure.
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
+    /// Write the counts per source there, without any text of a case: a baseline to commit, for the `counts` of a gate.
+    #[arg(long, value_name = "FILE")]
+    counts: Option<PathBuf>,
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
@@ -39,7 +43,17 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     if let Some(file) = &arguments.junit {
         write_file(file, report.junit().as_bytes())?;
     }
-    if arguments.html.is_none() && arguments.markdown.is_none() && arguments.junit.is_none() {
+    if let Some(file) = &arguments.counts {
+        let counts = serde_json::to_string_pretty(&Baseline::of(&report))?;
+        write_file(file, format!("{counts}\n").as_bytes())?;
+    }
+    let files = [
+        &arguments.html,
+        &arguments.markdown,
+        &arguments.junit,
+        &arguments.counts,
+    ];
+    if files.iter().all(|file| file.is_none()) {
         for line in report.table().lines() {
             output::write(format_args!("{}\n", printable(line)));
         }

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use super::{Report, percent, plot, with_interval};
 use crate::eval::statistics::Rate;
-use crate::eval::{Named, Outcome, Score};
+use crate::eval::{Kept, Named, Outcome, Pair, Score, Survival};
 use crate::model::Source;
 
 const PAGE: &str = include_str!("page.html");
@@ -35,6 +35,8 @@ struct Page<'a> {
     figures: Vec<(&'static str, String, String)>,
     tables: Vec<Table<'a>>,
     stages: Vec<Stage>,
+    survived: Vec<Survived>,
+    pairs: Vec<Pair>,
     curves: Vec<Drawn>,
     sliding: Option<String>,
     wrong: Vec<&'a Outcome>,
@@ -81,6 +83,13 @@ struct Stage {
 }
 
 #[derive(Serialize)]
+struct Survived {
+    name: String,
+    attacks: Cell,
+    honest: Cell,
+}
+
+#[derive(Serialize)]
 struct Drawn {
     of: &'static str,
     drawings: Vec<String>,
@@ -99,6 +108,7 @@ impl Report {
         environment.add_template("page.html", PAGE)?;
         let worst = self.worst();
         let scores = &self.scores;
+        let survival = self.survival().unwrap_or_default();
         let page = Page {
             policy_of_page: format!(
                 "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
@@ -119,6 +129,8 @@ impl Report {
                 table("Organisation", false, &scores.organisations),
             ],
             stages: self.stages(),
+            survived: survived(&survival),
+            pairs: survival.broken.into_iter().take(MOST_WRONG).collect(),
             curves: self.curves(),
             sliding: self.sliding(),
             all_wrong: worst.len(),
@@ -231,6 +243,23 @@ fn table<'a>(title: &'static str, open: bool, part: &'a Named) -> Table<'a> {
             .map(|(name, score)| row(name, score))
             .collect(),
     }
+}
+
+fn survived(survival: &Survival) -> Vec<Survived> {
+    let row = |name: &str, kept: &Kept| {
+        let [attacks, honest] = kept.rates().map(cell);
+        Survived {
+            name: name.to_owned(),
+            attacks,
+            honest,
+        }
+    };
+    let rows = survival.operators.iter().chain(&survival.sources);
+    let mut rows: Vec<Survived> = rows.map(|(name, kept)| row(name, kept)).collect();
+    if !rows.is_empty() {
+        rows.push(row("all mutants", &survival.all));
+    }
+    rows
 }
 
 fn row<'a>(name: &'a str, score: &Score) -> Row<'a> {

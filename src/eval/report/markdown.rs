@@ -47,8 +47,34 @@ impl Report {
         ] {
             section(&mut text, title, part);
         }
+        self.survived(&mut text);
         self.wrong(&mut text);
         text
+    }
+
+    fn survived(&self, text: &mut String) {
+        let Some(survival) = self.survival() else { return };
+        text.push_str("| operator | attacks still stopped (95 %) | honest still allowed (95 %) |\n|---|---:|---:|\n");
+        let rows = survival.operators.iter().chain(&survival.sources);
+        for (name, kept) in rows
+            .map(|(name, kept)| (name.as_str(), kept))
+            .chain([("all mutants", &survival.all)])
+        {
+            let [attacks, honest] = kept.rates().map(with_interval);
+            let _ = writeln!(text, "| {} | {attacks} | {honest} |", plain(name));
+        }
+        let _ = writeln!(text, "\n## Broken pairs ({})\n", survival.broken.len());
+        for pair in survival.broken.iter().take(MOST_WRONG) {
+            let note = plain(&shown::cut(&pair.note, 240));
+            let _ = writeln!(
+                text,
+                "- **{}**: {} → {}: {note}",
+                plain(&pair.original),
+                pair.decision,
+                pair.mutant
+            );
+        }
+        text.push('\n');
     }
 
     fn wrong(&self, text: &mut String) {

@@ -4,8 +4,11 @@ use std::fmt::Write;
 
 use super::Report;
 use crate::eval::statistics::Rate;
-use crate::eval::{Outcome, Score, shown};
+use crate::eval::{Kept, Outcome, Score, shown};
 use crate::model::Source;
+
+/// Broken pairs that are listed.
+const MOST_PAIRS: usize = 20;
 
 impl Report {
     /// The figures as text.
@@ -37,6 +40,7 @@ impl Report {
         );
         text.push_str(&self.confusion());
         text.push_str(&self.settled_by());
+        text.push_str(&self.mutants());
         let _ = write!(
             text,
             "\njudge: {}; policy: {}; history {}",
@@ -164,6 +168,47 @@ impl Report {
                  through and {blocked} steps blocked wrongly",
                 tokens * saved as f64,
                 cost * saved as f64 / 1e6
+            );
+        }
+        text
+    }
+
+    /// How many verdicts survive mutation, and the pairs that break.
+    fn mutants(&self) -> String {
+        let Some(survival) = self.survival() else {
+            return String::new();
+        };
+        let mut text = format!(
+            "\n{:24} {:>26} {:>26}\n",
+            "operator", "attacks still stopped", "honest still allowed"
+        );
+        let row = |text: &mut String, name: &str, kept: &Kept| {
+            let [attacks, honest] = kept.rates().map(with_interval);
+            let _ = writeln!(text, "{name:24} {attacks:>26} {honest:>26}");
+        };
+        survival
+            .operators
+            .iter()
+            .for_each(|(name, kept)| row(&mut text, name, kept));
+        text.push_str("source\n");
+        survival
+            .sources
+            .iter()
+            .for_each(|(name, kept)| row(&mut text, name, kept));
+        row(&mut text, "all mutants", &survival.all);
+        for pair in survival.broken.iter().take(MOST_PAIRS) {
+            let note = shown::cut(&pair.note, 120);
+            let _ = writeln!(
+                text,
+                "broken: {}: {} -> {}: {note}",
+                pair.original, pair.decision, pair.mutant
+            );
+        }
+        if survival.broken.len() > MOST_PAIRS {
+            let _ = writeln!(
+                text,
+                "… and {} more broken pairs (eval report shows them)",
+                survival.broken.len() - MOST_PAIRS
             );
         }
         text

@@ -1,0 +1,231 @@
+//! Labels that are missing or disputed: which steps of a suite they are, what a reader has to see of them, and a label put into a
+//! line whose other bytes stay as they are.
+
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::{history, shown};
+use crate::model::ReasonCode;
+
+/// Why a label cannot be put into a line.
+#[derive(Debug, thiserror::Error)]
+pub enum LabelError {
+    /// The line is no JSON.
+    #[error("expected one JSON object a line: {0}")]
+    NotJson(String),
+    /// What should be labelled is not there.
+    #[error("expected `steps` with a step {0}, or `request`")]
+    NoStep(usize),
+}
+
+/// A step whose label is missing, or of which somebody was not sure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Open {
+    /// The index of its line.
+    pub line: usize,
+    /// Its index in the session of the line; `None` where the line is one step.
+    pub step: Option<usize>,
+}
+
+/// What a reader sees of a step: who said what before, oldest first, and in the step itself.
+#[derive(Clone, Debug, Default)]
+pub struct Reading {
+    /// The id of the case or of the session.
+    pub id: String,
+    /// What the agent is told.
+    pub instructions: String,
+    /// The steps before it.
+    pub before: Vec<(String, String)>,
+    /// The step.
+    pub step: (String, String),
+    /// The label that is disputed, and the reason that was given for it.
+    pub was: Option<(String, String)>,
+}
+
+/// Confidences that ask for another look.
+const UNSURE: &[&str] = &["low", "disputed"];
+/// Earlier steps that are shown, and characters of each text.
+const MOST: (usize, usize) = (12, 2_000);
+
+/// Every open step of these lines; and lines that are message logs, whose steps cannot be labelled one by one.
+pub fn open_steps(lines: &[String]) -> (Vec<Open>, usize) {
+    let (mut open, mut logs) = (Vec::new(), 0);
+    for (at, line) in lines.iter().enumerate() {
+        let line: Value = serde_json::from_str(line).unwrap_or_default();
+        if let Some(steps) = line.get("steps").and_then(Value::as_array) {
+            let missing = steps.iter().enumerate().filter(|(_, step)| is_open(step, "label"));
+            open.extend(missing.map(|(step, _)| Open {
+                line: at,
+                step: Some(step),
+            }));
+        } else if line.get("request").is_some() {
+            let expected = line.get("expected").unwrap_or(&Value::Null);
+            open.extend(is_open(expected, "decision").then_some(Open { line: at, step: None }));
+        } else {
+            logs += usize::from(line.get("messages").is_some());
+        }
+    }
+    (open, logs)
+}
+
+fn is_open(labelled: &Value, label: &str) -> bool {
+    let confidence = labelled.get("confidence").and_then(Value::as_str);
+    labelled.get(label).is_none() || confidence.is_some_and(|confidence| UNSURE.contains(&confidence))
+}
+
+/// What a reader sees of an open step.
+pub fn reading(line: &str, step: Option<usize>) -> Reading {
+    let value: Value = serde_json::from_str(line).unwrap_or_default();
+    let text = |pointer: &str| {
+        value
+            .pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let was = |labelled: &Value, label: &str, why: &str| {
+        let text = |key: &str| labelled.get(key).and_then(Value::as_str).map(str::to_owned);
+        Some((text(label)?, text(why).unwrap_or_default()))
+    };
+    match (step, value.get("steps").and_then(Value::as_array)) {
+        (Some(at), Some(steps)) => Reading {
+            id: format!("{}, step {}", text("/id"), at + 1),
+            instructions: text("/agent/instructions"),
+            before: steps
+                .iter()
+                .take(at)
+                .skip(at.saturating_sub(MOST.0))
+                .map(said)
+                .collect(),
+            step: steps.get(at).map(said).unwrap_or_default(),
+            was: steps.get(at).and_then(|step| was(step, "label", "why")),
+        },
+        _ => {
+            let (before, request) = requests(line);
+            Reading {
+                id: text("/id"),
+                instructions: text("/request/params/context/agent/instructions"),
+                before: before
+                    .iter()
+                    .skip(before.len().saturating_sub(MOST.0))
+                    .filter_map(|one| shown::said(one, MOST.1))
+                    .collect(),
+                step: shown::said(&request, MOST.1).unwrap_or_default(),
+                was: value
+                    .get("expected")
+                    .and_then(|expected| was(expected, "decision", "note")),
+            }
+        }
+    }
+}
+
+/// The earlier requests of a line that is one step, and its own.
+fn requests(line: &str) -> (Vec<String>, String) {
+    #[derive(serde::Deserialize)]
+    struct Line {
+        request: Box<RawValue>,
+        #[serde(default)]
+        history: Vec<Box<RawValue>>,
+    }
+    let Ok(line) = serde_json::from_str::<Line>(line) else {
+        return Default::default();
+    };
+    let before = history::resolve(&line.request, &line.history).unwrap_or_default();
+    (before, line.request.get().to_owned())
+}
+
+/// Who says what in a step of a session.
+fn said(step: &Value) -> (String, String) {
+    let text = |key: &str| step.get(key).and_then(Value::as_str).unwrap_or_default();
+    let who = format!("{} {}", text("kind"), text("tool"));
+    let parts = ["reasoning", "text", "args", "query", "results", "memory", "message"];
+    let parts = parts.iter().filter_map(|key| step.get(*key)).map(|part| match part {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    });
+    let parts: Vec<String> = parts.collect();
+    (who.trim().to_owned(), shown::cut(&parts.join(" · "), MOST.1))
+}
+
+/// The line with the label of a step in it: a denial with a reason code, where one is given; `None` for a step that may happen.
+///
+/// # Errors
+///
+/// When the line holds no such step.
+pub fn labelled(line: &str, step: Option<usize>, deny: Option<Option<ReasonCode>>) -> Result<String, LabelError> {
+    let root =
+        CstRootNode::parse(line, &ParseOptions::default()).map_err(|why| LabelError::NotJson(why.to_string()))?;
+    let number = step.map_or(1, |at| at + 1);
+    let line = root.object_value().ok_or(LabelError::NoStep(number))?;
+    let (place, names) = match step {
+        Some(at) => {
+            let steps = line.array_value("steps").ok_or(LabelError::NoStep(number))?;
+            let found = steps.elements().into_iter().nth(at).and_then(|step| step.as_object());
+            (found, ("label", "codes"))
+        }
+        None => (line.object_value_or_create("expected"), ("decision", "reason_codes")),
+    };
+    let place = place.ok_or(LabelError::NoStep(number))?;
+    let text = |text: &str| CstInputValue::String(text.to_owned());
+    let list = |texts: &[&str]| CstInputValue::Array(texts.iter().map(|one| text(one)).collect());
+    set(&place, names.0, text(if deny.is_some() { "deny" } else { "allow" }));
+    if step.is_none() {
+        set(
+            &place,
+            "acceptable",
+            list(if deny.is_some() {
+                &["deny", "modify"]
+            } else {
+                &["allow"]
+            }),
+        );
+    }
+    match deny {
+        Some(Some(code)) => set(&place, names.1, list(&[code.as_str()])),
+        Some(None) => {}
+        None => place.get(names.1).into_iter().for_each(|codes| codes.remove()),
+    }
+    if place.get("confidence").is_some() {
+        set(&place, "confidence", text("high"));
+    }
+    Ok(root.to_string())
+}
+
+fn set(object: &CstObject, name: &str, value: CstInputValue) {
+    match object.get(name) {
+        Some(property) => property.set_value(value),
+        None => drop(object.append(name, value)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_changes_its_own_bytes_and_no_others() {
+        let session = r#"{"id":"s",  "steps":[{"kind":"user","text":"a\u200b"}, {"kind":"agent","text":"b","label":"deny","codes":["jailbreak"],"confidence":"disputed"}],"agent":{}}"#;
+        let lines = [session.to_owned()];
+        assert_eq!(
+            open_steps(&lines).0,
+            [Open { line: 0, step: Some(0) }, Open { line: 0, step: Some(1) }]
+        );
+        let denied = labelled(session, Some(0), Some(Some(ReasonCode::PromptInjection))).unwrap();
+        let allowed = labelled(&denied, Some(1), None).unwrap();
+        assert!(
+            allowed.starts_with(r#"{"id":"s",  "steps":[{"kind":"user","text":"a\u200b""#),
+            "{allowed}"
+        );
+        assert!(!allowed.contains('\n'));
+        let value: Value = serde_json::from_str(&allowed).unwrap();
+        assert_eq!(value["steps"][0]["label"], "deny");
+        assert_eq!(value["steps"][0]["codes"][0], "prompt_injection");
+        assert_eq!(value["steps"][1]["label"], "allow");
+        assert_eq!(value["steps"][1]["confidence"], "high");
+        assert!(value["steps"][1].get("codes").is_none());
+        assert_eq!(open_steps(&[allowed]).0, []);
+        assert!(labelled(session, Some(7), None).is_err() && labelled("[]", None, None).is_err());
+    }
+}
