@@ -1,10 +1,12 @@
 //! Labels that are missing or disputed: which steps of a suite they are, what a reader has to see of them, and a label put into a
 //! line whose other bytes stay as they are.
 
-use jsonc_parser::ParseOptions;
-use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
-use serde_json::Value;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use serde::Deserialize;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use super::{history, shown};
 use crate::model::ReasonCode;
@@ -14,7 +16,7 @@ use crate::model::ReasonCode;
 pub enum LabelError {
     /// The line is no JSON.
     #[error("expected one JSON object a line: {0}")]
-    NotJson(String),
+    NotJson(#[from] serde_json::Error),
     /// What should be labelled is not there.
     #[error("expected `steps` with a step {0}, or `request`")]
     NoStep(usize),
@@ -123,7 +125,7 @@ pub fn reading(line: &str, step: Option<usize>) -> Reading {
 
 /// The earlier requests of a line that is one step, and its own.
 fn requests(line: &str) -> (Vec<String>, String) {
-    #[derive(serde::Deserialize)]
+    #[derive(Deserialize)]
     struct Line {
         request: Box<RawValue>,
         #[serde(default)]
@@ -149,55 +151,89 @@ fn said(step: &Value) -> (String, String) {
     (who.trim().to_owned(), shown::cut(&parts.join(" · "), MOST.1))
 }
 
+/// The objects of a line that hold labels.
+#[derive(Deserialize)]
+struct Objects<'a> {
+    #[serde(borrow)]
+    steps: Option<Vec<&'a RawValue>>,
+    #[serde(borrow)]
+    expected: Option<&'a RawValue>,
+}
+
 /// The line with the label of a step in it: a denial with a reason code, where one is given; `None` for a step that may happen.
 ///
 /// # Errors
 ///
 /// When the line holds no such step.
 pub fn labelled(line: &str, step: Option<usize>, deny: Option<Option<ReasonCode>>) -> Result<String, LabelError> {
-    let root =
-        CstRootNode::parse(line, &ParseOptions::default()).map_err(|why| LabelError::NotJson(why.to_string()))?;
-    let number = step.map_or(1, |at| at + 1);
-    let line = root.object_value().ok_or(LabelError::NoStep(number))?;
-    let (place, names) = match step {
-        Some(at) => {
-            let steps = line.array_value("steps").ok_or(LabelError::NoStep(number))?;
-            let found = steps.elements().into_iter().nth(at).and_then(|step| step.as_object());
-            (found, ("label", "codes"))
-        }
-        None => (line.object_value_or_create("expected"), ("decision", "reason_codes")),
+    let objects: Objects<'_> = serde_json::from_str(line)?;
+    let decision = if deny.is_some() { "deny" } else { "allow" };
+    let codes: Option<Vec<&str>> = match &deny {
+        Some(Some(code)) => Some(vec![code.as_str()]),
+        Some(None) => None,
+        None => Some(Vec::new()),
     };
-    let place = place.ok_or(LabelError::NoStep(number))?;
-    let text = |text: &str| CstInputValue::String(text.to_owned());
-    let list = |texts: &[&str]| CstInputValue::Array(texts.iter().map(|one| text(one)).collect());
-    set(&place, names.0, text(if deny.is_some() { "deny" } else { "allow" }));
+    let object = match step {
+        Some(at) => objects.steps.and_then(|steps| steps.get(at).copied()),
+        None => objects.expected,
+    };
+    let (label, reasons) = match step {
+        Some(_) => ("label", "codes"),
+        None => ("decision", "reason_codes"),
+    };
+    let mut values = vec![(label, json!(decision))];
+    values.extend(codes.map(|codes| (reasons, json!(codes))));
     if step.is_none() {
-        set(
-            &place,
-            "acceptable",
-            list(if deny.is_some() {
-                &["deny", "modify"]
-            } else {
-                &["allow"]
-            }),
-        );
+        let acceptable: &[&str] = if deny.is_some() {
+            &["deny", "modify"]
+        } else {
+            &["allow"]
+        };
+        values.push(("acceptable", json!(acceptable)));
     }
-    match deny {
-        Some(Some(code)) => set(&place, names.1, list(&[code.as_str()])),
-        Some(None) => {}
-        None => place.get(names.1).into_iter().for_each(|codes| codes.remove()),
+    match (object, step) {
+        (Some(object), _) => {
+            values.push(("confidence", json!("high")));
+            put(line, object.get(), &values)
+        }
+        (None, None) => {
+            let values = values.into_iter().map(|(name, value)| (name.to_owned(), value));
+            put(line, line.trim(), &[("expected", values.collect())])
+        }
+        (None, Some(at)) => Err(LabelError::NoStep(at + 1)),
     }
-    if place.get("confidence").is_some() {
-        set(&place, "confidence", text("high"));
-    }
-    Ok(root.to_string())
 }
 
-fn set(object: &CstObject, name: &str, value: CstInputValue) {
-    match object.get(name) {
-        Some(property) => property.set_value(value),
-        None => drop(object.append(name, value)),
+/// Puts members into an object that stands in a line: over the values that are there, the others in front.
+fn put(line: &str, object: &str, values: &[(&str, Value)]) -> Result<String, LabelError> {
+    let members: BTreeMap<String, &RawValue> = serde_json::from_str(object)?;
+    let place = |part: &str| {
+        let start = part.as_ptr().addr().saturating_sub(line.as_ptr().addr());
+        start..start + part.len()
+    };
+    let mut edits: Vec<(Range<usize>, String)> = Vec::new();
+    let mut front: Vec<String> = Vec::new();
+    for (name, value) in values {
+        match members.get(*name) {
+            Some(there) => edits.push((place(there.get()), value.to_string())),
+            // Nobody doubted it, and no reason was given: nothing to take back.
+            None if *name == "confidence" || *value == json!([]) => {}
+            None => front.push(format!("\"{name}\":{value}")),
+        }
     }
+    let begin = place(object).start + 1;
+    let comma = if members.is_empty() || front.is_empty() {
+        ""
+    } else {
+        ","
+    };
+    edits.push((begin..begin, front.join(",") + comma));
+    edits.sort_by_key(|(range, _)| std::cmp::Reverse(range.start));
+    let mut line = line.to_owned();
+    for (range, text) in edits {
+        line.replace_range(range, &text);
+    }
+    Ok(line)
 }
 
 #[cfg(test)]
@@ -214,18 +250,23 @@ mod tests {
         );
         let denied = labelled(session, Some(0), Some(Some(ReasonCode::PromptInjection))).unwrap();
         let allowed = labelled(&denied, Some(1), None).unwrap();
+        let step = r#"{"label":"deny","codes":["prompt_injection"],"kind":"user","text":"a\u200b"}"#;
         assert!(
-            allowed.starts_with(r#"{"id":"s",  "steps":[{"kind":"user","text":"a\u200b""#),
+            allowed.starts_with(&format!(r#"{{"id":"s",  "steps":[{step}, "#)),
             "{allowed}"
         );
-        assert!(!allowed.contains('\n'));
         let value: Value = serde_json::from_str(&allowed).unwrap();
         assert_eq!(value["steps"][0]["label"], "deny");
         assert_eq!(value["steps"][0]["codes"][0], "prompt_injection");
         assert_eq!(value["steps"][1]["label"], "allow");
         assert_eq!(value["steps"][1]["confidence"], "high");
-        assert!(value["steps"][1].get("codes").is_none());
+        assert_eq!(value["steps"][1]["codes"], json!([]));
         assert_eq!(open_steps(&[allowed]).0, []);
+        let bare = labelled(r#"{"request":{}}"#, None, None).unwrap();
+        assert_eq!(
+            bare,
+            r#"{"expected":{"acceptable":["allow"],"decision":"allow"},"request":{}}"#
+        );
         assert!(labelled(session, Some(7), None).is_err() && labelled("[]", None, None).is_err());
     }
 }

@@ -71,7 +71,8 @@ fn mutant(case: &Case, operator: &Operator) -> Option<Value> {
         }
     }
     let first = changed.first()?;
-    let note = format!("{} of `{}`", operator.name, super::shown::cut(first, SHOWN));
+    let first = first.split_whitespace().collect::<Vec<_>>().join(" ");
+    let note = format!("{} of `{}`", operator.name, super::shown::cut(&first, SHOWN));
     Some(record(case, request, Some(&operator.name), note))
 }
 
