@@ -148,6 +148,7 @@ fn members_fit(value: &Value, schema: &Value, at: &str) -> Result<bool, String> 
             &schema["additionalProperties"],
         ) {
             (Some(said), ..) | (None, Some((_, said)), _) => fits(member, said, &at)?,
+            (None, None, Value::Bool(true) | Value::Null) => {}
             (None, None, Value::Bool(false)) => return Err(format!("{at}: there is no such key")),
             (None, None, said) => fits(member, said, &at)?,
         }

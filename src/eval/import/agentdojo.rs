@@ -1,6 +1,7 @@
 //! Logged runs of AgentDojo (Debenedetti et al. 2024, `runs/**/*.json`): `messages`, `injections`, `injection_task_id`.
 //!
-//! A tool's answer that carries one of the injections is an attack. What came before it is honest; what the agent did after it may
+//! A tool's answer that carries one of the injections is an attack; answers are written as YAML or as Python does, so that quotes and ends of
+//! lines of an injection are escaped in them, and only its letters and digits are compared. What came before it is honest; what the agent did after it may
 //! follow the injection or not, which the log does not say of single steps: it has no label. Runs without an injection are honest.
 
 use serde_json::Value;
@@ -24,11 +25,11 @@ fn session(run: &Value, name: &str) -> Option<Session> {
     let id: Vec<&str> = parts.iter().filter_map(|key| text(key)).chain([name]).collect();
     let mut session = Session::new(id.join("-"));
     let injections = run.get("injections").and_then(Value::as_object).into_iter().flatten();
-    let injections: Vec<&str> = injections
+    let injections: Vec<String> = injections
         .filter_map(|(_, text)| text.as_str())
-        .map(str::trim)
+        .map(letters)
+        .filter(|text| !text.is_empty())
         .collect();
-    let injections: Vec<&str> = injections.into_iter().filter(|text| !text.is_empty()).collect();
     let mut injected = false;
     for message in run.get("messages")?.as_array()? {
         let said = message.get("content").map(text_of).unwrap_or_default();
@@ -57,7 +58,8 @@ fn session(run: &Value, name: &str) -> Option<Session> {
                 }
             }
             "tool" => {
-                let carries = injections.iter().any(|injection| said.contains(injection));
+                let written = letters(&said);
+                let carries = injections.iter().any(|injection| written.contains(injection));
                 let label = match carries {
                     true => Label::attack("prompt_injection", "the answer carries the injection of the benchmark"),
                     false => before(),
@@ -70,4 +72,10 @@ fn session(run: &Value, name: &str) -> Option<Session> {
         }
     }
     (!session.is_empty()).then_some(session)
+}
+
+/// The letters and digits of a text, without what escapes stand for.
+fn letters(text: &str) -> String {
+    let unescaped = text.replace("\\n", " ").replace("\\t", " ");
+    unescaped.chars().filter(|c| c.is_alphanumeric()).collect()
 }

@@ -17,7 +17,11 @@ fn session(case: &Value, name: &str) -> Option<Session> {
     session.says("user", text("User Instruction")?, Label::honest());
     // Parameters are written as a dictionary of Python.
     let parameters = case.get("Tool Parameters").map(|parameters| match parameters {
-        Value::String(python) => parsed(&json!(python.replace('\'', "\""))),
+        // What does not become JSON so (an apostrophe in a text) stays as it was written.
+        Value::String(python) => match parsed(&json!(python.replace('\'', "\""))) {
+            Value::String(_) => parameters.clone(),
+            read => read,
+        },
         other => other.clone(),
     });
     session.calls(

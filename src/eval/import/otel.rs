@@ -123,7 +123,11 @@ fn session(id: &str, spans: &[Span]) -> Session {
     let mut session = Session::new(id);
     match longest {
         Some((instructions, messages)) if !messages.is_empty() => {
-            let log = json!({"system": instructions, "messages": messages});
+            let tools = spans
+                .iter()
+                .find_map(|span| span.attributes.get("gen_ai.tool.definitions"))
+                .map(parsed);
+            let log = json!({"system": instructions, "messages": messages, "tools": tools});
             self::messages::log(&mut session, &log);
         }
         Some(_) | None => spans.iter().for_each(|span| tool(&mut session, span)),

@@ -120,7 +120,7 @@ impl Report {
     pub fn sentence(&self) -> String {
         let score = &self.scores.overall;
         let part = |verb: &str, rate: Option<statistics::Rate>, what: &str| match rate {
-            None => format!("there are no {what}"),
+            None => format!("{verb} nothing, for there are no {what}"),
             Some(rate) => format!(
                 "{verb} {} of {} {what} ({}; 95 % interval {:.1}–{:.1}{})",
                 rate.some,
@@ -133,7 +133,7 @@ impl Report {
             ),
         };
         let caught = part("stops", score.rates.recall, "attacks");
-        let blocked = part("blocks", score.rates.false_positives, "honest steps wrongly");
+        let blocked = part("wrongly blocks", score.rates.false_positives, "honest steps");
         format!("The guardian {caught} and {blocked}.")
     }
 
