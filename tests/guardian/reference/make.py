@@ -27,6 +27,16 @@ for size, ties in [(20, 0), (200, 1), (1000, 2), (57, 1), (3, 3)]:
         "average_precision": average_precision_score(truth, scores),
         "brier": brier_score_loss(truth, scores),
     })
+# The last two again, with weights.
+for curve in curves[-2:]:
+    steps = [(*step, random.choice([0.25, 1, 3])) for step in curve["steps"]]
+    scores, truth, weights = zip(*((probability, int(harmful), weight) for probability, harmful, weight in steps))
+    curves.append({
+        "steps": steps,
+        "auroc": roc_auc_score(truth, scores, sample_weight=weights),
+        "average_precision": average_precision_score(truth, scores, sample_weight=weights),
+        "brier": brier_score_loss(truth, scores, sample_weight=weights),
+    })
 intervals = []
 for some, of in [(0, 5), (5, 5), (1, 267), (0, 267), (187, 384), (7, 902), (500, 20000)]:
     low, high = proportion_confint(some, of, method="wilson")
