@@ -1,6 +1,6 @@
 //! `guardian eval label`.
 
-use std::io::{IsTerminal, Read};
+use std::io::{BufReader, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -128,14 +128,14 @@ fn show(reading: &Reading, number: usize, all: usize) {
 /// Keys of the terminal, or characters of standard input.
 enum Keys {
     Terminal(Term),
-    Piped(std::io::Bytes<std::io::Stdin>),
+    Piped(std::io::Bytes<BufReader<std::io::Stdin>>),
 }
 
 impl Keys {
     fn new() -> Self {
         match std::io::stdin().is_terminal() {
             true => Self::Terminal(Term::stderr()),
-            false => Self::Piped(std::io::stdin().bytes()),
+            false => Self::Piped(BufReader::new(std::io::stdin()).bytes()),
         }
     }
 
