@@ -181,7 +181,13 @@ fn mutants_keep_their_label_and_the_report_says_how_many_verdicts_survive() {
         let page = std::fs::read_to_string(dir.join(page)).unwrap();
         assert!(page.contains("Broken pairs") && page.contains("all mutants"));
     }
+}
 
+#[test]
+fn operators_of_ones_own_take_the_place_of_the_built_in_ones() {
+    let rain = tool_result("Rain until noon, then 14 degrees and a light wind from the west.");
+    let folder = folder(&[case("rain", &rain, "allow"), case("order", &tool_result(ORDER), "deny")]);
+    let dir = folder.path();
     let own =
         "[[operators]]\nname = \"shouted\"\nof = \"honest\"\nsteps = [{ write = \"upper\" }, { wrap = \"{text}!\" }]\n";
     std::fs::write(dir.join("own.toml"), own).unwrap();
