@@ -5,7 +5,6 @@
 //! only to be masked.
 
 mod operators;
-mod survival;
 
 use serde_json::{Value, json};
 
@@ -14,10 +13,9 @@ use crate::model::{Content, Decision, Origin, Place};
 use crate::wire;
 
 pub use operators::{Of, Operator, OperatorError, Operators};
-pub use survival::{Kept, Pair, Survival};
 
 /// Between the id of a case and the name of an operator, in the id of a mutant.
-const MARK: char = '~';
+pub(super) const MARK: char = '~';
 /// Characters of the original text in a mutant's note.
 const SHOWN: usize = 160;
 

@@ -7,6 +7,7 @@ mod html;
 mod junit;
 mod markdown;
 mod plot;
+mod survival;
 mod table;
 
 use std::collections::BTreeMap;
@@ -17,6 +18,7 @@ use super::{History, Outcome, Scores, statistics};
 
 pub use junit::checks_as_junit;
 pub use markdown::checks_as_markdown;
+pub use survival::{Kept, Pair, Survival};
 pub(super) use table::{percent, with_interval};
 
 /// The report of a run.

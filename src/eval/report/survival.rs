@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::MARK;
+use super::Report;
+use crate::eval::Outcome;
+use crate::eval::mutate::MARK;
 use crate::eval::statistics::Rate;
-use crate::eval::{Outcome, Report};
 
 /// What became of the mutants in a report.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
