@@ -187,17 +187,7 @@ async fn open<P: Protocol>(exchange: Exchange, mut call: P, pulse: Pulse) -> Ope
         Ok(response) => response,
         Err(why) => return fault(&call, &why),
     };
-    let mut headers = answer_headers(response.headers(), &received.transport.judged, route.settings.pass_auth);
-    for name in route.settings.protocol.answered {
-        let value = response.headers().get(*name);
-        if let Some(value) = value.filter(|value| value.to_str().is_ok_and(is_identifier)) {
-            headers.insert(*name, value.clone());
-        }
-    }
-    let head = Head {
-        status: response.status(),
-        headers,
-    };
+    let head = head_of(&response, &exchange);
     if is_event_stream(response.headers())
         && let Some(events) = call.stream(&exchange, &head)
     {
@@ -228,6 +218,22 @@ async fn open<P: Protocol>(exchange: Exchange, mut call: P, pulse: Pulse) -> Ope
     };
     drop(body);
     pulse.while_held(call.finish(&exchange, answer, head)).await
+}
+
+/// The head of an answer: its status, and what of its headers the caller is given.
+fn head_of(response: &reqwest::Response, exchange: &Exchange) -> Head {
+    let Exchange { route, received } = exchange;
+    let mut headers = answer_headers(response.headers(), &received.transport.judged, route.settings.pass_auth);
+    for name in route.settings.protocol.answered {
+        let value = response.headers().get(*name);
+        if let Some(value) = value.filter(|value| value.to_str().is_ok_and(is_identifier)) {
+            headers.insert(*name, value.clone());
+        }
+    }
+    Head {
+        status: response.status(),
+        headers,
+    }
 }
 
 /// Reads an answer; `None` for an empty one. What cannot be read does not go on.

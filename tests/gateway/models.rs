@@ -17,6 +17,42 @@ enum Api {
 
 const APIS: [Api; 3] = [Api::Chat, Api::Responses, Api::Messages];
 
+/// A message of Anthropic's interface as events.
+fn events_of_message(answer: &Value, text: &str) -> Vec<Value> {
+    let mut begun = answer.clone();
+    begun["content"] = json!([]);
+    begun["stop_reason"] = Value::Null;
+    let mut events = vec![
+        json!({"type": "message_start", "message": begun}),
+        json!({"type": "ping"}),
+    ];
+    for (at, block) in answer["content"].as_array().unwrap().iter().enumerate() {
+        let is_text = block["type"] == "text";
+        let (name, kind) = if is_text {
+            ("text", "text_delta")
+        } else {
+            ("partial_json", "input_json_delta")
+        };
+        let said = if is_text {
+            text.to_owned()
+        } else {
+            block["input"].to_string()
+        };
+        let mut start = block.clone();
+        start[if is_text { "text" } else { "input" }] = if is_text { json!("") } else { json!({}) };
+        events.push(json!({"type": "content_block_start", "index": at, "content_block": start}));
+        events
+            .extend(pieces(&said).map(
+                |piece| json!({"type": "content_block_delta", "index": at, "delta": {"type": kind, name: piece}}),
+            ));
+        events.push(json!({"type": "content_block_stop", "index": at}));
+    }
+    let delta = json!({"stop_reason": answer["stop_reason"], "stop_sequence": null});
+    events.push(json!({"type": "message_delta", "delta": delta, "usage": {"output_tokens": 7}}));
+    events.push(json!({"type": "message_stop"}));
+    events
+}
+
 impl Api {
     fn protocol(self) -> &'static str {
         if self == Api::Messages { "anthropic" } else { "openai" }
@@ -144,39 +180,7 @@ impl Api {
                 });
                 numbered.collect()
             }
-            Api::Messages => {
-                let mut begun = answer.clone();
-                begun["content"] = json!([]);
-                begun["stop_reason"] = Value::Null;
-                let mut events = vec![
-                    json!({"type": "message_start", "message": begun}),
-                    json!({"type": "ping"}),
-                ];
-                for (at, block) in answer["content"].as_array().unwrap().iter().enumerate() {
-                    let is_text = block["type"] == "text";
-                    let (name, kind) = if is_text {
-                        ("text", "text_delta")
-                    } else {
-                        ("partial_json", "input_json_delta")
-                    };
-                    let said = if is_text {
-                        text.to_owned()
-                    } else {
-                        block["input"].to_string()
-                    };
-                    let mut start = block.clone();
-                    start[if is_text { "text" } else { "input" }] = if is_text { json!("") } else { json!({}) };
-                    events.push(json!({"type": "content_block_start", "index": at, "content_block": start}));
-                    events.extend(pieces(&said).map(|piece| {
-                        json!({"type": "content_block_delta", "index": at, "delta": {"type": kind, name: piece}})
-                    }));
-                    events.push(json!({"type": "content_block_stop", "index": at}));
-                }
-                let delta = json!({"stop_reason": answer["stop_reason"], "stop_sequence": null});
-                events.push(json!({"type": "message_delta", "delta": delta, "usage": {"output_tokens": 7}}));
-                events.push(json!({"type": "message_stop"}));
-                events.into_iter().map(named).collect()
-            }
+            Api::Messages => events_of_message(&answer, text).into_iter().map(named).collect(),
         }
     }
 

@@ -3,11 +3,11 @@
 use clap::Args;
 
 use super::asking::{Asking, AskingArguments};
+use crate::app;
 use crate::cli::{ConfigArgument, OrganisationArgument};
 use crate::config::Config;
 use crate::eval::{Bench, Case, EVALUATION, History, Organisations, Runner};
 use crate::pipeline::Guardian;
-use crate::{app, audit};
 
 /// Under what cases are run.
 #[derive(Debug, Args)]
