@@ -17,13 +17,12 @@ use crate::model::OrganisationId;
 use crate::{pipeline, server};
 
 const DIRECTIONS: &[(&str, Direction)] = &[("egress", Direction::Egress), ("ingress", Direction::Ingress)];
-/// Of interfaces of models.
-const MODEL_MODES: &[(&str, StreamMode)] = &[("flow", StreamMode::Flow), ("hold", StreamMode::Hold)];
 const MODES: &[(&str, StreamMode)] = &[
     ("hold", StreamMode::Hold),
     ("event", StreamMode::Event),
     ("window", StreamMode::Window),
     ("observe", StreamMode::Observe),
+    ("flow", StreamMode::Flow),
 ];
 
 const DENY_STYLES: &[(&str, DenyStyle)] = &[("error", DenyStyle::Error), ("task", DenyStyle::Task)];
@@ -216,12 +215,20 @@ impl One<'_> {
     }
 
     fn stream_mode(&self, protocol: &Protocol) -> Result<StreamMode, ConfigError> {
-        let (modes, usual) = match protocol.is_model {
-            true => (MODEL_MODES, "flow"),
-            false => (MODES, "hold"),
+        let usual = if protocol.is_model { "flow" } else { "hold" };
+        let named = self.section.stream_mode.as_deref().unwrap_or(usual);
+        let mode = self.reader.one_of(&self.key("stream_mode"), named, MODES)?;
+        let fits = match mode {
+            StreamMode::Hold => true,
+            StreamMode::Flow => protocol.is_model,
+            StreamMode::Event | StreamMode::Window | StreamMode::Observe => !protocol.is_model,
         };
-        let mode = self.section.stream_mode.as_deref().unwrap_or(usual);
-        self.reader.one_of(&self.key("stream_mode"), mode, modes)
+        let why = "`flow` is for `openai` and `anthropic`, which know it and `hold` alone";
+        if fits {
+            Ok(mode)
+        } else {
+            Err(self.wrong("stream_mode", why))
+        }
     }
 
     fn listen(&self) -> Result<Listen, ConfigError> {

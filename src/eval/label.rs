@@ -265,7 +265,7 @@ mod tests {
         let bare = labelled(r#"{"request":{}}"#, None, None).unwrap();
         assert_eq!(
             bare,
-            r#"{"expected":{"acceptable":["allow"],"decision":"allow"},"request":{}}"#
+            r#"{"expected":{"acceptable":["allow"],"decision":"allow","reason_codes":[]},"request":{}}"#
         );
         assert!(labelled(session, Some(7), None).is_err() && labelled("[]", None, None).is_err());
     }

@@ -33,6 +33,7 @@ fn papers() -> [Papers; 2] {
                 "api_version = \"2024-10-21\"",
                 "model = \"my.model\"",
                 "redis = \"redis://127.0.0.1:6379\"",
+                "on_deny = \"replace\"",
             ],
         },
         Papers {
