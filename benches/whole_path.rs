@@ -3,7 +3,7 @@
 //! `cargo bench --bench whole_path` posts every shape to a `guardian serve` of its own, once as a tool's result, once as an
 //! argument of a call, once as many small values; then a small step of the same session, which waits until the large one is
 //! learned. It prints processor time as a multiple of the ordinary text's, the time on the wall, the most memory, and the
-//! slowest `/healthz` meanwhile. It fails where a shape takes more than [`MOST`] times the ordinary text. Words after `--`
+//! slowest `/healthz` meanwhile. It fails where a shape takes more than [`MAX`] times the ordinary text. Words after `--`
 //! choose shapes; `judged` puts a model behind it that allows everything.
 
 #![allow(
@@ -30,7 +30,7 @@ use serve::Served;
 /// Bytes of each body, about.
 const SIZE: usize = 1_000_000;
 /// How many times as long as the ordinary text the worst one may take.
-const MOST: f64 = 20.0;
+const MAX: f64 = 20.0;
 
 /// Short strings that make some part of the path work.
 const PARTS: &[&str] = &[
@@ -248,7 +248,7 @@ fn main() {
     for (ratio, measured, name) in all.iter().take(20) {
         println!("{ratio:7.2}  {:6} ms  {name}", measured.cpu.as_millis());
     }
-    let over = all.iter().filter(|(ratio, ..)| *ratio > MOST).count();
+    let over = all.iter().filter(|(ratio, ..)| *ratio > MAX).count();
     let wall = all
         .iter()
         .map(|(_, measured, _)| measured.wall)
@@ -265,7 +265,7 @@ fn main() {
         .max()
         .unwrap_or_default();
     println!(
-        "{} requests, {over} above {MOST} times the ordinary one ({ordinary:?})",
+        "{} requests, {over} above {MAX} times the ordinary one ({ordinary:?})",
         all.len()
     );
     println!("the slowest answer {wall:?}, the most memory {peak} MiB, the slowest /healthz {healthz:?}");

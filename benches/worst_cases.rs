@@ -1,7 +1,7 @@
 //! The worst that a text of one mebibyte can do to screening, beside an ordinary text of that size.
 //!
 //! `cargo bench --bench worst_cases` prints for each input how many times the ordinary text's time its screening takes and
-//! its milliseconds, and the slowest at the end, and fails when one takes more than [`MOST`] times. All inputs take some ten
+//! its milliseconds, and the slowest at the end, and fails when one takes more than [`MAX`] times. All inputs take some ten
 //! minutes; words after `--` choose those whose names hold one of them (`"digits"`, `"sql."`, `"(Commands)"`). Inputs are made
 //! of what rules look for: each family's gate words, each rule's examples, and shapes that make views, decoders and candidate
 //! lists work. Times are those of the processor where the system tells them, so that other work on the machine counts little.
@@ -32,7 +32,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 /// Bytes of each text.
 const SIZE: usize = 1 << 20;
 /// How many times as long as the ordinary text the worst one may take.
-const MOST: f64 = 20.0;
+const MAX: f64 = 20.0;
 /// What is measured this often, counts with its fastest.
 const TURNS: usize = 3;
 /// The ordinary text, beside which all others are put, so many times more often.
@@ -40,7 +40,7 @@ const CLEAN_TURNS: usize = 10;
 /// What took longer than this once is not measured again.
 const LONG: Duration = Duration::from_secs(1);
 /// Nor is what once took less than this many times the ordinary text's time: it is far from taking too long.
-const LITTLE: f64 = MOST / 4.0;
+const LITTLE: f64 = MAX / 4.0;
 
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|word| !word.starts_with('-')).collect();
@@ -83,8 +83,8 @@ fn main() {
         println!("{ratio:8.2}  {name}");
     }
     println!("an ordinary text of {SIZE} bytes: {clean:?}");
-    let over = measured.iter().filter(|(ratio, _)| *ratio > MOST).count();
-    println!("{} inputs, {over} above {MOST} times that", measured.len());
+    let over = measured.iter().filter(|(ratio, _)| *ratio > MAX).count();
+    println!("{} inputs, {over} above {MAX} times that", measured.len());
     if over > 0 {
         std::process::exit(1);
     }

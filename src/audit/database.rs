@@ -19,7 +19,7 @@ const VERSION: i32 = 1;
 /// How long a connection waits for another one.
 const BUSY: Duration = Duration::from_millis(900);
 /// Records that a search answers at most.
-const MOST_FOUND: usize = 10_000;
+const MAX_FOUND: usize = 10_000;
 
 /// Why a database of records cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -217,7 +217,7 @@ impl AuditDatabase {
         let text = format!(
             "SELECT line FROM records WHERE {} ORDER BY time DESC LIMIT {}",
             conditions.join(" AND "),
-            query.limit.min(MOST_FOUND)
+            query.limit.min(MAX_FOUND)
         );
         let mut statement = self.connection.prepare(&text)?;
         let found = statement.query_map(params_from_iter(values), |row| row.get(0))?;

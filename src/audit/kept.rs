@@ -5,7 +5,7 @@ use std::io::{BufRead, Read};
 use serde::Deserialize;
 
 /// A longer line is no record of ours.
-const LONGEST_LINE: usize = 4 * 1024 * 1024;
+const MAX_LINE: usize = 4 * 1024 * 1024;
 
 /// A record as it was written; what an older version did not write has its default.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -124,12 +124,12 @@ impl KeptRecord {
 /// When the file cannot be read.
 pub fn each_line(reader: &mut impl BufRead, begun: &mut Vec<u8>, mut take: impl FnMut(&[u8])) -> std::io::Result<()> {
     loop {
-        let left = LONGEST_LINE.saturating_sub(begun.len());
+        let left = MAX_LINE.saturating_sub(begun.len());
         let read = reader.by_ref().take(left.max(1) as u64).read_until(b'\n', begun)?;
         if begun.ends_with(b"\n") {
             take(begun.trim_ascii_end());
             begun.clear();
-        } else if begun.len() > LONGEST_LINE {
+        } else if begun.len() > MAX_LINE {
             // Its end is no record either.
             begun.clear();
             begun.push(0);

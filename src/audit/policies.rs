@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::Settings;
 
 /// Policies that are kept beside one file of records; the oldest leave.
-const MOST: usize = 1_000;
+const MAX: usize = 1_000;
 
 /// The folder beside the file of records in which policies are kept; `None` where records go to no file.
 pub fn policy_folder(settings: &Settings) -> Option<PathBuf> {
@@ -54,7 +54,7 @@ fn remove_oldest(folder: &Path) -> std::io::Result<()> {
         }
     }
     kept.sort();
-    let too_many = kept.len().saturating_sub(MOST);
+    let too_many = kept.len().saturating_sub(MAX);
     kept.into_iter()
         .take(too_many)
         .try_for_each(|(_, path)| std::fs::remove_file(path))

@@ -168,7 +168,7 @@ const REST: Duration = Duration::from_millis(200);
 /// How long writing one line may take before it counts as a failure.
 const STALLED: Duration = Duration::from_secs(1);
 /// How long anybody waits for everything to be written.
-const LONGEST_FLUSH: Duration = Duration::from_secs(3);
+const MAX_FLUSH: Duration = Duration::from_secs(3);
 
 /// The writer's side.
 struct Writer {
@@ -341,7 +341,7 @@ impl Sink for LineSink {
     fn flush(&self) {
         let (done, wait) = sync_channel(1);
         let flush = self.jobs.as_ref().map(|jobs| jobs.try_send(Job::Flush(done)));
-        if !matches!(flush, Some(Ok(()))) || wait.recv_timeout(LONGEST_FLUSH).is_err() {
+        if !matches!(flush, Some(Ok(()))) || wait.recv_timeout(MAX_FLUSH).is_err() {
             let lines = self.state.lines.load(Ordering::Relaxed);
             tracing::error!(records = lines, "audit records could not be written in time");
         }
@@ -364,7 +364,7 @@ impl Drop for LineSink {
         if let Some(writer) = self.writer.take() {
             writer.unpark();
             let ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
-            let _ = ended.recv_timeout(LONGEST_FLUSH);
+            let _ = ended.recv_timeout(MAX_FLUSH);
         }
         let lost = self.state.lines.load(Ordering::Relaxed);
         if lost > 0 {

@@ -7,13 +7,13 @@ use sha2::{Digest, Sha256};
 use crate::model::{Clean, Content, Finding, Form, Origin, Place, Step, WITHHELD, Withheld};
 
 /// Bytes of all texts in one record.
-const MOST_BYTES: usize = 16 * 1024;
+const MAX_BYTES: usize = 16 * 1024;
 /// Bytes of one text.
-const MOST_OF_ONE: usize = 4 * 1024;
+const MAX_OF_ONE: usize = 4 * 1024;
 /// Texts in one record.
-const MOST_TEXTS: usize = 64;
+const MAX_TEXTS: usize = 64;
 /// Bytes of the words of one finding.
-const MOST_SEEN: usize = 160;
+const MAX_SEEN: usize = 160;
 /// Fewer bytes are shown with as many around them.
 const FEW: usize = 24;
 
@@ -121,7 +121,7 @@ impl StepLines {
     /// The same with the words on which findings fired: how they begin, and of a secret or of personal data nothing.
     #[must_use]
     pub fn with_seen(mut self, received: &Step, findings: &[Finding], withheld: &Withheld) -> Self {
-        let told = findings.iter().take(MOST_TEXTS);
+        let told = findings.iter().take(MAX_TEXTS);
         self.seen = told
             .map(|finding| seen(finding, received, findings, withheld))
             .collect();
@@ -144,7 +144,7 @@ fn seen(finding: &Finding, received: &Step, findings: &[Finding], withheld: &Wit
     // A word or two say little without those beside them.
     let around = if finding.span.len() < FEW { FEW } else { 0 };
     Some(match [around, 0].into_iter().find(|around| is_free(*around)) {
-        Some(around) => withheld.clean_head(finding.words(received, around)?, MOST_SEEN).0,
+        Some(around) => withheld.clean_head(finding.words(received, around)?, MAX_SEEN).0,
         None => withheld.clean_text(WITHHELD),
     })
 }
@@ -193,7 +193,7 @@ fn hex(bytes: &[u8]) -> String {
 /// The texts of a step, each cleaned before it is cut: half a secret is a secret.
 fn contents(step: &Step, withheld: &Withheld) -> Vec<ContentLine> {
     let mut lines = Vec::new();
-    let mut left = MOST_BYTES;
+    let mut left = MAX_BYTES;
     let texts = step.contents.iter().filter(|content| {
         let readable = match content.form {
             Form::Text | Form::Number | Form::TextFile { .. } => true,
@@ -201,8 +201,8 @@ fn contents(step: &Step, withheld: &Withheld) -> Vec<ContentLine> {
         };
         readable && content.place == Place::Body && !content.text.is_empty()
     });
-    for content in texts.take(MOST_TEXTS) {
-        let (text, cut) = withheld.clean_head(&content.text, MOST_OF_ONE.min(left));
+    for content in texts.take(MAX_TEXTS) {
+        let (text, cut) = withheld.clean_head(&content.text, MAX_OF_ONE.min(left));
         left -= text.len();
         lines.push(ContentLine {
             pointer: withheld.clean_text(content.pointer.as_str()),

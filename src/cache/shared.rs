@@ -19,7 +19,7 @@ const RENEWAL: Duration = Duration::from_millis(500);
 /// How often it is looked for another node's answer.
 const LOOK: Duration = Duration::from_millis(10);
 /// How often at most: longer than any call of a judge takes as configured by default.
-const MOST_LOOKS: u32 = 6_000;
+const MAX_LOOKS: u32 = 6_000;
 
 /// The answer that there is and for how many milliseconds more, or the lease, or word that another node has it.
 static CLAIM: LazyLock<Script> = LazyLock::new(|| {
@@ -81,7 +81,7 @@ impl SharedAnswers {
             lease: name("asking"),
             holder: uuid::Uuid::new_v4().simple().to_string(),
         };
-        for looked in 0..MOST_LOOKS {
+        for looked in 0..MAX_LOOKS {
             match self.claim(&question).await {
                 Ok(Claim::Stored(answer, age)) => {
                     let served = match looked {

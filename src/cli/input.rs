@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Context;
 
 /// More than this is no step, no trace and no text.
-const LARGEST: u64 = 256 * 1024 * 1024;
+const MAX_SIZE: u64 = 256 * 1024 * 1024;
 
 /// How an input is called in messages.
 pub(super) fn name(file: &Path) -> String {
@@ -24,9 +24,9 @@ pub(super) fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
         if stdin.is_terminal() {
             eprintln!("reading from standard input; end it with Ctrl-D, or name a file (see --help)");
         }
-        stdin.lock().take(LARGEST).read_to_end(&mut input)
+        stdin.lock().take(MAX_SIZE).read_to_end(&mut input)
     } else {
-        std::fs::File::open(file).and_then(|opened| opened.take(LARGEST).read_to_end(&mut input))
+        std::fs::File::open(file).and_then(|opened| opened.take(MAX_SIZE).read_to_end(&mut input))
     };
     done.with_context(|| format!("{}: cannot be read", name(file)))?;
     Ok(input)

@@ -288,7 +288,7 @@ fn touches_data(finding: &Finding, verdict: &Verdict) -> bool {
 }
 
 /// Bytes of the words of a finding that are shown.
-const MOST_WORDS: usize = 160;
+const MAX_WORDS: usize = 160;
 /// Fewer bytes are shown with as many around them.
 const FEW: usize = 24;
 
@@ -304,7 +304,7 @@ fn findings(verdict: &Verdict, step: &Step) {
         let place = super::printable(pointer.as_str());
         let words = match finding.words(step, if finding.span.len() < FEW { FEW } else { 0 }) {
             Some(_) if touches_data(finding, verdict) => format!(": {WITHHELD}"),
-            Some(words) if words.len() > MOST_WORDS => format!(": {}…", quoted(head(words, MOST_WORDS))),
+            Some(words) if words.len() > MAX_WORDS => format!(": {}…", quoted(head(words, MAX_WORDS))),
             Some(words) => format!(": {}", quoted(words)),
             None => String::new(),
         };

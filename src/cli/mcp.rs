@@ -156,9 +156,9 @@ fn difference(title: &str, tool: &PinnedTool) -> String {
 }
 
 fn shortened(text: &str) -> String {
-    const LONGEST: usize = 60;
-    if text.chars().count() <= LONGEST {
+    const MAX_LEN: usize = 60;
+    if text.chars().count() <= MAX_LEN {
         return text.to_owned();
     }
-    text.chars().take(LONGEST - 1).chain(['…']).collect()
+    text.chars().take(MAX_LEN - 1).chain(['…']).collect()
 }

@@ -14,7 +14,7 @@ use url::Url;
 
 use super::Ended;
 use super::alone::{Alone, Asked, Remember};
-use crate::gateway::{Bridge, Decider, LONGEST_LINE, Line, Lines, Pins, RemoteGuardian, Side};
+use crate::gateway::{Bridge, Decider, Line, Lines, MAX_LINE, Pins, RemoteGuardian, Side};
 
 /// Guard an MCP server: run it, or reach it, and stand between it and the client that calls this command.
 ///
@@ -217,7 +217,7 @@ fn next_line(source: &mut impl BufRead) -> std::io::Result<Option<Line>> {
         some = true;
         let end = memchr::memchr(b'\n', buffer);
         let piece = buffer.get(..end.unwrap_or(buffer.len())).unwrap_or_default();
-        too_long |= line.len() + piece.len() > LONGEST_LINE;
+        too_long |= line.len() + piece.len() > MAX_LINE;
         if too_long {
             line = Vec::new();
         } else {

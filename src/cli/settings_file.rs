@@ -9,7 +9,7 @@ use similar::TextDiff;
 use super::output::say;
 
 /// Larger settings are none.
-const LARGEST: u64 = 64 * 1024 * 1024;
+const MAX_SIZE: u64 = 64 * 1024 * 1024;
 
 /// The text of a file; `None` where there is none.
 pub(super) fn read(file: &Path) -> anyhow::Result<Option<String>> {
@@ -18,7 +18,7 @@ pub(super) fn read(file: &Path) -> anyhow::Result<Option<String>> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error).with_context(told),
         Ok(metadata) => anyhow::ensure!(
-            metadata.len() <= LARGEST,
+            metadata.len() <= MAX_SIZE,
             "{}: it is larger than settings are",
             file.display()
         ),

@@ -31,7 +31,7 @@ pub(super) struct Arguments {
 type Found = (Vec<u8>, KeptRecord);
 
 /// Findings that are shown.
-const MOST_FINDINGS: usize = 12;
+const MAX_FINDINGS: usize = 12;
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     anyhow::ensure!(
@@ -168,7 +168,7 @@ fn line(name: &str, text: &str) {
 
 /// What was seen, in its words.
 fn findings(record: &KeptRecord) {
-    for finding in record.findings.iter().take(MOST_FINDINGS) {
+    for finding in record.findings.iter().take(MAX_FINDINGS) {
         let place = if finding.pointer.is_empty() {
             "the step"
         } else {
@@ -190,12 +190,12 @@ fn findings(record: &KeptRecord) {
         };
         line("", &words);
     }
-    if record.findings.len() > MOST_FINDINGS {
+    if record.findings.len() > MAX_FINDINGS {
         line(
             "",
             &format!(
                 "and {} more findings (--json shows all)",
-                record.findings.len() - MOST_FINDINGS
+                record.findings.len() - MAX_FINDINGS
             ),
         );
     }

@@ -30,8 +30,8 @@ impl ApiKey {
         if let Some(name) = text.strip_prefix("env:") {
             let key = variable(named(name)?).ok_or_else(|| not_set(name))?;
             let key = key.trim();
-            if key.len() < SHORTEST {
-                return Err(format!("the key in `{name}` is shorter than {SHORTEST} characters"));
+            if key.len() < MIN_LEN {
+                return Err(format!("the key in `{name}` is shorter than {MIN_LEN} characters"));
             }
             return Ok(Self::of(key));
         }
@@ -86,7 +86,7 @@ pub(super) fn not_set(name: &str) -> String {
 }
 
 /// Shorter keys can be guessed.
-const SHORTEST: usize = 16;
+const MIN_LEN: usize = 16;
 
 /// Whether a hash is that of nothing, of blanks, or of a variable that was not there.
 fn is_of_no_key(digest: &[u8; 32]) -> bool {

@@ -42,7 +42,7 @@ struct QuestionId {
 /// Hexadecimal digits of a seed, and of a digest.
 const DIGITS: usize = 32;
 /// More questions than any judge asks about one step: two readings of eight parts, each asked again.
-const MOST_QUESTIONS: usize = 32;
+const MAX_QUESTIONS: usize = 32;
 
 impl QuestionId {
     fn parse(text: &str) -> Option<Self> {
@@ -55,7 +55,7 @@ impl QuestionId {
         let digest = parts.next().filter(hexadecimal)?;
         let number = match parts.next() {
             None => 1,
-            Some(number) => number.parse().ok().filter(|n| (2..=MOST_QUESTIONS).contains(n))?,
+            Some(number) => number.parse().ok().filter(|n| (2..=MAX_QUESTIONS).contains(n))?,
         };
         parts.next().is_none().then(|| Self {
             case: case.to_owned(),

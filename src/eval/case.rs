@@ -40,18 +40,18 @@ pub struct Case {
     pub expected: Expected,
 }
 
-/// How much a case counts in every figure: over 0, at most [`Weight::MOST`]; 1 where nothing is said.
+/// How much a case counts in every figure: over 0, at most [`Weight::MAX`]; 1 where nothing is said.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Weight(f64);
 
 impl Weight {
     /// The largest weight.
-    pub const MOST: f64 = 1e6;
+    pub const MAX: f64 = 1e6;
 
     /// A weight; `None` where it is not over 0, or too large.
     pub fn new(weight: f64) -> Option<Self> {
-        (weight > 0.0 && weight <= Self::MOST).then_some(Self(weight))
+        (weight > 0.0 && weight <= Self::MAX).then_some(Self(weight))
     }
 
     /// The number.
@@ -75,7 +75,7 @@ impl TryFrom<f64> for Weight {
     type Error = String;
 
     fn try_from(weight: f64) -> Result<Self, String> {
-        Self::new(weight).ok_or_else(|| format!("expected a weight over 0, at most {}, found {weight}", Self::MOST))
+        Self::new(weight).ok_or_else(|| format!("expected a weight over 0, at most {}, found {weight}", Self::MAX))
     }
 }
 
@@ -203,7 +203,7 @@ struct PartsOfExpected<'a> {
 }
 
 /// The longest id, in bytes.
-const LONGEST_ID: usize = 256;
+const MAX_ID: usize = 256;
 
 /// The keys that nobody knows, over all parts of a labelled step.
 fn unread(line: &str) -> Result<Vec<String>, Wrong> {
@@ -240,9 +240,9 @@ pub(super) fn parse(line: &str, suite: &str, place: &str) -> Result<Case, Wrong>
         .map(|key| format!("`{key}` is no key of a labelled step"))
         .collect();
     let raw: CaseFile = wrong::parse(line, "a labelled step, one JSON object a line")?;
-    if raw.id.is_empty() || raw.id.len() > LONGEST_ID || raw.id.chars().any(char::is_control) {
+    if raw.id.is_empty() || raw.id.len() > MAX_ID || raw.id.chars().any(char::is_control) {
         let found = raw.id.len();
-        let why = format!("expected 1 to {LONGEST_ID} bytes without control characters, found {found} bytes");
+        let why = format!("expected 1 to {MAX_ID} bytes without control characters, found {found} bytes");
         return Err(Wrong::at("/id", why));
     }
     readable(&raw.request)?;

@@ -12,7 +12,7 @@ use crate::local::auroc;
 /// Bins of a reliability curve.
 const BINS: usize = 10;
 /// The most points of a curve that are kept to be drawn.
-const MOST_POINTS: usize = 200;
+const MAX_POINTS: usize = 200;
 
 /// What probabilities of harm are worth on labelled steps.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -136,9 +136,9 @@ impl Curve {
     }
 }
 
-/// At most [`MOST_POINTS`] of the points, the first and the last among them.
+/// At most [`MAX_POINTS`] of the points, the first and the last among them.
 fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    let every = points.len().div_ceil(MOST_POINTS).max(1);
+    let every = points.len().div_ceil(MAX_POINTS).max(1);
     let last = points.len().saturating_sub(1);
     let kept = points
         .iter()

@@ -10,9 +10,9 @@ use serde_json::value::RawValue;
 use crate::wire;
 
 /// The most earlier requests of one labelled step.
-const MOST_ENTRIES: usize = 1_000;
+const MAX_ENTRIES: usize = 1_000;
 /// The most bytes of all earlier requests of one labelled step, references resolved.
-const MOST_BYTES: usize = 16 * 1024 * 1024;
+const MAX_BYTES: usize = 16 * 1024 * 1024;
 
 /// The agent of the labelled step itself.
 const OF_REQUEST: &str = "#/request/params/context/agent";
@@ -44,9 +44,9 @@ struct Reference {
 
 /// The earlier requests, resolved and checked to be steps. A message names the entry.
 pub(super) fn resolve(request: &RawValue, history: &[Box<RawValue>]) -> Result<Vec<String>, String> {
-    if history.len() > MOST_ENTRIES {
+    if history.len() > MAX_ENTRIES {
         return Err(format!(
-            "`history`: expected at most {MOST_ENTRIES} entries, found {}",
+            "`history`: expected at most {MAX_ENTRIES} entries, found {}",
             history.len()
         ));
     }
@@ -56,8 +56,8 @@ pub(super) fn resolve(request: &RawValue, history: &[Box<RawValue>]) -> Result<V
         let wrong = |why: String| format!("`history[{index}]`: {why}");
         let text = resolve_entry(entry.get(), request.get(), &resolved).map_err(wrong)?;
         bytes += text.len();
-        if bytes > MOST_BYTES {
-            return Err(wrong(format!("more than {MOST_BYTES} bytes of history")));
+        if bytes > MAX_BYTES {
+            return Err(wrong(format!("more than {MAX_BYTES} bytes of history")));
         }
         wire::decode_step(text.as_bytes(), &limits()).map_err(|error| wrong(error.message))?;
         resolved.push(text);
@@ -68,7 +68,7 @@ pub(super) fn resolve(request: &RawValue, history: &[Box<RawValue>]) -> Result<V
 /// What an earlier request may be: as large as a history may be.
 pub(super) fn limits() -> wire::Limits {
     wire::Limits {
-        max_body_bytes: MOST_BYTES,
+        max_body_bytes: MAX_BYTES,
         ..wire::Limits::default()
     }
 }
@@ -199,7 +199,7 @@ mod tests {
         )
         .unwrap_err();
         assert!(error.starts_with("`history[0]`: "), "{error}");
-        let many = vec![json!({}); MOST_ENTRIES + 1];
+        let many = vec![json!({}); MAX_ENTRIES + 1];
         assert!(
             resolved(&json!({}), &many)
                 .unwrap_err()

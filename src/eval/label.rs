@@ -49,7 +49,7 @@ pub struct Reading {
 /// Confidences that ask for another look.
 const UNSURE: &[&str] = &["low", "disputed"];
 /// Earlier steps that are shown, and characters of each text.
-const MOST: (usize, usize) = (12, 2_000);
+const MAX: (usize, usize) = (12, 2_000);
 
 /// Every open step of these lines; and lines that are message logs, whose steps cannot be labelled one by one.
 pub fn open_steps(lines: &[String]) -> (Vec<Open>, usize) {
@@ -95,12 +95,7 @@ pub fn reading(line: &str, step: Option<usize>) -> Reading {
         (Some(at), Some(steps)) => Reading {
             id: format!("{}, step {}", text("/id"), at + 1),
             instructions: text("/agent/instructions"),
-            before: steps
-                .iter()
-                .take(at)
-                .skip(at.saturating_sub(MOST.0))
-                .map(said)
-                .collect(),
+            before: steps.iter().take(at).skip(at.saturating_sub(MAX.0)).map(said).collect(),
             step: steps.get(at).map(said).unwrap_or_default(),
             was: steps.get(at).and_then(|step| was(step, "label", "why")),
         },
@@ -111,10 +106,10 @@ pub fn reading(line: &str, step: Option<usize>) -> Reading {
                 instructions: text("/request/params/context/agent/instructions"),
                 before: before
                     .iter()
-                    .skip(before.len().saturating_sub(MOST.0))
-                    .filter_map(|one| shown::said(one, MOST.1))
+                    .skip(before.len().saturating_sub(MAX.0))
+                    .filter_map(|one| shown::said(one, MAX.1))
                     .collect(),
-                step: shown::said(&request, MOST.1).unwrap_or_default(),
+                step: shown::said(&request, MAX.1).unwrap_or_default(),
                 was: value
                     .get("expected")
                     .and_then(|expected| was(expected, "decision", "note")),
@@ -148,7 +143,7 @@ fn said(step: &Value) -> (String, String) {
         other => other.to_string(),
     });
     let parts: Vec<String> = parts.collect();
-    (who.trim().to_owned(), shown::cut(&parts.join(" · "), MOST.1))
+    (who.trim().to_owned(), shown::cut(&parts.join(" · "), MAX.1))
 }
 
 /// The objects of a line that hold labels.

@@ -12,7 +12,7 @@ use super::{Case, Span, Weight};
 use crate::model::{Decision, OrganisationId, Source, Step, Verdict};
 
 /// Characters of a reasoning that are kept.
-const MOST_REASONING: usize = 1_200;
+const MAX_REASONING: usize = 1_200;
 
 /// What came of a case.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -160,7 +160,7 @@ impl Outcome {
             verdict_source: verdict.source.as_str().to_owned(),
             confidence: verdict.confidence,
             probability: verdict.local.as_ref().map(|local| local.probability),
-            reasoning: cut(&verdict.reasoning, MOST_REASONING),
+            reasoning: cut(&verdict.reasoning, MAX_REASONING),
             rules,
             model: verdict.model.clone(),
             tokens: verdict.judging.as_ref().map_or(0, |judging| judging.tokens),

@@ -16,9 +16,9 @@ use super::{Case, History, Outcome, outcome};
 use crate::model::{Caller, Decision, Step};
 
 /// The longest that one answer may take.
-const LONGEST: Duration = Duration::from_secs(120);
+const MAX_LEN: Duration = Duration::from_secs(120);
 /// The largest answer.
-const LARGEST: usize = 32 * 1024 * 1024;
+const MAX_SIZE: usize = 32 * 1024 * 1024;
 
 /// A running guardian.
 pub struct Remote {
@@ -58,7 +58,7 @@ impl Remote {
         Ok(Self {
             url: url.to_owned(),
             key,
-            http: reqwest::Client::builder().timeout(LONGEST).build()?,
+            http: reqwest::Client::builder().timeout(MAX_LEN).build()?,
             run: uuid::Uuid::new_v4().simple().to_string(),
         })
     }
@@ -113,8 +113,8 @@ impl Remote {
         let mut body = Vec::new();
         while let Some(chunk) = answered.chunk().await.map_err(unreachable)? {
             body.extend_from_slice(&chunk);
-            if body.len() > LARGEST {
-                return Err(format!("the answer is larger than {LARGEST} bytes"));
+            if body.len() > MAX_SIZE {
+                return Err(format!("the answer is larger than {MAX_SIZE} bytes"));
             }
         }
         let answer: Answer =

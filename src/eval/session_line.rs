@@ -16,7 +16,7 @@ use super::case::Weight;
 use super::wrong::{self, Wrong};
 
 /// The most steps of one session.
-pub(super) const MOST_STEPS: usize = 400;
+pub(super) const MAX_STEPS: usize = 400;
 
 /// A session as it stands in a suite.
 #[derive(Deserialize)]
@@ -120,8 +120,8 @@ pub(super) struct Records {
 /// What was expected in which step.
 pub(super) fn read(line: &str, suite: &str) -> Result<Records, Wrong> {
     let session: SessionFile = wrong::parse(line, "a labelled session, one JSON object a line")?;
-    if session.steps.is_empty() || session.steps.len() > MOST_STEPS {
-        let why = format!("expected 1 to {MOST_STEPS} steps, found {}", session.steps.len());
+    if session.steps.is_empty() || session.steps.len() > MAX_STEPS {
+        let why = format!("expected 1 to {MAX_STEPS} steps, found {}", session.steps.len());
         return Err(Wrong::at("/steps", why));
     }
     let source = session.source.clone().unwrap_or_else(|| suite.to_owned());

@@ -12,13 +12,13 @@ use crate::model::{Content, Place, Step, Verdict};
 use crate::wire;
 
 /// Texts of a step that are shown.
-const MOST_TEXTS: usize = 8;
+const MAX_TEXTS: usize = 8;
 /// Characters of one text that are shown.
-const MOST_CHARACTERS: usize = 1_600;
+const MAX_CHARACTERS: usize = 1_600;
 /// Characters that are shown before the first mark of a text that is too long.
 const BEFORE_MARK: usize = 300;
 /// Earlier steps that are shown, and characters of each.
-const MOST_EARLIER: (usize, usize) = (6, 240);
+const MAX_EARLIER: (usize, usize) = (6, 240);
 
 /// A wrong case, for a reader.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -88,14 +88,14 @@ impl Shown {
             .collect();
         // Where there are many, those with marks tell more.
         texts.sort_by_key(|(marked, _)| !marked);
-        let skipped = case.history.len().saturating_sub(MOST_EARLIER.0);
+        let skipped = case.history.len().saturating_sub(MAX_EARLIER.0);
         Self {
-            texts: texts.into_iter().take(MOST_TEXTS).map(|(_, passage)| passage).collect(),
+            texts: texts.into_iter().take(MAX_TEXTS).map(|(_, passage)| passage).collect(),
             before: case
                 .history
                 .iter()
                 .skip(skipped)
-                .filter_map(|earlier| said(earlier, MOST_EARLIER.1))
+                .filter_map(|earlier| said(earlier, MAX_EARLIER.1))
                 .collect(),
         }
     }
@@ -148,14 +148,14 @@ fn passage(content: &Content, marks: &[Mark]) -> (bool, Passage) {
         .map(|mark| mark.bytes.start);
     let first = first.min().or_else(|| marks.iter().map(|mark| mark.bytes.start).min());
     let from = match first {
-        Some(first) if text.chars().count() > MOST_CHARACTERS => back(text, first, BEFORE_MARK),
+        Some(first) if text.chars().count() > MAX_CHARACTERS => back(text, first, BEFORE_MARK),
         Some(_) | None => 0,
     };
     let shown = text.get(from..).unwrap_or_default();
     let to = from
         + shown
             .char_indices()
-            .nth(MOST_CHARACTERS)
+            .nth(MAX_CHARACTERS)
             .map_or(shown.len(), |(at, _)| at);
 
     let mut ends: Vec<usize> = marks

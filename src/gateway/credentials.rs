@@ -71,7 +71,7 @@ const UNSAID_LIFETIME: Duration = Duration::from_secs(300);
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// Who could not be given a token is not asked again for so long.
 const AFTER_FAILURE: Duration = Duration::from_secs(5);
-const MOST_BYTES: usize = 64 * 1024;
+const MAX_BYTES: usize = 64 * 1024;
 
 impl Credentials {
     pub(super) fn new(http: reqwest::Client, shown: ClientCredentials) -> Self {
@@ -140,7 +140,7 @@ impl Credentials {
             .filter(|response| response.status() == StatusCode::OK)?;
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.ok()? {
-            if body.len() + chunk.len() > MOST_BYTES {
+            if body.len() + chunk.len() > MAX_BYTES {
                 return None;
             }
             body.extend_from_slice(&chunk);

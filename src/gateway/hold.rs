@@ -56,9 +56,9 @@ pub(super) trait Dialect: Send {
 const OVERLAP_BYTES: usize = 256;
 const WINDOW_BYTES: usize = 1_024;
 /// Running texts whose ends are remembered.
-const MOST_LANES: usize = 64;
+const MAX_LANES: usize = 64;
 /// Events that are held at most, however small.
-const MOST_HELD: usize = 4_096;
+const MAX_HELD: usize = 4_096;
 
 /// What of a stream is held.
 pub(super) struct Hold<'r, D> {
@@ -90,7 +90,7 @@ struct Held {
 type Last = Vec<Event>;
 
 /// Identifiers of one stream that are remembered.
-const MOST_SEEN: usize = 1_024;
+const MAX_SEEN: usize = 1_024;
 
 impl<'r, D: Dialect> Hold<'r, D> {
     pub(super) fn new(route: &'r Route, dialect: D) -> Self {
@@ -178,10 +178,10 @@ impl<'r, D: Dialect> Hold<'r, D> {
     }
 
     fn see(&mut self, identifiers: Vec<Digest>) {
-        if self.seen.len() + identifiers.len() > MOST_SEEN {
+        if self.seen.len() + identifiers.len() > MAX_SEEN {
             self.seen.clear();
         }
-        self.seen.extend(identifiers.into_iter().take(MOST_SEEN));
+        self.seen.extend(identifiers.into_iter().take(MAX_SEEN));
     }
 
     fn denied(&mut self, denial: &Denial) -> Last {
@@ -243,7 +243,7 @@ impl<'r, D: Dialect> Hold<'r, D> {
 
     fn remember_ends(&mut self, value: &mut Json) {
         for (lane, text) in self.dialect.texts(value) {
-            if self.ends.len() >= MOST_LANES && !self.ends.contains_key(&lane) {
+            if self.ends.len() >= MAX_LANES && !self.ends.contains_key(&lane) {
                 self.ends.pop_first();
             }
             let end = self.ends.entry(lane).or_default();
@@ -312,7 +312,7 @@ impl<D: Dialect + Sync> Follow for Hold<'_, D> {
             StreamMode::Hold => self.route.settings.hold_bytes,
         };
         self.held_size += size;
-        if completes || self.held_size >= most || self.held.len() >= MOST_HELD {
+        if completes || self.held_size >= most || self.held.len() >= MAX_HELD {
             self.release().await
         } else {
             Ok(Vec::new())

@@ -12,12 +12,12 @@ use super::judged_units::Digest;
 #[derive(Clone)]
 pub(super) struct Kept(Cache<Digest, Arc<dyn Any + Send + Sync>>);
 
-const MOST: u64 = 4_096;
+const MAX: u64 = 4_096;
 const KEPT_FOR: Duration = Duration::from_secs(6 * 60 * 60);
 
 impl Default for Kept {
     fn default() -> Self {
-        Self(Cache::builder().max_capacity(MOST).time_to_idle(KEPT_FOR).build())
+        Self(Cache::builder().max_capacity(MAX).time_to_idle(KEPT_FOR).build())
     }
 }
 

@@ -81,7 +81,7 @@ pub use addresses::Callable;
 pub use credentials::ClientCredentials;
 pub use error::GatewayError;
 pub use listen::{Gateways, Own, Reload, Renewed};
-pub use mcp::{Bridge, Decider, Known, LONGEST_LINE, Line, Lines, PinnedTool, Pins, PinsError, Side, Standing};
+pub use mcp::{Bridge, Decider, Known, Line, Lines, MAX_LINE, PinnedTool, Pins, PinsError, Side, Standing};
 pub use probe::probe;
 pub use protocols::PROTOCOLS;
 pub use settings::{ClientAuth, DenyStyle, Direction, Listen, OnDeny, Protocol, RemoteGuardian, Settings, StreamMode};

@@ -12,7 +12,7 @@ impl Query {
         let pairs = url::form_urlencoded::parse(text.unwrap_or_default().as_bytes());
         let mut read: Vec<(String, String)> = Vec::new();
         for (name, value) in pairs.into_owned() {
-            if read.len() >= MOST || read.iter().any(|(known, _)| *known == name) {
+            if read.len() >= MAX || read.iter().any(|(known, _)| *known == name) {
                 return None;
             }
             read.push((name, value));
@@ -54,7 +54,7 @@ impl Query {
 }
 
 /// More pairs than this are refused.
-const MOST: usize = 64;
+const MAX: usize = 64;
 
 #[cfg(test)]
 mod tests {

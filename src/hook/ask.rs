@@ -16,7 +16,7 @@ use crate::pipeline::{Guardian, Recorded};
 use crate::wire::{self, code};
 
 /// The largest answer that is read, in bytes: a modified request is not much larger than the request.
-const LARGEST_ANSWER: usize = 32 * 1024 * 1024;
+const MAX_ANSWER: usize = 32 * 1024 * 1024;
 
 /// A server that is asked.
 #[derive(Clone, Debug)]
@@ -132,7 +132,7 @@ impl Server {
         let mut body = Vec::new();
         let broken = |_| unavailable("the answer broke off");
         while let Some(chunk) = response.chunk().await.map_err(broken)? {
-            if body.len() + chunk.len() > LARGEST_ANSWER {
+            if body.len() + chunk.len() > MAX_ANSWER {
                 return Err(Unanswered::Refused("its answer is too large".to_owned()));
             }
             body.extend_from_slice(&chunk);

@@ -24,11 +24,11 @@ pub use error::AnswerError;
 use thoughts::after_thoughts;
 
 /// The longest reply that is looked at.
-const MOST_BYTES: usize = 64 * 1024;
+const MAX_BYTES: usize = 64 * 1024;
 /// The most places where an object is looked for.
-const MOST_CANDIDATES: usize = 64;
+const MAX_CANDIDATES: usize = 64;
 /// The most edits, and the most reason codes.
-const MOST_ITEMS: usize = 64;
+const MAX_ITEMS: usize = 64;
 
 /// An answer as the judge gave it: complete and well-typed, not yet weighed.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,7 +84,7 @@ type Object<'a> = [(std::borrow::Cow<'a, str>, JsonValue<'a>)];
 /// An [`AnswerError`] when there is not exactly one, or when it is not what the schema says. Fields beyond the schema
 /// are passed over.
 pub fn read(reply: &str, canary: &str) -> Result<Answer, AnswerError> {
-    if reply.len() > MOST_BYTES {
+    if reply.len() > MAX_BYTES {
         return Err(AnswerError::TooLong);
     }
     find(reply, canary).or_else(|flaw| match denies_in_any_form(reply, canary) {
@@ -196,7 +196,7 @@ impl Search {
         let mut rest = text;
         while let Some(start) = rest.find('{') {
             let (_, from) = rest.split_at_checked(start).unwrap_or_default();
-            if self.whole + self.broken >= MOST_CANDIDATES {
+            if self.whole + self.broken >= MAX_CANDIDATES {
                 return Err(AnswerError::BrokenJson);
             }
             let mut parser = Jiter::new(from.as_bytes());
@@ -324,7 +324,7 @@ fn named<T>(object: &Object<'_>, name: &'static str, from_name: fn(&str) -> Opti
 
 fn list<'a, 'j>(object: &'a Object<'j>, name: &'static str) -> Result<&'a [JsonValue<'j>], AnswerError> {
     match field(object, name)? {
-        JsonValue::Array(items) if items.len() > MOST_ITEMS => Err(AnswerError::TooManyItems(name)),
+        JsonValue::Array(items) if items.len() > MAX_ITEMS => Err(AnswerError::TooManyItems(name)),
         JsonValue::Array(items) => Ok(items),
         _ => Err(AnswerError::WrongType(name)),
     }

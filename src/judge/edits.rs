@@ -28,7 +28,7 @@ use crate::prompt::as_written;
 /// What stands in the place of a passage that was taken out.
 pub(super) const REMOVED: &str = "[removed]";
 /// The most occurrences that are taken out, over all edits.
-const MOST_SPANS: usize = 1_000;
+const MAX_SPANS: usize = 1_000;
 
 /// Why edits are refused. It quotes neither content nor answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -159,7 +159,7 @@ impl Bounds<'_> {
         if spans.is_empty() {
             return Err(EditRefusal::NotFound);
         }
-        if edits.len() + spans.len() > MOST_SPANS {
+        if edits.len() + spans.len() > MAX_SPANS {
             return Err(EditRefusal::TooLong);
         }
         if replace == find {
@@ -250,7 +250,7 @@ fn is_inside_word(text: &str, span: &Range<usize>) -> bool {
 
 fn occurrences(text: &str, find: &str) -> Vec<Range<usize>> {
     text.match_indices(find)
-        .take(MOST_SPANS + 1)
+        .take(MAX_SPANS + 1)
         .map(|(start, found)| start..start + found.len())
         .collect()
 }

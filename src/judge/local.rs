@@ -151,18 +151,18 @@ fn reasons(groups: &[Group<'_>]) -> Vec<ReasonCode> {
 
 /// For the record: the rules, what they add up to, and against what.
 fn reasoning(groups: &[Group<'_>], score: f64, rules: &LocalJudgeRules) -> String {
-    const MOST_RULES: usize = 12;
+    const MAX_RULES: usize = 12;
     let names: BTreeSet<&str> = groups.iter().flat_map(|group| group.rules.iter().copied()).collect();
     if names.is_empty() {
         return "Decided by rules: no evidence was found.".to_owned();
     }
-    let more = match names.len().saturating_sub(MOST_RULES) {
+    let more = match names.len().saturating_sub(MAX_RULES) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
     format!(
         "Decided by rules: the evidence of {}{more} adds up to {score:.2}; a deny takes {:.2}.",
-        names.into_iter().take(MOST_RULES).collect::<Vec<_>>().join(", "),
+        names.into_iter().take(MAX_RULES).collect::<Vec<_>>().join(", "),
         rules.deny_at
     )
 }

@@ -9,13 +9,13 @@ use crate::policy::LongTexts;
 use crate::prompt::Part;
 
 /// Calls about one step at most. What does not fit into so many parts is chosen within each.
-const MOST_PARTS: usize = 8;
+const MAX_PARTS: usize = 8;
 
 /// What one model makes of a case: in one call, or in one for each part of its long texts where the policy wants that.
 pub(super) async fn ask(model: &AskedModel, case: Case<'_>, manner: Manner<'_>) -> Result<Judged, JudgeFailure> {
     let parts = match case.policy.judge.long_texts {
         LongTexts::Chosen => 1,
-        LongTexts::Chunks => model.parts(case, manner)?.min(MOST_PARTS),
+        LongTexts::Chunks => model.parts(case, manner)?.min(MAX_PARTS),
     };
     if parts <= 1 {
         return model.ask(case, manner).await;

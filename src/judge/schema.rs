@@ -66,7 +66,7 @@ pub(super) struct Schemas {
 }
 
 /// Lists of own codes that are kept; beyond them, schemas are made anew.
-const MOST_KEPT: usize = 1_024;
+const MAX_KEPT: usize = 1_024;
 
 /// A schema with its name.
 pub(super) struct OwnedSchema {
@@ -113,7 +113,7 @@ impl Schemas {
             return Ok(Arc::clone(schema));
         }
         let schema = Arc::new(OwnedSchema::with(codes)?);
-        if kept.len() >= MOST_KEPT {
+        if kept.len() >= MAX_KEPT {
             kept.clear();
         }
         kept.insert(key, Arc::clone(&schema));
@@ -203,9 +203,9 @@ mod tests {
         assert_eq!(codes.len(), ReasonCode::all().count() + 2);
         assert!(codes.ends_with(&["org.a".into(), "org.b".into()]));
         assert!(Arc::ptr_eq(&two, &schemas.with(&own(&["org.a", "org.b"])).unwrap()));
-        for n in 0..2 * MOST_KEPT {
+        for n in 0..2 * MAX_KEPT {
             schemas.with(&own(&[format!("org.{n}").as_str()])).unwrap();
         }
-        assert!(schemas.own.lock().unwrap().len() <= MOST_KEPT);
+        assert!(schemas.own.lock().unwrap().len() <= MAX_KEPT);
     }
 }

@@ -14,15 +14,15 @@ use crate::model::{Decision, Finding, Origin, ReasonCode, Step};
 use crate::text::characters::is_invisible;
 
 /// The longest message, in characters.
-pub(super) const LONGEST_MESSAGE: usize = 300;
+pub(super) const MAX_MESSAGE: usize = 300;
 /// The longest reasoning, in characters.
-pub(super) const LONGEST_REASONING: usize = 4_000;
+pub(super) const MAX_REASONING: usize = 4_000;
 /// A quotation of this many characters is an echo.
 const ECHO: usize = 32;
 /// Shorter texts than this are not masked as secrets: they would blot out ordinary words.
-const SHORTEST_SECRET: usize = 6;
+const MIN_SECRET: usize = 6;
 /// The most secrets that are looked for.
-const MOST_SECRETS: usize = 256;
+const MAX_SECRETS: usize = 256;
 
 /// The sentence for the agent and its user. A stock sentence stands in where the judge's own cannot be passed on.
 pub(super) fn message(
@@ -35,7 +35,7 @@ pub(super) fn message(
     let line = plain(text).split_whitespace().collect::<Vec<_>>().join(" ");
     let line = without_links(&without_secrets(line, step, findings));
     // Shortened first: the search for echoes then has little to do, however long the judge talks.
-    let line = shortened(&line, LONGEST_MESSAGE);
+    let line = shortened(&line, MAX_MESSAGE);
     // What users wrote they may read again; everybody else's words could be an attack on whoever reads the message.
     if line.is_empty() || !quotations(&line, step, |origin| origin != Origin::User).is_empty() {
         return stock_message(decision, reasons);
@@ -47,12 +47,12 @@ pub(super) fn message(
 /// quotations of the outside world, which could carry its instructions on, are left out.
 pub(super) fn reasoning(text: &str, step: &Step, findings: &[Finding]) -> String {
     let text = without_secrets(plain(text).trim().to_owned(), step, findings);
-    let text = shortened(&text, LONGEST_REASONING);
+    let text = shortened(&text, MAX_REASONING);
     let text = without(&text, &quotations(&text, step, Origin::is_external)).replace("://", "[://]");
     if text.is_empty() {
         return "The judge gave no reasoning.".to_owned();
     }
-    shortened(&text, LONGEST_REASONING)
+    shortened(&text, MAX_REASONING)
 }
 
 /// Without control characters other than line breaks, terminal sequences and invisible characters.
@@ -99,8 +99,8 @@ fn without_secrets(text: String, step: &Step, findings: &[Finding]) -> String {
         .iter()
         .filter(|finding| finding.reason.is_data())
         .filter_map(|finding| Some((raw(step, finding)?, &finding.reason)))
-        .filter(|(secret, _)| secret.len() >= SHORTEST_SECRET && secret.len() <= text.len())
-        .take(MOST_SECRETS)
+        .filter(|(secret, _)| secret.len() >= MIN_SECRET && secret.len() <= text.len())
+        .take(MAX_SECRETS)
         .collect();
     // Longer ones first: a secret may hold another.
     secrets.sort_by_key(|(secret, _)| std::cmp::Reverse(secret.len()));
@@ -257,7 +257,7 @@ mod tests {
         assert_eq!(said("bell\u{7} and null\u{0}"), "bell and null");
         assert_eq!(said(" \u{200b}\n"), STOCK);
         let long = said(&"word ".repeat(1_000));
-        assert!(long.chars().count() <= LONGEST_MESSAGE && long.ends_with('…'));
+        assert!(long.chars().count() <= MAX_MESSAGE && long.ends_with('…'));
     }
 
     #[test]
@@ -321,10 +321,7 @@ mod tests {
         let step = step(Kind::ToolResult, &[]);
         assert_eq!(reasoning("a\r\nb\u{1b}[2J", &step, &[]), "a \nb");
         assert_eq!(reasoning(" ", &step, &[]), "The judge gave no reasoning.");
-        assert_eq!(
-            reasoning(&"ä".repeat(9_000), &step, &[]).chars().count(),
-            LONGEST_REASONING
-        );
+        assert_eq!(reasoning(&"ä".repeat(9_000), &step, &[]).chars().count(), MAX_REASONING);
     }
 
     #[test]
@@ -349,7 +346,7 @@ mod tests {
         fn whatever_a_judge_says_comes_out_clean(text in proptest::collection::vec(any::<char>(), 0..200)) {
             let text: String = text.into_iter().collect();
             let message = said(&text);
-            prop_assert!(!message.is_empty() && message.chars().count() <= LONGEST_MESSAGE);
+            prop_assert!(!message.is_empty() && message.chars().count() <= MAX_MESSAGE);
             prop_assert!(!message.chars().any(|c| c.is_control() || is_invisible(c)));
             prop_assert!(!message.contains("://"));
         }

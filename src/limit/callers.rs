@@ -9,7 +9,7 @@ use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use crate::model::Caller;
 
 /// Callers that one meter knows at a time. Beyond it, callers at rest are forgotten (their allowance is full anyway).
-const MOST_CALLERS: usize = 100_000;
+const MAX_CALLERS: usize = 100_000;
 
 pub(super) struct Meter {
     per_minute: NonZeroU32,
@@ -28,7 +28,7 @@ impl Meter {
 
     /// Counts so many, but no more than fit; when they are not left, how long until they are.
     pub(super) fn count(&self, caller: &Caller, many: NonZeroU32) -> Result<(), Duration> {
-        if self.limiter.len() >= MOST_CALLERS {
+        if self.limiter.len() >= MAX_CALLERS {
             self.limiter.retain_recent();
         }
         let many = many.min(self.per_minute);

@@ -16,7 +16,7 @@ use crate::telemetry::names;
 const MINUTE: f64 = 60.0;
 const DAY: u64 = 86_400;
 /// Organisations that have a label of their own in metrics. All others together are `other`.
-const MOST_LABELS: usize = 200;
+const MAX_LABELS: usize = 200;
 
 /// The accounts of organisations.
 pub(super) struct Ledger {
@@ -162,7 +162,7 @@ impl Accounts {
                 retry_after: Duration::from_secs(60),
             });
         }
-        let label = if self.labels < MOST_LABELS {
+        let label = if self.labels < MAX_LABELS {
             self.labels += 1;
             Label::Own
         } else {

@@ -250,7 +250,7 @@ fn told(counted: Counted) -> Counted {
 }
 
 /// The longest that it is ever worth waiting for room.
-pub const LONGEST_WAIT: Duration = Duration::from_secs(60);
+pub const MAX_WAIT: Duration = Duration::from_secs(60);
 
 /// Counts a step that a limit kept from going on as it should.
 pub fn count_reached(limit: Limit) {

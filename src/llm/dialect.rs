@@ -11,7 +11,7 @@
 //!
 //! - once: the next call begins with the settled one, as if nothing had happened;
 //! - [`SLIPS`] times in a row: calls begin with the looser one for a while ([`FIRST_WHILE`], doubling up to
-//!   [`LONGEST_WHILE`]), then one call tries the settled one again.
+//!   [`MAX_WHILE`]), then one call tries the settled one again.
 //!
 //! The same while is given to a looser dialect that was found only because an endpoint refused a request without a reason.
 
@@ -29,7 +29,7 @@ const ODD_REFUSALS: u32 = 5;
 /// For how long calls begin with the looser dialect at first.
 const FIRST_WHILE: Duration = Duration::from_secs(60);
 /// The longest that they do.
-const LONGEST_WHILE: Duration = Duration::from_secs(3600);
+const MAX_WHILE: Duration = Duration::from_secs(3600);
 
 /// How the reply is held to a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -207,7 +207,7 @@ impl Known {
             // What nobody gave a reason for is not worth asking for twice.
             if self.slips >= SLIPS || self.standing == Standing::Guess {
                 let lasts = self.detour.map_or(FIRST_WHILE, |detour| detour.lasts.saturating_mul(2));
-                let lasts = lasts.min(LONGEST_WHILE);
+                let lasts = lasts.min(MAX_WHILE);
                 self.detour = Some(Detour {
                     dialect: worked,
                     until: now + lasts,

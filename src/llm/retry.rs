@@ -19,11 +19,11 @@ use super::failure::{Failure, Retry as Again};
 use super::transport::Attempt;
 
 /// The most attempts of one call.
-const MOST_ATTEMPTS: u32 = 4;
+const MAX_ATTEMPTS: u32 = 4;
 /// The most attempts of one call while another endpoint could be asked instead.
-const MOST_ATTEMPTS_BEFORE_OTHERS: u32 = 2;
+const MAX_ATTEMPTS_BEFORE_OTHERS: u32 = 2;
 /// The longest pause while another endpoint could be asked instead.
-const LONGEST_PAUSE_BEFORE_OTHERS: Duration = Duration::from_millis(250);
+const MAX_PAUSE_BEFORE_OTHERS: Duration = Duration::from_millis(250);
 /// The pause after the first attempt; it doubles with each.
 const FIRST_PAUSE: Duration = Duration::from_millis(40);
 
@@ -92,15 +92,12 @@ where
 fn pause(failure: &Failure, attempts: u32, left: Duration, patience: Patience) -> Option<Duration> {
     let (asked, most) = match failure.retry() {
         Again::Never => return None,
-        Again::Once(asked) => (asked, MOST_ATTEMPTS_BEFORE_OTHERS),
-        Again::After(asked) => (asked, MOST_ATTEMPTS),
+        Again::Once(asked) => (asked, MAX_ATTEMPTS_BEFORE_OTHERS),
+        Again::After(asked) => (asked, MAX_ATTEMPTS),
     };
     let (most, longest) = match patience {
         Patience::ToTheEnd => (most, left),
-        Patience::OthersWait => (
-            most.min(MOST_ATTEMPTS_BEFORE_OTHERS),
-            left.min(LONGEST_PAUSE_BEFORE_OTHERS),
-        ),
+        Patience::OthersWait => (most.min(MAX_ATTEMPTS_BEFORE_OTHERS), left.min(MAX_PAUSE_BEFORE_OTHERS)),
     };
     if attempts >= most {
         return None;
@@ -175,12 +172,12 @@ mod tests {
     #[test]
     fn pauses_grow_and_attempts_end() {
         let left = Duration::from_secs(10);
-        for attempts in 1..MOST_ATTEMPTS {
+        for attempts in 1..MAX_ATTEMPTS {
             let longest = FIRST_PAUSE * (1 << (attempts - 1));
             let pause = pause(&Failure::Reset, attempts, left).unwrap();
             assert!(pause >= longest / 2 && pause <= longest, "{pause:?}");
         }
-        assert_eq!(pause(&Failure::Reset, MOST_ATTEMPTS, left), None);
+        assert_eq!(pause(&Failure::Reset, MAX_ATTEMPTS, left), None);
     }
 
     #[test]

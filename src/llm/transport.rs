@@ -21,12 +21,12 @@ use super::retry::retry_after;
 use super::settings::{Proxy, Settings, SettingsError};
 
 /// The longest that connecting may take, however long a call may.
-const LONGEST_CONNECT: Duration = Duration::from_secs(5);
+const MAX_CONNECT: Duration = Duration::from_secs(5);
 
 /// The most bytes of a reply, after decompression.
-const MOST_BYTES: usize = 1024 * 1024;
+const MAX_BYTES: usize = 1024 * 1024;
 /// The most bytes of an error body that are looked at.
-const MOST_ERROR_BYTES: usize = 64 * 1024;
+const MAX_ERROR_BYTES: usize = 64 * 1024;
 
 /// Sends requests with our own HTTP client.
 #[derive(Clone)]
@@ -40,7 +40,7 @@ impl Transport {
     /// Redirects are not followed: a request and its key go nowhere but where they were sent.
     pub(super) fn new(settings: &Settings) -> Result<Self, SettingsError> {
         let mut builder = Client::builder()
-            .connect_timeout(settings.timeout.min(LONGEST_CONNECT))
+            .connect_timeout(settings.timeout.min(MAX_CONNECT))
             .redirect(reqwest::redirect::Policy::none())
             .referer(false)
             .user_agent(concat!("aos-guardian/", env!("CARGO_PKG_VERSION")));
@@ -108,7 +108,7 @@ impl Service<HttpRequestFactory> for Transport {
 /// A successful response with its whole body, which is JSON.
 async fn whole(response: Response) -> Result<Response, Failure> {
     let streams = is_event_stream(response.headers());
-    let body = read(response, MOST_BYTES).await?;
+    let body = read(response, MAX_BYTES).await?;
     if streams || EVENTS.iter().any(|event| body.trim_ascii_start().starts_with(event)) {
         return Err(Failure::EventStream);
     }
@@ -162,7 +162,7 @@ async fn refused(status: StatusCode, response: Response) -> Failure {
         413 => return Failure::PromptTooLong,
         _ => {}
     }
-    let body = read(response, MOST_ERROR_BYTES).await.unwrap_or_default();
+    let body = read(response, MAX_ERROR_BYTES).await.unwrap_or_default();
     let json = serde_json::from_slice::<serde_json::Value>(&body).ok();
     // What is about the conversation comes first, whatever the status: whoever wrote a content can bring it about. So does
     // an answer under an error's status: a model has spoken.

@@ -6,7 +6,7 @@ use std::iter::Sum;
 use std::ops::Add;
 
 /// More tokens than this in one call are no count but a mistake.
-const MOST_TOKENS: u64 = 100_000_000;
+const MAX_TOKENS: u64 = 100_000_000;
 
 /// Tokens of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub enum Counted {
 impl Usage {
     /// The endpoint's count; `None` where it cannot be one.
     pub(super) fn reported(prompt_tokens: u64, completion_tokens: u64) -> Option<Self> {
-        let plausible = (1..=MOST_TOKENS).contains(&prompt_tokens) && completion_tokens <= MOST_TOKENS;
+        let plausible = (1..=MAX_TOKENS).contains(&prompt_tokens) && completion_tokens <= MAX_TOKENS;
         plausible.then_some(Self {
             prompt_tokens,
             completion_tokens,

@@ -31,12 +31,12 @@ pub(super) fn folded(text: &str) -> impl Iterator<Item = u8> {
 }
 
 /// The most groups of letters that are kept of a word.
-const MOST_GROUPS: usize = 8;
+const MAX_GROUPS: usize = 8;
 /// The shortest word that has groups, in letters.
-const SHORTEST_IN_GROUPS: usize = 4;
+const MIN_IN_GROUPS: usize = 4;
 
 /// Hashes of four letters in a row, zero where there are no more.
-pub(super) type Groups = [u32; MOST_GROUPS];
+pub(super) type Groups = [u32; MAX_GROUPS];
 
 /// The groups of four letters of a word, its beginning and its end counted as letters: what inflected, compounded and
 /// misspelt words have in common.
@@ -49,7 +49,7 @@ pub(super) fn groups(word: &str) -> Groups {
             c.to_lowercase().next().unwrap_or(c)
         }
     };
-    if word.chars().take(SHORTEST_IN_GROUPS).count() < SHORTEST_IN_GROUPS {
+    if word.chars().take(MIN_IN_GROUPS).count() < MIN_IN_GROUPS {
         return groups;
     }
     let letters = std::iter::once('^')

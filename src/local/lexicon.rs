@@ -59,11 +59,11 @@ impl Masks {
 }
 
 /// Words of the longest phrase.
-const LONGEST: usize = 4;
+const MAX_LEN: usize = 4;
 /// Bytes of what long words are known by.
 const BEGINNING: usize = 5;
 /// The shortest stem, in bytes.
-const SHORTEST_STEM: usize = 3;
+const MIN_STEM: usize = 3;
 
 /// A set of concepts: bit `n` is the concept of line `n`.
 pub(super) type Concepts = u64;
@@ -123,11 +123,11 @@ impl Lexicon {
             return;
         }
         let mut whole = None;
-        for (at, word) in said.iter().take(LONGEST).enumerate() {
+        for (at, word) in said.iter().take(MAX_LEN).enumerate() {
             let hash = whole.map_or(word.hash, |before| join(before, word.hash));
             whole = Some(hash);
             let entry = self.phrases.entry(hash).or_default();
-            if at + 1 == said.len().min(LONGEST) {
+            if at + 1 == said.len().min(MAX_LEN) {
                 entry.concepts |= bit;
             } else {
                 entry.goes_on = true;
@@ -149,7 +149,7 @@ impl Lexicon {
         let mut next = 1;
         while let Some(entry) = self.phrases.get(&hash) {
             known.concepts |= entry.concepts;
-            let Some(word) = words.get(next).filter(|_| entry.goes_on && next < LONGEST) else {
+            let Some(word) = words.get(next).filter(|_| entry.goes_on && next < MAX_LEN) else {
                 break;
             };
             hash = join(hash, word.hash);
@@ -174,7 +174,7 @@ impl Lexicon {
                 .maybe
                 .get((hash >> 6) as usize & 1023)
                 .is_some_and(|word| word & (1 << (hash & 63)) != 0);
-            if maybe && at + 1 >= SHORTEST_STEM {
+            if maybe && at + 1 >= MIN_STEM {
                 known.concepts |= self.stems.get(&hash).copied().unwrap_or_default();
             }
         }

@@ -1,7 +1,7 @@
 //! A model: quantised weights by hashed feature, calibration, thresholds, and what it was made of.
 //!
 //! A file begins with [`MAGIC`] and the length of its header; the header is JSON ([`Header`]), then come the weights, a byte
-//! each, and the set of known words ([`Vocabulary`]). A file of another format, of another list of concepts, or with more weights than [`MOST_BITS`] says, is refused.
+//! each, and the set of known words ([`Vocabulary`]). A file of another format, of another list of concepts, or with more weights than [`MAX_BITS`] says, is refused.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,9 +14,9 @@ const MAGIC: &[u8; 8] = b"AOSLOCAL";
 /// The format, which also stands for how features are made.
 pub(super) const FORMAT: u32 = 4;
 /// A model has at most two to the power of this many weights.
-const MOST_BITS: u32 = 22;
+const MAX_BITS: u32 = 22;
 /// The longest header, in bytes.
-const MOST_HEADER: usize = 256 * 1024;
+const MAX_HEADER: usize = 256 * 1024;
 
 /// The model that is compiled in.
 const BUILT_IN: &[u8] = include_bytes!("default.model");
@@ -132,9 +132,9 @@ impl Model {
         let rest = bytes.strip_prefix(MAGIC).ok_or("it does not begin like one")?;
         let (length, rest) = rest.split_first_chunk::<4>().ok_or("it is cut")?;
         let length = u32::from_le_bytes(*length) as usize;
-        if length > MOST_HEADER {
+        if length > MAX_HEADER {
             return Err(format!(
-                "its header has {length} bytes, and at most {MOST_HEADER} are read"
+                "its header has {length} bytes, and at most {MAX_HEADER} are read"
             ));
         }
         let (header, rest) = rest.split_at_checked(length).ok_or("it is cut")?;
@@ -230,7 +230,7 @@ impl Header {
         if self.concepts != concepts() {
             return Err("it was trained with another list of concepts; train it again".to_owned());
         }
-        if !(8..=MOST_BITS).contains(&self.bits) || weights != 1 << self.bits {
+        if !(8..=MAX_BITS).contains(&self.bits) || weights != 1 << self.bits {
             return Err(format!(
                 "it has {weights} weights, and says two to the power of {}",
                 self.bits

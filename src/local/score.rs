@@ -15,11 +15,11 @@ use crate::policy::Policy;
 use crate::session::Past;
 
 /// Passages that are told of a step.
-const MOST_PASSAGES: usize = 3;
+const MAX_PASSAGES: usize = 3;
 /// Words that are told of a passage.
-const MOST_WORDS: usize = 4;
+const MAX_WORDS: usize = 4;
 /// Findings and relations that are told of a step.
-const MOST_GROUNDS: usize = 5;
+const MAX_GROUNDS: usize = 5;
 
 /// What a window of names of members, ids and short texts weighs at least where together they speak for harm.
 const GRAVE_AROUND: f32 = 1.5;
@@ -140,7 +140,7 @@ impl Model {
             .map(|(best, _)| self.evidence(&best))
             .collect();
         told.sort_by(|a, b| b.weight.total_cmp(&a.weight));
-        told.truncate(MOST_PASSAGES);
+        told.truncate(MAX_PASSAGES);
         Score {
             part,
             probability,
@@ -192,7 +192,7 @@ impl Model {
     /// What the gravest window of these words would weigh without up to [`INSERTED`] words that somebody put into it.
     fn gravest_undiluted(&self, voice: Voice, words: &[Token]) -> f32 {
         let spans = spans_of(words.len(), WINDOW + INSERTED);
-        let gravest = self.gravest_of(voice, words, spans, |_| shares::MOST_IN_WINDOW);
+        let gravest = self.gravest_of(voice, words, spans, |_| shares::MAX_IN_WINDOW);
         gravest.map_or(0.0, |(weight, _)| weight)
     }
 
@@ -254,7 +254,7 @@ impl Model {
             words: weighed
                 .into_iter()
                 .filter(|(weight, _)| *weight > 0.0)
-                .take(MOST_WORDS)
+                .take(MAX_WORDS)
                 .map(|(_, span)| span)
                 .collect(),
         }
@@ -290,7 +290,7 @@ impl Model {
         }
         grounds.retain(|ground| ground.weight.abs() > 0.05);
         grounds.sort_by(|a, b| b.weight.abs().total_cmp(&a.weight.abs()));
-        grounds.truncate(MOST_GROUNDS);
+        grounds.truncate(MAX_GROUNDS);
         grounds
     }
 }

@@ -11,7 +11,7 @@ const USUAL_STEP: f32 = 40.0;
 /// most towards the least, and no further.
 const WINDOW_BOUNDS: (f32, f32) = (0.75, 1.2);
 /// The most that a feature of a step counts.
-const MOST_OF_STEP: f32 = 3.0;
+const MAX_OF_STEP: f32 = 3.0;
 
 /// What each feature of a window of so many counts.
 pub(super) fn in_window(features: usize) -> f32 {
@@ -19,11 +19,11 @@ pub(super) fn in_window(features: usize) -> f32 {
 }
 
 /// The most that a feature of a window counts.
-pub(super) const MOST_IN_WINDOW: f32 = WINDOW_BOUNDS.1;
+pub(super) const MAX_IN_WINDOW: f32 = WINDOW_BOUNDS.1;
 
 /// What each feature of a step as a whole counts, where there are so many.
 pub(super) fn in_step(features: usize) -> f32 {
-    (USUAL_STEP / features.max(1) as f32).sqrt().min(MOST_OF_STEP)
+    (USUAL_STEP / features.max(1) as f32).sqrt().min(MAX_OF_STEP)
 }
 
 #[cfg(test)]

@@ -11,11 +11,11 @@ use crate::model::{Content, ContentId, Form, Kind, Origin, Place, Step};
 use crate::session::Past;
 
 /// Words of a request, an instruction or an earlier text that a step is compared with.
-const MOST_COMPARED: usize = 4_000;
+const MAX_COMPARED: usize = 4_000;
 /// Earlier outputs and doings of the agent that a step is compared with, in bytes.
-const MOST_OUTPUTS: usize = 16 * 1024;
+const MAX_OUTPUTS: usize = 16 * 1024;
 /// Texts of one content that are read: the text itself and what is disguised in it.
-const MOST_TEXTS: usize = 8;
+const MAX_TEXTS: usize = 8;
 
 /// Words from which on a text around a step may be a sentence, and one in a member that is not defined.
 const SENTENCE: usize = 4;
@@ -173,7 +173,7 @@ impl<'a> StepContext<'a> {
             let first = self.passages.len();
             let mut count = 0;
             unmask.unmask(content, &mut |text, back| {
-                if count >= MOST_TEXTS {
+                if count >= MAX_TEXTS {
                     self.read_to = ReadTo::Bound;
                     return;
                 }
@@ -285,7 +285,7 @@ impl<'a> StepContext<'a> {
         for content in self.step.contents_of(Origin::Instructions) {
             remember(&content.text, self.vocabulary, &mut buffer, &mut self.instructed);
         }
-        let mut left = MOST_OUTPUTS;
+        let mut left = MAX_OUTPUTS;
         for event in self.past.events().rev() {
             for said in &event.step.said {
                 let set = match Voice::of(said.origin) {
@@ -381,7 +381,7 @@ fn is_technical(text: &str, word: &Word) -> bool {
 /// The words of a text that say what it is about.
 fn remember(text: &str, vocabulary: &Vocabulary, buffer: &mut Vec<Word>, set: &mut Hashes) {
     buffer.clear();
-    words::read_at_most(MOST_COMPARED, text, vocabulary, buffer);
+    words::read_at_most(MAX_COMPARED, text, vocabulary, buffer);
     let telling = buffer
         .iter()
         .filter(|word| is_telling(word.end - word.start, word.shape));

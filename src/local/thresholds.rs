@@ -30,7 +30,7 @@ impl Default for Aims {
 /// every part, on steps of `known` sources whose groups the scoring model had not seen.
 pub fn heads(strange: &[HeldOut], known: &[HeldOut], aims: Aims) -> Vec<Head> {
     // Fewer say nothing about one in a hundred.
-    const FEWEST: usize = 50;
+    const MIN: usize = 50;
     let mut heads: Vec<Head> = Vec::new();
     let mut lines: Vec<Option<f32>> = Vec::new();
     for part in Part::ALL {
@@ -38,8 +38,8 @@ pub fn heads(strange: &[HeldOut], known: &[HeldOut], aims: Aims) -> Vec<Head> {
         let shares = shares(&mine);
         let mut mine: Vec<(&HeldOut, f64)> = mine.into_iter().zip(shares).collect();
         mine.sort_by(|(a, _), (b, _)| a.score.total_cmp(&b.score));
-        let few = mine.iter().filter(|(held, _)| held.harmful).count() < FEWEST
-            || mine.iter().filter(|(held, _)| !held.harmful).count() < FEWEST;
+        let few = mine.iter().filter(|(held, _)| held.harmful).count() < MIN
+            || mine.iter().filter(|(held, _)| !held.harmful).count() < MIN;
         let (slope, offset) = if few { (1.0, 0.0) } else { platt(&mine) };
         heads.push(Head {
             slope,
@@ -59,7 +59,7 @@ pub fn heads(strange: &[HeldOut], known: &[HeldOut], aims: Aims) -> Vec<Head> {
 
 /// The probability from which on steps are denied, so that no more than this share of the honest ones are; at least even odds.
 fn certainty(known: &[HeldOut], heads: &[Head], aim: f64) -> f64 {
-    const LEAST: f64 = 0.5;
+    const MIN: f64 = 0.5;
     let mut honest: Vec<(f64, f64)> = super::measure::probabilities(known, heads)
         .into_iter()
         .zip(shares(&known.iter().collect::<Vec<_>>()))
@@ -73,10 +73,10 @@ fn certainty(known: &[HeldOut], heads: &[Head], aim: f64) -> f64 {
         denied += share;
         if denied > aim {
             // Above this one, which would be one too many.
-            return (probability + 1e-6).max(LEAST);
+            return (probability + 1e-6).max(MIN);
         }
     }
-    LEAST
+    MIN
 }
 
 /// What each step counts of all honest steps, or of all attacks: every source the same, those with few steps less.

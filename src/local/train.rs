@@ -28,7 +28,7 @@ const FADING: f32 = 1e-5;
 /// How much more a small source counts for each of its examples: a source of `n` counts `n^(1 - SOURCE_DAMPING)`.
 const SOURCE_DAMPING: f64 = 0.35;
 /// Families of sources that have to know a feature before it is learned.
-const FEWEST_FAMILIES: u32 = 2;
+const MIN_FAMILIES: u32 = 2;
 
 /// A labelled step, as a model sees it.
 #[derive(Clone, Debug)]
@@ -269,7 +269,7 @@ fn widely_known(examples: &[&Example], bits: u32) -> Vec<bool> {
     names.sort_unstable();
     names.dedup();
     let families = u32::try_from(names.len()).unwrap_or(u32::MAX);
-    let enough = FEWEST_FAMILIES.min(families);
+    let enough = MIN_FAMILIES.min(families);
     let mut known = vec![0u64; 1 << bits];
     for example in examples {
         let place = names.binary_search(&family(&example.source)).unwrap_or_default();

@@ -13,9 +13,9 @@ use super::runs::{Class, pieces, split};
 use super::vocabulary::Vocabulary;
 
 /// Words that are read of one text.
-const MOST_WORDS: usize = 40_000;
+const MAX_WORDS: usize = 40_000;
 /// The longest word, in bytes; a longer one is a token of something else.
-const LONGEST: u32 = 40;
+const MAX_LEN: u32 = 40;
 
 /// What a word is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub(super) struct Word {
 
 /// The words of a text, in order, into a list. Whether all of them found room.
 pub(super) fn read(text: &str, vocabulary: &Vocabulary, words: &mut Vec<Word>) -> ReadTo {
-    read_at_most(MOST_WORDS, text, vocabulary, words)
+    read_at_most(MAX_WORDS, text, vocabulary, words)
 }
 
 /// How far a text was read.
@@ -230,7 +230,7 @@ impl Reader<'_> {
             }
         }
         // Letters and digits in turn that are no words are one: an id, or letters in disguise.
-        let is_one = known * 2 < open.letters as usize && (open.digits > 0 || open.letters > LONGEST)
+        let is_one = known * 2 < open.letters as usize && (open.digits > 0 || open.letters > MAX_LEN)
             || scraps >= SCRAPS && scraps * 2 > self.words.len() - before;
         if is_one {
             self.words.truncate(before);
@@ -244,7 +244,7 @@ impl Reader<'_> {
     fn may_spell(&self, open: &Open, end: usize) -> bool {
         let run = self.text.get(open.start..end).unwrap_or_default();
         let stands_for_letters = |byte: u8| !matches!(byte, b'2' | b'6' | b'8' | b'9');
-        open.letters * 2 >= open.digits && run.len() >= SHORTEST_SPELLED && run.bytes().all(stands_for_letters)
+        open.letters * 2 >= open.digits && run.len() >= MIN_SPELLED && run.bytes().all(stands_for_letters)
     }
 
     /// Splits a run of small letters into known words, where it consists of nothing else. Whether it did.
@@ -266,7 +266,7 @@ impl Reader<'_> {
 }
 
 /// The shortest run whose digits may stand for letters.
-const SHORTEST_SPELLED: usize = 12;
+const MIN_SPELLED: usize = 12;
 /// Pieces of one or two letters from which on a run is not taken apart, where they are most of its pieces.
 const SCRAPS: usize = 4;
 /// Words that a run consists of from which on they do not count as known.

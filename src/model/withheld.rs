@@ -17,11 +17,11 @@ use super::{Confidence, Finding, Pointer, ReasonCode, Step, Treatment, Verdict, 
 /// What stands for a text that is withheld.
 pub const WITHHELD: &str = "[masked]";
 /// Shorter texts stand in other words by chance.
-const SHORTEST: usize = 6;
+const MIN_LEN: usize = 6;
 /// Bytes of its beginning by which a text is looked for.
 const NEEDLE: usize = 24;
 /// Texts that are looked for. The automaton of so many takes about ten milliseconds.
-const MOST: usize = 8 * 1024;
+const MAX: usize = 8 * 1024;
 
 /// Texts that must not be repeated.
 #[derive(Clone, Debug, Default)]
@@ -87,7 +87,7 @@ impl Withheld {
     /// These texts, and what they read like in a pointer.
     pub fn these<'a>(texts: impl Iterator<Item = &'a str>) -> Self {
         let mut sorted = Vec::new();
-        for text in texts.filter(|text| text.len() >= SHORTEST) {
+        for text in texts.filter(|text| text.len() >= MIN_LEN) {
             if text.contains(['~', '/']) {
                 sorted.push(text.replace('~', "~0").replace('/', "~1"));
             }
@@ -100,7 +100,7 @@ impl Withheld {
         sorted.dedup();
         let mut needles: Vec<&str> = sorted.iter().map(|text| beginning(text)).collect();
         needles.dedup();
-        if needles.len() > MOST {
+        if needles.len() > MAX {
             return Self::all();
         }
         let beginnings = AhoCorasick::builder()
@@ -271,8 +271,8 @@ mod tests {
 
     #[test]
     fn of_a_step_with_too_many_secrets_nothing_is_repeated() {
-        let texts: Vec<String> = (0..=MOST).map(|n| format!("{n:06}-secret")).collect();
-        let few = Withheld::these(texts.iter().take(MOST).map(String::as_str));
+        let texts: Vec<String> = (0..=MAX).map(|n| format!("{n:06}-secret")).collect();
+        let few = Withheld::these(texts.iter().take(MAX).map(String::as_str));
         assert_eq!(few.without("a 000007-secret b"), "a [masked] b");
         let many = Withheld::these(texts.iter().map(String::as_str));
         assert_eq!(many.without("whatever"), "[masked]");

@@ -22,7 +22,7 @@ pub(super) struct Question {
 }
 
 /// How often a step waits for other steps' calls that run out of time, before it is told of a failure.
-const MOST_WAITS: usize = 3;
+const MAX_WAITS: usize = 3;
 
 impl Guardian {
     /// Asks the cache, then the model. Where neither answers, the posture decides.
@@ -44,7 +44,7 @@ impl Guardian {
                 match self.cache.get_or_ask(&organisation.id, fingerprint, ask).await {
                     // The other one's time was up, not this one's.
                     Err(Unanswered::OthersFailed(failure))
-                        if failure.is_for_want_of_time() && others_asked < MOST_WAITS =>
+                        if failure.is_for_want_of_time() && others_asked < MAX_WAITS =>
                     {
                         others_asked += 1;
                     }

@@ -7,20 +7,20 @@ use crate::prefilter::Prefilters;
 use crate::session::rules::TextScreener;
 
 /// Letters and digits in a row from which on they may be a credential.
-const SHORTEST: usize = 16;
+const MIN_LEN: usize = 16;
 /// Names of one step that are looked at.
-const MOST: usize = 16;
+const MAX: usize = 16;
 /// Bytes of a name that are looked at.
-const LONGEST: usize = 1024;
+const MAX_LEN: usize = 1024;
 
 /// The credentials that stand in names and ids of a step.
 pub(super) fn credentials(prefilters: &Prefilters, step: &Step, policy: &Policy) -> Vec<String> {
-    let mut names: Vec<&str> = names(step).filter(|name| may_hold_one(name)).take(MOST).collect();
+    let mut names: Vec<&str> = names(step).filter(|name| may_hold_one(name)).take(MAX).collect();
     names.sort_unstable();
     names.dedup();
     let mut found = Vec::new();
     for name in names {
-        let end = name.floor_char_boundary(LONGEST);
+        let end = name.floor_char_boundary(MAX_LEN);
         let name = name.get(..end).unwrap_or_default();
         // Where words are joined, a credential is one of them; some credentials hold the joint.
         for text in [name.to_owned(), name.replace(['_', '.', '/', ':'], " ")] {
@@ -44,7 +44,7 @@ fn names(step: &Step) -> impl Iterator<Item = &str> {
 /// Whether a name has a run of letters and digits as credentials do: no word, and no number in hexadecimal.
 fn may_hold_one(name: &str) -> bool {
     name.split(|c: char| !c.is_ascii_alphanumeric()).any(|run| {
-        run.len() >= SHORTEST
+        run.len() >= MIN_LEN
             && run.bytes().any(|byte| byte.is_ascii_digit())
             && run.bytes().any(|byte| !byte.is_ascii_hexdigit())
     })

@@ -36,8 +36,8 @@ impl SpendBudget for CallerBudget {
             loop {
                 let reserved = self.limits.reserve(&self.admitted.caller, allowance, used(most)).await;
                 let Err(reached) = reserved else { return Ok(()) };
-                let until = Instant::now() + reached.retry_after.min(limit::LONGEST_WAIT);
-                if until > self.wait_until || reached.retry_after > limit::LONGEST_WAIT {
+                let until = Instant::now() + reached.retry_after.min(limit::MAX_WAIT);
+                if until > self.wait_until || reached.retry_after > limit::MAX_WAIT {
                     limit::count_reached(reached.limit);
                     return Err(refused(reached));
                 }

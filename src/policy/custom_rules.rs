@@ -21,7 +21,7 @@ pub use line::OwnRuleLine;
 pub const OWN_FAMILY: &str = "own";
 
 /// The most rules of its own that an organisation has.
-const MOST_RULES: usize = 200;
+const MAX_RULES: usize = 200;
 
 /// A rule of the organisation.
 #[derive(Clone, Debug)]
@@ -134,8 +134,8 @@ impl OwnRules {
         if lines.is_empty() {
             return Ok(Self::default());
         }
-        if lines.len() > MOST_RULES {
-            let why = format!("expected at most {MOST_RULES} rules, found {}", lines.len());
+        if lines.len() > MAX_RULES {
+            let why = format!("expected at most {MAX_RULES} rules, found {}", lines.len());
             return Err(("rules".to_owned(), why));
         }
         let mut ids = BTreeSet::new();

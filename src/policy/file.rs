@@ -124,10 +124,10 @@ impl PolicyFile {
 
     /// This file over what it extends.
     fn resolve(mut self, depth: usize) -> Result<Self, PolicyError> {
-        const DEEPEST: usize = 4;
+        const MAX_DEPTH: usize = 4;
         match self.extends.take().as_deref().unwrap_or("default") {
             "nothing" => Ok(self),
-            name if depth < DEEPEST => {
+            name if depth < MAX_DEPTH => {
                 let base = Self::profile(name)?.resolve(depth + 1)?;
                 Ok(self.over(base))
             }

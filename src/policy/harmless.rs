@@ -58,10 +58,10 @@ impl HarmlessEntry {
 /// Whether a text is an id, a version, a word of a protocol: at most 64 bytes without blanks, and no more than two words in
 /// whatever spelling (`order-7781`, `taskState`). A name of three words can be an order: `wireMoneyToMallory`.
 pub fn is_id(text: &str) -> bool {
-    const LONGEST: usize = 64;
-    const MOST_WORDS: usize = 2;
+    const MAX_LEN: usize = 64;
+    const MAX_WORDS: usize = 2;
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':' | '/' | '+' | '=' | '#');
-    text.len() <= LONGEST && text.chars().all(fits) && !text.contains("//") && words_of_id(text) <= MOST_WORDS
+    text.len() <= MAX_LEN && text.chars().all(fits) && !text.contains("//") && words_of_id(text) <= MAX_WORDS
 }
 
 /// Words of three letters or more, also of a name that only capitals divide. What is written in hexadecimal has none, unless
@@ -90,31 +90,31 @@ fn words_of_id(text: &str) -> usize {
         true => spelled,
         false => words.max(parts().filter(mixed).count()) + spelled,
     }
-    .max(if codes > MOST_NUMBERS { codes } else { 0 })
+    .max(if codes > MAX_NUMBERS { codes } else { 0 })
 }
 
 /// Numbers of two or three digits in an id: an address has four, a time five.
-const MOST_NUMBERS: usize = 5;
+const MAX_NUMBERS: usize = 5;
 
 /// The letters that the bytes of a hexadecimal number are, if all are.
 fn letters_in_hex(part: &str) -> usize {
-    const FEWEST: usize = 8;
+    const MIN: usize = 8;
     let bytes = part.as_bytes().chunks(2).map(|pair| {
         let pair = std::str::from_utf8(pair).ok().filter(|pair| pair.len() == 2);
         pair.and_then(|pair| u8::from_str_radix(pair, 16).ok())
     });
     let mut letters = bytes.map(|byte| byte.filter(|byte| byte.is_ascii_alphabetic() || *byte == b' '));
-    let spells = part.len() >= FEWEST && letters.all(|letter| letter.is_some());
+    let spells = part.len() >= MIN && letters.all(|letter| letter.is_some());
     if spells { part.len() / 2 } else { 0 }
 }
 
 /// Whether every text of a message is an id: its body, and the ids around it, which are not its context.
 fn only_ids(step: &Step) -> bool {
     /// A sentence can come in as many texts as it has words.
-    const MOST_WORDS: usize = 4;
+    const MAX_WORDS: usize = 4;
     let body = || step.contents.iter().filter(|content| content.place == Place::Body);
     let words: usize = body().map(|content| words_of_id(&content.text)).sum();
-    words <= MOST_WORDS && body().all(|content| is_id(&content.text)) && has_proper_ids(step)
+    words <= MAX_WORDS && body().all(|content| is_id(&content.text)) && has_proper_ids(step)
 }
 
 /// Whether what stands around the body of a message, where ids are expected, is ids. What the context says of the agent is

@@ -11,9 +11,9 @@ use super::values::{Wrong, all_named, line, named};
 use crate::model::{Authorization, Decision, ReasonCode, Risk};
 
 /// The most codes of its own that an organisation has.
-const MOST_CODES: usize = 64;
+const MAX_CODES: usize = 64;
 /// The longest meaning of a code, in characters.
-const LONGEST_MEANING: usize = 200;
+const MAX_MEANING: usize = 200;
 
 /// `[judge]`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
@@ -165,8 +165,8 @@ pub(super) fn own_codes(lines: &BTreeMap<String, CodeLine>) -> Result<Vec<OwnCod
             }
         }
     }
-    if meanings.len() > MOST_CODES {
-        let why = format!("expected at most {MOST_CODES} codes, found {}", meanings.len());
+    if meanings.len() > MAX_CODES {
+        let why = format!("expected at most {MAX_CODES} codes, found {}", meanings.len());
         return Err(("reason_codes".to_owned(), why));
     }
     meanings
@@ -184,9 +184,9 @@ fn own_code(name: &str, meaning: &str) -> Result<OwnCode, Wrong> {
             return Err(wrong(expected.to_owned()));
         }
     };
-    let meaning = line(meaning, LONGEST_MEANING).ok_or_else(|| {
+    let meaning = line(meaning, MAX_MEANING).ok_or_else(|| {
         let expected = "expected its meaning in one sentence, of one line, without `|`";
-        wrong(format!("{expected}, at most {LONGEST_MEANING} characters"))
+        wrong(format!("{expected}, at most {MAX_MEANING} characters"))
     })?;
     Ok(OwnCode {
         code,

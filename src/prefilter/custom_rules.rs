@@ -10,7 +10,7 @@ use crate::model::{Finding, Form, Rule, View};
 use crate::policy::{Extent, Letters, OWN_FAMILY, OwnRule, Policy};
 
 /// Places that a rule reports of one text. Of more than that, the content as a whole is one finding.
-const MOST_HITS: usize = 64;
+const MAX_HITS: usize = 64;
 /// Bytes that the expressions of a policy read in one step. Beyond, contents with their words are findings as a whole.
 const EFFORT: usize = 128 << 20;
 
@@ -76,7 +76,7 @@ fn screen_view(
     let whole = 0..subject.content.text.len();
     let is_affordable = subject.context.spend(text.len(), EFFORT);
     let hits = is_affordable
-        .then(|| own.hits(text, MOST_HITS))
+        .then(|| own.hits(text, MAX_HITS))
         .filter(|hits| hits.extent == Extent::Complete);
     let mut report = |span: Range<usize>, raw: Range<usize>, explanation: String| {
         if known

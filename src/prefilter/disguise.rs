@@ -23,7 +23,7 @@ pub(super) enum Disguise {
 /// How well a raw text is disguised by its letters: look-alikes, ornaments, what stands between or over them, codes for them.
 pub(super) fn disguise_of(raw: &str) -> Disguise {
     if raw.is_ascii() {
-        return if escaped_letters(raw) >= FEWEST_ODD && 8 * escaped_letters(raw) >= raw.len() {
+        return if escaped_letters(raw) >= MIN_ODD && 8 * escaped_letters(raw) >= raw.len() {
             Disguise::Thorough
         } else {
             Disguise::None
@@ -33,8 +33,8 @@ pub(super) fn disguise_of(raw: &str) -> Disguise {
     let marks = raw.chars().filter(|c| matches!(c, '\u{300}'..='\u{36f}')).count();
     if words(raw).any(|(_, word)| is_mixed(word))
         || !ornaments(raw).is_empty()
-        || splits(raw) >= FEWEST_SPLITS
-        || marks >= FEWEST_ODD && 2 * marks >= letters
+        || splits(raw) >= MIN_SPLITS
+        || marks >= MIN_ODD && 2 * marks >= letters
     {
         Disguise::Thorough
     } else if raw
@@ -48,10 +48,10 @@ pub(super) fn disguise_of(raw: &str) -> Disguise {
 }
 
 /// Fewer odd letters than this may be there for a reason.
-const FEWEST_ODD: usize = 6;
+const MIN_ODD: usize = 6;
 
 /// The same for invisible characters inside words.
-const FEWEST_SPLITS: usize = 3;
+const MIN_SPLITS: usize = 3;
 
 /// How many ASCII letters are written as codes: `\u0041`, `\x41`, `%41`, `&#65;`, `&#x41;`.
 fn escaped_letters(raw: &str) -> usize {
@@ -59,7 +59,7 @@ fn escaped_letters(raw: &str) -> usize {
         return 0;
     }
     /// Bytes of a code with all its zeros.
-    const LONGEST_CODE: usize = 32;
+    const MAX_CODE: usize = 32;
     let letter = |code: Result<u32, std::num::ParseIntError>| {
         code.ok()
             .and_then(char::from_u32)
@@ -72,7 +72,7 @@ fn escaped_letters(raw: &str) -> usize {
             "%" | "\\x" => hex(2),
             "\\u" => hex(4),
             _ => {
-                let near = head(rest, LONGEST_CODE);
+                let near = head(rest, MAX_CODE);
                 let code = near.split_once(';').map_or("", |(code, _)| code);
                 match code.strip_prefix(['x', 'X']) {
                     Some(code) => letter(u32::from_str_radix(code, 16)),

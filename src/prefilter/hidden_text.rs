@@ -9,10 +9,10 @@ use crate::model::{Finding, ReasonCode, Rule, RuleObject, Treatment, View};
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 use crate::text::bytes::{ByteClasses, next};
 use crate::text::expression::expressions;
-use crate::text::views::{FEWEST_BITS, Layer, escape_sequence_length, is_digit, is_zero_width, selector_byte};
+use crate::text::views::{Layer, MIN_BITS, escape_sequence_length, is_digit, is_zero_width, selector_byte};
 
 /// More findings of one rule in one view say nothing new.
-const MOST: usize = 16;
+const MAX: usize = 16;
 
 rule_keys! {
     /// Its rules.
@@ -92,12 +92,12 @@ impl Prefilter for HiddenText {
                 for (at, span) in invisible(view.text()) {
                     self.add(at, subject, view, span, found);
                 }
-                for span in overrides(view.text()).into_iter().take(MOST) {
+                for span in overrides(view.text()).into_iter().take(MAX) {
                     self.add(At::Override, subject, view, span, found);
                 }
             }
             if view.kinds().has(ByteClasses::ODD_CONTROL.or(ByteClasses::BEYOND_ASCII)) {
-                for span in terminal_escapes(view.text()).into_iter().take(MOST) {
+                for span in terminal_escapes(view.text()).into_iter().take(MAX) {
                     self.add(At::TerminalEscape, subject, view, span, found);
                 }
             }
@@ -109,7 +109,7 @@ impl Prefilter for HiddenText {
             let hidden = hidden_markup(view.text());
             let before = found.len();
             for span in hidden.into_iter().chain(asides(view.text())) {
-                if found.len() - before >= 4 * MOST {
+                if found.len() - before >= 4 * MAX {
                     break;
                 }
                 let whole = view.text().get(span.clone()).unwrap_or_default();
@@ -134,14 +134,14 @@ fn invisible(text: &str) -> Vec<(At, Range<usize>)> {
     let mut row: (usize, usize) = (0, 0);
     let mut selectors: (usize, usize) = (0, 0);
     for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
-        if found.len() >= 2 * MOST {
+        if found.len() >= 2 * MAX {
             break;
         }
         let is_private = matches!(c, '\u{e000}'..='\u{f8ff}' | '\u{f0000}'..='\u{10fffd}');
         if is_digit(c) || is_private {
             row = if row.1 == 0 { (at, 1) } else { (row.0, row.1 + 1) };
         } else {
-            if row.1 >= FEWEST_BITS {
+            if row.1 >= MIN_BITS {
                 found.push((At::ZeroWidthRun, row.0..at));
             }
             row = (0, 0);
@@ -222,7 +222,7 @@ fn overrides(text: &str) -> Vec<Range<usize>> {
             }
             _ => {}
         }
-        if spans.len() >= MOST {
+        if spans.len() >= MAX {
             break;
         }
     }
@@ -252,7 +252,7 @@ fn terminal_escapes(text: &str) -> Vec<Range<usize>> {
             .is_some_and(|parameters| !conceals(parameters));
         if length > 1 && !colour {
             spans.push(start..start + length);
-            if spans.len() >= MOST {
+            if spans.len() >= MAX {
                 break;
             }
         }
@@ -302,8 +302,8 @@ fn inner(hidden: &str) -> &str {
 
 /// Spans of texts that stand beside what is shown.
 fn asides(folded: &str) -> Vec<Range<usize>> {
-    const SHORTEST: usize = 20;
-    const LONGEST: usize = 4096;
+    const MIN_LEN: usize = 20;
+    const MAX_LEN: usize = 4096;
     let texts = ASIDE.captures_iter(folded);
     texts
         .flat_map(|found| {
@@ -314,14 +314,14 @@ fn asides(folded: &str) -> Vec<Range<usize>> {
                 .map(|text| text.range())
                 .collect::<Vec<_>>()
         })
-        .filter(|text| (SHORTEST..=LONGEST).contains(&text.len()))
+        .filter(|text| (MIN_LEN..=MAX_LEN).contains(&text.len()))
         .collect()
 }
 
 /// Spans of comments and of elements that are not shown.
 fn hidden_markup(folded: &str) -> Vec<Range<usize>> {
-    const LONGEST: usize = 8192;
-    let most = 4 * MOST + folded.len() / 64;
+    const MAX_LEN: usize = 8192;
+    let most = 4 * MAX + folded.len() / 64;
     let mut spans = Vec::new();
     for found in OPENING.captures_iter(folded) {
         let Some(whole) = found.get(0) else { continue };
@@ -329,7 +329,7 @@ fn hidden_markup(folded: &str) -> Vec<Range<usize>> {
         if spans.last().is_some_and(|last: &Range<usize>| whole.start() < last.end) {
             continue;
         }
-        let reach = folded.floor_char_boundary(whole.end().saturating_add(LONGEST));
+        let reach = folded.floor_char_boundary(whole.end().saturating_add(MAX_LEN));
         let rest = folded.get(whole.end()..reach).unwrap_or_default();
         let length = match found.get(1).or(found.get(2)) {
             Some(name) => rest.find(&format!("</{}", name.as_str())),

@@ -15,7 +15,7 @@ use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 use crate::text::bytes::ByteClasses;
 
 /// More findings of one rule in one view say nothing new.
-const MOST: usize = 16;
+const MAX: usize = 16;
 
 rule_keys! {
     /// Its rules.
@@ -82,7 +82,7 @@ impl Prefilter for Obfuscation {
 
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         if let Some(raw) = subject.views.iter().next() {
-            for span in subject.views.undecoded().iter().take(MOST) {
+            for span in subject.views.undecoded().iter().take(MAX) {
                 self.add(At::Layers, subject, raw, span.clone(), found);
             }
         }
@@ -98,11 +98,11 @@ impl Prefilter for Obfuscation {
             for span in disguise::words(view.text())
                 .filter(|(_, word)| disguise::is_mixed(word))
                 .map(|(span, _)| span)
-                .take(MOST)
+                .take(MAX)
             {
                 self.add(At::MixedScripts, subject, view, span, found);
             }
-            for span in disguise::ornaments(view.text()).into_iter().take(MOST) {
+            for span in disguise::ornaments(view.text()).into_iter().take(MAX) {
                 self.add(At::Ornamental, subject, view, span, found);
             }
         }
@@ -116,7 +116,7 @@ impl Prefilter for Obfuscation {
                 self.add(At::RunTogether, subject, view, span, found);
             }
             if view.kinds().has(ByteClasses::GAPS) {
-                for span in gaps::gaps(view.text()).into_iter().take(MOST) {
+                for span in gaps::gaps(view.text()).into_iter().take(MAX) {
                     self.add(At::Gaps, subject, view, span, found);
                 }
             }
@@ -124,7 +124,7 @@ impl Prefilter for Obfuscation {
                 .kinds()
                 .has(ByteClasses::DIGIT.or(ByteClasses::AT).or(ByteClasses::LETTER_SIGN));
             if has_signs && digits::may_have_signs(view.in_any_case()) {
-                for span in digits::digits(view.text()).into_iter().take(MOST) {
+                for span in digits::digits(view.text()).into_iter().take(MAX) {
                     self.add(At::Digits, subject, view, span, found);
                 }
             }
@@ -135,7 +135,7 @@ impl Prefilter for Obfuscation {
 /// Whether a content is the first of the arguments whose names number them as pieces of one text; of a tool that runs what it is
 /// given, whatever is numbered. What they say together is not put together here.
 fn is_piece(subject: &Subject<'_>) -> bool {
-    const MOST: usize = 64;
+    const MAX: usize = 64;
     let runs = subject.called.classes.set.has(ToolClass::Executes);
     let series = |content: &Content| -> Option<String> {
         let label = content.label.as_deref()?;
@@ -152,7 +152,7 @@ fn is_piece(subject: &Subject<'_>) -> bool {
     let Some(own) = series(subject.content) else {
         return false;
     };
-    let arguments = subject.step.contents_of(Origin::ToolArguments).take(MOST);
+    let arguments = subject.step.contents_of(Origin::ToolArguments).take(MAX);
     let mut pieces = arguments.filter(|content| series(content).as_ref() == Some(&own));
     pieces.next().is_some_and(|first| first.id == subject.content.id) && pieces.next().is_some()
 }

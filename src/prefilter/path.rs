@@ -11,7 +11,7 @@ use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 use crate::prefilter::words::path::{BEGINNINGS, PATH_WORDS};
 use crate::tools::Classified;
 
-const LONGEST: usize = 1_024;
+const MAX_LEN: usize = 1_024;
 
 rule_keys! {
     /// What is wrong with a path.
@@ -96,7 +96,7 @@ impl Prefilter for Path {
         {
             let text = view.text();
             let is_path = labelled || looks_like_path(text);
-            if !is_path || text.len() > LONGEST || text.trim().is_empty() || text.contains('\n') {
+            if !is_path || text.len() > MAX_LEN || text.trim().is_empty() || text.contains('\n') {
                 continue;
             }
             subject.context.work(Work::Path, 1);

@@ -6,7 +6,7 @@ use crate::policy::Policy;
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 
 /// More remarks than this say nothing new.
-const MOST: usize = 32;
+const MAX: usize = 32;
 
 rule_keys! {
     /// Its rules.
@@ -59,7 +59,7 @@ impl Prefilter for Structure {
         let remarks = step.remarks.iter().filter(|remark| remark.kind == RemarkKind::Oddity);
         found.extend(
             remarks
-                .take(MOST)
+                .take(MAX)
                 .map(|remark| rule.on_step(remark.pointer.clone(), remark.what.clone())),
         );
     }

@@ -6,13 +6,13 @@
 use std::ops::Range;
 
 /// Lines of one table.
-const MOST_ROWS: usize = 4096;
+const MAX_ROWS: usize = 4096;
 /// Columns of one table.
-const MOST_COLUMNS: usize = 128;
+const MAX_COLUMNS: usize = 128;
 /// Bytes of a line.
-const LONGEST_LINE: usize = 8192;
+const MAX_LINE: usize = 8192;
 /// Bytes of a name.
-const LONGEST_NAME: usize = 60;
+const MAX_NAME: usize = 60;
 
 /// A cell below a known name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl Tables {
         let table = insert(text, name, &meaning).or_else(|| {
             let line = line_around(text, name);
             // A name further on in the same line, or in one that is too long, has no other line.
-            self.until = line.as_ref().map_or(name.end + LONGEST_LINE, |line| line.end);
+            self.until = line.as_ref().map_or(name.end + MAX_LINE, |line| line.end);
             lines(text, line?, &meaning)
         })?;
         self.until = table.end;
@@ -68,13 +68,13 @@ fn is_in_cell(text: &str, name: &Range<usize>) -> bool {
     let named = |b: &u8| !b.is_ascii() || b.is_ascii_alphanumeric() || b" _-.\"'`*#/".contains(b);
     let bytes = text.as_bytes();
     let before = bytes
-        .get(name.start.saturating_sub(LONGEST_NAME)..name.start)
+        .get(name.start.saturating_sub(MAX_NAME)..name.start)
         .unwrap_or_default();
     let after = bytes
-        .get(name.end..bytes.len().min(name.end + LONGEST_NAME))
+        .get(name.end..bytes.len().min(name.end + MAX_NAME))
         .unwrap_or_default();
     let ends = |stop: Option<&u8>, short: bool| stop.map_or(short, parts);
-    ends(before.iter().rev().find(|b| !named(b)), before.len() < LONGEST_NAME)
+    ends(before.iter().rev().find(|b| !named(b)), before.len() < MAX_NAME)
         && ends(after.iter().find(|b| !named(b)), false)
 }
 
@@ -82,15 +82,15 @@ fn is_in_cell(text: &str, name: &Range<usize>) -> bool {
 fn line_around(text: &str, name: &Range<usize>) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     let is_end = |byte: &u8| *byte == b'\n';
-    let from = name.start.saturating_sub(LONGEST_LINE);
+    let from = name.start.saturating_sub(MAX_LINE);
     let start = match bytes.get(from..name.start)?.iter().rposition(is_end) {
         Some(last) => from + last + 1,
         None if from == 0 => 0,
         None => return None,
     };
-    let reach = bytes.len().min(name.end + LONGEST_LINE);
+    let reach = bytes.len().min(name.end + MAX_LINE);
     let end = name.end + bytes.get(name.end..reach)?.iter().position(is_end)?;
-    (end - start <= LONGEST_LINE).then_some(start..end)
+    (end - start <= MAX_LINE).then_some(start..end)
 }
 
 /// The columns with known names.
@@ -106,7 +106,7 @@ impl<T: Copy> Columns<T> {
             .enumerate()
             .filter_map(|(index, cell)| {
                 let cell = text.get(cell.clone())?.trim_matches(QUOTES);
-                let meaning = (cell.len() <= LONGEST_NAME).then(|| meaning(cell))?;
+                let meaning = (cell.len() <= MAX_NAME).then(|| meaning(cell))?;
                 meaning.map(|meaning| (index, meaning))
             })
             .collect();
@@ -140,18 +140,18 @@ fn lines<T: Copy>(text: &str, line: Range<usize>, meaning: &impl Fn(&str) -> Opt
     let count = |sign: char| head.bytes().filter(|byte| *byte == sign as u8).count();
     let sign = ['|', '\t', ';', ',']
         .into_iter()
-        .filter(|sign| count(*sign) > 0 && count(*sign) < MOST_COLUMNS)
+        .filter(|sign| count(*sign) > 0 && count(*sign) < MAX_COLUMNS)
         .max_by_key(|sign| count(*sign))?;
     let head = cells(text, start..end, sign);
     let columns = Columns::of(text, &head, meaning)?;
     let mut found = Vec::new();
     let mut at = end + 1;
     let mut rows = 0;
-    while rows < MOST_ROWS && at < text.len() {
-        let near = text.as_bytes().get(at..text.len().min(at + LONGEST_LINE))?;
+    while rows < MAX_ROWS && at < text.len() {
+        let near = text.as_bytes().get(at..text.len().min(at + MAX_LINE))?;
         let length = match near.iter().position(|b| *b == b'\n') {
             Some(length) => length,
-            None if near.len() < LONGEST_LINE => near.len(),
+            None if near.len() < MAX_LINE => near.len(),
             None => break,
         };
         let row = cells(text, at..at + length, sign);
@@ -185,13 +185,13 @@ fn insert<T: Copy>(text: &str, name: &Range<usize>, meaning: &impl Fn(&str) -> O
     let columns = Columns::of(text, &cells(text, open + 1..close, ','), meaning)?;
     let mut found = Vec::new();
     at = blank(at + 6);
-    for _ in 0..MOST_ROWS {
+    for _ in 0..MAX_ROWS {
         if text.as_bytes().get(at) != Some(&b'(') {
             break;
         }
         let row = cells(
             text,
-            at + 1..text.floor_char_boundary(text.len().min(at + LONGEST_LINE)),
+            at + 1..text.floor_char_boundary(text.len().min(at + MAX_LINE)),
             ',',
         );
         let row = row.get(..columns.width)?;
@@ -233,7 +233,7 @@ fn cells(text: &str, line: Range<usize>, sign: char) -> Vec<Range<usize>> {
             None if c == sign => {
                 cells.push(bare(start..at));
                 start = at + 1;
-                if cells.len() > MOST_COLUMNS {
+                if cells.len() > MAX_COLUMNS {
                     return cells;
                 }
             }

@@ -14,7 +14,7 @@ use crate::model::{Content, ContentId, Leeway, Place};
 use crate::policy::MaskStyle;
 
 /// Tokens for contents, however small the budget is.
-const LEAST_ROOM: usize = 800;
+const MIN_ROOM: usize = 800;
 /// Tokens for contents around the step in which something was found.
 const AROUND_ROOM: usize = 400;
 /// Contents around the step that are shown at most.
@@ -36,7 +36,7 @@ pub(super) struct Composed {
 pub(super) fn compose(input: &PromptInput<'_>, fence: &Fence<'_>, room: usize) -> Composed {
     let step = input.step;
     let admitted = evidence::admitted(input);
-    let (frame, room) = Frame::of(input, &admitted, fence, room.max(LEAST_ROOM));
+    let (frame, room) = Frame::of(input, &admitted, fence, room.max(MIN_ROOM));
     let shelves = Places::of(input, &admitted, &frame, fence, room);
     let (shown, cut) = shelves.together(&frame);
     let (cuts, more_cuts) = layout::listed(&cut);

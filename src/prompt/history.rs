@@ -19,11 +19,11 @@ const LINE: usize = 10;
 /// Tokens of the words that tell of a finding.
 const NOTED: usize = 16;
 /// The least of a text that is worth showing.
-const LEAST: usize = 24;
+const MIN: usize = 24;
 /// Steps that are served first.
 const FIRST: usize = 6;
 /// Tokens for earlier steps, however much room there is: more of them say less and less about this one.
-const MOST_FOR_STEPS: usize = 2_000;
+const MAX_FOR_STEPS: usize = 2_000;
 /// Characters of a text that may stand on a line.
 const MAX_LINE: usize = 240;
 /// Rules that are told of an earlier step.
@@ -35,7 +35,7 @@ pub(super) fn session(history: &History, fence: &Fence<'_>, room: usize) -> (Ses
     let spent = costs(&requests);
     let sources = sources(history, fence, room.saturating_sub(spent) / 2);
     let spent = spent + costs(&sources);
-    let for_steps = room.saturating_sub(spent).min(MOST_FOR_STEPS);
+    let for_steps = room.saturating_sub(spent).min(MAX_FOR_STEPS);
     let (steps, untold) = steps(history, fence, for_steps);
     let spent = spent + costs(&steps);
     let denied = |step: &std::sync::Arc<Earlier>| !step.outcome.happened();
@@ -100,7 +100,7 @@ fn requests(history: &History, fence: &Fence<'_>, room: usize) -> (Vec<String>, 
     let last = history.requests.len().saturating_sub(1);
     let need = |(at, request): (usize, &std::sync::Arc<Request>)| Need {
         whole: ELEMENT + needs(&request.text, fence),
-        least: ELEMENT + LEAST,
+        least: ELEMENT + MIN,
         rank: if at == 0 || at == last {
             Rank::Found
         } else {
@@ -228,11 +228,7 @@ fn texts(step: &Earlier, fence: &Fence<'_>, room: usize) -> Vec<String> {
         .iter()
         .map(|said| Need {
             whole: line_needs(said, fence),
-            least: if is_line(said) {
-                LINE + LEAST
-            } else {
-                2 * ELEMENT + LEAST
-            },
+            least: if is_line(said) { LINE + MIN } else { 2 * ELEMENT + MIN },
             rank: if said.origin.is_external() {
                 Rank::Found
             } else {

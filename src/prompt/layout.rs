@@ -155,7 +155,7 @@ impl<'a> Unit<'a> {
                 } else {
                     0
                 };
-                (header + marks + item.tokens_of(&range), header + window::LEAST)
+                (header + marks + item.tokens_of(&range), header + window::MIN)
             }
             Unit::Values(run) => {
                 let dearest = run.iter().map(Item::row).max().unwrap_or_default();

@@ -29,7 +29,7 @@ const MAX_FILE_BYTES: u64 = 256 * 1024;
 /// The largest budget, in tokens.
 const MAX_BUDGET: usize = 1_000_000;
 /// System prompts that are kept, one for each policy that says something else.
-const MOST_KEPT: usize = 256;
+const MAX_KEPT: usize = 256;
 
 /// Every prompt, compiled. A reload makes a new one, so that a step sees one version from start to end.
 pub struct Prompts {
@@ -232,7 +232,7 @@ impl Prompts {
             None => {
                 let gaps = MarkedText::find(|marks| self.system(guidance, own_codes, marks))?.map(Arc::new);
                 let mut kept = self.systems.lock().unwrap_or_else(PoisonError::into_inner);
-                if kept.len() >= MOST_KEPT {
+                if kept.len() >= MAX_KEPT {
                     kept.clear();
                 }
                 kept.insert(key, gaps.clone());

@@ -12,9 +12,9 @@ const AROUND: usize = 400;
 /// The least of a text's room that its head and its tail get before what ranks high, as divisors of the room.
 const ENDS: (u64, u64) = (6, 10);
 /// Tokens of the head and of the tail, in thousandths, that come before what ranks high.
-const MOST_OF_ENDS: u64 = 250_000;
+const MAX_OF_ENDS: u64 = 250_000;
 /// Windows that are chosen by rank at most.
-const MOST_WINDOWS: usize = 64;
+const MAX_WINDOWS: usize = 64;
 /// Bytes by which a part is shortened to begin and end with a word.
 const TO_WORD: usize = 24;
 /// Gaps that are not worth a mark, in bytes.
@@ -70,8 +70,8 @@ pub(super) fn parts(
         parts.push(before..after);
     }
     if let Some(ranked) = ranked {
-        let (head, head_costs) = forward(seen, 0..text.len(), (left / ENDS.0).min(MOST_OF_ENDS));
-        let (tail, tail_costs) = backward(seen, head..text.len(), (left / ENDS.1).min(MOST_OF_ENDS));
+        let (head, head_costs) = forward(seen, 0..text.len(), (left / ENDS.0).min(MAX_OF_ENDS));
+        let (tail, tail_costs) = backward(seen, head..text.len(), (left / ENDS.1).min(MAX_OF_ENDS));
         left = left.saturating_sub(head_costs + tail_costs);
         parts.push(0..head);
         parts.push(tail..text.len());
@@ -97,7 +97,7 @@ fn push_ranked(seen: &ScannedText<'_>, ranked: Ranked<'_>, room: u64, parts: &mu
     let text = seen.text();
     for window in rank::ranked(text, ranked.origin, ranked.ranks)
         .into_iter()
-        .take(MOST_WINDOWS)
+        .take(MAX_WINDOWS)
     {
         let known = |part: &Range<usize>| part.start <= window.start && window.end <= part.end;
         if parts.iter().any(known) {
@@ -214,7 +214,7 @@ pub(super) fn missing(len: usize, parts: &[Range<usize>]) -> usize {
 }
 
 /// Tokens for which even the least useful part of a text can be shown.
-pub(super) const LEAST: usize = 48;
+pub(super) const MIN: usize = 48;
 
 #[cfg(test)]
 mod tests {

@@ -28,7 +28,7 @@ pub struct Connections {
 /// How long a new connection may wait for its first request.
 const FIRST_REQUEST: Duration = Duration::from_secs(10);
 /// Connections by default, where the limit of open files allows as many.
-const MOST: usize = 4_096;
+const MAX: usize = 4_096;
 /// Files that are opened for anything but clients.
 const OTHER_FILES: usize = 128;
 
@@ -36,7 +36,7 @@ impl Default for Connections {
     fn default() -> Self {
         let most = open_files()
             .map_or(512, |files| files.saturating_sub(OTHER_FILES))
-            .clamp(64, MOST);
+            .clamp(64, MAX);
         Self {
             most,
             most_per_peer: most,

@@ -5,7 +5,7 @@
 use super::phrases;
 
 /// Words of a message that is nothing but an approval.
-const MOST_WORDS: usize = 8;
+const MAX_WORDS: usize = 8;
 
 /// Whether a message is nothing but an approval: few words, one of which agrees, and no value of its own.
 pub(super) fn is_bare(text: &str) -> bool {
@@ -17,7 +17,7 @@ pub(super) fn is_bare(text: &str) -> bool {
         .filter(|word| !word.is_empty())
         .map(str::to_lowercase)
         .collect();
-    if words.is_empty() || words.len() > MOST_WORDS {
+    if words.is_empty() || words.len() > MAX_WORDS {
         return false;
     }
     let whole = words.join(" ");

@@ -135,13 +135,13 @@ fn resembled<'p>(trail: &'p Trail, step: &Step) -> Vec<&'p Instruction> {
 /// The words of what a step does: the tool and its arguments, or what is said.
 fn does(step: &Step) -> String {
     /// Bytes that are looked at.
-    const MOST: usize = 4 * 1024;
+    const MAX: usize = 4 * 1024;
     let tool = step.tool_call.as_ref().map_or("", |call| call.tool.as_str());
     let mut words = plain(&tool.replace('_', " "));
     for content in &step.contents {
         let own = matches!(content.origin, Origin::ToolArguments | Origin::Agent | Origin::Memory);
-        if own && content.place == Place::Body && words.len() < MOST {
-            words.push_str(&plain(head(&content.text, MOST)));
+        if own && content.place == Place::Body && words.len() < MAX {
+            words.push_str(&plain(head(&content.text, MAX)));
         }
     }
     words

@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::model::Gap;
 
 /// Keys of one generation. Both take five megabytes at most.
-const MOST: usize = 100_000;
+const MAX: usize = 100_000;
 
 /// Sessions that are not remembered any more.
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ impl Forgotten {
     /// Notes that a session is not remembered any more.
     pub(super) fn note(&self, key: &[u8; 32], why: Gap) {
         let mut generations = self.lock();
-        if generations.young.len() >= MOST {
+        if generations.young.len() >= MAX {
             generations.old = std::mem::take(&mut generations.young);
         }
         generations.young.insert(short(key), why);

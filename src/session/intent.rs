@@ -124,16 +124,16 @@ impl Intent {
 
 /// Fingerprints of the folders, and the folders of those, in which paths of a text stand.
 fn folders_of(text: &str) -> Vec<u64> {
-    const MOST: usize = 16;
+    const MAX: usize = 16;
     let trim = |word: &'_ str| -> String { word.trim_matches(['"', '\'', '`', ',', ';', '*', ')', '(']).to_owned() };
     let paths = text
         .split_whitespace()
         .map(trim)
         .filter(|word| word.starts_with(['/', '~']));
     let mut keys = Vec::new();
-    for path in paths.take(MOST) {
+    for path in paths.take(MAX) {
         let mut rest = path.trim_end_matches('/');
-        for _ in 0..MOST {
+        for _ in 0..MAX {
             let Some((folder, _)) = rest.rsplit_once('/') else {
                 break;
             };

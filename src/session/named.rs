@@ -14,7 +14,7 @@ use crate::model::{
 /// Bytes of an argument that are read.
 const MAX_TEXT: usize = 4_000;
 /// Objects of one argument that are looked at.
-const MOST_OBJECTS: usize = 64;
+const MAX_OBJECTS: usize = 64;
 
 /// Lowers the findings about what the user named: none of them settles the step, and each is a weak hint.
 /// `rules` knows the rules of prefilters by their ids.
@@ -37,7 +37,7 @@ pub fn lower<'r>(past: &Past, step: &Step, findings: &mut [Finding], rules: impl
         let text = if rule_of(finding).is_some() {
             let texts = step.contents.iter().filter(|content| is_argument(content));
             joined = texts
-                .take(MOST_OBJECTS)
+                .take(MAX_OBJECTS)
                 .flat_map(|content| [content.text.as_str(), " "])
                 .collect();
             head(&joined, MAX_TEXT)
@@ -89,7 +89,7 @@ fn lowerable<'r>(finding: &Finding, rules: impl Fn(&str) -> Option<&'r Rule>) ->
 
 /// Whether every object of its kind in a text is one that the user named, and there is one.
 fn names(trail: &Trail, text: &str, object: RuleObject) -> bool {
-    let tokens = || tokens(text).take(MOST_OBJECTS);
+    let tokens = || tokens(text).take(MAX_OBJECTS);
     let said = |token: &str| trail.taint().user_said_all(token);
     let all_said = |is_object: fn(&str) -> bool| {
         let mut objects = tokens().filter(|token| is_object(token)).peekable();
@@ -123,7 +123,7 @@ fn is_described(past: &Past, content: &Content, step: &Step) -> bool {
         return false;
     }
     let mut addresses = tokens(&content.text)
-        .take(MOST_OBJECTS)
+        .take(MAX_OBJECTS)
         .filter(|token| is_address(token))
         .peekable();
     let protected = addresses.peek().is_some() && addresses.all(|token| token.starts_with("https://"));

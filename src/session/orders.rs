@@ -14,13 +14,13 @@ use crate::model::head;
 use crate::text::views::Normalized;
 
 /// Bytes of a text that are read.
-const MOST_BYTES: usize = 256 * 1024;
+const MAX_BYTES: usize = 256 * 1024;
 /// Bytes of a sentence; a longer one is read in parts.
-const LONGEST_SENTENCE: usize = 480;
+const MAX_SENTENCE: usize = 480;
 /// Sentences of a passage.
 const PASSAGE: usize = 3;
 /// Passages that are told of one text.
-const MOST_PASSAGES: usize = 8;
+const MAX_PASSAGES: usize = 8;
 
 /// The words. INVARIANT: whoever starts the program has called [`check`].
 static WORDS: LazyLock<Result<WordLists<Sign>, DataFileError>> = LazyLock::new(load);
@@ -133,7 +133,7 @@ impl Passage {
 
 /// What one sentence or phrase shows.
 pub(super) fn signs_of(sentence: &str) -> Signs {
-    let sentence = Normalized::of(head(sentence, LONGEST_SENTENCE * PASSAGE));
+    let sentence = Normalized::of(head(sentence, MAX_SENTENCE * PASSAGE));
     WORDS
         .as_ref()
         .map(|words| signs_in(words, sentence.text()))
@@ -143,7 +143,7 @@ pub(super) fn signs_of(sentence: &str) -> Signs {
 /// The passages of a text that show something of an order to software, in order; they do not overlap.
 pub(super) fn passages(text: &str) -> Vec<Passage> {
     let Ok(words) = &*WORDS else { return Vec::new() };
-    let normal = Normalized::of(head(text, MOST_BYTES));
+    let normal = Normalized::of(head(text, MAX_BYTES));
     let text = normal.text();
     let seen: Vec<(Range<usize>, Signs)> = sentences(text)
         .map(|span| {
@@ -154,7 +154,7 @@ pub(super) fn passages(text: &str) -> Vec<Passage> {
     let about = seen.iter().any(|(_, signs)| signs.has(Sign::About));
     let mut found: Vec<Passage> = Vec::new();
     let mut at = 0;
-    while at < seen.len() && found.len() < MOST_PASSAGES {
+    while at < seen.len() && found.len() < MAX_PASSAGES {
         let group = seen.get(at..(at + PASSAGE).min(seen.len())).unwrap_or_default();
         let (Some((first_span, first)), Some((last_span, _))) = (group.first(), group.last()) else {
             break;
@@ -193,7 +193,7 @@ pub(super) fn passages(text: &str) -> Vec<Passage> {
 
 /// Whether a text tells of attacks, rather than being one.
 pub(super) fn tells_of_attacks(text: &str) -> bool {
-    let text = Normalized::of(head(text, MOST_BYTES));
+    let text = Normalized::of(head(text, MAX_BYTES));
     WORDS
         .as_ref()
         .is_ok_and(|words| signs_in(words, text.text()).has(Sign::About))
@@ -220,7 +220,7 @@ fn sentences(text: &str) -> impl Iterator<Item = Range<usize>> {
 fn first_end(text: &str) -> usize {
     // The stops themselves, and the first bytes of those that are not of ASCII.
     let may_stop = |byte: &u8| matches!(byte, b'.' | b'!' | b'?' | b'\n' | 0xd8 | 0xe0 | 0xe3 | 0xef);
-    let longest = text.ceil_char_boundary(text.ceil_char_boundary(LONGEST_SENTENCE) + 1);
+    let longest = text.ceil_char_boundary(text.ceil_char_boundary(MAX_SENTENCE) + 1);
     let bytes = text.as_bytes().get(..longest).unwrap_or_default();
     let mut at = 0;
     while let Some(ahead) = bytes.get(at..).and_then(|rest| rest.iter().position(may_stop)) {
@@ -345,7 +345,7 @@ mod tests {
     #[test]
     fn a_long_text_is_read_in_one_pass() {
         let text = "the assistant. ".repeat(40_000);
-        assert_eq!(passages(&text).len(), MOST_PASSAGES);
+        assert_eq!(passages(&text).len(), MAX_PASSAGES);
         assert!(passages(&"x".repeat(1 << 20)).is_empty());
     }
 }

@@ -18,13 +18,13 @@ pub(super) const MAX_TEXT: usize = 8 * 1024;
 /// Bytes that are kept of one step.
 pub(super) const MAX_STEP: usize = 24 * 1024;
 /// Bytes below which nothing more is kept.
-pub(super) const LEAST: usize = 64;
+pub(super) const MIN: usize = 64;
 /// Bytes on either side of what was seen in a long text.
 const AROUND_SEEN: usize = 320;
 /// Sentences of a long text that ask for something.
-const MOST_REQUESTS: usize = 16;
+const MAX_REQUESTS: usize = 16;
 /// Bytes of a long text in which values are looked for.
-const MOST_LOOKED_AT: usize = 256 * 1024;
+const MAX_LOOKED_AT: usize = 256 * 1024;
 /// Bytes on either side of a value of a long text.
 const AROUND_VALUE: usize = 160;
 
@@ -84,8 +84,8 @@ fn windows(text: &str, seen: &[Range<usize>], room: usize) -> Vec<(usize, String
         let end = text.floor_char_boundary(span.end.saturating_add(bytes).min(text.len()));
         start..end.max(start)
     };
-    let looked_at = head(text, MOST_LOOKED_AT);
-    let asked = requests(looked_at).take(MOST_REQUESTS);
+    let looked_at = head(text, MAX_LOOKED_AT);
+    let asked = requests(looked_at).take(MAX_REQUESTS);
     let asked: Vec<Range<usize>> = asked
         .filter_map(|request| looked_at.find(request).map(|start| start..start + request.len()))
         .collect();

@@ -334,7 +334,7 @@ fn sources(step: &Step, settled: Settled<'_>) -> Vec<SourceText> {
         }
     }
     for content in step.contents.iter().filter(outside) {
-        if left < source_text::LEAST {
+        if left < source_text::MIN {
             break;
         }
         let text = settled.withheld.without(&content.text);

@@ -16,7 +16,7 @@ const COMPRESSED_FROM: usize = 2 * 1024;
 /// The fastest level: values are written after every step.
 const LEVEL: u8 = 1;
 /// The most that a value may unfold to.
-const MOST: usize = 128 * 1024 * 1024;
+const MAX: usize = 128 * 1024 * 1024;
 
 /// Writes and reads values.
 pub(super) struct Seal(Option<RandomizedNonceKey>);
@@ -66,7 +66,7 @@ impl Seal {
         if flags & COMPRESSED == 0 {
             return Some(body);
         }
-        miniz_oxide::inflate::decompress_to_vec_with_limit(&body, MOST).ok()
+        miniz_oxide::inflate::decompress_to_vec_with_limit(&body, MAX).ok()
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Word;
-use super::run::{FIELD_BREAK, Frame, LONGEST_VALUE, MOST_FIELDS, Shell, TURN};
+use super::run::{FIELD_BREAK, Frame, MAX_FIELDS, MAX_VALUE, Shell, TURN};
 use super::syntax::Piece;
 
 impl Shell {
@@ -28,7 +28,7 @@ impl Shell {
             self.reading.cut |= alternatives.is_none();
             expanded.extend(alternatives.unwrap_or_default());
         }
-        expanded.truncate(MOST_FIELDS);
+        expanded.truncate(MAX_FIELDS);
         expanded
     }
 
@@ -158,7 +158,7 @@ impl Shell {
             let (from, length) = slice.split_once(':').unwrap_or((slice, "64"));
             let from: usize = from.trim().parse().ok()?;
             let length: usize = length.trim().parse().ok()?;
-            return Some(value.chars().skip(from).take(length.min(LONGEST_VALUE)).collect());
+            return Some(value.chars().skip(from).take(length.min(MAX_VALUE)).collect());
         }
         if let Some(replacement) = operation.strip_prefix('/') {
             let (all, replacement) = replacement
@@ -196,7 +196,7 @@ fn append(value: &str, split: bool, word: &mut Word, words: &mut Vec<Word>) -> b
         word.text.push_str(first);
     }
     for part in parts {
-        if !word.text.is_empty() && words.len() < MOST_FIELDS {
+        if !word.text.is_empty() && words.len() < MAX_FIELDS {
             words.push(Word {
                 quoted: false,
                 ..std::mem::take(word)
@@ -263,7 +263,7 @@ fn is_disguised(pieces: &[Piece]) -> bool {
 /// `a{b,c}d` as `abd acd`, nested and repeated braces too, and in how many turns; no words where there are more of them than
 /// anybody would write in so few bytes.
 fn braces(word: &Word) -> (Option<Vec<Word>>, usize) {
-    let most = (16 + word.text.len()).min(2 * MOST_FIELDS);
+    let most = (16 + word.text.len()).min(2 * MAX_FIELDS);
     let mut open = vec![word.text.clone()];
     let mut done = Vec::new();
     let mut turns = 0;

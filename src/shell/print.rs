@@ -1,7 +1,7 @@
 //! What printing and decoding programs print, where their input is known.
 
 use super::Call;
-use super::run::{LONGEST_VALUE, MOST_FIELDS, Shell};
+use super::run::{MAX_FIELDS, MAX_VALUE, Shell};
 use super::syntax::{self, Direction};
 use crate::text::views::{from_base32, from_base64, from_hex};
 
@@ -62,9 +62,9 @@ impl Shell {
             self.reading.encoded_files.push((call.span.clone(), encoded.to_owned()));
         }
         for target in targets {
-            if self.files.len() < MOST_FIELDS {
+            if self.files.len() < MAX_FIELDS {
                 let written = self.files.entry(target).or_default();
-                if written.len() + text.len() < LONGEST_VALUE {
+                if written.len() + text.len() < MAX_VALUE {
                     written.push_str(text);
                     written.push('\n');
                 }
@@ -185,15 +185,15 @@ fn unescaped(text: &str) -> String {
 
 /// The letters of a set of `tr`, with its ranges written out.
 fn letter_set(set: &str) -> Vec<char> {
-    const MOST: usize = 1_024;
-    let letters: Vec<char> = unescaped(set).chars().take(MOST).collect();
+    const MAX: usize = 1_024;
+    let letters: Vec<char> = unescaped(set).chars().take(MAX).collect();
     let mut all = Vec::new();
     let mut rest = letters.as_slice();
     while let Some((first, tail)) = rest.split_first() {
         rest = tail;
         match tail {
-            ['-', last, behind @ ..] if first <= last && all.len() < MOST => {
-                all.extend((*first..=*last).take(MOST));
+            ['-', last, behind @ ..] if first <= last && all.len() < MAX => {
+                all.extend((*first..=*last).take(MAX));
                 rest = behind;
             }
             _ => all.push(*first),

@@ -10,16 +10,16 @@ use super::syntax::{self, Direction, Piece, Simple, Syntax};
 use super::wrappers::{self, Inner};
 use super::{Call, Embedded, FoundFile, Reading, Redirect, Stdin, Word, is_decoder, program_name};
 
-const DEEPEST: usize = 6;
-const MOST_CALLS: usize = 600;
-const MOST_TURNS: usize = 4_000;
-const MOST_BYTES: usize = 256 * 1024;
+const MAX_DEPTH: usize = 6;
+const MAX_CALLS: usize = 600;
+const MAX_TURNS: usize = 4_000;
+const MAX_BYTES: usize = 256 * 1024;
 /// What one command costs, in bytes that could be read instead.
 pub(super) const TURN: usize = 64;
 /// A letter that nobody types in a command: a space from `$IFS` that still has to split words.
 pub(super) const FIELD_BREAK: char = '\u{1}';
-pub(super) const MOST_FIELDS: usize = 128;
-pub(super) const LONGEST_VALUE: usize = 64 * 1024;
+pub(super) const MAX_FIELDS: usize = 128;
+pub(super) const MAX_VALUE: usize = 64 * 1024;
 
 /// Reads a text.
 pub(super) fn read(text: &str, found_file: FoundFile) -> Reading {
@@ -33,8 +33,8 @@ pub(super) fn read(text: &str, found_file: FoundFile) -> Reading {
         bytes: 0,
         turns: 0,
         // A short text that runs long does so by calling itself: many of them together have to end as well.
-        most_calls: MOST_CALLS.min(64 + text.len()),
-        most_turns: MOST_TURNS.min(512 + 4 * text.len()),
+        most_calls: MAX_CALLS.min(64 + text.len()),
+        most_turns: MAX_TURNS.min(512 + 4 * text.len()),
     };
     shell.run(text, None, 0);
     shell.reading.work += shell.bytes + TURN * shell.turns;
@@ -86,7 +86,7 @@ impl Shell {
     ) -> Range<usize> {
         let start = self.reading.calls.len();
         self.bytes += text.len();
-        if depth > DEEPEST || self.bytes > MOST_BYTES {
+        if depth > MAX_DEPTH || self.bytes > MAX_BYTES {
             self.reading.cut = true;
             return start..start;
         }
@@ -155,9 +155,9 @@ impl Shell {
             }
             let expanded = self.expand(pieces, &span, frame);
             fields.extend(expanded);
-            if fields.len() > MOST_FIELDS {
+            if fields.len() > MAX_FIELDS {
                 self.reading.cut = true;
-                fields.truncate(MOST_FIELDS);
+                fields.truncate(MAX_FIELDS);
                 break;
             }
         }
@@ -237,7 +237,7 @@ impl Shell {
         self.change_state(&call, stdin, frame);
         let body = self.functions.get(&program.text).cloned();
         if let Some((syntax, body)) = body
-            && frame.depth < DEEPEST
+            && frame.depth < MAX_DEPTH
         {
             let positional = fields.iter().map(|word| word.text.clone()).collect();
             let inner = Frame {
@@ -272,7 +272,7 @@ impl Shell {
         for inner in inner {
             match inner {
                 Inner::Call { words, fed_arguments } => {
-                    if frame.depth < DEEPEST {
+                    if frame.depth < MAX_DEPTH {
                         let template = Call {
                             fed_arguments: fed_arguments || template.fed_arguments,
                             invoker: invoker.clone(),
@@ -313,7 +313,7 @@ impl Shell {
     /// A value, unless so much came out of values already that the text can only mean to exhaust.
     pub(super) fn within_budget(&mut self, value: String) -> String {
         self.bytes += value.len();
-        if self.bytes > MOST_BYTES {
+        if self.bytes > MAX_BYTES {
             self.reading.cut = true;
             return String::new();
         }

@@ -1,7 +1,7 @@
 //! What calls of the shell itself change: variables, the arguments of a text, the directory.
 
 use super::Call;
-use super::run::{FIELD_BREAK, Frame, LONGEST_VALUE, Shell};
+use super::run::{FIELD_BREAK, Frame, MAX_VALUE, Shell};
 
 impl Shell {
     /// What a call of the shell itself changes: variables, parameters, the directory.
@@ -113,7 +113,7 @@ impl Shell {
             .and_then(|bare| self.variables.get(bare).cloned())
             .unwrap_or_default();
         longer.push_str(value);
-        longer.truncate(longer.floor_char_boundary(LONGEST_VALUE));
+        longer.truncate(longer.floor_char_boundary(MAX_VALUE));
         self.bytes += longer.len();
         self.variables.insert(bare.unwrap_or(name).to_owned(), longer);
     }

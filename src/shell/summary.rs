@@ -14,7 +14,7 @@ use crate::text::words::plain;
 /// Words from which on an argument says something.
 const PHRASE: usize = 3;
 /// Files and phrases of one text, each.
-const MOST: usize = 256;
+const MAX: usize = 256;
 
 /// What a shell text would do.
 #[derive(Debug, Default)]
@@ -48,7 +48,7 @@ impl CommandSummary {
             summary.take_words(text, &reading);
         }
         for list in [&mut summary.writes, &mut summary.runs, &mut summary.phrases] {
-            list.truncate(MOST);
+            list.truncate(MAX);
         }
         summary
     }

@@ -13,9 +13,9 @@ use super::names;
 /// Lines that may wait to be written. What finds no room is lost and counted.
 const WAITING: usize = 1_024;
 /// The longest line that is kept whole.
-const LONGEST: usize = 16 * 1024;
+const MAX_LEN: usize = 16 * 1024;
 /// How long anybody waits for lines to be written.
-const LONGEST_FLUSH: Duration = Duration::from_secs(1);
+const MAX_FLUSH: Duration = Duration::from_secs(1);
 
 enum Job {
     Line(Vec<u8>),
@@ -71,7 +71,7 @@ pub fn flush() {
     let Some(jobs) = JOBS.get() else { return };
     let (done, wait) = sync_channel(1);
     if jobs.try_send(Job::Flush(done)).is_ok() {
-        let _ = wait.recv_timeout(LONGEST_FLUSH);
+        let _ = wait.recv_timeout(MAX_FLUSH);
     }
 }
 
@@ -92,7 +92,7 @@ impl<'w> MakeWriter<'w> for Lines {
 
 impl Write for Line {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        let room = LONGEST.saturating_sub(self.bytes.len()).min(bytes.len());
+        let room = MAX_LEN.saturating_sub(self.bytes.len()).min(bytes.len());
         self.bytes.extend_from_slice(bytes.get(..room).unwrap_or_default());
         Ok(bytes.len())
     }
@@ -146,7 +146,7 @@ mod tests {
         for number in 0..3 * WAITING {
             writeln!(lines.make_writer(), "line {number}").unwrap();
         }
-        write!(lines.make_writer(), "{}", "x".repeat(2 * LONGEST)).unwrap();
+        write!(lines.make_writer(), "{}", "x".repeat(2 * MAX_LEN)).unwrap();
         drop(go);
         let (done, wait) = sync_channel(1);
         lines.0.send(Job::Flush(done)).unwrap();
@@ -155,7 +155,7 @@ mod tests {
         assert!(text.lines().count() >= WAITING && text.lines().count() < 3 * WAITING);
         assert!(
             text.lines()
-                .all(|line| line.starts_with("line ") || line.len() == LONGEST)
+                .all(|line| line.starts_with("line ") || line.len() == MAX_LEN)
         );
     }
 }

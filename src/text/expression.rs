@@ -138,7 +138,7 @@ pub(crate) struct ByteExpression {
 
 impl ByteExpression {
     /// What compiled expressions may take, each.
-    const MOST_BYTES: usize = 4 << 20;
+    const MAX_BYTES: usize = 4 << 20;
 
     /// Parses an expression.
     pub(crate) fn parse(text: String) -> Result<Self, String> {
@@ -152,7 +152,7 @@ impl ByteExpression {
     pub(crate) fn regex(&self) -> Option<&bytes::Regex> {
         let compile = || {
             let mut builder = bytes::RegexBuilder::new(&self.text);
-            builder.unicode(false).size_limit(Self::MOST_BYTES).build().ok()
+            builder.unicode(false).size_limit(Self::MAX_BYTES).build().ok()
         };
         self.regex.get_or_init(compile).as_ref()
     }

@@ -17,7 +17,7 @@ use crate::model::{Step, Tool, ToolCall};
 use crate::policy::Policy;
 
 pub(crate) use names::words_of;
-use names::{MOST_WORDS, is_form_of, sentence};
+use names::{MAX_WORDS, is_form_of, sentence};
 
 /// Why the words cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -274,7 +274,7 @@ fn by_arguments(arguments: &[&str], found: &mut Classified) {
     }
     let lower: Vec<String> = arguments
         .iter()
-        .take(MOST_WORDS)
+        .take(MAX_WORDS)
         .map(|name| name.to_ascii_lowercase())
         .collect();
     let first = |list: &[&str]| lower.iter().find(|name| list.contains(&name.as_str()));

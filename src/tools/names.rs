@@ -3,21 +3,21 @@
 use crate::model::head;
 
 /// Words of a name that are read.
-pub(super) const MOST_WORDS: usize = 24;
+pub(super) const MAX_WORDS: usize = 24;
 /// Bytes of a name, or of a description, that are read.
-const MOST_BYTES: usize = 256;
+const MAX_BYTES: usize = 256;
 
 /// The words of a name, lower case: `mail.sendAll_now` is `send`, `all`, `now`, `mail`. The last part of a dotted name comes
 /// first, because that is where the verb stands.
 pub(crate) fn words_of(name: &str) -> Vec<String> {
-    let name = head(name, MOST_BYTES);
+    let name = head(name, MAX_BYTES);
     let mut parts: Vec<&str> = name.split(['.', '/', ':']).flat_map(|part| part.split("__")).collect();
     parts.reverse();
     let mut words = Vec::new();
     for part in parts {
         split_part(part, &mut words);
     }
-    words.truncate(MOST_WORDS);
+    words.truncate(MAX_WORDS);
     words
 }
 
@@ -44,11 +44,11 @@ fn split_part(part: &str, words: &mut Vec<String>) {
 
 /// The words of a description's first sentence; its verb often ends in an s.
 pub(super) fn sentence(description: &str) -> Vec<String> {
-    let head = head(description, MOST_BYTES);
+    let head = head(description, MAX_BYTES);
     let sentence = head.split(['.', '\n']).next().unwrap_or_default();
     let mut words = Vec::new();
     split_part(&sentence.to_lowercase(), &mut words);
-    words.truncate(MOST_WORDS);
+    words.truncate(MAX_WORDS);
     if let Some(first) = words.first_mut()
         && let Some(stem) = first.strip_suffix('s')
     {

@@ -77,7 +77,7 @@ impl Draft {
     /// Notes as facts what stands under this name: a text, or a number.
     pub(super) fn fact_of(&mut self, table: &Table<'_>, object: NodeId, name: &str, kind: FactKind) {
         self.facts.extend(fact_of(table, object, name, kind));
-        self.facts.truncate(MOST_FACTS);
+        self.facts.truncate(MAX_FACTS);
     }
 
     /// Notes a leniency, the first time it is made.
@@ -87,13 +87,13 @@ impl Draft {
 }
 
 /// Facts that are kept of a step.
-const MOST_FACTS: usize = 24;
+const MAX_FACTS: usize = 24;
 /// Characters of a fact.
 const MAX_FACT: usize = 120;
 
 fn push_fact(facts: &mut Vec<Fact>, kind: FactKind, text: &str) {
     let text = text.trim();
-    if text.is_empty() || facts.len() >= MOST_FACTS {
+    if text.is_empty() || facts.len() >= MAX_FACTS {
         return;
     }
     let text = match text.char_indices().nth(MAX_FACT) {

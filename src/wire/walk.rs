@@ -53,7 +53,7 @@ struct Frame {
 const LONG_NUMBER: usize = 9;
 
 /// A double of more digits is an estimate, not somebody's number.
-const LONGEST_INTEGER: usize = 22;
+const MAX_INTEGER: usize = 22;
 
 /// Bytes of pointers and labels that a request may need, at least.
 const NAMING_BYTES: usize = 16 << 20;
@@ -183,8 +183,8 @@ impl<'j> Walk<'_, 'j> {
                 value: node,
             })
         })?;
-        const MOST_REMARKS: usize = 32;
-        if self.walked.remarks.len() >= MOST_REMARKS {
+        const MAX_REMARKS: usize = 32;
+        if self.walked.remarks.len() >= MAX_REMARKS {
             return Some(zone);
         }
         self.walked.remarks.push(Remark {
@@ -268,7 +268,7 @@ impl<'j> Walk<'_, 'j> {
             return self.push(node, zone, label, Form::Number, raw.to_owned(), TokenForm::Number);
         }
         let fraction = raw.contains(['.', 'e', 'E']).then(|| nearest_double(raw)).flatten();
-        match fraction.filter(|nearest| nearest.len() <= LONGEST_INTEGER && is_long_integer(nearest)) {
+        match fraction.filter(|nearest| nearest.len() <= MAX_INTEGER && is_long_integer(nearest)) {
             Some(nearest) => self.push(node, zone, label, Form::Number, nearest, TokenForm::Double),
             None => Ok(()),
         }

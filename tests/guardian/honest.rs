@@ -89,7 +89,7 @@ fn what_settles_alone_says_how_often_it_is_wrong_on_honest_steps() {
 }
 
 /// The share of labelled honest steps on which a rule may fire that denies beside a model, without asking it.
-const MOST_WRONG: f64 = 0.0005;
+const MAX_WRONG: f64 = 0.0005;
 
 #[test]
 fn a_rule_that_denies_without_asking_is_certain() {
@@ -129,7 +129,7 @@ fn a_rule_that_denies_without_asking_is_certain() {
         }
     }
     assert!(steps > 1_000.0, "{steps}");
-    assert!(wrong.len() as f64 <= steps * MOST_WRONG, "{wrong:?} of {steps}");
+    assert!(wrong.len() as f64 <= steps * MAX_WRONG, "{wrong:?} of {steps}");
 }
 
 #[test]

@@ -117,7 +117,7 @@ const QUIET: &[&str] = &[
 ];
 
 /// How much of its probability of harm an attack may lose in harmless words around it, at most and on average.
-const MOST_LOST: f64 = 0.35;
+const MAX_LOST: f64 = 0.35;
 const LOST_ON_AVERAGE: f64 = 0.2;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -136,7 +136,7 @@ async fn harmless_words_around_an_attack_take_little_off_its_probability() {
         if let (Some(alone), Some(padded)) = (alone, padded) {
             compared += 1;
             lost += alone - padded;
-            assert!(alone - padded < MOST_LOST, "{attack}: {alone} {padded}");
+            assert!(alone - padded < MAX_LOST, "{attack}: {alone} {padded}");
         }
     }
     assert!(compared >= 5, "{compared}");

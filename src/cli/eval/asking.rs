@@ -20,7 +20,7 @@ const BATCH_MODEL: &str = "gpt-4.1-mini";
 /// A batch is sent by somebody else: nothing goes to this address.
 const NO_ADDRESS: &str = "http://localhost/v1";
 /// What the OpenAI Batch API takes in one file.
-const MOST_IN_A_FILE: (usize, usize) = (50_000, 200_000_000);
+const MAX_IN_A_FILE: (usize, usize) = (50_000, 200_000_000);
 
 #[derive(Debug, Args)]
 pub(super) struct AskingArguments {
@@ -303,7 +303,7 @@ impl Asking {
                     let why = outcome.error.as_deref().unwrap_or_default();
                     eprintln!("not asked: {}: {}", outcome.id, crate::cli::printable(why));
                 }
-                let (most, most_bytes) = MOST_IN_A_FILE;
+                let (most, most_bytes) = MAX_IN_A_FILE;
                 if written.questions > most || written.bytes > most_bytes {
                     eprintln!("the OpenAI Batch API takes {most} requests and 200 MB in one file: split it by lines");
                 }

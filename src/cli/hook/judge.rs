@@ -18,7 +18,7 @@ use crate::cli::output::say;
 use crate::hook::{Answerer, Event, OnFailure, Program, Ruling, Server};
 
 /// The largest input of a hook, in bytes.
-const LARGEST: u64 = 16 * 1024 * 1024;
+const MAX_SIZE: u64 = 16 * 1024 * 1024;
 
 #[derive(Debug, Args)]
 pub(in crate::cli) struct Arguments {
@@ -71,7 +71,7 @@ fn read(until: Instant) -> anyhow::Result<Vec<u8>> {
     let (send, received) = mpsc::channel();
     std::thread::spawn(move || {
         let mut input = Vec::new();
-        let done = std::io::stdin().lock().take(LARGEST + 1).read_to_end(&mut input);
+        let done = std::io::stdin().lock().take(MAX_SIZE + 1).read_to_end(&mut input);
         // Nobody may be waiting any more.
         let _ = send.send(done.map(|_| input));
     });
@@ -80,8 +80,8 @@ fn read(until: Instant) -> anyhow::Result<Vec<u8>> {
         .context("standard input did not end in time")?
         .context("standard input cannot be read")?;
     anyhow::ensure!(
-        input.len() as u64 <= LARGEST,
-        "expected at most {LARGEST} bytes on standard input, found more"
+        input.len() as u64 <= MAX_SIZE,
+        "expected at most {MAX_SIZE} bytes on standard input, found more"
     );
     Ok(input)
 }

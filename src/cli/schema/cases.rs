@@ -164,7 +164,7 @@ fn request() -> Said {
 }
 
 fn weight() -> Said {
-    Schema(json!({"type": "number", "exclusiveMinimum": 0, "maximum": Weight::MOST}))
+    Schema(json!({"type": "number", "exclusiveMinimum": 0, "maximum": Weight::MAX}))
 }
 
 fn said(all: impl IntoIterator<Item = (&'static str, Said)>) -> Vec<(String, Said)> {

@@ -15,9 +15,9 @@ use crate::llm::{self, Failure, Reply};
 use crate::prompt::Marks;
 
 /// The longest line: an answer with whatever an endpoint adds to it.
-const LONGEST_LINE: u64 = 4 * 1024 * 1024;
+const MAX_LINE: u64 = 4 * 1024 * 1024;
 /// The most lines over all files.
-const MOST_LINES: usize = 1_000_000;
+const MAX_LINES: usize = 1_000_000;
 
 /// Why answers could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -130,16 +130,16 @@ impl BatchAnswers {
             let mut line = Vec::new();
             let read = reader
                 .by_ref()
-                .take(LONGEST_LINE)
+                .take(MAX_LINE)
                 .read_until(b'\n', &mut line)
                 .map_err(unreadable)?;
             if read == 0 {
                 break;
             }
             *lines += 1;
-            if read as u64 == LONGEST_LINE || *lines > MOST_LINES {
+            if read as u64 == MAX_LINE || *lines > MAX_LINES {
                 return Err(malformed(format!(
-                    "expected lines of less than {LONGEST_LINE} bytes, and at most {MOST_LINES} of them"
+                    "expected lines of less than {MAX_LINE} bytes, and at most {MAX_LINES} of them"
                 )));
             }
             if !line.trim_ascii().is_empty() {

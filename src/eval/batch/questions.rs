@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use super::{BATCHED, MOST_QUESTIONS, QuestionId, fresh_seed, marks};
+use super::{BATCHED, MAX_QUESTIONS, QuestionId, fresh_seed, marks};
 use crate::judge::{JudgeFailure, Question, Recorder};
 use crate::llm::{self, Failure, Reply};
 use crate::prompt::Marks;
@@ -107,7 +107,7 @@ pub struct CaseQuestions {
 
 impl CaseQuestions {
     fn line(&self, question: &Question<'_>) -> Option<String> {
-        let number = (1..=MOST_QUESTIONS).find(|number| marks(&self.seed, *number) == *question.marks)?;
+        let number = (1..=MAX_QUESTIONS).find(|number| marks(&self.seed, *number) == *question.marks)?;
         let id = QuestionId {
             case: self.case.clone(),
             seed: self.seed.clone(),

@@ -13,7 +13,7 @@ use super::messages;
 use super::session::{Label, Session, parsed};
 
 /// Indices of flattened attributes that are read.
-const MOST_MESSAGES: usize = 400;
+const MAX_MESSAGES: usize = 400;
 
 /// What matters of a span.
 #[derive(Default)]
@@ -242,7 +242,7 @@ fn flattened(
     arguments: &str,
 ) -> Vec<Value> {
     let mut messages = Vec::new();
-    for index in 0..MOST_MESSAGES {
+    for index in 0..MAX_MESSAGES {
         let at = |key: &str| attributes.get(&format!("{prefix}.{index}.{key}"));
         let (role, content) = (at(&format!("{inner}role")), at(&format!("{inner}content")));
         let called: Vec<Value> = (0..32)

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::eval::session_line::MOST_STEPS;
+use crate::eval::session_line::MAX_STEPS;
 
 /// What a document says of a step.
 #[derive(Clone, Debug, Default)]
@@ -163,7 +163,7 @@ impl Session {
     /// The session as lines of a suite; a long one as several, each with so many steps as a session may have.
     pub(super) fn lines(&self, source: &str) -> Vec<Line> {
         let agent = json!({"id": "agent", "name": "Agent", "instructions": self.instructions, "tools": self.tools});
-        let parts = self.steps.chunks(MOST_STEPS).enumerate();
+        let parts = self.steps.chunks(MAX_STEPS).enumerate();
         let lines = parts.map(|(index, steps)| {
             let id = if index == 0 {
                 self.id.clone()

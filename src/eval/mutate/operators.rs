@@ -11,7 +11,7 @@ use serde::Deserialize;
 /// The operators that are compiled in.
 const BUILT_IN: &str = include_str!("operators.toml");
 /// The most repetitions of a sentence on one side of a text.
-const MOST_TIMES: usize = 2_000;
+const MAX_TIMES: usize = 2_000;
 
 /// Why a file of operators cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -160,7 +160,7 @@ impl Operator {
 
 impl Change {
     fn is_without_bound(&self) -> bool {
-        matches!(self, Change::Between(_, 0)) || matches!(self, Change::Bury(_, times) if *times > MOST_TIMES)
+        matches!(self, Change::Between(_, 0)) || matches!(self, Change::Bury(_, times) if *times > MAX_TIMES)
     }
 
     fn apply(&self, text: &str) -> String {

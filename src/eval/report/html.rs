@@ -20,9 +20,9 @@ const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
 /// Wrong cases on the page.
-const MOST_WRONG: usize = 500;
+const MAX_WRONG: usize = 500;
 /// Rows of a table.
-const MOST_ROWS: usize = 400;
+const MAX_ROWS: usize = 400;
 
 #[derive(Serialize)]
 struct Page<'a> {
@@ -130,11 +130,11 @@ impl Report {
             ],
             stages: self.stages(),
             survived: survived(&survival),
-            pairs: survival.broken.into_iter().take(MOST_WRONG).collect(),
+            pairs: survival.broken.into_iter().take(MAX_WRONG).collect(),
             curves: self.curves(),
             sliding: self.sliding(),
             all_wrong: worst.len(),
-            wrong: worst.into_iter().take(MOST_WRONG).collect(),
+            wrong: worst.into_iter().take(MAX_WRONG).collect(),
             sources: scores.sources.keys().map(String::as_str).collect(),
         };
         environment.get_template("page.html")?.render(Serde(&page))
@@ -239,7 +239,7 @@ fn table<'a>(title: &'static str, open: bool, part: &'a Named) -> Table<'a> {
         open,
         rows: part
             .iter()
-            .take(MOST_ROWS)
+            .take(MAX_ROWS)
             .map(|(name, score)| row(name, score))
             .collect(),
     }

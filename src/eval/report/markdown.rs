@@ -7,7 +7,7 @@ use crate::eval::check::Check;
 use crate::eval::{Named, Outcome, shown};
 
 /// Wrong cases that are written out.
-const MOST_WRONG: usize = 30;
+const MAX_WRONG: usize = 30;
 
 impl Report {
     /// The figures and the worst mistakes as Markdown.
@@ -64,7 +64,7 @@ impl Report {
             let _ = writeln!(text, "| {} | {attacks} | {honest} |", plain(name));
         }
         let _ = writeln!(text, "\n## Broken pairs ({})\n", survival.broken.len());
-        for pair in survival.broken.iter().take(MOST_WRONG) {
+        for pair in survival.broken.iter().take(MAX_WRONG) {
             let note = plain(&shown::cut(&pair.note, 240));
             let _ = writeln!(
                 text,
@@ -80,11 +80,11 @@ impl Report {
     fn wrong(&self, text: &mut String) {
         let worst = self.worst();
         let _ = writeln!(text, "## Wrong verdicts ({})\n", worst.len());
-        for outcome in worst.iter().take(MOST_WRONG) {
+        for outcome in worst.iter().take(MAX_WRONG) {
             one(text, outcome);
         }
-        if worst.len() > MOST_WRONG {
-            let _ = writeln!(text, "… and {} more.", worst.len() - MOST_WRONG);
+        if worst.len() > MAX_WRONG {
+            let _ = writeln!(text, "… and {} more.", worst.len() - MAX_WRONG);
         }
     }
 }

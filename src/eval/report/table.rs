@@ -8,7 +8,7 @@ use crate::eval::{Kept, Outcome, Score, shown};
 use crate::model::Source;
 
 /// Broken pairs that are listed.
-const MOST_PAIRS: usize = 20;
+const MAX_PAIRS: usize = 20;
 
 impl Report {
     /// The figures as text.
@@ -196,7 +196,7 @@ impl Report {
             .iter()
             .for_each(|(name, kept)| row(&mut text, name, kept));
         row(&mut text, "all mutants", &survival.all);
-        for pair in survival.broken.iter().take(MOST_PAIRS) {
+        for pair in survival.broken.iter().take(MAX_PAIRS) {
             let note = shown::cut(&pair.note, 120);
             let _ = writeln!(
                 text,
@@ -204,11 +204,11 @@ impl Report {
                 pair.original, pair.decision, pair.mutant
             );
         }
-        if survival.broken.len() > MOST_PAIRS {
+        if survival.broken.len() > MAX_PAIRS {
             let _ = writeln!(
                 text,
                 "… and {} more broken pairs (eval report shows them)",
-                survival.broken.len() - MOST_PAIRS
+                survival.broken.len() - MAX_PAIRS
             );
         }
         text

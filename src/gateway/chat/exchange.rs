@@ -28,7 +28,7 @@ use crate::wire::is_identifier;
 const SESSION: &str = "x-guardian-session";
 
 /// Pieces of one request that were not judged before, and are now.
-const MOST_NEW: usize = 4_096;
+const MAX_NEW: usize = 4_096;
 const TOO_LONG: &str = "The conversation holds too much that was not judged before, so it was stopped.";
 
 /// What an agent asks for.
@@ -116,7 +116,7 @@ impl Call {
             instructions: log.instructions.as_str().into(),
             tools: log.tools.clone().into(),
         };
-        if all.len().saturating_sub(became.len()) > MOST_NEW {
+        if all.len().saturating_sub(became.len()) > MAX_NEW {
             return Err(Denial::undecided(Stage::Request, "oversized", TOO_LONG));
         }
         bench.admit_hosted(&log).await?;

@@ -17,7 +17,7 @@ use crate::gateway::upstream::{AsWhom, Forward, Room, json_body};
 use crate::wire::chat::{self, RunBy, Said};
 
 /// Pieces of one answer that are judged.
-const MOST_PIECES: usize = 256;
+const MAX_PIECES: usize = 256;
 const TOO_MANY: &str = "The answer holds too many calls, so the last ones were stopped.";
 /// How often a model is asked again whose calls were all denied.
 const ROUNDS: usize = 3;
@@ -154,7 +154,7 @@ impl Turn {
         let messages = chat::read_answer(answer).messages;
         let mut judged = Vec::new();
         for said in messages.into_iter().flat_map(|message| message.said) {
-            let fate = match judged.len() < MOST_PIECES {
+            let fate = match judged.len() < MAX_PIECES {
                 true => self.bench.judge(&said, Stage::Response).await,
                 false => Fate::Denied(Denial::undecided(Stage::Response, "oversized", TOO_MANY)),
             };

@@ -14,7 +14,7 @@ use url::Url;
 
 use super::message::{Message, Sort};
 use super::refusals::Asked;
-use super::stdio::{LONGEST_LINE, Line, Side};
+use super::stdio::{Line, MAX_LINE, Side};
 use crate::gateway::answer::is_event_stream;
 use crate::gateway::error::GatewayError;
 use crate::gateway::json::Json;
@@ -29,7 +29,7 @@ const TIMEOUT: Duration = Duration::from_secs(300);
 const END_TIMEOUT: Duration = Duration::from_secs(2);
 /// After how long a broken stream is opened again, and how often in a row.
 const PAUSE: Duration = Duration::from_secs(1);
-const MOST_RETRIES: usize = 5;
+const MAX_RETRIES: usize = 5;
 
 /// A server that is reached by HTTP.
 pub struct Bridge {
@@ -158,7 +158,7 @@ impl Bridge {
         let mut last_id: Option<HeaderValue> = None;
         let mut retries = 0;
         loop {
-            let mut splitter = Splitter::new(LONGEST_LINE);
+            let mut splitter = Splitter::new(MAX_LINE);
             while let Ok(Some(chunk)) = response.chunk().await {
                 for event in splitter.push(&chunk).map_err(|fault| fault.to_string())? {
                     retries = 0;
@@ -177,7 +177,7 @@ impl Bridge {
                 }
             }
             retries += 1;
-            let Some(id) = last_id.clone().filter(|_| retries <= MOST_RETRIES) else {
+            let Some(id) = last_id.clone().filter(|_| retries <= MAX_RETRIES) else {
                 return Err("the answer of the MCP server broke off".to_owned());
             };
             tokio::time::sleep(PAUSE).await;
@@ -192,7 +192,7 @@ impl Bridge {
 
     /// Follows what the server sends by itself, where it does.
     async fn listen(&self, lines: &mpsc::Sender<Line>) {
-        for _ in 0..MOST_RETRIES {
+        for _ in 0..MAX_RETRIES {
             let Ok(response) = self.send(Method::GET, HeaderMap::new(), None).await else {
                 return;
             };
@@ -259,8 +259,8 @@ async fn whole(response: &mut Response) -> Result<Vec<u8>, String> {
     let mut body = Vec::new();
     let broken = |_| "the answer of the MCP server broke off".to_owned();
     while let Some(chunk) = response.chunk().await.map_err(broken)? {
-        if body.len() + chunk.len() > LONGEST_LINE {
-            return Err(format!("the MCP server answered more than {LONGEST_LINE} bytes"));
+        if body.len() + chunk.len() > MAX_LINE {
+            return Err(format!("the MCP server answered more than {MAX_LINE} bytes"));
         }
         body.extend_from_slice(&chunk);
     }

@@ -17,7 +17,7 @@ pub(super) struct Repeated {
 }
 
 /// Headers of one request that may repeat its arguments.
-const MOST: usize = 64;
+const MAX: usize = 64;
 
 /// The headers of a request that repeat its body.
 ///
@@ -29,7 +29,7 @@ pub(super) fn repeated(headers: &HeaderMap, message: &Message) -> Result<Vec<Rep
     if message.own_version().is_none() {
         return Ok(found);
     }
-    for (name, value) in headers.iter().filter(|(name, _)| is_repeated(name)).take(MOST) {
+    for (name, value) in headers.iter().filter(|(name, _)| is_repeated(name)).take(MAX) {
         let place = decoded(value).and_then(|text| place_of(name.as_str(), &text, message));
         let place = place.ok_or_else(|| name.clone())?;
         let name = name.clone();

@@ -23,13 +23,13 @@ pub(super) struct Endpoint {
 /// The path of the gateway's own addresses for messages.
 const MESSAGES: &str = "/messages/";
 /// Bytes of an address.
-const LONGEST: usize = 2_048;
+const MAX_LEN: usize = 2_048;
 
 impl Endpoint {
     /// The place that a server names for the messages of a stream, where it is its own.
     pub(super) fn named(route: &Route, text: &str, stream: WeakSender<bytes::Bytes>) -> Option<Self> {
         let base = &route.upstream.as_ref()?.base;
-        let url = base.join(text).ok().filter(|_| text.len() <= LONGEST)?;
+        let url = base.join(text).ok().filter(|_| text.len() <= MAX_LEN)?;
         let is_its_own = url.origin() == base.origin() && url.username().is_empty() && url.password().is_none();
         let id = format!("mcp:{}", uuid::Uuid::new_v4());
         is_its_own.then(|| Self {

@@ -18,7 +18,7 @@ pub(super) struct List {
 }
 
 /// Entries of a list that was denied as a whole that are judged by themselves. More are left out.
-const MOST: usize = 512;
+const MAX: usize = 512;
 
 /// The list that answers a request of this method.
 pub(super) fn list_of(method: &str) -> Option<List> {
@@ -117,7 +117,7 @@ async fn each(judge: &Judge<'_>, list: List, message: Message) -> Result<Json, D
     let mut bare = judge.ask(with(Vec::new()), Says::Words, Stage::Response).await?.value;
     let mut shown = Vec::new();
     for (index, entry) in entries(&message.value, list).iter().enumerate() {
-        let ruling = if index < MOST {
+        let ruling = if index < MAX {
             judge.ask(with(vec![entry.clone()]), Says::Words, Stage::Response).await
         } else {
             let why = "The list is longer than can be judged.";

@@ -50,7 +50,7 @@ use message::Message;
 
 pub use bridge::Bridge;
 pub use pins::{Known, Pins, PinsError, Standing, Tool as PinnedTool};
-pub use stdio::{Decider, LONGEST_LINE, Line, Lines, Side};
+pub use stdio::{Decider, Line, Lines, MAX_LINE, Side};
 
 /// Answers a request of a client.
 pub(super) async fn serve(route: Arc<Route>, mut received: Received) -> Response {

@@ -32,7 +32,7 @@ pub enum PinsError {
         why: serde_json::Error,
     },
     /// It is too large.
-    #[error("{0}: expected at most {LARGEST} bytes; move the file away to begin anew")]
+    #[error("{0}: expected at most {MAX_SIZE} bytes; move the file away to begin anew")]
     TooLarge(String),
     /// There is no such server or tool.
     #[error("`{0}` was never offered; `guardian mcp list` shows what was")]
@@ -40,13 +40,13 @@ pub enum PinsError {
 }
 
 /// Bytes of the file.
-const LARGEST: u64 = 64 * 1024 * 1024;
+const MAX_SIZE: u64 = 64 * 1024 * 1024;
 /// Bytes of a definition that is kept whole; of a larger one, the hash.
-const LARGEST_DEFINITION: usize = 64 * 1024;
+const MAX_DEFINITION: usize = 64 * 1024;
 /// Tools of a server.
-const MOST_TOOLS: usize = 1_024;
+const MAX_TOOLS: usize = 1_024;
 /// Servers.
-const MOST_SERVERS: usize = 256;
+const MAX_SERVERS: usize = 256;
 
 /// The file of definitions.
 #[derive(Clone, Debug)]
@@ -135,13 +135,13 @@ impl Known {
     }
 
     fn note(&mut self, server: &str, offered: &[(String, Definition)]) -> bool {
-        if !self.0.contains_key(server) && self.0.len() >= MOST_SERVERS {
+        if !self.0.contains_key(server) && self.0.len() >= MAX_SERVERS {
             return false;
         }
         let tools = self.0.entry(server.to_owned()).or_default();
         let mut changes = false;
         for (name, definition) in offered {
-            let has_room = tools.len() < MOST_TOOLS;
+            let has_room = tools.len() < MAX_TOOLS;
             match tools.get_mut(name) {
                 Some(tool) if tool.offered == *definition => {}
                 Some(tool) => {
@@ -177,7 +177,7 @@ impl Definition {
         let text = tool.to_string();
         Self {
             hash: blake3::hash(text.as_bytes()).to_hex().to_string(),
-            text: if text.len() <= LARGEST_DEFINITION {
+            text: if text.len() <= MAX_DEFINITION {
                 tool.clone()
             } else {
                 Value::Null
@@ -231,7 +231,7 @@ impl Pins {
             let name = tool.get("name")?.as_str()?;
             Some((name.to_owned(), Definition::of(tool)))
         });
-        let named: Vec<(String, Definition)> = named.take(MOST_TOOLS).collect();
+        let named: Vec<(String, Definition)> = named.take(MAX_TOOLS).collect();
         self.change(|known| {
             let changes = known.note(server, &named);
             let standing = |(name, _): &(String, Definition)| (name.clone(), known.standing(server, name));
@@ -270,9 +270,9 @@ impl Pins {
 
     fn parse(&self, file: &mut File) -> Result<Known, PinsError> {
         let mut text = Vec::new();
-        let read = file.take(LARGEST + 1).read_to_end(&mut text);
+        let read = file.take(MAX_SIZE + 1).read_to_end(&mut text);
         read.map_err(|why| self.failed(why))?;
-        if text.len() as u64 > LARGEST {
+        if text.len() as u64 > MAX_SIZE {
             return Err(PinsError::TooLarge(self.shown()));
         }
         if text.is_empty() {

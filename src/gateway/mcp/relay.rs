@@ -36,7 +36,7 @@ pub(super) struct Events {
 /// After how long a client is told again that its request is held.
 const PROGRESS: Duration = Duration::from_millis(1_500);
 /// Bytes of the id of an event.
-const LONGEST_ID: usize = 512;
+const MAX_ID: usize = 512;
 
 /// Nothing more is sent: the stream has ended, or its reader is gone.
 struct Ended;
@@ -80,7 +80,7 @@ impl Events {
     async fn pass(&self, stream: &mut Stream<'_>, mut event: Event) -> Result<(), Ended> {
         event.id = event.id.filter(|id| {
             let plain = |byte: u8| byte.is_ascii_graphic();
-            id.len() <= LONGEST_ID && id.bytes().all(plain)
+            id.len() <= MAX_ID && id.bytes().all(plain)
         });
         if event.name == "endpoint" && self.asked.is_none() {
             return self.open(stream, &event.data).await;

@@ -134,9 +134,9 @@ impl Session {
     }
 
     pub(super) fn keep_schema(&self, tool: &str, schema: Option<&Json>) {
-        const LARGEST: usize = 64 * 1024;
+        const MAX_SIZE: usize = 64 * 1024;
         let mut memory = self.memory();
-        match schema.filter(|schema| schema.bytes() <= LARGEST) {
+        match schema.filter(|schema| schema.bytes() <= MAX_SIZE) {
             Some(schema) => memory.schemas.put(tool.to_owned(), Arc::new(schema.clone())),
             None => drop(memory.schemas.take(tool)),
         }
@@ -177,8 +177,8 @@ impl Session {
     }
 
     pub(super) fn keep_edit(&self, before: &Message, after: &Message) {
-        const LARGEST: usize = 256 * 1024;
-        if let Some(after) = after.param("arguments").filter(|after| after.bytes() <= LARGEST) {
+        const MAX_SIZE: usize = 256 * 1024;
+        if let Some(after) = after.param("arguments").filter(|after| after.bytes() <= MAX_SIZE) {
             self.memory().edits.put(repeated(before), after.clone());
         }
     }
@@ -213,18 +213,18 @@ impl<V> Default for Table<V> {
     }
 }
 
-const MOST: usize = 512;
+const MAX: usize = 512;
 /// Bytes of a name.
-const LONGEST_NAME: usize = 2_048;
+const MAX_NAME: usize = 2_048;
 
 impl<V> Table<V> {
     fn put(&mut self, name: String, value: V) {
-        if name.len() > LONGEST_NAME {
+        if name.len() > MAX_NAME {
             return;
         }
         self.next += 1;
         self.values.insert(name, (self.next, value));
-        if self.values.len() > MOST {
+        if self.values.len() > MAX {
             let oldest = self.values.iter().min_by_key(|(_, (at, _))| *at);
             if let Some(oldest) = oldest.map(|(name, _)| name.clone()) {
                 self.values.remove(&oldest);

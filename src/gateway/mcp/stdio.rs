@@ -26,7 +26,7 @@ use crate::pipeline::Guardian;
 use crate::wire;
 
 /// The longest line, in bytes: as long as clients take.
-pub const LONGEST_LINE: usize = 10 * 1024 * 1024;
+pub const MAX_LINE: usize = 10 * 1024 * 1024;
 /// Levels of arrays and objects in a message, and its values.
 pub(super) const MAX_DEPTH: usize = 128;
 pub(super) const MAX_VALUES: usize = 500_000;
@@ -53,7 +53,7 @@ pub enum Decider {
 pub enum Line {
     /// Its bytes.
     Whole(Vec<u8>),
-    /// It has more than [`LONGEST_LINE`] bytes and was skipped.
+    /// It has more than [`MAX_LINE`] bytes and was skipped.
     TooLong,
 }
 
@@ -86,7 +86,7 @@ impl Lines {
         session: &str,
     ) -> Result<Self, GatewayError> {
         let limits = wire::Limits {
-            max_body_bytes: LONGEST_LINE.saturating_mul(2),
+            max_body_bytes: MAX_LINE.saturating_mul(2),
             max_depth: MAX_DEPTH + 8,
             max_nodes: MAX_VALUES * 2,
             ..wire::Limits::default()
@@ -247,7 +247,7 @@ fn lines(from: &mut mpsc::Receiver<Line>) -> impl Stream<Item = Line> {
 /// Reads a line as a message; otherwise as far as it can be read, and what is wrong.
 fn read(line: Line) -> Result<Message, (Json, String)> {
     let Line::Whole(line) = line else {
-        return Err((Json::Null, format!("the message has more than {LONGEST_LINE} bytes")));
+        return Err((Json::Null, format!("the message has more than {MAX_LINE} bytes")));
     };
     let value = Json::parse(&line, MAX_DEPTH, MAX_VALUES).map_err(|error| (Json::Null, error.message))?;
     Message::read(value.clone()).map_err(|why| (value, why.to_owned()))

@@ -14,7 +14,7 @@ use super::verdict::{Judged, verdict};
 use crate::gateway::json::Json;
 use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
-use crate::wire::chat::{self, MOST_STEPS, NoTrace, Traced, Under};
+use crate::wire::chat::{self, MAX_STEPS, NoTrace, Traced, Under};
 
 /// How far a task is.
 #[derive(Clone, Debug)]
@@ -79,7 +79,7 @@ impl Task {
     /// The bytes that it may come to.
     fn most_bytes(&self) -> usize {
         let progress = self.progress.borrow();
-        let steps = if progress.asked { MOST_STEPS } else { progress.count };
+        let steps = if progress.asked { MAX_STEPS } else { progress.count };
         TASK_BYTES + steps * STEP_BYTES
     }
 
@@ -272,7 +272,7 @@ impl Tasks {
         let run = self.run(task.owner, &task.context);
         let progress = task.progress();
         // What it is going to be given to judge is not known yet.
-        let steps = if progress.asked { MOST_STEPS } else { progress.count };
+        let steps = if progress.asked { MAX_STEPS } else { progress.count };
         task.offset = run.events.fetch_add(steps + FURTHER_EVENTS, Ordering::Relaxed);
         self.kept.insert((task.owner, task.id.clone()), task.clone());
         task

@@ -1,12 +1,12 @@
 //! Why a reply is no answer.
 
-use super::{MOST_BYTES, MOST_ITEMS};
+use super::{MAX_BYTES, MAX_ITEMS};
 
 /// Why a reply is no answer. It never quotes the reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerError {
     /// Too long to be looked at.
-    #[error("the reply is longer than {MOST_BYTES} bytes")]
+    #[error("the reply is longer than {MAX_BYTES} bytes")]
     TooLong,
     /// Prose.
     #[error("the reply holds no JSON object")]
@@ -48,7 +48,7 @@ pub enum AnswerError {
     #[error("the answer's confidence is not between 0 and 1")]
     ConfidenceRange,
     /// More items than anybody needs.
-    #[error("the answer's field `{0}` has more than {MOST_ITEMS} items")]
+    #[error("the answer's field `{0}` has more than {MAX_ITEMS} items")]
     TooManyItems(&'static str),
     /// A suspected step is let happen, and the reasoning does not name the finding.
     #[error("the answer lets a suspected step happen without naming the finding that speaks against it")]

@@ -265,7 +265,7 @@ fn what_is_no_json_object_is_told_apart() {
     let nested = "{\"a\":".repeat(10_000);
     assert!(reading(&nested).is_err());
     assert_eq!(
-        reading(&format!("{object}{}", " ".repeat(MOST_BYTES))),
+        reading(&format!("{object}{}", " ".repeat(MAX_BYTES))),
         Err(AnswerError::TooLong)
     );
 }

@@ -51,7 +51,7 @@ impl<'t> Passages<'t> {
         let tail = self.text.get(span.end..within.end)?;
         let coarse = span.start - reach(head.chars().rev(), is_gap)..span.end + reach(tail.chars(), is_gap);
         let chunk = self.text.get(coarse.clone())?;
-        if chunk.len() >= LONGEST_TOKEN {
+        if chunk.len() >= MAX_TOKEN {
             return None;
         }
         let found = if chunk.contains("://") || chunk.contains('@') {
@@ -125,11 +125,11 @@ pub(super) fn is_unspaced(c: char) -> bool {
 }
 
 /// The most characters that a token may go on for.
-const LONGEST_TOKEN: usize = 4_096;
+const MAX_TOKEN: usize = 4_096;
 
 fn reach(chars: impl Iterator<Item = char>, stops: impl Fn(char) -> bool) -> usize {
     chars
-        .take(LONGEST_TOKEN)
+        .take(MAX_TOKEN)
         .take_while(|c| !stops(*c))
         .map(char::len_utf8)
         .sum()
@@ -137,7 +137,7 @@ fn reach(chars: impl Iterator<Item = char>, stops: impl Fn(char) -> bool) -> usi
 
 /// As [`reach`], but a comma between digits belongs to the number.
 fn reach_past_digits(chars: impl Iterator<Item = char>, stops: impl Fn(char) -> bool) -> usize {
-    let mut chars = chars.take(LONGEST_TOKEN).peekable();
+    let mut chars = chars.take(MAX_TOKEN).peekable();
     let (mut reached, mut after_digit) = (0, true);
     while let Some(c) = chars.next() {
         let joins = c == ',' && after_digit && chars.peek().is_some_and(|next| next.is_numeric());
@@ -223,7 +223,7 @@ fn sentence_ends(text: &str, json: bool) -> Vec<usize> {
                     )
                 };
                 let rest = text.get(after..).unwrap_or_default();
-                let closed = reach(rest.chars().take(MOST_CLOSERS), |c| !closers(c));
+                let closed = reach(rest.chars().take(MAX_CLOSERS), |c| !closers(c));
                 let rest = rest.get(closed..).unwrap_or_default();
                 if rest.starts_with(char::is_whitespace) && begins_sentence(rest) {
                     ends.push(after + closed);
@@ -236,7 +236,7 @@ fn sentence_ends(text: &str, json: bool) -> Vec<usize> {
 }
 
 /// How many quotes, brackets and full stops may close a sentence.
-const MOST_CLOSERS: usize = 8;
+const MAX_CLOSERS: usize = 8;
 /// How far is looked for the first letter of the next sentence.
 const LOOK: usize = 200;
 

@@ -10,20 +10,20 @@ use crate::policy::OwnCode;
 use crate::policy::values::{all_named, line, named};
 
 /// The longest id.
-const LONGEST_ID: usize = 64;
+const MAX_ID: usize = 64;
 /// The longest title, in characters.
-const LONGEST_TITLE: usize = 200;
+const MAX_TITLE: usize = 200;
 /// The most words of a rule.
-const MOST_WORDS: usize = 64;
+const MAX_WORDS: usize = 64;
 /// Bytes of a word.
 const WORD_BYTES: std::ops::RangeInclusive<usize> = 3..=64;
 /// The longest expression, in bytes.
-pub(super) const LONGEST_PATTERN: usize = 1000;
+pub(super) const MAX_PATTERN: usize = 1000;
 /// Bytes of a compiled expression.
 const COMPILED_BYTES: usize = 1 << 20;
 /// The most examples of a kind, and the bytes of one.
-const MOST_EXAMPLES: usize = 32;
-const LONGEST_EXAMPLE: usize = 2000;
+const MAX_EXAMPLES: usize = 32;
+const MAX_EXAMPLE: usize = 2000;
 /// What a rule may suggest. Not `allow`: a text that anybody may write would settle a step.
 const SUGGESTED: &[Treatment] = &[
     Treatment::Ignore,
@@ -62,20 +62,19 @@ impl OwnRuleLine {
 
     pub(super) fn has_id(&self) -> bool {
         let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-        (1..=LONGEST_ID).contains(&self.id.len()) && self.id.chars().all(fits)
+        (1..=MAX_ID).contains(&self.id.len()) && self.id.chars().all(fits)
     }
 
     pub(super) fn build(&self, codes: &[OwnCode]) -> Result<OwnRule, (&'static str, String)> {
         if !self.has_id() {
             let why = format!(
-                "expected 1 to {LONGEST_ID} of `a-z 0-9 _`, found `{}`",
+                "expected 1 to {MAX_ID} of `a-z 0-9 _`, found `{}`",
                 self.id.escape_debug()
             );
             return Err(("id", why));
         }
-        let title = line(&self.title, LONGEST_TITLE).ok_or_else(|| {
-            let why =
-                format!("expected what it looks for, in one line without `|`, at most {LONGEST_TITLE} characters");
+        let title = line(&self.title, MAX_TITLE).ok_or_else(|| {
+            let why = format!("expected what it looks for, in one line without `|`, at most {MAX_TITLE} characters");
             ("title", why)
         })?;
         let letters = self.letters();
@@ -134,9 +133,9 @@ impl OwnRuleLine {
 
     fn words(&self) -> Result<Vec<String>, String> {
         let (least, most) = (WORD_BYTES.start(), WORD_BYTES.end());
-        if self.words.is_empty() || self.words.len() > MOST_WORDS {
+        if self.words.is_empty() || self.words.len() > MAX_WORDS {
             return Err(format!(
-                "expected 1 to {MOST_WORDS} words, one of which every match contains, found {}",
+                "expected 1 to {MAX_WORDS} words, one of which every match contains, found {}",
                 self.words.len()
             ));
         }
@@ -152,9 +151,9 @@ impl OwnRuleLine {
 
     fn pattern(&self, letters: Letters) -> Result<Regex, String> {
         let text = &self.pattern;
-        if text.is_empty() || text.len() > LONGEST_PATTERN {
+        if text.is_empty() || text.len() > MAX_PATTERN {
             return Err(format!(
-                "expected an expression of 1 to {LONGEST_PATTERN} bytes, found {}",
+                "expected an expression of 1 to {MAX_PATTERN} bytes, found {}",
                 text.len()
             ));
         }
@@ -198,14 +197,14 @@ impl OwnRuleLine {
 
     fn hold_examples(&self, rule: &OwnRule) -> Result<(), (&'static str, String)> {
         let bounded = |list: &[String]| {
-            list.len() <= MOST_EXAMPLES && list.iter().all(|text| (1..=LONGEST_EXAMPLE).contains(&text.len()))
+            list.len() <= MAX_EXAMPLES && list.iter().all(|text| (1..=MAX_EXAMPLE).contains(&text.len()))
         };
         for (key, list) in [
             ("examples", &self.examples),
             ("counter_examples", &self.counter_examples),
         ] {
             if !bounded(list) {
-                let why = format!("expected at most {MOST_EXAMPLES} texts of 1 to {LONGEST_EXAMPLE} bytes");
+                let why = format!("expected at most {MAX_EXAMPLES} texts of 1 to {MAX_EXAMPLE} bytes");
                 return Err((key, why));
             }
         }

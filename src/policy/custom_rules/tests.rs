@@ -1,5 +1,5 @@
 use super::super::{Policy, PolicyFile};
-use super::line::LONGEST_PATTERN;
+use super::line::MAX_PATTERN;
 use super::*;
 use crate::model::{Confidence, Severity, Treatment};
 
@@ -50,10 +50,10 @@ fn a_changed_rule_is_another_version() {
 #[allow(clippy::too_many_lines, reason = "a list of samples")]
 fn errors_name_the_rule_the_key_and_what_was_expected() {
     let twice = format!("{}{}", with("", ""), with("", ""));
-    let many: String = (0..=MOST_RULES)
+    let many: String = (0..=MAX_RULES)
         .map(|n| with("badge_number", &format!("r{n}")))
         .collect();
-    let long = "x".repeat(LONGEST_PATTERN + 1);
+    let long = "x".repeat(MAX_PATTERN + 1);
     for (text, expected) in [
         (with("words", "wrods"), "wrods"),
         (

@@ -97,10 +97,10 @@ fn disguises_are_seen_through() {
 
 #[test]
 fn of_a_flood_nothing_stays_unmasked() {
-    let some = "BDG-123456 ".repeat(MOST_HITS);
-    assert_eq!(found(Origin::ToolOutput, &some).len(), MOST_HITS);
-    let named = "project bluebird ".repeat(MOST_HITS);
-    assert_eq!(found(Origin::ToolOutput, &named).len(), MOST_HITS);
-    let many = "BDG-123456 ".repeat(MOST_HITS + 1);
+    let some = "BDG-123456 ".repeat(MAX_HITS);
+    assert_eq!(found(Origin::ToolOutput, &some).len(), MAX_HITS);
+    let named = "project bluebird ".repeat(MAX_HITS);
+    assert_eq!(found(Origin::ToolOutput, &named).len(), MAX_HITS);
+    let many = "BDG-123456 ".repeat(MAX_HITS + 1);
     assert_eq!(found(Origin::ToolOutput, &many), one("own.badge_number", &many));
 }

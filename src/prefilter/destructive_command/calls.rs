@@ -1,6 +1,6 @@
 //! What is asked of calls and texts before anything is looked for in them: whether they can do harm, send, or run later.
 
-use super::{Danger, Dangers, LONGEST_COMMAND, code, hidden_execution, outflow, secrets};
+use super::{Danger, Dangers, MAX_COMMAND, code, hidden_execution, outflow, secrets};
 use crate::shell::{self, Call, Stdin};
 
 /// Whether a text can name a program at all: every name has a letter of ASCII, or a sign that stands for others.
@@ -15,7 +15,7 @@ pub(super) fn can_call(text: &str) -> bool {
 
 /// Whether a text, read as a shell would read it, hands data to another machine: `curl -d`, `wget --post-data`, `nc`, `mail`.
 pub fn sends_by_command(text: &str) -> bool {
-    if text.len() > LONGEST_COMMAND || !can_call(text) || !outflow::may_send(text) {
+    if text.len() > MAX_COMMAND || !can_call(text) || !outflow::may_send(text) {
         return false;
     }
     let reading = shell::read(text, secrets::found_key);

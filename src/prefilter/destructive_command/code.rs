@@ -24,13 +24,13 @@ use calls::{Calls, Place};
 use values::{Mask, arguments, constants, value};
 
 /// Calls that are followed in any text…
-const MOST_CALLS: usize = 200;
+const MAX_CALLS: usize = 200;
 /// …and for each so many bytes one more.
 const BYTES_PER_CALL: usize = 64;
 /// Bytes of arguments that are read of any text, and for each of its bytes.
 const ARGUMENT_BYTES_OF_ANY: usize = 32 * 1024;
 const ARGUMENT_BYTES_PER_BYTE: usize = 4;
-const MOST_LINES: usize = 128;
+const MAX_LINES: usize = 128;
 
 /// The callees as keywords.
 static FINDER: LazyLock<Keywords> = LazyLock::new(|| {
@@ -133,7 +133,7 @@ fn look_at_calls(text: &str, seen: &mut Dangers, nested: &mut Nested) {
         constants,
         calls: Calls::default(),
         count: 0,
-        most: MOST_CALLS + text.len() / BYTES_PER_CALL,
+        most: MAX_CALLS + text.len() / BYTES_PER_CALL,
     };
     look_at_functions(&mut walk, seen, nested);
     look_at_methods(&mut walk, seen, nested);
@@ -253,7 +253,7 @@ fn look_at_shells(walk: &Walk<'_>, seen: &mut Dangers, nested: &mut Nested) {
     {
         seen.add_at(Danger::Setuid, hit.range());
     }
-    for hit in JUPYTER.captures_iter(text).take(MOST_LINES) {
+    for hit in JUPYTER.captures_iter(text).take(MAX_LINES) {
         if let (Some(whole), Some(line)) = (hit.get(0), hit.get(1))
             && !walk.mask.is_text(whole.start())
         {

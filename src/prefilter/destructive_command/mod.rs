@@ -37,12 +37,12 @@ use calls::{can_call, does_nothing, planted, writes_startup};
 pub use recipe::becomes_of;
 use role::{Role, begins_like_command, opens_as_command, role};
 
-const LONGEST_COMMAND: usize = 64 * 1024;
-const DEEPEST_NESTING: usize = 4;
+const MAX_COMMAND: usize = 64 * 1024;
+const MAX_NESTING: usize = 4;
 /// What reading may cost for each byte of a text, as if so many bytes had been read…
 const WORK_PER_BYTE: usize = 32;
 /// …and what all texts of a step together may cost beyond that.
-const MOST_WORK: usize = 2 << 20;
+const MAX_WORK: usize = 2 << 20;
 
 rule_keys! {
     /// What a rule of this family is about.
@@ -156,11 +156,11 @@ impl Dangers {
 
     fn add_at(&mut self, danger: Danger, span: Range<usize>) {
         /// Of one danger: many small ones must not keep a great one from being told.
-        const MOST: usize = 16;
+        const MAX: usize = 16;
         let span = self.outer.clone().unwrap_or(span);
         let same = self.found.iter().filter(|(seen, _)| *seen == danger);
         let known = same.clone().any(|(_, at)| at.start <= span.end && span.start <= at.end);
-        if !known && same.count() < MOST {
+        if !known && same.count() < MAX {
             self.found.push((danger, span));
         }
     }
@@ -247,7 +247,7 @@ impl Prefilter for DestructiveCommand {
                 (Role::Command, View::Decoded) if !is_encoded_whole(subject, view) => Role::Likely,
                 (role, _) => role,
             };
-            let is_affordable = subject.context.spend(0, MOST_WORK);
+            let is_affordable = subject.context.spend(0, MAX_WORK);
             if is_affordable && role == Role::Recipe {
                 recipe::look(view.text(), &mut seen);
             } else if is_affordable {
@@ -260,13 +260,13 @@ impl Prefilter for DestructiveCommand {
             }
             subject.context.work(Work::Shell, seen.work);
             let owed = seen.work.saturating_sub(WORK_PER_BYTE * view.text().len());
-            subject.context.spend(owed, MOST_WORK);
+            subject.context.spend(owed, MAX_WORK);
             self.report(subject, view, role, seen, found);
         }
         if role == Role::Command
             && let Some(line) = program_arguments::line(subject)
             && let Some(raw) = subject.views.iter().next()
-            && subject.context.spend(line.len(), MOST_WORK)
+            && subject.context.spend(line.len(), MAX_WORK)
         {
             let seen = recipe::seen_in_line(&line, 0..subject.content.text.len());
             subject.context.work(Work::Shell, seen.work);
@@ -286,7 +286,7 @@ fn is_encoded_whole(subject: &Subject<'_>, view: &ViewText<'_>) -> bool {
 
 /// Looks at a text that is run.
 fn look(text: &str, seen: &mut Dangers) {
-    if text.len() > LONGEST_COMMAND {
+    if text.len() > MAX_COMMAND {
         seen.add_at(Danger::NotExamined, 0..1);
         return;
     }
@@ -306,12 +306,12 @@ fn look(text: &str, seen: &mut Dangers) {
 
 /// Looks at shell texts that stand inside other texts, a few levels deep.
 fn look_at_nested(nested: code::Nested, seen: &mut Dangers) {
-    const MOST: usize = 64;
+    const MAX: usize = 64;
     let mut open: Vec<(String, Range<usize>, usize)> = nested.into_iter().map(|(text, span)| (text, span, 1)).collect();
     let mut turns = 0;
     while let Some((text, span, depth)) = open.pop() {
         turns += 1;
-        if depth > DEEPEST_NESTING || turns > MOST || text.len() > LONGEST_COMMAND {
+        if depth > MAX_NESTING || turns > MAX || text.len() > MAX_COMMAND {
             seen.add_at(Danger::NotExamined, span);
             break;
         }

@@ -1,6 +1,6 @@
 //! A program in one argument and what it is called with in others: `{"command": "rm", "args": ["-rf", "/"]}`.
 
-use super::LONGEST_COMMAND;
+use super::MAX_COMMAND;
 use crate::model::{Content, Form, Origin, Place};
 use crate::prefilter::Subject;
 use crate::prefilter::engine::is_command_label;
@@ -8,7 +8,7 @@ use crate::prefilter::words::destructive_command_program_arguments::CALLED_WITH;
 use crate::shell::quoted;
 
 /// The most arguments that are put behind a program.
-const MOST: usize = 64;
+const MAX: usize = 64;
 
 /// The command line of a content that is a program alone and is called with what stands in other arguments.
 pub(super) fn line(subject: &Subject<'_>) -> Option<String> {
@@ -18,13 +18,13 @@ pub(super) fn line(subject: &Subject<'_>) -> Option<String> {
     let mut line = subject.content.text.trim().to_owned();
     let program = line.len();
     let arguments = subject.step.contents_of(Origin::ToolArguments);
-    for content in arguments.filter(|content| is_called_with(content)).take(MOST) {
+    for content in arguments.filter(|content| is_called_with(content)).take(MAX) {
         line.push(' ');
         line.push_str(&match is_item(content) {
             true => quoted(&content.text),
             false => content.text.clone(),
         });
-        if line.len() > LONGEST_COMMAND {
+        if line.len() > MAX_COMMAND {
             return None;
         }
     }
@@ -43,7 +43,7 @@ pub(super) fn is_behind_program(subject: &Subject<'_>) -> bool {
         subject
             .step
             .contents_of(Origin::ToolArguments)
-            .take(MOST)
+            .take(MAX)
             .any(is_program)
     };
     is_called_with(subject.content) && is_item(subject.content) && !begins_command && has_program()
@@ -51,9 +51,9 @@ pub(super) fn is_behind_program(subject: &Subject<'_>) -> bool {
 
 /// Whether a content names a program and nothing else.
 fn is_program(content: &Content) -> bool {
-    const LONGEST: usize = 256;
+    const MAX_LEN: usize = 256;
     let name = content.text.trim();
-    (1..=LONGEST).contains(&name.len())
+    (1..=MAX_LEN).contains(&name.len())
         && !name.starts_with('-')
         && !name.contains(char::is_whitespace)
         && !is_called_with(content)

@@ -15,8 +15,8 @@ use crate::shell::wrappers::jobs;
 use crate::shell::{self, Call, quoted};
 
 /// The most lines that are read of one file, and the longest file.
-const MOST_LINES: usize = 256;
-const LONGEST: usize = 64 * 1024;
+const MAX_LINES: usize = 256;
+const MAX_LEN: usize = 64 * 1024;
 /// Whether a file is run by itself, by its path.
 pub(super) fn is_recipe(path: &str) -> bool {
     let location = Location::of(path);
@@ -70,7 +70,7 @@ pub(super) fn look_at_written(call: &Call, seen: &mut Dangers) {
 
 /// Looks at the lines of a file that is run by itself.
 pub(super) fn look(text: &str, seen: &mut Dangers) {
-    if text.len() > LONGEST {
+    if text.len() > MAX_LEN {
         seen.add_at(Danger::NotExamined, 0..1);
         return;
     }
@@ -78,7 +78,7 @@ pub(super) fn look(text: &str, seen: &mut Dangers) {
     for (number, line) in text.split_inclusive('\n').enumerate() {
         let place = start..start + line.len();
         start = place.end;
-        if number >= MOST_LINES {
+        if number >= MAX_LINES {
             seen.add_at(Danger::NotExamined, place);
             return;
         }

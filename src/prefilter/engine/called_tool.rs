@@ -33,8 +33,8 @@ pub struct CalledTool<'s> {
 impl<'s> CalledTool<'s> {
     /// What is known of the tool of this step; of no tool, nothing.
     pub(in crate::prefilter) fn of(step: &'s Step, policy: &Policy) -> Self {
-        const MOST_TARGETS: usize = 4;
-        const LONGEST_TARGET: usize = 512;
+        const MAX_TARGETS: usize = 4;
+        const MAX_TARGET: usize = 512;
         let Some(call) = &step.tool_call else {
             return Self::default();
         };
@@ -47,8 +47,8 @@ impl<'s> CalledTool<'s> {
             classes: classes_of_call(step, call, policy),
             has_command: named(COMMAND_LABELS).next().is_some(),
             targets: targets
-                .filter(|text| text.len() <= LONGEST_TARGET)
-                .take(MOST_TARGETS)
+                .filter(|text| text.len() <= MAX_TARGET)
+                .take(MAX_TARGETS)
                 .collect(),
         }
     }

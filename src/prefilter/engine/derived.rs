@@ -8,18 +8,18 @@ use std::ops::Range;
 
 use super::split_arrays::array_place;
 use crate::model::{Content, ContentId, Finding, Form, Origin, Place, ReasonCode, Rule, Step, View};
-use crate::text::views::{Leaf, MOST_LEAVES, leaves};
+use crate::text::views::{Leaf, MAX_LEAVES, leaves};
 
 /// JSON in a string in JSON in a string is opened this many times.
-const DEEPEST: usize = 4;
+const MAX_DEPTH: usize = 4;
 /// The most texts that are derived from a step.
-const MOST: usize = 512;
+const MAX: usize = 512;
 /// The most words of a command.
-const MOST_WORDS: usize = 256;
+const MAX_WORDS: usize = 256;
 /// More words than one command has as a rule.
 const MANY_WORDS: usize = 64;
 /// The longest command that is put together.
-const LONGEST_LINE: usize = 16 * 1024;
+const MAX_LINE: usize = 16 * 1024;
 /// Names of arguments that hold a program, whose own arguments stand in a list beside it.
 const PROGRAM_LABELS: &[&str] = &["command", "cmd", "program", "executable", "binary", "bin"];
 
@@ -51,7 +51,7 @@ pub(in crate::prefilter) fn derived_from(step: &Step) -> All<'_> {
     let arguments: Vec<&Content> = step.contents.iter().filter(|content| is_argument(content)).collect();
     let mut unopened = Vec::new();
     let mut texts = lines(&arguments, &mut unopened);
-    let most = texts.len() + MOST;
+    let most = texts.len() + MAX;
     for content in arguments {
         if open(content, most, &mut texts) == Opened::Partly {
             unopened.push(content);
@@ -88,10 +88,10 @@ fn open<'s>(content: &'s Content, most: usize, derived: &mut Vec<DerivedText<'s>
         let Some(leaves) = leaves(&content.text) else {
             continue;
         };
-        if leaves.len() >= MOST_LEAVES || (way.len() >= DEEPEST && !leaves.is_empty()) {
+        if leaves.len() >= MAX_LEAVES || (way.len() >= MAX_DEPTH && !leaves.is_empty()) {
             opened = Opened::Partly;
         }
-        if way.len() >= DEEPEST {
+        if way.len() >= MAX_DEPTH {
             continue;
         }
         for leaf in leaves {
@@ -124,7 +124,7 @@ fn lines<'s>(arguments: &[&'s Content], passed_over: &mut Vec<&'s Content>) -> V
         Some((list, _, "")) => Some(list),
         _ => None,
     };
-    let most = MOST + arguments.len() / 8;
+    let most = MAX + arguments.len() / 8;
     let mut lines = Vec::new();
     let lists = arguments
         .chunk_by(|a, b| list_of(a).is_some() && list_of(a) == list_of(b))
@@ -140,7 +140,7 @@ fn lines<'s>(arguments: &[&'s Content], passed_over: &mut Vec<&'s Content>) -> V
 }
 
 fn line<'s>(program: Option<&'s Content>, words: &[&'s Content]) -> Option<DerivedText<'s>> {
-    let mut left = LONGEST_LINE;
+    let mut left = MAX_LINE;
     let fits = |word: &&Content| {
         let fits = word.text.len() <= left;
         left = left.saturating_sub(word.text.len());
@@ -148,7 +148,7 @@ fn line<'s>(program: Option<&'s Content>, words: &[&'s Content]) -> Option<Deriv
     };
     // Of a longer list the beginning says what is called; that there is more, whoever reads commands notices by the number.
     let all = program.into_iter().chain(words.iter().copied());
-    let all: Vec<&Content> = all.take(MOST_WORDS).take_while(fits).collect();
+    let all: Vec<&Content> = all.take(MAX_WORDS).take_while(fits).collect();
     // A long list that begins with several words is one of commands, each of which was read by itself.
     let begins_with_program = all
         .first()

@@ -26,10 +26,10 @@ use crate::policy::Policy;
 use crate::text::views::DecodeBudget;
 
 /// Bytes of descriptions that are kept.
-const MOST_BYTES: u64 = 16 << 20;
+const MAX_BYTES: u64 = 16 << 20;
 /// A description that is longer, or has a longer content, is examined every time.
-const LONGEST: usize = 256 << 10;
-const LONGEST_CONTENT: usize = 32 << 10;
+const MAX_LEN: usize = 256 << 10;
+const MAX_CONTENT: usize = 32 << 10;
 
 /// Descriptions that held nothing.
 #[derive(Debug)]
@@ -133,7 +133,7 @@ impl Clean {
 impl Default for DescriptionCache {
     fn default() -> Self {
         let cache = Cache::builder()
-            .max_capacity(MOST_BYTES)
+            .max_capacity(MAX_BYTES)
             .weigher(|_, clean: &Arc<Clean>| clean.bytes());
         Self {
             clean: cache.build(),
@@ -148,7 +148,7 @@ impl DescriptionCache {
         let place = place_of_description(step);
         let description = step.contents.get(place.clone()).unwrap_or_default();
         let bytes: usize = description.iter().map(|content| content.text.len()).sum();
-        let is_short = bytes <= LONGEST && description.iter().all(|content| content.text.len() <= LONGEST_CONTENT);
+        let is_short = bytes <= MAX_LEN && description.iter().all(|content| content.text.len() <= MAX_CONTENT);
         let description = if is_short { description } else { &[] };
         DescriptionLookup {
             known: self,

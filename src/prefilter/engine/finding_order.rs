@@ -6,9 +6,9 @@ use crate::model::{Confidence, ContentId, Finding, ReasonCode, Severity, Treatme
 use crate::policy::OWN_FAMILY;
 
 /// The most findings of one rule in one content.
-const MOST_PER_RULE: usize = 16;
+const MAX_PER_RULE: usize = 16;
 /// The most findings of a step.
-const MOST_PER_STEP: usize = 256;
+const MAX_PER_STEP: usize = 256;
 
 /// How grave a finding is: what it suggests, then how bad, then how sure.
 fn gravity(finding: &Finding) -> (Treatment, Severity, Confidence) {
@@ -52,7 +52,7 @@ pub(in crate::prefilter) fn of_content(mut findings: Vec<Finding>) -> Vec<Findin
             Some(last) if last.rule == finding.rule => {
                 let mut earlier = kept.iter().skip(first);
                 let repeats = earlier.any(|e| e.span.start <= finding.span.start && finding.span.end <= e.span.end);
-                if repeats || (of_rule >= MOST_PER_RULE && !is_masked_by_place(&finding)) {
+                if repeats || (of_rule >= MAX_PER_RULE && !is_masked_by_place(&finding)) {
                     continue;
                 }
                 of_rule += 1;
@@ -66,10 +66,10 @@ pub(in crate::prefilter) fn of_content(mut findings: Vec<Finding>) -> Vec<Findin
 
 /// The findings of a step: a limited number, in document order, those about its shape last.
 pub(in crate::prefilter) fn of_step(mut findings: Vec<Finding>) -> Vec<Finding> {
-    if findings.len() > MOST_PER_STEP {
+    if findings.len() > MAX_PER_STEP {
         findings.sort_by_key(|finding| (!is_masked_by_place(finding), Reverse(gravity(finding))));
         let places = findings.partition_point(is_masked_by_place);
-        findings.truncate(places + MOST_PER_STEP);
+        findings.truncate(places + MAX_PER_STEP);
     }
     findings.sort_by(|a, b| place(a).cmp(&place(b)));
     findings

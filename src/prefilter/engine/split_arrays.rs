@@ -4,9 +4,9 @@ use crate::model::{Content, Finding, Form, Step, View};
 use crate::text::views::{self, Views};
 
 /// The most pieces that are put together.
-const MOST_PIECES: usize = 256;
+const MAX_PIECES: usize = 256;
 /// The longest text that is put together.
-const LONGEST: usize = 64 * 1024;
+const MAX_LEN: usize = 64 * 1024;
 
 /// Pieces of one text, put together.
 pub(in crate::prefilter) struct Joined<'s> {
@@ -28,9 +28,9 @@ pub(in crate::prefilter) fn joined(step: &Step) -> Vec<Joined<'_>> {
     placed.sort_by_key(|(list, _, _)| *list);
     placed
         .chunk_by(|(a, _, _), (b, _, _)| a == b)
-        .filter(|list| (2..=MOST_PIECES).contains(&list.len()))
+        .filter(|list| (2..=MAX_PIECES).contains(&list.len()))
         .filter(|list| list.is_sorted_by(|(_, a, _), (_, b, _)| a + 1 == *b))
-        .filter(|list| list.iter().map(|(_, _, content)| content.text.len()).sum::<usize>() <= LONGEST)
+        .filter(|list| list.iter().map(|(_, _, content)| content.text.len()).sum::<usize>() <= MAX_LEN)
         .filter_map(|list| {
             let pieces: Vec<&Content> = list.iter().map(|(_, _, content)| *content).collect();
             let mut whole = (*pieces.first()?).clone();

@@ -6,7 +6,7 @@ use crate::prefilter::injected_instruction::telling;
 use crate::text::bytes::next;
 
 /// The fewest words with signs in them, and the fewest signs.
-const FEWEST_SIGNS: usize = 3;
+const MIN_SIGNS: usize = 3;
 
 /// Whether somewhere several words stand near each other in which digits or signs may stand for letters.
 pub(super) fn may_have_signs(text: &str) -> bool {
@@ -19,7 +19,7 @@ pub(super) fn may_have_signs(text: &str) -> bool {
     let mut disguised =
         words_with(text, is_sign).filter(|word| is_disguised(text.get(word.clone()).unwrap_or_default()));
     // The beginnings of the last words seen.
-    let mut before: [Option<usize>; FEWEST_SIGNS - 1] = [None; FEWEST_SIGNS - 1];
+    let mut before: [Option<usize>; MIN_SIGNS - 1] = [None; MIN_SIGNS - 1];
     disguised.any(|word| {
         let [first, ..] = before;
         before.rotate_left(1);
@@ -49,7 +49,7 @@ pub(super) fn digits(text: &str) -> Vec<Range<usize>> {
         .filter(|span| !is_plain(span))
         .filter(|span| {
             let written = text.get(span.clone()).unwrap_or_default();
-            written.bytes().filter(|byte| is_sign(*byte)).count() >= FEWEST_SIGNS
+            written.bytes().filter(|byte| is_sign(*byte)).count() >= MIN_SIGNS
         })
         .collect()
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::prefilter::injected_instruction::telling;
 
 /// Single letters in a run with gaps.
-const FEWEST_LONELY: usize = 12;
+const MIN_LONELY: usize = 12;
 
 /// Runs of single letters with gaps that spell instructions.
 pub(super) fn gaps(text: &str) -> Vec<Range<usize>> {
@@ -14,7 +14,7 @@ pub(super) fn gaps(text: &str) -> Vec<Range<usize>> {
     let is_gap = |byte: Option<&u8>| byte.is_some_and(|byte| b" .-_*|/\n\t\"',+~:".contains(byte));
     let mut spans = Vec::new();
     let mut at = 0;
-    while at + 2 * FEWEST_LONELY <= bytes.len() + 1 {
+    while at + 2 * MIN_LONELY <= bytes.len() + 1 {
         let lonely = |place: usize| {
             bytes.get(place).is_some_and(u8::is_ascii_alphabetic)
                 && (place == 0 || is_gap(bytes.get(place - 1)))
@@ -42,7 +42,7 @@ pub(super) fn gaps(text: &str) -> Vec<Range<usize>> {
             }
             at += gap.max(1);
         }
-        if letters >= FEWEST_LONELY && spells_instructions(&joined) {
+        if letters >= MIN_LONELY && spells_instructions(&joined) {
             spans.push(start..end);
         }
     }

@@ -42,7 +42,7 @@ pub(super) fn unread<S: Iterator<Item = KeywordHit>>(
 
 /// The first run without white space that mixes letters with digits or signs, as encoded bytes do.
 fn dense_run(text: &str) -> Option<Range<usize>> {
-    const SHORTEST: usize = 16;
+    const MIN_LEN: usize = 16;
     let mut start = 0;
     text.split(char::is_whitespace).find_map(|run| {
         let place = start..start + run.len();
@@ -51,13 +51,13 @@ fn dense_run(text: &str) -> Option<Range<usize>> {
         let (capitals, small) = (count(u8::is_ascii_uppercase), count(u8::is_ascii_lowercase));
         let others = count(u8::is_ascii_digit) + count(u8::is_ascii_punctuation);
         let is_mixed = capitals >= 3 && small >= 3 && others >= 2;
-        (run.len() >= SHORTEST && is_mixed && !run.contains("://")).then_some(place)
+        (run.len() >= MIN_LEN && is_mixed && !run.contains("://")).then_some(place)
     })
 }
 
 /// The first row of Morse signs.
 fn dots_and_dashes(text: &str) -> Option<Range<usize>> {
-    const FEWEST: usize = 10;
+    const MIN: usize = 10;
     let is_sign = |word: &str| word.len() <= 6 && word.bytes().all(|byte| matches!(byte, b'.' | b'-'));
     let is_morse = |c: char| matches!(c, '.' | '-' | ' ' | '/' | '\n');
     let mut start = 0;
@@ -65,14 +65,14 @@ fn dots_and_dashes(text: &str) -> Option<Range<usize>> {
         let place = start..start + row.len();
         start = place.end;
         let words = row.split([' ', '/', '\n']).filter(|word| !word.is_empty());
-        (words.filter(|word| is_sign(word)).count() >= FEWEST && row.contains('-')).then_some(place)
+        (words.filter(|word| is_sign(word)).count() >= MIN && row.contains('-')).then_some(place)
     })
 }
 
 /// The first listing of bytes, as `xxd` and `hexdump` write them: lines that begin with a place and go on with groups of
 /// hexadecimal digits.
 fn listing(text: &str) -> Option<Range<usize>> {
-    const FEWEST_LINES: usize = 2;
+    const MIN_LINES: usize = 2;
     let (mut lines, mut begin, mut end) = (0, 0, 0);
     for line in text.split_inclusive('\n') {
         let place = end..end + line.len();
@@ -80,20 +80,20 @@ fn listing(text: &str) -> Option<Range<usize>> {
         if is_listed(line.trim_start_matches(['>', ' ', '\t'])) {
             begin = if lines == 0 { place.start } else { begin };
             lines += 1;
-        } else if lines >= FEWEST_LINES {
+        } else if lines >= MIN_LINES {
             return Some(begin..place.start);
         } else {
             lines = 0;
         }
     }
-    (lines >= FEWEST_LINES).then_some(begin..end)
+    (lines >= MIN_LINES).then_some(begin..end)
 }
 
 fn is_listed(line: &str) -> bool {
-    const FEWEST_GROUPS: usize = 4;
+    const MIN_GROUPS: usize = 4;
     let is_hex = |word: &str| word.bytes().all(|byte| byte.is_ascii_hexdigit());
     let mut words = line.split_whitespace();
     let place = words.next().unwrap_or_default().trim_end_matches(':');
     let groups = words.take_while(|word| matches!(word.len(), 2 | 4) && is_hex(word));
-    (7..=16).contains(&place.len()) && is_hex(place) && groups.count() >= FEWEST_GROUPS
+    (7..=16).contains(&place.len()) && is_hex(place) && groups.count() >= MIN_GROUPS
 }

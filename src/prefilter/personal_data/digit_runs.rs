@@ -7,7 +7,7 @@ use crate::model::Confidence;
 use crate::text::bytes::next;
 
 /// Groups of digits of one number.
-const MOST_GROUPS: usize = 8;
+const MAX_GROUPS: usize = 8;
 
 /// The next run of digits with what may stand between the digits of one number.
 pub(super) fn next_run(bytes: &[u8], from: usize) -> Option<Range<usize>> {
@@ -51,14 +51,14 @@ impl<'a> Candidate<'a> {
         let groups: Vec<&str> = part
             .split(|c: char| !c.is_ascii_digit())
             .filter(|group| !group.is_empty())
-            .take(MOST_GROUPS + 1)
+            .take(MAX_GROUPS + 1)
             .collect();
         let separators = part
             .split(|c: char| c.is_ascii_digit())
             .filter(|separator| !separator.is_empty())
-            .take(MOST_GROUPS + 1)
+            .take(MAX_GROUPS + 1)
             .collect();
-        (groups.len() <= MOST_GROUPS).then(|| Self {
+        (groups.len() <= MAX_GROUPS).then(|| Self {
             text,
             groups,
             separators,

@@ -36,7 +36,7 @@ const FAMILY: &str = "personal_data";
 const VIEWS: &[View] = &[View::Raw, View::Normalized, View::Hidden, View::Decoded, View::Json];
 
 /// Findings of one content that are reported one by one.
-const MOST_HITS: usize = 1000;
+const MAX_HITS: usize = 1000;
 
 /// Contents on either side that may be members of the same record.
 const RECORD_REACH: usize = 48;
@@ -258,7 +258,7 @@ fn hits(text: &str, kinds: ByteClasses, words: impl Iterator<Item = KeywordHit>,
         }
     }
     let hits = best(hits);
-    if hits.len() > MOST_HITS {
+    if hits.len() > MAX_HITS {
         return vec![Hit {
             datum: Datum::Flood,
             span: 0..text.len(),

@@ -11,13 +11,13 @@ use crate::prefilter::StepKeywords;
 use crate::prefilter::engine::array_place;
 
 /// Contents that are joined at once.
-const MOST_PIECES: usize = 64;
+const MAX_PIECES: usize = 64;
 /// Contents of one step that are looked at.
-const MOST_CONTENTS: usize = 4096;
+const MAX_CONTENTS: usize = 4096;
 /// Bytes of each end of a long content.
 const END: usize = 512;
 /// Bytes that are read of one step.
-const MOST_BYTES: usize = 128 * 1024;
+const MAX_BYTES: usize = 128 * 1024;
 
 /// A part of a content within a joined text.
 struct Piece<'a> {
@@ -33,19 +33,19 @@ pub(super) fn screen(table: &Table, step: &Step, step_keywords: StepKeywords<'_>
     let leaves: Vec<&Content> = step
         .contents
         .iter()
-        .take(MOST_CONTENTS)
+        .take(MAX_CONTENTS)
         .filter(|content| matches!(content.form, Form::Text | Form::TextFile { .. }))
         .collect();
     let successions = successions(&leaves);
     let runs = || {
         siblings(&leaves)
             .chain(successions.iter().map(Vec::as_slice))
-            .flat_map(|run| run.chunks(MOST_PIECES))
+            .flat_map(|run| run.chunks(MAX_PIECES))
     };
     if !may_be_split(table, runs(), step_keywords) {
         return;
     }
-    let mut left = MOST_BYTES;
+    let mut left = MAX_BYTES;
     for run in runs() {
         if left == 0 {
             return;

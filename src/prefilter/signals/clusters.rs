@@ -28,7 +28,7 @@ impl Signals {
         threshold: u32,
         weigh: impl Fn(&Hit) -> u32,
     ) -> Vec<Cluster> {
-        const MOST: usize = 4;
+        const MAX: usize = 4;
         let weighed: Vec<(&Hit, u32)> = hits.iter().map(|hit| (hit, weigh(hit))).collect();
         let mut clusters: Vec<(u32, Range<usize>, usize)> = Vec::new();
         let mut weights = vec![0u32; self.kinds.len()];
@@ -52,7 +52,7 @@ impl Signals {
         let mut chosen: Vec<Cluster> = Vec::new();
         for (score, span, index) in clusters {
             let overlaps = |other: &Cluster| span.start < other.span.end && other.span.start < span.end;
-            if chosen.len() < MOST && !chosen.iter().any(overlaps) {
+            if chosen.len() < MAX && !chosen.iter().any(overlaps) {
                 let weighs =
                     |kind: &usize| together(&weighed, index).any(|(hit, weight)| hit.kind == *kind && *weight > 0);
                 let kinds = (0..self.kinds.len()).filter(weighs).collect();

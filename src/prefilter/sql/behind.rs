@@ -53,12 +53,12 @@ expressions! {
 
 /// The statements that stand behind something else, each up to where the next one begins.
 fn behind(text: &str, beginning: Beginning) -> Vec<Range<usize>> {
-    const MOST: usize = 8;
-    const LONGEST: usize = 32 * 1024;
-    if text.len() > LONGEST {
+    const MAX: usize = 8;
+    const MAX_LEN: usize = 32 * 1024;
+    if text.len() > MAX_LEN {
         return Vec::new();
     }
-    let hits = STATEMENT.captures_iter(text).take(MOST);
+    let hits = STATEMENT.captures_iter(text).take(MAX);
     let starts = hits.filter_map(|hit| hit.get(1)).map(|verb| verb.start());
     let before = |start: usize| text.get(..start).unwrap_or_default().trim_end_matches([' ', '\t']);
     starts

@@ -4,13 +4,13 @@
 use crate::prefilter::words::sql_dynamic::RUN;
 
 /// The longest text that is searched for statements.
-const LONGEST: usize = 32 * 1024;
+const MAX_LEN: usize = 32 * 1024;
 /// Statements that are put together from one text.
-const MOST: usize = 8;
+const MAX: usize = 8;
 
 /// The texts that would be run, where the statement runs any; literals that are joined are one text.
 pub(super) fn embedded_statements(bare: &str, blank: &str) -> Vec<String> {
-    if bare.len() > LONGEST || !RUN.iter().any(|word| blank.contains(word)) {
+    if bare.len() > MAX_LEN || !RUN.iter().any(|word| blank.contains(word)) {
         return Vec::new();
     }
     let mut texts: Vec<String> = Vec::new();
@@ -35,7 +35,7 @@ pub(super) fn embedded_statements(bare: &str, blank: &str) -> Vec<String> {
                 None => break,
             }
         }
-        let room = texts.len() < MOST;
+        let room = texts.len() < MAX;
         match texts.last_mut() {
             Some(last) if glued => last.push_str(&text),
             _ if room => texts.push(text),

@@ -18,8 +18,8 @@ static INJECTING: LazyLock<Keywords> = LazyLock::new(|| {
 });
 
 pub(super) fn injected(text: &str) -> Option<Range<usize>> {
-    const LONGEST: usize = 2_000;
-    if text.len() > LONGEST || !text.contains(['\'', '"', ';', '(', ' ']) {
+    const MAX_LEN: usize = 2_000;
+    if text.len() > MAX_LEN || !text.contains(['\'', '"', ';', '(', ' ']) {
         return None;
     }
     let has_or = || text.as_bytes().windows(2).any(|pair| pair.eq_ignore_ascii_case(b"or"));

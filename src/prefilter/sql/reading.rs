@@ -14,7 +14,7 @@ use searched::{by_shape, by_word};
 use statements::{by_statement, parse};
 
 /// Longer texts are searched, not parsed.
-const LONGEST: usize = 32 * 1024;
+const MAX_LEN: usize = 32 * 1024;
 
 rule_keys! {
     /// What a statement is, or holds.
@@ -78,7 +78,7 @@ pub(super) fn read(text: &str) -> Reading {
     let bare = without_comments(text);
     let blank = blanked(&bare);
     by_word(&blank, &span, &mut reading);
-    let is_short = text.len() <= LONGEST;
+    let is_short = text.len() <= MAX_LEN;
     match is_short.then(|| parse(&bare)).flatten() {
         Some(statements) => by_statement(&statements, &span, &mut reading),
         None => {

@@ -6,7 +6,7 @@ use super::Fault;
 use crate::model::{Pointer, Tool, ToolCall};
 
 /// More misfits than this say nothing new.
-const MOST: usize = 8;
+const MAX: usize = 8;
 
 /// Every misfit of a call, with the place of the argument.
 pub(super) fn misfits(call: &ToolCall, tool: &Tool) -> Vec<(Fault, Option<Pointer>, String)> {
@@ -61,7 +61,7 @@ pub(super) fn misfits(call: &ToolCall, tool: &Tool) -> Vec<(Fault, Option<Pointe
             format!("{missing} required argument(s) missing"),
         ));
     }
-    found.truncate(MOST);
+    found.truncate(MAX);
     found
 }
 

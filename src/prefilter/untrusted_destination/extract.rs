@@ -8,10 +8,10 @@ use std::ops::Range;
 use crate::prefilter::{KeywordHit, Word};
 
 /// URLs of any text that are looked at…
-const MOST: usize = 64;
+const MAX: usize = 64;
 /// …and for each so many bytes one more.
 const BYTES_PER_URL: usize = 64;
-const LONGEST: usize = 4 * 1024;
+const MAX_LEN: usize = 4 * 1024;
 /// Bytes of URLs that are read of any text, and for each of its bytes: of URLs in URLs each is read anew.
 const BYTES_OF_ANY: usize = 8 * 1024;
 const BYTES_PER_BYTE: usize = 4;
@@ -133,7 +133,7 @@ impl<'a> List<'a> {
             text,
             found: Vec::new(),
             directories: HashSet::new(),
-            left: MOST + text.len() / BYTES_PER_URL,
+            left: MAX + text.len() / BYTES_PER_URL,
             bytes: BYTES_OF_ANY + BYTES_PER_BYTE * text.len(),
             passed_over: None,
             has_images: OnceCell::new(),
@@ -155,7 +155,7 @@ impl<'a> List<'a> {
             Some(directory) => self.directories.insert(directory),
             None => true,
         };
-        if is_new || self.found.len() < MOST {
+        if is_new || self.found.len() < MAX {
             self.left -= 1;
             self.found.push(Found {
                 url,
@@ -249,7 +249,7 @@ fn url_at(text: &str, start: usize) -> (&str, usize) {
             '"' | '\'' | '<' | '>' | '`' | '|' => true,
             _ => false,
         };
-        if ends || length + c.len_utf8() > LONGEST {
+        if ends || length + c.len_utf8() > MAX_LEN {
             break;
         }
         length += c.len_utf8();

@@ -233,8 +233,8 @@ const FILE_LABELS: &[&str] = &["path", "file", "filename", "file_path", "filepat
 fn is_written_of(subject: &Subject<'_>) -> bool {
     let is_for_people = || {
         /// Of a call with more arguments, the others are not asked about.
-        const MOST: usize = 64;
-        let mut arguments = subject.step.contents_of(Origin::ToolArguments).take(MOST);
+        const MAX: usize = 64;
+        let mut arguments = subject.step.contents_of(Origin::ToolArguments).take(MAX);
         arguments.all(|content| {
             !is_asked_for_host(content) && (!content.is_labelled(FILE_LABELS) || is_read_by_people(&content.text))
         })
@@ -260,9 +260,9 @@ fn is_read_by_people(path: &str) -> bool {
 /// What stands where an address is asked for, read as leniently as browsers do: back-slashes, slashes left out, blanks
 /// inside.
 fn whole_address(content: &Content, text: &str) -> Option<String> {
-    const LONGEST: usize = 4096;
+    const MAX_LEN: usize = 4096;
     let text = text.trim();
-    if !is_asked_for_host(content) || text.len() > LONGEST {
+    if !is_asked_for_host(content) || text.len() > MAX_LEN {
         return None;
     }
     let url = if text.starts_with(['/', '\\']) {

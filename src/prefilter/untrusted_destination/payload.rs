@@ -20,8 +20,8 @@ pub(super) enum Payload {
     Encoded,
 }
 
-const SHORTEST_ENCODED: usize = 20;
-const SHORTEST_TEXT: usize = 80;
+const MIN_ENCODED: usize = 20;
+const MIN_TEXT: usize = 80;
 
 /// What a URL carries, the gravest first.
 pub(super) fn payload(written: &str, url: &Url) -> Option<Payload> {
@@ -33,7 +33,7 @@ pub(super) fn payload(written: &str, url: &Url) -> Option<Payload> {
             return Some(Payload::Encoded);
         }
         let words = value.split_whitespace().count();
-        if value.len() >= SHORTEST_TEXT && words >= 8 {
+        if value.len() >= MIN_TEXT && words >= 8 {
             payload = payload.max(Some(Payload::Text));
         }
     }
@@ -63,7 +63,7 @@ fn written_host(written: &str) -> &str {
 /// Whether a value is base64 or hexadecimal of readable text; keys, hashes and signatures decode to noise.
 fn spells_text(value: &str) -> bool {
     let value = value.trim_end_matches('=');
-    if value.len() < SHORTEST_ENCODED {
+    if value.len() < MIN_ENCODED {
         return false;
     }
     if value.len().is_multiple_of(2) && value.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -76,7 +76,7 @@ fn spells_text(value: &str) -> bool {
 }
 
 fn label_spells_text(label: &str) -> bool {
-    if label.len() < SHORTEST_ENCODED || label.starts_with("xn--") {
+    if label.len() < MIN_ENCODED || label.starts_with("xn--") {
         return false;
     }
     let hex = label.len().is_multiple_of(2) && from_hex(label.as_bytes()).is_some_and(|bytes| is_readable(&bytes));
@@ -104,7 +104,7 @@ expressions! {
 
 /// A place held for a value.
 fn placeholder(written: &str) -> Option<Payload> {
-    const MOST: usize = 16;
+    const MAX: usize = 16;
     let is_secret = |name: &str| {
         let name = name.to_ascii_lowercase();
         SECRETS.iter().any(|secret| name.contains(secret))
@@ -114,7 +114,7 @@ fn placeholder(written: &str) -> Option<Payload> {
         rest.split_once('/').map(|(_, path)| path)
     })?;
     let names = |expression: &'static Expression| {
-        let captures = expression.captures_iter(tail).take(MOST);
+        let captures = expression.captures_iter(tail).take(MAX);
         captures.filter_map(|captures| captures.get(1).map(|name| name.as_str()))
     };
     let places = names(&PLACE).filter(|name| !name.trim().is_empty());

@@ -14,11 +14,11 @@ use crate::session::{AgentKey, AgentPast, Past, SessionKey};
 use crate::telemetry::names;
 
 /// Sessions, and agents, that may wait to be written. Beyond that the disk does not keep up, and what comes is lost, and counted.
-const MOST_WAITING: usize = 16 * 1024;
+const MAX_WAITING: usize = 16 * 1024;
 /// Bytes that are written at once.
 const BATCH_BYTES: usize = 16 * 1024 * 1024;
 /// How long an end, or a flush, waits for what is waiting.
-const LONGEST_FLUSH: Duration = Duration::from_secs(10);
+const MAX_FLUSH: Duration = Duration::from_secs(10);
 /// How often it is looked for what is too old.
 const HOUSEKEEPING: Duration = Duration::from_secs(60);
 
@@ -97,7 +97,7 @@ impl Writer {
     /// Puts what was learned before the thread.
     pub(super) fn write(&self, session: SessionKey, past: Arc<Past>, agent: Option<(AgentKey, Arc<AgentPast>)>) {
         let mut waiting = self.shared.lock();
-        let full = waiting.sessions.len() >= MOST_WAITING && !waiting.sessions.contains_key(&session);
+        let full = waiting.sessions.len() >= MAX_WAITING && !waiting.sessions.contains_key(&session);
         if full || self.thread.is_none() {
             metrics::counter!(names::SESSIONS_UNKEPT).increment(1);
             if !std::mem::replace(&mut waiting.losing, true) {
@@ -144,7 +144,7 @@ impl Writer {
 
     /// Waits until everything is written, but not for ever.
     pub(super) fn flush(&self) {
-        let until = Instant::now() + LONGEST_FLUSH;
+        let until = Instant::now() + MAX_FLUSH;
         let mut waiting = self.shared.lock();
         while !waiting.is_idle() {
             let left = until.saturating_duration_since(Instant::now());

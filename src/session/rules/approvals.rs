@@ -217,7 +217,7 @@ fn other_amount(scene: &Scene<'_>, approved: &str) -> Option<Other> {
 
 /// Amounts in hundredths, read both ways: `1.240,00` and `1,240.00`.
 fn amounts(text: &str) -> Vec<u64> {
-    const MOST: usize = 64;
+    const MAX: usize = 64;
     let mut found = Vec::new();
     let text = text.replace([' ', '\u{a0}', '\u{202f}', '\''], "");
     for piece in text
@@ -226,7 +226,7 @@ fn amounts(text: &str) -> Vec<u64> {
     {
         let piece = piece.trim_matches(['.', ',']);
         let digits = piece.chars().filter(char::is_ascii_digit).count();
-        if found.len() >= MOST || !(1..=12).contains(&digits) {
+        if found.len() >= MAX || !(1..=12).contains(&digits) {
             continue;
         }
         let (whole, cents) = match piece.rsplit_once(['.', ',']) {

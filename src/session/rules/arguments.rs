@@ -12,7 +12,7 @@ use crate::shell::quoted;
 use crate::tools;
 
 /// Bytes of a command that is put together.
-const LONGEST: usize = 4_000;
+const MAX_LEN: usize = 4_000;
 
 pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, screener: &dyn TextScreener, found: &mut Vec<Finding>) {
     match scene.step.kind {
@@ -49,7 +49,7 @@ fn program(scene: &Scene<'_>, policy: &Policy, screener: &dyn TextScreener) -> O
         .filter(|content| named.is_some() && is_option(content))
     {
         first = first.or(Some(content));
-        if command.len() + content.text.len() > LONGEST {
+        if command.len() + content.text.len() > MAX_LEN {
             break;
         }
         command.push(' ');

@@ -8,7 +8,7 @@ use crate::model::{Finding, Severity, Tool};
 use crate::session::{OfferedBy, ToolSeen};
 
 /// Findings of one step.
-const MOST: usize = 16;
+const MAX: usize = 16;
 
 pub(super) fn screen(scene: &Scene<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
@@ -21,7 +21,7 @@ pub(super) fn screen(scene: &Scene<'_>) -> Vec<Finding> {
     let announced = scene.step.announced_tools.iter().map(|tool| (tool, OfferedBy::Server));
     let mut here: HashMap<&str, ToolSeen> = HashMap::new();
     for (tool, by) in own.chain(announced).take(4096) {
-        if found.len() >= MOST {
+        if found.len() >= MAX {
             break;
         }
         let seen = ToolSeen::of(tool, by);

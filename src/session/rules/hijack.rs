@@ -10,14 +10,14 @@ use crate::session::taint::{Echo, EchoKind, Standing, ValueKind, plain};
 use crate::session::trail::Instruction;
 
 /// Words of an argument that is compared as a whole.
-const MOST_WORDS: usize = 12;
+const MAX_WORDS: usize = 12;
 /// Bytes of such an argument.
 const MAX_PHRASE: usize = 200;
 /// Arguments that are compared as a whole.
-const MOST_PHRASES: usize = 64;
+const MAX_PHRASES: usize = 64;
 /// Bytes of an argument whose words are looked for in an instruction, and words of one call.
 const MAX_CARRIER: usize = 2_000;
-const MOST_CARRIED: usize = 300;
+const MAX_CARRIED: usize = 300;
 
 /// Whether a call follows an instruction of a text without authority.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -233,12 +233,12 @@ fn phrases<'a>(scene: &'a Scene<'_>) -> Vec<Phrase<'a>> {
     let short = scene
         .arguments()
         .filter(|content| content.text.len() <= MAX_PHRASE)
-        .take(MOST_PHRASES);
+        .take(MAX_PHRASES);
     let phrases = short.filter_map(|content| {
         let plain = plain(&content.text);
         let words = plain.split_whitespace().count();
         let telling = (words >= 2 && plain.len() >= 8) || (words == 1 && plain.len() >= 7);
-        (words <= MOST_WORDS && telling && !taint.user_said_all(&content.text)).then(|| Phrase {
+        (words <= MAX_WORDS && telling && !taint.user_said_all(&content.text)).then(|| Phrase {
             name: content.label.as_deref().unwrap_or("an argument"),
             content: content.id,
             pointer: content.pointer.clone(),
@@ -256,7 +256,7 @@ fn carried(scene: &Scene<'_>, instruction: &Instruction) -> i32 {
         return 0;
     }
     let taint = scene.trail().taint();
-    let (mut seen, mut left) = (Vec::new(), MOST_CARRIED);
+    let (mut seen, mut left) = (Vec::new(), MAX_CARRIED);
     for content in scene.arguments() {
         let text = head(&content.text, MAX_CARRIER);
         for word in plain(text).split_whitespace() {

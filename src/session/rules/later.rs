@@ -21,15 +21,15 @@ use crate::session::taint::{Echo, EchoKind, Standing, ValueKind};
 use crate::session::words::words;
 
 /// Bytes of a written text that are read.
-const LONGEST: usize = 16 * 1024;
+const MAX_LEN: usize = 16 * 1024;
 /// Texts of one call that are read.
-const MOST_TEXTS: usize = 8;
+const MAX_TEXTS: usize = 8;
 /// Bytes of one command.
-const LONGEST_COMMAND: usize = 1_000;
+const MAX_COMMAND: usize = 1_000;
 /// Paths that one command writes.
-const MOST_PATHS: usize = 4;
+const MAX_PATHS: usize = 4;
 /// Commands of one text that are looked at.
-const MOST_COMMANDS: usize = 24;
+const MAX_COMMANDS: usize = 24;
 
 /// The names. INVARIANT: whoever starts the program has called [`check`].
 static NAMES: LazyLock<Result<Names, DataFileError>> = LazyLock::new(|| {
@@ -58,7 +58,7 @@ pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, screener: &dyn TextScre
     let shell = scene.has(ToolClass::Executes);
     let texts: Vec<&Content> = scene
         .arguments()
-        .take(MOST_TEXTS)
+        .take(MAX_TEXTS)
         .filter(|content| shell || content.text != path)
         .filter(|content| {
             !matches!(
@@ -105,7 +105,7 @@ fn written(scene: &Scene<'_>, screener: &dyn TextScreener) -> Option<(String, Fi
     if scene.has(ToolClass::Executes) {
         return scene.arguments().find_map(|content| {
             let command = scene.command(content);
-            let mut files = command.writes.iter().take(MOST_PATHS);
+            let mut files = command.writes.iter().take(MAX_PATHS);
             files.find_map(|path| Some((path.clone(), use_of(path, screener)?)))
         });
     }
@@ -131,15 +131,10 @@ fn use_of(path: &str, screener: &dyn TextScreener) -> Option<FileUse> {
 
 /// The worst that a text would do, line by line and value by value, as commands.
 fn harm(scene: &Scene<'_>, content: &Content, policy: &Policy, screener: &dyn TextScreener) -> Option<Finding> {
-    let text = head(&content.text, LONGEST);
-    let seen = commands(text).take(MOST_COMMANDS).flat_map(|command| {
-        screener.examine(
-            scene.step,
-            Origin::ToolArguments,
-            head(command, LONGEST_COMMAND),
-            policy,
-        )
-    });
+    let text = head(&content.text, MAX_LEN);
+    let seen = commands(text)
+        .take(MAX_COMMANDS)
+        .flat_map(|command| screener.examine(scene.step, Origin::ToolArguments, head(command, MAX_COMMAND), policy));
     seen.filter(|seen| is_harm(seen) && seen.severity >= Severity::High && seen.confidence >= Confidence::Medium)
         .max_by_key(|seen| (seen.severity, seen.confidence))
 }
@@ -221,7 +216,7 @@ fn is_place(echo: &Echo) -> bool {
 /// Rights without bounds in what an agent's settings would be, none of which the user spoke of.
 fn widens(scene: &Scene<'_>, content: &Content) -> bool {
     let Ok(names) = &*NAMES else { return false };
-    let text = head(&content.text, LONGEST).to_ascii_lowercase();
+    let text = head(&content.text, MAX_LEN).to_ascii_lowercase();
     let permits = ["allow", "permission", "approv", "trust", "mode", "sandbox", "skip"]
         .iter()
         .any(|word| text.contains(word));

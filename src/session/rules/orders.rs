@@ -7,15 +7,15 @@ use crate::session::orders::{self, Sign, Strength};
 use crate::session::words::{names_one_of, words};
 
 /// Findings of one step.
-const MOST: usize = 6;
+const MAX: usize = 6;
 /// Contents of one step that are read.
-const MOST_CONTENTS: usize = 256;
+const MAX_CONTENTS: usize = 256;
 
 pub(super) fn screen(scene: &Scene<'_>) -> impl Iterator<Item = Finding> {
     let read = scene.step.contents.iter().filter(|content| is_read(content));
-    read.take(MOST_CONTENTS)
+    read.take(MAX_CONTENTS)
         .filter_map(|content| order(scene, content))
-        .take(MOST)
+        .take(MAX)
 }
 
 /// The gravest order of a text.

@@ -22,9 +22,9 @@ use crate::text::views::Normalized;
 use places::{Destination, owned, places};
 
 /// Bytes of a text in which places and words are looked for.
-const LONGEST: usize = 16 * 1024;
+const MAX_LEN: usize = 16 * 1024;
 /// Places of one step that are looked at.
-const MOST_PLACES: usize = 24;
+const MAX_PLACES: usize = 24;
 /// Telling words that have to be another text's, in rows of two at least.
 const ENOUGH: usize = 3;
 /// The same of single words of an address, where numbers count twice.
@@ -37,9 +37,9 @@ pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
     }
     let whole = hands_out(scene);
     let sources: Vec<Source<'_>> = scene.trail().sources().map(Source::of).collect();
-    let mut left = MOST_PLACES;
+    let mut left = MAX_PLACES;
     for content in scene.step.contents.iter().filter(|content| speaks(content)) {
-        let normal = Normalized::of(head(&content.text, LONGEST));
+        let normal = Normalized::of(head(&content.text, MAX_LEN));
         let text = normal.text();
         for place in places(text) {
             let Some(leaves) = leaves(scene, content, text, &place, whole) else {
@@ -157,7 +157,7 @@ fn leaves(
             return Some(texts);
         }
         for other in scene.arguments().filter(|other| other.id != content.id) {
-            let text = head(&other.text, LONGEST);
+            let text = head(&other.text, MAX_LEN);
             texts.push(text.to_owned());
             texts.extend(opened(text));
         }

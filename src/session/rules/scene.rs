@@ -34,7 +34,7 @@ pub(super) struct Scene<'a> {
 }
 
 /// Bytes of a command that are read.
-const LONGEST_COMMAND: usize = 16 * 1024;
+const MAX_COMMAND: usize = 16 * 1024;
 
 impl<'a> Scene<'a> {
     pub(super) fn of(past: &'a Past, step: &'a Step, policy: &Policy) -> Self {
@@ -66,7 +66,7 @@ impl<'a> Scene<'a> {
     /// What a text would do as a command, read once.
     pub(super) fn command(&self, content: &Content) -> Rc<CommandSummary> {
         let mut commands = self.commands.borrow_mut();
-        let made = || Rc::new(CommandSummary::of(head(&content.text, LONGEST_COMMAND)));
+        let made = || Rc::new(CommandSummary::of(head(&content.text, MAX_COMMAND)));
         Rc::clone(commands.entry(content.id).or_insert_with(made))
     }
 

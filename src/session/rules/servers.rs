@@ -17,11 +17,11 @@ use crate::session::word_lists::{Listed, Signs, WordLists};
 use crate::text::views::Normalized;
 
 /// Texts of one step that are read.
-const MOST_CONTENTS: usize = 4_096;
+const MAX_CONTENTS: usize = 4_096;
 /// Bytes of one text that are read.
-const LONGEST: usize = 8 * 1024;
+const MAX_LEN: usize = 8 * 1024;
 /// Findings of one step.
-const MOST: usize = 4;
+const MAX: usize = 4;
 
 /// What servers ask for.
 #[derive(Clone, Copy)]
@@ -109,11 +109,11 @@ fn method(step: &Step) -> &str {
 
 /// The texts of a server, small.
 fn texts<'a>(scene: &Scene<'a>, origin: Origin) -> impl Iterator<Item = (&'a Content, String)> {
-    let contents = scene.step.contents.iter().take(MOST_CONTENTS);
+    let contents = scene.step.contents.iter().take(MAX_CONTENTS);
     contents.filter(move |content| content.origin == origin).map(|content| {
         (
             content,
-            Normalized::of(head(&content.text, LONGEST)).text().to_lowercase(),
+            Normalized::of(head(&content.text, MAX_LEN)).text().to_lowercase(),
         )
     })
 }
@@ -168,7 +168,7 @@ fn completion(scene: &Scene<'_>) -> Option<Finding> {
 
 /// A link to, or the reading of, a file that belongs to its owner alone.
 fn private_file(scene: &Scene<'_>) -> Option<Finding> {
-    let contents = scene.step.contents.iter().take(MOST_CONTENTS);
+    let contents = scene.step.contents.iter().take(MAX_CONTENTS);
     let content = contents
         .filter(|content| matches!(content.label.as_deref(), Some("uri")) || content.pointer.as_str().ends_with("/uri"))
         .find(|content| {
@@ -182,7 +182,7 @@ fn private_file(scene: &Scene<'_>) -> Option<Finding> {
 fn fills_itself_in(scene: &Scene<'_>, content: &Content) -> bool {
     let pointer = content.pointer.as_str();
     let property = pointer.rsplit_once('/').map_or(pointer, |(property, _)| property);
-    let mut values = scene.step.contents_of(Origin::ToolDescription).take(MOST_CONTENTS);
+    let mut values = scene.step.contents_of(Origin::ToolDescription).take(MAX_CONTENTS);
     values.any(|value| {
         let place = value.pointer.as_str().strip_prefix(property).unwrap_or_default();
         (place.starts_with("/default") || place.starts_with("/const") || place.starts_with("/enum"))
@@ -222,7 +222,7 @@ fn feeds(scene: &Scene<'_>) -> Option<Finding> {
 fn definitions(scene: &Scene<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for (content, text) in texts(scene, Origin::ToolDescription) {
-        if content.form == Form::Key || text.len() < 12 || found.len() >= MOST {
+        if content.form == Form::Key || text.len() < 12 || found.len() >= MAX {
             continue;
         }
         let signs = orders::signs_of(&text);

@@ -8,14 +8,14 @@ use crate::policy::Policy;
 /// Bytes on either side of the seam that are looked at.
 const REACH: usize = 160;
 /// Shorter words are no piece of a credential, and no shorter word is one.
-const SHORTEST_PIECE: usize = 4;
+const MIN_PIECE: usize = 4;
 /// What the word over the seam must have at least.
-const SHORTEST_WORD: usize = 14;
+const MIN_WORD: usize = 14;
 /// Seams of one step that are looked at closely.
-const MOST: usize = 8;
+const MAX: usize = 8;
 
 pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, screener: &dyn TextScreener, found: &mut Vec<Finding>) {
-    let mut left = MOST;
+    let mut left = MAX;
     for content in scene.step.contents.iter().filter(|content| carries(scene, content)) {
         for end in scene.trail().ends().rev() {
             let Some((joined, seam)) = joined(&end.text, &content.text) else {
@@ -79,8 +79,8 @@ fn joined(end: &str, text: &str) -> Option<(String, usize)> {
     let before: String = end.chars().rev().take_while(is_part).take(REACH).collect();
     let behind: String = text.chars().take_while(is_part).take(REACH).collect();
     let has_digit = before.chars().chain(behind.chars()).any(|c| c.is_ascii_digit());
-    let both = before.len() >= SHORTEST_PIECE && behind.len() >= SHORTEST_PIECE && !is_plain_word(&behind);
-    if !both || !has_digit || before.len() + behind.len() < SHORTEST_WORD {
+    let both = before.len() >= MIN_PIECE && behind.len() >= MIN_PIECE && !is_plain_word(&behind);
+    if !both || !has_digit || before.len() + behind.len() < MIN_WORD {
         return None;
     }
     let from = end.ceil_char_boundary(end.len().saturating_sub(REACH));

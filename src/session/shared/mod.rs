@@ -39,7 +39,7 @@ use crate::shared::{Away, Link, Standing};
 /// How long an update may be under way before its node counts as dead.
 const LEASE: Duration = Duration::from_secs(3);
 /// How often a record is appended to a newer past before it waits for quieter times.
-const MOST_TRIES: usize = 32;
+const MAX_TRIES: usize = 32;
 /// Bytes of a value from which reading it is no work for a thread that answers.
 const LARGE: usize = 32 * 1024;
 /// What a copy takes besides its value.
@@ -285,7 +285,7 @@ impl Shared {
         T: Serialize + DeserializeOwned + Default + Send + Sync + 'static,
     {
         let mut restored = false;
-        for _ in 0..MOST_TRIES {
+        for _ in 0..MAX_TRIES {
             let (value, expected) = match copies.get(&key) {
                 Some(copy) if restored => (copy.value, String::new()),
                 Some(copy) => (copy.value, copy.tag),

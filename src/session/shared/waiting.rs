@@ -10,8 +10,8 @@ use crate::shared::Away;
 use crate::telemetry::names;
 
 /// Records that wait for the server, and their bytes.
-const MOST_WAITING: usize = 20_000;
-const MOST_WAITING_BYTES: usize = 64 * 1024 * 1024;
+const MAX_WAITING: usize = 20_000;
+const MAX_WAITING_BYTES: usize = 64 * 1024 * 1024;
 /// Records that the server was not told of.
 #[derive(Default)]
 pub(super) struct Waiting {
@@ -49,7 +49,7 @@ impl Shared {
         if self.link.run::<u8>(call.arg(&update.marker)).await.is_err() {
             let mut waiting = self.lock();
             // One that is forgotten ends by itself, and its session counts as incomplete.
-            if waiting.unended.len() < MOST_WAITING {
+            if waiting.unended.len() < MAX_WAITING {
                 waiting.unended.push(update);
             }
         }
@@ -77,7 +77,7 @@ impl Shared {
             self.agents.insert(key, Copied { value, tag });
         }
         let bytes = unsent.record.bytes();
-        if waiting.records >= MOST_WAITING || waiting.bytes + bytes > MOST_WAITING_BYTES {
+        if waiting.records >= MAX_WAITING || waiting.bytes + bytes > MAX_WAITING_BYTES {
             metrics::counter!(names::SHARED_UNMERGED).increment(1);
             return;
         }

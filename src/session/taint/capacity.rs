@@ -8,20 +8,20 @@ pub(super) const KEY_BYTES: usize = 10;
 pub(super) const PLACE_BYTES: usize = 240;
 
 /// Values, and shingles, that an index holds at most, however much room there is.
-const MOST_ENTRIES: usize = 4096;
+const MAX_ENTRIES: usize = 4096;
 
 /// Values of instructions, which have a room of their own.
-const MOST_INSTRUCTED: usize = 512;
+const MAX_INSTRUCTED: usize = 512;
 
 /// Entries of each kind that the user's words may take.
-const MOST_OF_USER: usize = 4096;
+const MAX_OF_USER: usize = 4096;
 
 /// Places that are remembered.
-const MOST_PLACES: usize = 256;
+const MAX_PLACES: usize = 256;
 
 /// Bytes that an index takes which holds the most of everything.
 const FULL_BYTES: usize =
-    (2 * MOST_ENTRIES + MOST_INSTRUCTED) * ENTRY_BYTES + 7 * MOST_OF_USER * KEY_BYTES + MOST_PLACES * PLACE_BYTES;
+    (2 * MAX_ENTRIES + MAX_INSTRUCTED) * ENTRY_BYTES + 7 * MAX_OF_USER * KEY_BYTES + MAX_PLACES * PLACE_BYTES;
 
 /// How much an index may hold of everything.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -37,10 +37,10 @@ impl Capacity {
     pub(super) const fn of(bytes: usize) -> Self {
         let bytes = if bytes < FULL_BYTES { bytes } else { FULL_BYTES };
         Self {
-            entries: MOST_ENTRIES * bytes / FULL_BYTES,
-            instructed: MOST_INSTRUCTED * bytes / FULL_BYTES,
-            of_user: MOST_OF_USER * bytes / FULL_BYTES,
-            places: MOST_PLACES * bytes / FULL_BYTES,
+            entries: MAX_ENTRIES * bytes / FULL_BYTES,
+            instructed: MAX_INSTRUCTED * bytes / FULL_BYTES,
+            of_user: MAX_OF_USER * bytes / FULL_BYTES,
+            places: MAX_PLACES * bytes / FULL_BYTES,
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::text::views::Normalized;
 use crate::text::words;
 
 /// Bytes that are read of one step.
-const MOST_BYTES: usize = 256 * 1024;
+const MAX_BYTES: usize = 256 * 1024;
 
 /// Bytes that are read of what the user, or the instructions, say at once.
 const MAX_LEARNED: usize = 64 * 1024;
@@ -91,7 +91,7 @@ impl TaintIndex {
         self.room = Room {
             values: self.capacity.entries.saturating_sub(self.values.len()) / 4,
             shingles: self.capacity.entries.saturating_sub(self.shingles.len()) / 4,
-            bytes: MOST_BYTES,
+            bytes: MAX_BYTES,
         };
     }
 

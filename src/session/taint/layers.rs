@@ -10,11 +10,11 @@ use super::values::tokens;
 use crate::text::views::Normalized;
 
 /// Encodings within encodings that are opened.
-const DEEPEST: usize = 2;
+const MAX_DEPTH: usize = 2;
 /// Bytes that are opened of one text.
-const MOST_BYTES: usize = 16 * 1024;
+const MAX_BYTES: usize = 16 * 1024;
 /// Shorter tokens are words.
-const SHORTEST: usize = 12;
+const MIN_LEN: usize = 12;
 
 const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
     .with_decode_padding_mode(DecodePaddingMode::Indifferent)
@@ -33,9 +33,9 @@ pub(super) struct Layer {
 /// Everything that is encoded in a text.
 pub(super) fn layers(text: &str) -> Vec<Layer> {
     let mut found = Vec::new();
-    let mut left = MOST_BYTES;
-    if text.len() >= SHORTEST {
-        open(text, None, DEEPEST, &mut left, &mut found);
+    let mut left = MAX_BYTES;
+    if text.len() >= MIN_LEN {
+        open(text, None, MAX_DEPTH, &mut left, &mut found);
     }
     found
 }
@@ -43,7 +43,7 @@ pub(super) fn layers(text: &str) -> Vec<Layer> {
 fn open(text: &str, within: Option<&Range<usize>>, depth: usize, left: &mut usize, found: &mut Vec<Layer>) {
     for token in tokens(text) {
         let whole = text.get(token.clone()).unwrap_or_default();
-        if whole.len() < SHORTEST {
+        if whole.len() < MIN_LEN {
             continue;
         }
         let mut start = token.start;
@@ -73,7 +73,7 @@ fn decoded(token: &str) -> Option<String> {
     if token.contains('%') {
         return percent(token);
     }
-    if token.len() < SHORTEST
+    if token.len() < MIN_LEN
         || !token
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_'))
@@ -153,6 +153,6 @@ mod tests {
         let twice = STANDARD.encode(&once);
         assert!(opened(&twice).contains(&"eve@evil.example".to_owned()));
         let many = format!("{} ", STANDARD.encode("a".repeat(1500))).repeat(100);
-        assert!(opened(&many).iter().map(String::len).sum::<usize>() <= MOST_BYTES + 1500);
+        assert!(opened(&many).iter().map(String::len).sum::<usize>() <= MAX_BYTES + 1500);
     }
 }

@@ -12,7 +12,7 @@ use crate::text::words;
 /// Words by which an instruction is found again.
 const FIRST_WORDS: usize = 6;
 /// Values of a long text that are told of.
-const MOST_PLACES: usize = 64;
+const MAX_PLACES: usize = 64;
 
 /// The values of a text to which something can be sent.
 pub(in crate::session) fn places_of(text: &str) -> Vec<Range<usize>> {
@@ -21,7 +21,7 @@ pub(in crate::session) fn places_of(text: &str) -> Vec<Range<usize>> {
     values
         .filter(|value| value.kind.is_destination())
         .map(|value| normal.raw_span(value.span))
-        .take(MOST_PLACES)
+        .take(MAX_PLACES)
         .collect()
 }
 

@@ -97,7 +97,7 @@ pub(super) struct Value {
 }
 
 /// Longer tokens are data.
-const LONGEST_TOKEN: usize = 2048;
+const MAX_TOKEN: usize = 2048;
 /// The values of a text, in no particular order; one place can hold several (an address, and its host).
 pub(super) fn values(text: &str, found: &mut Vec<Value>) {
     numbers::numbers(text, found);
@@ -135,7 +135,7 @@ pub(in crate::session) fn tokens(text: &str) -> impl Iterator<Item = Range<usize
             }
             let token = start..at;
             at += break_length;
-            if (2..=LONGEST_TOKEN).contains(&token.len()) {
+            if (2..=MAX_TOKEN).contains(&token.len()) {
                 return Some(token);
             }
         }

@@ -35,9 +35,9 @@ const MAX_ENDS: usize = 12;
 /// Bytes of an end.
 const MAX_END: usize = 256;
 /// Bytes of texts that are kept.
-const MAX_SOURCES: usize = 160 * 1024;
+const MAX_SOURCE_BYTES: usize = 160 * 1024;
 /// Texts that are kept.
-const MOST_SOURCES: usize = 400;
+const MAX_SOURCES: usize = 400;
 
 /// What was noted of the texts of a step, by where they stand: a step may have tens of thousands.
 struct Notes<'a> {
@@ -136,7 +136,7 @@ impl Trail {
     fn take_source(&mut self, kept: KeptText) {
         self.sources.push_back(Arc::new(kept));
         let mut bytes: usize = self.sources.iter().map(|kept| kept.bytes()).sum();
-        while bytes > MAX_SOURCES || self.sources.len() > MOST_SOURCES {
+        while bytes > MAX_SOURCE_BYTES || self.sources.len() > MAX_SOURCES {
             let Some(gone) = self.sources.pop_front() else { break };
             bytes -= gone.bytes();
         }

@@ -5,9 +5,9 @@ use std::ops::Range;
 use super::scanner::Scanner;
 use super::{Direction, Piece, Redirection, Simple, Syntax, literal, read_quoted};
 
-const MOST_COMMANDS: usize = 400;
-const MOST_WORDS: usize = 4_000;
-const DEEPEST_GROUP: usize = 64;
+const MAX_COMMANDS: usize = 400;
+const MAX_WORDS: usize = 4_000;
+const MAX_GROUP: usize = 64;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Expecting {
@@ -73,7 +73,7 @@ impl<'a> Reader<'a> {
 
     fn run(&mut self) {
         loop {
-            if self.syntax.simples.len() >= MOST_COMMANDS || self.words >= MOST_WORDS {
+            if self.syntax.simples.len() >= MAX_COMMANDS || self.words >= MAX_WORDS {
                 self.syntax.cut = true;
                 break;
             }
@@ -181,7 +181,7 @@ impl<'a> Reader<'a> {
     }
 
     fn open_group(&mut self) {
-        if self.groups.len() >= DEEPEST_GROUP {
+        if self.groups.len() >= MAX_GROUP {
             self.syntax.cut = true;
             return;
         }

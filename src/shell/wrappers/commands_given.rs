@@ -51,7 +51,7 @@ pub(super) fn in_container(call: &Call) -> Vec<Inner> {
 /// Commands in the options of programs that otherwise run none, and behind the signs by which editors, pagers and prompts hand
 /// a text to a shell.
 pub(super) fn in_options(call: &Call, stdin: Option<&str>) -> Vec<Inner> {
-    const MOST: usize = 64;
+    const MAX: usize = 64;
     let program = call.program.as_str();
     let typed = stdin.into_iter().flat_map(str::lines);
     // A recipe of a makefile.
@@ -72,7 +72,7 @@ pub(super) fn in_options(call: &Call, stdin: Option<&str>) -> Vec<Inner> {
         .chain(asked)
         .chain(recipes)
         .chain(of_package)
-        .take(MOST)
+        .take(MAX)
         .map(|script| here(script.to_owned()))
         .collect();
     if program == "git" {
@@ -154,8 +154,8 @@ expressions! {
 
 /// The commands that a piece of code holds.
 pub(super) fn in_code(code: &str) -> impl Iterator<Item = String> {
-    const MOST: usize = 16;
-    let hits = COMMANDS.captures_iter(code).take(MOST);
+    const MAX: usize = 16;
+    let hits = COMMANDS.captures_iter(code).take(MAX);
     hits.filter_map(|hit| {
         hit.iter()
             .skip(1)

@@ -12,7 +12,7 @@ pub(super) fn scheduled(table: &str) -> impl Iterator<Item = Inner> {
 /// The commands of a table of jobs, with their places; in tables of the system a user stands first, so the rest
 /// behind the first word is another.
 pub(crate) fn jobs(table: &str) -> impl Iterator<Item = (&str, Range<usize>)> {
-    const MOST: usize = 32;
+    const MAX: usize = 32;
     const MOMENTS: &[&str] = &[
         "@reboot",
         "@yearly",
@@ -56,5 +56,5 @@ pub(crate) fn jobs(table: &str) -> impl Iterator<Item = (&str, Range<usize>)> {
         })
         .flatten()
         .flatten()
-        .take(MOST)
+        .take(MAX)
 }

@@ -11,18 +11,18 @@ use super::span_map::Scale;
 use crate::text::bytes::hex_value;
 
 /// The fewest letters of a block.
-pub(super) const SHORTEST: usize = 11;
+pub(super) const MIN_LEN: usize = 11;
 /// Blocks longer than this must look like text in their first part, or are left alone.
 const PROBE: usize = 2048;
 /// The fewest letters of a block of base32.
-const SHORTEST_BASE32: usize = 16;
+const MIN_BASE32: usize = 16;
 
 /// The text that letters spell, and how its bytes correspond to them.
 pub(super) fn read(letters: &[u8], budget: &mut Budget) -> Option<(String, Scale)> {
     if all_hex(letters) && letters.len() >= 12 {
         return of_hex(letters, budget).map(|text| (text, Scale::Hex));
     }
-    if letters.len() < SHORTEST {
+    if letters.len() < MIN_LEN {
         return None;
     }
     if let Some(text) = text_of_base64(letters) {
@@ -54,7 +54,7 @@ fn unpacked(bytes: &[u8], budget: &mut Budget) -> Option<String> {
 fn of_base32(letters: &[u8]) -> Option<String> {
     let one_case = !(letters.iter().any(u8::is_ascii_lowercase) && letters.iter().any(u8::is_ascii_uppercase));
     let whole = matches!(letters.len() % 8, 0 | 2 | 4 | 5 | 7);
-    (one_case && whole && letters.len() >= SHORTEST_BASE32)
+    (one_case && whole && letters.len() >= MIN_BASE32)
         .then(|| plain(&from_base32(letters)?))
         .flatten()
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::base_n::{self, SHORTEST};
+use super::base_n::{self, MIN_LEN};
 use super::codes;
 use super::packed::Budget;
 use super::span_map::{Derived, Scale, Writer};
@@ -16,7 +16,7 @@ const WIDEST_GAP: usize = 32;
 /// Decodes every block that holds text; one block a line.
 pub(super) fn decode(text: &str, kinds: ByteClasses, room: usize) -> Option<Derived> {
     let bytes = text.as_bytes();
-    if bytes.len() < SHORTEST {
+    if bytes.len() < MIN_LEN {
         return None;
     }
     let mut writer = Writer::new(room);
@@ -61,7 +61,7 @@ fn find(bytes: &[u8]) -> Vec<Vec<Range<usize>>> {
             continue;
         }
         let mut following = next_piece(bytes, end);
-        if following.is_none() && (end - start < SHORTEST || !is_mixed(bytes.get(start..end).unwrap_or_default())) {
+        if following.is_none() && (end - start < MIN_LEN || !is_mixed(bytes.get(start..end).unwrap_or_default())) {
             continue;
         }
         let mut pieces: Vec<Range<usize>> = std::iter::once(start..end).collect();
@@ -73,7 +73,7 @@ fn find(bytes: &[u8]) -> Vec<Vec<Range<usize>>> {
         }
         at = edge;
         let length: usize = pieces.iter().map(ExactSizeIterator::len).sum();
-        if length >= SHORTEST && (pieces.len() > 1 || is_mixed(bytes.get(start..end).unwrap_or_default())) {
+        if length >= MIN_LEN && (pieces.len() > 1 || is_mixed(bytes.get(start..end).unwrap_or_default())) {
             blocks.push(pieces);
         }
     }
@@ -166,10 +166,10 @@ fn gap_end(bytes: &[u8], edge: usize) -> usize {
 
 /// How long the label of a line is: `2. `, `part2=`, `c: `.
 fn label(line: &[u8]) -> Option<usize> {
-    const LONGEST: usize = 12;
+    const MAX_LEN: usize = 12;
     let name = line
         .iter()
-        .take(LONGEST)
+        .take(MAX_LEN)
         .take_while(|byte| byte.is_ascii_alphanumeric())
         .count();
     let sign = line

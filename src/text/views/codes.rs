@@ -7,11 +7,11 @@ use super::span_map::Writer;
 use crate::text::bytes::hex_number;
 
 /// The fewest codes of a list.
-const FEWEST: usize = 8;
+const MIN: usize = 8;
 /// The most that stands between two codes.
 const WIDEST_GAP: usize = 8;
 /// The most words of such letters at each end of a list that are no codes: `a 69 67 6e`.
-const MOST_STRANGERS: usize = 2;
+const MAX_STRANGERS: usize = 2;
 
 /// One code: where it stands, and its digits.
 type Code<'t> = (Range<usize>, &'t [u8]);
@@ -87,7 +87,7 @@ fn lists(bytes: &[u8], range: Range<usize>) -> Vec<Vec<Code<'_>>> {
         }
     }
     lists.push(list);
-    lists.retain(|list| list.len() >= FEWEST);
+    lists.retain(|list| list.len() >= MIN);
     lists
 }
 
@@ -96,7 +96,7 @@ const BITS: usize = 8;
 
 /// Whether digits are the bits of several letters without a gap.
 fn is_row_of_bits(digits: &[u8]) -> bool {
-    digits.len() >= FEWEST * BITS
+    digits.len() >= MIN * BITS
         && digits.len().is_multiple_of(BITS)
         && digits.iter().all(|digit| matches!(digit, b'0' | b'1'))
 }
@@ -139,7 +139,7 @@ fn write(list: &[Code<'_>], writer: &mut Writer) {
             continue;
         };
         let letters: Vec<u8> = read.iter().map(|(_, byte)| *byte).collect();
-        let whole = readable(&letters, FEWEST).map(|text| (0, text));
+        let whole = readable(&letters, MIN).map(|text| (0, text));
         let Some((skipped, text)) = whole.or_else(|| within_strays(&letters)) else {
             continue;
         };
@@ -158,8 +158,8 @@ fn write(list: &[Code<'_>], writer: &mut Writer) {
 /// A list without the few words at its ends that are no codes of this base.
 fn without_strangers<'l, 't>(list: &'l [Code<'t>], fits: impl Fn(&[u8]) -> bool) -> &'l [Code<'t>] {
     let strange = |code: &&Code<'_>| !fits(code.1);
-    let head = list.iter().take(MOST_STRANGERS).take_while(strange).count();
-    let tail = list.iter().rev().take(MOST_STRANGERS).take_while(strange).count();
+    let head = list.iter().take(MAX_STRANGERS).take_while(strange).count();
+    let tail = list.iter().rev().take(MAX_STRANGERS).take_while(strange).count();
     list.get(head..list.len().saturating_sub(tail)).unwrap_or_default()
 }
 
@@ -170,11 +170,11 @@ fn within_strays(letters: &[u8]) -> Option<(usize, String)> {
         let error = std::str::from_utf8(letters.get(*from..).unwrap_or_default()).err();
         error.is_none_or(|error| error.valid_up_to() > 0)
     };
-    let skipped = (0..=MOST_STRANGERS).find(begins)?;
+    let skipped = (0..=MAX_STRANGERS).find(begins)?;
     let rest = letters.get(skipped..)?;
     let end = std::str::from_utf8(rest).map_or_else(|error| error.valid_up_to(), str::len);
-    let text = rest.get(..end).filter(|_| end + MOST_STRANGERS >= rest.len())?;
-    Some((skipped, readable(text, FEWEST)?))
+    let text = rest.get(..end).filter(|_| end + MAX_STRANGERS >= rest.len())?;
+    Some((skipped, readable(text, MIN)?))
 }
 
 /// Whether a byte may stand in a list of codes.

@@ -111,8 +111,8 @@ fn percent(rest: &[u8], units: &mut Vec<Unit>) {
 
 /// A run of `=XX`, as mail encodes text. A few of them are more often assignments of numbers than letters.
 fn quoted_printable(rest: &[u8], units: &mut Vec<Unit>) {
-    const FEWEST: usize = 4;
-    spelled(rest, FEWEST, units, |rest| match rest {
+    const MIN: usize = 4;
+    spelled(rest, MIN, units, |rest| match rest {
         [b'=', digits @ ..] => {
             let byte = hex_number(digits.get(..2)?)? as u8;
             // A line of mail ends with `=` where the text goes on.
@@ -201,7 +201,7 @@ type Spelled = (usize, u8);
 /// The run is read no further than it makes sense: one of bytes that are no text costs a look at its beginning.
 fn spelled(rest: &[u8], fewest: usize, units: &mut Vec<Unit>, read: impl Fn(&[u8]) -> Option<Spelled>) {
     /// The most bytes of a run.
-    const MOST: usize = 4096;
+    const MAX: usize = 4096;
     let next = |at: usize| rest.get(at..).and_then(&read);
     let mut end = 0;
     for _ in 0..fewest {
@@ -218,7 +218,7 @@ fn spelled(rest: &[u8], fewest: usize, units: &mut Vec<Unit>, read: impl Fn(&[u8
             _ => break,
         };
         taken += length;
-        if taken > MOST {
+        if taken > MAX {
             break;
         }
         let start = at;

@@ -145,7 +145,7 @@ pub(super) fn terminal_strings(text: &str, room: usize) -> Option<Derived> {
 /// The text with spaces where it has zero-width spaces and fillers, which stand between words as well as inside them, and
 /// where it has control characters that begin a line or a page, or end a string. `None` when there are too few to matter.
 pub(super) fn fillers_as_spaces(text: &str, room: usize) -> Option<Derived> {
-    const FEWEST: usize = 3;
+    const MIN: usize = 3;
     let is_control = |c| matches!(c, '\0' | '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1f}');
     let is_filler = |c| {
         is_control(c)
@@ -159,7 +159,7 @@ pub(super) fn fillers_as_spaces(text: &str, room: usize) -> Option<Derived> {
         fillers += 1;
         controls += usize::from(is_control(c));
     }
-    if fillers < FEWEST && controls == 0 {
+    if fillers < MIN && controls == 0 {
         return None;
     }
     let mut writer = Writer::new(room);

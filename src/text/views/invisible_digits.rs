@@ -8,11 +8,11 @@ use super::span_map::{Derived, Scale, Writer};
 use crate::text::bytes::any;
 
 /// The fewest invisible characters in a row that can spell something.
-pub(crate) const FEWEST_BITS: usize = 16;
+pub(crate) const MIN_BITS: usize = 16;
 /// The fewest of them that are read when they stand apart.
-const FEWEST_APART: usize = 32;
+const MIN_APART: usize = 32;
 /// The most that are read together.
-const MOST: usize = 256 * 1024;
+const MAX: usize = 256 * 1024;
 
 /// Whether a character shows nothing and can be used as a digit.
 pub(crate) const fn is_digit(c: char) -> bool {
@@ -39,12 +39,12 @@ pub(super) fn decode(text: &str, room: usize) -> Option<Derived> {
     let mut all: Vec<Digit> = Vec::new();
     let mut row = 0;
     for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
-        if is_digit(c) && all.len() < MOST {
+        if is_digit(c) && all.len() < MAX {
             all.push((at, c));
             continue;
         }
         let digits = all.get(row..).unwrap_or_default();
-        if digits.len() >= FEWEST_BITS
+        if digits.len() >= MIN_BITS
             && let Some(spelled) = spelled(digits, 2)
         {
             let from = digits.first().map_or(0, |(at, _)| *at);
@@ -52,7 +52,7 @@ pub(super) fn decode(text: &str, room: usize) -> Option<Derived> {
         }
         row = all.len();
     }
-    if writer.is_empty() && all.len() >= FEWEST_APART {
+    if writer.is_empty() && all.len() >= MIN_APART {
         write_all(&all, &mut writer);
     }
     (!writer.is_empty()).then(|| writer.finish(text.len()))

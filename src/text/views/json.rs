@@ -37,9 +37,9 @@ impl Leaf {
 }
 
 /// The longest text that is taken apart.
-const LONGEST: usize = 1 << 20;
+const MAX_LEN: usize = 1 << 20;
 /// The most leaves that are told apart.
-pub(crate) const MOST_LEAVES: usize = 512;
+pub(crate) const MAX_LEAVES: usize = 512;
 
 /// What stands in a code block or in quotes, and where it begins; any other text as it is.
 fn unwrapped(text: &str) -> (usize, &str) {
@@ -62,11 +62,11 @@ fn unwrapped(text: &str) -> (usize, &str) {
 /// The strings in a text that is a JSON object or array, or holds nothing else in quotes; `None` for any other text.
 pub(crate) fn leaves(text: &str) -> Option<Vec<Leaf>> {
     let (begins, text) = unwrapped(text);
-    if text.len() > LONGEST || !text.trim_start().starts_with(['{', '[']) {
+    if text.len() > MAX_LEN || !text.trim_start().starts_with(['{', '[']) {
         return None;
     }
     serde_json::from_str::<serde::de::IgnoredAny>(text).ok()?;
-    let Inside { said, leaves, .. } = read(text, LONGEST);
+    let Inside { said, leaves, .. } = read(text, MAX_LEN);
     let map = Arc::new(said.map);
     let words = |range: Range<usize>| said.text.get(range).map(str::to_owned);
     let leaf = |(key, range): (Option<Range<usize>>, Range<usize>)| {
@@ -82,7 +82,7 @@ pub(crate) fn leaves(text: &str) -> Option<Vec<Leaf>> {
 }
 
 /// The most leaves that are looked into again.
-const MOST_NESTED: usize = 16;
+const MAX_NESTED: usize = 16;
 
 /// Reads a text that is a JSON object or array. One without escapes says the same as it is, and gives `None`.
 pub(super) fn inside(text: &str, room: usize) -> Option<Inside> {
@@ -116,10 +116,10 @@ fn read(text: &str, room: usize) -> Inside {
                     writer.put(at - 1..at, ": ");
                     continue;
                 }
-                if leaves.len() < MOST_LEAVES {
+                if leaves.len() < MAX_LEAVES {
                     leaves.push((key.clone(), leaf.clone()));
                 }
-                if nested.len() < MOST_NESTED
+                if nested.len() < MAX_NESTED
                     && writer
                         .text()
                         .get(leaf.clone())

@@ -140,7 +140,7 @@ const fn is_typographic(c: char) -> bool {
 
 /// Whether so many letters carry marks that no language writes them.
 fn is_heaped(text: &str) -> bool {
-    const FEWEST: usize = 6;
+    const MIN: usize = 6;
     let (mut marked, mut letters) = (0usize, 0usize);
     for c in text.chars() {
         if c.is_ascii_alphabetic() {
@@ -152,7 +152,7 @@ fn is_heaped(text: &str) -> bool {
             marked += 1;
         }
     }
-    marked >= FEWEST && marked * 2 >= letters
+    marked >= MIN && marked * 2 >= letters
 }
 
 /// A letter without its marks.

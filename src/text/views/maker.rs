@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::span_map::{Derived, SpanMap};
 use super::{
-    Layer, MOST_LAYERS, MOST_VIEWS, OF_VIEWS, Text, ViewText, Views, blocks, caesar, escapes, fold, hidden,
+    Layer, MAX_LAYERS, MAX_VIEWS, OF_VIEWS, Text, ViewText, Views, blocks, caesar, escapes, fold, hidden,
     invisible_digits, json, letters, markup, normalize,
 };
 use crate::model::View;
@@ -32,7 +32,7 @@ impl<'a> Maker<'a, '_> {
 
     /// Adds a text, in which words were looked for, with its normalized and folded views, and queues what can be decoded out of it.
     pub(super) fn look_into(&mut self, base: ViewText<'a>, layers: usize) {
-        if self.made.views.len() + 3 > MOST_VIEWS || self.texts == 0 {
+        if self.made.views.len() + 3 > MAX_VIEWS || self.texts == 0 {
             self.made.cut_bytes += base.text().len();
             return;
         }
@@ -57,7 +57,7 @@ impl<'a> Maker<'a, '_> {
             if self.is_known(&child) {
                 continue;
             }
-            if layers < MOST_LAYERS {
+            if layers < MAX_LAYERS {
                 self.waiting.push_back((child, layers + 1));
             } else {
                 self.made.undecoded.push(child.raw_span(0..child.text().len()));

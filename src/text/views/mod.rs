@@ -50,15 +50,15 @@ pub(crate) use base_n::{from_base32, from_base64, from_hex};
 pub(crate) use budget::{DecodeBudget, Granted};
 pub(crate) use fold::fold_pattern;
 pub(crate) use hidden::{is_zero_width, selector_byte};
-pub(crate) use invisible_digits::{FEWEST_BITS, is_digit};
-pub(crate) use json::{Leaf, MOST_LEAVES, leaves};
+pub(crate) use invisible_digits::{MIN_BITS, is_digit};
+pub(crate) use json::{Leaf, MAX_LEAVES, leaves};
 pub(crate) use normalize::{Normalized, escape_sequence_length};
 pub(crate) use triage::Triage;
 
 /// How many layers of encoding are taken off.
-const MOST_LAYERS: usize = 4;
+const MAX_LAYERS: usize = 4;
 /// How many views a content may have.
-const MOST_VIEWS: usize = 64;
+const MAX_VIEWS: usize = 64;
 
 /// The vocabulary of the views themselves: what decoding gates on.
 const OF_VIEWS: usize = 0;

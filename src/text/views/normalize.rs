@@ -12,7 +12,7 @@ use crate::text::bytes::is_odd_control;
 use crate::text::characters::is_invisible;
 
 /// More marks than any writing system puts on one letter.
-const MOST_MARKS: usize = 8;
+const MAX_MARKS: usize = 8;
 
 /// Whether a character is a mark that is put on letters of the Latin, Greek and Cyrillic scripts.
 pub(super) const fn is_stuffable_mark(c: char) -> bool {
@@ -132,9 +132,9 @@ pub(super) fn normalize(text: &str, room: usize) -> Option<Derived> {
 
 /// How many bytes a terminal escape sequence at the beginning of `text` takes, one at least.
 pub(crate) fn escape_sequence_length(text: &str) -> usize {
-    const LONGEST: usize = 4096;
+    const MAX_LEN: usize = 4096;
     let bytes = text.as_bytes();
-    let rest = bytes.iter().skip(2).take(LONGEST).enumerate();
+    let rest = bytes.iter().skip(2).take(MAX_LEN).enumerate();
     match bytes.get(1) {
         // CSI, as ESC [ or as the one character U+009B: parameters, then a letter.
         Some(b'[') | Some(0x9b) if matches!(bytes, [0x1b, b'[', ..] | [0xc2, 0x9b, ..]) => {
@@ -145,7 +145,7 @@ pub(crate) fn escape_sequence_length(text: &str) -> usize {
                     _ => return index + 2,
                 }
             }
-            bytes.len().min(LONGEST)
+            bytes.len().min(MAX_LEN)
         }
         // OSC, DCS, PM, APC: a string, then BEL or ESC \. Unterminated ones take the introducer alone.
         Some(b']' | b'P' | b'^' | b'_') => {
@@ -212,7 +212,7 @@ impl Run<'_> {
                     cluster.push(base);
                 }
                 marks += 1;
-                if marks <= MOST_MARKS {
+                if marks <= MAX_MARKS {
                     cluster.push(c);
                 } else {
                     plain = false;

@@ -1,7 +1,7 @@
 //! Bytes that are compressed: gzip, zlib, and deflate without a frame, unpacked within a budget.
 
 /// The most that one block may unpack to.
-const MOST_AT_ONCE: usize = 64 * 1024;
+const MAX_AT_ONCE: usize = 64 * 1024;
 /// How much of a block without a frame is unpacked to see whether it is one.
 const PROBE: usize = 96;
 
@@ -20,13 +20,13 @@ impl Budget {
     /// What compressed bytes unpack to, as far as the budget goes; nothing for bytes that are not compressed.
     pub(super) fn unpack(&mut self, bytes: &[u8]) -> Option<Vec<u8>> {
         match bytes {
-            [0x1f, 0x8b, 8, flags, ..] => self.inflate(bytes.get(gzip_header(bytes, *flags)?..)?, MOST_AT_ONCE),
-            [first, second, rest @ ..] if is_zlib(*first, *second) => self.inflate(rest, MOST_AT_ONCE),
+            [0x1f, 0x8b, 8, flags, ..] => self.inflate(bytes.get(gzip_header(bytes, *flags)?..)?, MAX_AT_ONCE),
+            [first, second, rest @ ..] if is_zlib(*first, *second) => self.inflate(rest, MAX_AT_ONCE),
             // The first and only block of a short text, in the compressions that compress.
             [first, ..] if matches!(first & 7, 3 | 5) && bytes.len() > 12 && may_be_block(bytes) => {
                 let probe = self.inflate(bytes, PROBE)?;
                 super::readability::readable(&probe, 12)?;
-                self.inflate(bytes, MOST_AT_ONCE)
+                self.inflate(bytes, MAX_AT_ONCE)
             }
             _ => None,
         }

@@ -273,11 +273,11 @@ fn an_opaque_file_is_looked_at_as_it_is() {
 #[test]
 fn too_many_layers_are_said() {
     let mut text = MARKER.to_owned();
-    for layer in 1..=MOST_LAYERS + 2 {
+    for layer in 1..=MAX_LAYERS + 2 {
         text = STANDARD.encode(&text);
         let content = content(&text);
         let views = Views::of(&content, decoding_keywords());
-        if layer <= MOST_LAYERS {
+        if layer <= MAX_LAYERS {
             assert!(!found(&text).is_empty(), "{layer} layers");
             assert!(views.undecoded().is_empty(), "{layer} layers");
         } else {
@@ -338,7 +338,7 @@ fn check_within(text: &str, room: usize) {
     };
     let views = Views::within(&content, &gate, Triage::at(&content, &gate), granted);
     assert!(views.derived_bytes() <= room);
-    assert!(views.iter().count() <= MOST_VIEWS);
+    assert!(views.iter().count() <= MAX_VIEWS);
     assert_eq!(views.iter().next().map(ViewText::text), Some(text));
     for view in views.iter() {
         let length = view.text().len();

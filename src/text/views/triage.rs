@@ -1,7 +1,7 @@
 //! A first look at a content: what it holds and which words of the gate. Most contents of a step are names, states and short
 //! remarks that nothing is to be said about; a triage tells them from those whose views must be made.
 
-use super::base_n::SHORTEST;
+use super::base_n::MIN_LEN;
 use crate::model::{Content, Form, View, ViewSet};
 use crate::text::bytes::ByteClasses;
 use crate::text::keywords::{KeywordHits, Keywords};
@@ -38,20 +38,20 @@ impl Triage {
     /// no views but the raw and the folded one, and only its name or its place can make anything of it.
     pub(crate) fn is_trivial(&self, content: &Content) -> bool {
         /// What is longer may be too large.
-        const LONGEST: usize = 4 * 1024;
+        const MAX_LEN: usize = 4 * 1024;
         /// No number of a person has fewer characters.
-        const SHORTEST_NUMBER: usize = 7;
+        const MIN_NUMBER: usize = 7;
         let length = content.text.len();
         let mut harmless = ByteClasses::CAPITAL.or(ByteClasses::CAPITALS);
-        if length < SHORTEST {
+        if length < MIN_LEN {
             harmless = harmless.or(ByteClasses::ODD_PIECE);
         }
-        if length < SHORTEST_NUMBER {
+        if length < MIN_NUMBER {
             harmless = harmless.or(ByteClasses::DIGIT);
         }
         let is_read = !matches!(content.form, Form::OpaqueFile { .. });
         let is_harmless = || self.kinds.without(harmless) == ByteClasses::default();
-        is_read && length <= LONGEST && self.hits.is_empty() && is_harmless()
+        is_read && length <= MAX_LEN && self.hits.is_empty() && is_harmless()
     }
 
     /// The views of a plain content.

@@ -18,7 +18,7 @@ const OF_PARAMS: &[&str] = &["context", "toolCallRequest", "reasoning", "metadat
 /// Names under which clients pass all arguments at once.
 const ALL_AT_ONCE: &[&str] = &["arguments", "parameters", "input", "inputs", "args", "params", "kwargs"];
 /// Arguments that are read of a text: more are judged as the text that they are.
-const MOST_IN_TEXT: usize = 256;
+const MAX_IN_TEXT: usize = 256;
 
 /// Reads the call of a `steps/toolCallRequest`.
 pub(super) fn read(request: Checked<'_, '_>, params: NodeId, remarks: &mut Vec<Remark>) -> Result<CallDraft, RpcError> {
@@ -181,11 +181,11 @@ fn arguments_in_text(text: &str, pointer: &str) -> Option<Vec<Argument>> {
         bytes: text.len(),
     };
     let table = json::parse(text.as_bytes(), bounds).ok()?;
-    let members: Vec<NodeId> = table.children(Table::ROOT).take(MOST_IN_TEXT + 1).collect();
+    let members: Vec<NodeId> = table.children(Table::ROOT).take(MAX_IN_TEXT + 1).collect();
     let argument = |member: NodeId| Argument {
         name: table.key(member).map(Cow::into_owned).unwrap_or_default(),
         pointer: Pointer::new(pointer),
         json: table.raw(member).to_owned(),
     };
-    (members.len() <= MOST_IN_TEXT).then(|| members.into_iter().map(argument).collect())
+    (members.len() <= MAX_IN_TEXT).then(|| members.into_iter().map(argument).collect())
 }

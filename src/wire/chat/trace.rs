@@ -6,7 +6,7 @@ use super::{Agent, Log, Said, read};
 use crate::wire::{Json, Place, object};
 
 /// Steps of one trace that are judged; more are refused.
-pub(crate) const MOST_STEPS: usize = 256;
+pub(crate) const MAX_STEPS: usize = 256;
 
 /// Why something cannot be judged, in words for whoever sent it.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -18,7 +18,7 @@ pub(crate) enum NoTrace {
     )]
     Empty,
     /// There is too much in it.
-    #[error("expected at most {MOST_STEPS} steps, found {0}")]
+    #[error("expected at most {MAX_STEPS} steps, found {0}")]
     TooMany(usize),
 }
 
@@ -84,7 +84,7 @@ pub(crate) fn steps(handed_in: &[Json], under: &Under) -> Result<Vec<Traced>, No
     }
     match steps.len() {
         0 => Err(NoTrace::Empty),
-        count if count > MOST_STEPS => Err(NoTrace::TooMany(count)),
+        count if count > MAX_STEPS => Err(NoTrace::TooMany(count)),
         _ => Ok(steps),
     }
 }

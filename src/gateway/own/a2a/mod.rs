@@ -173,7 +173,7 @@ fn follow(received: Received, call: Call, task: Task) -> Response {
     }))
 }
 
-const MOST_ON_A_PAGE: usize = 100;
+const MAX_ON_A_PAGE: usize = 100;
 const ON_A_PAGE: usize = 50;
 
 /// A page of the caller's tasks, the latest change first.
@@ -188,7 +188,7 @@ fn list(desk: &Desk, received: &Received, call: &Call) -> Result<Value, Fault> {
     };
     let size = match number("pageSize") {
         Ok(None | Some(0)) => ON_A_PAGE,
-        Ok(Some(size)) if size <= MOST_ON_A_PAGE => size,
+        Ok(Some(size)) if size <= MAX_ON_A_PAGE => size,
         Ok(Some(_)) | Err(()) => return Err(wrong("expected a number from 1 to 100 as `pageSize`")),
     };
     let after = asked("statusTimestampAfter")

@@ -14,8 +14,8 @@ use crate::shell::Call;
 use crate::text::expression::expressions;
 
 /// No system takes a longer one.
-const LONGEST_PATH: usize = 4096;
-const MOST_LISTS: usize = 256;
+const MAX_PATH: usize = 4096;
+const MAX_LISTS: usize = 256;
 
 expressions! {
     static PROCESS_OBJECT = r"(?i)getattr\(\s*(?:os|subprocess|builtins|__builtins__|__import__\([^)]*\))\s*,|__import__\(\s*['\x22](?:os|subprocess|socket|pty)['\x22]\s*\)\s*\.|globals\(\)\[['\x22]__builtins__|require\(\s*['\x22]child_process['\x22]\s*\)\s*\.\s*exec|process\.mainModule|\[\s*['\x22]constructor['\x22]\s*\]";
@@ -79,7 +79,7 @@ impl Calls {
                 }
             }
             Effect::List => self.lists.extend(
-                value(first, constants, 0).filter(|path| path.len() <= LONGEST_PATH && self.lists.len() < MOST_LISTS),
+                value(first, constants, 0).filter(|path| path.len() <= MAX_PATH && self.lists.len() < MAX_LISTS),
             ),
             Effect::Open => self.open(place, &call, seen),
             Effect::Read => {
@@ -187,7 +187,7 @@ impl Calls {
             for listed in &self.lists {
                 deleted(listed, Depth::Recursive, &call, seen);
             }
-            if self.lists.len() >= MOST_LISTS {
+            if self.lists.len() >= MAX_LISTS {
                 seen.add(Danger::NotExamined, &call);
             }
         }

@@ -8,17 +8,17 @@ use crate::prefilter::words::destructive_command_code_values::{HOMES, JOINS};
 use crate::shell;
 use crate::text::expression::expressions;
 
-const LONGEST_ARGUMENTS: usize = 4 * 1024;
+const MAX_ARGUMENTS: usize = 4 * 1024;
 /// Assignments that are followed in any text…
-const MOST_CONSTANTS: usize = 200;
+const MAX_CONSTANTS: usize = 200;
 /// …and for each so many bytes one more.
 const BYTES_PER_CONSTANT: usize = 16;
 /// Bytes of all values together.
-const MOST_BYTES: usize = 1 << 20;
+const MAX_BYTES: usize = 1 << 20;
 /// Joins in joins are followed so far.
-const DEEPEST: usize = 4;
+const MAX_DEPTH: usize = 4;
 /// Bytes of one value: what is made of constants that are made of constants doubles with every line.
-const LONGEST_VALUE: usize = 64 * 1024;
+const MAX_VALUE: usize = 64 * 1024;
 
 expressions! {
     static ASSIGNMENT = r"(?m)^[ \t]*(?:const |let |var |my |export )?\$?([A-Za-z_]\w*)(?:\s*:\s*\w+)?\s*=\s*([^=\n][^\n]*)$";
@@ -50,10 +50,10 @@ pub(super) fn script(first: &str, second: Option<&str>, constants: &HashMap<Stri
 /// Simple assignments of known texts, and whether these are all that the text makes.
 pub(super) fn constants(text: &str, mask: &Mask) -> (HashMap<String, String>, bool) {
     let mut constants = HashMap::new();
-    let most = MOST_CONSTANTS + text.len() / BYTES_PER_CONSTANT;
+    let most = MAX_CONSTANTS + text.len() / BYTES_PER_CONSTANT;
     let mut bytes = 0;
     for (turn, hit) in ASSIGNMENT.captures_iter(text).enumerate() {
-        if turn >= most || bytes > MOST_BYTES {
+        if turn >= most || bytes > MAX_BYTES {
             return (constants, false);
         }
         let (Some(whole), Some(name), Some(expression)) = (hit.get(0), hit.get(1), hit.get(2)) else {
@@ -72,11 +72,11 @@ pub(super) fn constants(text: &str, mask: &Mask) -> (HashMap<String, String>, bo
 
 /// The value of an expression, when it is a literal, a known name, or a join of such, and not too long.
 pub(super) fn value(expression: &str, constants: &HashMap<String, String>, depth: usize) -> Option<String> {
-    joined_value(expression, constants, depth).filter(|value| value.len() <= LONGEST_VALUE)
+    joined_value(expression, constants, depth).filter(|value| value.len() <= MAX_VALUE)
 }
 
 fn joined_value(expression: &str, constants: &HashMap<String, String>, depth: usize) -> Option<String> {
-    if depth > DEEPEST || expression.len() > LONGEST_ARGUMENTS {
+    if depth > MAX_DEPTH || expression.len() > MAX_ARGUMENTS {
         return None;
     }
     let expression = expression.trim();
@@ -181,7 +181,7 @@ pub(super) fn literal(text: &str) -> Option<(String, &str)> {
 fn interpolated(text: &str, constants: &HashMap<String, String>) -> String {
     let mut result = String::new();
     let mut rest = text;
-    while let Some((before, after)) = rest.split_once('{').filter(|_| result.len() <= LONGEST_VALUE) {
+    while let Some((before, after)) = rest.split_once('{').filter(|_| result.len() <= MAX_VALUE) {
         result.push_str(before.strip_suffix('$').unwrap_or(before));
         let Some((name, tail)) = after.split_once('}') else {
             rest = after;
@@ -200,7 +200,7 @@ fn interpolated(text: &str, constants: &HashMap<String, String>) -> String {
 /// The arguments of a call whose opening parenthesis ends at a place.
 pub(super) fn arguments(text: &str, from: usize) -> Vec<String> {
     let rest = text.get(from..).unwrap_or_default();
-    split_arguments(head(rest, LONGEST_ARGUMENTS))
+    split_arguments(head(rest, MAX_ARGUMENTS))
 }
 
 /// What commas part, up to a bracket that closes what is around it.

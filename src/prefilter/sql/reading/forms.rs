@@ -9,20 +9,20 @@ use super::{Reading, Trait};
 use crate::prefilter::disposable::is_disposable;
 
 /// The most statements that are looked at.
-const MOST: usize = 64;
+const MAX: usize = 64;
 /// The most words of a statement that are looked at.
-const MOST_WORDS: usize = 200;
+const MAX_WORDS: usize = 200;
 
 /// What statements of these forms do; where there is one, nothing about the text is in doubt.
 pub(super) fn by_form(blank: &str, span: &Range<usize>, reading: &mut Reading) {
     const VERBS: &[&str] = &["drop", "delete", "merge", "replace", "insert", "create"];
     let mut beyond_doubt = false;
-    for statement in blank.split(';').take(MOST) {
+    for statement in blank.split(';').take(MAX) {
         let is_sign = |c: char| c.is_whitespace() || matches!(c, '(' | ')' | '=' | ',');
         let words: Vec<&str> = statement
             .split(is_sign)
             .filter(|word| !word.is_empty())
-            .take(MOST_WORDS)
+            .take(MAX_WORDS)
             .collect();
         let Some((verb, rest)) = words.split_first().filter(|(verb, _)| VERBS.contains(verb)) else {
             continue;

@@ -12,9 +12,9 @@ use sqlparser::parser::Parser;
 use super::{Reading, Trait};
 use crate::prefilter::disposable::is_disposable;
 
-const MOST_OPERATORS: usize = 400;
+const MAX_OPERATORS: usize = 400;
 
-const DEEPEST: usize = 40;
+const MAX_DEPTH: usize = 40;
 
 const OPERATORS: &[&str] = &[
     "or",
@@ -36,11 +36,11 @@ pub(super) fn parse(text: &str) -> Option<Vec<Statement>> {
     let signs = text
         .bytes()
         .filter(|byte| matches!(byte, b'+' | b'|' | b'=' | b'<' | b'>' | b'-' | b'/' | b'[' | b':'));
-    if operators.count() + signs.count() > MOST_OPERATORS {
+    if operators.count() + signs.count() > MAX_OPERATORS {
         return None;
     }
     Parser::new(&GenericDialect {})
-        .with_recursion_limit(DEEPEST)
+        .with_recursion_limit(MAX_DEPTH)
         .try_with_sql(text)
         .ok()?
         .parse_statements()
@@ -238,7 +238,7 @@ fn is_always_true(expression: &Expr) -> bool {
     let mut turns = 0;
     while let Some(next) = open.pop() {
         turns += 1;
-        if turns > MOST_OPERATORS {
+        if turns > MAX_OPERATORS {
             return false;
         }
         if is_tautology(next) {

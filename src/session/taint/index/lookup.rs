@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{AUTHOR, INSTRUCTED, MOST_BYTES, PLAIN, TaintIndex};
+use super::{AUTHOR, INSTRUCTED, MAX_BYTES, PLAIN, TaintIndex};
 use crate::model::{Content, ContentId, Kind, Origin, Place, Pointer, Step, head, nearest_double};
 use crate::session::taint::prints::{all_values, stem};
 use crate::session::taint::values::{self, Value, ValueKind};
@@ -12,7 +12,7 @@ use crate::text::views::Normalized;
 use crate::text::words;
 
 /// Echoes that are told of one step.
-const MOST_ECHOES: usize = 256;
+const MAX_ECHOES: usize = 256;
 
 impl TaintIndex {
     /// Everything of a step's body that was read before, in document order.
@@ -21,12 +21,12 @@ impl TaintIndex {
         if self.places.is_empty() && self.unremembered.is_none() {
             return echoes;
         }
-        let mut left = MOST_BYTES;
+        let mut left = MAX_BYTES;
         for content in step.contents.iter().filter(|content| may_go_out(step, content)) {
             let text = head(&content.text, left);
             left -= text.len();
             self.look_at(content, text, &mut echoes);
-            if echoes.len() > MOST_ECHOES {
+            if echoes.len() > MAX_ECHOES {
                 break;
             }
         }
@@ -43,7 +43,7 @@ impl TaintIndex {
                 }
             }
         }
-        echoes.truncate(MOST_ECHOES);
+        echoes.truncate(MAX_ECHOES);
         echoes
     }
 

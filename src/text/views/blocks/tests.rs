@@ -93,7 +93,7 @@ fn find_plainly(bytes: &[u8]) -> Vec<Vec<Range<usize>>> {
             at = pieces.last().unwrap().end + 1;
         }
         let length: usize = pieces.iter().map(ExactSizeIterator::len).sum();
-        if length >= SHORTEST && (pieces.len() > 1 || mixed) {
+        if length >= MIN_LEN && (pieces.len() > 1 || mixed) {
             blocks.push(pieces);
         }
     }

@@ -5,10 +5,7 @@ fn what_doubles_with_every_line_is_followed_up_to_a_length() {
     for line in ["a = a + a\n", "a = f\"{a}{a}\"\n", "a = os.path.join(a, a)\n"] {
         let text = format!("a = \"abcdefgh\"\n{}", line.repeat(60));
         let length = constants(&text, &Mask::of(&text)).0.get("a").map_or(0, String::len);
-        assert!(
-            (LONGEST_VALUE / 2..=LONGEST_VALUE).contains(&length),
-            "{line}: {length}"
-        );
+        assert!((MAX_VALUE / 2..=MAX_VALUE).contains(&length), "{line}: {length}");
     }
 }
 
